@@ -9,7 +9,7 @@ import { judgeFile } from './counting/judge-file.mjs'
 import { sumRuns } from './counting/sum-runs.mjs'
 
 // npm run coverage [-- src/ledger test/walks/plans]: how much of src/ is run, by lines and by branches, by the suites unit, walks
-// and postgres, or by those of their files that are named. `--of src/turn` says of one file, or of all below a folder, which lines nobody has run;
+// and postgres, or by those of their files that are named. `--of src/gateway` says of one file, or of all below a folder, which lines nobody has run;
 // `--again` reads what the last run has left.
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

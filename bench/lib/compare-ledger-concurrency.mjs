@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { openDatabase } from '../../dist/db/open-database.js'
 import { systemClock } from '../../dist/lib/clock.js'
-import { openDatabase } from '../../dist/store/open-database.js'
 import { measureCpu, openAccounts, openBenchLedger, sendRequests } from './ledger-load.mjs'
 import { median } from './measure.mjs'
 

@@ -1,5 +1,5 @@
-import { recordPrices } from '../../dist/ledger/record-prices.js'
-import { allowancesOfCaps } from '../../dist/model/spend-caps.js'
+import { recordPrices } from '../../dist/ledger/prices.js'
+import { allowancesOfCaps } from '../../dist/model/allowance.js'
 import { ENDING, PRICE } from './ledger-load.mjs'
 
 /** Rows in one transaction: some hundred megabytes of WAL. */

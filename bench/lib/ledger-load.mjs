@@ -1,10 +1,11 @@
 // The ledger alone over a real file, and requests to it as turns make them.
+
+import { accountInserts, listAccounts } from '../../dist/db/accounts.js'
 import { openLedger } from '../../dist/ledger/open-ledger.js'
-import { recordPrices } from '../../dist/ledger/record-prices.js'
+import { recordPrices } from '../../dist/ledger/prices.js'
 import { systemClock } from '../../dist/lib/clock.js'
 import { secureRandom } from '../../dist/lib/random-id.js'
 import { mintAccountId, mintRequestId } from '../../dist/model/ids.js'
-import { accountInserts, listAccounts } from '../../dist/store/accounts.js'
 
 export const PRICE = {
   input: 1_000_000n,

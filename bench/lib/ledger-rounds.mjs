@@ -10,7 +10,7 @@ const [checkout, accountsText, receiptsText] = process.argv.slice(2)
 const of = (path) => import(pathToFileURL(join(checkout, path)))
 const { measureCpu, openAccounts, openBenchLedger } = await of('bench/lib/ledger-load.mjs')
 const { fillLedger } = await of('bench/lib/fill-ledger.mjs')
-const { openDatabase } = await of('dist/store/open-database.js')
+const { openDatabase } = await of('dist/db/open-database.js')
 const { systemClock } = await of('dist/lib/clock.js')
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'))

@@ -1,4 +1,4 @@
-import type { ConsoleError } from '../../src/contract/errors.ts'
+import type { ConsoleError } from '../../src/contract/values.ts'
 
 type Fault = ConsoleError['error']
 

@@ -1,9 +1,7 @@
 #!/usr/bin/env node
-import { EXIT } from '../cli/exit-codes.ts'
-import { readEnvironment } from './config/read/environment.ts'
-import { createFaults, failureSentences } from './process/faults.ts'
-import { createProcessTerminal } from './process/process-terminal.ts'
-import { programCommand } from './process/program-command.ts'
+import { EXIT } from '../cli/cli-deps.ts'
+import { readEnvironment } from '../config/files.ts'
+import { createFaults, createProcessTerminal, failureSentences, programCommand } from './process.ts'
 import { runMain } from './run-main.ts'
 
 const environment = readEnvironment()

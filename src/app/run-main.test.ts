@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createTestTerminal } from '../cli/terminal.fixture.ts'
-import { isMissingPart, MissingPart } from '../lib/missing-part.ts'
+import { isMissingPart, MissingPart } from '../lib/files.ts'
 import { runMain } from './run-main.ts'
 
 it('ends with a sentence, not a stack, when something breaks that nobody expected', async () => {

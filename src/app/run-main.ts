@@ -1,24 +1,19 @@
-import type { CliDeps, Terminal } from '../cli/cli-deps.ts'
-import { EXIT, type ExitCode } from '../cli/exit-codes.ts'
-import { runCli } from '../cli/run-cli.ts'
+import { type CliDeps, EXIT, type ExitCode, type Terminal } from '../cli/cli-deps.ts'
+import { runCli } from '../cli/create-program.ts'
+import type { Environment } from '../config/files.ts'
+import { writeTemplate } from '../config/init-template.ts'
+import { configSources, loadSettings } from '../config/load-config.ts'
+import { pause } from '../lib/async.ts'
 import { systemClock } from '../lib/clock.ts'
-import { isMissingPart } from '../lib/missing-part.ts'
-import { pause } from '../lib/pause.ts'
+import { isMissingPart } from '../lib/files.ts'
 import { secureRandom } from '../lib/random-id.ts'
-import { createUpstreams } from './admin/ask-upstreams.ts'
-import { createOperator } from './admin/operator.ts'
-import { checkConfig } from './config/check/check-config.ts'
-import { writeTemplate } from './config/init-template.ts'
-import { configSources, loadSettings } from './config/load-settings.ts'
-import type { Environment } from './config/read/environment.ts'
-import type { OpenHouse } from './house/house.ts'
-import type { Faults } from './process/faults.ts'
-import { failureSentences } from './process/faults.ts'
-import { readVersions } from './process/read-versions.ts'
-import { createSignals } from './process/signals.ts'
-import { serve } from './serve/serve.ts'
+import type { OpenApp } from './app.ts'
+import { checkConfig } from './check-config.ts'
+import { createOperator, createUpstreams } from './operator.ts'
+import { createSignals, type Faults, failureSentences, readVersions } from './process.ts'
+import { serve } from './serve.ts'
 
-export interface MainGround {
+interface MainGround {
   readonly environment: Environment
   readonly cwd: string
   /** The command that starts this program in the user's shell: `millrace`, or `node dist/app/main.js`. */
@@ -68,4 +63,4 @@ function cliDeps(ground: MainGround): CliDeps {
 }
 
 /** Loaded when it is needed: `--help` shall not wait for a database driver. */
-const openHouse: OpenHouse = async (ground) => (await import('./compose.ts')).openHouse(ground)
+const openHouse: OpenApp = async (ground) => (await import('./create-app.ts')).openApp(ground)

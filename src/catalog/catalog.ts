@@ -1,10 +1,10 @@
 import type { Secret } from '../lib/secret.ts'
-import type { Allowance } from '../model/allowance.ts'
+import type { Allowance, Cycle } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
-import type { Effort } from '../model/effort.ts'
-import type { ModelTraits, PromptCache } from '../model/model-traits.ts'
+import type { Effort, ModelTraits, PromptCache } from '../model/effort.ts'
+import type { Wire } from '../model/event.ts'
+import type { NanoUsd } from '../model/money.ts'
 import type { Price } from '../model/price.ts'
-import type { Wire } from '../model/wire.ts'
 
 /** A provider that lanes run on. */
 export interface Upstream {
@@ -109,4 +109,26 @@ export interface Catalog {
   readonly models: readonly Model[]
   /** What Builder subscriptions may be on, by id. */
   readonly plans: ReadonlyMap<string, Plan>
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+] as const
+
+/**
+ * What a window is called, and with it which ones are the same: `7d` and `168h` are one window, `7d` and `week` are two.
+ * An account that changes to another plan goes on with the windows that both have.
+ */
+export function windowName(cycle: Cycle): string {
+  if (cycle.kind !== 'anchored') return cycle.kind
+  const [unit, ms] = UNITS.find(([, length]) => cycle.ms % length === 0) ?? (['ms', 1] as const)
+  return `${cycle.ms / ms}${unit}`
+}
+
+export function planWindow(cycle: Cycle, amount: NanoUsd): Allowance {
+  const name = windowName(cycle)
+  return { subject: `window:${name}`, unit: 'quota', name, cycle, amount }
 }

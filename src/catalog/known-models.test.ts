@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { catalogOf, definitionOf, modelDefinition } from './catalog.fixture.ts'
-import { knownEfforts } from './known-model.ts'
-import { knownModel, knownModels, knownTraits } from './known-models.ts'
+import { knownEfforts, knownModel, knownModels, knownTraits } from './known-models.ts'
 import { type LaneDefinition, loadCatalog } from './load-catalog.ts'
 
 describe('what is known of a model', () => {

@@ -1,12 +1,10 @@
 import { createRequire } from 'node:module'
-import type { ModelTraits } from '../model/model-traits.ts'
+import type { EffortSpellings, ModelTraits } from '../model/effort.ts'
 import { type PicoPerToken, parsePricePerMillion } from '../model/money.ts'
 import type { Upstream } from './catalog.ts'
-import type { KnownModel, KnownModels, KnownRates } from './known-model.ts'
-import { readTraits, type WrittenTraits } from './written-traits.ts'
 
 /** The file, whose shape a test checks. */
-export interface Snapshot {
+interface Snapshot {
   readonly as_of: string
   readonly prices_from: string
   readonly providers: Readonly<Record<string, SnapshotProvider>>
@@ -98,4 +96,85 @@ export function knownTraits(
 ): Partial<ModelTraits> {
   if (wire === 'demo' || !knownModels().providers.get(dialect)?.wires.includes(wire)) return {}
   return knownModel(dialect, model)?.traits ?? {}
+}
+
+/** What is known of a provider's model on the day of the snapshot. What is not known is left out. */
+export interface KnownModel {
+  readonly dialect: string
+  /** As its provider calls it; other names that mean the same model are in `also`. */
+  readonly id: string
+  readonly also: readonly string[]
+  readonly contextTokens: number | undefined
+  readonly maxOutputTokens: number | undefined
+  readonly inputs: readonly string[] | undefined
+  readonly price: KnownPrice | undefined
+  /** The day on which the price ends, where one is announced. */
+  readonly priceUntil: string | undefined
+  readonly traits: Partial<ModelTraits>
+}
+
+/** What a provider takes. A class that it does not name apart is undefined here, and not the price of input. */
+export interface KnownRates {
+  readonly input: PicoPerToken
+  readonly cachedInput: PicoPerToken | undefined
+  readonly cacheWrite: PicoPerToken | undefined
+  readonly output: PicoPerToken
+}
+
+export interface KnownPrice extends KnownRates {
+  readonly tiers: readonly (KnownRates & { readonly aboveInputTokens: number })[]
+}
+
+/**
+ * Facts of models on one day, made by scripts/make-known-models.mjs. They propose: how a lane asks its model, where the
+ * operator has written nothing. What a request costs, and what clients are promised, never comes from here.
+ */
+interface KnownModels {
+  /** The day, as YYYY-MM-DD. */
+  readonly asOf: string
+  readonly pricesFrom: string
+  /** By dialect, then by every id that a model goes by. */
+  readonly providers: ReadonlyMap<string, KnownProvider>
+}
+
+interface KnownProvider {
+  /** The wires that its traits are written for: a number of tokens means nothing where an effort is a word. */
+  readonly wires: readonly string[]
+  readonly models: ReadonlyMap<string, KnownModel>
+}
+
+/** The efforts that make a difference: of several words for the same, the provider's own, else the one that asks for most. */
+export function knownEfforts(spellings: EffortSpellings): string[] {
+  const bySpelling = new Map<string | number, string>()
+  for (const [effort, spelling] of Object.entries(spellings)) {
+    if (bySpelling.get(spelling) !== spelling) bySpelling.set(spelling, effort)
+  }
+  const chosen = new Set(bySpelling.values())
+  return Object.keys(spellings).filter((effort) => chosen.has(effort))
+}
+
+/** Traits as the configuration and the snapshot spell them. */
+interface WrittenTraits {
+  readonly efforts?: EffortSpellings | undefined
+  readonly sampling?: boolean | undefined
+  readonly forced_tool_choice?: boolean | undefined
+  readonly json_schema?: ModelTraits['jsonSchema'] | undefined
+  readonly signed_calls?: boolean | undefined
+  readonly system_prompt?: boolean | undefined
+}
+
+/** Their names there and here. */
+export const TRAIT_NAMES = [
+  ['efforts', 'efforts'],
+  ['sampling', 'sampling'],
+  ['forced_tool_choice', 'forcedToolChoice'],
+  ['json_schema', 'jsonSchema'],
+  ['signed_calls', 'signedCalls'],
+  ['system_prompt', 'systemPrompt'],
+] as const satisfies readonly (readonly [keyof WrittenTraits, keyof ModelTraits])[]
+
+/** What is not written is left out, so that it does not stand over what others know. */
+export function readTraits(written: WrittenTraits): Partial<ModelTraits> {
+  const known = TRAIT_NAMES.filter(([name]) => written[name] !== undefined)
+  return Object.fromEntries(known.map(([name, own]) => [own, written[name]]))
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { ModelTraits, PromptCache } from '../model/model-traits.ts'
+import type { ModelTraits, PromptCache } from '../model/effort.ts'
 import type { Price } from '../model/price.ts'
 import type { Catalog, CatalogEntry, Lane, Model, Plan, Upstream } from './catalog.ts'
-import { variantsOf } from './effort-suffix.ts'
 import { knownTraits } from './known-models.ts'
+import { variantsOf } from './resolve-model.ts'
 
 /** A price as the operator wrote it; which version it is, the ledger knows. */
 export type PriceList = Omit<Price, 'version'>
@@ -32,7 +32,7 @@ export interface CatalogDefinition {
 }
 
 /** Numbers a model's price list: the same list gets the same number, a changed one the next. */
-export type PriceVersionOf = (modelId: string, price: PriceList) => number
+type PriceVersionOf = (modelId: string, price: PriceList) => number
 
 /** Builds what can be called. The definition was validated: an id that dangles or occurs twice is a broken promise. */
 export function loadCatalog(definition: CatalogDefinition, priceVersionOf: PriceVersionOf): Catalog {

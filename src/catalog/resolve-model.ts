@@ -1,17 +1,18 @@
+import type { Caller } from '../model/caller.ts'
 import type { Effort } from '../model/effort.ts'
 import type { Price } from '../model/price.ts'
 import { type Problem, problem, type Refused, refused } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import type { Catalog, CatalogEntry } from './catalog.ts'
-import { isSentAsNamed } from './describe-for-codex.ts'
-import { type ModelRights, mayCall, visibleModels } from './visible-models.ts'
+import type { Catalog, CatalogEntry, Plan } from './catalog.ts'
+import { isSentAsNamed } from './describe-model.ts'
+import { isGlob, matchesGlob } from './glob.ts'
 
 const SHOWN_MAX = 128
 
 /** As received, but never a screenful of it. */
 const quoted = (text: string): string => `'${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text}'`
 
-export type EffortRequest = Pick<TurnRequest, 'effort' | 'effortParam'>
+type EffortRequest = Pick<TurnRequest, 'effort' | 'effortParam'>
 
 /** An id that ends in an effort has decided; a field beside it may only say the same. */
 function refuseEffort(entry: CatalogEntry, { effort, effortParam }: EffortRequest): Problem | undefined {
@@ -45,13 +46,13 @@ const ONE_OF_THEM = 'set model_reasoning_effort to one of them'
  */
 const forCodex = (param: string, cure: string): string => (param === 'reasoning.effort' ? ` In Codex, ${cure}.` : '')
 
-export interface ModelRequest extends EffortRequest {
+interface ModelRequest extends EffortRequest {
   /** As the client wrote it, effort suffix included. */
   readonly model: string
 }
 
 /** What a turn runs on: the entry, its price, and the effort that the provider is asked for. */
-export interface ResolvedModel {
+interface ResolvedModel {
   readonly kind: 'resolved'
   readonly entry: CatalogEntry
   readonly price: Price
@@ -59,7 +60,7 @@ export interface ResolvedModel {
   readonly effort: Effort | undefined
 }
 
-export type ModelResolution = ResolvedModel | Refused
+type ModelResolution = ResolvedModel | Refused
 
 /** Rights first, then the effort: nobody learns from a refused effort that a model is there. */
 export function resolveModel(catalog: Catalog, rights: ModelRights, request: ModelRequest): ModelResolution {
@@ -71,7 +72,7 @@ export function resolveModel(catalog: Catalog, rights: ModelRights, request: Mod
   return { kind: 'resolved', entry, price, effort: entry.suffixEffort ?? request.effort }
 }
 
-export type FoundModel = { readonly kind: 'found'; readonly entry: CatalogEntry; readonly price: Price } | Refused
+type FoundModel = { readonly kind: 'found'; readonly entry: CatalogEntry; readonly price: Price } | Refused
 
 /** One id for one caller. A model that is not there and one that is not for this key get the same answer. */
 export function findModel(catalog: Catalog, rights: ModelRights, id: string): FoundModel {
@@ -84,3 +85,47 @@ export function findModel(catalog: Catalog, rights: ModelRights, id: string): Fo
   const message = `The model ${quoted(id)} does not exist or is not available to this key; ${may}.`
   return refused(problem('model_not_found', message, { param: 'model' }))
 }
+
+/** What decides which models exist for somebody: configuration, key and plan, never an outage. */
+type ModelRights = Pick<Caller, 'kind' | 'models' | 'plan'>
+
+/** Exactly what a caller may call, effort variants included, in the order of the configuration. */
+export const visibleModels = (catalog: Catalog, rights: ModelRights): CatalogEntry[] =>
+  [...catalog.entries.values()].filter((entry) => mayCall(catalog, rights, entry))
+
+function mayCall(catalog: Catalog, { kind, models, plan }: ModelRights, entry: CatalogEntry): boolean {
+  const { model } = entry
+  if (model.price === undefined || !model.kinds.includes(kind)) return false
+  if (models !== undefined && !isListed(models, entry)) return false
+  // Without a plan that is there, what the key could call with one stays listed: a call says what is missing.
+  const covered = kind === 'builder' && plan !== undefined ? catalog.plans.get(plan.id)?.models : undefined
+  return covered === undefined || isListed(covered, entry)
+}
+
+const isListed = (names: readonly string[], entry: CatalogEntry): boolean => names.some((name) => admits(name, entry))
+
+/** A base id admits its variants, a variant admits only itself, a pattern is held against base ids. */
+export const admits = (listed: string, entry: CatalogEntry): boolean =>
+  isGlob(listed) ? matchesGlob(listed, entry.model.id) : listed === entry.id || listed === entry.model.id
+
+/** The models that a plan opens to its builder keys, by their base ids. */
+export function modelsOfPlan(entries: Iterable<CatalogEntry>, { models }: Plan): string[] {
+  const found = new Set<string>()
+  for (const entry of entries) if (models.some((name) => matchesForBuilder(name, entry))) found.add(entry.model.id)
+  return [...found]
+}
+
+/** A model without a price, or for wallet keys only, is not opened by a plan that names it. */
+const matchesForBuilder = (name: string, entry: CatalogEntry): boolean =>
+  entry.model.price !== undefined && entry.model.kinds.includes('builder') && admits(name, entry)
+
+/** The id of a model with its effort fixed. Such ids are registered, never taken apart. */
+export const variantId = (modelId: string, effort: string): string => `${modelId}-${effort}`
+
+interface VariantId {
+  readonly id: string
+  readonly effort: Effort
+}
+
+export const variantsOf = (modelId: string, efforts: readonly Effort[] | undefined): VariantId[] =>
+  (efforts ?? []).map((effort) => ({ id: variantId(modelId, effort), effort }))

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
-import type { CommandContext } from './command-context.ts'
+import { type CommandContext, inPages, type PageOptions, showList } from './command-context.ts'
 import { columnsOf, dayOf, formatFacts } from './format.ts'
-import { planInWords } from './format-subscription.ts'
-import { inPages, type PageOptions, showList } from './lists.ts'
+import { planInWords } from './plans.ts'
 
 export function addAccounts(program: Command, context: CommandContext): void {
   const accounts = program.command('accounts').description('who uses this server')

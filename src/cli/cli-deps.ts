@@ -1,7 +1,5 @@
-import type { UpstreamView } from '../account/lanes/chosen-lanes.ts'
-import type { LaneTest } from '../account/lanes/test-lanes.ts'
-import type { OperationArgs, OperationName, OperationValue } from '../account/operations.ts'
-import type { ExitCode } from './exit-codes.ts'
+import type { OperationArgs, OperationName, OperationValue } from '../admin/operations.ts'
+import type { LaneTest, UpstreamView } from '../admin/test-lanes.ts'
 
 /** Where a command speaks and listens. Data goes to `out`, everything said to a person beside it to `err`. */
 export interface Terminal {
@@ -50,7 +48,7 @@ export interface ServeOptions extends Place {
 }
 
 /** What `check` has to say about a configuration, to people and to programs. */
-export interface CheckReport {
+interface CheckReport {
   readonly ok: boolean
   readonly lines: readonly string[]
   readonly json: unknown
@@ -106,3 +104,17 @@ export interface CliDeps {
   readonly writeTemplate: (path: string, mode: { overwrite: boolean }) => Promise<InitOutcome>
   readonly versions: Versions
 }
+
+/** What scripts may rely on; `docs/operate/running.md` lists the same table. */
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  missingPart: 3,
+  /** Only of `status`, which needs no optional part. Service managers use 3 for a stopped service. */
+  notRunning: 3,
+  cannotBind: 4,
+  remoteFailed: 5,
+} as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

@@ -1,8 +1,6 @@
 import type { Command } from 'commander'
-import type { CommandContext } from './command-context.ts'
+import { type CommandContext, inPages, type PageOptions, parseCount, showList } from './command-context.ts'
 import { columnsOf, countOf, dayOf } from './format.ts'
-import { inPages, type PageOptions, showList } from './lists.ts'
-import { parseCount } from './option-values.ts'
 
 export function addCodes(program: Command, context: CommandContext): void {
   const codes = program.command('codes').description('codes that are worth money to whoever redeems them first')

@@ -1,9 +1,8 @@
-import type { Command } from 'commander'
-import type { OperationArgs, OperationName, OperationValue } from '../account/operations.ts'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { OperationArgs, OperationName, OperationValue } from '../admin/operations.ts'
 import { shellWord } from '../lib/anywhere/shell-word.ts'
-import type { CliDeps, Place } from './cli-deps.ts'
-import { EXIT, type ExitCode } from './exit-codes.ts'
-import { type Style, styleFor } from './format.ts'
+import { type CliDeps, EXIT, type ExitCode, type Place } from './cli-deps.ts'
+import { type Column, formatTable, type Style, styleFor } from './format.ts'
 
 /** What every command is built with: the parts handed in, the global options, and how to say that it is over. */
 export interface CommandContext {
@@ -96,3 +95,65 @@ export function createCommandContext(deps: CliDeps, program: Command): CommandCo
   }
   return context
 }
+
+/** Which page of a list is wished. */
+export interface PageOptions {
+  readonly after?: string
+  readonly limit: number
+}
+
+/** Every list is asked for its pages in the same way. */
+export const inPages = (list: Command): Command =>
+  list
+    .option('--after <page>', 'the end of the page before')
+    .option('--limit <n>', 'how many, at most 200', parseCount, LIMIT)
+
+const LIMIT = 50
+
+interface ShownList {
+  readonly columns: readonly Column[]
+  readonly rows: readonly (readonly string[])[]
+  /** The end of this page; null where nothing is behind it. */
+  readonly next: string | null
+  /** The words of the command that lists it, but for those that choose a page. */
+  readonly command: readonly string[]
+  readonly page: PageOptions
+  /** Said where the list is empty from its beginning. */
+  readonly none: string
+}
+
+export function showList(style: Style, { columns, rows, next, command, page, none }: ShownList): Shown {
+  if (rows.length === 0) return { data: '', aside: `${page.after === undefined ? none : 'There are no more.'}\n` }
+  const data = formatTable(style, columns, rows)
+  if (next === null) return { data }
+  const limit = page.limit === LIMIT ? [] : ['--limit', String(page.limit)]
+  const more = ['millrace', ...command, ...limit, '--after', next]
+  return { data, aside: `There are more:  ${more.map(shellWord).join(' ')}\n` }
+}
+
+/** A whole number above zero, as an option's value. */
+export function parseCount(text: string): number {
+  const count = Number(text)
+  if (!/^\d{1,15}$/.test(text) || count === 0) throw new InvalidArgumentError('It must be a whole number above zero.')
+  return count
+}
+
+/** 0 takes any free port. */
+export function parsePort(text: string): number {
+  const port = Number(text)
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new InvalidArgumentError('It must be a number from 0 to 65535.')
+  return port
+}
+
+/** Null is taken for an option without a value, so the word stays until the terms are made. */
+export function parseCountOrNone(text: string): number | 'none' {
+  if (text === 'none') return text
+  try {
+    return parseCount(text)
+  } catch {
+    throw new InvalidArgumentError('It must be a whole number above zero, or none.')
+  }
+}
+
+/** Ids or globs, separated by commas. */
+export const parseList = (text: string): string[] => text.split(',').map((each) => each.trim())

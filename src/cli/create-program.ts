@@ -1,19 +1,15 @@
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { addAccounts } from './accounts.ts'
 import { addCatalog } from './catalog.ts'
-import { addCheck } from './check.ts'
-import type { CliDeps } from './cli-deps.ts'
+import { type CliDeps, EXIT, type ExitCode } from './cli-deps.ts'
 import { addCodes } from './codes.ts'
 import { type CommandContext, createCommandContext } from './command-context.ts'
-import { addDb } from './db-verify.ts'
-import { addInit } from './init.ts'
+import { addDb } from './db.ts'
 import { addKeys } from './keys.ts'
-import { addModels } from './models.ts'
+import { addModels, addRoute } from './models.ts'
 import { addPeople } from './people.ts'
 import { addPlans } from './plans.ts'
-import { addRoute } from './route-explain.ts'
-import { addServe } from './serve.ts'
-import { addStatus } from './status.ts'
+import { addCheck, addInit, addServe, addStatus } from './serve.ts'
 import { addTrace } from './trace.ts'
 import { addUpstreams } from './upstreams.ts'
 import { addWallet } from './wallet.ts'
@@ -53,4 +49,29 @@ function bareProgram({ terminal }: CliDeps, quiet: boolean): Command {
     })
     .showHelpAfterError('(see --help)')
     .helpCommand('help [command]', 'say what a command does')
+}
+
+/** Runs one command line (without the two words that start it) and resolves to the exit code. */
+export async function runCli(deps: CliDeps, argv: readonly string[]): Promise<ExitCode> {
+  const isJson = argv.includes('--json')
+  const { program, context } = createProgram(deps, { quiet: isJson })
+  try {
+    const { operands } = program.parseOptions([...argv])
+    if (program.opts<{ version?: boolean }>().version === true) return sayVersion(context)
+    // `millrace` alone, or with the server's options only, starts the server.
+    const serves = operands.length === 0 && !argv.includes('-h') && !argv.includes('--help')
+    await program.parseAsync(serves ? ['serve', ...argv] : [...argv], { from: 'user' })
+    return context.exit
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode === 0) return EXIT.ok
+    if (isJson) context.fail(EXIT.usage, `${error.message.replace(/^error: /, '')} (see --help)`)
+    return EXIT.usage
+  }
+}
+
+function sayVersion(context: CommandContext): ExitCode {
+  const { versions } = context.deps
+  context.print(versions, { data: `${versions.millrace}\n` })
+  return EXIT.ok
 }

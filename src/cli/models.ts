@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import type { ModelView } from '../account/models/list-models.ts'
+import type { LaneAsideView, RouteLaneView, RouteView } from '../admin/explain-route.ts'
+import type { ModelView } from '../admin/models.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, formatTable, type Style } from './format.ts'
 
@@ -44,4 +45,56 @@ const keptOf = ({ lanes }: ModelView): string =>
 function contextWarning({ id, context_tokens, counted_beyond_context: counted }: ModelView, style: Style): string {
   if (counted === null) return ''
   return `${style.yellow('warning:')} ${id}: context_tokens looks too small: a provider counted ${counted} input tokens, and it is ${context_tokens}.\n`
+}
+
+const ROUTE_COLUMNS = columnsOf('lane', '>priority', '>weight', '>asked first', 'now', 'cannot')
+
+export function addRoute(program: Command, context: CommandContext): void {
+  const route = program.command('route').description('which lane answers')
+  route
+    .command('explain <model>')
+    .description('which lanes a request for a model would go through now, and which are left alone')
+    .action(async (model: string) => {
+      await context.operate('route.explain', { model }, (view, style) => ({
+        data: formatTable(style, ROUTE_COLUMNS, view.lanes.map(laneRow)),
+        aside: notesOf(view, style),
+      }))
+    })
+}
+
+const laneRow = (lane: RouteLaneView): string[] => [
+  lane.id,
+  String(lane.priority),
+  String(lane.weight),
+  `${lane.first_percent} %`,
+  nowWords(lane),
+  lane.cannot.join(' '),
+]
+
+const REASONS: Readonly<Record<LaneAsideView['reason'], string>> = {
+  failing: 'has failed',
+  busy: 'limits requests',
+  overloaded: 'is overloaded',
+  'locked-out': 'refuses the credential, the account or the model name',
+}
+
+function nowWords({ asked, aside }: RouteLaneView): string {
+  if (aside === null) return 'is asked'
+  const { reason, seconds_left: left } = aside
+  if (left > 0) return `${REASONS[reason]}; left alone for ${left} s`
+  return `${REASONS[reason]}; ${asked ? 'whoever comes to it next tries it' : 'somebody is trying it'}`
+}
+
+function notesOf(view: RouteView, style: Style): string {
+  const notes = [
+    ...(view.has_price ? [] : ['It has no price, so nobody may call it: models[].price.']),
+    ...(view.lanes.length > 0 && view.lanes.every(({ asked }) => !asked)
+      ? ['No lane is asked now: requests get 503 with Retry-After, or 429 where every lane limits requests.']
+      : []),
+    ...(view.lanes.length > 1 ? ['A conversation stays on the lane that it is on, whatever its place here.'] : []),
+    ...(view.server_runs
+      ? []
+      : ['No server runs here: what a running one has found out about its lanes is not known.']),
+  ]
+  return notes.map((note) => `${style.dim(note)}\n`).join('')
 }

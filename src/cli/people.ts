@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander'
+import type { Role } from '../db/tables.ts'
 import { shellWord } from '../lib/anywhere/shell-word.ts'
-import type { Role } from '../store/people-tables.ts'
-import type { CommandContext } from './command-context.ts'
+import { type CommandContext, inPages, type PageOptions, showList } from './command-context.ts'
 import { columnsOf, dayOf } from './format.ts'
-import { inPages, type PageOptions, showList } from './lists.ts'
 
 export function addPeople(program: Command, context: CommandContext): void {
   const people = program.command('people').description('who signs in to the console')

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { windowsInWords } from '../account/plans/list-plans.ts'
+import { type SubscriptionView, windowsInWords } from '../admin/plans.ts'
+import type { CapView, WindowView } from '../admin/windows.ts'
 import type { CommandContext } from './command-context.ts'
-import { columnsOf, formatTable } from './format.ts'
-import { formatSubscription } from './format-subscription.ts'
+import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
 
 export function addPlans(program: Command, context: CommandContext): void {
   const plans = program.command('plans').description('Builder subscriptions: what builder keys draw on')
@@ -58,4 +58,48 @@ function addShow(plans: Command, context: CommandContext): void {
     .action(async (account: string) => {
       await context.operate('plans.show', { account }, (shown, style) => ({ data: formatSubscription(style, shown) }))
     })
+}
+
+const STATES = {
+  none: 'no subscription',
+  active: 'active',
+  ended: 'ended',
+  not_configured: 'inactive: the configuration has no such plan any more',
+} as const satisfies Record<SubscriptionView['state'], string>
+
+/** What an account is on, in a few words. */
+export const planInWords = ({ state, plan, until }: Pick<SubscriptionView, 'state' | 'plan' | 'until'>): string => {
+  const till = until === null ? '' : `, until ${until}`
+  return plan === null ? STATES.none : `${plan} (${STATES[state]}${state === 'active' ? till : ''})`
+}
+
+function formatSubscription(style: Style, shown: SubscriptionView): string {
+  const facts = formatFacts(style, [
+    ['account', `${shown.email} (${shown.account})`],
+    ['plan', shown.plan ?? STATES.none],
+    ['state', shown.plan === null ? null : STATES[shown.state]],
+    ['since', shown.since],
+    ['until', shown.until ?? (shown.state === 'active' ? 'it is ended' : null)],
+    ['billing day', shown.billing_day === null ? null : String(shown.billing_day)],
+  ])
+  return shown.windows.length === 0 ? facts : `${facts}\n${formatPeriods(style, 'window', shown.windows)}`
+}
+
+/** Windows or caps, in USD. */
+export function formatPeriods(
+  style: Style,
+  title: 'window' | 'cap',
+  periods: readonly (WindowView | CapView)[],
+): string {
+  const columns = columnsOf(title, '>limit', '>used', '>held', '>left', 'start', 'end')
+  const rows = periods.map(({ name, limit, used, held, left, start, end }) => [
+    name,
+    limit,
+    used,
+    held,
+    left,
+    start ?? 'not opened yet',
+    end ?? '',
+  ])
+  return formatTable(style, columns, rows)
 }

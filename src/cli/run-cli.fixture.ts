@@ -1,5 +1,5 @@
 import type { CliDeps, OperatorAnswer, ServeOptions } from './cli-deps.ts'
-import { runCli } from './run-cli.ts'
+import { runCli } from './create-program.ts'
 import { createTestTerminal } from './terminal.fixture.ts'
 
 interface Answers {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { LaneTest } from '../account/lanes/test-lanes.ts'
+import type { LaneTest } from '../admin/test-lanes.ts'
 import { styleFor } from './format.ts'
 import { formatLaneTest } from './upstreams.ts'
 

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
-import type { LaneTest } from '../account/lanes/test-lanes.ts'
-import type { ConfigUsed } from './cli-deps.ts'
+import type { LaneTest } from '../admin/test-lanes.ts'
+import { type ConfigUsed, EXIT } from './cli-deps.ts'
 import type { CommandContext } from './command-context.ts'
-import { EXIT } from './exit-codes.ts'
 import { columnsOf, countOf, formatTable, printable, type Style } from './format.ts'
 
 export function addUpstreams(program: Command, context: CommandContext): void {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import type { CommandContext } from './command-context.ts'
+import { type CommandContext, inPages, type PageOptions, showList } from './command-context.ts'
 import { columnsOf, formatFacts } from './format.ts'
-import { inPages, type PageOptions, showList } from './lists.ts'
 
 export function addWallet(program: Command, context: CommandContext): void {
   const wallet = program.command('wallet').description('prepaid balances')

@@ -1,6 +1,4 @@
 import { z } from 'zod'
-import { changeKeyBody, createKeyBody, keyItem, keysQuery, listedKey, madeKey, rotateKeyBody } from './keys.ts'
-import { modelsAnswer } from './models.ts'
 import {
   accountDetail,
   accountsPage,
@@ -13,7 +11,7 @@ import {
   creditBody,
   credited,
   foundRequest,
-  fundWish,
+  fundingRequest,
   inviteBody,
   invited,
   madeCodes,
@@ -22,7 +20,35 @@ import {
   statusBody,
   systemAnswer,
 } from './operate.ts'
-import { latelyUsed, latelyUsedQuery, overviewAnswer } from './overview.ts'
+import {
+  askForFundsBody,
+  changeKeyBody,
+  createKeyBody,
+  keyItem,
+  keysQuery,
+  latelyUsed,
+  latelyUsedQuery,
+  listedKey,
+  madeKey,
+  modelsAnswer,
+  movement,
+  overviewAnswer,
+  planAnswer,
+  redeemBody,
+  redeemed,
+  refusedTurnsAnswer,
+  refusedTurnsQuery,
+  requestDetail,
+  requestsPage,
+  requestsQuery,
+  rotateKeyBody,
+  statementExportQuery,
+  statementQuery,
+  usageAnswer,
+  usageQuery,
+  walletAnswer,
+  windowRows,
+} from './owner.ts'
 import {
   askForInvitation,
   auditItem,
@@ -35,20 +61,7 @@ import {
   signUp,
   standing,
 } from './people.ts'
-import { planAnswer, windowRows } from './plan.ts'
-import { requestDetail, requestsPage, requestsQuery } from './requests.ts'
-import type { Asker, Route } from './route.ts'
-import { refusedTurnsAnswer, refusedTurnsQuery, usageAnswer, usageQuery } from './usage.ts'
-import { nothing, pageOf, pageQuery } from './values.ts'
-import {
-  askForFundsBody,
-  movement,
-  redeemBody,
-  redeemed,
-  statementExportQuery,
-  statementQuery,
-  walletAnswer,
-} from './wallet.ts'
+import { type Asker, nothing, pageOf, pageQuery, type Route } from './values.ts'
 
 const NO_ANSWER = z.strictObject({})
 /** A file: the schema says nothing of it. */
@@ -128,7 +141,7 @@ export const CONSOLE_API = {
   'POST /operate/codes/:code/withdraw': act('operator', nothing, codeItem),
   'GET /operate/plans': ask('operator', nothing, z.strictObject({ items: z.array(planItem) })),
   'GET /operate/lanes': ask('operator', nothing, z.strictObject({ items: z.array(operatorModel) })),
-  'GET /operate/wishes': ask('operator', pageQuery, pageOf(fundWish)),
+  'GET /operate/wishes': ask('operator', pageQuery, pageOf(fundingRequest)),
   'GET /operate/requests/:request': ask('operator', nothing, foundRequest),
   'GET /operate/audit': ask('operator', pageQuery, pageOf(auditItem)),
   'GET /operate/system': ask('operator', nothing, systemAnswer),

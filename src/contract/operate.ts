@@ -1,7 +1,6 @@
 import { z } from 'zod'
+import { planAnswer, requestDetail, wallet, wish } from './owner.ts'
 import { role } from './people.ts'
-import { planAnswer } from './plan.ts'
-import { requestDetail } from './requests.ts'
 import {
   amount,
   count,
@@ -18,7 +17,6 @@ import {
   time,
   timeOrNull,
 } from './values.ts'
-import { wallet, wish } from './wallet.ts'
 
 export const accountItem = z.strictObject({
   id: z.string(),
@@ -133,7 +131,7 @@ export const operatorModel = z.strictObject({
   lanes: z.array(laneItem),
 })
 
-export const fundWish = wish.extend({ account: z.string(), email: z.string() })
+export const fundingRequest = wish.extend({ account: z.string(), email: z.string() })
 
 /** Any request of anybody, by its id: for answers to questions. */
 export const foundRequest = z.strictObject({

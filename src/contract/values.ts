@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findUnseen, unseenInWords } from '../lib/find-unseen.ts'
+import { findUnseen, unseenInWords } from '../lib/text.ts'
 
 /** Nothing at all: for acts without a body and questions without a query. */
 export const nothing = z.strictObject({})
@@ -60,3 +60,34 @@ export const amount = z.string().max(30)
 
 /** A moment to come: a date (`2027-01-31`), or a span from now (`30d`, `12h`). */
 export const moment = z.string().max(40)
+
+/** Who may ask. `anyone` needs no session; an owner has an account; an operator has all of them. */
+export type Asker = 'anyone' | 'signed-in' | 'owner' | 'operator'
+
+/**
+ * One question or act of the console. The path is relative to `/console/api`; `:name` in it is an id. What comes in is
+ * checked by these schemas, and what goes out is typed by them on both sides.
+ */
+export interface Route<Who extends Asker, Query extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType> {
+  readonly who: Who
+  /** Only within minutes of a password: what makes keys or moves money. `to-widen`: where it lets a key do more. */
+  readonly confirmed: boolean | 'to-widen'
+  readonly query: Query
+  readonly body: Body
+  readonly answer: Answer
+}
+
+export type AnyRoute = Route<Asker, z.ZodType, z.ZodType, z.ZodType>
+
+/** Why something was refused. The console words what it knows and shows `message` for the rest. */
+export interface ConsoleError {
+  readonly error: {
+    readonly code: string
+    readonly message: string
+    /** The field of the body or the query that is to blame. */
+    readonly param: string | null
+    readonly request_id: string
+    /** Whole seconds, where trying again later helps. */
+    readonly retry_after: number | null
+  }
+}

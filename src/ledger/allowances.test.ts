@@ -3,12 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
 import { randomFrom } from '../lib/seeded-random.fixture.ts'
 import { quotaOf } from '../model/allowance.fixture.ts'
-import type { Allowance } from '../model/allowance.ts'
-import type { Cycle, Period } from '../model/cycle.ts'
+import { type Allowance, allowancesOfCaps, type Cycle, type Period } from '../model/allowance.ts'
 import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import type { KeyRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { allowancesOfCaps } from '../model/spend-caps.ts'
 import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const HOUR = 3_600_000
@@ -137,7 +135,7 @@ describe('a year of a plan in the file', () => {
 
   /** What a person is shown is, to the last unit, what the receipts of that window add up to. */
   async function expectBarsAreRows(allowances: readonly Allowance[]): Promise<void> {
-    const { standings } = await bench.ledger.allowanceStandings(bench.account, allowances)
+    const { standings } = await bench.ledger.allowanceStatuses(bench.account, allowances)
     const periods = await readPeriods()
     for (const { allowance, period, granted, posted, running } of standings) {
       const row = running && periods.find((each) => each.row === running.row)

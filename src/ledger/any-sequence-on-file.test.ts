@@ -3,19 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { Beside } from '../books/beside.fixture.ts'
-import type { AccountBooks, OpenTurn } from '../books/books.ts'
-import type { Change } from '../books/changes.ts'
-import { runBeside } from '../books/run-beside.fixture.ts'
-import { SEQUENCES } from '../books/sequence-steps.fixture.ts'
+import { type Database, openDatabase } from '../db/open-database.ts'
+import { insertPrice } from '../db/prices.ts'
+import { recordChanges } from '../db/record-changes.ts'
+import { insertAccount } from '../db/set-up.fixture.ts'
 import type { RequestId } from '../model/ids.ts'
-import { type Database, openDatabase } from '../store/open-database.ts'
-import { insertPrice } from '../store/prices.ts'
-import { recordChanges } from '../store/record-changes.ts'
-import { insertAccount } from '../store/set-up.fixture.ts'
-import { loadAccountBooks } from './load-account.ts'
-import { NO_LIMITS, readBooks } from './read-books.ts'
-import { verifyBooks } from './verify-books.ts'
+import { loadAccountState } from './accounts.ts'
+import { NO_LIMITS, readBooks } from './recovery.ts'
+import type { Beside } from './state/beside.fixture.ts'
+import { runBeside } from './state/run-beside.fixture.ts'
+import { SEQUENCES } from './state/sequence-steps.fixture.ts'
+import type { AccountState, Change, OpenTurn } from './state/state.ts'
+import { verifyLedgerState } from './verify.ts'
 
 const SEED = 604
 const SEQUENCES_RUN = 20
@@ -50,7 +49,7 @@ it('books that are read from the file are those in memory, however the changes w
 
 async function withDatabase(run: (database: Database) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-any-sequence-'))
-  const database = await openDatabase({ path: join(folder, 'ledger.db'), clock: { now: () => 1, ticks: () => 0 } })
+  const database = await openDatabase({ path: join(folder, 'ledger.db'), clock: { now: () => 1, nowMicros: () => 0 } })
   try {
     for (let account = 1; account <= 12; account++) {
       const email = `${account}@example.com`
@@ -68,7 +67,7 @@ async function expectTheFileSaysTheSame({ db }: Database, { books, facts }: Besi
   const scopes = [...books.claims.keys()]
   const read = await readBooks(db, { limitsOf: (requestId) => books.turns.get(requestId)?.limits ?? NO_LIMITS, scopes })
   for (const [account, shelved] of books.accounts) {
-    const stored = read.accounts.get(account) ?? (await loadAccountBooks(db, account))
+    const stored = read.accounts.get(account) ?? (await loadAccountState(db, account))
     expect(plain(stored)).toEqual(plain({ ...shelved, frozen: false }))
   }
   expect(running(read.turns)).toEqual(running(books.turns))
@@ -79,7 +78,7 @@ async function expectTheFileSaysTheSame({ db }: Database, { books, facts }: Besi
   expect(receipts).toEqual(
     compactions.map((each) => ({ tokens_before: each?.tokensBefore ?? null, tokens_after: each?.tokensAfter ?? null })),
   )
-  expect((await verifyBooks({ db })).report).toMatchObject({ ok: true, violations: 0 })
+  expect((await verifyLedgerState({ db })).report).toMatchObject({ ok: true, violations: 0 })
 }
 
 /** A turn from an earlier period of a cap has nothing left to count there, and the file does not say where it counted. */
@@ -90,7 +89,7 @@ const running = (turns: ReadonlyMap<RequestId, OpenTurn>) =>
   ])
 
 /** Sets and maps are compared by what is in them, in the order of the rows. */
-const plain = ({ periods, outlived, ...rest }: AccountBooks) => ({
+const plain = ({ periods, outlived, ...rest }: AccountState) => ({
   ...rest,
   periods: Object.fromEntries(periods),
   outlived: [...outlived].sort((one, other) => one.row - other.row),

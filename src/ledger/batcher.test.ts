@@ -14,7 +14,7 @@ function createScene() {
   let refuses = (_: readonly Operation[]): (Error | undefined)[] | undefined => undefined
   let write = () => {}
   const batcher = createBatcher({
-    ticks: () => 0,
+    nowMicros: () => 0,
     onFailure: (error) => void failures.push(error),
     onRefused: (account, operations, error) => void refused.push([account, operations.length, error.message]),
     async record(operations) {

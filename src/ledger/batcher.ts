@@ -1,6 +1,6 @@
-import type { Change } from '../books/changes.ts'
+import type { PackedMarks } from '../db/record-changes.ts'
 import type { AccountRow } from '../model/ids.ts'
-import type { PackedMarks } from '../store/record-changes.ts'
+import type { Change } from './state/state.ts'
 
 /** `refused`: the file did not take this operation, but others of its batch. `lost`: it did not take the batch. */
 export type Durability = 'durable' | 'refused' | 'lost'
@@ -12,7 +12,7 @@ export interface Operation {
   durability: Durability
 }
 
-export interface BatcherDeps {
+interface BatcherDeps {
   /**
    * Makes one batch durable, and returns the error of each operation that failed alone, by its place; none at all when
    * nothing failed. Throws, and has changed nothing, when the batch could not be written.
@@ -30,7 +30,7 @@ export interface BatcherDeps {
     readonly tickMicros: number
     readonly changes: readonly Change[]
   }): void
-  ticks(): number
+  nowMicros(): number
 }
 
 export interface Batcher {
@@ -82,7 +82,7 @@ export function createBatcher(deps: BatcherDeps): Batcher {
 
   const recordGathered = async () => {
     const batch = takeGathered()
-    const started = deps.ticks()
+    const started = deps.nowMicros()
     recording = true
     written = batch
     const outcome = await deps.record(batch.operations, batch.marks).then(failuresOf, failureOf)
@@ -91,7 +91,7 @@ export function createBatcher(deps: BatcherDeps): Batcher {
     if (outcome.kind === 'failed') lose(outcome.error, batch)
     else {
       if (outcome.failures) refuse(batch, outcome.failures)
-      deps.onBatch?.({ ...recordedOf(batch), tickMicros: deps.ticks() - started })
+      deps.onBatch?.({ ...recordedOf(batch), tickMicros: deps.nowMicros() - started })
       batch.settle()
     }
     // One that was emptied is recorded too, so that those who wait for it hear that nothing came of it.

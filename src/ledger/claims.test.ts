@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { forgetExpiredClaims } from '../db/claims.ts'
+import { findReceipt } from '../db/receipts.ts'
 import { systemClock } from '../lib/clock.ts'
 import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import { writeEnding } from '../model/ending.ts'
-import { forgetExpiredClaims } from '../store/claims.ts'
-import { findReceipt } from '../store/receipts.ts'
 import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()

@@ -30,7 +30,7 @@ export function allowancesContract(bench: ContractBench): void {
         kind: 'limit-too-small',
       })
       expect(await bench.refusal({ limits: [requests], clientCap: 1_000_000 })).toMatchObject({ kind: 'short' })
-      expect(bench.ledger.limitStandings([requests])).toMatchObject([{ kind: 'requests', limit: 5, remaining: 4 }])
+      expect(bench.ledger.limitStatuses([requests])).toMatchObject([{ kind: 'requests', limit: 5, remaining: 4 }])
       await turn.settle(GIVEN_BACK)
       await bench.admit({ limits: [requests, running] })
     })
@@ -209,10 +209,10 @@ export function allowancesContract(bench: ContractBench): void {
       })
       await home.crash()
       await home.advance(DAY)
-      const { subscription } = await bench.ledger.allowanceStandings(home.account, [])
+      const { subscription } = await bench.ledger.allowanceStatuses(home.account, [])
       expect(subscription).toMatchObject({ plan: 'other', billingDay, endsAt: endsAt + DAY })
       await home.advance(DAY)
-      expect((await bench.ledger.allowanceStandings(home.account, [])).subscription).toBeUndefined()
+      expect((await bench.ledger.allowanceStatuses(home.account, [])).subscription).toBeUndefined()
     })
   })
 }

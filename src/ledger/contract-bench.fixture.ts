@@ -1,14 +1,14 @@
 import { afterEach, expect } from 'vitest'
-import type { AdmitRequest } from '../books/admit-turn.ts'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { quotaOf, spendCapOf } from '../model/allowance.fixture.ts'
 import type { Allowance } from '../model/allowance.ts'
-import type { CompactedTokens } from '../model/compaction.ts'
 import { type AccountRow, type KeyRow, mintRequestId, type RequestId } from '../model/ids.ts'
 import type { AppliedLimit, LimitKind } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
+import type { CompactedTokens } from '../model/turn.ts'
 import type { Admission, AdmittedTurn, Ledger } from './ledger.ts'
+import type { AdmitRequest } from './state/admit-turn.ts'
 
 /** One of the homes of the ledger, as the contract needs it: the same sentences are asked of each. */
 export interface LedgerHome {
@@ -118,7 +118,7 @@ export function contractBench(home: LedgerHome) {
     standing: () => home.ledger.standing(home.account),
     /** What is left of allowances, less what running turns hold. */
     async left(...allowances: Allowance[]): Promise<bigint[]> {
-      const { standings } = await home.ledger.allowanceStandings(home.account, allowances)
+      const { standings } = await home.ledger.allowanceStatuses(home.account, allowances)
       return standings.map(({ posted, held }) => posted - held)
     },
     subscribe: (...windows: Allowance[]) =>

@@ -1,11 +1,11 @@
 import { describe, expect } from 'vitest'
+import { findReceipt } from '../db/receipts.ts'
 import { systemClock } from '../lib/clock.ts'
-import { findReceipt } from '../store/receipts.ts'
 import { allowancesContract } from './contract-allowances.fixture.ts'
 import { compactionOf, contractBench, type LedgerHome } from './contract-bench.fixture.ts'
 import { moneyContract } from './contract-money.fixture.ts'
 import { useLedger } from './ledger.fixture.ts'
-import { verifyBooks } from './verify-books.ts'
+import { verifyLedgerState } from './verify.ts'
 
 /** SQLite: the reducer decides, the file records. The same sentences are asked of PostgreSQL in test/postgres. */
 function useSqliteHome(): LedgerHome {
@@ -46,7 +46,7 @@ function useSqliteHome(): LedgerHome {
       await bench.run('UPDATE accounts SET frozen_at = 1')
       await crash()
     },
-    violations: async () => (await verifyBooks({ db: bench.database.db })).report.violations,
+    violations: async () => (await verifyLedgerState({ db: bench.database.db })).report.violations,
   }
 }
 

@@ -1,24 +1,24 @@
-import type { Books } from '../books/books.ts'
+import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { LedgerDb } from '../db/tables.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import type { LedgerDb } from '../store/tables.ts'
-import type { AccountShelf } from './account-shelf.ts'
+import type { AccountCache } from './accounts.ts'
 import type { Batcher } from './batcher.ts'
-import type { ClaimShelf } from './claim-shelf.ts'
+import type { ClaimCache } from './claims.ts'
 import type { LedgerGate } from './gate.ts'
-import type { JournaledEnds } from './journaled-ends.ts'
+import type { JournaledEnds } from './journal.ts'
 import type { FindKeptFacts } from './ledger.ts'
-import type { MarkKeeper } from './mark-keeper.ts'
+import type { MarkKeeper } from './marks.ts'
+import type { LedgerState } from './state/state.ts'
 
 /** What the operations of an open ledger share. */
 export interface LedgerCore {
   readonly db: LedgerDb
   readonly patientDb: LedgerDb
   readonly file: SqliteFile
-  readonly books: Books
+  readonly books: LedgerState
   readonly gate: LedgerGate
-  readonly shelf: AccountShelf
-  readonly claims: ClaimShelf
+  readonly shelf: AccountCache
+  readonly claims: ClaimCache
   readonly batcher: Batcher
   readonly marks: MarkKeeper
   readonly journaled: JournaledEnds
@@ -30,5 +30,5 @@ export interface LedgerCore {
   /** Ledger time in milliseconds: it goes back on the word of an operator only, while the gate is shut. */
   now(): number
   /** Monotonic microseconds. */
-  ticks(): number
+  nowMicros(): number
 }

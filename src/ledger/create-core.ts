@@ -1,25 +1,31 @@
-import { type Books, createBooks } from '../books/books.ts'
-import type { Change } from '../books/changes.ts'
-import { PERIOD_ROWS_FROM } from '../books/sides.ts'
+import { listFrozen, setFrozen } from '../db/accounts.ts'
+import { findProof, recordProof, recordSums } from '../db/proofs.ts'
+import { findNewestRows, listOpenReceipts } from '../db/receipts.ts'
+import { recordBatch } from '../db/record-changes.ts'
+import { type SettleJournal, waitingEnds } from '../db/settle-journal.ts'
+import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import { findNewestRows } from '../store/receipts.ts'
-import { recordBatch } from '../store/record-batch.ts'
-import type { SettleJournal } from '../store/settle-journal.ts'
-import type { LedgerDb } from '../store/tables.ts'
-import { waitingEnds } from '../store/waiting-ends.ts'
-import { createAccountShelf } from './account-shelf.ts'
-import { freeze } from './audit-books.ts'
-import { createBatcher } from './batcher.ts'
-import { createClaimShelf } from './claim-shelf.ts'
+import { createAccountCache, loadAccountState } from './accounts.ts'
+import { createBatcher, type Operation } from './batcher.ts'
+import { createClaimCache } from './claims.ts'
 import type { LedgerCore } from './core.ts'
 import { createLedgerGate } from './gate.ts'
-import { openJournaledEnds } from './journaled-ends.ts'
+import { openJournaledEnds } from './journal.ts'
 import type { FindKeptFacts } from './ledger.ts'
-import { createMarkKeeper } from './mark-keeper.ts'
-import { freezeAndReadAgain } from './read-account-again.ts'
-import { READ_BACK_PAUSE_MS, readBackUntilItWorks } from './read-back.ts'
+import { createMarkKeeper } from './marks.ts'
+import {
+  NO_LIMITS,
+  openTurnOf,
+  READ_BACK_PAUSE_MS,
+  readBackUntilItWorks,
+  readClaims,
+  replayJournal,
+} from './recovery.ts'
+import { type Change, createLedgerState, type LedgerState, PERIOD_ROWS_FROM } from './state/state.ts'
+import { countAllRunning } from './state/turn-limits.ts'
+import { NOTHING_PROVED, type VerifyReport, verifyLedgerState } from './verify.ts'
 
 export interface LedgerDeps {
   readonly db: LedgerDb
@@ -59,11 +65,11 @@ export async function createCore(deps: LedgerDeps, closing: AbortSignal): Promis
   const { db, patientDb, file, clock, observer } = deps
   const books = await emptyBooks(db)
   const now = () => clock.now()
-  const ticks = () => clock.ticks()
+  const nowMicros = () => clock.nowMicros()
   const gate = createLedgerGate(deps.outageGraceMs)
   let failuresInARow = 0
   const batcher = createBatcher({
-    ticks,
+    nowMicros,
     record: (operations, marks) => recordBatch(file, operations, marks),
     onRefused: (account, refused, error) => {
       observer.doesNotAddUp(account, error)
@@ -87,8 +93,8 @@ export async function createCore(deps: LedgerDeps, closing: AbortSignal): Promis
     books,
     gate,
     batcher,
-    shelf: createAccountShelf({ db, books, ticks, pendingAccounts: () => batcher.pendingAccounts() }),
-    claims: createClaimShelf({ db, books, now, recorded: () => batcher.recorded() }),
+    shelf: createAccountCache({ db, books, nowMicros, pendingAccounts: () => batcher.pendingAccounts() }),
+    claims: createClaimCache({ db, books, now, recorded: () => batcher.recorded() }),
     findKeptFacts: deps.findKeptFacts ?? (async () => new Map()),
     marks: createMarkKeeper({ batcher, gate, now, intervalMs: deps.markIntervalMs }),
     journaled: await openJournaledEnds(deps.journal, waitingEnds(db, file)),
@@ -102,18 +108,95 @@ export async function createCore(deps: LedgerDeps, closing: AbortSignal): Promis
       void freeze(core, account).catch(observer.batchFailed)
     },
     now,
-    ticks,
+    nowMicros,
   }
   return core
 }
 
 /** New rows go behind those that the file has. */
-async function emptyBooks(db: LedgerDb): Promise<Books> {
+async function emptyBooks(db: LedgerDb): Promise<LedgerState> {
   const { receipt, transfer, bucket, subscription } = await findNewestRows(db)
-  return createBooks({
+  return createLedgerState({
     receipt: receipt + 1,
     transfer: transfer + 1,
     bucket: Math.max(bucket + 1, PERIOD_ROWS_FROM),
     subscription: subscription + 1,
   })
+}
+
+/**
+ * The file has refused what memory decided on an account. Until somebody has looked the account is frozen, and memory takes
+ * over what the file says of it: its balances, its open turns, and the idempotency keys that were decided on in vain.
+ */
+function freezeAndReadAgain(core: LedgerCore, account: AccountRow, refused: readonly Operation[]): Promise<void> {
+  // Freeze in memory at once, so that nothing more is admitted, even if the read fails.
+  const ahead = core.books.accounts.get(account)
+  if (ahead) ahead.frozen = true
+  return core.shelf.readAgain(account, async () => {
+    await setFrozen(core.file, account, core.now())
+    const { books } = core
+    const turnsBefore = [...books.turns.values()].filter((turn) => turn.account === account)
+    const scopes = new Set([...turnsBefore.flatMap(({ claim }) => claim ?? []), ...refused.flatMap(scopesOf)])
+    const [loaded, receipts, claims] = await Promise.all([
+      loadAccountState(core.db, account),
+      listOpenReceipts(core.db, account),
+      readClaims(core.db, scopes),
+    ])
+    // From here on nothing waits: nobody meets an account of which one half is old and the other new.
+    const limits = new Map(turnsBefore.map((turn) => [turn.requestId, turn.limits]))
+    for (const { requestId } of turnsBefore) books.turns.delete(requestId)
+    for (const receipt of receipts) {
+      const turn = openTurnOf(receipt, loaded, limits.get(receipt.request_id as never) ?? NO_LIMITS)
+      books.turns.set(turn.requestId, turn)
+    }
+    books.accounts.set(account, loaded)
+    for (const [scope, claim] of claims) books.claims.set(scope, claim)
+    books.running = countAllRunning(books.turns.values())
+  })
+}
+
+const scopesOf = ({ changes }: Operation): string[] =>
+  changes.flatMap((change) => (change.kind === 'claim-opened' || change.kind === 'claim-ended' ? change.scope : []))
+
+/**
+ * Proves the books and acts on it: an account that does not add up is frozen, and nobody else is touched. `whole` begins
+ * at the first row and lifts the freeze of accounts that add up again; else only what has come since the last proof is
+ * read. Only a proof without a finding moves the mark.
+ */
+export async function auditBooks(core: LedgerCore, { whole }: { readonly whole: boolean }): Promise<VerifyReport> {
+  const before = await findProof(core.db)
+  const { report, proved } = await verifyLedgerState({
+    db: core.patientDb,
+    since: whole ? NOTHING_PROVED : before,
+    keep: (sums) => recordSums(core.file, sums),
+    nowMicros: core.nowMicros,
+  })
+  for (const account of report.suspects) await freeze(core, account)
+  if (whole) await thawAllBut(core, new Set(report.suspects))
+  // What could not be recorded while they were frozen.
+  if (whole && !core.journaled.isEmpty && core.gate.open) await replayJournal(core)
+  if (report.ok) await recordProof(core.file, proved)
+  return report
+}
+
+async function freeze(core: LedgerCore, account: AccountRow): Promise<void> {
+  await core.shelf.withBooks(account, () => {
+    // In memory first: from the moment at which the file says so, nobody may find it there without.
+    setFrozenInMemory(core, account, { frozen: true })
+    return setFrozen(core.file, account, core.now())
+  })
+}
+
+async function thawAllBut(core: LedgerCore, suspects: ReadonlySet<AccountRow>): Promise<void> {
+  for (const { row } of await listFrozen(core.db)) {
+    const account = row as AccountRow
+    if (suspects.has(account)) continue
+    await setFrozen(core.file, account, null)
+    setFrozenInMemory(core, account, { frozen: false })
+  }
+}
+
+function setFrozenInMemory(core: LedgerCore, account: AccountRow, { frozen }: { readonly frozen: boolean }): void {
+  const books = core.books.accounts.get(account)
+  if (books) books.frozen = frozen
 }

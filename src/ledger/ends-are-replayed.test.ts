@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
+import type { SettleJournal } from '../db/settle-journal.ts'
 import { settlement } from '../model/ending.fixture.ts'
 import type { RequestId } from '../model/ids.ts'
-import type { SettleJournal } from '../store/settle-journal.ts'
-import { openJournaledEnds, type ShelvedEnds } from './journaled-ends.ts'
+import { openJournaledEnds, type ShelvedEnds } from './journal.ts'
 
 const REQUEST = 'req_1' as RequestId
 

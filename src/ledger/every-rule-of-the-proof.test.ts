@@ -1,12 +1,12 @@
 import { beforeEach, expect, it } from 'vitest'
-import { SIDES } from '../books/sides.ts'
+import { insertAccount } from '../db/set-up.fixture.ts'
 import { quotaOf } from '../model/allowance.fixture.ts'
+import { allowancesOfCaps } from '../model/allowance.ts'
 import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import type { KeyRow } from '../model/ids.ts'
-import { allowancesOfCaps } from '../model/spend-caps.ts'
-import { insertAccount } from '../store/set-up.fixture.ts'
 import { HOLD, useLedger } from './ledger.fixture.ts'
-import { verifyBooks } from './verify-books.ts'
+import { SIDES } from './state/state.ts'
+import { verifyLedgerState } from './verify.ts'
 
 const bench = useLedger()
 
@@ -36,7 +36,7 @@ beforeEach(async () => {
   await bench.database.file.all('PRAGMA ignore_check_constraints = 1', [])
 })
 
-const checks = async () => (await verifyBooks({ db: bench.database.db })).report.checks
+const checks = async () => (await verifyLedgerState({ db: bench.database.db })).report.checks
 
 /** A change by hand that breaks the rule. */
 const BROKEN_BY: readonly (readonly [rule: string, sql: string])[] = [

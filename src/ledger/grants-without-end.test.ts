@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { quotaOf } from '../model/allowance.fixture.ts'
+import { allowancesOfCaps } from '../model/allowance.ts'
 import { settlement } from '../model/ending.fixture.ts'
 import type { KeyRow } from '../model/ids.ts'
 import { NANO_MAX } from '../model/money.ts'
-import { allowancesOfCaps } from '../model/spend-caps.ts'
 import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()

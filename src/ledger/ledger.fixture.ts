@@ -3,24 +3,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kysely } from 'kysely'
 import { afterEach, beforeEach, expect } from 'vitest'
-import type { AdmitRequest } from '../books/admit-turn.ts'
+import { findAccountByEmail } from '../db/accounts.ts'
+import { listLiveBuckets } from '../db/allowances.ts'
+import { type Database, openDatabase } from '../db/open-database.ts'
+import { insertAccount } from '../db/set-up.fixture.ts'
+import { SqliteFailure } from '../db/sqlite/failure.ts'
+import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
+import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { LedgerTables } from '../db/tables.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { type AccountRow, mintAccountId, type RequestId } from '../model/ids.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
-import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
-import { SqliteFailure } from '../sqlite/sqlite-failure.ts'
-import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import { findAccountByEmail } from '../store/accounts.ts'
-import { listLiveBuckets } from '../store/buckets.ts'
-import { type Database, openDatabase } from '../store/open-database.ts'
-import { insertAccount } from '../store/set-up.fixture.ts'
-import type { LedgerTables } from '../store/tables.ts'
 import { HOLD, requestFor } from './contract-bench.fixture.ts'
 import type { AdmittedTurn, Ledger } from './ledger.ts'
 import { openLedger } from './open-ledger.ts'
-import { recordPrices } from './record-prices.ts'
-import { verifyBooks } from './verify-books.ts'
+import { recordPrices } from './prices.ts'
+import type { AdmitRequest } from './state/admit-turn.ts'
+import { verifyLedgerState } from './verify.ts'
 
 /** A real ledger on a real file, whose questions a test may hold back and whose clock it may set. */
 export interface LedgerBench {
@@ -74,7 +74,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
       latest = Math.max(latest, systemClock.now() + offset.aheadMs)
       return latest
     },
-    ticks: () => systemClock.ticks() + offset.aheadMicros,
+    nowMicros: () => systemClock.nowMicros() + offset.aheadMicros,
   }
   const keptFacts = new Map<RequestId, string>()
   const failures: unknown[] = []
@@ -195,7 +195,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
       expect(await listLiveBuckets(database.db, account)).toContainEqual(expect.objectContaining(wallet))
     },
     async expectCleanBooks() {
-      const { report } = await verifyBooks({ db: database.db })
+      const { report } = await verifyLedgerState({ db: database.db })
       expect(report.checks.filter(({ violations }) => violations > 0)).toEqual([])
       expect(report).toMatchObject({ ok: true, violations: 0 })
     },

@@ -1,16 +1,16 @@
-import type { AdmitOutcome, AdmitRequest } from '../books/admit-turn.ts'
-import type { AllowanceStanding, Subscription } from '../books/books.ts'
-import type { AssignPlan, PlanOutcome } from '../books/subscriptions.ts'
-import type { TooMuch } from '../books/transfer-money.ts'
-import type { LimitRefusal } from '../books/turn-limits.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { Ending } from '../model/ending.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
-import type { AppliedLimit, LimitStanding } from '../model/limit.ts'
+import type { AppliedLimit, LimitStatus } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { Durability } from './batcher.ts'
-import type { LookedUpClaim } from './claim-shelf.ts'
-import type { VerifyReport } from './verify-books.ts'
+import type { LookedUpClaim } from './claims.ts'
+import type { AdmitOutcome, AdmitRequest } from './state/admit-turn.ts'
+import type { AllowanceStatus, Subscription } from './state/state.ts'
+import type { AssignPlan, PlanOutcome } from './state/subscriptions.ts'
+import type { TooMuch } from './state/transfer-money.ts'
+import type { LimitRefusal } from './state/turn-limits.ts'
+import type { VerifyReport } from './verify.ts'
 
 /**
  * The books as the rest of the house sees them. Every request is one hold and then exactly one settle, both durable
@@ -18,9 +18,9 @@ import type { VerifyReport } from './verify-books.ts'
  * decides at once and the database records; with Postgres the database will decide, behind this same interface.
  */
 export interface Ledger {
-  standing(account: AccountRow): Promise<AccountStanding>
+  standing(account: AccountRow): Promise<AccountStatusReport>
   /** How limits stand now, without taking anything from them. */
-  limitStandings(limits: readonly AppliedLimit[]): LimitStanding[]
+  limitStatuses(limits: readonly AppliedLimit[]): LimitStatus[]
   /** Which of these limits would refuse now; undefined also where only admission can know it. */
   limitRefusal(limits: readonly AppliedLimit[]): LimitRefusal | undefined
   /** Refuses with `rights-changed` if the rights have changed since `judged`. */
@@ -31,7 +31,7 @@ export interface Ledger {
   /** Who has taken an idempotency key; whoever asks says `leave` when its request is over. */
   lookUpClaim(scope: string): Promise<LookedUpClaim>
   /** The account's running subscription, and how it stands on these allowances. */
-  allowanceStandings(account: AccountRow, allowances: readonly Allowance[]): Promise<AllowanceReport>
+  allowanceStatuses(account: AccountRow, allowances: readonly Allowance[]): Promise<AllowanceReport>
   assignPlan(order: Omit<AssignPlan, 'at'>): Promise<PlanOutcome>
   /** At once, unless another moment is named. */
   endPlan(order: { readonly account: AccountRow; readonly endsAt?: number }): Promise<PlanOutcome>
@@ -51,17 +51,17 @@ export interface Ledger {
 }
 
 export type TakenRequest =
-  | { readonly kind: 'taken'; readonly standings: readonly LimitStanding[] }
-  | { readonly kind: 'refused'; readonly refusal: LimitRefusal; readonly standings: readonly LimitStanding[] }
+  | { readonly kind: 'taken'; readonly standings: readonly LimitStatus[] }
+  | { readonly kind: 'refused'; readonly refusal: LimitRefusal; readonly standings: readonly LimitStatus[] }
 
 /** How an account stands on allowances: what its keys may still use, and until when. */
 export interface AllowanceReport {
   readonly subscription: Subscription | undefined
-  readonly standings: readonly AllowanceStanding[]
+  readonly standings: readonly AllowanceStatus[]
 }
 
 /** Exact, and the same number that admission decides on. */
-export interface AccountStanding {
+export interface AccountStatusReport {
   readonly balance: NanoUsd
   readonly held: NanoUsd
   readonly available: NanoUsd
@@ -69,7 +69,7 @@ export interface AccountStanding {
 
 export type Admission =
   | AdmittedTurn
-  | { readonly kind: 'refused'; readonly refusal: AdmissionRefusal; readonly standings: readonly LimitStanding[] }
+  | { readonly kind: 'refused'; readonly refusal: AdmissionRefusal; readonly standings: readonly LimitStatus[] }
 
 /** When the rights of a caller were judged: `at` is the number of changes to keys and accounts at that moment. */
 export interface JudgedRights {
@@ -92,7 +92,7 @@ export interface AdmittedTurn {
   /** The output cap that the hold covers: what the provider is told. */
   readonly cap: number
   readonly amount: NanoUsd
-  readonly standings: readonly LimitStanding[]
+  readonly standings: readonly LimitStatus[]
   /** Whether the provider may be asked before the hold is durable (far from every edge). */
   readonly overlap: boolean
   /** Never rejects. Anything but `durable` means that the hold was not placed: nothing may be delivered. */
@@ -122,11 +122,11 @@ export interface CreditOrder {
 }
 
 export type CreditOutcome =
-  | { readonly kind: 'credited'; readonly standing: AccountStanding }
+  | { readonly kind: 'credited'; readonly standing: AccountStatusReport }
   /** The same reference with the same amount: counted once, said again. */
-  | { readonly kind: 'exists'; readonly standing: AccountStanding }
+  | { readonly kind: 'exists'; readonly standing: AccountStatusReport }
   | { readonly kind: 'ref-taken'; readonly amount: NanoUsd }
-  | { readonly kind: 'short'; readonly standing: AccountStanding }
+  | { readonly kind: 'short'; readonly standing: AccountStatusReport }
   | TooMuch
 
 /**

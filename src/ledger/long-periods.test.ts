@@ -1,14 +1,14 @@
 import { type CompiledQuery, Kysely, type LogEvent } from 'kysely'
 import { expect, it } from 'vitest'
+import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
+import type { SqlValue } from '../db/sqlite/sqlite-file.ts'
+import type { LedgerDb, LedgerTables } from '../db/tables.ts'
 import { quotaOf } from '../model/allowance.fixture.ts'
+import { allowancesOfCaps } from '../model/allowance.ts'
 import { settlement } from '../model/ending.fixture.ts'
 import type { KeyRow } from '../model/ids.ts'
-import { allowancesOfCaps } from '../model/spend-caps.ts'
-import { createSqliteDialect } from '../sqlite/kysely-dialect.ts'
-import type { SqlValue } from '../sqlite/sqlite-file.ts'
-import type { LedgerDb, LedgerTables } from '../store/tables.ts'
 import { HOLD, useLedger } from './ledger.fixture.ts'
-import { verifyBooks } from './verify-books.ts'
+import { verifyLedgerState } from './verify.ts'
 
 const bench = useLedger()
 
@@ -68,8 +68,8 @@ it('no statement of a proof reads a whole table, or sorts one', async () => {
   const log = (event: LogEvent) => void asked.push(event.query)
   const { file } = bench.database
   const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file), log })
-  const { proved } = await verifyBooks({ db })
-  await verifyBooks({ db, since: proved })
+  const { proved } = await verifyLedgerState({ db })
+  await verifyLedgerState({ db, since: proved })
   const steps = new Set<string>()
   for (const { sql, parameters } of asked) {
     for (const { detail } of await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[]))
@@ -94,7 +94,7 @@ it('the caps of many keys of one account are proved in one reading of its receip
     const asked: CompiledQuery[] = []
     const log = (event: LogEvent) => void asked.push(event.query)
     const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(bench.database.file), log })
-    expect((await verifyBooks({ db })).report).toMatchObject({ ok: true })
+    expect((await verifyLedgerState({ db })).report).toMatchObject({ ok: true })
     const caps = asked.filter(({ sql }) => sql.includes('counted'))
     return {
       statements: caps.length,

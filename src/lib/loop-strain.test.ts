@@ -59,12 +59,12 @@ const EVERY_MS = 5
 function samplesOn(stepMs: number): Promise<number[]> {
   const seen: number[] = []
   let now = 0
-  const ticks = () => {
+  const nowMicros = () => {
     now += stepMs * 1000
     return now
   }
   return new Promise((resolve) => {
-    const stop = watchLoopDelay({ ticks }, EVERY_MS, (delayMs) => {
+    const stop = watchLoopDelay({ nowMicros }, EVERY_MS, (delayMs) => {
       seen.push(delayMs)
       if (seen.length < 20) return
       stop()

@@ -22,14 +22,14 @@ export function createLoopStrain(terms: () => StrainTerms | undefined) {
     get strained() {
       return strained
     },
-    /** `delayMs` is of the time since the last sample; `ticks` are monotonic microseconds. */
-    sample(delayMs: number, ticks: number): void {
-      const from = sampledAt ?? ticks
-      sampledAt = ticks
+    /** `delayMs` is of the time since the last sample; `nowMicros` are monotonic microseconds. */
+    sample(delayMs: number, nowMicros: number): void {
+      const from = sampledAt ?? nowMicros
+      sampledAt = nowMicros
       const rule = terms()
       const turns = rule !== undefined && (strained ? delayMs <= rule.delayMs * CALM_SHARE : delayMs > rule.delayMs)
       turningSince = turns ? (turningSince ?? from) : undefined
-      const isForGood = turningSince !== undefined && ticks - turningSince >= (rule?.forMs ?? 0) * 1000
+      const isForGood = turningSince !== undefined && nowMicros - turningSince >= (rule?.forMs ?? 0) * 1000
       if (!isForGood && rule !== undefined) return
       strained = rule !== undefined && !strained
       turningSince = undefined
@@ -42,21 +42,21 @@ const RESOLUTION_MS = 20
 
 /** Calls back every so often with the 99th percentile of how late the event loop was since the last time, in milliseconds. */
 export function watchLoopDelay(
-  deps: { readonly ticks: () => number },
+  deps: { readonly nowMicros: () => number },
   everyMs: number,
-  onSample: (delayMs: number, ticks: number) => void,
+  onSample: (delayMs: number, nowMicros: number) => void,
 ): () => void {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   histogram.enable()
-  let last = deps.ticks()
+  let last = deps.nowMicros()
   const timer = setInterval(() => {
-    const ticks = deps.ticks()
+    const nowMicros = deps.nowMicros()
     // Where nothing was counted, the loop stood still, or the time is too short for it: how late this call is says which.
     const delayMs =
-      histogram.count === 0 ? (ticks - last) / 1000 - everyMs : histogram.percentile(99) / 1e6 - RESOLUTION_MS
-    last = ticks
+      histogram.count === 0 ? (nowMicros - last) / 1000 - everyMs : histogram.percentile(99) / 1e6 - RESOLUTION_MS
+    last = nowMicros
     histogram.reset()
-    onSample(Math.max(0, delayMs), ticks)
+    onSample(Math.max(0, delayMs), nowMicros)
   }, everyMs).unref()
   return () => {
     clearInterval(timer)

@@ -1,5 +1,5 @@
 /** A map with a bound: when it is full, what was not used for the longest time makes room. */
-export interface LruMap<Key, Value> {
+interface LruMap<Key, Value> {
   get(key: Key): Value | undefined
   set(key: Key, value: Value): void
   delete(key: Key): void
@@ -30,5 +30,17 @@ export function createLruMap<Key, Value>(sizeMax: number): LruMap<Key, Value> {
     get size() {
       return map.size
     },
+  }
+}
+
+/** What was made for a key is made once, and kept for as long as whoever asks: for keys that are few. */
+export function remember<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new Map<Key, Value>()
+  return (key) => {
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const value = make(key)
+    made.set(key, value)
+    return value
   }
 }

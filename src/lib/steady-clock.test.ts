@@ -10,13 +10,13 @@ const DAY = 86_400_000
 
 /** A clock that only the test moves: `pass` moves both, `step` only the wall clock. */
 function handDriven(floorMs = 0, wall = START) {
-  const hands = { wall, ticks: 0 }
+  const hands = { wall, nowMicros: 0 }
   const events: ClockEvent[] = []
-  const raw = { now: () => Math.floor(hands.wall), ticks: () => Math.floor(hands.ticks) }
+  const raw = { now: () => Math.floor(hands.wall), nowMicros: () => Math.floor(hands.nowMicros) }
   const clock = createSteadyClock(raw, { floorMs, onEvent: (event) => void events.push(event) })
   /** `ppm`: how much faster the wall clock runs. */
   const pass = (ms: number, ppm = 0) => {
-    hands.ticks += ms * 1000
+    hands.nowMicros += ms * 1000
     hands.wall += ms * (1 + ppm / 1e6)
     return clock.now()
   }

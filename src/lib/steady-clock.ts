@@ -40,7 +40,7 @@ export type ClockEvent =
   | { readonly kind: 'together-again' }
   | { readonly kind: 'set-back'; readonly fromMs: number; readonly toMs: number }
 
-export interface SteadyClockOptions {
+interface SteadyClockOptions {
   /** The newest time that is known to have passed: ledger time does not begin before it. */
   readonly floorMs: number
   readonly onEvent: (event: ClockEvent) => void
@@ -60,7 +60,7 @@ const CATCH_UP_MAX_MICROS = CATCH_UP_MAX_MS * MICROS
 export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyClockOptions): SteadyClock {
   // In microseconds, which doubles hold exactly, halves included, until the year 2112.
   let time = Math.max(clock.now(), floorMs) * MICROS
-  let seenTicks = clock.ticks()
+  let seenTicks = clock.nowMicros()
   let step: { readonly sinceTicks: number; readonly aheadMicros: number } | undefined
   let isBehind = false
   let reportedTicks = Number.NEGATIVE_INFINITY
@@ -71,9 +71,9 @@ export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyCloc
     onEvent(event)
   }
   const advance = (): void => {
-    const ticks = clock.ticks()
-    const elapsed = Math.max(0, ticks - seenTicks)
-    seenTicks = ticks
+    const nowMicros = clock.nowMicros()
+    const elapsed = Math.max(0, nowMicros - seenTicks)
+    seenTicks = nowMicros
     const wall = clock.now() * MICROS
     const ahead = wall - (time + elapsed)
     if (ahead > STEP_MICROS) {
@@ -126,7 +126,7 @@ export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyCloc
       advance()
       return Math.floor(time / MICROS)
     },
-    ticks: () => clock.ticks(),
+    nowMicros: () => clock.nowMicros(),
     standing() {
       advance()
       const wallMs = clock.now()

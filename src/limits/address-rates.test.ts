@@ -1,15 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import type { RateRule } from '../lib/gcra.ts'
+import type { RateRule } from '../lib/rates.ts'
 import { type AddressRates, createAddressRates } from './address-rates.ts'
 
 const SECOND = 1_000_000
 
 /** Two at once, then one a second. */
 function ratesAt(networksMax?: number) {
-  const time = { ticks: 7 * SECOND }
+  const time = { nowMicros: 7 * SECOND }
   const config: { rule: RateRule | undefined } = { rule: { perMinute: 60, burst: 2 } }
   const bound = networksMax === undefined ? {} : { networksMax }
-  return { time, config, rates: createAddressRates({ ticks: () => time.ticks, rule: () => config.rule, ...bound }) }
+  return {
+    time,
+    config,
+    rates: createAddressRates({ nowMicros: () => time.nowMicros, rule: () => config.rule, ...bound }),
+  }
 }
 
 const takeMany = (rates: AddressRates, addresses: readonly string[]) =>
@@ -20,9 +24,9 @@ describe('createAddressRates', () => {
     const { rates, time } = ratesAt()
     expect(takeMany(rates, ['192.0.2.1', '192.0.2.1', '192.0.2.1'])).toEqual(['taken', 'taken', 'refused'])
     expect(rates.take('192.0.2.1')).toEqual({ kind: 'refused', perMinute: 60, waitMs: 1000 })
-    time.ticks += SECOND - 1
+    time.nowMicros += SECOND - 1
     expect(rates.take('192.0.2.1')).toMatchObject({ kind: 'refused', waitMs: 0.001 })
-    time.ticks += 1
+    time.nowMicros += 1
     expect(rates.take('192.0.2.1').kind).toBe('taken')
   })
 
@@ -39,7 +43,7 @@ describe('createAddressRates', () => {
     const { rates, time } = ratesAt()
     takeMany(rates, ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.3'])
     expect(rates.size).toBe(3)
-    time.ticks += SECOND
+    time.nowMicros += SECOND
     rates.take('192.0.2.4')
     expect(rates.size).toBe(2)
   })

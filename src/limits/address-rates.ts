@@ -1,6 +1,6 @@
-import { type RateRule, takeFromRate } from '../lib/gcra.ts'
 import { createLruMap } from '../lib/lru-map.ts'
-import { networkOf } from '../lib/network-of.ts'
+import { networkOf } from '../lib/network.ts'
+import { type RateRule, takeFromRate } from '../lib/rates.ts'
 
 export interface AddressRates {
   /** Takes one from the rate of the network that the address is in; refused, it says under which rule and for how long. */
@@ -9,14 +9,14 @@ export interface AddressRates {
   readonly size: number
 }
 
-export interface AddressRefusal {
+interface AddressRefusal {
   readonly kind: 'refused'
   readonly perMinute: number
   readonly waitMs: number
 }
 
 interface AddressRateDeps {
-  readonly ticks: () => number
+  readonly nowMicros: () => number
   /** Asked every time, because the configuration may change; without a rule everything is let through. */
   readonly rule: () => RateRule | undefined
   readonly networksMax?: number
@@ -27,7 +27,7 @@ const NETWORKS_MAX = 100_000
 /** What is tidied up at one request, so that none of them pays for a flood that is over. */
 const FORGOTTEN_AT_ONCE = 100
 
-export function createAddressRates({ ticks, rule, networksMax = NETWORKS_MAX }: AddressRateDeps): AddressRates {
+export function createAddressRates({ nowMicros, rule, networksMax = NETWORKS_MAX }: AddressRateDeps): AddressRates {
   const reachedAt = createLruMap<string, number>(networksMax)
 
   /** The one that has been quiet longest comes first; how long any of them has to wait is bounded by the burst. */
@@ -43,7 +43,7 @@ export function createAddressRates({ ticks, rule, networksMax = NETWORKS_MAX }: 
     take(address) {
       const applied = rule()
       if (applied === undefined) return { kind: 'taken' }
-      const now = ticks()
+      const now = nowMicros()
       forgetEarnedBack(now)
       const network = networkOf(address)
       const decision = takeFromRate(applied, reachedAt.get(network) ?? now, 1, now)

@@ -1,5 +1,4 @@
-import type { Allowance } from './allowance.ts'
-import type { Cycle } from './cycle.ts'
+import type { Allowance, Cycle } from './allowance.ts'
 import type { NanoUsd } from './money.ts'
 
 /** What a plan grants for a while. */

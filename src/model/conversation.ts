@@ -122,7 +122,7 @@ export interface SchemaFormat {
 }
 
 /** The effort is not here: the catalogue decides it. Nor is whether to seal it: every server that can is asked to. */
-export interface ReasoningWish {
+interface ReasoningWish {
   /** How the client wants to be told of the reasoning: `auto`, `concise`, `detailed`. */
   readonly summary: string | undefined
 }

@@ -1,5 +1,4 @@
 import type { Usage } from './usage.ts'
-import type { LaneWire } from './wire.ts'
 
 /**
  * A piece of an answer, in no protocol's words. Readers make them of a lane's frames, writers make a client's frames of
@@ -62,3 +61,11 @@ export interface TokenLogprob {
   readonly bytes: readonly number[] | undefined
   readonly top: readonly Omit<TokenLogprob, 'top'>[]
 }
+
+/** The protocols that providers speak over the network. What each takes has a row in `protocols/codecs.ts` and in `providers/provider-kinds.ts`. */
+const LANE_WIRES = ['chat', 'responses', 'anthropic', 'gemini'] as const
+export type LaneWire = (typeof LANE_WIRES)[number]
+
+/** The built-in demo is asked in this process, and speaks Chat. */
+export const WIRES = [...LANE_WIRES, 'demo'] as const
+export type Wire = (typeof WIRES)[number]

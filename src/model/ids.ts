@@ -1,5 +1,5 @@
-import type { Brand } from '../lib/brand.ts'
 import { type RandomBytes, randomId, timeOrderedId } from '../lib/random-id.ts'
+import type { Brand } from '../lib/types.ts'
 
 /** Ids that people see. All are unguessable, and each shows its kind. */
 export type RequestId = Brand<string, 'request'>

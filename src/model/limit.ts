@@ -24,7 +24,7 @@ export interface AppliedLimit {
 }
 
 /** How a limit stands after a decision: what the `x-ratelimit-*` headers say. */
-export interface LimitStanding {
+export interface LimitStatus {
   readonly kind: LimitKind
   readonly limit: number
   readonly remaining: number

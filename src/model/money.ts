@@ -1,4 +1,4 @@
-import type { Brand } from '../lib/brand.ts'
+import type { Brand } from '../lib/types.ts'
 
 /** Money is a whole number of nano-dollars (10⁻⁹ USD). Micro would round a 20-token request up to twice its price. */
 export type NanoUsd = Brand<bigint, 'nano-usd'>

@@ -1,4 +1,4 @@
-import { assertNever } from '../lib/assert-never.ts'
+import { assertNever } from '../lib/types.ts'
 
 /**
  * The closed table of what a client of the API can be told: status, type and whether a retry makes sense. Each protocol
@@ -92,7 +92,7 @@ export interface Problem {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export type ProblemDetails = Partial<Omit<Problem, 'code' | 'message'>>
+type ProblemDetails = Partial<Omit<Problem, 'code' | 'message'>>
 
 export const problem = (code: ProblemCode, message: string, details: ProblemDetails = {}): Problem => ({
   param: null,

@@ -38,7 +38,7 @@ export interface ResponsesRequest extends AnyRequest {
 }
 
 /** How a conversation was asked to be made short: by the last item of its input, or at an endpoint of its own. */
-export type Compacts = 'by-trigger' | 'at-endpoint'
+type Compacts = 'by-trigger' | 'at-endpoint'
 
 interface AnyRequest {
   readonly body: RequestBody
@@ -133,4 +133,15 @@ export interface JsonMember {
   readonly nameStart: number
   readonly valueStart: number
   readonly valueEnd: number
+}
+
+/** A conversation made short: by a summary that every model can read, or as its provider alone can read it. */
+export type Compacted =
+  | { readonly kind: 'summary'; readonly text: string }
+  | { readonly kind: 'native'; readonly opaque: Opaque }
+
+/** How large a conversation was before it was compacted and after that, in whole tokens: said on the receipt. */
+export interface CompactedTokens {
+  readonly tokensBefore: number
+  readonly tokensAfter: number
 }

@@ -9,7 +9,7 @@ export function setUp(random: () => number = () => 0) {
   const time = { now: 0 }
   const changes: (string | undefined)[] = []
   const breaker = new CircuitBreaker({
-    ticks: () => time.now,
+    nowMicros: () => time.now,
     random,
     failing: () => ({ firstMs: 10_000, longestMs: 300_000 }),
     onChange: (circuit) => changes.push(circuit?.reason),

@@ -3,7 +3,7 @@ import type { RetryBudget } from './retry-budget.ts'
 
 /** Every lane is asked, whatever was found out about it. */
 export const everyLaneAsked: LaneHealth = createLaneHealth({
-  ticks: () => 0,
+  nowMicros: () => 0,
   random: () => 0,
   failing: () => undefined,
   onChange: () => {},

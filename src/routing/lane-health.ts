@@ -4,10 +4,10 @@ import {
   CircuitBreaker,
   type CircuitBreakerDeps,
   type OpenCircuit,
+  type OpenInterval,
   type Permit,
   type Verdict,
 } from './circuit-breaker.ts'
-import type { OpenInterval } from './open-rules.ts'
 
 /**
  * The circuit breakers of all lanes and credentials. A lane that fails, limits us or refuses our credential is skipped for a while,
@@ -36,7 +36,7 @@ export interface LanePermit {
 /** `locked-out` says of what: of this lane, or of all that the credential is for. */
 export type LaneVerdict = Exclude<Verdict, { kind: 'locked-out' }> | { kind: 'locked-out'; of: 'lane' | 'credential' }
 
-export interface HealthDeps extends Pick<CircuitBreakerDeps, 'ticks' | 'random'> {
+interface HealthDeps extends Pick<CircuitBreakerDeps, 'nowMicros' | 'random'> {
   /** Undefined: circuit breaking is off. */
   readonly failing: () => OpenInterval | undefined
   /** `whose`: a lane by its id, or an upstream by its own. */

@@ -7,7 +7,7 @@ const MODEL = { id: 'm' } as Model
 
 function setUp() {
   const time = { now: 0 }
-  const budget = createRetryBudget({ ticks: () => time.now, terms: () => ({ percent: 20, perSecondMin: 3 }) })
+  const budget = createRetryBudget({ nowMicros: () => time.now, terms: () => ({ percent: 20, perSecondMin: 3 }) })
   const takeAll = (model = MODEL) => {
     let taken = 0
     while (budget.take(model)) taken++
@@ -47,7 +47,7 @@ describe('retries', () => {
   })
 
   it('are as many as there are failures where the operator wants no bound', () => {
-    const budget = createRetryBudget({ ticks: () => 0, terms: () => undefined })
+    const budget = createRetryBudget({ nowMicros: () => 0, terms: () => undefined })
     for (let count = 0; count < 1000; count++) expect(budget.take(MODEL)).toBe(true)
   })
 })

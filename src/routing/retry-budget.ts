@@ -1,6 +1,6 @@
 import type { Model } from '../catalog/catalog.ts'
 import { createLruMap } from '../lib/lru-map.ts'
-import { createSlidingCount, type SlidingCount } from '../lib/sliding-count.ts'
+import { createSlidingCount, type SlidingCount } from '../lib/rates.ts'
 
 /**
  * How many turns may be asked elsewhere after a lane has failed: a share of what succeeds. In an outage all of them would be,
@@ -29,16 +29,16 @@ interface Tally {
 
 /** `terms`: undefined where nothing is counted. */
 export function createRetryBudget(deps: {
-  readonly ticks: () => number
+  readonly nowMicros: () => number
   readonly terms: () => RetryTerms | undefined
 }): RetryBudget {
-  const { ticks, terms } = deps
+  const { nowMicros, terms } = deps
   // By its id: every reload of the configuration makes other models of the same name, also in the middle of an outage.
   const tallies = createLruMap<string, Tally>(MODELS_MAX)
   const tallyOf = ({ id }: Model): Tally => {
     const known = tallies.get(id)
     if (known) return known
-    const count = () => createSlidingCount(ticks, SPAN_SECONDS * 1_000_000)
+    const count = () => createSlidingCount(nowMicros, SPAN_SECONDS * 1_000_000)
     const tally = { successes: count(), retries: count() }
     tallies.set(id, tally)
     return tally

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '../lib/clock.ts'
 import { createLog, type LogLevel } from './log.ts'
 
-const clock: Clock = { now: () => Date.UTC(2026, 10, 20, 12, 1, 22, 5), ticks: () => 0 }
+const clock: Clock = { now: () => Date.UTC(2026, 10, 20, 12, 1, 22, 5), nowMicros: () => 0 }
 const SECRET = 'mr_wallet_7Q2Fabcdefghijklmnopqrstuvwxyz'
 
 let folder: string

@@ -8,19 +8,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createUsageKeeper } from '../../dist/account/usage/usage-keeper.js'
-import { planWindow } from '../../dist/catalog/plan-window.js'
-import { openContent } from '../../dist/content/open-content.js'
+import { createUsageKeeper } from '../../dist/admin/count-usage.js'
+import { planWindow } from '../../dist/catalog/catalog.js'
+import { findAccountByEmail } from '../../dist/db/accounts.js'
+import { openContent } from '../../dist/db/content/open-content.js'
+import { listWholeKeys } from '../../dist/db/keys.js'
+import { openDatabase } from '../../dist/db/open-database.js'
 import { openLedger } from '../../dist/ledger/open-ledger.js'
-import { loadPrice } from '../../dist/ledger/record-prices.js'
+import { loadPrice } from '../../dist/ledger/prices.js'
 import { systemClock } from '../../dist/lib/clock.js'
 import { secureRandom } from '../../dist/lib/random-id.js'
-import { holdTermsFor } from '../../dist/metering/ceiling.js'
-import { priceUsage } from '../../dist/metering/price-usage.js'
 import { mintRequestId } from '../../dist/model/ids.js'
-import { findAccountByEmail } from '../../dist/store/accounts.js'
-import { listWholeKeys } from '../../dist/store/list-keys.js'
-import { openDatabase } from '../../dist/store/open-database.js'
+import { holdTermsFor, priceUsage } from '../../dist/pricing/price.js'
 import { createBareAccount, createKey, placeIn, verifyBooks } from '../program/program.mjs'
 import { createRandom } from '../program/random.mjs'
 import { drawRequest, isBusy, MODELS } from './lib/a-year-of-requests.mjs'
@@ -71,7 +70,7 @@ say(JSON.stringify(await verifyBooks(place)))
 async function fillBooks() {
   const end = systemClock.now() - 60_000
   const begin = end - 365 * DAY
-  const clock = { at: begin, now: () => clock.at, ticks: () => clock.at * 1000 }
+  const clock = { at: begin, now: () => clock.at, nowMicros: () => clock.at * 1000 }
   const database = await openDatabase({ path: join(data, 'ledger.db'), clock })
   const { db, patientDb, file, journal } = database
   await datedBack(file, begin)

@@ -1,4 +1,4 @@
-import type { Fields } from '../../src/lib/is-object.ts'
+import type { Fields } from '../../src/lib/types.ts'
 import { hearMessages, type SignedThinking, shapeOf } from './anthropic-hearing.ts'
 import { delivered } from './delivered.ts'
 import type { Script } from './fault-upstream.ts'

@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../src/lib/types.ts'
 import { type HeardTool, type Hearing, joinSentences, type Step } from './polite-model.ts'
 import { demand, demandKnown, demandList, demandText } from './strict-request.ts'
 

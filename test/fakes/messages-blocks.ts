@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../src/lib/types.ts'
 import { demand, demandKnown, demandList, demandText, demandToolName } from './strict-request.ts'
 
 const IMAGES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])

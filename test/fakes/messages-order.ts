@@ -1,4 +1,4 @@
-import type { Fields } from '../../src/lib/is-object.ts'
+import type { Fields } from '../../src/lib/types.ts'
 import { judgeBlocks } from './messages-blocks.ts'
 import { demand, demandKnown, demandList } from './strict-request.ts'
 

@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../src/lib/types.ts'
 import { type HeardMessage, judgeMessages } from './messages-order.ts'
 import { judgeSettings } from './messages-settings.ts'
 import { judgeChoice, judgeTools } from './messages-tools.ts'

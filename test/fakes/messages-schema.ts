@@ -1,4 +1,4 @@
-import { isObject } from '../../src/lib/is-object.ts'
+import { isObject } from '../../src/lib/types.ts'
 import { demand } from './strict-request.ts'
 
 const TAKEN = new Set([

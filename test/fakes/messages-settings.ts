@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../src/lib/types.ts'
 import type { MessagesManners } from './messages-request.ts'
 import { judgeHeldSchema } from './messages-schema.ts'
 import { demand, demandKnown } from './strict-request.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../src/lib/is-object.ts'
+import { isObject } from '../../src/lib/types.ts'
 import { judgeHeldSchema } from './messages-schema.ts'
 import { demand, demandKnown, demandList, demandText, demandToolName } from './strict-request.ts'
 

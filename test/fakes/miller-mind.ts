@@ -1,4 +1,4 @@
-import type { Fields } from '../../src/lib/is-object.ts'
+import type { Fields } from '../../src/lib/types.ts'
 import {
   type HeardTool,
   type Hearing,

@@ -1,4 +1,4 @@
-import type { Fields } from '../../src/lib/is-object.ts'
+import type { Fields } from '../../src/lib/types.ts'
 import { anthropicTalk } from './anthropic-talk.ts'
 import { chatTalk } from './chat-talk.ts'
 import { delivered } from './delivered.ts'

@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../src/lib/types.ts'
 
 /** A conversation as a model understands it, whichever protocol it came in. */
 export interface Hearing {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Fields } from '../../src/lib/is-object.ts'
+import type { Fields } from '../../src/lib/types.ts'
 import type { Weather } from './weather.ts'
 
 /** One request and everything that a script may answer to it, down to the byte and the way the connection ends. */

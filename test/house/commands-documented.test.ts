@@ -1,8 +1,7 @@
 import { type Command, CommanderError, type Option } from 'commander'
 import { expect, it } from 'vitest'
-import type { CliDeps } from '../../src/cli/cli-deps.ts'
+import { type CliDeps, EXIT } from '../../src/cli/cli-deps.ts'
 import { createProgram } from '../../src/cli/create-program.ts'
-import { EXIT } from '../../src/cli/exit-codes.ts'
 import { pages, textOf } from './source-files.ts'
 
 const PAGE = 'docs/operate/commands.md'

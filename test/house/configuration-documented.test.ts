@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { NOT_YET } from '../../src/app/config/check/not-yet.ts'
-import { configSchema } from '../../src/app/config/schema/config-schema.ts'
-import { configJsonSchema } from '../../src/app/config/schema/json-schema.ts'
-import { schemaAt } from '../../src/app/config/schema/schema-at.ts'
+import { NOT_YET } from '../../src/config/checks.ts'
+import { configJsonSchema } from '../../src/config/init-template.ts'
+import { configSchema, schemaAt } from '../../src/config/schema.ts'
 import { pages, textOf } from './source-files.ts'
 
 const PAGE = 'docs/operate/configuration.md'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CONSOLE_CODES } from '../../src/http/console/console-refusal.ts'
+import { CONSOLE_CODES } from '../../src/server/console/errors.ts'
 import { textOf } from './source-files.ts'
 
 /** A row may name several codes that have one status. */

@@ -3,8 +3,8 @@ import { audit as germanAudit } from '../../console/words/de/audit.ts'
 import { lanes as germanLanes } from '../../console/words/de/lanes.ts'
 import { audit } from '../../console/words/en/audit.ts'
 import { lanes } from '../../console/words/en/lanes.ts'
-import type { AuditAction } from '../../src/account/trail/audit-trail.ts'
-import type { OpenReason } from '../../src/routing/open-rules.ts'
+import type { AuditAction } from '../../src/admin/audit.ts'
+import type { OpenReason } from '../../src/routing/circuit-breaker.ts'
 
 // The compiler proves these two ways: whatever the server can say has words, and there are no words for what it cannot.
 const actions: readonly Readonly<Record<AuditAction, string>>[] = [audit.actions, germanAudit.actions]

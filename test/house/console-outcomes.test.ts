@@ -3,12 +3,12 @@ import { receipt as germanReceipt } from '../../console/words/de/receipt.ts'
 import { requests as german } from '../../console/words/de/requests.ts'
 import { receipt as englishReceipt } from '../../console/words/en/receipt.ts'
 import { requests as english } from '../../console/words/en/requests.ts'
+import type { RunFate } from '../../src/gateway/attempt-outcome.ts'
+import type { StopReason } from '../../src/gateway/cancellation.ts'
 import type { TurnOutcome } from '../../src/model/ending.ts'
-import type { RunFate } from '../../src/turn/lane/run.ts'
-import type { StopReason } from '../../src/turn/turn-stop.ts'
-import type { DeadlinePhase } from '../../src/upstream/deadlines.ts'
-import type { UpstreamFailure } from '../../src/upstream/upstream-answer.ts'
-import type { RefusalClass } from '../../src/wire/refusals/classify-refusal.ts'
+import type { RefusalClass } from '../../src/protocols/refusals/classify-refusal.ts'
+import type { DeadlinePhase } from '../../src/providers/deadlines.ts'
+import type { UpstreamFailure } from '../../src/providers/upstream-answer.ts'
 
 /** How one try of a lane can end, as the receipt spells it. */
 type TryOutcome = RunFate['kind'] | StopReason | DeadlinePhase | UpstreamFailure | RefusalClass

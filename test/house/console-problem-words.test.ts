@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { problems as german } from '../../console/words/de/common.ts'
 import { problems } from '../../console/words/en/common.ts'
-import { CONSOLE_CODES } from '../../src/http/console/console-refusal.ts'
+import { CONSOLE_CODES } from '../../src/server/console/errors.ts'
 
 /** The sentence of the server has an amount, a name or a field in it, and says more than a word for its code could. */
 const SAID_BY_THE_SERVER = [

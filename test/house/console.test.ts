@@ -75,10 +75,10 @@ describe('imports of the console', () => {
     expect(wrong('console/pages/keys/A.tsx', `import { x } from '../requests/X.tsx'`)).toBe(0)
     expect(wrong('console/pages/requests/A.tsx', `import { x } from '../keys/X.tsx'`)).toBe(1)
     expect(wrong('console/lib/a.ts', `import type { x } from '../../src/model/money.ts'`)).toBe(1)
-    expect(wrong('console/lib/a.ts', `import { x } from '../../src/contract/keys.ts'`)).toBe(1)
+    expect(wrong('console/lib/a.ts', `import { x } from '../../src/contract/owner.ts'`)).toBe(1)
     expect(wrong('console/lib/a.ts', `import { x } from '../../src/lib/clock.ts'`)).toBe(1)
     expect(wrong('console/lib/a.ts', `import { x } from '../../src/lib/anywhere/shell-word.ts'`)).toBe(0)
-    expect(wrong('console/lib/a.ts', `import type { x } from '../../src/contract/keys.ts'`)).toBe(0)
+    expect(wrong('console/lib/a.ts', `import type { x } from '../../src/contract/owner.ts'`)).toBe(0)
     expect(wrong('console/pages/keys/A.tsx', `import { x } from '../../ui/X.tsx'`)).toBe(0)
   })
 

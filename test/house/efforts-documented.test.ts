@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CHAT_DIALECTS, type ChatDialect } from '../../src/wire/chat/dialects.ts'
+import { CHAT_DIALECTS, type ChatDialect } from '../../src/protocols/chat/dialects.ts'
 import { textOf } from './source-files.ts'
 
 const PAGE = textOf('docs/protocols/efforts.md')

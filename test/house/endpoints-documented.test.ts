@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findRoute } from '../../src/http/routes.ts'
+import { findRoute } from '../../src/server/routes.ts'
 import { textOf } from './source-files.ts'
 
 const ROW = /^\| ([A-Z, ]+) \| `(\/[^`]*)` \|/gm

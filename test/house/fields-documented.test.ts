@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { CHAT_FIELDS } from '../../src/wire/chat/fields.ts'
-import { RESPONSES_FIELDS } from '../../src/wire/responses/fields.ts'
+import { CHAT_FIELDS } from '../../src/protocols/chat/fields.ts'
+import { RESPONSES_FIELDS } from '../../src/protocols/responses/fields.ts'
 import { textOf } from './source-files.ts'
 
 const ROW = /^\| `([a-z_]+)` \| ([a-z-]+) \|/

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { METRIC } from '../../src/telemetry/metric-names.ts'
+import { METRIC } from '../../src/telemetry/metrics.ts'
 import { requestLine } from '../../src/telemetry/request-line.ts'
 import { textOf } from './source-files.ts'
 

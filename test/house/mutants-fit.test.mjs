@@ -14,5 +14,5 @@ it('every mutant of the source finds the one place that it spoils: a stale one w
 })
 
 it('a mutant whose place has changed would be noticed', () => {
-  expect(placesOf({ file: 'src/books/admit-turn.ts', find: 'no such line' })).toBe(0)
+  expect(placesOf({ file: 'src/ledger/state/admit-turn.ts', find: 'no such line' })).toBe(0)
 })

@@ -67,8 +67,8 @@ const outside = (...places: string[]) =>
   programFiles().filter(({ path }) => !places.some((place) => path === place || path.startsWith(`${place}/`)))
 
 describe('in the program', () => {
-  it('only app/config reads the environment', () => {
-    const files = outside('src/app/config')
+  it('only config reads the environment', () => {
+    const files = outside('src/config')
     expect(files.flatMap((file) => places(file, isEnvironment))).toEqual([])
     expect(files.flatMap((file) => importsName(file, 'node:process', 'env'))).toEqual([])
   })
@@ -79,9 +79,9 @@ describe('in the program', () => {
     expect(files.flatMap((file) => importsName(file, 'node:perf_hooks', 'performance'))).toEqual([])
   })
 
-  it('only http and upstream speak HTTP', () => {
+  it('only server and providers speak HTTP', () => {
     const modules = ['node:http', 'node:https', 'node:http2', 'undici']
-    expect(outside('src/http', 'src/upstream').flatMap((file) => imports(file, ...modules))).toEqual([])
+    expect(outside('src/server', 'src/providers').flatMap((file) => imports(file, ...modules))).toEqual([])
   })
 
   it('nobody writes to the console', () => {
@@ -97,7 +97,7 @@ it('Math.random is used nowhere: what is secret needs better, what is simulated 
 
 describe('these tests would notice', () => {
   const caught = (code: string, matches: (node: SyntaxNode) => boolean) =>
-    places(parseSource('src/turn/a.ts', code), matches).length > 0
+    places(parseSource('src/gateway/a.ts', code), matches).length > 0
 
   it.each(['process.env.HOME', `process['env']`, 'const { env } = process', 'globalThis.process.env'])('%s', (code) => {
     expect(caught(code, isEnvironment)).toBe(true)

@@ -27,20 +27,12 @@ const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 describe('files', () => {
   it('are kebab-case, and folders have no index', () => {
-    const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|fixture|happy|refusal|access|bench))*\.(ts|mjs|d\.mts)$/
+    const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*\.(ts|mjs|d\.mts)$/
     const paths = filesBelow('src', 'test', 'scripts', 'bench').filter((path) =>
       /\.(ts|mts|js|mjs|cjs|tsx)$/.test(path),
     )
     expect(paths.filter((path) => !KEBAB.test(nameOf(path)))).toEqual([])
     expect(paths.filter((path) => /^index\./.test(nameOf(path)))).toEqual([])
-  })
-
-  it('of the program share their name with something they export', () => {
-    expect(
-      programFiles()
-        .filter((file) => !isNamedAfterExport(file))
-        .map(({ path }) => path),
-    ).toEqual([])
   })
 
   it('are short enough to read from top to bottom', () => {
@@ -49,33 +41,7 @@ describe('files', () => {
       .filter(({ lines, isTest }) => lines > (isTest ? TEST_LINES_MAX : FILE_LINES_MAX))
     expect(tooLong).toEqual([])
   })
-
-  it('would be noticed under a foreign name', () => {
-    const named = (path: string, code: string) => isNamedAfterExport(parseSource(path, code))
-    expect(named('src/ledger/settle-hold.ts', 'export function settleHold() {}')).toBe(true)
-    expect(named('src/model/ids.ts', 'export type RequestId = string')).toBe(true)
-    expect(named('src/ledger/utils.ts', 'export function releaseHold() {}')).toBe(false)
-    expect(named('src/ledger/helpers.ts', 'export const releaseHold = () => {}')).toBe(false)
-  })
 })
-
-/** Named after what they are in the house, not after their one function. */
-const ROLES = new Set(['compose', 'server', 'problem'])
-
-/**
- * A file with one function is named after it: they share a word at least. Files with several and the questions of `store` are named after
- * their subject, which a test cannot judge.
- */
-function isNamedAfterExport(file: SourceFile): boolean {
-  const exported = exportedNames(file)
-  const name = nameOf(file.path).replace(/\.ts$/, '')
-  if (exported.functions.length !== 1 || ROLES.has(name) || file.path.startsWith('src/store/')) return true
-  const words = name.split('-').map(stem)
-  const known = [...exported.functions, ...exported.others].map((each) => each.toLowerCase().replaceAll('_', ''))
-  return words.some((word) => known.some((each) => each.includes(word)))
-}
-
-const stem = (word: string): string => word.replace(/(ies|es|s|y|e)$/, '')
 
 interface ExportedNames {
   readonly functions: string[]
@@ -102,16 +68,10 @@ function exportedNames(file: SourceFile): ExportedNames {
 }
 
 describe('what a file exports', () => {
-  /**
-   * PostgreSQL: nothing serves from it yet. `no-scroll-lock` stands in for a package, whose name its importers say.
-   */
-  const AWAITED = [
-    'src/ledger/postgres/open-postgres-ledger.ts',
-    'src/store/postgres/install-schema.ts',
-    'console/ui/no-scroll-lock.ts',
-  ]
+  /** It stands in for a package, whose name its importers say. */
+  const AWAITED = ['console/ui/no-scroll-lock.ts']
 
-  it('is used by another file of the program, or at least by the test beside it; types are a part of what uses them', () => {
+  it('is used by another file, of the program or of its tests; types are a part of what uses them', () => {
     const unused = unusedExports(sourceFiles()).filter(({ path }) => !AWAITED.includes(path))
     expect(unused).toEqual([])
   })
@@ -121,20 +81,17 @@ describe('what a file exports', () => {
     expect(AWAITED.filter((path) => !unused.has(path))).toEqual([])
   })
 
-  it('would be noticed when it is used in tests of other things only', () => {
-    const unusedBeside = (path: string, text: string) =>
+  it('would be noticed when no file imports it', () => {
+    const unusedBeside = (text: string) =>
       unusedExports([
         parseSource('src/lib/add.ts', 'export const add = 1\nexport const less = 2\nexport type Sum = number'),
         parseSource('src/lib/user.ts', `import { add } from './add.ts'`),
-        parseSource(path, text),
+        parseSource('src/lib/other.ts', text),
       ])
-    const lost = [{ path: 'src/lib/add.ts', name: 'less' }]
-    expect(unusedBeside('src/lib/other.test.ts', `import { less } from './add.ts'`)).toEqual(lost)
-    expect(unusedBeside('src/lib/other.ts', `import { less } from '../model/add.ts'`)).toEqual(lost)
-    expect(unusedBeside('src/lib/add.refusal.test.ts', `import { less } from './add.ts'`)).toEqual([])
-    expect(unusedBeside('src/lib/other.ts', `import { less as fewer } from './add.ts'`)).toEqual([])
-    expect(unusedBeside('src/lib/other.ts', `import * as all from './add.ts'`)).toEqual([])
-    expect(unusedBeside('src/lib/other.ts', `const { less } = await import('./add.ts')`)).toEqual([])
+    expect(unusedBeside(`import { less } from '../model/add.ts'`)).toEqual([{ path: 'src/lib/add.ts', name: 'less' }])
+    expect(unusedBeside(`import { less as fewer } from './add.ts'`)).toEqual([])
+    expect(unusedBeside(`import * as all from './add.ts'`)).toEqual([])
+    expect(unusedBeside(`const { less } = await import('./add.ts')`)).toEqual([])
   })
 })
 
@@ -146,12 +103,9 @@ function unusedExports(files: readonly SourceFile[]): { path: string; name: stri
     .filter(({ path, name }) => !used.has(`${path} ${name}`) && !used.has(`${path} *`))
 }
 
-/** A test uses what it is a test of; what it needs for that of other files is theirs only by chance. */
 function namesUsedBy(file: SourceFile): string[] {
-  const subject = file.isTest ? file.path.replace(/\.[^/]*$/, '.ts') : undefined
   return importsOf(file).flatMap(({ from, names }) => {
     const path = resolveImport(file, from)
-    if (subject !== undefined && path !== subject) return []
     return names.length === 0 ? [`${path} *`] : names.map((name) => `${path} ${name}`)
   })
 }

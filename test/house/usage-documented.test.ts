@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { USAGE_ROWS } from '../../src/wire/chat/usage-rows.fixture.ts'
-import { RESPONSES_USAGE_ROWS } from '../../src/wire/responses/usage-rows.fixture.ts'
+import { USAGE_ROWS } from '../../src/protocols/chat/usage-rows.fixture.ts'
+import { RESPONSES_USAGE_ROWS } from '../../src/protocols/responses/usage-rows.fixture.ts'
 import { textOf } from './source-files.ts'
 
 const [, CHAT = '', RESPONSES = ''] = textOf('docs/protocols/usage.md').split(/^## .+$/m)

@@ -1,28 +1,28 @@
 import { describe, expect, it } from 'vitest'
 import { importsOf, programFiles, resolveImport, textOf } from './source-files.ts'
 
-const GATHERS = 'src/wire/codecs.ts'
-const CALLS = 'src/upstream/provider-kinds.ts'
+const GATHERS = 'src/protocols/codecs.ts'
+const CALLS = 'src/providers/provider-kinds.ts'
 /** Where every wire has to be known by its name: as a word of a type, or of the configuration. */
 const NAMES_WIRES = new Set([
-  'src/model/wire.ts',
-  ...['src/app/config/schema/upstream-schema.ts', 'src/app/config/resolve-config.ts'],
+  'src/model/event.ts',
+  ...['src/config/upstream-schema.ts', 'src/config/resolve-config.ts'],
 ])
 
 /** What stands in the folder of every wire, because lanes speak it; and in those of clients' languages besides. */
-const OF_LANES = ['dialects', 'read-events', 'read-usage', 'write-request', 'write-thinking', 'write-tools']
-const OF_CLIENTS = [
-  ...['fields', 'read-request', 'read-conversation', 'retarget-request', 'voice', 'write-usage', 'problem'],
-]
+const OF_LANES = ['dialects', 'read-events', 'write-request']
+const OF_CLIENTS = ['fields', 'parse-request', 'parse-conversation', 'rewrite-request', 'encoder']
 
 const filesIn = (folder: string): string[] =>
   programFiles().flatMap(({ path }) => {
     const [src, wire, own, name] = path.split('/')
-    return src === 'src' && wire === 'wire' && own === folder && name !== undefined ? [name.replace(/\.ts$/, '')] : []
+    return src === 'src' && wire === 'protocols' && own === folder && name !== undefined
+      ? [name.replace(/\.ts$/, '')]
+      : []
   })
-const FOLDERS = new Set(programFiles().flatMap(({ path }) => /^src\/wire\/([^/]+)\//.exec(path)?.[1] ?? []))
+const FOLDERS = new Set(programFiles().flatMap(({ path }) => /^src\/protocols\/([^/]+)\//.exec(path)?.[1] ?? []))
 const WIRES = [...FOLDERS].filter((folder) => filesIn(folder).includes('write-request'))
-const CLIENTS = WIRES.filter((wire) => filesIn(wire).includes('read-request'))
+const CLIENTS = WIRES.filter((wire) => filesIn(wire).includes('parse-request'))
 /** Protocols that only providers speak. Clients speak the others too, and more of the program knows those. */
 const LANES_ONLY = WIRES.filter((wire) => !CLIENTS.includes(wire))
 
@@ -40,12 +40,12 @@ it.each(CLIENTS)('the wire %s has what it takes to speak with a client', (wire) 
 })
 
 describe.each(LANES_ONLY)('the wire %s', (wire) => {
-  const outside = programFiles().filter(({ path }) => !path.startsWith(`src/wire/${wire}/`))
+  const outside = programFiles().filter(({ path }) => !path.startsWith(`src/protocols/${wire}/`))
 
   it('is imported by nobody but the table of codecs', () => {
     const importers = outside.filter((file) =>
       importsOf(file).some(
-        ({ from }) => from.startsWith('.') && resolveImport(file, from).startsWith(`src/wire/${wire}/`),
+        ({ from }) => from.startsWith('.') && resolveImport(file, from).startsWith(`src/protocols/${wire}/`),
       ),
     )
     expect(importers.map(({ path }) => path)).toEqual([GATHERS])

@@ -1,21 +1,24 @@
-import { type AdmitOutcome, type AdmitRequest, admitTurn } from '../../src/books/admit-turn.ts'
-import { type Books, createAccountBooks, createBooks, type Subscription } from '../../src/books/books.ts'
-import type { Change } from '../../src/books/changes.ts'
-import { closeTurn } from '../../src/books/close-turn.ts'
-import { standingOfAllowance } from '../../src/books/periods.ts'
-import { PERIOD_ROWS_FROM } from '../../src/books/sides.ts'
-import { assignPlan, endPlan, type PlanOutcome } from '../../src/books/subscriptions.ts'
-import { type TransferMoney, transferMoney } from '../../src/books/transfer-money.ts'
-import { standingsOf } from '../../src/books/turn-limits.ts'
+import { asJson } from '../../src/db/postgres/pool.ts'
 import { compactionOf } from '../../src/ledger/contract-bench.fixture.ts'
-import { type AdmitRow, refusalOf } from '../../src/ledger/postgres/admit-row.ts'
-import type { CloseRow } from '../../src/ledger/postgres/postgres-core.ts'
-import { createSeenLimits } from '../../src/ledger/postgres/seen-limits.ts'
+import { type AdmitRow, type CloseRow, createSeenLimits, refusalOf } from '../../src/ledger/postgres/core.ts'
+import { type AdmitOutcome, type AdmitRequest, admitTurn } from '../../src/ledger/state/admit-turn.ts'
+import { standingOfAllowance } from '../../src/ledger/state/allowances.ts'
+import { closeTurn } from '../../src/ledger/state/close-turn.ts'
+import {
+  type Change,
+  createAccountState,
+  createLedgerState,
+  type LedgerState,
+  PERIOD_ROWS_FROM,
+  type Subscription,
+} from '../../src/ledger/state/state.ts'
+import { assignPlan, endPlan, type PlanOutcome } from '../../src/ledger/state/subscriptions.ts'
+import { type TransferMoney, transferMoney } from '../../src/ledger/state/transfer-money.ts'
+import { standingsOf } from '../../src/ledger/state/turn-limits.ts'
 import type { Allowance } from '../../src/model/allowance.ts'
-import type { CompactedTokens } from '../../src/model/compaction.ts'
 import type { Ending } from '../../src/model/ending.ts'
 import type { AccountRow, BucketRow, RequestId } from '../../src/model/ids.ts'
-import { asJson } from '../../src/store/postgres/postgres-pool.ts'
+import type { CompactedTokens } from '../../src/model/turn.ts'
 import type { PostgresBooks } from './postgres-books.ts'
 
 export interface CloseWish {
@@ -34,12 +37,12 @@ export async function createBothBooks(
   const { pool } = postgres
   const call = async <Result>(words: string, values: readonly unknown[]): Promise<Result> =>
     (await pool.query(`SELECT ${words} AS result`, values as unknown[])).rows[0].result
-  const books: Books = createBooks({ receipt: 1, transfer: 1, bucket: PERIOD_ROWS_FROM, subscription: 1 })
+  const books: LedgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: PERIOD_ROWS_FROM, subscription: 1 })
   for (const account of accounts) {
     const found = await pool.query(`SELECT row::integer FROM buckets WHERE kind = 'wallet' AND account = $1`, [account])
     books.accounts.set(
       account,
-      createAccountBooks(account, { row: found.rows[0].row as BucketRow, posted: 0n, held: 0n }),
+      createAccountState(account, { row: found.rows[0].row as BucketRow, posted: 0n, held: 0n }),
     )
   }
   for (const scope of scopes) books.claims.set(scope, undefined)
@@ -66,7 +69,7 @@ export async function createBothBooks(
     },
     async admit(turns: readonly AdmitRequest[]) {
       const expected = turns.map((turn) => {
-        const outcome = admitTurn(books, { ...turn, at: micros / 1000, ticks: micros })
+        const outcome = admitTurn(books, { ...turn, at: micros / 1000, nowMicros: micros })
         remember(outcome)
         return { outcome: withoutChanges(outcome), standings: standingsOf(books, turn.limits, micros) }
       })
@@ -83,7 +86,7 @@ export async function createBothBooks(
           requestId: wish.requestId,
           ending: endingOf(wish),
           at: micros / 1000,
-          ticks: micros,
+          nowMicros: micros,
         })
         if (closed.kind !== 'closed') return closed.kind
         remember(closed)
@@ -209,7 +212,7 @@ const BUCKETS = `SELECT account::integer, subject, period_start::text AS start, 
   UNION ALL SELECT account::integer, subject, period_start::text, period_end::text, bound_nano::text, spent_nano::text,
     held_nano::text FROM spend_counters`
 
-const bucketsOf = (books: Books): string[] =>
+const bucketsOf = (books: LedgerState): string[] =>
   [...books.accounts.values()].flatMap(({ account, wallet, periods, counters, outlived }) => [
     JSON.stringify({
       ...{ account, subject: 'wallet', start: null, end: null, granted: '0' },
@@ -229,7 +232,7 @@ const bucketsOf = (books: Books): string[] =>
     ),
   ])
 
-const standingsIn = (books: Books, account: AccountRow, allowances: readonly Allowance[], at: number) =>
+const standingsIn = (books: LedgerState, account: AccountRow, allowances: readonly Allowance[], at: number) =>
   allowances.map((allowance) => {
     const { period, granted, posted, held } = standingOfAllowance(books.accounts.get(account)!, allowance, at)
     return { ...period, granted: String(granted), posted: String(posted), held: String(held) }

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { AdmitRequest } from '../../src/books/admit-turn.ts'
+import type { PostgresPool } from '../../src/db/postgres/pool.ts'
 import { dayCap, HOLD, HOUR, hours, limitOf, requestFor, usd } from '../../src/ledger/contract-bench.fixture.ts'
 import type { AdmittedTurn, Ledger } from '../../src/ledger/ledger.ts'
+import type { AdmitRequest } from '../../src/ledger/state/admit-turn.ts'
 import { settlement } from '../../src/model/ending.fixture.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
-import type { PostgresPool } from '../../src/store/postgres/postgres-pool.ts'
 import { createPostgresBooks, type PostgresBooks, postgres } from './postgres-books.ts'
 import { openNode } from './postgres-home.ts'
 
@@ -78,7 +78,7 @@ describe.skipIf(!postgres)('four nodes at once', () => {
         (SELECT count(*)::integer FROM spend_counters) AS counters`,
     )
     expect(rows).toEqual([{ windows: 1, counters: 1 }])
-    const { standings } = await nodes[3]!.allowanceStandings(account, allowances)
+    const { standings } = await nodes[3]!.allowanceStatuses(account, allowances)
     expect(standings).toMatchObject([
       { posted: HOLD * 30n - (HOLD / 2n) * 25n, held: 0n },
       { posted: HOLD * 25n - (HOLD / 2n) * 25n, held: 0n },

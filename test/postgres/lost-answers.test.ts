@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { PostgresPool } from '../../src/db/postgres/pool.ts'
 import { HOLD, limitOf, requestFor, usd } from '../../src/ledger/contract-bench.fixture.ts'
 import { settlement } from '../../src/model/ending.fixture.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
-import type { PostgresPool } from '../../src/store/postgres/postgres-pool.ts'
 import { createPostgresBooks, type PostgresBooks, postgres } from './postgres-books.ts'
 import { cuttable, LEASE_MS, openNode } from './postgres-home.ts'
 

@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { inject } from 'vitest'
+import type { PostgresPool } from '../../src/db/postgres/pool.ts'
+import { installSchema } from '../../src/db/postgres/schema.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
 import { type AccountRow, mintAccountId } from '../../src/model/ids.ts'
-import { installSchema } from '../../src/store/postgres/install-schema.ts'
-import type { PostgresPool } from '../../src/store/postgres/postgres-pool.ts'
 
 /** Undefined: this machine has no PostgreSQL, and the run has said so. */
 export const postgres = inject('postgres')

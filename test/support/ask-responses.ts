@@ -1,4 +1,4 @@
-import type { Fields } from '../../src/lib/is-object.ts'
+import type { Fields } from '../../src/lib/types.ts'
 import { type Address, type Answer, answerOf, type SendOptions, send } from './ask.ts'
 import { eventsOf, type StreamedEvent } from './responses-grammar.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach } from 'vitest'
-import { isObject } from '../../src/lib/is-object.ts'
+import { isObject } from '../../src/lib/types.ts'
 import { type OpenFinding, openResponses } from './open-responses.ts'
 import { checkResponsesStream, eventsOf } from './responses-grammar.ts'
 

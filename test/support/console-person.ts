@@ -6,7 +6,7 @@ import {
   type QueryOf,
   type RouteName,
 } from '../../src/contract/console-api.ts'
-import type { ConsoleError } from '../../src/contract/errors.ts'
+import type { ConsoleError } from '../../src/contract/values.ts'
 import { readSetCookie } from './set-cookie.ts'
 import type { TestServer } from './start-server.ts'
 

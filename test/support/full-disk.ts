@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { LedgerDb } from '../../src/store/tables.ts'
+import type { LedgerDb } from '../../src/db/tables.ts'
 
 /** Room that is left for everything else, and what one of the writes that are to fail asks for: twice as much. */
 const ROOM_BYTES = 4_000_000

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Fields, isObject } from '../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../src/lib/types.ts'
 
 /** Where a value is not what its schema says. */
 export interface SchemaFinding {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type Fields, isObject } from '../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../src/lib/types.ts'
 import { createSchemaChecker, type SchemaFinding } from './json-schema.ts'
 
 const BESIDE_THE_CHECKOUT = fileURLToPath(new URL('../../../shared/data/openresponses-openapi.json', import.meta.url))

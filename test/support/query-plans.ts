@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kysely } from 'kysely'
+import { openDatabase } from '../../src/db/open-database.ts'
+import { createSqliteDialect } from '../../src/db/sqlite/kysely-dialect.ts'
+import { oneReadAtATime } from '../../src/db/sqlite/open-sqlite.ts'
+import { rememberSent, type SentStatements } from '../../src/db/sqlite/remember-sent.fixture.ts'
+import type { LedgerDb, LedgerTables } from '../../src/db/tables.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { createSqliteDialect } from '../../src/sqlite/kysely-dialect.ts'
-import { oneReadAtATime } from '../../src/sqlite/one-read-at-a-time.ts'
-import { rememberSent, type SentStatements } from '../../src/sqlite/remember-sent.fixture.ts'
-import { openDatabase } from '../../src/store/open-database.ts'
-import type { LedgerDb, LedgerTables } from '../../src/store/tables.ts'
 
 /** Every text that was sent to the books of a server of this process, with the values of the first time. */
 const sent: SentStatements = new Map()

@@ -1,5 +1,5 @@
-import { type Fields, isObject } from '../../src/lib/is-object.ts'
-import { tryParse } from '../../src/wire/json/try-parse.ts'
+import { type Fields, isObject } from '../../src/lib/types.ts'
+import { tryParse } from '../../src/protocols/json/strings.ts'
 import {
   insist,
   openItem,

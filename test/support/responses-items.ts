@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Fields, isObject } from '../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../src/lib/types.ts'
 
 // The items of a stream of Responses, one at a time, with their parts: what `responses-grammar.ts` asks of each event that is in one.
 

@@ -6,17 +6,17 @@ import {
   type OperationName,
   type OperationValue,
   runOperation,
-} from '../../src/account/operations.ts'
-import type { Outcome } from '../../src/account/outcome.ts'
-import { openHouse } from '../../src/app/compose.ts'
-import { loaded as loadedConfig } from '../../src/app/config/config.fixture.ts'
-import { loadSettings } from '../../src/app/config/load-settings.ts'
-import type { House, Serving } from '../../src/app/house/house.ts'
-import type { HouseMeans } from '../../src/app/house/house-means.ts'
-import { openContent } from '../../src/content/open-content.ts'
+} from '../../src/admin/operations.ts'
+import type { Outcome } from '../../src/admin/outcome.ts'
+import type { App, Serving } from '../../src/app/app.ts'
+import { openApp } from '../../src/app/create-app.ts'
+import type { Overrides } from '../../src/app/overrides.ts'
+import { loaded as loadedConfig } from '../../src/config/config.fixture.ts'
+import { loadSettings } from '../../src/config/load-config.ts'
+import { openContent } from '../../src/db/content/open-content.ts'
+import type { SqliteFile } from '../../src/db/sqlite/sqlite-file.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
-import type { SqliteFile } from '../../src/sqlite/sqlite-file.ts'
 import { openWatchedDatabase, unwatchedDb } from './query-plans.ts'
 import { TEST_CONFIG, withoutStrain } from './test-config.ts'
 import { testStatus } from './test-status.ts'
@@ -27,7 +27,7 @@ export interface TestServer {
   readonly baseUrl: string
   /** The data folder. */
   readonly folder: string
-  readonly house: House
+  readonly app: App
   readonly serving: Serving
   /** The second database, which lets nobody else in: for the questions of a test. */
   readonly content: Pick<SqliteFile, 'all' | 'atomic'>
@@ -56,12 +56,12 @@ export interface StartOptions {
   /** How far the wall clock is ahead of the true time from the start on. */
   readonly stepped?: number
   /** What the house is built with instead of what it would take itself. */
-  readonly means?: Partial<HouseMeans>
+  readonly overrides?: Partial<Overrides>
 }
 
 /** The real house in this process: real SQLite file in a folder of its own, real sockets, a port that is free. */
 export async function startServer(options: StartOptions = {}): Promise<TestServer> {
-  const { config = TEST_CONFIG, prepare, clock = 'goes', means } = options
+  const { config = TEST_CONFIG, prepare, clock = 'goes', overrides } = options
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'millrace-walk-')))
   await prepare?.(folder)
   await writeFile(join(folder, 'millrace.yaml'), withoutStrain(config))
@@ -73,28 +73,28 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const { settings } = loaded
   const time = { ahead: 0, stepped: options.stepped ?? 0 }
   const files = keepContent()
-  const opened = await openHouse({
+  const opened = await openApp({
     settings,
     clock: clockAhead(time, clock === 'still' ? stopped(systemClock) : systemClock),
     random: secureRandom,
     purpose: 'server',
-    means: { openDatabase: openWatchedDatabase, openContent: files.openContent, ...means },
+    overrides: { openDatabase: openWatchedDatabase, openContent: files.openContent, ...overrides },
   })
   if (opened.kind !== 'open') throw new Error(`The house did not open: ${JSON.stringify(opened)}`)
-  const { house } = opened
+  const { app } = opened
   const { publicUrl } = settings.config.server
   const bound = { port: 0 }
-  const status = () => testStatus({ house, serving, folder, publicUrl, ...bound })
-  const serving = await house.openServing({ version: 'test', status })
+  const status = () => testStatus({ app, serving, folder, publicUrl, ...bound })
+  const serving = await app.openServing({ version: 'test', status })
   const listening = await serving.listen(settings.config.server)
   if (listening.kind !== 'listening') throw new Error(`The server does not listen: ${listening.kind}`)
   bound.port = listening.port
-  const operations = { ...house.operations, status }
+  const operations = { ...app.operations, status }
   return {
     port: listening.port,
     folder,
     baseUrl: `http://127.0.0.1:${listening.port}/v1`,
-    house: { ...house, operations: { ...house.operations, db: unwatchedDb(house.operations.db) } },
+    app: { ...app, operations: { ...app.operations, db: unwatchedDb(app.operations.db) } },
     serving,
     content: files.content,
     advance(ms) {
@@ -103,7 +103,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     step(ms) {
       time.stepped += ms
     },
-    reload: (text) => house.rules.replace(loadedConfig({ yaml: withoutStrain(text) }).config),
+    reload: (text) => app.rules.replace(loadedConfig({ yaml: withoutStrain(text) }).config),
     attempt: (name, args) => runOperation(operations, name, args),
     async operate<Name extends OperationName>(name: Name, args: OperationArgs<Name>) {
       const outcome = await runOperation(operations, name, args)
@@ -111,7 +111,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
       return outcome.value as OperationValue<Name>
     },
     async close() {
-      await house.close().finally(() => house.log.close())
+      await app.close().finally(() => app.log.close())
       if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
     },
   }
@@ -134,11 +134,11 @@ function keepContent() {
 
 const clockAhead = (time: { readonly ahead: number; readonly stepped: number }, clock: Clock): Clock => ({
   now: () => clock.now() + time.ahead + time.stepped,
-  ticks: () => clock.ticks() + time.ahead * 1000,
+  nowMicros: () => clock.nowMicros() + time.ahead * 1000,
 })
 
 function stopped(clock: Clock): Clock {
   const now = clock.now()
-  const ticks = clock.ticks()
-  return { now: () => now, ticks: () => ticks }
+  const nowMicros = clock.nowMicros()
+  return { now: () => now, nowMicros: () => nowMicros }
 }

@@ -1,4 +1,4 @@
-import type { SubscriptionView } from '../../src/account/plans/plan-of-account.ts'
+import type { SubscriptionView } from '../../src/admin/plans.ts'
 import { chat, hello } from './ask.ts'
 import type { TestServer } from './start-server.ts'
 import { openAccount, type TestAccount } from './test-account.ts'
@@ -46,7 +46,7 @@ const DAY_MS = 86_400_000
 
 /** Tuesday noon of UTC, at some time to come: a test that counts in days and weeks must not begin just before one turns. */
 export function advanceToTuesdayNoon(server: TestServer): void {
-  const now = server.house.operations.clock.now()
+  const now = server.app.operations.clock.now()
   // Day 0 was a Thursday.
   const sinceTuesdayNoon = (now - 5.5 * DAY_MS) % (7 * DAY_MS)
   server.advance(7 * DAY_MS - sinceTuesdayNoon)

@@ -1,9 +1,9 @@
-import type { CreatedKey } from '../../src/account/keys/create-key.ts'
-import type { OperationArgs } from '../../src/account/operations.ts'
+import type { CreatedKey } from '../../src/admin/keys.ts'
+import type { OperationArgs } from '../../src/admin/operations.ts'
+import { findAccountById } from '../../src/db/accounts.ts'
+import type { ReceiptsTable } from '../../src/db/tables.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
 import { parseUsd } from '../../src/model/money.ts'
-import { findAccountById } from '../../src/store/accounts.ts'
-import type { ReceiptsTable } from '../../src/store/tables.ts'
 import type { TestServer } from './start-server.ts'
 
 type KeyWish = Partial<Omit<OperationArgs<'keys.create'>, 'account'>>
@@ -49,8 +49,8 @@ export async function openAccount(server: TestServer, options: { credit?: string
 }
 
 /** The number of an account in the books, for the questions of a test. */
-export async function rowOf({ house }: Pick<TestServer, 'house'>, id: string): Promise<AccountRow> {
-  const account = await findAccountById(house.operations.db, id)
+export async function rowOf({ app }: Pick<TestServer, 'app'>, id: string): Promise<AccountRow> {
+  const account = await findAccountById(app.operations.db, id)
   if (account === undefined) throw new Error(`there is no account ${id}`)
   return account.row as AccountRow
 }
@@ -62,8 +62,8 @@ export function nanoOf(usd: string): bigint {
   return nano
 }
 
-const receiptsOf = ({ house }: TestServer, account: string): Promise<ReceiptsTable[]> =>
-  house.operations.db
+const receiptsOf = ({ app }: TestServer, account: string): Promise<ReceiptsTable[]> =>
+  app.operations.db
     .selectFrom('receipts')
     .innerJoin('accounts', 'accounts.row', 'receipts.account')
     .selectAll('receipts')

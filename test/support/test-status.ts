@@ -1,9 +1,9 @@
-import { clockView } from '../../src/account/ledger-clock.ts'
-import type { ServerStatus } from '../../src/account/server-status.ts'
-import type { House, Serving } from '../../src/app/house/house.ts'
+import { clockView } from '../../src/admin/ledger-clock.ts'
+import type { ServerStatus } from '../../src/admin/server-status.ts'
+import type { App, Serving } from '../../src/app/app.ts'
 
 interface Standing {
-  readonly house: House
+  readonly app: App
   readonly serving: Serving
   readonly folder: string
   readonly port: number
@@ -11,12 +11,12 @@ interface Standing {
 }
 
 /** What a server in the process of a test says of itself: as `serve` would, but for a start that nobody has noted. */
-export const testStatus = ({ house, serving, folder, port, publicUrl }: Standing): ServerStatus => ({
+export const testStatus = ({ app, serving, folder, port, publicUrl }: Standing): ServerStatus => ({
   running: true,
   draining: false,
   version: 'test',
   node: process.version,
-  driver: house.driver,
+  driver: app.driver,
   pid: process.pid,
   url: `http://127.0.0.1:${port}`,
   public_url: publicUrl ?? null,
@@ -24,9 +24,9 @@ export const testStatus = ({ house, serving, folder, port, publicUrl }: Standing
   config: 'millrace.yaml',
   reload_refused: null,
   started_at: new Date(0).toISOString(),
-  ledger_available: house.ledgerAvailable(),
-  clock: clockView(house.operations.ledgerClock.standing()),
-  models: house.operations.catalog().models.length,
+  ledger_available: app.ledgerAvailable(),
+  clock: clockView(app.operations.ledgerClock.standing()),
+  models: app.operations.catalog().models.length,
   requests_running: serving.turnsRunning,
   requests_served: serving.requestsServed,
   set_aside: [],

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { NOTHING_PROVED, type VerifyReport, verifyBooks } from '../../src/ledger/verify-books.ts'
-import type { StoredProof } from '../../src/store/proofs.ts'
+import type { StoredProof } from '../../src/db/proofs.ts'
+import { NOTHING_PROVED, type VerifyReport, verifyLedgerState } from '../../src/ledger/verify.ts'
 import { type StartOptions, startServer, type TestServer } from './start-server.ts'
 import { until } from './until.ts'
 
@@ -40,8 +40,8 @@ export async function expectCleanBooks(server: TestServer): Promise<void> {
   const { proofs, last } = provedOf.get(server) ?? { proofs: 0, last: NOTHING_PROVED }
   await until(() => server.serving.turnsRunning === 0)
   if (proofs % PROOFS_BETWEEN === PROOFS_BETWEEN - 1) await expectAllBooksClean(server)
-  const { db } = server.house.operations
-  const { report, proved } = await verifyBooks({ db, since: last })
+  const { db } = server.app.operations
+  const { report, proved } = await verifyLedgerState({ db, since: last })
   expectNoViolation(report)
   provedOf.set(server, { proofs: proofs + 1, last: proved })
   const held = await db.selectFrom('buckets').select('row').where('held_nano', '!=', 0n).execute()

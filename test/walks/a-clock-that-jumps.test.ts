@@ -49,7 +49,7 @@ async function restart(stepped: number): Promise<void> {
   server = await start(stepped)
 }
 
-const now = () => server.house.operations.clock.now()
+const now = () => server.app.operations.clock.now()
 const clock = () => server.operate('db.clock', {})
 const keyed = (who: { key: string }, name: string) =>
   chat(server, who, { model: 'paid', max_tokens: 5 }, { headers: { 'idempotency-key': name } })
@@ -107,7 +107,7 @@ describe('A wall clock that jumps 400 days', () => {
     expect((await server.operate('db.clock.follow', {})).did).toBe('follow')
     expect((await clock()).state).toBe('together')
     expect((await spend(server, person.builder, 50)).status).toBe(200)
-    const acts = await server.house.operations.db.selectFrom('audit').select(['action', 'actor']).execute()
+    const acts = await server.app.operations.db.selectFrom('audit').select(['action', 'actor']).execute()
     expect(acts.at(-1)).toEqual({ action: 'clock_followed', actor: 'operator' })
     expect((await server.operate('db.clock.follow', {})).did).toBe('nothing')
   })
@@ -225,7 +225,7 @@ describe('What was lived through under a clock of 2027', () => {
       await restart(HOUR + 10 * MINUTE + 25 * HOUR + 7 * DAY)
       expect(await clock()).toMatchObject({ state: 'together' })
       expect(Math.abs(now() - around - 25 * HOUR - 7 * DAY)).toBeLessThan(HOUR)
-      const acts = await server.house.operations.db.selectFrom('audit').select(['action', 'detail']).execute()
+      const acts = await server.app.operations.db.selectFrom('audit').select(['action', 'detail']).execute()
       expect(acts.find(({ action }) => action === 'clock_set_back')!.detail).toMatch(/windows.*caps/)
     })
   }
@@ -255,6 +255,6 @@ describe('What was lived through under a clock of 2027', () => {
 
   it('is not set back where the clocks agree, and nothing is written then', async () => {
     expect(await server.operate('db.clock.set-back', {})).toMatchObject({ did: 'nothing', state: 'together' })
-    expect(await server.house.operations.db.selectFrom('clock_corrections').selectAll().execute()).toEqual([])
+    expect(await server.app.operations.db.selectFrom('clock_corrections').selectAll().execute()).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { listOwnKeys } from '../../src/account/keys/list-own-keys.ts'
-import { playgroundKey } from '../../src/account/keys/playground-key.ts'
-import { askForFunds } from '../../src/account/wallet/wishes.ts'
+import { listOwnKeys } from '../../src/admin/key-views.ts'
+import { playgroundKey } from '../../src/admin/keys.ts'
+import { askForFunds } from '../../src/admin/wallet.ts'
 import { chat } from '../support/ask.ts'
 import { openAccount, rowOf } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
@@ -31,7 +31,7 @@ describe('a code of an operator', () => {
 
   it('is one way of getting funds; the other is asking for them', async () => {
     const account = await openAccount(server(), { credit: '0' })
-    const { operations } = server().house
+    const { operations } = server().app
     const row = await rowOf(server(), account.id)
     await askForFunds(operations, row, { amount: '3.00', note: 'please' })
     expect((await server().operate('wallet.wishes', {})).items).toMatchObject([{ account: account.id, amount: '3.00' }])
@@ -41,7 +41,7 @@ describe('a code of an operator', () => {
 
   it('pays for the playground like for any program', async () => {
     const account = await openAccount(server())
-    const { operations } = server().house
+    const { operations } = server().app
     const row = await rowOf(server(), account.id)
     const made = await Promise.all([1, 2].map(() => playgroundKey(operations, row, 'wallet')))
     expect(made[0]).toMatchObject({ kind: 'caller', caller: { accountId: account.id, keyName: 'Playground' } })

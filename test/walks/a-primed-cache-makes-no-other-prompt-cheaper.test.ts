@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { ReceiptsTable } from '../../src/store/tables.ts'
+import type { ReceiptsTable } from '../../src/db/tables.ts'
 import { chunk, usageChunk, WORDS } from '../fakes/chat-words.ts'
 import type { Talk } from '../fakes/talk.ts'
 import { send } from '../support/ask.ts'

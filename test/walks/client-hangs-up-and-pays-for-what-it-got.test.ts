@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { ReceiptsTable } from '../../src/db/tables.ts'
 import { randomFrom } from '../../src/lib/seeded-random.fixture.ts'
-import type { ReceiptsTable } from '../../src/store/tables.ts'
 import { hello, send } from '../support/ask.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
 import { requestsEnded } from '../support/read-metrics.ts'

@@ -17,7 +17,7 @@ describe('the life of a key', () => {
     expect(keys.find((listed) => listed.id === id)).toMatchObject({ name: 'first', state: 'active', shown })
     expect(JSON.stringify(keys)).not.toContain(key)
     expect(shown.length).toBeLessThan(key.length / 2)
-    const dump = await server().house.operations.db.selectFrom('keys').selectAll().execute()
+    const dump = await server().app.operations.db.selectFrom('keys').selectAll().execute()
     expect(JSON.stringify(dump)).not.toContain(key.slice(10, 30))
   })
 

@@ -27,7 +27,7 @@ const RUNS = 24
 describe('models that are visible are models that are callable', () => {
   const server = useServer({ config: PLANS_CONFIG })
 
-  const everyId = () => [...server().house.operations.catalog().entries.keys()]
+  const everyId = () => [...server().app.operations.catalog().entries.keys()]
 
   it('for any key: what is listed answers, what is not listed is not found', async () => {
     const seen = { keys: 0, listed: 0, hidden: 0 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CreatedKey } from '../../src/account/keys/create-key.ts'
+import type { CreatedKey } from '../../src/admin/keys.ts'
 import type { ProblemCode } from '../../src/model/problem.ts'
 import { chat, hello, send } from '../support/ask.ts'
 import { expectProblem } from '../support/expect-problem.ts'
@@ -128,7 +128,7 @@ describe('a request whose rights change while its body is on its way', () => {
 
   const openKey = async (kind: 'wallet' | 'builder') => {
     const who = await openSubscriber(server(), 'pro')
-    const expires = new Date(server().house.operations.clock.now() + 60_000).toISOString()
+    const expires = new Date(server().app.operations.clock.now() + 60_000).toISOString()
     const key = await who.createKey({ kind, expires, caps: { day: '5.00', month: undefined } })
     return { who, key }
   }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { shutDown } from '../../src/app/serve/shutdown.ts'
+import { shutDown } from '../../src/app/shutdown.ts'
 import { answerOf, chat, hello, send } from '../support/ask.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openRawSocket } from '../support/raw-socket.ts'

@@ -2,15 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { loadKeyRing } from '../../src/app/ring/key-ring.ts'
-import { createStoredResponses } from '../../src/content/create-stored-responses.ts'
-import { openContent } from '../../src/content/open-content.ts'
-import { ended, started } from '../../src/content/stored-responses.fixture.ts'
-import type { StoredResponses } from '../../src/content/stored-responses.ts'
+import { loadKeyring } from '../../src/app/key-ring.ts'
+import { createStoredResponses } from '../../src/db/content/create-stored-responses.ts'
+import { openContent } from '../../src/db/content/open-content.ts'
+import { ended, started } from '../../src/db/content/stored-responses.fixture.ts'
+import type { StoredResponses } from '../../src/db/content/stored-responses.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { AccountId } from '../../src/model/ids.ts'
-import { createResponseObject } from '../../src/wire/responses/response-object.ts'
-import { requestWith } from '../../src/wire/responses/voice.fixture.ts'
+import { requestWith } from '../../src/protocols/responses/encoder.fixture.ts'
+import { createResponseObject } from '../../src/protocols/responses/response-object.ts'
 import { answerOf, get } from '../support/ask.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -28,7 +28,7 @@ afterEach(() => rm(folder, { recursive: true }))
 
 /** What a server that has stopped since has stored. */
 async function storing(work: (responses: StoredResponses) => Promise<void>): Promise<void> {
-  const ring = await loadKeyRing({ dataDir: folder, secretFromEnvironment: undefined })
+  const ring = await loadKeyring({ dataDir: folder, secretFromEnvironment: undefined })
   const file = await openContent({ path: join(folder, 'content.db'), clock: systemClock })
   const onFailure = (error: unknown) => expect(error).toBe(undefined)
   await work(createStoredResponses({ file, ring: ring.keys, now: systemClock.now, bytesMax: 1_000_000, onFailure }))

@@ -13,11 +13,11 @@ describe('the books cannot be written for a moment', () => {
   let makeRoom = async () => {}
   /** The disk is full for every batch with such a change: nothing of it is recorded. */
   const breakOn = async (change: 'INSERT' | 'UPDATE') => {
-    makeRoom = await fillDiskFor(server().house.operations.db, `${change} ON receipts`)
+    makeRoom = await fillDiskFor(server().app.operations.db, `${change} ON receipts`)
   }
   const mend = async () => {
     await makeRoom()
-    await until(() => server().house.ledgerAvailable())
+    await until(() => server().app.ledgerAvailable())
   }
 
   it('refuses with ledger_unavailable, takes no money, and serves again by itself', async () => {
@@ -28,7 +28,7 @@ describe('the books cannot be written for a moment', () => {
       const answer = await chat(server(), account, body)
       expectProblem(answer, 'ledger_unavailable')
       expect(answer.headers.get('retry-after')).toBe('2')
-      await until(() => server().house.ledgerAvailable())
+      await until(() => server().app.ledgerAvailable())
     }
     await mend()
     expect(await account.wallet()).toEqual(before)

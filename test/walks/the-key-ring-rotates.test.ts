@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openContent } from '../../src/content/open-content.ts'
+import { openContent } from '../../src/db/content/open-content.ts'
+import type { SqliteFile } from '../../src/db/sqlite/sqlite-file.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { SqliteFile } from '../../src/sqlite/sqlite-file.ts'
 import { createKey, DIST, millrace } from '../program/program.mjs'
 import { type Answer, answerOf, get, hello, send } from '../support/ask.ts'
 import { respond } from '../support/ask-responses.ts'
@@ -57,7 +57,7 @@ async function content<Answer>(work: (file: SqliteFile) => Promise<Answer>): Pro
 const ringKeysIn = (table: 'answers' | 'account_keys') =>
   content((file) => file.all(`SELECT ring_key FROM ${table} ORDER BY rowid`, []))
 
-const receiptsIn = ({ house }: TestServer) => house.operations.db.selectFrom('receipts').select('row').execute()
+const receiptsIn = ({ app }: TestServer) => app.operations.db.selectFrom('receipts').select('row').execute()
 
 const compact = async (server: TestServer, who: { readonly key: string }): Promise<Answer> =>
   answerOf(await send(server, who, { model: 'swift', input: 'A long story' }, { path: '/responses/compact' }))

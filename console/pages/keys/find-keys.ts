@@ -1,4 +1,4 @@
-import { SEARCH_WORDS_MAX, wordsOfSearch } from '../../../src/lib/anywhere/words-of-search.ts'
+import { SEARCH_TERMS_MAX, searchTerms } from '../../../src/lib/anywhere/words-of-search.ts'
 import type { KeyFacts, ListedKey } from './own-key.ts'
 
 export interface KeyFilters {
@@ -9,8 +9,8 @@ export interface KeyFilters {
 
 /** What the server may be asked to find: nothing that could be a secret, or the larger part of one; empty for nothing. */
 export function askableSearch(text: string): string {
-  const words = wordsOfSearch(text)
-  const isTooMuch = words.length > SEARCH_WORDS_MAX || words.some((word) => word.includes('mr_') || word.length > 30)
+  const words = searchTerms(text)
+  const isTooMuch = words.length > SEARCH_TERMS_MAX || words.some((word) => word.includes('mr_') || word.length > 30)
   return isTooMuch ? '' : words.join(' ')
 }
 
@@ -23,7 +23,7 @@ export function findKeys(
   { text, kind, revoked }: KeyFilters,
   about: readonly ListedKey[] = [],
 ): ListedKey[] {
-  const words = wordsOfSearch(text)
+  const words = searchTerms(text)
   const known = new Set(loaded.map(({ id }) => id))
   const found = new Set(about.map(({ id }) => id))
   return [...loaded, ...about.filter(({ id }) => !known.has(id))].filter(
@@ -43,7 +43,7 @@ const has = (text: string, word: string): boolean => text.toLowerCase().includes
 
 /** The known models of a key that match the search. */
 export function modelsFound({ models }: Pick<ListedKey, 'models'>, text: string): string[] {
-  const words = wordsOfSearch(text)
+  const words = searchTerms(text)
   return models?.first.filter((model) => words.some((word) => has(model, word))) ?? []
 }
 

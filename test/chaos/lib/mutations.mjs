@@ -35,7 +35,7 @@ const MUTANTS = [
     // A keep-alive may have opened the answer meanwhile.
     const wasQuiet = sink.phase === 'quiet';
     if (wasQuiet)
-        sink.announce(limitHeaders(deps.ledger.limitStandings(turn.admitRequest.limits)));
+        sink.announce(limitHeaders(deps.ledger.limitStatuses(turn.admitRequest.limits)));
     const said = deliverEnd(turn, lastWords, settled);`,
         put: `    const wasQuiet = sink.phase === 'quiet';
     const { owed } = resolution;

@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../../src/lib/types.ts'
 
 // What a whole answer says, whoever has heard it: the oracle of a provider's wire, or the client of the gateway.
 

@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../../src/lib/types.ts'
 import { type Answer, type Finish, fieldsOf, isJson, listOf, type SaidCall, type SaidChoice, textOf } from './answer.ts'
 import { chatCounts } from './hear-chat.ts'
 import { insist, type Told } from './told.ts'

@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../../src/lib/types.ts'
 import { type Answer, Broken, checkedCalls, countIn, type Finish, fieldsOf, textOf } from './answer.ts'
 import { checkNoError, type WireFrames } from './wire-frames.ts'
 

@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../../src/lib/types.ts'
 import {
   type Answer,
   Broken,

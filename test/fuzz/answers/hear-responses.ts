@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Fields, isObject } from '../../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../../src/lib/types.ts'
 import {
   type Answer,
   Broken,

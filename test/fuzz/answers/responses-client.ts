@@ -1,5 +1,5 @@
-import { type Fields, isObject } from '../../../src/lib/is-object.ts'
-import { withoutForeign } from '../../../src/wire/hostile/play-voice.fixture.ts'
+import { type Fields, isObject } from '../../../src/lib/types.ts'
+import { withoutForeign } from '../../../src/protocols/hostile/play-encoder.fixture.ts'
 import { checkResponsesStream, eventsOf } from '../../support/responses-grammar.ts'
 import { type Finish, fieldsOf, isJson, listOf, type SaidCall, textOf } from './answer.ts'
 import { checkCalls } from './chat-client.ts'

@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../../src/lib/types.ts'
 import { Broken, isJson } from './answer.ts'
 
 /** A frame of Server-Sent Events, as the standard has a reader find it. */

@@ -4,10 +4,10 @@ export const OF_THE_CONSOLE = [
   {
     name: 'everybody-operates',
     says: 'whoever is signed in may do what operators may',
-    caughtBy: ['src/http/console/judge-asker.test.ts'],
+    caughtBy: ['src/server/console/session.judge-asker.test.ts'],
     replacements: [
       {
-        file: 'src/http/console/judge-asker.ts',
+        file: 'src/server/console/session.ts',
         find: `return judged.asking.session.person.role === 'operator' ? judged : OPERATORS_ONLY`,
         put: 'return judged',
       },
@@ -16,10 +16,10 @@ export const OF_THE_CONSOLE = [
   {
     name: 'confirmed-for-ever',
     says: 'a password that was given once holds for ever',
-    caughtBy: ['src/http/console/judge-asker.test.ts'],
+    caughtBy: ['src/server/console/session.judge-asker.test.ts'],
     replacements: [
       {
-        file: 'src/http/console/judge-asker.ts',
+        file: 'src/server/console/session.ts',
         find: 'session.confirmedAt + CONFIRMED_MS > now',
         put: 'session.confirmedAt > 0',
       },
@@ -28,10 +28,10 @@ export const OF_THE_CONSOLE = [
   {
     name: 'any-csrf-token',
     says: 'a page without the token of the session may change things',
-    caughtBy: ['src/http/console/same-site.test.ts'],
+    caughtBy: ['src/server/console/session.same-site.test.ts'],
     replacements: [
       {
-        file: 'src/http/console/same-site.ts',
+        file: 'src/server/console/session.ts',
         find: 'return a.length === b.length && timingSafeEqual(a, b)',
         put: 'return a.length === b.length || timingSafeEqual(a, a)',
       },
@@ -40,22 +40,22 @@ export const OF_THE_CONSOLE = [
   {
     name: 'requests-of-others',
     says: 'whoever knows the id of a request sees it',
-    caughtBy: ['src/account/requests/list-requests.test.ts'],
+    caughtBy: ['src/admin/requests.list-requests.test.ts'],
     replacements: [
       {
-        file: 'src/account/requests/show-request.ts',
-        find: 'receipt?.account === account',
-        put: 'receipt !== undefined',
+        file: 'src/admin/requests.ts',
+        find: 'if (receipt?.account === account)',
+        put: 'if (receipt !== undefined)',
       },
     ],
   },
   {
     name: 'keys-of-others',
     says: 'whoever knows the id of a key sees and changes it',
-    caughtBy: ['src/account/keys/change-key.test.ts'],
+    caughtBy: ['src/admin/keys.change-key.test.ts'],
     replacements: [
       {
-        file: 'src/account/keys/find-owned-key.ts',
+        file: 'src/admin/key-views.ts',
         find: ' || (of !== undefined && key.account !== of)',
         put: '',
       },
@@ -64,28 +64,28 @@ export const OF_THE_CONSOLE = [
   {
     name: 'list-of-all-keys',
     says: 'an owner is told the keys of all accounts',
-    caughtBy: ['src/store/list-keys.test.ts'],
+    caughtBy: ['src/db/keys.test.ts'],
     replacements: [
       {
-        file: 'src/store/list-keys.ts',
-        find: 'WHERE account = ',
-        put: 'WHERE 0 < ',
+        file: 'src/db/keys.ts',
+        find: 'const slice = sql`FROM keys WHERE account = ',
+        put: 'const slice = sql`FROM keys WHERE 0 < ',
       },
     ],
   },
   {
     name: 'link-opens-twice',
     says: 'two who come with one link at the same moment both get in',
-    caughtBy: ['src/account/people/sign-up.test.ts'],
-    replacements: [{ file: 'src/store/invites.ts', find: '= `used_at IS NULL AND expires_at', put: '= `expires_at' }],
+    caughtBy: ['src/admin/invitations.sign-up.test.ts'],
+    replacements: [{ file: 'src/db/people.ts', find: '= `used_at IS NULL AND expires_at', put: '= `expires_at' }],
   },
   {
     name: 'suspended-acts',
     says: 'an account that is suspended may change things',
-    caughtBy: ['src/http/console/judge-asker.test.ts'],
+    caughtBy: ['src/server/console/session.judge-asker.test.ts'],
     replacements: [
       {
-        file: 'src/http/console/judge-asker.ts',
+        file: 'src/server/console/session.ts',
         find: `asking.changes && account.status !== 'active'`,
         put: `asking.changes && account.status === 'closed'`,
       },
@@ -94,18 +94,16 @@ export const OF_THE_CONSOLE = [
   {
     name: 'wider-without-password',
     says: 'a key gets a longer life without a password',
-    caughtBy: ['src/account/keys/change-key.test.ts'],
-    replacements: [
-      { file: 'src/account/keys/widens-key.ts', find: `    isMore(key.expires_at, change.expires_at) ||\n`, put: '' },
-    ],
+    caughtBy: ['src/admin/keys.change-key.test.ts'],
+    replacements: [{ file: 'src/admin/keys.ts', find: `    isMore(key.expires_at, change.expires_at) ||\n`, put: '' }],
   },
   {
     name: 'foreign-host',
     says: 'the console answers under a foreign name',
-    caughtBy: ['src/http/console/site.test.ts'],
+    caughtBy: ['src/server/console/site.test.ts'],
     replacements: [
       {
-        file: 'src/http/console/site.ts',
+        file: 'src/server/console/site.ts',
         find: 'if (isAddress(name) || options.hosts.includes(name)) {',
         put: 'if (name.length > 0) {',
       },
@@ -114,10 +112,10 @@ export const OF_THE_CONSOLE = [
   {
     name: 'strangers-lock-out',
     says: 'wrong passwords of strangers count against a browser that has signed in before',
-    caughtBy: ['src/account/people/sign-in-tries.test.ts'],
+    caughtBy: ['src/admin/sign-in-limits.test.ts'],
     replacements: [
       {
-        file: 'src/account/people/sign-in-tries.ts',
+        file: 'src/admin/sign-in-limits.ts',
         find: 'if (who.device !== undefined) return',
         put: 'if (false) return',
       },
@@ -126,10 +124,10 @@ export const OF_THE_CONSOLE = [
   {
     name: 'one-stranger-locks-out',
     says: 'wrong passwords count by e-mail alone, so that one stranger locks its owner out everywhere',
-    caughtBy: ['src/account/people/sign-in-tries.test.ts'],
+    caughtBy: ['src/admin/sign-in-limits.test.ts'],
     replacements: [
       {
-        file: 'src/account/people/sign-in-tries.ts',
+        file: 'src/admin/sign-in-limits.ts',
         find: 'return [network, pair, [counters.email, digest(who.email)]]',
         put: 'return [network, [counters.pair, digest(who.email)]]',
       },
@@ -138,10 +136,10 @@ export const OF_THE_CONSOLE = [
   {
     name: 'tries-are-free',
     says: 'wrong passwords are not counted for a name',
-    caughtBy: ['src/account/people/sign-in-tries.test.ts'],
+    caughtBy: ['src/admin/sign-in-limits.test.ts'],
     replacements: [
       {
-        file: 'src/account/people/sign-in-tries.ts',
+        file: 'src/admin/sign-in-limits.ts',
         find: 'const outcome = counter.take(key)',
         put: `const outcome = counter === counters.pair ? { kind: 'taken' } : counter.take(key)`,
       },
@@ -150,10 +148,10 @@ export const OF_THE_CONSOLE = [
   {
     name: 'trail-without-order',
     says: 'a row that was taken out of the audit trail is not missed',
-    caughtBy: ['src/account/trail/verify-audit.test.ts'],
+    caughtBy: ['src/admin/audit.verify-audit.test.ts'],
     replacements: [
       {
-        file: 'src/account/trail/verify-audit.ts',
+        file: 'src/admin/audit.ts',
         find: `  row.seq === before.seq + 1 &&\n  Buffer.from(row.prev_hash).equals(before.hash) &&\n`,
         put: '',
       },
@@ -162,10 +160,10 @@ export const OF_THE_CONSOLE = [
   {
     name: 'act-apart-from-its-line',
     says: 'an act and its line in the trail are two steps',
-    caughtBy: ['src/account/trail/trail.test.ts'],
+    caughtBy: ['src/admin/audit.trail.test.ts'],
     replacements: [
       {
-        file: 'src/account/trail/audit-trail.ts',
+        file: 'src/admin/audit.ts',
         find: 'await file.atomic([...alongside, auditInsert(row)])',
         put: `await file.atomic(alongside)\n        await file.atomic([auditInsert(row)])`,
       },
@@ -174,7 +172,7 @@ export const OF_THE_CONSOLE = [
   {
     name: 'clocks-never-change',
     says: 'the day of a change of clocks begins an hour off',
-    caughtBy: ['src/account/usage/day-range.test.ts'],
+    caughtBy: ['src/admin/date-ranges.test.ts'],
     replacements: [
       {
         file: 'src/lib/time-zone.ts',
@@ -186,10 +184,10 @@ export const OF_THE_CONSOLE = [
   {
     name: '31st-of-february',
     says: 'the 31st of February is the 3rd of March',
-    caughtBy: ['src/account/usage/day-range.test.ts'],
+    caughtBy: ['src/admin/date-ranges.test.ts'],
     replacements: [
       {
-        file: 'src/account/usage/day-range.ts',
+        file: 'src/admin/date-ranges.ts',
         find: 'Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== day',
         put: 'Number.isNaN(at)',
       },

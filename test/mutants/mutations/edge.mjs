@@ -4,16 +4,16 @@ export const OF_THE_EDGE = [
   {
     name: 'two-idempotency-keys',
     says: 'a repeated Idempotency-Key is taken',
-    caughtBy: ['src/http/routes.test.ts'],
-    replacements: [{ file: 'src/http/door/guard-request.ts', find: `  'idempotency-key',\n`, put: '' }],
+    caughtBy: ['src/server/routes.test.ts'],
+    replacements: [{ file: 'src/server/guards.ts', find: `  'idempotency-key',\n`, put: '' }],
   },
   {
     name: 'two-framings',
     says: 'a Transfer-Encoding beside chunked is believed',
-    caughtBy: ['src/http/socket/bare-answers.test.ts'],
+    caughtBy: ['src/server/bare-answers.test.ts'],
     replacements: [
       {
-        file: 'src/http/door/guard-request.ts',
+        file: 'src/server/guards.ts',
         find: `coding.toLowerCase() === 'chunked'`,
         put: `coding.toLowerCase().includes('chunked')`,
       },
@@ -22,16 +22,16 @@ export const OF_THE_EDGE = [
   {
     name: 'chunks-before-their-time',
     says: 'chunks are believed in HTTP/1.0',
-    caughtBy: ['src/http/socket/bare-answers.test.ts'],
-    replacements: [{ file: 'src/http/door/guard-request.ts', find: ' && httpVersionMinor > 0', put: '' }],
+    caughtBy: ['src/server/bare-answers.test.ts'],
+    replacements: [{ file: 'src/server/guards.ts', find: ' && httpVersionMinor > 0', put: '' }],
   },
   {
     name: 'behind-the-close',
     says: 'what comes behind an answer that closes its connection is served',
-    caughtBy: ['src/http/socket/bare-answers.test.ts'],
+    caughtBy: ['src/server/bare-answers.test.ts'],
     replacements: [
       {
-        file: 'src/http/server.ts',
+        file: 'src/server/listener.ts',
         find: 'if (!connectionOf(request.socket).isClosing)',
         put: 'if (true)',
       },
@@ -40,36 +40,36 @@ export const OF_THE_EDGE = [
   {
     name: 'upgrade-body-runs',
     says: 'behind an offered Upgrade the body of a pipelined request runs as a request',
-    caughtBy: ['src/http/socket/smuggled-requests.test.ts'],
+    caughtBy: ['src/server/smuggled-requests.test.ts'],
     replacements: [
-      { file: 'src/http/socket/last-request.ts', find: 'request.headers.upgrade !== undefined ||', put: 'false ||' },
+      { file: 'src/server/connection.ts', find: 'request.headers.upgrade !== undefined ||', put: 'false ||' },
     ],
   },
   {
     name: 'invented-address',
     says: 'the address that a client has invented in X-Forwarded-For is believed',
-    caughtBy: ['src/http/socket/client-address.test.ts'],
-    replacements: [{ file: 'src/http/socket/client-address.ts', find: 'named.pop()', put: 'named.shift()' }],
+    caughtBy: ['src/server/client-address.test.ts'],
+    replacements: [{ file: 'src/server/client-address.ts', find: 'named.pop()', put: 'named.shift()' }],
   },
   {
     name: 'not-utf8',
     says: 'a body that is not UTF-8 is read',
-    caughtBy: ['src/http/body/read-body.test.ts'],
-    replacements: [{ file: 'src/http/body/read-body.ts', find: '!isUtf8(bytes)', put: 'false' }],
+    caughtBy: ['src/server/body.test.ts'],
+    replacements: [{ file: 'src/server/body.ts', find: '!isUtf8(bytes)', put: 'false' }],
   },
   {
     name: 'values-for-nothing',
     says: 'the values of a body are not counted in the memory that it takes',
-    caughtBy: ['src/http/v1/parsed-values.test.ts'],
-    replacements: [{ file: 'src/http/body/read-body.ts', find: 'place.take(scan.valueBytes + ', put: 'place.take(' }],
+    caughtBy: ['src/server/v1/parsed-values.test.ts'],
+    replacements: [{ file: 'src/server/body.ts', find: 'place.take(scan.valueBytes + ', put: 'place.take(' }],
   },
   {
     name: 'parsed-value-kept',
     says: 'what is parsed of a body lives as long as its turn',
-    caughtBy: ['src/http/v1/parsed-values.test.ts'],
+    caughtBy: ['src/server/v1/parsed-values.test.ts'],
     replacements: [
       {
-        file: 'src/http/v1/post-turn.ts',
+        file: 'src/server/v1/post-turn.ts',
         find: '  received.bytes = NOTHING\n',
         put: '  Object.assign(received, { bytes: NOTHING, body: read.body })\n',
       },
@@ -78,10 +78,10 @@ export const OF_THE_EDGE = [
   {
     name: 'stopped-and-cut',
     says: 'a stream is ended by its time limit before what has come is read',
-    caughtBy: ['src/upstream/deadlines.test.ts'],
+    caughtBy: ['src/providers/deadlines.test.ts'],
     replacements: [
       {
-        file: 'src/upstream/deadlines.ts',
+        file: 'src/providers/deadlines.ts',
         find: 'else stopLooking = afterLoopTurn(expireOrGoOn)',
         put: 'else expireOrGoOn()',
       },
@@ -90,10 +90,10 @@ export const OF_THE_EDGE = [
   {
     name: 'bombs',
     says: 'a body may expand to anything',
-    caughtBy: ['src/http/body/read-body.test.ts'],
+    caughtBy: ['src/server/body.test.ts'],
     replacements: [
       {
-        file: 'src/http/body/collect-body.ts',
+        file: 'src/server/body.ts',
         find: 'bytes <= UNSUSPICIOUS_BYTES || bytes <= rawBytes * bounds.expansionRatioMax',
         put: 'true',
       },
@@ -102,10 +102,10 @@ export const OF_THE_EDGE = [
   {
     name: 'late-head',
     says: 'after its head a stream is refused with a status',
-    caughtBy: ['src/http/answer/sinks.test.ts'],
+    caughtBy: ['src/server/sinks.test.ts'],
     replacements: [
       {
-        file: 'src/http/answer/sse-sink.ts',
+        file: 'src/server/sse-sink.ts',
         find: `if (sink.phase !== 'quiet') throw`,
         put: `if (sink.phase === 'ended') throw`,
       },
@@ -114,7 +114,7 @@ export const OF_THE_EDGE = [
   {
     name: 'silence-is-kept',
     says: 'nothing breaks the silence of a model that thinks',
-    caughtBy: ['src/http/answer/sinks.test.ts'],
-    replacements: [{ file: 'src/http/answer/sse-sink.ts', find: 'send(breakSilence() ?? KEEP_ALIVE)', put: '' }],
+    caughtBy: ['src/server/sinks.test.ts'],
+    replacements: [{ file: 'src/server/sse-sink.ts', find: 'send(breakSilence() ?? KEEP_ALIVE)', put: '' }],
   },
 ]

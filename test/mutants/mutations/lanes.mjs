@@ -48,10 +48,10 @@ export const OF_LANES = [
   {
     name: 'doubt-is-forgotten',
     says: 'after an answer that may be billed any number of lanes is asked',
-    caughtBy: ['src/turn/lane/run-lanes.test.ts'],
+    caughtBy: ['src/gateway/attempt-lanes.test.ts'],
     replacements: [
       {
-        file: 'src/turn/lane/run-lanes.ts',
+        file: 'src/gateway/attempt-lanes.ts',
         find: 'if (fate.mayBeBilled) running.triesLeft = Math.min(running.triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)',
         put: '',
       },
@@ -72,7 +72,7 @@ export const OF_LANES = [
   {
     name: 'last-lane-is-refused',
     says: 'nobody asks the last lane of a model while it is put aside',
-    caughtBy: ['src/routing/circuit-breaker.test.ts', 'src/turn/lane/lanes-put-aside.test.ts'],
+    caughtBy: ['src/routing/circuit-breaker.test.ts', 'src/gateway/lanes-put-aside.test.ts'],
     replacements: [
       { file: 'src/routing/circuit-breaker.ts', find: 'const PROBES_FIRST = 3', put: 'const PROBES_FIRST = 0' },
     ],
@@ -80,10 +80,10 @@ export const OF_LANES = [
   {
     name: 'no-patience',
     says: 'a request fails although a lane is asked again in a moment',
-    caughtBy: ['src/turn/lane/lanes-put-aside.test.ts'],
+    caughtBy: ['src/gateway/lanes-put-aside.test.ts'],
     replacements: [
       {
-        file: 'src/turn/lane/run-lanes.ts',
+        file: 'src/gateway/attempt-lanes.ts',
         find: 'if (now + 1000 * waitMs > patientUntil) return false',
         put: 'return false',
       },
@@ -92,11 +92,11 @@ export const OF_LANES = [
   {
     name: 'sticks-for-ever',
     says: 'a conversation goes back to its lane after days',
-    caughtBy: ['src/routing/sticky-lanes.test.ts'],
+    caughtBy: ['src/routing/plan-lanes.sticky-lanes.test.ts'],
     replacements: [
       {
-        file: 'src/routing/sticky-lanes.ts',
-        find: 'stay !== undefined && ticks() - stay.at < LIFE_MICROS',
+        file: 'src/routing/plan-lanes.ts',
+        find: 'stay !== undefined && nowMicros() - stay.at < LIFE_MICROS',
         put: 'stay !== undefined',
       },
     ],

@@ -17,11 +17,11 @@ export const OF_LIMITS = [
   {
     name: 'own-rate-with-the-others-burst',
     says: 'a debt of the past is paid before it was made',
-    caughtBy: ['src/lib/gcra.test.ts'],
+    caughtBy: ['src/lib/rates.gcra.test.ts'],
     replacements: [
       {
-        file: 'src/lib/gcra.ts',
-        find: '  Math.max(reachedAt, ticks) + cost * microsPerUnit(rule)\n',
+        file: 'src/lib/rates.ts',
+        find: '  Math.max(reachedAt, nowMicros) + cost * microsPerUnit(rule)\n',
         put: '  reachedAt + cost * microsPerUnit(rule)\n',
       },
     ],
@@ -41,10 +41,10 @@ export const OF_LIMITS = [
   {
     name: 'loosest-limit-told',
     says: 'of several limits the one with most left is told',
-    caughtBy: ['src/limits/limit-headers.test.ts'],
+    caughtBy: ['src/limits/limits.limit-headers.test.ts'],
     replacements: [
       {
-        file: 'src/limits/limit-headers.ts',
+        file: 'src/limits/limits.ts',
         find: 'standing.remaining < found.remaining',
         put: 'standing.remaining > found.remaining',
       },
@@ -53,16 +53,16 @@ export const OF_LIMITS = [
   {
     name: 'limit-shared-by-accounts',
     says: 'accounts share the limit of an account and a model',
-    caughtBy: ['src/limits/limits-for-turn.test.ts'],
-    replacements: [{ file: 'src/limits/limits-for-turn.ts', find: 'caller.account}:', put: 'caller.kind}:' }],
+    caughtBy: ['src/limits/limits.limits-for-turn.test.ts'],
+    replacements: [{ file: 'src/limits/limits.ts', find: 'caller.account}:', put: 'caller.kind}:' }],
   },
   {
     name: 'refused-takes-from-limits',
     says: 'a turn that one limit refuses takes from the others',
-    caughtBy: ['src/books/any-sequence.test.ts'],
+    caughtBy: ['src/ledger/state/any-sequence.test.ts'],
     replacements: [
       {
-        file: 'src/books/turn-limits.ts',
+        file: 'src/ledger/state/turn-limits.ts',
         find: "if (decision.kind === 'wait') wait(limit, decision.waitMs)",
         put: "if (decision.kind === 'wait') wait(limit, decision.waitMs)\n    else books.rates.set(limit.subject, decision.reachedAt)",
       },
@@ -71,21 +71,21 @@ export const OF_LIMITS = [
   {
     name: 'unused-tokens-saved-up',
     says: 'what a turn did not use comes back to before now, and is let through on top of the burst',
-    caughtBy: ['src/lib/gcra.test.ts'],
+    caughtBy: ['src/lib/rates.gcra.test.ts'],
     replacements: [
       {
-        file: 'src/lib/gcra.ts',
-        find: 'Math.max(ticks, addToRate(rule, reachedAt, used - reserved, ticks))',
-        put: 'addToRate(rule, reachedAt, used - reserved, ticks)',
+        file: 'src/lib/rates.ts',
+        find: 'Math.max(nowMicros, addToRate(rule, reachedAt, used - reserved, nowMicros))',
+        put: 'addToRate(rule, reachedAt, used - reserved, nowMicros)',
       },
     ],
   },
   {
     name: 'places-of-lost-holds',
     says: 'a hold that was lost keeps its place under a limit for ever',
-    caughtBy: ['src/ledger/read-back.test.ts'],
+    caughtBy: ['src/ledger/recovery.test.ts'],
     replacements: [
-      { file: 'src/ledger/read-books.ts', find: ', running: countAllRunning(turns.values()) })', put: ' })' },
+      { file: 'src/ledger/recovery.ts', find: ', running: countAllRunning(turns.values()) })', put: ' })' },
     ],
   },
 ]

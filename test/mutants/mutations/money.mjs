@@ -1,20 +1,20 @@
 // Faults of money.
 
-const ANY_SEQUENCE = 'src/books/any-sequence.test.ts'
-const BOOKS = 'src/books/books.test.ts'
-const CEILING = 'src/metering/ceiling.test.ts'
-const CLAIMS = 'src/books/claims.test.ts'
-const DRAWS = 'src/books/draws.test.ts'
+const ANY_SEQUENCE = 'src/ledger/state/any-sequence.test.ts'
+const BOOKS = 'src/ledger/state/state.test.ts'
+const CEILING = 'src/pricing/price.test.ts'
+const CLAIMS = 'src/ledger/state/admit-turn.claims.test.ts'
+const DRAWS = 'src/ledger/state/admit-turn.draws.test.ts'
 const ENDS = 'src/ledger/ends-are-replayed.test.ts'
 const KEYED = 'src/ledger/claims.test.ts'
-const PERIODS = 'src/books/periods.test.ts'
-const PLANNED = 'src/turn/admit/plan-admission.test.ts'
+const PERIODS = 'src/ledger/state/allowances.test.ts'
+const PLANNED = 'src/gateway/plan-turn.plan-admission.test.ts'
 const PROOF = 'src/ledger/every-rule-of-the-proof.test.ts'
-const PRICES = 'src/ledger/record-prices.test.ts'
-const STORED_CLAIMS = 'src/store/claims.test.ts'
-const SUBSCRIPTIONS = 'src/books/subscriptions.test.ts'
-const TRANSFERS = 'src/books/transfer-money.test.ts'
-const TURN = 'src/turn/money-of-a-turn.test.ts'
+const PRICES = 'src/ledger/prices.test.ts'
+const STORED_CLAIMS = 'src/db/claims.test.ts'
+const SUBSCRIPTIONS = 'src/ledger/state/subscriptions.test.ts'
+const TRANSFERS = 'src/ledger/state/transfer-money.test.ts'
+const TURN = 'src/gateway/money-of-a-turn.test.ts'
 
 export const OF_MONEY = [
   {
@@ -23,7 +23,7 @@ export const OF_MONEY = [
     caughtBy: [CLAIMS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/books/admit-turn.ts',
+        file: 'src/ledger/state/admit-turn.ts',
         find: "  if (claim) return { kind: 'claimed', claim, sameBody: claim.fingerprint === op.claim?.fingerprint }\n",
         put: '',
       },
@@ -33,13 +33,13 @@ export const OF_MONEY = [
     name: 'two-claims-on-one-scope',
     says: 'a key may be taken again when its time is over, although its turn still runs',
     caughtBy: [CLAIMS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/books/claims.ts', find: "claim.state === 'running' || ", put: '' }],
+    replacements: [{ file: 'src/ledger/state/admit-turn.ts', find: "claim.state === 'running' || ", put: '' }],
   },
   {
     name: 'settle-twice',
     says: 'a hold that was closed stays open',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/books/close-turn.ts', find: '  books.turns.delete(op.requestId)\n', put: '' }],
+    replacements: [{ file: 'src/ledger/state/close-turn.ts', find: '  books.turns.delete(op.requestId)\n', put: '' }],
   },
   {
     name: 'context-is-a-discount',
@@ -47,7 +47,7 @@ export const OF_MONEY = [
     caughtBy: [CEILING],
     replacements: [
       {
-        file: 'src/metering/ceiling.ts',
+        file: 'src/pricing/price.ts',
         find: 'return forWords + forTools + forParts',
         put: 'return Math.min(forWords + forTools + forParts, model.contextTokens)',
       },
@@ -56,10 +56,10 @@ export const OF_MONEY = [
   {
     name: 'shortfall-is-not-counted',
     says: 'what a provider counts beyond the bound of the input is cut away, and nobody learns what it cost',
-    caughtBy: ['src/turn/end/resolve-ending.test.ts'],
+    caughtBy: ['src/gateway/ending.test.ts'],
     replacements: [
       {
-        file: 'src/metering/clamp-usage.ts',
+        file: 'src/pricing/price.ts',
         find: 'return inputTokensOf(counted) <= believed ? believed : inputBound',
         put: 'return inputBound',
       },
@@ -68,10 +68,10 @@ export const OF_MONEY = [
   {
     name: 'one-token-is-sent',
     says: 'where the estimated input leaves no room, a cap of one token is made up',
-    caughtBy: ['src/turn/lane/ask-lane.test.ts'],
+    caughtBy: ['src/gateway/ask-lane.test.ts'],
     replacements: [
       {
-        file: 'src/turn/lane/ask-lane.ts',
+        file: 'src/gateway/ask-lane.ts',
         find: 'return room < Math.min(ANSWER_TOKENS, contextTokens / 16) ? cap : Math.min(cap, room)',
         put: 'return Math.min(cap, Math.max(room, 1))',
       },
@@ -83,7 +83,7 @@ export const OF_MONEY = [
     caughtBy: [TURN],
     replacements: [
       {
-        file: 'src/wire/chat/read-usage.ts',
+        file: 'src/protocols/chat/usage.ts',
         find: 'if (input === undefined || output === undefined) return undefined',
         put: 'if (!(input || output)) return undefined',
       },
@@ -93,7 +93,7 @@ export const OF_MONEY = [
     name: 'zero-cost-is-absent',
     says: '|| on the cost: a turn that cost nothing pays its hold',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/books/close-turn.ts', find: 'owed?.cost ?? ZERO', put: 'owed?.cost || hold' }],
+    replacements: [{ file: 'src/ledger/state/close-turn.ts', find: 'owed?.cost ?? ZERO', put: 'owed?.cost || hold' }],
   },
   {
     name: 'release-on-throw',
@@ -101,7 +101,7 @@ export const OF_MONEY = [
     caughtBy: [TURN],
     replacements: [
       {
-        file: 'src/turn/serve-turn.ts',
+        file: 'src/gateway/serve-turn.ts',
         find: '    sayInternalError(turn)\n',
         put: `    sayInternalError(turn)
     const ending = { outcome: 'internal_error', owed: undefined, lane: undefined, totalMs: 0, attempts: [], kept: false }
@@ -116,7 +116,7 @@ export const OF_MONEY = [
     caughtBy: [TURN],
     replacements: [
       {
-        file: 'src/turn/lane/run-lanes.ts',
+        file: 'src/gateway/attempt-lanes.ts',
         find: '  running.failures.push({ lane, fate })\n',
         put: `  running.failures.push({ lane, fate })
     const usage = { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
@@ -132,7 +132,7 @@ export const OF_MONEY = [
     caughtBy: [TURN],
     replacements: [
       {
-        file: 'src/turn/lane/lane-cap.ts',
+        file: 'src/gateway/attempt.ts',
         find: 'Math.min(capOn(lane, outputCap), hold.cap)',
         put: 'capOn(lane, outputCap)',
       },
@@ -144,7 +144,7 @@ export const OF_MONEY = [
     caughtBy: [DRAWS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/books/admit-turn.ts',
+        file: 'src/ledger/state/admit-turn.ts',
         find: "kind: 'held', receipt, cap, hold",
         put: "kind: 'held', receipt, cap: cap + 1, hold",
       },
@@ -156,7 +156,7 @@ export const OF_MONEY = [
     caughtBy: [PERIODS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/books/periods.ts',
+        file: 'src/ledger/state/allowances.ts',
         find: '  if (bucket.held === 0n) return closePeriod',
         put: '  return closePeriod',
       },
@@ -168,7 +168,7 @@ export const OF_MONEY = [
     caughtBy: [PERIODS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/books/admit-turn.ts',
+        file: 'src/ledger/state/admit-turn.ts',
         find: '    bucket.held += hold',
         put: '    if (buckets.length === 0) bucket.held += hold',
       },
@@ -180,7 +180,7 @@ export const OF_MONEY = [
     caughtBy: [PERIODS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/books/spend-counters.ts',
+        file: 'src/ledger/state/allowances.ts',
         find: 'granted: amount, posted: amount - spent, held }',
         put: 'granted: counter.bound, posted: counter.bound - spent, held }',
       },
@@ -191,8 +191,12 @@ export const OF_MONEY = [
     says: 'a turn that ends in a later period of its cap is counted there',
     caughtBy: [PERIODS, ANY_SEQUENCE],
     replacements: [
-      { file: 'src/books/spend-counters.ts', find: '(counter.firstReceipt <= receipt ? counter : [])', put: 'counter' },
-      { file: 'src/books/spend-counters.ts', find: 'mustHold(held >= turn.hold,', put: 'mustHold(turn.hold >= 0n,' },
+      {
+        file: 'src/ledger/state/allowances.ts',
+        find: '(counter.firstReceipt <= receipt ? counter : [])',
+        put: 'counter',
+      },
+      { file: 'src/ledger/state/allowances.ts', find: 'mustHold(held >= turn.hold,', put: 'mustHold(turn.hold >= 0n,' },
     ],
   },
   {
@@ -201,7 +205,7 @@ export const OF_MONEY = [
     caughtBy: [ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/books/periods.ts',
+        file: 'src/ledger/state/allowances.ts',
         find: "    { kind: 'bucket-moved', bucket: row, posted: amount, held: 0n },\n",
         put: "    { kind: 'bucket-moved', bucket: row, posted: amount, held: 0n },\n    { kind: 'bucket-moved', bucket: counter, posted: -amount, held: 0n },\n",
       },
@@ -212,7 +216,7 @@ export const OF_MONEY = [
     says: 'an operation that the file refuses fails its whole batch, and shuts the gate for everybody',
     caughtBy: ['src/ledger/ledger.test.ts'],
     replacements: [
-      { file: 'src/store/record-batch.ts', find: 'if (!isOfTheData(error)) throw error', put: 'throw error' },
+      { file: 'src/db/record-changes.ts', find: 'if (!isOfTheData(error)) throw error', put: 'throw error' },
     ],
   },
   {
@@ -221,12 +225,12 @@ export const OF_MONEY = [
     caughtBy: [PERIODS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/books/periods.ts',
+        file: 'src/ledger/state/allowances.ts',
         find: '  const left = newest ?',
         put: '  const rest = newest?.posted ?? allowance.amount\n  const left = newest ?',
       },
       {
-        file: 'src/books/periods.ts',
+        file: 'src/ledger/state/allowances.ts',
         find: 'grant(books, account, bucket, allowance.amount, at)',
         put: 'grant(books, account, bucket, rest, at)',
       },
@@ -236,39 +240,47 @@ export const OF_MONEY = [
     name: 'window-opens-early',
     says: 'a window begins before the one in front of it has ended',
     caughtBy: [PERIODS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/books/periods.ts', find: 'Math.max(start, earliestStart(newest))', put: 'start' }],
+    replacements: [
+      { file: 'src/ledger/state/allowances.ts', find: 'Math.max(start, earliestStart(newest))', put: 'start' },
+    ],
   },
   {
     name: 'used-up-window-of-a-free-turn',
     says: 'a turn that costs nothing stands on windows that count as unused',
     caughtBy: [PERIODS, ANY_SEQUENCE],
     replacements: [
-      { file: 'src/books/admit-turn.ts', find: 'hold > 0n ? draws : draws.filter(isWallet)', put: 'draws' },
+      { file: 'src/ledger/state/admit-turn.ts', find: 'hold > 0n ? draws : draws.filter(isWallet)', put: 'draws' },
     ],
   },
   {
     name: 'used-is-forgotten-by-a-larger-plan',
     says: 'another plan grants its whole amount on top of what is left',
     caughtBy: [SUBSCRIPTIONS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/books/subscriptions.ts', find: 'amount - running.granted, at)', put: 'amount, at)' }],
+    replacements: [
+      { file: 'src/ledger/state/subscriptions.ts', find: 'amount - running.granted, at)', put: 'amount, at)' },
+    ],
   },
   {
     name: 'builder-falls-back-to-the-wallet',
     says: 'a builder key draws on the wallet too',
     caughtBy: [DRAWS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/books/draws.ts', find: "  if (kind === 'wallet') draws.push", put: '  draws.push' }],
+    replacements: [
+      { file: 'src/ledger/state/admit-turn.ts', find: "  if (kind === 'wallet') draws.push", put: '  draws.push' },
+    ],
   },
   {
     name: 'chosen-cap-takes-all',
     says: 'a cap that we choose takes all of the money, whatever share the operator wants',
     caughtBy: [DRAWS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/books/draws.ts', find: 'BigInt(chosenCap.sharePercent)', put: '100n' }],
+    replacements: [{ file: 'src/ledger/state/admit-turn.ts', find: 'BigInt(chosenCap.sharePercent)', put: '100n' }],
   },
   {
     name: 'chosen-cap-without-a-least',
     says: 'a cap that we choose may be too short to help anybody',
     caughtBy: [DRAWS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/books/draws.ts', find: 'Math.max(chosenCap.tokensMin, tokens)', put: 'tokens' }],
+    replacements: [
+      { file: 'src/ledger/state/admit-turn.ts', find: 'Math.max(chosenCap.tokensMin, tokens)', put: 'tokens' },
+    ],
   },
   {
     name: 'refund-beyond-available',
@@ -276,7 +288,7 @@ export const OF_MONEY = [
     caughtBy: [TRANSFERS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/books/transfer-money.ts',
+        file: 'src/ledger/state/transfer-money.ts',
         find: 'availableIn(wallet) + op.amount < 0n',
         put: 'wallet.posted + op.amount < 0n',
       },
@@ -286,25 +298,25 @@ export const OF_MONEY = [
     name: 'charge-above-hold',
     says: 'the charge is the cost, whatever was held',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/books/close-turn.ts', find: 'smallest(cost, hold)', put: 'cost' }],
+    replacements: [{ file: 'src/ledger/state/close-turn.ts', find: 'smallest(cost, hold)', put: 'cost' }],
   },
   {
     name: 'one-choice-is-held',
     says: 'of several choices the hold covers one',
     caughtBy: [CEILING],
-    replacements: [{ file: 'src/metering/ceiling.ts', find: 'dearestOutput * BigInt(choices)', put: 'dearestOutput' }],
+    replacements: [{ file: 'src/pricing/price.ts', find: 'dearestOutput * BigInt(choices)', put: 'dearestOutput' }],
   },
   {
     name: 'one-choice-is-charged',
     says: 'of several choices one is charged',
     caughtBy: [TURN],
-    replacements: [{ file: 'src/turn/end/resolve-ending.ts', find: 'hold.cap) * request.choices', put: 'hold.cap)' }],
+    replacements: [{ file: 'src/gateway/ending.ts', find: 'hold.cap) * request.choices', put: 'hold.cap)' }],
   },
   {
     name: 'plan-without-caps',
     says: 'the spend caps of a key do not count for what a plan pays',
     caughtBy: [PLANNED],
-    replacements: [{ file: 'src/turn/admit/plan-admission.ts', find: '[...windows, ...caps]', put: 'windows' }],
+    replacements: [{ file: 'src/gateway/plan-turn.ts', find: '[...windows, ...caps]', put: 'windows' }],
   },
   {
     name: 'former-plan-opens-windows',
@@ -312,7 +324,7 @@ export const OF_MONEY = [
     caughtBy: [SUBSCRIPTIONS],
     replacements: [
       {
-        file: 'src/books/subscriptions.ts',
+        file: 'src/ledger/state/subscriptions.ts',
         find: "plan === undefined || plan === running.plan ? undefined : 'plan-changed'",
         put: 'undefined',
       },
@@ -324,7 +336,7 @@ export const OF_MONEY = [
     caughtBy: [PRICES],
     replacements: [
       {
-        file: 'src/ledger/record-prices.ts',
+        file: 'src/ledger/prices.ts',
         find: 'known?.terms === written ? known.version : (known?.version ?? 0) + 1',
         put: 'known?.version ?? 1',
       },
@@ -336,7 +348,7 @@ export const OF_MONEY = [
     caughtBy: [ENDS],
     replacements: [
       {
-        file: 'src/ledger/journaled-ends.ts',
+        file: 'src/ledger/journal.ts',
         find: "kind === 'recorded' || kind === 'not-open'",
         put: "kind !== 'broken'",
       },
@@ -352,9 +364,7 @@ export const OF_MONEY = [
     name: 'file-gives-a-running-claim-away',
     says: 'the file gives the key of a request that runs to another one, when memory is wrong',
     caughtBy: [STORED_CLAIMS],
-    replacements: [
-      { file: 'src/store/batch-statements.ts', find: "WHERE claims.state <> 'running' AND", put: 'WHERE' },
-    ],
+    replacements: [{ file: 'src/db/record-changes.ts', find: "WHERE claims.state <> 'running' AND", put: 'WHERE' }],
   },
   {
     name: 'proof-counts-the-period-before',
@@ -362,12 +372,12 @@ export const OF_MONEY = [
     caughtBy: ['src/ledger/long-periods.test.ts'],
     replacements: [
       {
-        file: 'src/store/charges-of-periods.ts',
+        file: 'src/db/verify-balances.ts',
         find: 'AND receipts.row >= counted.first',
         put: 'AND counted.first > 0',
       },
       {
-        file: 'src/ledger/check-periods.ts',
+        file: 'src/ledger/verify.ts',
         find: 'at: period_start - 1, otherwise: 0',
         put: 'at: 0, otherwise: 0',
       },
@@ -379,7 +389,7 @@ export const OF_MONEY = [
     caughtBy: ['src/ledger/grants-without-end.test.ts'],
     replacements: [
       {
-        file: 'src/store/exact-sum.ts',
+        file: 'src/db/verify-balances.ts',
         find: '(high_nano << 32n) + low_nano',
         put: 'BigInt.asIntN(64, (high_nano << 32n) + low_nano)',
       },
@@ -388,25 +398,25 @@ export const OF_MONEY = [
   {
     name: 'sweep-closes-a-window-in-use',
     says: 'a window that ended long ago is closed under the turn that still holds on it',
-    caughtBy: ['src/ledger/close-idle-periods.test.ts'],
+    caughtBy: ['src/ledger/open-ledger.test.ts'],
     replacements: [
-      { file: 'src/ledger/close-idle-periods.ts', find: ' || window.held !== 0n', put: '' },
-      { file: 'src/store/idle-periods.ts', find: ' AND held_nano = 0 AND frozen_at', put: ' AND frozen_at' },
+      { file: 'src/ledger/open-ledger.ts', find: ' || window.held !== 0n', put: '' },
+      { file: 'src/db/allowances.ts', find: ' AND held_nano = 0 AND frozen_at', put: ' AND frozen_at' },
     ],
   },
   {
     name: 'proof-trusts-the-bucket',
     says: "the proof does not see that a receipt stands on another account's wallet",
     caughtBy: [PROOF],
-    replacements: [{ file: 'src/store/check-rows.ts', find: ' AND buckets.account = this.account', put: '' }],
+    replacements: [{ file: 'src/db/verify-rows.ts', find: ' AND buckets.account = this.account', put: '' }],
   },
   {
     name: 'written-down-meanwhile',
     says: 'an end that is written down while others are recorded leaves the books shut for ever',
-    caughtBy: ['src/ledger/journaled-ends.test.ts'],
+    caughtBy: ['src/ledger/journal.test.ts'],
     replacements: [
       {
-        file: 'src/ledger/journaled-ends.ts',
+        file: 'src/ledger/journal.ts',
         find: 'if (waiting.size === stuck) return true',
         put: 'return waiting.size === stuck',
       },

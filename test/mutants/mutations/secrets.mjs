@@ -4,22 +4,22 @@ export const OF_SECRETS = [
   {
     name: 'cached-for-ever',
     says: 'a key that was revoked while it was looked up lives on',
-    caughtBy: ['src/keys/find-caller.test.ts'],
-    replacements: [{ file: 'src/keys/find-caller.ts', find: 'if (changes === changesBefore) {', put: '{' }],
+    caughtBy: ['src/auth/callers.test.ts'],
+    replacements: [{ file: 'src/auth/callers.ts', find: 'if (changes === changesBefore) {', put: '{' }],
   },
   {
     name: 'look-up-of-before',
     says: 'who asks after a key was revoked is told what was looked up before',
-    caughtBy: ['src/keys/find-caller.test.ts'],
-    replacements: [{ file: 'src/keys/find-caller.ts', find: '    lookingUp.clear()\n', put: '' }],
+    caughtBy: ['src/auth/callers.test.ts'],
+    replacements: [{ file: 'src/auth/callers.ts', find: '    lookingUp.clear()\n', put: '' }],
   },
   {
     name: 'envelope-of-another',
     says: 'an envelope opens for every account',
-    caughtBy: ['src/seals/create-seals.test.ts'],
+    caughtBy: ['src/gateway/seals.create-seals.test.ts'],
     replacements: [
       {
-        file: 'src/seals/create-seals.ts',
+        file: 'src/gateway/seals.ts',
         find: 'purpose: SealPurpose, owner: AccountId): string =>',
         put: `purpose: SealPurpose, _: AccountId, owner = ''): string =>`,
       },
@@ -28,8 +28,8 @@ export const OF_SECRETS = [
   {
     name: 'salt-for-all',
     says: 'accounts share the salt of their prompts',
-    caughtBy: ['src/seals/cache-salts.test.ts'],
-    replacements: [{ file: 'src/seals/cache-salts.ts', find: '.update(account)', put: `.update('')` }],
+    caughtBy: ['src/gateway/seals.cache-salts.test.ts'],
+    replacements: [{ file: 'src/gateway/seals.ts', find: '.update(account)', put: `.update('')` }],
   },
   {
     name: 'session-keys-in-logs',
@@ -42,10 +42,10 @@ export const OF_SECRETS = [
   {
     name: 'metadata-with-leave',
     says: 'allow_private opens what hands out credentials',
-    caughtBy: ['src/upstream/guard-address.test.ts'],
+    caughtBy: ['src/providers/address-guard.guard-address.test.ts'],
     replacements: [
       {
-        file: 'src/upstream/guard-address.ts',
+        file: 'src/providers/address-guard.ts',
         find: `if (metadata.check(bare, family)) return 'serves`,
         put: `if (metadata.check(bare, family)) return rules.allowPrivate ? undefined : 'serves`,
       },

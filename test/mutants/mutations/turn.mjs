@@ -1,6 +1,6 @@
 // Faults in what becomes of a turn whose client goes.
 
-const TURN = 'src/turn/money-of-a-turn.test.ts'
+const TURN = 'src/gateway/money-of-a-turn.test.ts'
 
 export const OF_TURNS = [
   {
@@ -9,7 +9,7 @@ export const OF_TURNS = [
     caughtBy: [TURN],
     replacements: [
       {
-        file: 'src/turn/serve-turn.ts',
+        file: 'src/gateway/serve-turn.ts',
         find: 'const found = deps.rights.findAgain(asked.caller)',
         put: "const found = { kind: 'caller', caller: asked.caller }",
       },
@@ -24,10 +24,10 @@ export const OF_TURNS = [
   {
     name: 'a-cancel-is-no-cancel',
     says: 'a provider works on for a client that has gone',
-    caughtBy: ['src/turn/turn-stop.test.ts'],
+    caughtBy: ['src/gateway/cancellation.test.ts'],
     replacements: [
       {
-        file: 'src/turn/turn-stop.ts',
+        file: 'src/gateway/cancellation.ts',
         find: `upstream.onClientGone === 'drain' ? 'drain' : 'cut'`,
         put: `upstream.onClientGone === 'cancel_free' ? 'cut' : 'drain'`,
       },
@@ -36,16 +36,16 @@ export const OF_TURNS = [
   {
     name: 'drains-of-one-account',
     says: 'one account may take every place to drain',
-    caughtBy: ['src/turn/drains.test.ts'],
-    replacements: [{ file: 'src/turn/drains.ts', find: `    if (own >= perAccountMax) return false\n`, put: '' }],
+    caughtBy: ['src/gateway/drains.test.ts'],
+    replacements: [{ file: 'src/gateway/drains.ts', find: `    if (own >= perAccountMax) return false\n`, put: '' }],
   },
   {
     name: 'drains-stay-where-they-are',
     says: 'when every place to drain is taken, nobody else gets one',
-    caughtBy: ['src/turn/drains.test.ts'],
+    caughtBy: ['src/gateway/drains.test.ts'],
     replacements: [
       {
-        file: 'src/turn/drains.ts',
+        file: 'src/gateway/drains.ts',
         find: 'if (most === undefined || most.size < own + 2) return false',
         put: 'if (most !== undefined) return false',
       },
@@ -54,10 +54,10 @@ export const OF_TURNS = [
   {
     name: 'cancel-costs',
     says: 'a hang-up before the provider has accepted the request costs',
-    caughtBy: ['src/turn/end/resolve-ending.test.ts'],
+    caughtBy: ['src/gateway/ending.test.ts'],
     replacements: [
       {
-        file: 'src/turn/end/resolve-ending.ts',
+        file: 'src/gateway/ending.ts',
         find: `if (!fate.accepted && !wasMade(fate, bounds)) return free(outcome)\n`,
         put: '',
       },
@@ -66,10 +66,10 @@ export const OF_TURNS = [
   {
     name: 'endless-drains',
     says: 'any number of answers is read on without their clients',
-    caughtBy: ['src/turn/drains.test.ts'],
+    caughtBy: ['src/gateway/drains.test.ts'],
     replacements: [
       {
-        file: 'src/turn/drains.ts',
+        file: 'src/gateway/drains.ts',
         find: '    if (running < bounds.atOnceMax) return true',
         put: '    if (running >= 0) return true',
       },

@@ -4,10 +4,10 @@ export const OF_THE_WIRE = [
   {
     name: 'crlf-never-ends',
     says: 'frames that end with CRLF are not cut',
-    caughtBy: ['src/wire/sse/split-frames.test.ts'],
+    caughtBy: ['src/protocols/sse/split-frames.test.ts'],
     replacements: [
       {
-        file: 'src/wire/sse/split-frames.ts',
+        file: 'src/protocols/sse/split-frames.ts',
         find: `    if (next === CR && bytes[at + 2] === LF) return at + 3\n`,
         put: '',
       },
@@ -16,30 +16,32 @@ export const OF_THE_WIRE = [
   {
     name: 'cache-writes-are-free',
     says: 'what was written into a cache is not counted',
-    caughtBy: ['src/wire/anthropic/read-usage.test.ts'],
-    replacements: [{ file: 'src/wire/anthropic/read-usage.ts', find: 'cacheWrite: written }', put: 'cacheWrite: 0 }' }],
+    caughtBy: ['src/protocols/anthropic/read-usage.test.ts'],
+    replacements: [
+      { file: 'src/protocols/anthropic/read-usage.ts', find: 'cacheWrite: written }', put: 'cacheWrite: 0 }' },
+    ],
   },
   {
     name: 'long-tool-names',
     says: 'names of tools are as long as clients make them',
-    caughtBy: ['src/wire/tools/tool-names.test.ts'],
+    caughtBy: ['src/protocols/tools/tool-names.test.ts'],
     replacements: [
-      { file: 'src/wire/tools/tool-names.ts', find: 'const LENGTH_MAX = 64', put: 'const LENGTH_MAX = 640' },
+      { file: 'src/protocols/tools/tool-names.ts', find: 'const LENGTH_MAX = 64', put: 'const LENGTH_MAX = 640' },
     ],
   },
   {
     name: 'escaped-names-are-others',
     says: 'a field whose name is written in escapes is not recognised',
-    caughtBy: ['src/wire/json/json-properties.test.ts'],
-    replacements: [{ file: 'src/wire/json/scan-json.ts', find: 'escaped ? decodeName(raw) : raw', put: 'raw' }],
+    caughtBy: ['src/protocols/json/json-properties.test.ts'],
+    replacements: [{ file: 'src/protocols/json/scan-json.ts', find: 'escaped ? decodeName(raw) : raw', put: 'raw' }],
   },
   {
     name: 'refusal-quotes-count',
     says: 'our bill with a provider is told as the mistake of the client',
-    caughtBy: ['src/wire/refusals/classify-refusal.test.ts'],
+    caughtBy: ['src/protocols/refusals/classify-refusal.test.ts'],
     replacements: [
       {
-        file: 'src/wire/refusals/classify-refusal.ts',
+        file: 'src/protocols/refusals/classify-refusal.ts',
         find: `  { means: 'credential', status: [401, 402, 403, 407] },\n`,
         put: '',
       },
@@ -48,11 +50,11 @@ export const OF_THE_WIRE = [
   {
     name: 'early-usage-is-believed',
     says: 'a usage that was told before the words counts the whole answer',
-    caughtBy: ['src/wire/usage-told-early.test.ts'],
+    caughtBy: ['src/protocols/usage-told-early.test.ts'],
     replacements: [
       {
-        file: 'src/wire/heard.ts',
-        find: '  if (!heard.finished || heard.usageIsFinal || heard.usage === undefined) return\n',
+        file: 'src/protocols/shared/stream-state.ts',
+        find: '  if (!state.finished || state.usageIsFinal || state.usage === undefined) return\n',
         put: '',
       },
     ],
@@ -60,10 +62,10 @@ export const OF_THE_WIRE = [
   {
     name: 'unexplained-total-is-output',
     says: 'what a total has more than its parts is charged as output',
-    caughtBy: ['src/wire/reported-counts.test.ts'],
+    caughtBy: ['src/protocols/shared/stream-state.test.ts'],
     replacements: [
       {
-        file: 'src/wire/reported-counts.ts',
+        file: 'src/protocols/shared/stream-state.ts',
         find: 'return { ...counts, doubtful: true }',
         put: 'return { ...counts, output: output + rest }',
       },
@@ -72,10 +74,10 @@ export const OF_THE_WIRE = [
   {
     name: 'usage-chunk-passes',
     says: 'the usage chunk of the provider goes to the client too',
-    caughtBy: ['src/wire/chat/tap.test.ts'],
+    caughtBy: ['src/protocols/chat/tap.test.ts'],
     replacements: [
       {
-        file: 'src/wire/chat/tap.ts',
+        file: 'src/protocols/chat/tap.ts',
         find: 'if (!hasChoices(chunk)) return NOTHING_CARRIED',
         put: 'if (!hasChoices(chunk)) return { bytes: frame, isContent: false }',
       },
@@ -84,24 +86,26 @@ export const OF_THE_WIRE = [
   {
     name: 'foreign-choice-ends-the-stream',
     says: 'a choice that nobody has asked for goes to the client, and its end ends the answer',
-    caughtBy: ['src/wire/chat/stream-oddities.test.ts'],
-    replacements: [{ file: 'src/wire/chat/mend-chunk.ts', find: '(index as number) < choices', put: 'choices > 0' }],
+    caughtBy: ['src/protocols/chat/stream-oddities.test.ts'],
+    replacements: [
+      { file: 'src/protocols/chat/repair-chunk.ts', find: '(index as number) < choices', put: 'choices > 0' },
+    ],
   },
   {
     name: 'words-behind-the-end',
     says: 'a relay passes words behind the finish by',
-    caughtBy: ['src/wire/chat/stream-oddities.test.ts'],
+    caughtBy: ['src/protocols/chat/stream-oddities.test.ts'],
     replacements: [
-      { file: 'src/wire/chat/mend-chunk.ts', find: 'fault ??= WORDS_BEHIND_END', put: 'fault ??= undefined' },
+      { file: 'src/protocols/chat/repair-chunk.ts', find: 'fault ??= WORDS_BEHIND_END', put: 'fault ??= undefined' },
     ],
   },
   {
     name: 'arguments-that-are-no-json',
     says: 'a whole answer may have a call whose arguments break off',
-    caughtBy: ['src/wire/tools/restore-tools.test.ts'],
+    caughtBy: ['src/protocols/tools/restore-tools.test.ts'],
     replacements: [
       {
-        file: 'src/wire/tools/restore-tools.ts',
+        file: 'src/protocols/tools/restore-tools.ts',
         find: "state === 'cut' || state === 'broken'",
         put: "state === 'broken'",
       },
@@ -110,11 +114,11 @@ export const OF_THE_WIRE = [
   {
     name: 'two-beginnings',
     says: 'a second message_start in the middle of an answer is taken for nothing',
-    caughtBy: ['src/wire/anthropic/read-events.test.ts'],
+    caughtBy: ['src/protocols/anthropic/read-events.test.ts'],
     replacements: [
       {
-        file: 'src/wire/anthropic/read-events.ts',
-        find: "if (reading.hasBegun) heard.invalid = 'a second message_start'",
+        file: 'src/protocols/anthropic/read-events.ts',
+        find: "if (reading.hasBegun) state.invalid = 'a second message_start'",
         put: '',
       },
     ],
@@ -122,22 +126,22 @@ export const OF_THE_WIRE = [
   {
     name: 'ends-that-disagree',
     says: 'an item may end with other words than its deltas had',
-    caughtBy: ['src/wire/responses/read-steps.test.ts'],
+    caughtBy: ['src/protocols/responses/read-stream.read-steps.test.ts'],
     replacements: [
       {
-        file: 'src/wire/responses/finish-items.ts',
-        find: '!saysTheSame(part, whole)) heard',
-        put: '!saysTheSame(part, part.text)) heard',
+        file: 'src/protocols/responses/read-items.ts',
+        find: '!saysTheSame(part, whole)) state',
+        put: '!saysTheSame(part, part.text)) state',
       },
     ],
   },
   {
     name: 'ends-that-leave-out',
     says: 'a response may end without an item that it has told',
-    caughtBy: ['src/wire/responses/answer-faults.test.ts'],
+    caughtBy: ['src/protocols/responses/answer-faults.test.ts'],
     replacements: [
       {
-        file: 'src/wire/responses/hear-items.ts',
+        file: 'src/protocols/responses/read-items.ts',
         find: 'hearing.items.all.some(isLeftOut)',
         put: 'isLeftOut === undefined',
       },
@@ -146,10 +150,10 @@ export const OF_THE_WIRE = [
   {
     name: 'calls-lose-digits',
     says: 'the numbers of a call are what a double makes of them',
-    caughtBy: ['src/wire/gemini/read-events.test.ts'],
+    caughtBy: ['src/protocols/gemini/read-events.test.ts'],
     replacements: [
       {
-        file: 'src/wire/gemini/read-events.ts',
+        file: 'src/protocols/gemini/read-events.ts',
         find: 'frame.includes(FUNCTION_CALL) ? markedData(frame) : undefined',
         put: 'undefined',
       },
@@ -158,44 +162,48 @@ export const OF_THE_WIRE = [
   {
     name: 'lone-returns-pass',
     says: 'a frame that another one hides is lost without a word',
-    caughtBy: ['src/wire/sse/frame-data.test.ts'],
-    replacements: [{ file: 'src/wire/sse/frame-data.ts', find: 'if (hasLoneReturn(frame)) {', put: 'if (false) {' }],
+    caughtBy: ['src/protocols/sse/frame-data.test.ts'],
+    replacements: [
+      { file: 'src/protocols/sse/frame-data.ts', find: 'if (hasLoneReturn(frame)) {', put: 'if (false) {' },
+    ],
   },
   {
     name: 'no-role-is-mended',
     says: 'a stream that never says its role stays so',
-    caughtBy: ['src/wire/chat/tap.test.ts', 'src/wire/chat/stream-oddities.test.ts'],
+    caughtBy: ['src/protocols/chat/tap.test.ts', 'src/protocols/chat/stream-oddities.test.ts'],
     replacements: [
-      { file: 'src/wire/chat/mend-chunk.ts', find: `!state.spoken && delta.role !== 'assistant'`, put: 'false' },
+      { file: 'src/protocols/chat/repair-chunk.ts', find: `!state.spoken && delta.role !== 'assistant'`, put: 'false' },
     ],
   },
   {
     name: 'output-is-forgotten',
     says: 'words that were copied without parsing count for nothing',
-    caughtBy: ['src/wire/chat/alike-frames.test.ts'],
-    replacements: [{ file: 'src/wire/chat/tap.ts', find: `      heard.outputBytes += alike.words\n`, put: '' }],
+    caughtBy: ['src/protocols/chat/frame-template.alike-frames.test.ts'],
+    replacements: [{ file: 'src/protocols/chat/tap.ts', find: `      state.outputBytes += alike.words\n`, put: '' }],
   },
   {
     name: 'numbers-are-rounded',
     says: 'numbers of schemas and past calls reach providers as JavaScript has them',
-    caughtBy: ['src/wire/gemini/write-contents.test.ts', 'src/wire/json/exact-numbers.test.ts'],
+    caughtBy: ['src/protocols/gemini/write-contents.test.ts', 'src/protocols/json/exact-numbers.test.ts'],
     replacements: [
-      { file: 'src/wire/json/exact-numbers.ts', find: 'if (isOdd(json, place)) places.push(place)', put: '' },
+      { file: 'src/protocols/json/exact-numbers.ts', find: 'if (isOdd(json, place)) places.push(place)', put: '' },
     ],
   },
   {
     name: 'marks-of-clients-are-ours',
     says: 'where a client has marked its prompt, our own policy marks it all the same',
-    caughtBy: ['src/wire/anthropic/mark-cache.test.ts'],
-    replacements: [{ file: 'src/wire/anthropic/mark-cache.ts', find: 'if (marked.length > 0)', put: 'if (false)' }],
+    caughtBy: ['src/protocols/anthropic/write-request.mark-cache.test.ts'],
+    replacements: [
+      { file: 'src/protocols/anthropic/write-request.ts', find: 'if (marked.length > 0)', put: 'if (false)' },
+    ],
   },
   {
     name: 'call-ids-count-from-the-end',
     says: 'the id of a call for a provider depends on what comes after it',
-    caughtBy: ['src/turn/lane/stable-prefixes.test.ts'],
+    caughtBy: ['src/gateway/stable-prefixes.test.ts'],
     replacements: [
       {
-        file: 'src/wire/anthropic/write-messages.ts',
+        file: 'src/protocols/anthropic/write-messages.ts',
         find: 'id: known?.id ?? writing.ids.take(item.callId)',
         put: 'id: (known?.id ?? writing.ids.take(item.callId)) + writing.results.byCall.size',
       },
@@ -204,10 +212,10 @@ export const OF_THE_WIRE = [
   {
     name: 'loops-forget-their-thinking',
     says: 'a loop in which the model has thought only once goes on without what it thought',
-    caughtBy: ['src/turn/lane/stable-prefixes.test.ts', 'src/wire/anthropic/write-messages.test.ts'],
+    caughtBy: ['src/gateway/stable-prefixes.test.ts', 'src/protocols/anthropic/write-messages.test.ts'],
     replacements: [
       {
-        file: 'src/wire/anthropic/settle-messages.ts',
+        file: 'src/protocols/anthropic/write-messages.ts',
         find: "before.findLastIndex(({ role, content }) => role === 'user' && !content.every(isResult))",
         put: "before.findLastIndex(({ role }) => role === 'user')",
       },

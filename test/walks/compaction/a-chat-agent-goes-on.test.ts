@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Fields } from '../../../src/lib/is-object.ts'
+import type { Fields } from '../../../src/lib/types.ts'
 import { answerToHowMuch, HOW_MUCH, QUESTION, TASK } from '../../fakes/miller-mind.ts'
 import { chat } from '../../support/ask.ts'
 import { CHAT_TOOLS, resultOf } from './agent-tools.ts'

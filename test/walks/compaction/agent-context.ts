@@ -1,4 +1,4 @@
-import type { Fields } from '../../../src/lib/is-object.ts'
+import type { Fields } from '../../../src/lib/types.ts'
 
 /** At the endpoint; by a trigger, as Codex does it; or by a trigger at the end of a chain of stored responses. */
 export type CompactionKind = 'at-endpoint' | 'by-trigger' | 'in-chain'

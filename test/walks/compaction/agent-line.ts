@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import type { Fields } from '../../../src/lib/is-object.ts'
+import type { Fields } from '../../../src/lib/types.ts'
 import { answerOf, get } from '../../support/ask.ts'
 import { readResponseStream, sendResponse } from '../../support/ask-responses.ts'
 import type { AgentContext, CompactionKind } from './agent-context.ts'

@@ -1,4 +1,4 @@
-import type { Fields } from '../../../src/lib/is-object.ts'
+import type { Fields } from '../../../src/lib/types.ts'
 import type { Facts } from './facts.ts'
 
 const schema = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } }, required: [name] })

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Fields } from '../../../src/lib/is-object.ts'
 import type { randomFrom } from '../../../src/lib/seeded-random.fixture.ts'
+import type { Fields } from '../../../src/lib/types.ts'
 import { answerToHowMuch, HOW_MUCH, QUESTION, TASK } from '../../fakes/miller-mind.ts'
 import { type CompactionKind, createAgentContext, user } from './agent-context.ts'
 import { createAgentLine, type LineAnswer } from './agent-line.ts'

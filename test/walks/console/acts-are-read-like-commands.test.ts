@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
-import { runOperation } from '../../../src/account/operations.ts'
+import { runOperation } from '../../../src/admin/operations.ts'
 import { type ConsolePerson, signUp } from '../../support/console-person.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -142,7 +142,7 @@ it.each([
     ['people.invite', { role: 'owner', account: account.id, email: `${name}@read.example` }],
   ]
   const deps = {
-    ...server().house.operations,
+    ...server().app.operations,
     status: () => ({ running: false, version: '', node: '', data: '' }) as const,
   }
   for (const [operation, args] of operations) {

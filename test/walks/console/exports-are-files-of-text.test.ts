@@ -31,7 +31,7 @@ beforeAll(async () => {
     const { secret } = await owner.ask('POST /keys', { body: { name: formula, kind: 'wallet' } })
     expect((await chat(server(), { key: secret })).status).toBe(200)
   }
-  const now = server().house.operations.clock.now()
+  const now = server().app.operations.clock.now()
   today = new Date(now).toISOString().slice(0, 10)
   tomorrow = new Date(now + 86_400_000).toISOString().slice(0, 10)
 })

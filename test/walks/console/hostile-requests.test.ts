@@ -78,7 +78,7 @@ it('A fault of ours is told with the id of its request, and with nothing of what
   try {
     const account = await openAccount(other)
     const owner = await signUp(other, { email: 'owner@fault.example', account: account.id })
-    await other.house.operations.db.schema.dropTable('wishes').execute()
+    await other.app.operations.db.schema.dropTable('wishes').execute()
     const told = await owner.send('GET /wallet')
     expect([told.status, told.error?.code]).toEqual([500, 'internal_error'])
     expect(told.error?.request_id).toBe(told.headers.get('x-request-id'))

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { inviteFirstPerson } from '../../../src/account/people/invite-person.ts'
+import { inviteFirstPerson } from '../../../src/admin/invitations.ts'
 import { openBrowser, PASSWORD, signUp } from '../../support/console-person.ts'
 import { useServer } from '../../support/use-server.ts'
 
 const server = useServer()
 
 it('the file with the link for the first operator is deleted when that operator has signed up', async () => {
-  const invited = await inviteFirstPerson(server().house.operations.people)
+  const invited = await inviteFirstPerson(server().app.operations.people)
   const file = join(server().folder, 'console-setup')
   await writeFile(file, 'the link')
   const browser = openBrowser(server())

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CONSOLE_API, type RouteName } from '../../../src/contract/console-api.ts'
-import type { Asker } from '../../../src/contract/route.ts'
+import type { Asker } from '../../../src/contract/values.ts'
 import { chat } from '../../support/ask.ts'
 import { type ConsolePerson, openBrowser, PASSWORD, play, signUp } from '../../support/console-person.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'

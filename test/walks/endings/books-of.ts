@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { LedgerDb, ReceiptsTable } from '../../../src/store/tables.ts'
+import type { LedgerDb, ReceiptsTable } from '../../../src/db/tables.ts'
 import type { Participant } from './participants.ts'
 
 interface BucketRow {

@@ -9,10 +9,10 @@ export type BrokenWrite = 'INSERT ON receipts' | 'UPDATE ON receipts' | 'INSERT 
 
 /** Returns how to mend it: the books are open again when that resolves. */
 export async function breakBooks(server: TestServer, ...writes: BrokenWrite[]): Promise<() => Promise<void>> {
-  const makeRoom = await fillDiskFor(server.house.operations.db, ...writes)
+  const makeRoom = await fillDiskFor(server.app.operations.db, ...writes)
   return async () => {
     await makeRoom()
-    await until(() => server.house.ledgerAvailable())
+    await until(() => server.app.ledgerAvailable())
   }
 }
 
@@ -40,7 +40,7 @@ export async function freezeAccounts(server: TestServer, accounts: readonly stri
   const move = async (by: number) => {
     for (const account of accounts)
       await sql`UPDATE buckets SET posted_nano = posted_nano + ${by} WHERE kind = 'wallet'
-        AND account = (SELECT row FROM accounts WHERE id = ${account})`.execute(server.house.operations.db)
+        AND account = (SELECT row FROM accounts WHERE id = ${account})`.execute(server.app.operations.db)
   }
   await move(1)
   const { frozen } = await server.operate('db.verify', {})

@@ -1,7 +1,7 @@
 import { parseUsd } from '../../../src/model/money.ts'
 import type { ProblemCode } from '../../../src/model/problem.ts'
 import type { Delivery } from '../../../src/model/turn.ts'
-import { SUMMARY_REQUEST_BYTES } from '../../../src/wire/summary.ts'
+import { SUMMARY_REQUEST_BYTES } from '../../../src/protocols/shared/summary.ts'
 import { checkResponsesStream, eventsOf } from '../../support/responses-grammar.ts'
 import type { Seen } from './ending.ts'
 import type { Wire } from './provider-words.ts'

@@ -1,4 +1,4 @@
-import type { CreatedKey } from '../../../src/account/keys/create-key.ts'
+import type { CreatedKey } from '../../../src/admin/keys.ts'
 import type { KeyKind } from '../../../src/model/caller.ts'
 import type { TestServer } from '../../support/start-server.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'

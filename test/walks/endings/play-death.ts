@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { unpackMarks } from '../../../src/ledger/mark-keeper.ts'
+import { unpackMarks } from '../../../src/ledger/marks.ts'
 import { WORDS } from '../../fakes/chat-words.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { until } from '../../support/until.ts'

@@ -1,4 +1,4 @@
-import type { ReceiptsTable } from '../../../src/store/tables.ts'
+import type { ReceiptsTable } from '../../../src/db/tables.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import { until } from '../../support/until.ts'
 import { expectCleanBooks } from '../../support/use-server.ts'

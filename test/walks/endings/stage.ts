@@ -149,7 +149,7 @@ plans:
 }
 
 /** Half a minute in earnest, and up to seconds until the books are tried again; nobody waits for that here. */
-const means = { outageGraceMs: 300, readBackPauseMs: 5 }
+const overrides = { outageGraceMs: 300, readBackPauseMs: 5 }
 
 /** The real house in front of that provider, and one more whose streams begin before there is anything to say. */
 export interface Stage {
@@ -160,7 +160,7 @@ export interface Stage {
 
 export async function openStage(played: readonly Played[]): Promise<Stage> {
   const provider = await startProvider(played)
-  const start = async (more = '') => startServer({ means, config: await configOf(played, provider, more) })
+  const start = async (more = '') => startServer({ overrides, config: await configOf(played, provider, more) })
   const server = await start()
   const hasty = await start('streams: { silence_before_head: 30ms }')
   return {

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect } from '../../../src/sqlite/native-connection.ts'
+import { connect } from '../../../src/db/sqlite/connection.ts'
 import type { Column } from './columns.ts'
 import type { Expected, StoredAs } from './ending.ts'
 import type { Asking, Participant } from './participants.ts'

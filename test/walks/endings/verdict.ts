@@ -1,4 +1,4 @@
-import type { ReceiptsTable } from '../../../src/store/tables.ts'
+import type { ReceiptsTable } from '../../../src/db/tables.ts'
 import { claimOf, faultsInBooks } from './books-of.ts'
 import { publishedCharge } from './charges-page.ts'
 import type { ClaimAfter, Expected, Seen, StoredAs } from './ending.ts'
@@ -81,7 +81,7 @@ export async function foundOf(
   who: Participant,
   { receipts, responses, asking }: Outcome,
 ): Promise<Verdict> {
-  const { db } = ground.server.house.operations
+  const { db } = ground.server.app.operations
   const told = asking.gone ? undefined : ground.column.understand(asking.received)
   const [receipt] = receipts
   return {

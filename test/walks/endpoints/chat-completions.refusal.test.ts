@@ -29,14 +29,14 @@ const ELSEWHERE: Partial<Record<ProblemCode, string>> = {
   upstream_error: 'test/walks/faults/lanes-in-turn.test.ts',
   provider_misconfigured: 'test/walks/faults/fault-row.ts',
   content_filter: 'test/walks/faults/fault-table.ts',
-  invalid_prompt: 'src/turn/lane/provider-refusal.test.ts',
-  bio_policy: 'src/turn/lane/provider-refusal.test.ts',
-  cyber_policy: 'src/turn/lane/provider-refusal.test.ts',
-  insufficient_quota: 'src/turn/lane/provider-refusal.test.ts',
+  invalid_prompt: 'src/gateway/upstream-errors.provider-refusal.test.ts',
+  bio_policy: 'src/gateway/upstream-errors.provider-refusal.test.ts',
+  cyber_policy: 'src/gateway/upstream-errors.provider-refusal.test.ts',
+  insufficient_quota: 'src/gateway/upstream-errors.provider-refusal.test.ts',
   server_is_overloaded: 'test/walks/overload/a-full-house.test.ts',
-  no_lane_available: 'src/turn/lane/lanes-put-aside.test.ts',
+  no_lane_available: 'src/gateway/lanes-put-aside.test.ts',
   request_not_found: 'test/walks/endpoints/requests.refusal.test.ts',
-  internal_error: 'src/http/answer/sinks.test.ts',
+  internal_error: 'src/server/sinks.test.ts',
 }
 
 const refused = new Set<ProblemCode>()
@@ -194,7 +194,7 @@ describe('POST /v1/chat/completions refuses', () => {
 
     it('account_suspended', async () => {
       const account = await openAccount(server())
-      const { db } = server().house.operations
+      const { db } = server().app.operations
       await db.updateTable('accounts').set({ status: 'suspended' }).where('id', '=', account.id).execute()
       expectRefusal(await chat(server(), account), 'account_suspended')
     })
@@ -238,11 +238,11 @@ describe('POST /v1/chat/completions refuses', () => {
   describe('by the state of the server', () => {
     it('ledger_unavailable', async () => {
       const account = await openAccount(server())
-      const { db } = server().house.operations
+      const { db } = server().app.operations
       const makeRoom = await fillDiskFor(db, 'INSERT ON receipts')
       expectRefusal(await chat(server(), account), 'ledger_unavailable')
       await makeRoom()
-      await until(() => server().house.ledgerAvailable())
+      await until(() => server().app.ledgerAvailable())
     })
 
     it('server_draining', async () => {

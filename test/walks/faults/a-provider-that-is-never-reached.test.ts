@@ -25,7 +25,7 @@ beforeAll(async () => {
     { whole: { lanes: ['whole'] } },
     {
       host: 'far.example',
-      means: {
+      overrides: {
         resolveHost() {
           resolver.asked += 1
           return resolver.answers ? Promise.resolve([{ address: '127.0.0.1', family: 4 }]) : new Promise(() => {})

@@ -25,13 +25,13 @@ export interface FarOptions {
   readonly upstreams?: Readonly<Record<string, string>>
   /** The name under which the provider is asked, instead of its address. */
   readonly host?: string
-  readonly means?: StartOptions['means']
+  readonly overrides?: StartOptions['overrides']
 }
 
 export async function startFarHouse(
   scripts: Readonly<Record<string, Script>>,
   models: Readonly<Record<string, FarModel>>,
-  { config = '', timeouts = '', upstreams = { far: '' }, host = '127.0.0.1', means = {} }: FarOptions = {},
+  { config = '', timeouts = '', upstreams = { far: '' }, host = '127.0.0.1', overrides = {} }: FarOptions = {},
 ): Promise<FarHouse> {
   const far = await startFaultUpstream((model) => scripts[model])
   const entries = Object.entries(models).map(([id, { lanes, more = '', upstream = 'far' }]) => {
@@ -41,7 +41,7 @@ export async function startFarHouse(
   const common = `wire: chat, base_url: "http://${host}:${far.port}/v1", allow_private: true, timeouts: { ${timeouts} }`
   const providers = Object.entries(upstreams).map(([id, written]) => `  - { id: ${id}, ${common}, ${written} }\n`)
   const server = await startServer({
-    means,
+    overrides,
     config: `${EVERY_LANE_ASKED}${config}\nupstreams:\n${providers.join('')}models:\n${entries.join('')}`,
   })
   return {

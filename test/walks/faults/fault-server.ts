@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { createCertificate } from '../../../src/upstream/certificate.fixture.ts'
+import { createCertificate } from '../../../src/providers/certificate.fixture.ts'
 import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { laneModel, scriptOfModel } from '../../fakes/faults.ts'
 import type { Stage } from '../../fakes/say.ts'
@@ -40,7 +40,7 @@ export async function startFaultServer(more = ''): Promise<FaultServer> {
   const healthy = await startFaultUpstream(scriptOfModel)
   const grounds = await openGrounds()
   const config = configOf({ faulty, healthy, ...grounds }) + more
-  const server = await startServer({ config, means: { resolveHost: resolveHere } })
+  const server = await startServer({ config, overrides: { resolveHost: resolveHere } })
   return {
     server,
     faulty,

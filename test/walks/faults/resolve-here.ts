@@ -1,4 +1,4 @@
-import type { ResolveHost } from '../../../src/upstream/guarded-connector.ts'
+import type { ResolveHost } from '../../../src/providers/address-guard.ts'
 
 /** The only name that resolves in these walks. */
 export const TRUSTLESS_HOST = 'untrusted.example'

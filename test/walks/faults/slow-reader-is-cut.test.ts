@@ -6,14 +6,14 @@ import { startFarHouse } from './far-house.ts'
 import { askAndDoze, createFlood } from './slow-reader.ts'
 
 /** A minute in earnest; nobody waits for that here. */
-const means = { stallMs: 500 }
+const overrides = { stallMs: 500 }
 
 it('a client that takes nothing for too long is cut, its provider too, and what was produced is settled', async () => {
   const flood = createFlood()
   const { server, far, ...house } = await startFarHouse(
     { flood: flood.script },
     { flood: { lanes: ['flood'] } },
-    { means },
+    { overrides },
   )
   try {
     const account = await openAccount(server)

@@ -63,13 +63,13 @@ describe('a charge that cannot be recorded in the books', () => {
     async (stream) => {
       const account = await openAccount(server())
       const before = (await account.wallet()).balance
-      const { db } = server().house.operations
+      const { db } = server().app.operations
       const asked = { key: account.key, idempotencyKey: 'unrecorded' }
       const makeRoom = await fillDiskFor(db, 'UPDATE ON receipts')
       const first = await ask(server(), asked, { ...body, stream })
       expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([200, null])
       await makeRoom()
-      await until(() => server().house.ledgerAvailable())
+      await until(() => server().app.ledgerAvailable())
       const again = await until(async () => {
         const answer = await ask(server(), asked, { ...body, stream })
         return answer.status === 200 && answer

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { shutDown } from '../../../src/app/serve/shutdown.ts'
+import { shutDown } from '../../../src/app/shutdown.ts'
 import { chunk, reply, USAGE, usageChunk, WORDS } from '../../fakes/chat-words.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import type { Talk } from '../../fakes/talk.ts'
@@ -207,7 +207,7 @@ describe('the server stops', () => {
     goOn()
     expect(await report).toMatchObject({ lost: 0 })
     expect(await closedReceipt(account)).toMatchObject({ outcome: 'completed', charge_nano: REPORTED_NANO })
-    const { db } = house.server.house.operations
+    const { db } = house.server.app.operations
     expect(await db.selectFrom('claims').select('state').execute()).toEqual([{ state: 'kept' }])
   })
 })

@@ -137,7 +137,7 @@ describe('the same key', () => {
     expect([anew.status, anew.headers.get('idempotency-replayed')]).toEqual([200, null])
     expect(await account.receipts()).toHaveLength(2)
     expectReplay(await ask(server(), asked, BODIES.json), anew)
-    const { db } = server().house.operations
+    const { db } = server().app.operations
     // Long after, nothing of any of them is left in the books.
     server().advance(DAY_MS)
     await until(async () => (await db.selectFrom('claims').selectAll().execute()).length === 0)

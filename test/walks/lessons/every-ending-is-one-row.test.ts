@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ReceiptsTable } from '../../../src/store/tables.ts'
+import type { ReceiptsTable } from '../../../src/db/tables.ts'
 import { chunk, errorBody, reply, USAGE, usageChunk, WORDS } from '../../fakes/chat-words.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'

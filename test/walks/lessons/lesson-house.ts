@@ -130,7 +130,7 @@ export interface Drawn {
 }
 
 /** One statement, and so one moment. */
-export async function drawnOf({ house }: TestServer, account: string): Promise<readonly Drawn[]> {
+export async function drawnOf({ app }: TestServer, account: string): Promise<readonly Drawn[]> {
   const ofTurns = (what: string, state: string) =>
     sql.raw(`(
     SELECT coalesce(sum(${what}), 0) FROM receipts, json_each(receipts.buckets)
@@ -148,7 +148,7 @@ export async function drawnOf({ house }: TestServer, account: string): Promise<r
     SELECT counter.subject, 'cap', bound_nano - spent_nano, held_nano,
       ${ofCapped('hold_nano', 'open')}, ${ofCapped('charge_nano', 'settled')}
     FROM spend_counters AS counter JOIN accounts ON accounts.row = counter.account WHERE accounts.id = ${account}`.execute(
-    house.operations.db,
+    app.operations.db,
   )
   return rows
 }

@@ -1,14 +1,14 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { problemsOf } from '../../../src/app/config/config.fixture.ts'
+import { problemsOf } from '../../../src/config/config.fixture.ts'
+import { findLedgerId } from '../../../src/db/meta.ts'
+import { findMarks } from '../../../src/db/receipts.ts'
+import { openSettleJournal } from '../../../src/db/settle-journal.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
-import { unpackMarks } from '../../../src/ledger/mark-keeper.ts'
+import { unpackMarks } from '../../../src/ledger/marks.ts'
 import { secureRandom } from '../../../src/lib/random-id.ts'
 import { type KeyRow, mintRequestId } from '../../../src/model/ids.ts'
-import { findLedgerId } from '../../../src/store/ledger-identity.ts'
-import { findMarks } from '../../../src/store/receipts.ts'
-import { openSettleJournal } from '../../../src/store/settle-journal.ts'
 import { chunk, USAGE, usageChunk, WORDS } from '../../fakes/chat-words.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
@@ -91,7 +91,7 @@ async function afterKill(): Promise<TestServer> {
   return image
 }
 
-const rowIn = async ({ house: { operations } }: TestServer, requestId: string) =>
+const rowIn = async ({ app: { operations } }: TestServer, requestId: string) =>
   (await operations.db.selectFrom('receipts').selectAll().where('request_id', '=', requestId).execute())[0]
 
 const streamed = (model: string) => ({
@@ -103,17 +103,17 @@ const streamed = (model: string) => ({
 
 /** How far the answer of this row has got is durable. */
 const marked = async (server: TestServer, row: number, tokens: number): Promise<boolean> =>
-  (await findMarks(server.house.operations.db)).some(({ packed }) => unpackMarks(packed).get(row) === tokens)
+  (await findMarks(server.app.operations.db)).some(({ packed }) => unpackMarks(packed).get(row) === tokens)
 
 describe('the books stay true', () => {
   it('A5: a settle that fails is kept beside the books, is told of, and is done once, also after a kill', async () => {
     const { server } = house()
     const account = await openAccount(server)
-    const told = vi.spyOn(server.house.log, 'error')
+    const told = vi.spyOn(server.app.log, 'error')
     const response = await send(server, account, streamed('finish-said'))
     await until(() => house().far.talks.length === 1)
     await delivered()
-    const makeRoom = await fillDiskFor(server.house.operations.db, 'UPDATE ON receipts')
+    const makeRoom = await fillDiskFor(server.app.operations.db, 'UPDATE ON receipts')
     goOn()
     const answer = await readStream(response)
     expect(answer.done).toBe(true)
@@ -124,7 +124,7 @@ describe('the books stay true', () => {
     expect([ready.status, await ready.json()]).toMatchObject([503, { status: 'not-ready' }])
     const copy = join(server.folder, 'journal-copy')
     await cp(join(server.folder, 'settles.journal'), copy)
-    const ledger = await findLedgerId(server.house.operations.db)
+    const ledger = await findLedgerId(server.app.operations.db)
     const journal = await openSettleJournal({ path: copy, ledger, now: () => 0 })
     expect((await journal.read()).filter((record) => record.includes(answer.requestId))).toHaveLength(1)
     await journal.close()
@@ -132,7 +132,7 @@ describe('the books stay true', () => {
     const image = await afterKill()
     expect(await rowIn(image, answer.requestId)).toMatchObject({ outcome: 'completed', charge_nano: REPORTED })
     await makeRoom()
-    await until(() => server.house.ledgerAvailable())
+    await until(() => server.app.ledgerAvailable())
     expect(await rowIn(server, answer.requestId)).toMatchObject({ outcome: 'completed', charge_nano: REPORTED })
     expect((await account.wallet()).balance).toBe(10_000_000_000n - REPORTED)
   })
@@ -278,7 +278,7 @@ describe('the books stay true', () => {
   it('A30: a hold that has lost its turn while the server runs is released by the sweeper', async () => {
     const { server } = house()
     const account = await openAccount(server)
-    const { db, clock, ledger } = server.house.operations
+    const { db, clock, ledger } = server.app.operations
     const row = await rowOf(server, account.id)
     const key = await db.selectFrom('keys').select('row').where('account', '=', row).executeTakeFirstOrThrow()
     const admission = await (ledger as Ledger).admit({

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { fractionsFrom } from '../../../src/lib/seeded-random.fixture.ts'
-import { CHAT_DIALECTS } from '../../../src/wire/chat/dialects.ts'
+import { CHAT_DIALECTS } from '../../../src/protocols/chat/dialects.ts'
 import { chunk, reply, usageChunk, WHOLE_TEXT, WORDS } from '../../fakes/chat-words.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'

@@ -118,7 +118,7 @@ describe('who refused, and why', () => {
       if (PROBLEMS[code].retry === 'never') expect(wait).toBeNull()
       else expect(Number(wait)).toBeGreaterThanOrEqual(1)
       if (PROBLEMS[code].retry !== 'reset') return
-      const seconds = error.resets_at - server().house.operations.clock.now() / 1000
+      const seconds = error.resets_at - server().app.operations.clock.now() / 1000
       expect(Math.abs(Number(wait) - seconds)).toBeLessThanOrEqual(60)
     },
   )

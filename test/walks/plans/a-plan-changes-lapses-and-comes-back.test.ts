@@ -149,7 +149,7 @@ describe('a plan changes', () => {
 
     // What was left of the old one expired when nothing held on it any more, and not before.
     const [first] = await server()
-      .house.operations.db.selectFrom('buckets')
+      .app.operations.db.selectFrom('buckets')
       .selectAll()
       .where('subject', '=', 'window:5h')
       .where('period_start', '=', Date.parse(old.start!))

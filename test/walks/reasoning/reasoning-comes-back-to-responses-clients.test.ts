@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Fields } from '../../../src/lib/is-object.ts'
+import type { Fields } from '../../../src/lib/types.ts'
 import { get } from '../../support/ask.ts'
 import { respond } from '../../support/ask-responses.ts'
 import { openAccount } from '../../support/test-account.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CONTROL_FIELDS, RESPONSES_FIELDS } from '../../../src/wire/responses/fields.ts'
+import { CONTROL_FIELDS, RESPONSES_FIELDS } from '../../../src/protocols/responses/fields.ts'
 import { answerOf, send } from '../../support/ask.ts'
 import { respond } from '../../support/ask-responses.ts'
 import { expectProblem } from '../../support/expect-problem.ts'

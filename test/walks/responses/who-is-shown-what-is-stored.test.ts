@@ -97,7 +97,7 @@ describe('what is stored', () => {
     const owner = await openSubscriber(server(), 'wide')
     const stranger = await openSubscriber(server(), 'wide')
     const expiring = await owner.createKey({
-      expires: new Date(server().house.operations.clock.now() + HOUR_MS).toISOString(),
+      expires: new Date(server().app.operations.clock.now() + HOUR_MS).toISOString(),
     })
     const disabled = await owner.createKey()
     await server().operate('keys.disable', { key: disabled.id })

@@ -125,10 +125,10 @@ export const canServe = ({ holdings }: DrillWorld, requestId: string): boolean =
 
 /** Starts, and says what must have been said: nothing is set aside for no reason, and nothing that is foreign stays. */
 export async function startAndJudge(world: DrillWorld, count: Count, lost?: DataFile): Promise<void> {
-  const { house } = await world.start()
+  const { app } = await world.start()
   const { content, ledger } = world.holdings
   const isAhead = [...content].some((requestId) => !ledger.has(requestId))
-  const notices = house.notices.filter((notice) => !notice.startsWith('Set aside earlier')).join('\n')
+  const notices = app.notices.filter((notice) => !notice.startsWith('Set aside earlier')).join('\n')
   if (isAhead) {
     expect(notices).toMatch(
       /content\.db knows of requests that ledger\.db does not have.*set aside as content\.db\.set-aside-ahead/,
@@ -206,7 +206,7 @@ export async function judgeUsage(world: DrillWorld, count: Count): Promise<void>
 }
 
 const receiptsOf = async (world: DrillWorld, account: string) =>
-  (await world.start()).house.operations.db
+  (await world.start()).app.operations.db
     .selectFrom('receipts')
     .innerJoin('accounts', 'accounts.row', 'receipts.account')
     .select('receipts.row')

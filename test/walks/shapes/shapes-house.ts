@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../../src/lib/types.ts'
 import { LANES, type LaneCase, type LaneHouse, useLanes } from '../../sdks/lanes.ts'
 
 export { LANES, type LaneHouse }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Fields } from '../../../src/lib/is-object.ts'
+import type { Fields } from '../../../src/lib/types.ts'
 import { type Address, type Answer, answerOf, send } from '../../support/ask.ts'
 import { readResponseStream } from '../../support/ask-responses.ts'
 import { readStream } from '../../support/read-stream.ts'

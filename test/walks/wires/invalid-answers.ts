@@ -1,4 +1,4 @@
-import type { Fields } from '../../../src/lib/is-object.ts'
+import type { Fields } from '../../../src/lib/types.ts'
 
 export const WIRES = ['chat', 'responses', 'anthropic', 'gemini'] as const
 export type LaneWire = (typeof WIRES)[number]

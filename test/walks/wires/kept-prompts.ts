@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../../src/lib/is-object.ts'
+import { type Fields, isObject } from '../../../src/lib/types.ts'
 import type { Mind } from '../../fakes/polite-model.ts'
 
 const BYTES_PER_TOKEN = 4

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { styleFor } from '../../../src/cli/format.ts'
-import { formatTrace } from '../../../src/cli/format-trace.ts'
+import { formatTrace } from '../../../src/cli/trace.ts'
 import { get } from '../../support/ask.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { keepingCounts, piecesOf } from './kept-prompts.ts'

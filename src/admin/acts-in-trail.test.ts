@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest'
+import { OPERATIONS, runOperation } from './operations.ts'
+import type { ServerStatus } from './server-status.ts'
+import { useTestBooks } from './use-test-books.fixture.ts'
+
+const books = useTestBooks()
+
+const absent: ServerStatus = { running: false, version: '0', node: '0', data: '' }
+
+async function run(name: string, args: object, status: ServerStatus = absent): Promise<Record<string, unknown>> {
+  const outcome = await runOperation({ ...books.deps, status: () => status }, name, args)
+  return outcome.kind === 'done' ? (outcome.value as Record<string, unknown>) : { ...outcome }
+}
+
+const acts = async () =>
+  (await books.database.file.all('SELECT actor, action, account, detail FROM audit ORDER BY seq', [])).map((row) =>
+    [row.actor, row.action, String(row.account), row.detail].join(' | '),
+  )
+
+const A = { account: 'a@example.com' }
+
+describe('the command line', () => {
+  it('leaves what it changes in the audit trail of the account, and what it only asks nowhere', async () => {
+    await run('accounts.create', { email: 'a@example.com' })
+    await run('accounts.create', { email: 'a@example.com' })
+    await run('accounts.suspend', A)
+    await run('wallet.credit', { ...A, amount: '5', reason: 'June', ref: 'r' })
+    await run('wallet.credit', { ...A, amount: '5', reason: 'June', ref: 'r' })
+    const { id, key } = (await run('keys.create', { ...A, kind: 'wallet', name: 'ci' })) as { id: string; key: string }
+    await run('keys.rename', { key: id, name: 'nightly' })
+    await run('keys.revoke', { key: id })
+    for (const name of ['accounts.list', 'keys.list', 'models.list', 'people.list', 'db.verify']) await run(name, {})
+    expect(await acts()).toEqual([
+      'operator | account_created | null | a@example.com',
+      'operator | account_status | 1 | suspended',
+      'operator | wallet_ordered | 1 | 5.00 USD (r): June',
+      'operator | wallet_ordered | 1 | 5.00 USD (r): June',
+      'operator | order_void | 1 | counted before: 5.00 USD (r): June',
+      'operator | key_created | 1 | made "ci" (wallet)',
+      'operator | key_changed | 1 | renamed to "nightly" (wallet)',
+      'operator | key_revoked | 1 | revoked "nightly" (wallet)',
+    ])
+    expect(JSON.stringify(await books.database.file.all('SELECT * FROM audit', []))).not.toContain(key)
+  })
+
+  it('invites, lists, disables and enables people', async () => {
+    await run('accounts.create', { email: 'a@example.com' })
+    const invited = await run('people.invite', { role: 'owner', email: 'A@example.com' })
+    expect(invited).toMatchObject({ email: 'a@example.com', role: 'owner' })
+    expect(invited.link).toBe(`http://127.0.0.1:4600/console/setup?code=${invited.code}`)
+    expect(await run('people.list', {})).toEqual({ items: [], next: null })
+    expect(await run('people.list', A)).toEqual({ items: [], next: null })
+    expect(await run('people.disable', { person: 'a@example.com' })).toMatchObject({ reason: 'person_not_found' })
+    expect(await run('people.enable', { person: 'usr_none' })).toMatchObject({ reason: 'person_not_found' })
+    expect(await run('people.invite', { role: 'owner', email: 'no e-mail' })).toMatchObject({
+      reason: 'invalid_arguments',
+    })
+  })
+
+  it('links to where the running server is reached', async () => {
+    await run('accounts.create', { email: 'a@example.com' })
+    const server = { running: true, url: 'http://127.0.0.1:9', public_url: null } as ServerStatus
+    const link = async (status: ServerStatus) => (await run('people.invite', { role: 'owner', ...A }, status)).link
+    expect(await link(server)).toMatch(/^http:\/\/127\.0\.0\.1:9\/console\/setup\?code=/)
+    const behind = { ...server, public_url: 'https://llm.example.com' } as ServerStatus
+    expect(await link(behind)).toMatch(/^https:\/\/llm\.example\.com\/console\/setup\?code=/)
+  })
+
+  it('finds a broken audit trail when it verifies the books', async () => {
+    await run('accounts.create', { email: 'a@example.com' })
+    expect(await run('db.verify', {})).toMatchObject({
+      ok: true,
+      audited: 1,
+      audit_head: expect.stringMatching(/^[0-9a-f]{64}$/),
+    })
+    await books.database.file.atomic([
+      { sql: 'DROP TRIGGER audit_is_final', rows: [[]] },
+      { sql: `UPDATE audit SET detail = 'b@example.com'`, rows: [[]] },
+    ])
+    expect(await run('db.verify', {})).toMatchObject({
+      ok: false,
+      violations: 1,
+      frozen: [],
+      checks: expect.arrayContaining([{ name: 'the audit trail is one unbroken chain (first at 1)', violations: 1 }]),
+    })
+  })
+
+  it('leaves a line for every operation that changes something', async () => {
+    const { id } = await run('accounts.create', { email: 'a@example.com' })
+    const { id: key } = await run('keys.create', { ...A, kind: 'wallet', name: 'ci' })
+    const made = await run('codes.create', { amount: '5.00', count: 2, note: 'n' })
+    const [paper, other] = made.items as [{ code: { id: string }; secret: string }, { code: { id: string } }]
+    const money = { ...A, amount: '1', reason: 'June' }
+    const samples: Record<string, object> = {
+      'accounts.create': { email: 'b@example.com' },
+      'accounts.suspend': A,
+      'accounts.activate': { account: id },
+      'wallet.credit': { ...money, ref: '1' },
+      'wallet.refund': { ...money, ref: '2' },
+      'wallet.adjust': { ...money, ref: '3', direction: 'add' },
+      'keys.create': { ...A, kind: 'wallet', name: 'second' },
+      'keys.disable': { key },
+      'keys.enable': { key },
+      'keys.rename': { key, name: 'renamed' },
+      'keys.caps': { key, day: '5.00' },
+      'keys.change': { key, expires: '30d' },
+      'keys.rotate': { key, grace: '0' },
+      'keys.revoke': { key },
+      'codes.create': { amount: '1.00', count: 1, note: '' },
+      'codes.redeem': { ...A, code: paper.secret },
+      'codes.withdraw': { code: other.code.id },
+      'plans.assign': { ...A, plan: 'none such' },
+      'plans.end': A,
+      'people.invite': { role: 'owner', ...A },
+      'people.disable': { person: 'nobody@example.com' },
+      'people.enable': { person: 'nobody@example.com' },
+      'db.clock.follow': {},
+      'db.clock.set-back': {},
+    }
+    const silent = /\.(list|show|entries|compare|explain|trace|verify|wishes)$|^status$|^db\.clock$/
+    expect(Object.keys(samples).toSorted()).toEqual(
+      Object.keys(OPERATIONS)
+        .filter((name) => !silent.test(name))
+        .toSorted(),
+    )
+    for (const [name, args] of Object.entries(samples)) {
+      const before = (await acts()).length
+      const told = await run(name, args)
+      // There is no plan here, and nobody has signed up; an end without a subscription is an order, and one without effect.
+      // The clocks agree; what a clock command leaves when they do not is in the walk of a clock that jumps.
+      const nothing = told.kind === 'refused' || name.startsWith('db.clock')
+      const lines = name === 'plans.end' ? 2 : nothing ? 0 : 1
+      expect([name, (await acts()).length - before]).toEqual([name, lines])
+    }
+  })
+})

@@ -1,0 +1,100 @@
+import { expect, it } from 'vitest'
+import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import type { Clock } from '../lib/clock.ts'
+import { createLaneHealth, type LaneVerdict } from '../routing/lane-health.ts'
+import { type ExplainRouteDeps, explainRoute, operatedModels } from './explain-route.ts'
+import { createCountedInputs } from './models.ts'
+import type { ServerStatus } from './server-status.ts'
+
+const SECOND = 1_000_000
+const FAILED: LaneVerdict = { kind: 'failed' }
+
+/** A model with lanes of these priorities and weights. */
+function setUp(...places: readonly (readonly [priority: number, weight: number])[]) {
+  const time = { now: 0 }
+  const lanes = places.map(([priority, weight], at) => ({ upstream: 'demo', model: `lane-${at}`, priority, weight }))
+  const catalog = catalogOf(modelDefinition('m', { lanes }))
+  const health = createLaneHealth({
+    nowMicros: () => time.now,
+    random: () => 0,
+    failing: () => ({ firstMs: 10_000, longestMs: 300_000 }),
+    onChange() {},
+  })
+  const clock = { nowMicros: () => time.now } as Clock
+  const status = () => ({ running: true }) as ServerStatus
+  const deps: ExplainRouteDeps = { catalog: () => catalog, health, clock, status }
+  const laneAt = (at: number) => catalog.models[0]!.lanes[at]!
+  const fails = (at: number, times = 5) => {
+    for (let count = 0; count < times; count++) {
+      const permit = health.permit(laneAt(at))
+      permit?.report(FAILED)
+      permit?.release()
+    }
+  }
+  const shown = async () => {
+    const outcome = await explainRoute(deps, { model: 'm' })
+    if (outcome.kind !== 'done') throw new Error('there is no such model')
+    return outcome.value.lanes.map(({ id, first_percent, asked, aside }) => [
+      id.slice('demo/'.length),
+      first_percent,
+      asked,
+      aside?.seconds_left ?? null,
+    ])
+  }
+  const operatedDeps = {
+    ...deps,
+    countedInputs: createCountedInputs(() => {}),
+    estimateErrors: { of: () => undefined },
+  }
+  const operated = () => operatedModels(operatedDeps)[0]!.lanes.map(({ first_percent }) => first_percent)
+  return { time, health, laneAt, fails, shown, operated }
+}
+
+it('a lane that is left alone is behind all that are asked', async () => {
+  const { fails, shown } = setUp([1, 1], [2, 3], [2, 1])
+  fails(0)
+  expect(await shown()).toEqual([
+    ['lane-1', 75, true, null],
+    ['lane-2', 25, true, null],
+    ['lane-0', 0, false, 10],
+  ])
+})
+
+it('one whose time is over is asked in its place by whoever comes next, and passed over while it is tried', async () => {
+  const { time, health, laneAt, fails, shown, operated } = setUp([1, 1], [2, 1])
+  fails(0)
+  time.now = 10 * SECOND
+  expect(await shown()).toEqual([
+    ['lane-0', 100, true, 0],
+    ['lane-1', 0, true, null],
+  ])
+  expect(operated()).toEqual([100, 0])
+  const trial = health.permit(laneAt(0))
+  expect(await shown()).toEqual([
+    ['lane-1', 100, true, null],
+    ['lane-0', 0, false, 0],
+  ])
+  trial?.release()
+  expect(operated()).toEqual([100, 0])
+})
+
+it('the only lane is asked when its time is over, and nobody is while it is tried', async () => {
+  const { time, health, laneAt, fails, shown } = setUp([1, 1])
+  fails(0)
+  expect(await shown()).toEqual([['lane-0', 0, false, 10]])
+  time.now = 10 * SECOND
+  expect(await shown()).toEqual([['lane-0', 100, true, 0]])
+  health.permit(laneAt(0))
+  expect(await shown()).toEqual([['lane-0', 0, false, 0]])
+})
+
+it('of two whose time is over each has its weight in the draw', async () => {
+  const { time, fails, shown } = setUp([1, 3], [1, 1])
+  fails(0)
+  fails(1)
+  time.now = 10 * SECOND
+  expect(await shown()).toEqual([
+    ['lane-0', 75, true, 0],
+    ['lane-1', 25, true, 0],
+  ])
+})

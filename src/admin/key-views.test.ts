@@ -1,0 +1,155 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { keyItem, keysQuery, listedKey } from '../contract/owner.ts'
+import { insertKey } from '../db/set-up.fixture.ts'
+import type { AccountRow } from '../model/ids.ts'
+import { type ListOwnKeysDeps, listOwnKeys, showOwnKey } from './key-views.ts'
+import { type CreatedKey, changeKey, createKey, playgroundKey, revokeKey, rotateKey } from './keys.ts'
+import { useTestBooks } from './use-test-books.fixture.ts'
+
+const ADA = 1 as AccountRow
+const BEN = 2 as AccountRow
+
+const books = useTestBooks({ owners: ['ada', 'ben'] })
+let deps: ListOwnKeysDeps
+let used: Map<number, number>
+
+beforeEach(() => {
+  used = new Map()
+  deps = { ...books.deps, lastUsed: async (_account, rows) => new Map([...used].filter(([row]) => rows.includes(row))) }
+})
+
+async function make(name: string, owner: 'ada' | 'ben' = 'ada', terms = {}): Promise<CreatedKey> {
+  const outcome = await createKey(books.deps, { account: `${owner}@example.com`, kind: 'wallet', name, ...terms })
+  if (outcome.kind === 'refused') throw new Error(outcome.message)
+  return outcome.value
+}
+
+async function list(args: object = {}, account = ADA) {
+  const outcome = await listOwnKeys(deps, account, keysQuery.parse(args))
+  if (outcome.kind === 'refused') throw new Error(outcome.message)
+  expect(outcome.value.items.map((item) => listedKey.parse(item))).toEqual(outcome.value.items)
+  return outcome.value
+}
+
+describe('the keys of an account', () => {
+  it('are searched by what they are called and by every model that they may call', async () => {
+    const models = [...Array.from({ length: 20 }, () => 'demo'), 'dem*']
+    await make('Build server', 'ada', { models })
+    await make('laptop')
+    await make('their build', 'ben', { models })
+    const found = async (search: string) => (await list({ search })).items.map(({ name }) => name)
+    expect(await found('DEM*')).toEqual(['Build server'])
+    expect(await found(' BUILD dem* ')).toEqual(['Build server'])
+    expect(await found('laptop dem*')).toEqual([])
+    expect(await found(' ')).toEqual(['laptop', 'Build server'])
+    expect(await found('key_'), 'an id that no list shows').toEqual([])
+    expect(await found('build '.repeat(30))).toEqual(['Build server'])
+  })
+
+  it('are searched for few words at once', () => {
+    expect(keysQuery.safeParse({ search: 'a b c d e f g h A' }).success).toBe(true)
+    expect(keysQuery.safeParse({ search: 'a b c d e f g h i' }).error?.issues[0]?.message).toBe(
+      'has more than 8 different words',
+    )
+  })
+
+  it('are told with all that their owner may know, in the words of the console', async () => {
+    await make('first')
+    const made = await make('second', 'ada', { caps: { day: '5.00', month: '9.00' }, limits: { concurrent: 2 } })
+    await make('third', 'ada', { caps: { month: '7.00' }, models: ['demo', 'dem*'] })
+    used.set(2, Date.UTC(2026, 10, 22))
+    await rotateKey(books.deps, { key: made.id, grace: '1h' })
+    await changeKey(books.deps, { key: made.id, disabled: true })
+    await playgroundKey(books.deps, ADA, 'builder')
+    const { items, next } = await list()
+    expect(next).toBeNull()
+    expect(items.map(({ name, playground, caps }) => [name, playground, caps.map(({ limit }) => limit)])).toEqual([
+      ['Playground', true, []],
+      ['third', false, ['7.00']],
+      ['second', false, ['5.00', '9.00']],
+      ['first', false, []],
+    ])
+    expect(items.map(({ models }) => models)).toEqual([null, { count: 2, first: ['demo', 'dem*'] }, null, null])
+    expect(items[2]).toMatchObject({
+      ...{ id: made.id, state: 'disabled', last_used_at: '2026-11-22T00:00:00.000Z' },
+      ...{ limits: { requests_per_minute: null, tokens_per_minute: null, concurrent: 2 } },
+      ...{ caps: [{ name: 'day', used: '0.00', held: '0.00', left: '5.00' }, { name: 'month' }] },
+      former: { shown: made.shown },
+    })
+    expect(await showOwnKey(deps, ADA, made.id)).toEqual({ kind: 'done', value: items[2] })
+  })
+
+  it('fill no page beyond a megabyte, however many models each of them names', async () => {
+    // Patterns of the longest names that match something.
+    const models = Array.from({ length: 500 }, (_, index) => `${'*'.repeat(199 - (index % 100))}o`)
+    const { id } = await make('long', 'ada', { models })
+    const [row] = await books.deps.db.selectFrom('keys').selectAll().where('id', '=', id).execute()
+    for (let more = 0; more < 199; more++) {
+      const next = {
+        ...row!,
+        row: undefined,
+        id: `${id}${more}`,
+        digest: Buffer.from(`digest ${more}`),
+        name: 'n'.repeat(100),
+      }
+      await insertKey(books.deps.db, next)
+    }
+    const page = await list({ limit: 200 })
+    expect(page.items).toHaveLength(200)
+    expect(page.items[0]!.models).toEqual({ count: 500, first: models.slice(0, 10) })
+    expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(1_000_000)
+    const shown = await showOwnKey(deps, ADA, id)
+    expect(shown).toMatchObject({ kind: 'done', value: { models } })
+    expect(keyItem.safeParse(shown.kind === 'done' && shown.value).success).toBe(true)
+  })
+
+  it('are as many as the operator allows, and one that is revoked makes room', async () => {
+    const two = { ...books.deps, liveKeysMax: () => 2 }
+    const order = { account: 'ada@example.com', kind: 'wallet', name: 'more' } as const
+    await playgroundKey(books.deps, ADA, 'wallet')
+    const { id } = await make('first')
+    const tries = await Promise.all(Array.from({ length: 5 }, () => createKey(two, order)))
+    expect(tries.map((told) => (told.kind === 'refused' ? told.reason : told.kind)).toSorted()).toEqual([
+      'done',
+      ...Array<string>(4).fill('too_many_keys'),
+    ])
+    await revokeKey(books.deps, { key: id })
+    expect((await createKey(two, order)).kind).toBe('done')
+    expect(await createKey(two, order)).toMatchObject({
+      reason: 'too_many_keys',
+      message: expect.stringContaining('2 keys'),
+    })
+    expect((await createKey(two, { ...order, account: 'ben@example.com' })).kind).toBe('done')
+  })
+
+  it('come page by page, each once, whatever is made meanwhile', async () => {
+    for (let made = 0; made < 7; made++) {
+      await make(`key ${made}`)
+      await make(`other ${made}`, 'ben')
+    }
+    const names: string[] = []
+    let after: string | null = null
+    do {
+      const page: Awaited<ReturnType<typeof list>> = await list({ limit: 3, ...(after !== null && { after }) })
+      expect(page.items.length).toBeLessThanOrEqual(3)
+      names.push(...page.items.map(({ name }) => name))
+      after = page.next
+      await make('meanwhile')
+    } while (after !== null)
+    expect(names).toEqual([6, 5, 4, 3, 2, 1, 0].map((made) => `key ${made}`))
+  })
+
+  it('are theirs: the key of another account is told like none, also as the beginning of a page', async () => {
+    const { id } = await make('mine')
+    const nobody = 'key_00000000000000000000000000'
+    for (const ask of [
+      (key: string) => showOwnKey(deps, BEN, key),
+      (key: string) => listOwnKeys(deps, BEN, { after: key, limit: 10 }),
+    ]) {
+      const [foreign, none] = [await ask(id), await ask(nobody)]
+      expect(foreign).toMatchObject({ kind: 'refused', reason: 'key_not_found' })
+      expect(JSON.stringify(foreign).replaceAll(id, nobody)).toBe(JSON.stringify(none))
+    }
+    expect(await list({}, BEN)).toEqual({ items: [], next: null })
+  })
+})

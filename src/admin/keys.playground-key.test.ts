@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import type { AccountRow } from '../model/ids.ts'
+import { changeAccountStatus } from './accounts.ts'
+import { changeKey, createKey, playgroundKey, revokeKey, rotateKey } from './keys.ts'
+import { useTestBooks } from './use-test-books.fixture.ts'
+
+const ADA = 1 as AccountRow
+const BEN = 2 as AccountRow
+
+const books = useTestBooks({ owners: ['ada', 'ben'] })
+
+async function open(account = ADA, kind: 'wallet' | 'builder' = 'wallet') {
+  const outcome = await playgroundKey(books.deps, account, kind)
+  if (outcome.kind === 'refused') throw new Error(outcome.reason)
+  return outcome.caller
+}
+
+describe('the key of the playground', () => {
+  it('is made once for an account and kind, however many pages open it in the same moment', async () => {
+    const callers = await Promise.all(Array.from({ length: 10 }, () => open()))
+    expect(new Set(callers.map(({ keyId }) => keyId)).size).toBe(1)
+    expect(callers[0]).toMatchObject({
+      account: ADA,
+      kind: 'wallet',
+      keyName: 'Playground',
+      models: undefined,
+      caps: [],
+    })
+    const others = [await open(ADA, 'builder'), await open(BEN), await open(BEN, 'builder')]
+    expect(new Set([...callers, ...others].map(({ key }) => key)).size).toBe(4)
+    expect((await open()).keyId).toBe(callers[0]!.keyId)
+  })
+
+  it('has no secret, is none beside the keys of programs, and cannot be rotated', async () => {
+    await createKey(books.deps, { account: 'ada@example.com', kind: 'wallet', name: 'ci' })
+    const { keyId } = await open()
+    const rotated = await rotateKey(books.deps, { key: keyId, grace: '0' }, ADA)
+    expect(rotated).toMatchObject({ reason: 'key_without_secret' })
+    expect(await books.deps.db.selectFrom('keys').select(['name', 'playground']).execute()).toEqual([
+      { name: 'ci', playground: 0 },
+      { name: 'Playground', playground: 1 },
+    ])
+  })
+
+  it('has the terms that it was given', async () => {
+    const { keyId } = await open()
+    await changeKey(books.deps, { key: keyId, caps: { day: '0.000000005' }, models: ['demo'] })
+    expect(await open()).toMatchObject({ keyId, models: ['demo'], caps: [{ name: 'day', amount: 5n }] })
+  })
+
+  it('is refused while it is disabled, and made anew after it was revoked', async () => {
+    const { keyId } = await open()
+    await changeKey(books.deps, { key: keyId, disabled: true })
+    expect(await playgroundKey(books.deps, ADA, 'wallet')).toEqual({ kind: 'refused', reason: 'disabled' })
+    await revokeKey(books.deps, { key: keyId })
+    const callers = await Promise.all([open(), open()])
+    expect(callers[0]!.keyId).not.toBe(keyId)
+    expect(callers[1]).toEqual(callers[0])
+  })
+
+  it('is revoked only behind a fresh password: the next one has none of its caps', async () => {
+    const { keyId } = await open()
+    const revoke = (mayWiden: boolean) => revokeKey(books.deps, { key: keyId }, { of: ADA, mayWiden })
+    expect(await revoke(false)).toMatchObject({ kind: 'refused', reason: 'confirm_password' })
+    expect((await open()).keyId).toBe(keyId)
+    expect(await revoke(true)).toMatchObject({ kind: 'done' })
+    expect((await open()).keyId).not.toBe(keyId)
+  })
+
+  it('is refused with its account', async () => {
+    await open()
+    await changeAccountStatus(books.deps, 'ada@example.com', 'suspended')
+    expect(await playgroundKey(books.deps, ADA, 'wallet')).toEqual({ kind: 'refused', reason: 'account-suspended' })
+    expect(await playgroundKey(books.deps, BEN, 'wallet')).toMatchObject({ kind: 'caller' })
+  })
+
+  it('of kind builder is on the plan of its account, until that ends', async () => {
+    expect((await open(ADA, 'builder')).plan).toBeUndefined()
+    await books.ledger.assignPlan({ account: ADA, plan: 'basic', windows: [], endsAt: undefined })
+    expect((await open(ADA, 'builder')).plan).toEqual({ id: 'basic', endsAt: undefined })
+    expect((await open(ADA, 'wallet')).plan).toBeUndefined()
+    await books.ledger.endPlan({ account: ADA })
+    expect((await open(ADA, 'builder')).plan).toBeUndefined()
+  })
+})

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest'
+import type { AccountRow } from '../model/ids.ts'
+import { listAudit, verifyAudit } from './audit.ts'
+import { inviteFirstPerson, invitePerson, signUp } from './invitations.ts'
+import { changePassword, confirmPassword } from './passwords.ts'
+import { given, HERE, openTestPeople, PASSWORD, type TestPeople } from './people.fixture.ts'
+import { disablePerson, enablePerson, listPeople } from './people.ts'
+import { createPeopleDeps, sweepPeople } from './people-deps.ts'
+import { endSession, listSessions, signOut } from './sessions.ts'
+import { signIn } from './sign-in.ts'
+
+async function liveThroughEverything({ deps, makeAccount, make }: TestPeople): Promise<void> {
+  await makeAccount('you@localhost')
+  const { code } = (await inviteFirstPerson(deps))!
+  const ann = given(await signUp(deps, { code, email: 'ann@example.com', password: PASSWORD }, HERE))
+  const ben = await make('ben@example.com', 'owner')
+  const body = { email: 'ann@example.com', password: PASSWORD }
+  const second = given(await signIn(deps, body, HERE))
+  given(await confirmPassword(deps, ann.session, PASSWORD, HERE))
+  given(await listSessions(deps, ann.session))
+  given(await endSession(deps, ann.session, second.session.id))
+  given(await changePassword(deps, ann.session, { current: PASSWORD, next: 'another long one' }, HERE))
+  given(await signOut(deps, ben.session))
+  const reset = given(await invitePerson(deps, { role: 'owner', email: 'ben@example.com', resets: true }, 'operator'))
+  given(await signUp(deps, { code: reset.code, password: PASSWORD }, HERE))
+  given(await disablePerson(deps, { person: 'ben@example.com' }, 'ann@example.com'))
+  given(await enablePerson(deps, { person: ben.session.person.id }, 'ann@example.com'))
+  given(await listPeople(deps, { limit: 50 }))
+  given(await listPeople(deps, { account: 'ann@example.com', limit: 50 }))
+  given(await listAudit(deps, { limit: 50 }))
+  given(await listAudit(deps, { account: 1 as AccountRow, after: '99', limit: 50 }))
+  await verifyAudit(deps)
+  await sweepPeople(deps)
+}
+
+it('every statement finds what it needs by an index, however many people there are', async () => {
+  const people = await openTestPeople()
+  await liveThroughEverything(people)
+  expect(people.sent.size).toBeGreaterThan(30)
+  for (const [sql, parameters] of people.sent) {
+    const plan = await people.database.file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters)
+    const steps = plan.map(({ detail }) => String(detail)).join('; ')
+    expect(steps, sql).not.toMatch(/SCAN (?!CONSTANT ROW)|AUTOMATIC|TEMP B-TREE/)
+  }
+  await people.close()
+})
+
+it('a secret of one key ring opens nothing under another', async () => {
+  const people = await openTestPeople()
+  const ann = await people.make('ann@example.com', 'owner')
+  const { db, file, clock, random, consoleUrl } = people.deps
+  const other = (fill: number) =>
+    createPeopleDeps({
+      ...{ db, file, clock, random, consoleUrl, secret: Buffer.alloc(32, fill) },
+      onFailure: () => {},
+      lockouts: { keep: () => {}, drop: () => {} },
+    })
+  expect(await other(7).sessions.find(ann.secret)).toBeDefined()
+  expect(await other(8).sessions.find(ann.secret)).toBeUndefined()
+  await people.close()
+})

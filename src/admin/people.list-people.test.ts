@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { openTestPeople } from './people.fixture.ts'
+import { signedInView } from './people.ts'
+
+it('whoever is signed in is told who they are, and an operator may be without an account', async () => {
+  const people = await openTestPeople()
+  const { session } = await people.make('ann@example.com', 'owner')
+  expect(signedInView(session)).toEqual({
+    id: session.person.id,
+    email: 'ann@example.com',
+    role: 'owner',
+    account: { id: session.account!.id, email: 'ann@example.com', status: 'active' },
+  })
+  const { session: operator } = await people.make('ben@example.com', 'operator')
+  expect(signedInView(operator)).toMatchObject({ role: 'operator', account: null })
+  await people.close()
+})

@@ -1,0 +1,35 @@
+import { beforeEach, expect, it } from 'vitest'
+import { findAccountByEmail } from '../db/accounts.ts'
+import { insertAccount } from '../db/set-up.fixture.ts'
+import { systemClock } from '../lib/clock.ts'
+import { secureRandom } from '../lib/random-id.ts'
+import { createSteadyClock } from '../lib/steady-clock.ts'
+import { type AccountRow, mintAccountId } from '../model/ids.ts'
+import { planOfAccount } from './plans.ts'
+import { useTestBooks } from './use-test-books.fixture.ts'
+
+let account: AccountRow
+const set = { backMs: 0 }
+
+beforeEach(() => {
+  set.backMs = 0
+})
+const machine = { ...systemClock, now: () => systemClock.now() - set.backMs }
+const books = useTestBooks({ clock: createSteadyClock(machine, { floorMs: 0, onEvent: () => {} }) })
+
+beforeEach(async () => {
+  const { db, file } = books.database
+  await insertAccount(file, { id: mintAccountId(secureRandom), email: 'a@example.com', createdAt: 1 })
+  account = (await findAccountByEmail(db, 'a@example.com'))?.row as AccountRow
+})
+
+it('a plan that was ended stays ended when the clock is set back', async () => {
+  const plan = async () => (await planOfAccount(books.deps, account)).state
+  expect(await plan()).toBe('none')
+  await books.ledger.assignPlan({ account, plan: 'basic', windows: [], endsAt: undefined })
+  expect(await plan()).toBe('not_configured')
+  await books.ledger.endPlan({ account })
+  expect(await plan()).toBe('ended')
+  set.backMs = 3_600_000
+  expect(await plan()).toBe('ended')
+})

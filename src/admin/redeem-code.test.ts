@@ -1,0 +1,243 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { creditBody } from '../contract/operate.ts'
+import { updateAccountStatus } from '../db/set-up.fixture.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { AccountRow } from '../model/ids.ts'
+import type { ActorLog } from './audit.ts'
+import { createCodes, withdrawCode } from './codes.ts'
+import { createRedeemTries, finishRedemptions, type RedeemCodeDeps, redeemCode } from './redeem-code.ts'
+import { useTestBooks } from './use-test-books.fixture.ts'
+import { verifyLedger } from './verify-ledger.ts'
+import { creditWallet } from './wallet.ts'
+
+const DAY_MS = 86_400_000
+const ADA = 1 as AccountRow
+const BEN = 2 as AccountRow
+
+let skippedMs: number
+
+const start = systemClock.now()
+const clock = { now: () => start + skippedMs, nowMicros: () => skippedMs * 1000 }
+beforeEach(() => {
+  skippedMs = 0
+})
+const books = useTestBooks({ clock, owners: ['ada', 'ben'] })
+
+async function make(amount = '10.00', terms = {}) {
+  const outcome = await createCodes(books.deps, { amount, count: 1, note: 'for a friend', ...terms })
+  if (outcome.kind === 'refused') throw new Error(outcome.message)
+  return { text: outcome.value.items[0]!.secret, id: outcome.value.items[0]!.code.id }
+}
+
+const redeem = (code: string, account = ADA, deps: RedeemCodeDeps = books.deps) => redeemCode(deps, account, { code })
+const balance = async (account = ADA) => (await books.ledger.standing(account)).balance
+const credited = (amount: string) => ({
+  kind: 'done',
+  value: { amount, wallet: { balance: amount, held: '0.00', available: amount } },
+})
+
+const redemptions = () =>
+  books.deps.db
+    .selectFrom('audit')
+    .select(['actor', 'account', 'target', 'detail'])
+    .where('action', '=', 'code_redeemed')
+    .execute()
+
+/** Everything adds up, and nobody is frozen. */
+async function expectSoundBooks() {
+  expect(await verifyLedger(books.deps)).toMatchObject({ value: { ok: true, frozen: [] } })
+}
+
+async function finish(): Promise<number> {
+  const unfinished: string[] = []
+  const finished = await finishRedemptions({ ...books.deps, onUnfinished: (code) => unfinished.push(code) })
+  expect(unfinished).toEqual([])
+  return finished
+}
+
+describe('redeeming a code', () => {
+  it('credits what it is worth, exactly, and says in the books why', async () => {
+    const { text, id } = await make('10.000000001')
+    expect(await redeem(` ${text.toLowerCase().replaceAll('-', ' ')} `)).toEqual(credited('10.000000001'))
+    expect(await books.deps.db.selectFrom('transfers').select(['kind', 'ref', 'reason']).execute()).toEqual([
+      { kind: 'credit', ref: `code:${id}`, reason: `Redeemed code ${text.slice(0, 8)}...${text.slice(-4)}` },
+    ])
+    await expectSoundBooks()
+  })
+
+  it('tells whoever redeemed it when, and everybody else what an unknown code is told', async () => {
+    const [taken, expired, withdrawn] = [await make(), await make('1.00', { expires: '1h' }), await make()]
+    await redeem(taken.text)
+    await withdrawCode(books.deps, { code: withdrawn.id })
+    skippedMs = DAY_MS
+    expect(await redeem(taken.text)).toMatchObject({ reason: 'code_redeemed', message: /already, on 20/ })
+    const unknown = await redeem('MR-00000-00000-00000-00000-00000', BEN)
+    expect(unknown).toMatchObject({ kind: 'refused', reason: 'code_not_found' })
+    for (const { text } of [taken, expired, withdrawn]) expect(await redeem(text, BEN)).toEqual(unknown)
+    expect([await balance(ADA), await balance(BEN)]).toEqual([10_000_000_000n, 0n])
+  })
+
+  it('is refused to accounts that are suspended or closed, and the code stays whole', async () => {
+    const { text } = await make()
+    for (const status of ['suspended', 'closed'] as const) {
+      await updateAccountStatus(books.deps.db, BEN, status)
+      expect(await redeem(text, BEN)).toMatchObject({ reason: `account_${status}` })
+    }
+    expect(await redeem(text)).toEqual(credited('10.00'))
+  })
+
+  it('is refused to an account that is suspended in the very moment, and the code stays whole', async () => {
+    const { text } = await make()
+    const trail: ActorLog = {
+      ...books.deps.trail,
+      async act(act, statements) {
+        await updateAccountStatus(books.deps.db, BEN, 'suspended')
+        return books.deps.trail.act(act, statements)
+      },
+    }
+    expect(await redeem(text, BEN, { ...books.deps, trail })).toMatchObject({ reason: 'code_not_found' })
+    expect(await redeem(text)).toEqual(credited('10.00'))
+  })
+
+  it('lets an account try ten codes, then one every six minutes; good ones and mistyped ones are no tries', async () => {
+    const wrong = 'MR-00000-00000-00000-00000-00000'
+    for (let round = 0; round < 15; round++) expect((await redeem((await make('1.00')).text)).kind).toBe('done')
+    for (let round = 0; round < 15; round++) expect(await redeem('MR-1')).toMatchObject({ reason: 'code_mistyped' })
+    for (let round = 0; round < 10; round++) expect(await redeem(wrong)).toMatchObject({ reason: 'code_not_found' })
+    const { text } = await make()
+    expect(await redeem(text)).toMatchObject({ reason: 'too_many_tries', retryAfterSeconds: 360 })
+    expect(await redeem(wrong, BEN)).toMatchObject({ reason: 'code_not_found' })
+    skippedMs += 359_000
+    expect(await redeem(text)).toMatchObject({ reason: 'too_many_tries', retryAfterSeconds: 1 })
+    skippedMs += 1000
+    expect(await redeem(text)).toMatchObject({ kind: 'done' })
+  })
+
+  it('takes no text of any length or kind for a code', async () => {
+    for (const text of ['', '\0', 'x'.repeat(1_000_000), '💸'.repeat(20), "' OR 1=1 --"]) {
+      expect(await redeem(text)).toMatchObject({ kind: 'refused', reason: 'code_mistyped' })
+    }
+  })
+
+  it('is kept for its account when the wallet is full, and credited when there is room', async () => {
+    const account = 'ada@example.com'
+    await creditWallet(books.deps, { account, amount: '999999999', reason: 'much', ref: '1' })
+    const { text, id } = await make('10.00')
+    // Its own code is no guess: twelve tries leave it all ten.
+    for (let round = 0; round < 12; round++) expect(await redeem(text)).toMatchObject({ reason: 'wallet_full' })
+    expect(await redeem(text, BEN)).toMatchObject({ reason: 'code_not_found' })
+    const unfinished: [string, unknown][] = []
+    const onUnfinished = (code: string, reason: unknown) => unfinished.push([code, reason])
+    expect(await finishRedemptions({ ...books.deps, onUnfinished })).toBe(0)
+    expect(unfinished).toEqual([[id, expect.stringContaining('cannot hold more')]])
+    await books.ledger.credit({
+      ...{ account: ADA, kind: 'refund', amount: -9_000_000_000n as never, reason: 'back', ref: '2' },
+    })
+    expect(await redeem(text)).toMatchObject({ kind: 'done', value: { amount: '10.00' } })
+    await expectSoundBooks()
+  })
+
+  it('has references that no operator can give', async () => {
+    const { id } = await make()
+    const order = { amount: '1', reason: 'x', ref: `code:${id}` }
+    expect(creditBody.safeParse(order).success).toBe(false)
+    expect(creditBody.safeParse({ ...order, ref: 'invoice 1' }).success).toBe(true)
+  })
+})
+
+describe('a code that several want in the same moment', () => {
+  it('goes to one of twenty tries by two accounts, once, with one line in the trail', async () => {
+    const { text, id } = await make()
+    const tries = () => ({ ...books.deps, redeemTries: createRedeemTries(clock) })
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => redeem(text, index % 2 ? ADA : BEN, tries())),
+    )
+    const balances = [await balance(ADA), await balance(BEN)].sort()
+    expect(balances).toEqual([0n, 10_000_000_000n])
+    const winner = (await balance(ADA)) > 0n ? ADA : BEN
+    // One try has moved the money and is told so; all others of its account that it was theirs before.
+    const told = outcomes.map((outcome, index) => [
+      index % 2 ? ADA : BEN,
+      outcome.kind === 'done' ? 'done' : outcome.reason,
+    ])
+    expect(told.filter(([, what]) => what === 'done')).toEqual([[winner, 'done']])
+    expect(told.filter(([account, what]) => account === winner && what === 'code_redeemed')).toHaveLength(9)
+    expect(told.filter(([account, what]) => account !== winner && what === 'code_not_found')).toHaveLength(10)
+    expect(await redemptions()).toEqual([
+      { actor: 'operator', account: winner, target: id, detail: expect.any(String) },
+    ])
+    await expectSoundBooks()
+  })
+
+  it('is redeemed or withdrawn, never both', async () => {
+    for (let round = 0; round < 10; round++) {
+      const before = await balance()
+      const { text, id } = await make('1.00')
+      const [redeemed, withdrawn] = await Promise.all([redeem(text), withdrawCode(books.deps, { code: id })])
+      expect([redeemed.kind, withdrawn.kind].sort()).toEqual(['done', 'refused'])
+      expect((await balance()) - before).toBe(redeemed.kind === 'done' ? 1_000_000_000n : 0n)
+    }
+  })
+})
+
+describe('a crash while a code is redeemed', () => {
+  const crash = new Error('the process is gone')
+  const before: Pick<RedeemCodeDeps, 'ledger'> = { ledger: { credit: () => Promise.reject(crash) } }
+  const after = (): Pick<RedeemCodeDeps, 'ledger'> => ({
+    ledger: { credit: (order) => books.ledger.credit(order).then(() => Promise.reject(crash)) },
+  })
+
+  it.each([
+    ['between claim and credit', () => before],
+    ['between credit and the note of it', after],
+  ])('%s: the next start completes it, once', async (_, broken) => {
+    const { text } = await make()
+    await expect(redeem(text, ADA, { ...books.deps, ...broken() })).rejects.toBe(crash)
+    await books.restart()
+    expect([await finish(), await balance()]).toEqual([1, 10_000_000_000n])
+    expect([await finish(), await balance()]).toEqual([0, 10_000_000_000n])
+    expect(await redeem(text)).toMatchObject({ reason: 'code_redeemed' })
+    expect(await redeem(text, BEN)).toMatchObject({ reason: 'code_not_found' })
+    await expectSoundBooks()
+  })
+
+  it.each([
+    ['between claim and credit', () => before, () => credited('10.00')],
+    ['between credit and the note of it', after, () => expect.objectContaining({ reason: 'code_redeemed' })],
+  ])('%s: the next try of the same account completes it, and nobody else can have it', async (_, broken, told) => {
+    const { text } = await make()
+    await expect(redeem(text, ADA, { ...books.deps, ...broken() })).rejects.toBe(crash)
+    expect(await redeem(text, BEN)).toMatchObject({ reason: 'code_not_found' })
+    expect(await withdrawCode(books.deps, { code: text })).toMatchObject({ reason: 'code_redeemed' })
+    expect(await redeem(text)).toEqual(told())
+    expect(await redemptions()).toHaveLength(1)
+    expect([await finish(), await balance(), await balance(BEN)]).toEqual([0, 10_000_000_000n, 0n])
+    await expectSoundBooks()
+  })
+
+  it('or a batch that is lost costs nobody anything', async () => {
+    const { text } = await make()
+    const fail = `CREATE TRIGGER no_more BEFORE INSERT ON transfers BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`
+    await books.database.file.atomic([{ sql: fail, rows: [[]] }])
+    await expect(redeem(text)).rejects.toThrow(/could not record/)
+    await books.database.file.atomic([{ sql: 'DROP TRIGGER no_more', rows: [[]] }])
+    expect(await redeem(text, BEN)).toMatchObject({ reason: 'code_not_found' })
+    expect(await redeem(text)).toEqual(credited('10.00'))
+    await expectSoundBooks()
+  })
+
+  it('of which one cannot be completed does not keep the others from it', async () => {
+    const [first, second] = [await make(), await make()]
+    for (const { text } of [first, second]) {
+      await expect(redeem(text, ADA, { ...books.deps, ...before })).rejects.toBe(crash)
+    }
+    const unfinished: [string, unknown][] = []
+    const ledger: RedeemCodeDeps['ledger'] = {
+      credit: (order) => (order.ref.endsWith(first.id) ? Promise.reject(crash) : books.ledger.credit(order)),
+    }
+    const onUnfinished = (code: string, reason: unknown) => unfinished.push([code, reason])
+    expect(await finishRedemptions({ ...books.deps, ledger, onUnfinished })).toBe(1)
+    expect(unfinished).toEqual([[first.id, crash]])
+    expect([await finish(), await balance()]).toEqual([1, 20_000_000_000n])
+  })
+})

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from './people.fixture.ts'
+import { sweepPeople } from './people-deps.ts'
+import { endSession, type SignedIn, signOut } from './sessions.ts'
+import { signIn } from './sign-in.ts'
+
+let people: TestPeople
+let ann: SignedIn
+beforeEach(async () => {
+  people = await openTestPeople()
+  ann = await people.make('ann@example.com', 'owner')
+})
+afterEach(() => people.close())
+
+const again = async () => given(await signIn(people.deps, { email: 'ann@example.com', password: PASSWORD }, HERE))
+const find = ({ secret }: SignedIn) => people.deps.sessions.find(secret)
+const end = (id: string) => endSession(people.deps, ann.session, id)
+
+describe('sessions', () => {
+  it('are ended by whom they belong to, and by nobody else', async () => {
+    const other = await again()
+    const ben = await people.make('ben@example.com', 'operator')
+    expect(refusalOf(await end(ben.session.id)).reason).toBe('session_not_found')
+    expect(refusalOf(await end('ses_none')).reason).toBe('session_not_found')
+    expect(refusalOf(await endSession(people.deps, ben.session, other.session.id)).reason).toBe('session_not_found')
+    expect(await find(ben)).toBeDefined()
+    expect(given(await end(other.session.id))).toEqual({ id: other.session.id })
+    expect(await find(other)).toBeUndefined()
+    expect(await find(ann)).toBeDefined()
+    expect(refusalOf(await end(other.session.id)).reason).toBe('session_not_found')
+  })
+
+  it('end by signing out, and signing out twice is no failure', async () => {
+    given(await signOut(people.deps, ann.session))
+    expect(await find(ann)).toBeUndefined()
+    given(await signOut(people.deps, ann.session))
+    const acts = await people.rows(`SELECT action, target FROM audit WHERE action = 'signed_out'`)
+    expect(acts).toEqual([{ action: 'signed_out', target: ann.session.id }])
+  })
+})
+
+it('the sweep takes away what is over, and nothing else', async () => {
+  people.pass(11 * 3_600_000)
+  const other = await again()
+  people.pass(3_600_000)
+  await sweepPeople(people.deps)
+  expect(await people.rows('SELECT id FROM sessions')).toEqual([{ id: other.session.id }])
+  expect(await people.rows('SELECT count(*) AS n FROM invites')).toEqual([{ n: 1 }])
+  people.pass(7 * 86_400_000)
+  await sweepPeople(people.deps)
+  expect(await people.rows('SELECT (SELECT count(*) FROM sessions) + (SELECT count(*) FROM invites) AS n')).toEqual([
+    { n: 0 },
+  ])
+})

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { fundingRequest } from '../contract/operate.ts'
+import { askForFundsBody } from '../contract/owner.ts'
+import { pageOf } from '../contract/values.ts'
+import { updateAccountStatus } from '../db/set-up.fixture.ts'
+import type { AccountRow } from '../model/ids.ts'
+import { createCodes } from './codes.ts'
+import { redeemCode } from './redeem-code.ts'
+import { useTestBooks } from './use-test-books.fixture.ts'
+import {
+  adjustWallet,
+  askForFunds,
+  creditWallet,
+  listFundingRequests,
+  openFundingRequest,
+  refundWallet,
+} from './wallet.ts'
+
+const ADA = 1 as AccountRow
+const BEN = 2 as AccountRow
+const TEN = { account: 'ada@example.com', amount: '10.00', reason: 'paid' }
+
+const books = useTestBooks({ owners: ['ada', 'ben', 'cyd'] })
+
+const ask = (account = ADA, amount = '20.00', note = '') => askForFunds(books.deps, account, { amount, note })
+
+async function list(args: { after?: string; limit: number } = { limit: 10 }) {
+  const outcome = await listFundingRequests(books.deps, args)
+  if (outcome.kind === 'refused') throw new Error(outcome.message)
+  return pageOf(fundingRequest).parse(outcome.value)
+}
+
+describe('asking for funds', () => {
+  it('is seen by the operator and by who asked', async () => {
+    const wish = { amount: '20.00', note: 'for the workshop', at: expect.stringMatching(/^20/) }
+    expect(await ask(ADA, '20.00', 'for the workshop')).toEqual({ kind: 'done', value: wish })
+    expect(await openFundingRequest(books.deps, ADA)).toEqual(wish)
+    expect(await openFundingRequest(books.deps, BEN)).toBeNull()
+    expect(await list()).toMatchObject({ items: [{ email: 'ada@example.com', ...wish }], next: null })
+  })
+
+  it('again says it anew, also in the same moment', async () => {
+    await ask(ADA, '20.00', 'first')
+    await ask(BEN)
+    await Promise.all([ask(ADA, '30.00', 'again'), ask(ADA, '30.00', 'again')])
+    const { items } = await list()
+    expect(items.map(({ email, amount, note }) => [email, amount, note])).toEqual([
+      ['ada@example.com', '30.00', 'again'],
+      ['ben@example.com', '20.00', ''],
+    ])
+  })
+
+  it('is answered by a credit of the operator, in the same commit, and may be done again after it', async () => {
+    await ask(ADA)
+    await ask(BEN)
+    await creditWallet(books.deps, { ...TEN, ref: '1' })
+    expect([await openFundingRequest(books.deps, ADA), (await list()).items.length]).toEqual([null, 1])
+    const [{ answered_at }, { at }] = [
+      await books.deps.db.selectFrom('wishes').selectAll().where('account', '=', ADA).executeTakeFirstOrThrow(),
+      await books.deps.db.selectFrom('transfers').selectAll().executeTakeFirstOrThrow(),
+    ]
+    expect(answered_at).toBe(at)
+    await ask(ADA, '5.00')
+    // The same order once more, after a lost answer, is no second credit and so no answer.
+    await creditWallet(books.deps, { ...TEN, ref: '1' })
+    expect(await openFundingRequest(books.deps, ADA)).toMatchObject({ amount: '5.00' })
+  })
+
+  it('is not answered by anything else that moves the wallet', async () => {
+    await creditWallet(books.deps, { ...TEN, ref: '1' })
+    await ask(ADA)
+    await refundWallet(books.deps, { ...TEN, amount: '1.00', ref: '2' })
+    await adjustWallet(books.deps, { ...TEN, amount: '1.00', ref: '3', direction: 'add' })
+    const codes = await createCodes(books.deps, { amount: '1.00', count: 1, note: '' })
+    const code = codes.kind === 'done' ? codes.value.items[0]!.secret : ''
+    expect(await redeemCode(books.deps, ADA, { code })).toMatchObject({ kind: 'done' })
+    await books.ledger.assignPlan({ account: ADA, plan: 'basic', windows: [], endsAt: undefined })
+    expect(await openFundingRequest(books.deps, ADA)).toMatchObject({ amount: '20.00' })
+  })
+
+  it('comes page by page, and a page whose end was answered meanwhile can still be turned', async () => {
+    for (const account of [ADA, BEN, 3 as AccountRow]) await ask(account)
+    const first = await list({ limit: 1 })
+    await creditWallet(books.deps, { ...TEN, ref: '1' })
+    const second = await list({ limit: 1, after: first.next! })
+    const third = await list({ limit: 1, after: second.next! })
+    expect([first, second, third].flatMap(({ items }) => items.map(({ email }) => email[0]))).toEqual(['a', 'b', 'c'])
+    expect(third.next).toBeNull()
+    for (const after of ['-1', 'X', '1 OR 1', '1.9', '9'.repeat(30)]) {
+      expect(await listFundingRequests(books.deps, { after, limit: 1 })).toMatchObject({ reason: 'invalid_cursor' })
+    }
+  })
+
+  it.each(['0', '-1', '1e3', '', 'much', '1000000.01'])('asks for no %j', async (amount) => {
+    expect(await ask(ADA, amount)).toMatchObject({ kind: 'refused', reason: 'invalid_amount' })
+    expect(await openFundingRequest(books.deps, ADA)).toBeNull()
+  })
+
+  it('is one line of words, and not for closed accounts', async () => {
+    // The operator reads it in a terminal, which obeys control characters.
+    for (const note of ['a\nb', '\u0007', '\u001b[2J', '\u009b2J', 'x'.repeat(501)]) {
+      expect(askForFundsBody.safeParse({ amount: '1', note }).success).toBe(false)
+    }
+    expect(askForFundsBody.safeParse({ amount: '1', note: '' }).success).toBe(true)
+    expect(askForFundsBody.parse({ amount: '1', note: '  please  ' })).toEqual({ amount: '1', note: 'please' })
+    await updateAccountStatus(books.deps.db, ADA, 'closed')
+    expect(await ask()).toMatchObject({ reason: 'account_closed' })
+  })
+})

@@ -1,0 +1,149 @@
+import { type CatalogView, catalogView } from '../admin/compare-catalog.ts'
+import { termsView } from '../admin/models.ts'
+import { type PlanView, planView, windowsInWords } from '../admin/plans.ts'
+import { loadCatalog, type ModelDefinition, type PriceList } from '../catalog/load-catalog.ts'
+import { variantsOf } from '../catalog/resolve-model.ts'
+import type { Config } from '../config/config.ts'
+import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load-config.ts'
+import { type ConfigProblem, formatProblem, shortestPath } from '../config/problem.ts'
+import { formatPricePerMillion } from '../model/money.ts'
+
+/** What `millrace check` prints, in both of its forms. */
+interface ConfigCheck {
+  readonly ok: boolean
+  readonly lines: readonly string[]
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+export function checkConfig(sources: ConfigSources): ConfigCheck {
+  const outcome = loadConfig(sources)
+  return outcome.kind === 'loaded' ? describeConfig(outcome, sources.cwd) : describeProblems(outcome, sources.cwd)
+}
+
+function describeProblems(
+  { problems, origin }: { problems: readonly ConfigProblem[]; origin: ConfigOrigin },
+  cwd: string,
+): ConfigCheck {
+  const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
+  const where = origin.kind === 'file' ? shortestPath(origin.path, cwd) : 'flags and variables; there is no file'
+  const lines = [...problems.flatMap((problem) => formatProblem(problem, cwd)), `${count} in ${where}.`]
+  return { ok: false, lines, json: { ok: false, origin, problems: problems.map(problemJson) } }
+}
+
+const problemJson = ({ place, path, message, cure }: ConfigProblem) => ({
+  file: place.origin,
+  line: place.line ?? null,
+  column: place.column ?? null,
+  path,
+  message,
+  cure,
+})
+
+function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCheck {
+  const { upstreams, models, storage } = config
+  const catalog = loadCatalog({ upstreams, models, plans: config.plans }, () => 0)
+  const plans = config.plans.map((plan) => planView(catalog, plan))
+  const compared = catalogView(catalog.models)
+  const warnings = [
+    ...emptyWarning(config, origin),
+    ...models.flatMap(priceWarning),
+    ...compared.warnings,
+    ...contextWarnings(models, compared),
+  ]
+  const json = {
+    ok: true,
+    origin,
+    data: storage.data,
+    upstreams: upstreams.map(({ id, wire, dialect }) => ({ id, wire, dialect })),
+    models: models.map(modelJson),
+    plans,
+    problems: [],
+    // Nothing of this keeps the server from starting: what to sell at which price is the operator's to say.
+    warnings,
+  }
+  const lines = [
+    `${originName(origin, cwd)}: good`,
+    `  data       ${storage.data}`,
+    `  upstreams  ${upstreams.map(({ id, wire }) => `${id} (${wire})`).join(', ') || 'none: nothing can be called'}`,
+    `  models     ${models.length === 0 ? 'none: nothing can be called' : models.length}`,
+    ...models.map(modelLine),
+    ...(plans.length === 0 ? [] : [`  plans      ${plans.length}`, ...plans.map(planLine)]),
+    ...warnings.map((warning) => `  warning: ${warning}`),
+  ]
+  return { ok: true, lines, json }
+}
+
+function emptyWarning({ upstreams, models }: Config, origin: ConfigOrigin): string[] {
+  if (origin.kind !== 'file' || upstreams.length > 0 || models.length > 0) return []
+  return [
+    'The file has no upstream and no model, so clients can call nothing. millrace init writes a file to start from.',
+  ]
+}
+
+const priceWarning = ({ id, price }: ModelDefinition): string[] =>
+  price === undefined ? [`${id} has no price, so nobody can call it. Set price: { input, output } of the model.`] : []
+
+/** No current model has a smaller context. */
+const CONTEXT_TOKENS_MIN = 4096
+
+/** A value that is too small makes us refuse valid requests; that of an unknown model cannot be checked. */
+function contextWarnings(models: readonly ModelDefinition[], { lanes }: CatalogView): string[] {
+  const known = new Set(lanes.filter((lane) => lane.known || lane.wire === 'demo').map(({ model }) => model))
+  const small = models.filter(({ contextTokens }) => contextTokens < CONTEXT_TOKENS_MIN)
+  const unknown = models.filter(({ id }) => !known.has(id)).map(({ id }) => id)
+  return [
+    ...small.map(
+      ({ id, contextTokens }) =>
+        `${id}: context_tokens is ${contextTokens}, which looks too small: longer input is refused.`,
+    ),
+    ...(unknown.length === 0
+      ? []
+      : [
+          `context_tokens of ${unknown.join(', ')} cannot be checked: the model is not known here by the dialect of its upstream.`,
+        ]),
+  ]
+}
+
+const planLine = (plan: PlanView): string =>
+  `    ${plan.id}  ${windowsInWords(plan)}  opens ${plan.opens.join(', ') || 'no model: none of its models is for builder keys'}`
+
+const originName = (origin: ConfigOrigin, cwd: string): string =>
+  origin.kind === 'file' ? shortestPath(origin.path, cwd) : 'no file (defaults)'
+
+const idsOf = ({ id, efforts }: ModelDefinition): string[] => [
+  id,
+  ...variantsOf(id, efforts).map((variant) => variant.id),
+]
+
+function modelLine(model: ModelDefinition): string {
+  const { kinds, lanes, price } = model
+  const ways = lanes.map((lane) => `${lane.upstream}/${lane.model}`).join(', ')
+  const cost = price === undefined ? 'no price: cannot be called' : `${costOf(price)} (USD per million tokens)`
+  return `    ${idsOf(model).join(', ')}  ${kinds.join(' and ')}  on ${ways}  ${cost}`
+}
+
+const costOf = ({ input, cacheWrite, output }: PriceList): string =>
+  [
+    `${formatPricePerMillion(input)} in`,
+    ...(cacheWrite === input ? [] : [`${formatPricePerMillion(cacheWrite)} written to a cache`]),
+    `${formatPricePerMillion(output)} out`,
+  ].join(', ')
+
+function modelJson(model: ModelDefinition) {
+  const { id, efforts, kinds, lanes, price, contextTokens, maxOutputTokens } = model
+  return {
+    id,
+    ids: idsOf(model),
+    efforts: efforts ?? null,
+    kinds,
+    lanes: lanes.map((lane) => ({
+      upstream: lane.upstream,
+      model: lane.model,
+      priority: lane.priority,
+      weight: lane.weight,
+    })),
+    context_tokens: contextTokens,
+    max_output_tokens: maxOutputTokens,
+    price: price === undefined ? null : termsView(price),
+  }
+}

@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { VerifyReport } from '../ledger/verify.ts'
+import { startAuditor, startSweeper } from './jobs.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const reportOf = (violations: number): VerifyReport => ({
+  ok: violations === 0,
+  violations,
+  checks: [{ name: 'posted is the sum of entries', violations }],
+  suspects: [],
+  accounts: 1,
+  receipts: 1,
+  transfers: 1,
+})
+
+function auditWith(answers: (() => Promise<VerifyReport>)[]) {
+  const seen = { violations: [] as number[], errors: [] as string[], audits: 0 }
+  const stop = startAuditor(
+    {
+      ledger: {
+        audit: () => answers[seen.audits++]!(),
+      },
+      metrics: { booksAudited: ({ violations }) => void seen.violations.push(violations) },
+      log: { error: (_, message) => void seen.errors.push(message) },
+    },
+    10,
+  )
+  return { seen, stop }
+}
+
+it('counts each audit, and says of books that do not add up what is broken', async () => {
+  const { seen, stop } = auditWith([async () => reportOf(0), async () => reportOf(2)])
+  await vi.advanceTimersByTimeAsync(25)
+  stop()
+  expect(seen.violations).toEqual([0, 2])
+  expect(seen.errors).toHaveLength(1)
+})
+
+it('an audit that fails is told of, and the next one comes all the same', async () => {
+  const { seen, stop } = auditWith([() => Promise.reject(new Error('busy')), async () => reportOf(0)])
+  await vi.advanceTimersByTimeAsync(25)
+  stop()
+  expect(seen.errors).toEqual(['the books could not be verified; the next audit tries again'])
+  expect(seen.violations).toEqual([0])
+})
+
+it('a slow one is not overtaken', async () => {
+  const { seen, stop } = auditWith([() => new Promise(() => {})])
+  await vi.advanceTimersByTimeAsync(55)
+  stop()
+  expect(seen.audits).toBe(1)
+})
+
+it('a sweep that fails is logged, and the next one comes all the same', async () => {
+  const errors: object[] = []
+  let sweeps = 0
+  const sweep = async () => {
+    sweeps += 1
+    throw new Error('the disk is full')
+  }
+  const stop = startSweeper({ sweep, what: 'the books', log: { error: (facts) => errors.push(facts) } }, 10)
+  await vi.advanceTimersByTimeAsync(25)
+  expect([sweeps, errors.length]).toEqual([2, 2])
+  stop()
+  await vi.advanceTimersByTimeAsync(25)
+  expect(sweeps).toBe(2)
+})

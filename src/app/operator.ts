@@ -1,0 +1,279 @@
+import { existsSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
+import { type OperationArgs, type OperationName, type OperationValue, runOperation } from '../admin/operations.ts'
+import type { Outcome } from '../admin/outcome.ts'
+import type { ServerStatus } from '../admin/server-status.ts'
+import { chosenLanes, listUpstreams, testLanes } from '../admin/test-lanes.ts'
+import { loadCatalog } from '../catalog/load-catalog.ts'
+import {
+  type ConfigUsed,
+  EXIT,
+  type FromConfig,
+  type LaneTestWish,
+  type Operator,
+  type OperatorAnswer,
+  type Place,
+  type Upstreams,
+} from '../cli/cli-deps.ts'
+import type { Config } from '../config/config.ts'
+import { configPathOf, type LoadedConfig, type SettingsOutcome } from '../config/load-config.ts'
+import type { ConfigFlags } from '../config/overrides.ts'
+import { createClosing } from '../lib/async.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
+import { nearestName } from '../lib/text.ts'
+import { assertNever } from '../lib/types.ts'
+import { mintIdsOf } from '../protocols/shared/event-reader.ts'
+import { resolveHost } from '../providers/address-guard.ts'
+import { ADMIN_BOUNDS, type AdminAnswer, type AdminRequest, createLineReader } from './admin-socket.ts'
+import type { OpenApp } from './app.ts'
+import { hasLedger, listSetAside } from './data-folder.ts'
+import { openSend } from './open-send.ts'
+import { describeHolder, findRunningServer, readServerNote } from './server-note.ts'
+
+interface OperatorDeps {
+  readonly version: string
+  readonly node: string
+  /** The command that starts this program in a shell. */
+  readonly program: string
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly loadSettings: (place: Place) => SettingsOutcome
+  readonly openHouse: OpenApp
+  readonly pause: (ms: number) => Promise<void>
+}
+
+type Answer = OperatorAnswer<unknown>
+
+// A server that is just starting, or another command, has the folder for a moment: worth waiting for.
+const LOCKED_RETRIES = 40
+const LOCKED_RETRY_MS = 100
+
+/** Through the running server where there is one, else here with the data folder locked for the time it takes. */
+export function createOperator(deps: OperatorDeps): Operator {
+  return {
+    async call<Name extends OperationName>(place: Place, name: Name, args: OperationArgs<Name>) {
+      // The table of operations ties a name to its value; across a socket that can only be promised.
+      return (await call(deps, place, name, args)) as OperatorAnswer<OperationValue<Name>>
+    },
+  }
+}
+
+async function call(deps: OperatorDeps, place: Place, name: OperationName, args: unknown): Promise<Answer> {
+  const loaded = deps.loadSettings(place)
+  if (loaded.kind === 'invalid') {
+    // A server that runs there still has an earlier configuration in force, and can say what is wrong with this one.
+    const answer = loaded.data === undefined ? undefined : await askRunning(deps, loaded.data, name, args)
+    return answer ?? { kind: 'unreachable', exit: EXIT.usage, message: loaded.message }
+  }
+  const { settings } = loaded
+  const { data } = settings.config.storage
+  for (let tries = 0; ; tries++) {
+    const answer = (await askRunning(deps, data, name, args)) ?? (await doHere(deps, settings, name, args))
+    if (answer.kind !== 'locked') return answer
+    if (tries >= LOCKED_RETRIES) {
+      const message = await describeHolder(data, deps.program)
+      return { kind: 'unreachable', exit: EXIT.cannotBind, message }
+    }
+    await deps.pause(LOCKED_RETRY_MS)
+  }
+}
+
+/** Undefined when no server runs there: no note of one, or a note that a killed one left behind. */
+async function askRunning(
+  deps: OperatorDeps,
+  data: string,
+  operation: string,
+  args: unknown,
+): Promise<Answer | undefined> {
+  const server = await readServerNote(data)
+  if (server === undefined) return undefined
+  const reply = await askServer(server.socket, { version: deps.version, operation, args })
+  switch (reply.kind) {
+    case 'absent':
+      return undefined
+    case 'broken': {
+      const message = `The server (pid ${server.pid}) did not answer: ${reply.reason}. Whether it was done is not known.`
+      return { kind: 'unreachable', exit: EXIT.remoteFailed, message }
+    }
+    case 'reply':
+      return readAnswer(reply.answer, deps.version)
+    default:
+      return assertNever(reply)
+  }
+}
+
+function readAnswer(answer: AdminAnswer, version: string): Answer {
+  switch (answer.kind) {
+    case 'answered':
+      return answer.outcome
+    case 'other-version': {
+      const message = `The running server is millrace ${answer.version}, this command is ${version}. Restart the server, or use its version.`
+      return { kind: 'unreachable', exit: EXIT.remoteFailed, message }
+    }
+    case 'malformed':
+    case 'failed':
+      return { kind: 'unreachable', exit: EXIT.remoteFailed, message: answer.message }
+    default:
+      return assertNever(answer)
+  }
+}
+
+function noLedger(data: string): string {
+  const isFile = statSync(data, { throwIfNoEntry: false })?.isFile() === true
+  const what = isFile ? `${data} is a file, not a data folder.` : `There is no Millrace data in ${data}.`
+  return `${what} Name the right folder with --data or storage.data. To create one, start the server: millrace serve. To start a ledger in an existing folder: millrace accounts create`
+}
+
+async function doHere(
+  deps: OperatorDeps,
+  settings: LoadedConfig,
+  name: string,
+  args: unknown,
+): Promise<Answer | { kind: 'locked' }> {
+  const { data } = settings.config.storage
+  const set_aside = listSetAside(data)
+  const { version, node } = deps
+  const notRunning: ServerStatus = { running: false, version, node, data, has_ledger: hasLedger(data), set_aside }
+  // Asking how things are must not make a data folder.
+  if (name === 'status') return { kind: 'done', value: notRunning }
+  // A mistyped path must not create a new ledger and key ring, which would look healthy.
+  if (!hasLedger(data) && !(name === 'accounts.create' && existsSync(data)))
+    return { kind: 'unreachable', exit: EXIT.failure, message: noLedger(data) }
+  const opened = await deps.openHouse({ settings, clock: deps.clock, random: deps.random, purpose: 'command' })
+  if (opened.kind === 'locked') return opened
+  if (opened.kind === 'refused') return { kind: 'unreachable', exit: EXIT.failure, message: opened.message }
+  const { app } = opened
+  try {
+    const outcome: Outcome<unknown> = await runOperation({ ...app.operations, status: () => notRunning }, name, args)
+    return outcome
+  } finally {
+    await app.close().finally(() => app.log.close())
+  }
+}
+
+type ServerReply =
+  | { readonly kind: 'reply'; readonly answer: AdminAnswer }
+  /** Nobody listens there: the server is gone, or never was. */
+  | { readonly kind: 'absent' }
+  /** It listened, but the answer never came: whether the work was done is not known. */
+  | { readonly kind: 'broken'; readonly reason: string }
+
+const NOBODY_THERE = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK'])
+
+/** Sends one request through the admin socket and waits for its answer. Never rejects. */
+export function askServer(
+  path: string,
+  request: AdminRequest,
+  timeoutMs: number = ADMIN_BOUNDS.answerTimeoutMs,
+): Promise<ServerReply> {
+  return new Promise((resolve) => {
+    const reader = createLineReader(ADMIN_BOUNDS.answerBytesMax)
+    const socket = connect(path)
+    const settle = (reply: ServerReply) => {
+      socket.destroy()
+      resolve(reply)
+    }
+    socket.setTimeout(timeoutMs, () => settle({ kind: 'broken', reason: 'it did not answer in time' }))
+    socket.once('connect', () => socket.write(`${JSON.stringify(request)}\n`))
+    socket.on('data', (chunk) => {
+      const read = reader.read(chunk)
+      if (read.kind === 'too-long') return settle({ kind: 'broken', reason: 'its answer is too long' })
+      const line = read.lines[0]
+      if (line !== undefined) settle(readServerAnswer(line))
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      settle(NOBODY_THERE.has(error.code ?? '') ? { kind: 'absent' } : { kind: 'broken', reason: error.message }),
+    )
+    socket.on('close', () => settle({ kind: 'broken', reason: 'it closed the connection' }))
+  })
+}
+
+function readServerAnswer(line: string): ServerReply {
+  try {
+    return { kind: 'reply', answer: JSON.parse(line) as AdminAnswer }
+  } catch {
+    return { kind: 'broken', reason: 'its answer is not JSON' }
+  }
+}
+
+interface AskDeps {
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly loadSettings: (flags: ConfigFlags) => SettingsOutcome
+}
+
+/** Reads the configuration for itself: no books are opened, no lock is taken, and a running server is left alone. */
+export function createUpstreams(deps: AskDeps): Upstreams {
+  return {
+    list: async (place) => {
+      const chosen = await chooseConfig(deps, place)
+      if (chosen.kind === 'invalid') return chosen
+      const { config, used } = chosen
+      return { kind: 'done', value: listUpstreams(catalogOf(config), config.upstreams), used }
+    },
+    test: async (place, wish) => {
+      const chosen = await chooseConfig(deps, place)
+      return chosen.kind === 'invalid' ? chosen : test(deps, chosen, wish)
+    },
+  }
+}
+
+type Invalid = Extract<FromConfig<never>, { kind: 'invalid' }>
+
+interface ChosenConfig {
+  readonly kind: 'chosen'
+  readonly config: Config
+  readonly used: ConfigUsed
+}
+
+const chosenOf = (settings: LoadedConfig, serverPid: number | null): ChosenConfig => ({
+  ...{ kind: 'chosen', config: settings.config },
+  used: { path: configPathOf(settings) ?? null, serverPid },
+})
+
+/** The file that the server on this data folder was started with, unless `--config` names one. */
+async function chooseConfig({ loadSettings }: AskDeps, place: Place): Promise<ChosenConfig | Invalid> {
+  const own = loadSettings(place)
+  const data = own.kind === 'invalid' ? own.data : own.settings.config.storage.data
+  const server = place.config === undefined && data !== undefined ? await findRunningServer(data) : undefined
+  if (server?.config === undefined) return own.kind === 'invalid' ? own : chosenOf(own.settings, null)
+  const loaded = loadSettings({ config: server.config, data })
+  if (loaded.kind === 'loaded') return chosenOf(loaded.settings, server.pid)
+  const whose = `The running server (pid ${server.pid}) uses ${server.config}, which cannot be read here:`
+  const cure = 'Fix it, set the variables here that only the server has, or name another file with --config.'
+  return { kind: 'invalid', message: [whose, loaded.message, cure].join('\n') }
+}
+
+/** What a call costs nobody asks here. */
+const catalogOf = ({ upstreams, models }: Config) => loadCatalog({ upstreams, models }, () => 0)
+
+async function test({ clock, random }: AskDeps, { config, used }: ChosenConfig, wish: LaneTestWish) {
+  const { names, onBegin, onTested } = wish
+  const { upstreams, bounds } = config
+  const { byUpstream, unknown } = chosenLanes(catalogOf(config), upstreams, names)
+  const [stranger] = unknown
+  if (stranger !== undefined) return unknownName(stranger, config)
+  onBegin(
+    byUpstream.reduce((sum, { lanes }) => sum + lanes.length, 0),
+    used,
+  )
+  const closing = createClosing()
+  try {
+    const called = byUpstream.map(({ upstream }) => upstream)
+    const { send } = await openSend({ clock, random, resolveHost }, called, closing)
+    const deps = { send, mint: mintIdsOf(random), now: () => clock.now(), nowMicros: () => clock.nowMicros() }
+    const value = await testLanes({ ...deps, frameBytesMax: bounds.frameBytesMax }, byUpstream, onTested)
+    return { kind: 'done' as const, value, used }
+  } finally {
+    await closing.close()
+  }
+}
+
+function unknownName(name: string, { upstreams, models }: Config): Invalid {
+  const lanes = models.flatMap((model) => model.lanes.map((lane) => `${lane.upstream}/${lane.model}`))
+  const known = [...upstreams.map(({ id }) => id), ...models.map(({ id }) => id), ...lanes]
+  const near = nearestName(name, known)
+  const hint = near === undefined ? 'millrace upstreams list says which there are.' : `Perhaps ${near}?`
+  return { kind: 'invalid', message: `No upstream, model or lane is called ${name}. ${hint}` }
+}

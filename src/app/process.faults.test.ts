@@ -1,0 +1,16 @@
+import { EventEmitter } from 'node:events'
+import { expect, it } from 'vitest'
+import { createFaults } from './process.ts'
+
+it('whoever took the faults last gets them, of both kinds, until they are given back', () => {
+  const source = new EventEmitter() as unknown as NodeJS.Process
+  const story: string[] = []
+  const faults = createFaults(source, (error) => story.push(`default ${String(error)}`))
+  source.emit('uncaughtException', 1 as unknown as Error)
+  const giveBack = faults.take((error) => story.push(`taken ${String(error)}`))
+  source.emit('unhandledRejection', 2, Promise.resolve())
+  source.emit('uncaughtException', 3 as unknown as Error)
+  giveBack()
+  source.emit('unhandledRejection', 4, Promise.resolve())
+  expect(story).toEqual(['default 1', 'taken 2', 'taken 3', 'default 4'])
+})

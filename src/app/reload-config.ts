@@ -1,0 +1,111 @@
+import { watch } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Config } from '../config/config.ts'
+import type { LoadedConfig, SettingsOutcome } from '../config/load-config.ts'
+import type { AppLog } from './app.ts'
+import { type RuleBook, SWAPPED_SECTIONS } from './rules.ts'
+
+/** The rest is bound when the server starts. */
+const SWAPPED: ReadonlySet<keyof Config> = new Set(SWAPPED_SECTIONS)
+
+interface ReloadDeps {
+  readonly loadSettings: () => SettingsOutcome
+  readonly rules: Pick<RuleBook, 'replace'>
+  readonly log: AppLog
+  /** Called after a swap, with what is in force now. */
+  readonly onSwapped: () => Promise<void>
+  /** Called after each reload: why it was refused, or null. */
+  readonly onOutcome: (refused: string | null) => void
+}
+
+/**
+ * Reads the configuration again: judged whole, swapped at once. A file with a fault changes nothing and says why. Wishes
+ * that come while one is being carried out are carried out once, after it.
+ */
+export function createReloader(deps: ReloadDeps, started: LoadedConfig): () => Promise<void> {
+  let inForce = started.config
+  let running: Promise<void> | undefined
+  let wished = false
+
+  const reload = async () => {
+    const loaded = deps.loadSettings()
+    if (loaded.kind === 'invalid') {
+      deps.log.error({ problems: loaded.message }, 'the configuration was not reloaded; the one in force stays')
+      deps.onOutcome(loaded.message)
+      return
+    }
+    if (isGone(started, loaded.settings)) {
+      deps.log.error({}, 'the configuration was not reloaded: its file is empty or gone; the one in force stays')
+      deps.onOutcome('The file is empty or gone.')
+      return
+    }
+    const next = loaded.settings.config
+    const changed = changedSections(inForce, next)
+    await deps.rules.replace(next)
+    inForce = next
+    await deps.onSwapped()
+    deps.onOutcome(null)
+    deps.log.info({ models: next.models.length }, 'the configuration was reloaded')
+    const waiting = changed.filter((section) => !SWAPPED.has(section))
+    if (waiting.length > 0) deps.log.warn({ sections: waiting }, 'these sections take effect at the next start')
+  }
+
+  const carryOut = async () => {
+    do {
+      wished = false
+      try {
+        await reload()
+      } catch (error) {
+        deps.log.error({ error }, 'the configuration could not be reloaded; the one in force stays')
+        deps.onOutcome('It could not be reloaded; the log says why.')
+      }
+    } while (wished)
+    running = undefined
+  }
+
+  return () => {
+    wished = true
+    running ??= carryOut()
+    return running
+  }
+}
+
+/**
+ * Who writes a file in place empties it first, and some delete it. At the start an empty file means the defaults; here it
+ * would take every model away for the moment until the file is whole.
+ */
+function isGone(started: LoadedConfig, { origin, origins }: LoadedConfig): boolean {
+  if (started.origin.kind === 'defaults') return false
+  return origin.kind === 'defaults' || ![...origins.values()].some((place) => place.origin === origin.path)
+}
+
+const changedSections = (before: Config, after: Config): (keyof Config)[] =>
+  (Object.keys(after) as (keyof Config)[]).filter((section) => !isDeepStrictEqual(before[section], after[section]))
+
+/** Editors and deployments write a file in several steps, or put another one in its place; one reading is enough. */
+const SETTLE_MS = 150
+
+/**
+ * Calls back when the file has changed. Its folder is watched, because a file that is replaced is another file; a folder
+ * that cannot be watched leaves SIGHUP. Returns how to stop.
+ */
+export function watchConfig(path: string, onChange: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined
+  const name = basename(path)
+  try {
+    const watcher = watch(dirname(path), { persistent: false }, (_event, changed) => {
+      if (changed !== null && changed !== name) return
+      clearTimeout(timer)
+      timer = setTimeout(onChange, SETTLE_MS)
+      timer.unref()
+    })
+    watcher.on('error', () => watcher.close())
+    return () => {
+      clearTimeout(timer)
+      watcher.close()
+    }
+  } catch {
+    return () => {}
+  }
+}

@@ -1,0 +1,183 @@
+import { clockView } from '../admin/ledger-clock.ts'
+import { runOperation } from '../admin/operations.ts'
+import type { ServerStatus } from '../admin/server-status.ts'
+import { isoTime } from '../admin/values.ts'
+import { EXIT, type ExitCode, type ServeOptions } from '../cli/cli-deps.ts'
+import { configPathOf } from '../config/load-config.ts'
+import { createClosing } from '../lib/async.ts'
+import { urlOf } from '../lib/network.ts'
+import { makeDataFolder } from '../lib/private-files.ts'
+import { openAdminSocket } from './admin-socket.ts'
+import { announceReady, say } from './banner.ts'
+import { listSetAside } from './data-folder.ts'
+import { listenApi, listenMetrics } from './listen.ts'
+import type { Signals } from './process.ts'
+import { createReloader, watchConfig } from './reload-config.ts'
+import {
+  describeHolder,
+  openServerNote,
+  type ServeDeps,
+  type ServeGround,
+  type ServerNote,
+  type ServingGround,
+  type Standing,
+} from './server-note.ts'
+import { shutDown } from './shutdown.ts'
+
+/** How long turns that were cut have to settle before the process gives up on them; recovery does the rest. */
+const SETTLE_MS = 5_000
+
+/** Serves until a signal comes. What was opened is closed in reverse on every way out. */
+export async function serve(deps: ServeDeps, options: ServeOptions): Promise<ExitCode> {
+  const loaded = deps.loadSettings(options)
+  if (loaded.kind === 'invalid') return fail(deps, EXIT.usage, loaded.message)
+  const { settings } = loaded
+  const { data } = settings.config.storage
+  await makeDataFolder(data)
+  const opened = await deps.openHouse({ settings, clock: deps.clock, random: deps.random, purpose: 'server' })
+  if (opened.kind === 'locked') return fail(deps, EXIT.cannotBind, await describeHolder(data, deps.program))
+  if (opened.kind === 'refused') return fail(deps, EXIT.failure, opened.message)
+  const { app } = opened
+  const closing = createClosing()
+  closing.add(() => app.close())
+  try {
+    const standing: Standing = {
+      status: () => ({ running: false, version: deps.version, node: deps.node, data }),
+    }
+    const ground = { ...deps, options, settings, app, closing, standing }
+    const note = await openServerNote(ground)
+    const ready = await openDoors(ground)
+    return ready.kind === 'failed' ? fail(deps, EXIT.cannotBind, ready.message) : await attend(ready.ground, note)
+  } finally {
+    // The log closes last of all: what the end has to say belongs into it.
+    await closing.close().finally(() => app.log.close())
+  }
+}
+
+type Doors =
+  | { readonly kind: 'open'; readonly ground: ServingGround }
+  | { readonly kind: 'failed'; readonly message: string }
+
+async function openDoors(ground: ServeGround): Promise<Doors> {
+  const { settings, app, terminal } = ground
+  const { server } = settings.config
+  const serving = await app.openServing({ version: ground.version, status: () => ground.standing.status() })
+  const api = await listenApi(serving, server)
+  if (api.kind === 'failed') return api
+  const metrics = await listenMetrics(serving, settings)
+  if (metrics.kind === 'failed') return metrics
+  if (metrics.kind === 'without') terminal.err(`${metrics.warning}\n`)
+  if (metrics.kind === 'listening' && metrics.notice !== undefined) terminal.err(`${metrics.notice}\n`)
+  const url = urlOf(server.host, api.port)
+  const metricsUrl = metrics.kind === 'listening' ? `${urlOf(server.metricsHost, metrics.port)}/metrics` : undefined
+  return { kind: 'open', ground: { ...ground, serving, url, metricsUrl, startedAt: ground.clock.now() } }
+}
+
+/** From the first request on to the last. */
+async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode> {
+  const { app, serving, settings, closing } = ground
+  const state: ServingState = { draining: false, reloadRefused: null }
+  ground.standing.status = () => statusOf(ground, state)
+  const operations = { ...app.operations, status: () => ground.standing.status() }
+  const socket = await openAdminSocket(
+    {
+      version: ground.version,
+      run: (operation, args) => runOperation(operations, operation, args),
+      onFailure: (operation, error) => app.log.error({ operation, error }, 'an operation failed'),
+    },
+    note.socket,
+  )
+  closing.add(() => socket.close())
+  const signals = ground.openSignals()
+  closing.add(() => signals.close())
+  const broken = whenBroken(ground)
+  closing.add(reloadOnChange(ground, signals, state))
+  // Whoever finds the address there may send signals at once.
+  await note.write(ground.url)
+  await announceReady(ground)
+
+  const exit = await Promise.race([signals.next().then(() => EXIT.ok), broken])
+  state.draining = true
+  await shutDown({
+    edge: serving,
+    drainMs: settings.config.drain.timeoutMs,
+    lingerMs: settings.config.drain.lingerMs,
+    settleMs: SETTLE_MS,
+    say: (message) => say(ground, message),
+    nextSignal: () => signals.next(),
+    close: () => closing.close(),
+  })
+  return exit
+}
+
+/**
+ * What nobody caught may have left anything in any state, and without the thread of a database nothing can be admitted or
+ * kept: the server stops, and whoever supervises it starts it again. Its turns end and settle first, as far as they still
+ * can. What breaks meanwhile is only logged, because the way out is bounded already.
+ */
+function whenBroken(ground: ServingGround): Promise<ExitCode> {
+  return new Promise((resolve) => {
+    const stop = (error: unknown, message: string) => {
+      ground.app.log.error({ error }, message)
+      say(ground, 'Something broke that nobody expected: this server stops. Its log says what.')
+      resolve(EXIT.failure)
+    }
+    ground.closing.add(ground.faults.take((error) => stop(error, 'nobody caught this')))
+    void ground.app.died.then((death) => stop(death, 'the thread of a database has ended'))
+  })
+}
+
+/** The file is read again when it changes, and on SIGHUP. Connections of upstreams that are gone end in their own time. */
+function reloadOnChange(ground: ServingGround, signals: Signals, state: ServingState): () => void {
+  const { app, serving, settings } = ground
+  const reload = createReloader(
+    {
+      loadSettings: () => ground.loadSettings(ground.options),
+      rules: app.rules,
+      log: app.log,
+      onSwapped: async () => void serving.retireConnections(),
+      onOutcome: (refused) => {
+        state.reloadRefused = refused
+      },
+    },
+    settings,
+  )
+  const path = configPathOf(settings)
+  const stopWatching = path === undefined ? () => {} : watchConfig(path, () => void reload())
+  signals.onReload(() => void reload())
+  return stopWatching
+}
+
+interface ServingState {
+  draining: boolean
+  reloadRefused: string | null
+}
+
+function statusOf(ground: ServingGround, state: Readonly<ServingState>): ServerStatus {
+  const { settings, app, serving } = ground
+  return {
+    running: true,
+    draining: state.draining,
+    version: ground.version,
+    node: ground.node,
+    driver: app.driver,
+    pid: ground.pid,
+    url: ground.url,
+    public_url: settings.config.server.publicUrl ?? null,
+    data: settings.config.storage.data,
+    config: configPathOf(settings) ?? 'none (defaults)',
+    reload_refused: state.reloadRefused,
+    started_at: isoTime(ground.startedAt),
+    ledger_available: app.ledgerAvailable(),
+    clock: clockView(app.operations.ledgerClock.standing()),
+    models: app.operations.catalog().models.length,
+    requests_running: serving.turnsRunning,
+    requests_served: serving.requestsServed,
+    set_aside: listSetAside(settings.config.storage.data),
+  }
+}
+
+function fail({ terminal }: ServeDeps, exit: ExitCode, message: string): ExitCode {
+  terminal.err(`${message}\n`)
+  return exit
+}

@@ -1,0 +1,126 @@
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { ServerStatus } from '../admin/server-status.ts'
+import type { ServeOptions, Terminal } from '../cli/cli-deps.ts'
+import { configPathOf, type LoadedConfig, type SettingsOutcome } from '../config/load-config.ts'
+import { shellWord } from '../lib/anywhere/shell-word.ts'
+import type { Closing } from '../lib/async.ts'
+import type { Clock } from '../lib/clock.ts'
+import { writePrivately } from '../lib/private-files.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
+import { placeAdminSocket, removeStaleSocket } from './admin-socket.ts'
+import type { App, OpenApp, Serving } from './app.ts'
+import type { Faults, Signals } from './process.ts'
+
+const serverFacts = z.object({
+  pid: z.number().int().positive(),
+  /** Without a path, e.g. `http://127.0.0.1:4600`; null while the server is starting. */
+  url: z.string().nullable(),
+  version: z.string(),
+  /** Where the admin socket is. */
+  socket: z.string(),
+  /** The configuration file that it was started with; null for none. Earlier versions do not write it. */
+  config: z.string().nullable().optional(),
+})
+
+/** What a server says about itself in `server.json`, for commands that look for it. */
+type ServerFacts = z.infer<typeof serverFacts>
+
+export interface ServerNote {
+  /** Where the admin socket belongs. */
+  readonly socket: string
+  write(url: string | null): Promise<void>
+}
+
+const pathIn = (data: string): string => join(data, 'server.json')
+
+/** `server.json`, from the first moment on: who finds the folder locked shall learn by whom. */
+export async function openServerNote({ version, pid, settings, closing }: ServeGround): Promise<ServerNote> {
+  const { data } = settings.config.storage
+  const stale = await readServerNote(data)
+  if (stale !== undefined) await removeStaleSocket(data, stale.socket)
+  const place = await placeAdminSocket(data)
+  closing.add(() => place.remove())
+  const write = (url: string | null) => {
+    const facts: ServerFacts = { pid, url, version, socket: place.path, config: configPathOf(settings) ?? null }
+    return writePrivately(pathIn(data), `${JSON.stringify(facts)}\n`)
+  }
+  closing.add(() => rm(pathIn(data), { force: true }))
+  await write(null)
+  return { socket: place.path, write }
+}
+
+/** Undefined when there is none, or none that can be read: both mean that no server is known. */
+export async function readServerNote(data: string): Promise<ServerFacts | undefined> {
+  try {
+    return serverFacts.parse(JSON.parse(await readFile(pathIn(data), 'utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+/** The note of a server whose process is alive. */
+export async function findRunningServer(data: string): Promise<ServerFacts | undefined> {
+  const server = await readServerNote(data)
+  return server !== undefined && isAlive(server.pid) ? server : undefined
+}
+
+/** Who has the data folder, as far as its own note tells. */
+export async function describeHolder(data: string, program: string): Promise<string> {
+  const server = await findRunningServer(data)
+  const holder =
+    server !== undefined
+      ? `pid ${server.pid} (millrace ${server.version}${server.url === null ? ', starting' : `, ${server.url}`})`
+      : 'another process'
+  return `The data folder ${data} is in use by ${holder}. To see it: ${program} status --data ${shellWord(data)}. To use another folder: --data`
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // The process is there, but belongs to somebody else.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** What a server is started with. */
+export interface ServeDeps {
+  readonly version: string
+  readonly node: string
+  readonly pid: number
+  /** The command that starts this program in a shell. */
+  readonly program: string
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly terminal: Terminal
+  readonly faults: Faults
+  readonly loadSettings: (options: ServeOptions) => SettingsOutcome
+  readonly openHouse: OpenApp
+  /** From its call on, SIGINT and SIGTERM are ours. */
+  readonly openSignals: () => Signals
+}
+
+/** What may be said of the server: little until it listens. */
+export interface Standing {
+  status: () => ServerStatus
+}
+
+/** A server whose data folder is its own: what everything on the way to serving needs. */
+export interface ServeGround extends ServeDeps {
+  readonly options: ServeOptions
+  readonly settings: LoadedConfig
+  readonly app: App
+  readonly closing: Closing
+  readonly standing: Standing
+}
+
+/** A server that listens. */
+export interface ServingGround extends ServeGround {
+  readonly serving: Serving
+  readonly url: string
+  readonly metricsUrl: string | undefined
+  readonly startedAt: number
+}

@@ -1,0 +1,325 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Kysely } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { NewKey } from '../db/keys.ts'
+import { type Database, openDatabase } from '../db/open-database.ts'
+import { insertAccount, insertKey, updateAccountStatus, updateKey } from '../db/set-up.fixture.ts'
+import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
+import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { LedgerTables } from '../db/tables.ts'
+import { secureRandom } from '../lib/random-id.ts'
+import type { AccountRow, KeyId } from '../model/ids.ts'
+import { type CallerFinder, createCallerFinder } from './callers.ts'
+import { mintKey } from './secrets.ts'
+
+const pepper = Buffer.alloc(32, 3)
+const KEY = 'key_1' as KeyId
+const ACCOUNT = 1 as AccountRow
+
+let folder: string
+let database: Database
+let finder: CallerFinder
+let time: number
+let lookUps: number
+/** Holds the answers of the database back, so that something can happen in between. */
+let gate: (() => Promise<void>) | undefined
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-keys-'))
+  time = 1_000_000
+  lookUps = 0
+  gate = undefined
+  const clock = { now: () => time, nowMicros: () => time * 1000 }
+  database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
+  const counted: SqliteFile = {
+    ...database.file,
+    async all(sql, parameters) {
+      lookUps++
+      try {
+        return await database.file.all(sql, parameters)
+      } finally {
+        await gate?.()
+      }
+    },
+  }
+  const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(counted) })
+  finder = createCallerFinder({ db, pepper, clock })
+  await insertAccount(database.file, { id: 'acct_1', email: 'a@example.com', createdAt: 1 })
+})
+
+afterEach(async () => {
+  await database.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function makeKey(fields: Partial<NewKey> = {}): Promise<string> {
+  const { key, digest, shown } = mintKey({ pepper, random: secureRandom }, 'wallet')
+  const plain = {
+    id: KEY,
+    account: 1,
+    kind: 'wallet',
+    name: 'ci',
+    models: null,
+    limits: null,
+    expires_at: null,
+  } as const
+  await insertKey(database.db, { ...plain, created_at: 1, digest, shown, ...fields })
+  return key
+}
+
+const refused = (reason: string) => ({ kind: 'refused', reason })
+
+describe('finding the caller', () => {
+  it('says who asks and what the key allows', async () => {
+    const token = await makeKey({ models: '["demo","fast-*"]', limits: '{"requestsPerMinute":5}' })
+    expect(await finder.find(token)).toEqual({
+      kind: 'caller',
+      caller: {
+        accountId: 'acct_1',
+        account: 1,
+        keyId: 'key_1',
+        key: 1,
+        keyName: 'ci',
+        kind: 'wallet',
+        models: ['demo', 'fast-*'],
+        limits: { requestsPerMinute: 5 },
+        caps: [],
+        plan: undefined,
+      },
+    })
+    const other = await makeKey({ id: 'key_2' })
+    expect(await finder.find(other)).toMatchObject({ caller: { models: undefined, limits: {} } })
+  })
+
+  it('answers at once and without a look-up when the key was seen before', async () => {
+    const token = await makeKey()
+    const first = await finder.find(token)
+    expect(finder.find(token)).toBe(first)
+    expect(lookUps).toBe(1)
+  })
+
+  it('asks once when many requests bring the same new key', async () => {
+    const token = await makeKey()
+    await Promise.all(Array.from({ length: 50 }, () => finder.find(token)))
+    expect(lookUps).toBe(1)
+  })
+
+  it('asks nobody about what cannot be a key', () => {
+    for (const token of ['', 'sk-1', 'mr_wallet_x', '\0'.repeat(1_000_000), 'mr_wallet_'.repeat(100_000)]) {
+      expect(finder.find(token)).toEqual(refused('malformed'))
+    }
+    expect(lookUps).toBe(0)
+  })
+
+  it('remembers for five seconds that a key does not exist', async () => {
+    const { key } = mintKey({ pepper, random: secureRandom }, 'builder')
+    expect(await finder.find(key)).toEqual(refused('unknown'))
+    expect(finder.find(key)).toEqual(refused('unknown'))
+    expect(lookUps).toBe(1)
+    time += 5001
+    await finder.find(key)
+    expect(lookUps).toBe(2)
+  })
+
+  it('does not know a key that was made under another pepper', async () => {
+    const { key } = mintKey({ pepper: Buffer.alloc(32, 4), random: secureRandom }, 'wallet')
+    await makeKey()
+    expect(await finder.find(key)).toEqual(refused('unknown'))
+  })
+
+  it('remembers nothing about a look-up that failed', async () => {
+    const token = await makeKey()
+    gate = () => Promise.reject(new Error('the disk is gone'))
+    await expect(finder.find(token)).rejects.toThrow('the disk is gone')
+    gate = undefined
+    expect(await finder.find(token)).toMatchObject({ kind: 'caller' })
+  })
+})
+
+describe('a key that ends', () => {
+  it('carries its spend caps, each counted on a state of its own', async () => {
+    const token = await makeKey({ cap_day_nano: 5n, cap_month_nano: 50n })
+    expect(await finder.find(token)).toMatchObject({
+      caller: {
+        caps: [
+          { subject: 'cap:1:day', unit: 'cap', name: 'day', cycle: { kind: 'day' }, amount: 5n },
+          { subject: 'cap:1:month', unit: 'cap', name: 'month', cycle: { kind: 'month', day: 1 }, amount: 50n },
+        ],
+      },
+    })
+  })
+
+  describe('of a builder key', () => {
+    const subscribe = (plan: string, ends_at: number | null, row: number) =>
+      database.db
+        .insertInto('subscriptions')
+        .values({ row, account: ACCOUNT, plan, billing_day: 1, started_at: 1, ends_at })
+        .execute()
+    const planOf = async (token: string) => {
+      const found = await finder.find(token)
+      return found.kind === 'caller' ? found.caller.plan : found
+    }
+
+    it("carries the newest subscription's plan, which a wallet key of the account does not", async () => {
+      const wallet = await makeKey()
+      const builder = await makeKey({ kind: 'builder', id: 'key_2' })
+      expect(await planOf(builder)).toBeUndefined()
+      await subscribe('basic', 5, 1)
+      await subscribe('pro', null, 2)
+      finder.forgetAccount(ACCOUNT)
+      expect(await planOf(builder)).toEqual({ id: 'pro', endsAt: undefined })
+      expect(await planOf(wallet)).toBeUndefined()
+    })
+
+    it('loses it to the millisecond, although it is remembered', async () => {
+      const token = await makeKey({ kind: 'builder' })
+      await subscribe('pro', time + 100, 1)
+      expect(await planOf(token)).toMatchObject({ id: 'pro' })
+      time += 99
+      expect(await planOf(token)).toMatchObject({ id: 'pro' })
+      time += 1
+      expect(await planOf(token)).toBeUndefined()
+      expect(lookUps).toBe(1)
+    })
+  })
+
+  it('expires to the millisecond, although it is remembered', async () => {
+    const token = await makeKey({ expires_at: time + 100 })
+    expect(await finder.find(token)).toMatchObject({ kind: 'caller' })
+    time += 99
+    expect(finder.find(token)).toMatchObject({ kind: 'caller' })
+    time += 1
+    expect(finder.find(token)).toEqual(refused('expired'))
+  })
+
+  it('is refused from the moment its revocation is told', async () => {
+    const token = await makeKey()
+    await finder.find(token)
+    await updateKey(database.db, 1, { revoked_at: time })
+    finder.forget(KEY)
+    expect(await finder.find(token)).toEqual(refused('revoked'))
+  })
+
+  describe('that was found before', () => {
+    const found = async (fields: Partial<NewKey> = {}) => {
+      const token = await makeKey(fields)
+      const outcome = await finder.find(token)
+      if (outcome.kind !== 'caller') throw new Error(outcome.reason)
+      return { token, caller: outcome.caller }
+    }
+
+    it('is judged again at once, as the same caller, while nothing has changed', async () => {
+      const { caller } = await found()
+      const again = finder.findAgain(caller)
+      expect(again).toMatchObject({ kind: 'caller' })
+      expect('caller' in again && again.caller).toBe(caller)
+      expect(lookUps).toBe(1)
+    })
+
+    it('is refused after it was revoked, and counts the change', async () => {
+      const { caller } = await found()
+      const before = finder.changes
+      await updateKey(database.db, 1, { revoked_at: time })
+      finder.forget(KEY)
+      expect(finder.changes).toBeGreaterThan(before)
+      expect(await finder.findAgain(caller)).toEqual(refused('revoked'))
+    })
+
+    it('is refused after its account was suspended', async () => {
+      const { caller } = await found()
+      await updateAccountStatus(database.db, 1, 'suspended')
+      finder.forgetAccount(ACCOUNT)
+      expect(await finder.findAgain(caller)).toEqual(refused('account-suspended'))
+    })
+
+    it('is refused when it expires, although nobody tells of that', async () => {
+      const { caller } = await found({ expires_at: time + 100 })
+      time += 100
+      expect(finder.findAgain(caller)).toEqual(refused('expired'))
+    })
+
+    it('is not known by its id: a secret that was replaced is nobody', async () => {
+      const { caller } = await found()
+      const { digest } = mintKey({ pepper, random: secureRandom }, 'wallet')
+      await database.db.updateTable('keys').set({ digest }).where('row', '=', 1).execute()
+      finder.forget(KEY)
+      expect(await finder.findAgain(caller)).toEqual(refused('unknown'))
+    })
+
+    it('is judged by its row if it has no secret', async () => {
+      const { caller } = await found()
+      const player = { ...caller }
+      expect(await finder.findAgain(player)).toMatchObject({ kind: 'caller', caller: { keyId: KEY } })
+      await updateKey(database.db, 1, { disabled_at: time })
+      expect(await finder.findAgain(player)).toEqual(refused('disabled'))
+    })
+  })
+
+  describe('while it is just being looked up', () => {
+    /** The look-up has read the key, and is held back; then it is revoked. */
+    async function revokedMeanwhile() {
+      const token = await makeKey()
+      let open = () => {}
+      const opened = new Promise<void>((resolve) => {
+        open = resolve
+      })
+      gate = () => opened
+      const during = finder.find(token)
+      while (lookUps === 0) await new Promise((resolve) => setImmediate(resolve))
+      await database.file.all('SELECT 1 AS behind_the_look_up', [])
+      await updateKey(database.db, 1, { revoked_at: time })
+      finder.forget(KEY)
+      return { token, during, open }
+    }
+
+    it('is refused to the next request: what was looked up is not remembered', async () => {
+      const { token, during, open } = await revokedMeanwhile()
+      open()
+      // This request was on its way before; the next one must not profit from it.
+      expect(await during).toMatchObject({ kind: 'caller' })
+      expect(await finder.find(token)).toEqual(refused('revoked'))
+    })
+
+    it('is refused to a request that comes before the look-up is over: it has one of its own', async () => {
+      const { token, during, open } = await revokedMeanwhile()
+      const next = finder.find(token)
+      open()
+      expect(await during).toMatchObject({ kind: 'caller' })
+      expect(await next).toEqual(refused('revoked'))
+    })
+  })
+
+  it('comes back when it was only disabled', async () => {
+    const token = await makeKey()
+    await updateKey(database.db, 1, { disabled_at: time })
+    expect(await finder.find(token)).toEqual(refused('disabled'))
+    await updateKey(database.db, 1, { disabled_at: null })
+    finder.forget(KEY)
+    expect(await finder.find(token)).toMatchObject({ kind: 'caller' })
+  })
+
+  it('says the most final reason', async () => {
+    const token = await makeKey({ expires_at: time - 1 })
+    await updateKey(database.db, 1, { disabled_at: time })
+    expect(await finder.find(token)).toEqual(refused('expired'))
+    await updateKey(database.db, 1, { revoked_at: time })
+    finder.forget(KEY)
+    expect(await finder.find(token)).toEqual(refused('revoked'))
+  })
+
+  it('goes with its account, and comes back with it', async () => {
+    const token = await makeKey()
+    await finder.find(token)
+    for (const [status, outcome] of [
+      ['suspended', refused('account-suspended')],
+      ['active', { kind: 'caller' }],
+      ['closed', refused('account-closed')],
+    ] as const) {
+      await updateAccountStatus(database.db, ACCOUNT, status)
+      finder.forgetAccount(ACCOUNT)
+      expect(await finder.find(token)).toMatchObject(outcome)
+    }
+  })
+})

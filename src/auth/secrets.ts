@@ -1,0 +1,111 @@
+import { createHmac } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { encodeBase32, type RandomBytes } from '../lib/random-id.ts'
+import type { KeyKind } from '../model/caller.ts'
+
+/** `mr_wallet_` or `mr_builder_`, 43 characters of 62 for 256 random bits, 6 for the checksum of all before them. */
+const PREFIXES: Readonly<Record<KeyKind, string>> = { wallet: 'mr_wallet_', builder: 'mr_builder_' }
+const SECRET_LENGTH = 43
+const CHECKSUM_LENGTH = 6
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Letters and digits only, so that a double click selects a whole key and no shell or URL wants it quoted. */
+export function encodeBase62(bytes: Uint8Array, length: number): string {
+  let rest = 0n
+  for (const byte of bytes) rest = (rest << 8n) | BigInt(byte)
+  let text = ''
+  for (let place = 0; place < length; place++) {
+    text = BASE62[Number(rest % 62n)] + text
+    rest /= 62n
+  }
+  return text
+}
+
+/** Not a secret: it tells a typo from a key without a look-up, and lets a scanner know a leaked key when it sees one. */
+export function checksumOf(prefixAndSecret: string): string {
+  let rest = crc32(prefixAndSecret)
+  let text = ''
+  for (let place = 0; place < CHECKSUM_LENGTH; place++) {
+    text = BASE62[rest % 62] + text
+    rest = Math.floor(rest / 62)
+  }
+  return text
+}
+
+/**
+ * What is stored of a key. The pepper lies outside the database, so that a stolen copy of it cannot even be used to check
+ * a guess; a slow hash is for passwords, and 256 random bits are none.
+ */
+export const digestKey = (pepper: Uint8Array, token: string): Buffer =>
+  createHmac('sha256', pepper).update(token).digest()
+
+/** A new secret together with the only two things about it that are kept. */
+export interface MintedKey {
+  /** Shown once. */
+  readonly key: string
+  readonly digest: Uint8Array
+  /** What a person recognises it by; what it leaves out could not be guessed before the sun goes out. */
+  readonly shown: string
+}
+
+const SHOWN_AT_EACH_END = 4
+
+export function mintKey(deps: { pepper: Uint8Array; random: RandomBytes }, kind: KeyKind): MintedKey {
+  const prefix = PREFIXES[kind]
+  const body = prefix + encodeBase62(deps.random(32), SECRET_LENGTH)
+  const key = body + checksumOf(body)
+  const beginning = key.slice(0, prefix.length + SHOWN_AT_EACH_END)
+  return { key, digest: digestKey(deps.pepper, key), shown: `${beginning}...${key.slice(-SHOWN_AT_EACH_END)}` }
+}
+
+/** No key is longer; what is longer is not even hashed. */
+export const KEY_LENGTH_MAX =
+  Math.max(PREFIXES.wallet.length, PREFIXES.builder.length) + SECRET_LENGTH + CHECKSUM_LENGTH
+
+const CHARACTERS = /^[0-9A-Za-z]+$/
+
+/**
+ * The kind of a token that may be a key, or undefined for what certainly is none. The length is looked at first, so a
+ * megabyte of anything costs no more than a typo.
+ */
+export function readKey(token: string): KeyKind | undefined {
+  const kind = kindOf(token)
+  if (kind === undefined || !CHARACTERS.test(token.slice(PREFIXES[kind].length))) return undefined
+  return checksumOf(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH) ? kind : undefined
+}
+
+const kindOf = (token: string): KeyKind | undefined =>
+  fits(token, 'wallet') ? 'wallet' : fits(token, 'builder') ? 'builder' : undefined
+
+const fits = (token: string, kind: KeyKind): boolean =>
+  token.length === PREFIXES[kind].length + SECRET_LENGTH + CHECKSUM_LENGTH && token.startsWith(PREFIXES[kind])
+
+/** It shows what it is, so that a log that it gets into can hide it, and nobody takes it for an API key. */
+const PREFIX = 'mr_session_'
+const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH}}$`)
+
+/** 256 random bits: what a browser is known by while it is signed in. */
+export const mintSessionSecret = (random: RandomBytes): string => PREFIX + encodeBase62(random(32), SECRET_LENGTH)
+
+/** What certainly is none need not be looked up. */
+export const isSessionSecret = (text: string): boolean =>
+  text.length === PREFIX.length + SECRET_LENGTH && SHAPE.test(text)
+
+/** 120 bits are 24 letters: nobody guesses one, and a person can type it. */
+const BYTES = 15
+const LETTERS = 24
+const LETTERS_IN_A_GROUP = /.{4}(?=.)/g
+/** Longer text is not even looked at. */
+const TEXT_LENGTH_MAX = 100
+
+/** `K4J7-9XQM-…`: no letter looks like another one, and case does not matter. */
+export const mintInviteCode = (random: RandomBytes): string =>
+  encodeBase32(random(BYTES)).toUpperCase().replace(LETTERS_IN_A_GROUP, '$&-')
+
+/** The letters of a code as it was minted, however it was typed; undefined for what is none. */
+export function readInviteCode(text: string): string | undefined {
+  if (text.length > TEXT_LENGTH_MAX) return undefined
+  const letters = text.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1')
+  return letters.length === LETTERS && /^[0-9A-HJKMNP-TV-Z]+$/.test(letters) ? letters : undefined
+}

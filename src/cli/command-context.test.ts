@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest'
+import { showList } from './command-context.ts'
+import { columnsOf, styleFor } from './format.ts'
+import { commandLine, done } from './run-cli.fixture.ts'
+
+it.each([
+  [50, "millrace keys list --account 'two words; it'\\''s' --after key_1"],
+  [3, "millrace keys list --account 'two words; it'\\''s' --limit 3 --after key_1"],
+])('prints a command for the next page that a shell takes as it is, %d on a page', (limit, command) => {
+  const shown = showList(styleFor(false), {
+    ...{ columns: columnsOf('id'), rows: [['key_2']], next: 'key_1', none: 'None' },
+    ...{ command: ['keys', 'list', '--account', "two words; it's"], page: { limit } },
+  })
+  expect(shown).toEqual({ data: 'id\nkey_2\n', aside: `There are more:  ${command}\n` })
+})
+
+it.each([
+  ['people list', 'Nobody has signed up yet'],
+  ['people list acct_1', 'Nobody signs in for that account'],
+  ['people list --after k', 'There are no more.\n'],
+  ['keys list', 'No keys yet'],
+  ['keys list --account a@b.c', 'That account has no keys. To make one:  millrace keys create --account a@b.c '],
+  ['keys list --after key_1', 'There are no more.\n'],
+  ['accounts list --search x', 'No account has that'],
+])('says of %s why nothing is in it', async (line, told) => {
+  const nothing = done({ items: [], next: null })
+  const { said, run } = commandLine({
+    operations: { 'people.list': nothing, 'keys.list': nothing, 'accounts.list': nothing },
+  })
+  expect(await run(line)).toBe(0)
+  expect(said.out).toBe('')
+  expect(said.err.startsWith(told)).toBe(true)
+})
+
+it('lists accounts, keys and entries page by page, and says how to go on', async () => {
+  const account = {
+    ...{ id: 'acct_1', email: 'a@b.c', status: 'active', created_at: '2026-11-22T', plan: null, keys: 3, people: 0 },
+    wallet: { balance: '5.00', held: '0.00', available: '5.00' },
+  }
+  const key = {
+    ...{ id: 'key_1', name: 'ci', kind: 'wallet', email: 'a@b.c', shown: 'mr_…', state: 'active' },
+    ...{ models: null, caps: {}, expires_at: null },
+  }
+  const entry = { at: 't1', kind: 'credit', amount: '5.00', ref: 'r1', reason: 'paid' }
+  const { asked, said, run } = commandLine({
+    operations: {
+      'accounts.list': done({ items: [account], next: 'a1' }),
+      'keys.list': done({ items: [key], next: 'key_1' }),
+      'wallet.entries': done({ items: [entry], next: 'e1' }),
+    },
+  })
+  expect(await run('accounts list --search a@ --limit 1')).toBe(0)
+  expect(await run('keys list --account a@b.c --after key_2')).toBe(0)
+  expect(await run('wallet entries a@b.c')).toBe(0)
+  expect(asked.map(({ args }) => args)).toEqual([
+    { search: 'a@', limit: 1 },
+    { account: 'a@b.c', after: 'key_2', limit: 50 },
+    { account: 'a@b.c', limit: 50 },
+  ])
+  expect(said.out).toMatch(/acct_1 +a@b\.c +active +5\.00 +- +3 +2026-11-22/)
+  expect(said.out).toMatch(/key_1 +ci +wallet/)
+  expect(said.err.match(/millrace .*/g)).toEqual([
+    'millrace accounts list --search a@ --limit 1 --after a1',
+    'millrace keys list --account a@b.c --after key_1',
+    'millrace wallet entries a@b.c --after e1',
+  ])
+})

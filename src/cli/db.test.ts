@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import type { ClockReport } from '../admin/ledger-clock.ts'
+import { commandLine, done } from './run-cli.fixture.ts'
+
+const report = (over: Partial<ClockReport>) =>
+  done({
+    ...{ state: 'together', ledger_time: '2026-11-23T10:00:00.000Z', wall_time: '2026-11-23T10:00:00.000Z' },
+    ...{ ahead_seconds: 0, follows_in_seconds: null, did: 'show', ahead: [], to_look_at: [], ...over },
+  })
+
+it('says how the clocks differ, what hangs on it, and which command repairs it', async () => {
+  const ahead = report({
+    ...{ state: 'ahead', ahead_seconds: 34_560_000 },
+    ahead: [
+      { what: 'windows', count: 3 },
+      { what: 'kept_answers', count: 2 },
+      { what: 'sessions', count: 0 },
+    ],
+    to_look_at: [{ what: 'keys', count: 22, ids: ['key_1', 'key_2'] }],
+  })
+  const { said, run, asked } = commandLine({ operations: { 'db.clock': ahead } })
+  expect(await run('db clock')).toBe(0)
+  expect(asked.map(({ name }) => name)).toEqual(['db.clock'])
+  expect(said.out).toMatch(/ledger time is 400 days ahead of the wall clock; to repair: millrace db clock --set-back/)
+  expect(said.err).toMatch(/windows +3\nkept answers +2\n/)
+  expect(said.err).not.toContain('sessions')
+  expect(said.err).toContain(
+    'Check when these keys end; a command cannot know what was meant: key_1, key_2 and 20 more',
+  )
+})
+
+it('says of a step when it is followed, and of a clock that is behind how it catches up', async () => {
+  const step = report({ state: 'step', ahead_seconds: -7200, follows_in_seconds: 240 })
+  const stepped = commandLine({ operations: { 'db.clock': step } })
+  await stepped.run('db clock')
+  expect(stepped.said.out).toMatch(/stepped 2 h forward; ledger time follows in 4 min, or now with: .*--follow/)
+  const behind = commandLine({ operations: { 'db.clock': report({ state: 'catching-up', ahead_seconds: 90 }) } })
+  await behind.run('db clock')
+  expect(behind.said.out).toMatch(/90 s behind; ledger time runs at half speed/)
+})
+
+it('sets back or follows, one of them, and says so', async () => {
+  const operations = {
+    'db.clock.set-back': report({ did: 'set-back', ahead: [{ what: 'caps', count: 4 }] }),
+    'db.clock.follow': report({ did: 'nothing' }),
+  }
+  const { said, run, asked } = commandLine({ operations })
+  expect(await run('db clock --set-back')).toBe(0)
+  expect(said.err).toMatch(/Ledger time was set back.*\nSpend caps count .*\n.*put right +rows\ncaps +4\n/)
+  expect(await run('db clock --follow')).toBe(0)
+  expect(said.err).toMatch(/Nothing to do/)
+  expect(asked.map(({ name }) => name)).toEqual(['db.clock.set-back', 'db.clock.follow'])
+  expect(await run('db clock --follow --set-back')).toBe(2)
+})

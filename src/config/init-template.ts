@@ -1,0 +1,173 @@
+import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import type { InitOutcome } from '../cli/cli-deps.ts'
+import { whyNotWritten, writePrivately } from '../lib/private-files.ts'
+import { configSchema } from './schema.ts'
+
+/** What `millrace init` writes: it serves as it stands, and shows in comments what else can be said. */
+export const initTemplate = (): string => `# yaml-language-server: $schema=${SCHEMA_URL}
+#
+# Configuration of Millrace. Commented keys show their defaults. Check it with: millrace check
+# Text may hold \${NAME}, \${NAME:-default} and \${file:/path}. Durations: 100ms, 30s, 5m, 12h, 3d. Sizes: 16KiB, 32MiB.
+# Money is always quoted: "3.00". Prices are USD per million tokens.
+
+# server:
+#   host: 127.0.0.1              # 0.0.0.0 lets others in
+#   port: 4600
+#   public_url: null             # https://llm.example.com
+#   metrics_host: 127.0.0.1
+#   metrics_port: 4601
+#   max_connections: 10000
+#   trust_proxy: []              # [10.0.0.0/8]: networks of proxies whose X-Forwarded-For is believed
+#   allowed_origins: []          # web pages that may call /v1
+
+# storage:
+#   data: ./data                 # default: $XDG_DATA_HOME/millrace
+#   database: sqlite
+
+upstreams:
+  # Built in: needs no network and no key, answers in made-up words.
+  - id: demo
+    wire: demo
+  # Providers over the network. Most speak Chat Completions: wire: chat.
+  # - id: openai
+  #   wire: responses              # the Responses API, where a provider has it; clients of either protocol are served
+  #   dialect: openai              # known oddities of a server; generic if left out
+  #   base_url: https://api.openai.com/v1
+  #   api_key: "\${OPENAI_API_KEY}"
+  #   timeouts: { connect: 5s, first_byte: 120s, json_answer: 15m, idle: 90s, no_progress: 300s, total: 30m }
+  #   headers: {}                  # what every call carries besides its own
+  # - id: vllm
+  #   wire: chat
+  #   dialect: vllm
+  #   base_url: http://10.0.0.7:8000/v1
+  #   allow_private: true          # plain http and private addresses: only for servers of your own
+  # - id: claude
+  #   wire: anthropic
+  #   base_url: https://api.anthropic.com/v1
+  #   api_key: "\${ANTHROPIC_API_KEY}"
+  # - id: gemini
+  #   wire: gemini
+  #   base_url: https://generativelanguage.googleapis.com/v1beta
+  #   api_key: "\${GEMINI_API_KEY}"
+
+# An entry for a model that is known: millrace catalog --propose anthropic/claude-sonnet-5
+models:
+  - id: demo
+    description: Streams a made-up answer, word by word.
+    efforts: [low, medium, high]           # also lists demo-low, demo-medium, demo-high
+    context_tokens: 128000
+    max_output_tokens: 8192
+    kinds: [wallet, builder]
+    price: { input: "0.10", cached_input: "0.025", output: "0.40" }   # USD per million tokens; free is "0"
+    lanes:
+      - { upstream: demo, model: demo }
+  # - id: fast-coder
+  #   efforts: [low, medium, high]
+  #   context_tokens: 200000
+  #   max_output_tokens: 64000
+  #   choices_max: 1
+  #   price:
+  #     input: "3.00"
+  #     cached_input: "0.30"
+  #     cache_write: "3.75"
+  #     output: "15.00"
+  #     per_request: "0"
+  #     tiers:
+  #       - { above_input_tokens: 128000, input: "6.00", cached_input: "0.60", cache_write: "7.50", output: "22.50" }
+  #   lanes:
+  #     - upstream: claude
+  #       model: claude-sonnet-5
+  #       priority: 1
+  #       prompt_cache: conversation   # or system, or off: what Anthropic is asked to keep; cache_write pays for it
+  #     - { upstream: gemini, model: gemini-3.5-flash, priority: 2 }
+  #     - upstream: vllm
+  #       model: qwen3-coder
+  #       priority: 2
+  #       weight: 3
+  #       # How a model wants to be asked. Known models need none of it: millrace catalog --all shows what is in force.
+  #       traits: { sampling: true, forced_tool_choice: true, json_schema: native, efforts: { none: disabled, high: high } }
+
+# limits:                        # none but that of addresses, unless they are written
+#   key: { requests_per_minute: 600, tokens_per_minute: 2000000, concurrent: 64 }
+#   account: { requests_per_minute: 3000, burst: 60s }
+#   account_model: { tokens_per_minute: 500000 }
+#   model: { concurrent: 200 }
+#   address: { refused_per_minute: 300 }  # without a valid key; stands so by default, off takes it away
+
+# routing:
+#   put_aside: true              # a lane that fails is left alone for a while
+#   aside_first: 10s             # twice as long each time in a row …
+#   aside_longest: 5m            # … up to this
+#   patience: 10s                # how long a request waits for a lane that will soon be tried again
+#   retry_percent: 20            # of what succeeds; off takes the bound away
+#   retries_per_second: 3        # in any case
+
+# overload:                      # what this process takes on; beyond it requests get 503 and come back
+#   memory_budget: auto          # for all running requests: 256KiB each, their bodies, what is parsed of them; auto: half of what there is
+#   queue: 64                    # requests that wait for a place, before their bodies are read
+#   queue_wait: 2s
+#   loop_delay: 250ms            # the 99th percentile; off: nobody is sent away for it
+#   loop_delay_for: 5s
+
+# console:
+#   enabled: true
+#   hosts: [millrace.internal]   # names under which people open it, beside that of server.public_url
+#   allow_http: false            # true: people may sign in over plain HTTP from other machines
+
+# bounds:
+#   body_bytes: 32MiB
+#   expansion_ratio: 100
+#   json_values: 200000
+#   json_depth: 64
+#   header_bytes: 16KiB
+#   header_timeout: 10s
+#   request_timeout: 60s
+#   keep_alive_timeout: 75s
+#   frame_bytes: 4MiB            # the largest event of a provider's stream
+
+# streams:
+#   keep_alive: 15s
+#   silence_before_head: 10s
+
+# drain:
+#   timeout: 30s
+#   linger: 0s                   # 5s behind a load balancer
+
+# telemetry:
+#   log: { level: info, format: auto }
+#   metrics: true
+
+# What Builder keys draw on: a subscription (millrace plans assign) instead of the wallet.
+# plans:
+#   - id: builder
+#     models: ["fast-coder*"]
+#     windows:
+#       - { every: 5h, allowance: "12.00" }
+#       - { every: month, allowance: "60.00" }
+`
+
+/** Only its owner may read it: sooner or later somebody writes a provider's key into it. */
+export async function writeTemplate(cwd: string, file: string, mode: { overwrite: boolean }): Promise<InitOutcome> {
+  const path = resolve(cwd, file)
+  try {
+    if (mode.overwrite) await writePrivately(path, initTemplate())
+    else await writeFile(path, initTemplate(), { flag: 'wx', mode: 0o600 })
+    return { kind: 'written', path }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return { kind: 'exists', path }
+    const why = whyNotWritten(error)
+    if (why === undefined) throw new Error(`${path} could not be written`, { cause: error })
+    throw new Error(`${path} could not be written: ${why}. Name another file: millrace init FILE`)
+  }
+}
+
+/** Where editors find the schema of the published package. */
+const SCHEMA_URL = 'https://unpkg.com/millrace/schema/millrace.schema.json'
+
+/** The file as editors know it, made from the very schema that judges it. */
+export function configJsonSchema(): string {
+  const { $schema, ...schema } = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' })
+  return `${JSON.stringify({ $schema, $id: SCHEMA_URL, title: 'millrace.yaml', ...schema }, null, 2)}\n`
+}

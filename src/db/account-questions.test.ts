@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Kysely, type LogEvent } from 'kysely'
+import { expect, it } from 'vitest'
+import { countByBucket, findPlanClosingTime, findWindow, listLatestWindows, listWindowSubjects } from './allowances.ts'
+import { openDatabase } from './open-database.ts'
+import { listClosedRequests, listRunningRequests, sumRunning } from './receipts.ts'
+import { insertAccount, insertKey } from './set-up.fixture.ts'
+import { createSqliteDialect } from './sqlite/kysely-dialect.ts'
+import type { SqlValue } from './sqlite/sqlite-file.ts'
+import { findLastMovement, findMovementTime, findSliceStart, listStatement, RECEIPT_KINDS } from './statement.ts'
+import type { LedgerDb, LedgerTables } from './tables.ts'
+import { listReceiptsThatAreThere, sumClosedReceipts } from './usage-slices.ts'
+
+it('what an account asks about itself is answered from an index, in its order', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-account-questions-'))
+  const { file, close } = await openDatabase({
+    path: join(folder, 'ledger.db'),
+    clock: { now: () => 1, nowMicros: () => 0 },
+  })
+  const open = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
+    output_cap, output_bound, input_estimate, opened_at) VALUES (1, 'req_a', 1, 1, 'wallet', 'open', 'demo', 1, '[3]', 5, 1, 1, 1, 1)`
+  await file.atomic([{ sql: open, rows: [[]] }])
+  const asked: { sql: string; parameters: readonly unknown[] }[] = []
+  const log = (event: LogEvent) => void asked.push(event.query)
+  const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file), log })
+  await findLastMovement(db, 1)
+  for (const kinds of [RECEIPT_KINDS, ['wallet']] as const)
+    await findSliceStart(db, 1, { kinds, before: 9, requests: 5 })
+  const filter = { key: 1, model: 'demo', kind: 'builder', outcome: 'ok', bucket: 7 } as const
+  for (const each of [{}, filter, { bucket: 7 }, { key: 1 }]) {
+    await listClosedRequests(db, 1, { from: 1, before: 9, limit: 5, filter: each })
+  }
+  await listRunningRequests(db, 1, { before: 9, limit: 5, filter })
+  await sumRunning(db, 1, 'wallet')
+  for (const kind of [undefined, 'charge', 'refund'] as const) {
+    await listStatement(db, 1, { from: 1, before: 9, limit: 5, kind })
+  }
+  await findMovementTime(db, 1, 7)
+  await findWindow(db, 1, { subject: 'window:5h', start: 1 })
+  await listWindowSubjects(db, 1)
+  await listLatestWindows(db, 1, { subject: 'window:5h', limit: 5 })
+  await findPlanClosingTime(db, 1, 7)
+  for (const running of [true, false]) await countByBucket(db, 1, { from: 1, before: 9, running })
+  await sumClosedReceipts(db, [{ account: 1, after: 7 }], 5)
+  await listReceiptsThatAreThere(db, [{ account: 1, movement: 7, closedAt: 1 }])
+  expect(asked).toHaveLength(22)
+  for (const { sql, parameters } of asked) {
+    const plan = await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[])
+    const steps = plan.map((step) => String(step.detail))
+    const scans = steps.filter((step) => /\bSCAN\b|AUTOMATIC|TEMP B-TREE/.test(step))
+    expect(
+      scans.filter((step) => !EXPECTED.some((known) => known.test(step))),
+      sql,
+    ).toEqual([])
+    expect(
+      steps.some((step) => /USING .*(INDEX|PRIMARY KEY)/.test(step)),
+      sql,
+    ).toBe(true)
+    expect(
+      steps.filter((step) => ALL_OF_AN_ACCOUNT.test(step)),
+      sql,
+    ).toEqual([])
+    if (sql.includes('charge_nano > 0'))
+      expect(steps, 'merged as they are read').not.toContain('USE TEMP B-TREE FOR ORDER BY')
+  }
+  await close()
+  rmSync(folder, { recursive: true })
+})
+
+it('the oldest of many that run are found, also where a filter passes over all others', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-many-run-'))
+  const clock = { now: () => 1, nowMicros: () => 0 }
+  const { db, file, close } = await openDatabase({ path: join(folder, 'ledger.db'), clock })
+  await insertAccount(file, { id: 'acct_ada', email: 'ada@example.com', createdAt: 1 })
+  const key = {
+    account: 1,
+    kind: 'wallet',
+    name: 'ci',
+    shown: 'mr_',
+    models: null,
+    limits: null,
+    expires_at: null,
+  } as const
+  await insertKey(db, { ...key, id: 'key_1', digest: new Uint8Array(32), created_at: 1 })
+  const many = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+    INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap,
+    output_bound, input_estimate, opened_at) SELECT i, 'req_' || i, 1, 1, 'wallet', 'open', iif(i < 3, 'rare', 'demo'), 1,
+    '[]', 5, 1, 1, 1, 1 FROM n`
+  await file.atomic([{ sql: many, rows: [[]] }])
+  const page = { before: Number.MAX_SAFE_INTEGER, limit: 2 }
+  const rowsOf = async (over: object) =>
+    (await listRunningRequests(db, 1, { ...page, filter: { model: 'rare' }, ...over })).map(({ row }) => row)
+  expect(await rowsOf({})).toEqual([2, 1])
+  expect(await rowsOf({ before: 2 })).toEqual([1])
+  expect(await rowsOf({ filter: {} })).toEqual([2500, 2499])
+  await close()
+  rmSync(folder, { recursive: true })
+})
+
+/** An index that is entered by the account alone passes over all that it ever asked, but for the one of what runs. */
+const ALL_OF_AN_ACCOUNT = /^SEARCH receipts (?!USING (COVERING )?INDEX open_receipts).*\(account=\?\)$/
+
+/** What is as small as it looks: a constant, a list that was handed in and what is made of it, the buckets of one receipt, open holds, the one or two rows of a subquery. */
+const EXPECTED = [
+  /^SCAN CONSTANT ROW$/,
+  /^SCAN (held_on|json_each|named)( EXISTS)? VIRTUAL TABLE INDEX/,
+  /^SCAN (slices|bounded)$/,
+  /^SCAN receipts USING (COVERING )?INDEX open_receipts$/,
+  /^SCAN (subjects|\(subquery-\d+\))$/,
+  /^USE TEMP B-TREE FOR (GROUP BY|ORDER BY)$/,
+]

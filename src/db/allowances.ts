@@ -1,0 +1,199 @@
+import { type Selectable, sql } from 'kysely'
+import { SIDES } from '../ledger/state/state.ts'
+import { correctedTime } from './clock.ts'
+import type { SqliteFile } from './sqlite/sqlite-file.ts'
+import { isOfKind, type MovementRange } from './statement.ts'
+import type { LedgerDb, SpendCountersTable } from './tables.ts'
+
+/** What came in from outside in all, less what went back: the negative of what the outside's own bucket says. */
+export async function findIssued(db: LedgerDb): Promise<bigint> {
+  const outside = await db
+    .selectFrom('buckets')
+    .select('posted_nano')
+    .where('row', '=', SIDES.usd.issued)
+    .executeTakeFirstOrThrow()
+  return -outside.posted_nano
+}
+
+/** What an account draws on: its wallet, and every window that is not closed. Oldest first. */
+export interface LiveBucket {
+  row: number
+  kind: 'wallet' | 'window'
+  subject: string
+  period_start: number | null
+  period_end: number | null
+  posted_nano: bigint
+  held_nano: bigint
+  /** All that was ever put in by transfers: for a window, what was granted. */
+  granted_nano: bigint
+}
+
+export const listLiveBuckets = (db: LedgerDb, account: number): Promise<LiveBucket[]> =>
+  db
+    .selectFrom('buckets')
+    .select(['row', 'subject', 'period_start', 'period_end', 'posted_nano', 'held_nano'])
+    .select(({ ref }) => ref('kind').$castTo<'wallet' | 'window'>().as('kind'))
+    .select(({ selectFrom, fn, val }) =>
+      fn
+        .coalesce(
+          selectFrom('entries')
+            .select(({ fn: sums }) => sums.sum<bigint>('delta_nano').as('sum'))
+            .whereRef('entries.bucket', '=', 'buckets.row')
+            .where('buckets.kind', '!=', 'wallet'),
+          val(0n),
+        )
+        .as('granted_nano'),
+    )
+    .where('account', '=', account)
+    .where('closed_at', 'is', null)
+    .orderBy('row')
+    .execute()
+
+export const listSpendCounters = (db: LedgerDb, account: number): Promise<Selectable<SpendCountersTable>[]> =>
+  db.selectFrom('spend_counters').selectAll().where('account', '=', account).execute()
+
+export interface StoredBucket {
+  row: number
+  kind: 'wallet' | 'window' | 'cap' | 'system'
+  subject: string
+  period_start: number | null
+  period_end: number | null
+}
+
+/** Closed ones too, in the order in which they were made. */
+export const listBuckets = (db: LedgerDb, rows: readonly number[]): Promise<StoredBucket[]> =>
+  db
+    .selectFrom('buckets')
+    .select(['row', 'kind', 'subject', 'period_start', 'period_end'])
+    .where('row', 'in', rows)
+    .orderBy('row')
+    .execute()
+
+/** A period of an allowance of a plan, with what was ever put in and what it is down to. */
+export interface StoredWindow {
+  row: number
+  subject: string
+  period_start: number
+  period_end: number
+  /** When what was left of it expired: by then everything that stood on it had ended. */
+  closed_at: number | null
+  posted_nano: bigint
+  held_nano: bigint
+  granted_nano: bigint
+  /** Granted, less what expired: without what is posted, it is what was used. */
+  entered_nano: bigint
+}
+
+const WINDOW = sql`row, subject, period_start, period_end, closed_at, posted_nano, held_nano,
+  (SELECT COALESCE(SUM(delta_nano), 0) FROM entries JOIN transfers ON transfers.row = entries.transfer
+    WHERE entries.bucket = buckets.row AND transfers.kind = 'grant') AS granted_nano,
+  (SELECT COALESCE(SUM(delta_nano), 0) FROM entries WHERE entries.bucket = buckets.row) AS entered_nano`
+
+/** Subjects of windows, as a range of the index: `window:5h`, `window:month`. */
+const FIRST = 'window:'
+const BEHIND = 'window;'
+
+/** Of this account only: nobody finds another's by its name and start. */
+export async function findWindow(
+  db: LedgerDb,
+  account: number,
+  { subject, start }: { readonly subject: string; readonly start: number },
+): Promise<StoredWindow | undefined> {
+  const { rows } = await sql<StoredWindow>`SELECT ${WINDOW} FROM buckets
+    WHERE account = ${account} AND subject = ${subject} AND period_start = ${start} AND kind = 'window'
+    ORDER BY row DESC LIMIT 1`.execute(db)
+  return rows[0]
+}
+
+/** What an account ever had windows of: one look into the index for each. */
+export async function listWindowSubjects(db: LedgerDb, account: number): Promise<string[]> {
+  const { rows } = await sql<{ subject: string }>`WITH RECURSIVE subjects (subject) AS (
+      SELECT MIN(subject) FROM buckets WHERE account = ${account} AND subject >= ${FIRST} AND subject < ${BEHIND}
+      UNION ALL
+      SELECT (SELECT MIN(subject) FROM buckets
+          WHERE account = ${account} AND subject > subjects.subject AND subject < ${BEHIND})
+        FROM subjects WHERE subject IS NOT NULL)
+    SELECT subject FROM subjects WHERE subject IS NOT NULL`.execute(db)
+  return rows.map(({ subject }) => subject)
+}
+
+/** Windows of one kind, the latest first. */
+export async function listLatestWindows(
+  db: LedgerDb,
+  account: number,
+  { subject, limit }: { readonly subject: string; readonly limit: number },
+): Promise<StoredWindow[]> {
+  const { rows } = await sql<StoredWindow>`SELECT ${WINDOW} FROM buckets
+    WHERE account = ${account} AND subject = ${subject} AND kind = 'window'
+    ORDER BY period_start DESC LIMIT ${limit}`.execute(db)
+  return rows
+}
+
+/** When a request that the plan paid ended last, up to this number; undefined: none has. Times never fall where numbers rise. */
+export async function findPlanClosingTime(
+  db: LedgerDb,
+  account: number,
+  movement: number,
+): Promise<number | undefined> {
+  const { rows } = await sql<{
+    closed_at: number
+  }>`SELECT ${correctedTime('receipts', 'closed_at')} AS closed_at FROM receipts
+    WHERE account = ${account} AND ${isOfKind('builder')} AND movement <= ${movement}
+    ORDER BY movement DESC LIMIT 1`.execute(db)
+  return rows[0]?.closed_at
+}
+
+const HELD_ON = sql`CROSS JOIN json_each(receipts.buckets) AS held_on`
+
+/**
+ * How many of an account's requests have held on each bucket: of those that ended with these numbers, and of those that run
+ * where they are asked for. One statement, so that one which ends meanwhile is counted once.
+ */
+export async function countByBucket(
+  db: LedgerDb,
+  account: number,
+  { from, before, running }: MovementRange & { readonly running: boolean },
+): Promise<ReadonlyMap<number, number>> {
+  const { rows } = await sql<{ bucket: number; requests: number }>`SELECT bucket, SUM(requests) AS requests FROM (
+      SELECT held_on.value AS bucket, COUNT(*) AS requests FROM receipts ${HELD_ON}
+        WHERE receipts.account = ${account} AND ${isOfKind('builder')} AND movement >= ${from} AND movement < ${before}
+        GROUP BY held_on.value
+      ${running ? sql`UNION ALL ${runningByBucket(account)}` : sql``})
+    GROUP BY bucket`.execute(db)
+  return new Map(rows.map(({ bucket, requests }) => [bucket, requests]))
+}
+
+const runningByBucket = (account: number) => sql`SELECT held_on.value, COUNT(*)
+  FROM receipts INDEXED BY open_receipts ${HELD_ON} WHERE state = 'open' AND receipts.account = ${account} GROUP BY held_on.value`
+
+interface EndedBefore {
+  readonly endedBefore: number
+  readonly limit: number
+}
+
+export interface IdleWindow {
+  row: number
+  account: number
+  subject: string
+}
+
+/** Windows in force that ended before, with nothing held on them, of accounts that add up. The one that ended first comes first. */
+export async function listIdleWindows(db: LedgerDb, { endedBefore, limit }: EndedBefore): Promise<IdleWindow[]> {
+  const { rows } = await sql<IdleWindow>`SELECT buckets.row, buckets.account, subject
+    FROM buckets INDEXED BY live_windows_by_end CROSS JOIN accounts ON accounts.row = buckets.account
+    WHERE kind = 'window' AND closed_at IS NULL AND period_end < ${endedBefore} AND held_nano = 0 AND frozen_at IS NULL
+    ORDER BY period_end LIMIT ${limit}`.execute(db)
+  return rows
+}
+
+type ForgottenCounter = Pick<SpendCountersTable, 'account' | 'subject' | 'period_start'>
+
+const FORGET_COUNTERS = `DELETE FROM spend_counters WHERE (account, subject) IN
+    (SELECT account, subject FROM spend_counters WHERE period_end < ? AND held_nano = 0 ORDER BY period_end LIMIT ?)
+  RETURNING account, subject, period_start`
+
+/** Counters of spend caps whose period ended before, and in which nothing is held. The next use of a cap writes its row again. */
+export const forgetIdleCounters = (
+  file: SqliteFile,
+  { endedBefore, limit }: EndedBefore,
+): Promise<readonly ForgottenCounter[]> => file.all<ForgottenCounter>(FORGET_COUNTERS, [endedBefore, limit])

@@ -1,0 +1,140 @@
+import { type RawBuilder, sql } from 'kysely'
+import { dayOfMonth, type Period, periodAt } from '../model/allowance.ts'
+import type { AtomicStatement, SqlRow } from './sqlite/sqlite-file.ts'
+import type { SetBack, TimesAhead } from './sqlite/times-ahead.ts'
+
+const DAY_MS = 86_400_000
+/** The longest that a former secret of a key may go on working. */
+const GRACE_MAX_MS = 30 * DAY_MS
+/** The list of models of a key may take 100 kB of its row. */
+const KEYS_AT_ONCE = 100
+
+const ms = (row: SqlRow, column: string): number => Number(row[column])
+
+/** What lasts from `begins` to `ends` begins when time is set back to, and lasts as long. */
+const beginsNow =
+  (begins: string, ends: string) =>
+  (row: SqlRow, { to }: SetBack) => ({ [begins]: to, [ends]: ms(row, ends) - (ms(row, begins) - to) })
+
+const inPeriod = (row: SqlRow, setBack: SetBack) => {
+  const cycle = String(row.subject).split(':').at(-1)!
+  const { start, end } = periodSetBack(cycle, { start: ms(row, 'period_start'), end: ms(row, 'period_end') }, setBack)
+  return { period_start: start, period_end: end }
+}
+
+/**
+ * Everything in the ledger that a clock which ran ahead has written and that rights depend on, table by table. No amount, no
+ * closed receipt, no transfer and no line of the audit trail is among it: those keep the times they have.
+ */
+export const LEDGER_TIMES_AHEAD: readonly TimesAhead[] = [
+  {
+    ...{ what: 'windows', table: 'buckets', key: 'row', slicedBy: 'account', among: 'closed_at IS NULL' },
+    ...{ columns: ['period_start', 'period_end'], reads: ['subject'], where: `kind = 'window' AND period_start > ?3` },
+    mend: inPeriod,
+  },
+  {
+    ...{
+      what: 'caps',
+      table: 'spend_counters',
+      key: 'row',
+      columns: ['period_start', 'period_end'],
+      reads: ['subject'],
+    },
+    where: 'period_start > ?3',
+    mend: inPeriod,
+  },
+  {
+    ...{ what: 'subscriptions', table: 'subscriptions', key: 'row', columns: ['started_at', 'billing_day'] },
+    where: 'started_at > ?3',
+    mend: (_, { to }) => ({ started_at: to, billing_day: dayOfMonth(to) }),
+  },
+  {
+    ...{ what: 'idempotency_keys', table: 'claims', key: 'receipt', columns: ['at', 'expires_at'], where: 'at > ?3' },
+    mend: beginsNow('at', 'expires_at'),
+  },
+  {
+    ...{ what: 'sessions', table: 'sessions', key: 'row' },
+    columns: ['created_at', 'seen_at', 'confirmed_at', 'expires_at'],
+    where: 'MAX(created_at, seen_at, confirmed_at) > ?3',
+    mend: (row, { to }) => ({
+      created_at: Math.min(ms(row, 'created_at'), to),
+      seen_at: Math.min(ms(row, 'seen_at'), to),
+      confirmed_at: Math.min(ms(row, 'confirmed_at'), to),
+      expires_at: ms(row, 'expires_at') - Math.max(0, ms(row, 'created_at') - to),
+    }),
+  },
+  {
+    ...{ what: 'invitations', table: 'invites', key: 'row', columns: ['created_at', 'expires_at'] },
+    where: 'created_at > ?3',
+    mend: beginsNow('created_at', 'expires_at'),
+  },
+  {
+    ...{ what: 'rotated_keys', table: 'keys', key: 'row', columns: ['former_until'], sliceRows: KEYS_AT_ONCE },
+    where: `former_until > ?3 + ${GRACE_MAX_MS}`,
+    mend: (row, { from, to }) => ({ former_until: Math.max(to, ms(row, 'former_until') - (from - to)) }),
+  },
+  {
+    ...{ what: 'running_requests', table: 'receipts', key: 'row', columns: ['opened_at'], among: `state = 'open'` },
+    where: 'opened_at > ?3',
+    mend: (_, { to }) => ({ opened_at: to }),
+  },
+  {
+    ...{ what: 'progress_marks', table: 'marks', key: 'node', columns: ['at'], where: 'at > ?3' },
+    mend: (_, { to }) => ({ at: to }),
+  },
+]
+
+/**
+ * Ends that may have been meant as a date, or as a span from a clock that was wrong: only whoever gave them knows. `id`
+ * names what has to be looked at.
+ */
+export const LEDGER_TIMES_UNCLEAR: readonly TimesAhead[] = [
+  {
+    ...{ what: 'plans', table: 'subscriptions', key: 'row' },
+    ...{ columns: [], reads: ['(SELECT id FROM accounts WHERE accounts.row = subscriptions.account) AS id'] },
+    // The newest of an account counts. It began under the wrong time, or was ended by it.
+    where: `ends_at > ?3 AND (started_at > ?3 OR ends_at <= ?4)
+      AND row = (SELECT MAX(newer.row) FROM subscriptions AS newer WHERE newer.account = subscriptions.account)`,
+  },
+  {
+    ...{ what: 'keys', table: 'keys', key: 'row', columns: [], reads: ['id'], sliceRows: KEYS_AT_ONCE },
+    where: 'created_at > ?3 AND expires_at IS NOT NULL AND revoked_at IS NULL',
+  },
+  {
+    ...{ what: 'codes', table: 'codes', key: 'row', columns: [], reads: ['id'] },
+    where: 'created_at > ?3 AND expires_at IS NOT NULL AND redeemed_at IS NULL AND withdrawn_at IS NULL',
+  },
+]
+
+/**
+ * A period that begins in the future becomes the one that runs. `cycle` is the end of its subject: a day, week or month
+ * becomes that of `to`, and a span that is counted from its first use (`5h`) moves by as much as time does.
+ */
+export function periodSetBack(cycle: string, { start, end }: Period, { from, to }: SetBack): Period {
+  if (cycle === 'day' || cycle === 'week') return periodAt({ kind: cycle }, to, 1)
+  if (cycle === 'month') return periodAt({ kind: 'month', day: dayOfTurn(start, end) }, to, 1)
+  return { start: start - (from - to), end: end - (from - to) }
+}
+
+/** A month that is too short for the day ends on its last one; the day itself is in the month before then. */
+const dayOfTurn = (start: number, end: number): number =>
+  dayOfMonth(end) < 28 ? dayOfMonth(end) : Math.max(dayOfMonth(start), dayOfMonth(end))
+
+/** Ledger time goes back, on the word of an operator. What is recorded by now was recorded under the wrong time. */
+export const clockCorrectionInsert = (from: number, to: number): AtomicStatement => ({
+  sql: `INSERT INTO clock_corrections (set_back_from, set_back_to, last_receipt, last_transfer)
+    SELECT ?, ?, COALESCE((SELECT MAX(row) FROM receipts), 0), COALESCE((SELECT MAX(row) FROM transfers), 0)`,
+  rows: [[from, to]],
+  expectChanges: 1,
+})
+
+/**
+ * The time of a row where rows are searched by time. Rows that were recorded before ledger time was set back count as no
+ * later than what it was set back to, so that times still never fall where numbers rise.
+ */
+export function correctedTime(table: 'receipts' | 'transfers', column: string): RawBuilder<number> {
+  const time = sql.ref(`${table}.${column}`)
+  const last = sql.ref(table === 'receipts' ? 'last_receipt' : 'last_transfer')
+  return sql<number>`MIN(${time}, COALESCE(
+    (SELECT MIN(set_back_to) FROM clock_corrections WHERE ${last} >= ${sql.ref(`${table}.row`)}), ${time}))`
+}

@@ -1,0 +1,166 @@
+import { createTurnstile } from '../../lib/async.ts'
+import { DONE_FRAME } from '../../protocols/sse/frame-data.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { AccountKey } from './account-keys.ts'
+import { findLogSize, findSegmentAfter } from './response-rows.ts'
+import type { ResponseWrite, SealedSegment } from './response-store.ts'
+import { openInSlices, openPart, sealInSlices, sealPart, segmentName } from './sealed-part.ts'
+import type { SentStream } from './stored-responses.ts'
+
+/** A longer log is not kept: its response is, and says that its events are not there. */
+export const EVENT_LOG_BYTES_MAX = 16 * 1024 * 1024
+/** Sealed as one piece, and so the most that is opened for somebody who wants only the last frame of it. */
+const SEGMENT_BYTES = 128 * 1024
+/** Looked at without a pause. */
+const PAUSE_BYTES = 512 * 1024
+
+const FRAME_END = '\n\n'
+/** What our own frames begin with, up to their number: an event line, the type, the number. */
+const NUMBERED = /^(?:event: [^\n]*\n)?data: \{"type":"[^"]*","sequence_number":(\d{1,15})[,}]/
+const HEAD_BYTES = 256
+
+const passTurnstile = createTurnstile()
+
+/** A stretch of a stream: whole frames, and the numbers of the first and the last of them. */
+interface EventSegment {
+  readonly from: number
+  readonly to: number
+  readonly bytes: Buffer
+}
+
+/**
+ * A stream as segments. Frames without a number (comments, `[DONE]`) belong to one delivery and not to the log. Undefined
+ * when it is no log: nothing is numbered, or a number is not the one after the one before.
+ */
+export async function segmentsOf(stream: Buffer): Promise<EventSegment[] | undefined> {
+  const segments: EventSegment[] = []
+  let open: { from: number; to: number; frames: Buffer[]; size: number } | undefined
+  let pauseAt = PAUSE_BYTES
+  for (const frame of framesOf(stream)) {
+    const sequence = sequenceOf(frame)
+    if (sequence === undefined) continue
+    const last = open?.to ?? segments.at(-1)?.to
+    if (last !== undefined && sequence !== last + 1) return undefined
+    open ??= { from: sequence, to: sequence, frames: [], size: 0 }
+    open.to = sequence
+    open.frames.push(frame)
+    open.size += frame.length
+    if (open.size >= SEGMENT_BYTES) {
+      segments.push(closed(open))
+      open = undefined
+    }
+    if (frame.byteOffset - stream.byteOffset >= pauseAt) {
+      pauseAt += PAUSE_BYTES
+      await passTurnstile()
+    }
+  }
+  if (open !== undefined) segments.push(closed(open))
+  return segments.length === 0 ? undefined : segments
+}
+
+/** Whether the log of a stream and the last word are all that was sent: nothing stands between its frames. */
+export async function isLogAsSent(stream: Buffer): Promise<boolean> {
+  if (stream.length > EVENT_LOG_BYTES_MAX || !stream.subarray(-DONE_FRAME.length).equals(DONE_FRAME)) return false
+  const segments = await segmentsOf(stream)
+  if (segments?.[0]?.from !== 0) return false
+  return segments.reduce((sum, { bytes }) => sum + bytes.length, DONE_FRAME.length) === stream.length
+}
+
+/** The log of what was sent, as it is written; only whole ones are kept. */
+export async function sealLog(
+  key: AccountKey,
+  id: string,
+  events: Buffer | undefined,
+): Promise<Pick<ResponseWrite, 'log' | 'segments'>> {
+  if (events === undefined) return { log: 'none', segments: [] }
+  if (events.length > EVENT_LOG_BYTES_MAX) return { log: 'too-large', segments: [] }
+  const segments = await segmentsOf(events)
+  // A log without its beginning would be told as if it were whole.
+  if (segments?.[0]?.from !== 0) return { log: 'none', segments: [] }
+  const sealed = await sealInSlices(segments, async ({ from, to, bytes }): Promise<SealedSegment> => {
+    return { ...(await sealPart(key, segmentName(id, from, to), bytes)), from, to }
+  })
+  return { log: 'kept', segments: sealed }
+}
+
+/** Whose log it is: `name` is the digest of its id. */
+interface LoggedResponse {
+  readonly key: AccountKey
+  readonly name: string
+  readonly response: number
+}
+
+/** One is damaged, or has gone before the last one. */
+class BrokenLog extends Error {
+  override readonly name = 'BrokenLog'
+}
+
+/** A segment at a time, as fast as they are taken. Throws where the log is broken. */
+export async function* framesFrom(
+  file: SqliteFile,
+  { key, name, response }: LoggedResponse,
+  { startingAfter, last }: { readonly startingAfter: number; readonly last: number },
+): AsyncGenerator<Buffer> {
+  for (let after = startingAfter; after < last; ) {
+    const row = await findSegmentAfter(file, response, after)
+    if (row === undefined || row.from_sequence > after + 1) {
+      throw new BrokenLog('events of a response went while they were read')
+    }
+    const { from_sequence: from, to_sequence: to } = row
+    const [bytes] = await openInSlices([row], (part) => openPart(key, segmentName(name, from, to), part))
+    if (bytes === undefined) throw new BrokenLog('the events of a response cannot be read')
+    yield from > after ? bytes : framesAfter(bytes, after)
+    after = to
+  }
+}
+
+/** All of a log that is as it was sent, and how long that is; undefined where it has none. */
+export async function sentStream(file: SqliteFile, logged: LoggedResponse): Promise<SentStream | undefined> {
+  const size = await findLogSize(file, logged.response)
+  if (size === undefined) return undefined
+  return {
+    rawBytes: size.bytes + DONE_FRAME.length,
+    async read() {
+      const pieces: Buffer[] = []
+      try {
+        for await (const piece of framesFrom(file, logged, { startingAfter: -1, last: size.last })) pieces.push(piece)
+      } catch (error) {
+        if (error instanceof BrokenLog) return undefined
+        throw error
+      }
+      return Buffer.concat([...pieces, DONE_FRAME])
+    },
+  }
+}
+
+/** The frames behind that number. */
+function framesAfter(segment: Buffer, sequence: number): Buffer {
+  let start = 0
+  for (const frame of framesOf(segment)) {
+    const number = sequenceOf(frame)
+    if (number !== undefined && number > sequence) return segment.subarray(start)
+    start += frame.length
+  }
+  return segment.subarray(segment.length)
+}
+
+const closed = ({ from, to, frames }: { from: number; to: number; frames: Buffer[] }): EventSegment => ({
+  ...{ from, to },
+  bytes: Buffer.concat(frames),
+})
+
+/** What does not end is no frame: the stream was cut inside it. */
+function* framesOf(stream: Buffer): Generator<Buffer> {
+  let start = 0
+  for (;;) {
+    const end = stream.indexOf(FRAME_END, start)
+    if (end === -1) return
+    yield stream.subarray(start, end + FRAME_END.length)
+    start = end + FRAME_END.length
+  }
+}
+
+function sequenceOf(frame: Buffer): number | undefined {
+  const digits = NUMBERED.exec(frame.toString('latin1', 0, HEAD_BYTES))?.[1]
+  return digits === undefined ? undefined : Number(digits)
+}

@@ -1,0 +1,282 @@
+import type { Clock } from '../../lib/clock.ts'
+import { quickCheck, wasLeftOpen } from '../sqlite/check-integrity.ts'
+import { type Migration, migrate, type Schema } from '../sqlite/migrate.ts'
+import { openSqlite, type SqliteOptions } from '../sqlite/open-sqlite.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { USAGE_SUMS } from './usage-totals.ts'
+
+/**
+ * Stored responses. Nothing of what was said stands here in clear, and no id: ids and items are known by digests that are
+ * keyed by their account. What must always hold is held by the tables themselves: deleting a response is one statement,
+ * and its links, its events, the items that nobody else refers to, the count of its parent and the key of an account that
+ * has nothing left follow.
+ */
+const responsesMigration: Migration = {
+  name: '0002-responses',
+  statements: [
+    `CREATE TABLE account_keys (
+      account INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      ring_key TEXT NOT NULL,
+      wrapped BLOB NOT NULL
+    ) STRICT`,
+    // `children`: how many were built on it. Large things are in tables of their own, so that a chain is followed quickly.
+    `CREATE TABLE responses (
+      response INTEGER PRIMARY KEY,
+      account INTEGER NOT NULL,
+      id TEXT NOT NULL,
+      request_id TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL,
+      status TEXT NOT NULL CHECK (status IN ('in_progress', 'completed', 'incomplete', 'failed', 'cancelled')),
+      parent INTEGER REFERENCES responses (response),
+      children INTEGER NOT NULL DEFAULT 0 CHECK (children >= 0),
+      items INTEGER NOT NULL CHECK (items >= 0),
+      item_bytes INTEGER NOT NULL CHECK (item_bytes >= 0),
+      log TEXT NOT NULL CHECK (log IN ('none', 'kept', 'too-large')),
+      bytes INTEGER NOT NULL CHECK (bytes >= 0),
+      facts TEXT,
+      UNIQUE (account, id)
+    ) STRICT`,
+    `CREATE INDEX responses_to_go ON responses (expires_at) WHERE children = 0 AND status <> 'in_progress'`,
+    `CREATE INDEX responses_running ON responses (status) WHERE status = 'in_progress'`,
+    `CREATE INDEX responses_by_request ON responses (request_id) WHERE facts IS NOT NULL`,
+    'CREATE INDEX responses_by_parent ON responses (parent) WHERE parent IS NOT NULL',
+    `CREATE TABLE response_objects (
+      response INTEGER PRIMARY KEY REFERENCES responses (response) ON DELETE CASCADE,
+      encoding TEXT NOT NULL CHECK (encoding IN ('identity', 'deflate')),
+      raw_bytes INTEGER NOT NULL,
+      sealed BLOB NOT NULL
+    ) STRICT`,
+    `CREATE TABLE items (
+      item INTEGER PRIMARY KEY,
+      account INTEGER NOT NULL,
+      digest TEXT NOT NULL,
+      id TEXT,
+      encoding TEXT NOT NULL CHECK (encoding IN ('identity', 'deflate')),
+      raw_bytes INTEGER NOT NULL,
+      bytes INTEGER NOT NULL CHECK (bytes >= 0),
+      sealed BLOB NOT NULL,
+      UNIQUE (account, digest)
+    ) STRICT`,
+    'CREATE INDEX items_by_id ON items (account, id) WHERE id IS NOT NULL',
+    // side: 0 what was sent, 1 what was answered.
+    `CREATE TABLE response_items (
+      response INTEGER NOT NULL REFERENCES responses (response) ON DELETE CASCADE,
+      side INTEGER NOT NULL CHECK (side IN (0, 1)),
+      position INTEGER NOT NULL,
+      item INTEGER NOT NULL REFERENCES items (item),
+      PRIMARY KEY (response, side, position)
+    ) STRICT, WITHOUT ROWID`,
+    'CREATE INDEX response_items_by_item ON response_items (item)',
+    `CREATE TABLE events (
+      event INTEGER PRIMARY KEY,
+      response INTEGER NOT NULL REFERENCES responses (response) ON DELETE CASCADE,
+      from_sequence INTEGER NOT NULL,
+      to_sequence INTEGER NOT NULL CHECK (to_sequence >= from_sequence),
+      encoding TEXT NOT NULL CHECK (encoding IN ('identity', 'deflate')),
+      raw_bytes INTEGER NOT NULL,
+      bytes INTEGER NOT NULL CHECK (bytes >= 0),
+      sealed BLOB NOT NULL,
+      UNIQUE (response, to_sequence)
+    ) STRICT`,
+    `CREATE TABLE state_size (one INTEGER PRIMARY KEY CHECK (one = 1), bytes INTEGER NOT NULL CHECK (bytes >= 0)) STRICT`,
+    'INSERT INTO state_size (one, bytes) VALUES (1, 0)',
+    ...counted('responses'),
+    ...counted('items'),
+    ...counted('events'),
+    `CREATE TRIGGER response_changed AFTER UPDATE OF bytes ON responses BEGIN
+      UPDATE state_size SET bytes = bytes + NEW.bytes - OLD.bytes;
+    END`,
+    `CREATE TRIGGER child_came AFTER INSERT ON responses WHEN NEW.parent IS NOT NULL BEGIN
+      UPDATE responses SET children = children + 1 WHERE response = NEW.parent;
+    END`,
+    `CREATE TRIGGER child_went AFTER DELETE ON responses WHEN OLD.parent IS NOT NULL BEGIN
+      UPDATE responses SET children = children - 1 WHERE response = OLD.parent;
+    END`,
+    `CREATE TRIGGER account_emptied AFTER DELETE ON responses
+      WHEN NOT EXISTS (SELECT 1 FROM responses WHERE account = OLD.account) BEGIN
+      DELETE FROM account_keys WHERE account = OLD.account;
+    END`,
+    `CREATE TRIGGER link_went AFTER DELETE ON response_items
+      WHEN NOT EXISTS (SELECT 1 FROM response_items WHERE item = OLD.item) BEGIN
+      DELETE FROM items WHERE item = OLD.item;
+    END`,
+  ],
+}
+
+/** What a row takes is in one sum, which changes with it. */
+function counted(table: 'responses' | 'items' | 'events'): string[] {
+  return [
+    `CREATE TRIGGER ${table}_came AFTER INSERT ON ${table} BEGIN
+      UPDATE state_size SET bytes = bytes + NEW.bytes;
+    END`,
+    `CREATE TRIGGER ${table}_went AFTER DELETE ON ${table} BEGIN
+      UPDATE state_size SET bytes = bytes - OLD.bytes;
+    END`,
+  ]
+}
+
+/**
+ * Answers that may be given again. The body is the last column, so that a row is judged without reading it; the index
+ * holds all that the choice of what has to go looks at.
+ */
+const answersMigration: Migration = {
+  name: '0001-answers',
+  statements: [
+    `CREATE TABLE answers (
+    request_id TEXT NOT NULL UNIQUE,
+    account INTEGER NOT NULL,
+    ring_key TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    content_type TEXT NOT NULL,
+    encoding TEXT NOT NULL CHECK (encoding IN ('identity', 'deflate')),
+    raw_bytes INTEGER NOT NULL,
+    bytes INTEGER NOT NULL CHECK (bytes = length(sealed)),
+    facts TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    sealed BLOB NOT NULL
+  ) STRICT`,
+    `CREATE INDEX answers_by_expiry ON answers (expires_at, bytes)`,
+  ],
+}
+
+const SUMS = USAGE_SUMS.map((sum) => `${sum} INTEGER NOT NULL CHECK (${sum} >= 0)`).join(',\n      ')
+
+/**
+ * Usage as running totals. All of it can be made anew from the receipts of the ledger: nothing here is the only copy.
+ *
+ * A series is one of the ways to look at an account: all of it, or one kind, key or model, or two of them together; what
+ * it does not look at is empty, or 0 for the key. A row of `usage` says how much its series had come to by the end of a
+ * quarter of an hour, counted in quarters since 1970, and is there only where something was used in that quarter.
+ */
+const usageMigration: Migration = {
+  name: '0003-usage',
+  statements: [
+    `CREATE TABLE usage_series (
+      series INTEGER PRIMARY KEY,
+      account INTEGER NOT NULL,
+      level TEXT NOT NULL CHECK (level IN ('all', 'kind', 'model', 'kind+model', 'key', 'key+model')),
+      key INTEGER NOT NULL,
+      model TEXT NOT NULL,
+      kind TEXT NOT NULL CHECK (kind IN ('', 'wallet', 'builder')),
+      last_at INTEGER NOT NULL,
+      UNIQUE (account, level, key, model, kind)
+    ) STRICT`,
+    `CREATE TABLE usage (
+      series INTEGER NOT NULL,
+      quarter INTEGER NOT NULL,
+      ${SUMS},
+      CHECK (failed <= requests),
+      PRIMARY KEY (series, quarter)
+    ) STRICT, WITHOUT ROWID`,
+    // The receipt that was counted last, by its number in the account and its time: from there it goes on.
+    `CREATE TABLE usage_upto (
+      account INTEGER PRIMARY KEY,
+      movement INTEGER NOT NULL,
+      closed_at INTEGER NOT NULL
+    ) STRICT`,
+  ],
+}
+
+/**
+ * Who has used up their tries to sign in, and until when all of them are back: what a restart would forgive otherwise; and
+ * from which networks an e-mail has signed in. A name has a keyed digest, because what was typed as an e-mail may be a
+ * password.
+ */
+const lockoutsMigration: Migration = {
+  name: '0004-lockouts',
+  statements: [
+    `CREATE TABLE lockouts (
+      name TEXT PRIMARY KEY,
+      until INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE INDEX lockouts_by_end ON lockouts (until)`,
+  ],
+}
+
+/**
+ * Turns that were refused before they began: the books know nothing of them, so this is the only copy, and nothing rests on
+ * it. Running totals by quarters of an hour, as those of usage are, but by public ids: numbers of rows are given again when
+ * a ledger is put back from a copy. A series without a key is of all keys of its kind.
+ */
+const refusedTurnsMigration: Migration = {
+  name: '0005-refused-turns',
+  statements: [
+    `CREATE TABLE refused_series (
+      series INTEGER PRIMARY KEY,
+      account TEXT NOT NULL,
+      key TEXT NOT NULL,
+      kind TEXT NOT NULL CHECK (kind IN ('wallet', 'builder')),
+      code TEXT NOT NULL,
+      UNIQUE (account, key, kind, code)
+    ) STRICT`,
+    `CREATE TABLE refused_turns (
+      series INTEGER NOT NULL,
+      quarter INTEGER NOT NULL,
+      total INTEGER NOT NULL CHECK (total >= 0),
+      PRIMARY KEY (series, quarter)
+    ) STRICT, WITHOUT ROWID`,
+  ],
+}
+
+/**
+ * Whose the rows are: `account` in every table but `refused_series` is a number of `owners`, and belongs to one account id.
+ * `of_ledger` says which ledger the file belongs to, and how far that had got. What an earlier version sealed has the row
+ * number of its account bound into it.
+ */
+const ownersMigration: Migration = {
+  name: '0006-owners',
+  statements: [
+    `CREATE TABLE owners (
+      owner INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE
+    ) STRICT`,
+    `CREATE TABLE of_ledger (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      ledger TEXT NOT NULL,
+      receipt INTEGER NOT NULL,
+      request_id TEXT NOT NULL,
+      transfer INTEGER NOT NULL,
+      transfer_at INTEGER NOT NULL
+    ) STRICT`,
+    'ALTER TABLE account_keys ADD COLUMN sealed_as TEXT',
+    'UPDATE account_keys SET sealed_as = account',
+  ],
+}
+
+/** Of which streams the log is every byte that was sent, so that whoever repeats their request is given it again from there. */
+const sentStreamsMigration: Migration = {
+  name: '0007-sent-streams',
+  statements: ['ALTER TABLE responses ADD COLUMN as_sent INTEGER NOT NULL DEFAULT 0 CHECK (as_sent IN (0, 1))'],
+}
+
+/** A static list: what ships is what runs, and no folder is searched at start. */
+const contentSchema: Schema = {
+  migrations: [
+    ...[answersMigration, responsesMigration, usageMigration, lockoutsMigration],
+    ...[refusedTurnsMigration, ownersMigration, sentStreamsMigration],
+  ],
+  tables: [
+    ...['answers', 'account_keys', 'responses', 'response_objects', 'items', 'response_items', 'events'],
+    ...['state_size', 'usage_series', 'usage', 'usage_upto', 'refused_series', 'refused_turns', 'lockouts'],
+    ...['owners', 'of_ledger'],
+  ],
+}
+
+/** Opens the file of contents, with a thread of its own: however much is written here, no charge waits behind it. */
+export async function openContent(options: Omit<SqliteOptions, 'synchronous'> & { clock: Clock }): Promise<SqliteFile> {
+  const isLeftOpen = wasLeftOpen(options.path)
+  const file = await openSqlite({ path: options.path, synchronous: 'full', onDeath: options.onDeath })
+  try {
+    if (isLeftOpen) await quickCheck(file)
+    // What is deleted is overwritten where its page is written anyway: a key that was destroyed is not in the file any more.
+    await file.all('PRAGMA secure_delete = FAST', [])
+    await migrate(file, contentSchema, options.clock)
+  } catch (cause) {
+    await file.close()
+    throw new Error(`${options.path}: ${(cause as Error).message}`, { cause })
+  }
+  return file
+}

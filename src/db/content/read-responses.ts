@@ -1,0 +1,298 @@
+import { isObject } from '../../lib/types.ts'
+import type { AccountId, RequestId } from '../../model/ids.ts'
+import { jsonArray, spliceMembers } from '../../protocols/json/elements.ts'
+import { INNER_BOUNDS, scanJson } from '../../protocols/json/scan-json.ts'
+import { tryParse } from '../../protocols/json/strings.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import type { AccountKey, AccountKeys } from './account-keys.ts'
+import { framesFrom, sentStream } from './event-log.ts'
+import {
+  type ChainRow,
+  findFacts,
+  findLastSequence,
+  findObject,
+  findSent,
+  findShown,
+  type LinkRow,
+  listChain,
+  listItems,
+  listLinks,
+  listNamed,
+  listOutput,
+  type NamedItemRow,
+  type ResponseRow,
+  type ResponseStatus,
+} from './response-rows.ts'
+import { digestId, itemName, objectName, openInSlices, openPart } from './sealed-part.ts'
+import type {
+  FoundContext,
+  FoundEvents,
+  FoundItems,
+  FoundResponse,
+  SentStream,
+  StoredFacts,
+  StoredResponses,
+} from './stored-responses.ts'
+
+/** No conversation has so many turns, or items; whoever makes one anyhow is told to send it whole. */
+const CHAIN_LENGTH_MAX = 10_000
+const CONTEXT_ITEMS_MAX = 100_000
+/** Links, or ids, in one question. */
+const ASKED_AT_ONCE = 2000
+
+interface ReaderDeps {
+  readonly file: SqliteFile
+  readonly keys: AccountKeys
+  readonly now: () => number
+  /** Where nothing is stored nothing is shown either: what is left of another time is on its way out. */
+  readonly keeps: boolean
+  readonly onFailure: (error: unknown) => void
+}
+
+type Reading = Pick<StoredResponses, 'find' | 'context' | 'items' | 'events' | 'sent' | 'factsOf'>
+
+/** How responses are read. That one is damaged is told the operator; its account finds none. */
+export function readResponses(deps: ReaderDeps): Reading {
+  const tellDamaged = (account: AccountId) =>
+    deps.onFailure(new Error(`A stored response of account ${account} cannot be read`))
+  return {
+    async find(account, id) {
+      const found = await readResponse(deps, account, id)
+      if (found !== 'damaged') return found
+      tellDamaged(account)
+      return undefined
+    },
+    async context(account, id, bytesMax) {
+      const found = await readContext(deps, account, id, bytesMax)
+      if (found.kind === 'damaged') tellDamaged(account)
+      return found
+    },
+    items: (account, ids, bytesMax) => readItems(deps, account, ids, bytesMax),
+    events: (account, id, startingAfter) => readEvents(deps, account, id, startingAfter),
+    sent: (account, requestId) => findSentStream(deps, account, requestId),
+    async factsOf(requests) {
+      const found = new Map<RequestId, StoredFacts>()
+      for (const requestId of requests) {
+        // The holds of all others must not wait for one that cannot be read.
+        const row = await findFacts(deps.file, requestId).catch((error: unknown) => void deps.onFailure(error))
+        if (row) found.set(requestId, { facts: row.facts, isAsSent: deps.keeps && row.as_sent === 1 })
+      }
+      return found
+    },
+  }
+}
+
+interface Shown extends ResponseRow {
+  readonly key: AccountKey
+  /** The digest of its id. */
+  readonly name: string
+}
+
+async function find(deps: ReaderDeps, account: AccountId, id: string): Promise<Shown | 'none' | 'unreadable'> {
+  if (!deps.keeps) return 'none'
+  const found = await deps.keys.find(account)
+  if (found.kind !== 'found') return found.kind
+  const name = digestId(found.key, 'response', id)
+  const row = await findShown(deps.file, { owner: found.key.owner, id: name, now: deps.now() })
+  return row === undefined ? 'none' : { ...row, key: found.key, name }
+}
+
+/** It was there a moment ago: has it gone meanwhile, or can it not be read? */
+async function isThere(deps: ReaderDeps, { key, name }: Shown): Promise<boolean> {
+  return (await findShown(deps.file, { owner: key.owner, id: name, now: deps.now() })) !== undefined
+}
+
+async function readResponse(
+  deps: ReaderDeps,
+  account: AccountId,
+  id: string,
+): Promise<FoundResponse | 'damaged' | undefined> {
+  const shown = await find(deps, account, id)
+  if (shown === 'none') return undefined
+  if (shown === 'unreadable') return 'damaged'
+  const { file } = deps
+  const sealed = await findObject(file, shown.response)
+  const object =
+    sealed && (await openInSlices([sealed], (part) => openPart(shown.key, objectName(shown.name), part)))[0]
+  const links = await listOutput(file, shown.response)
+  const output = inOrder(links, await openItems(file, shown.key, links))
+  const body = object && output && responseBody(object, shown.status, output)
+  if (body !== undefined) return { status: shown.status, body }
+  return (await isThere(deps, shown)) ? 'damaged' : undefined
+}
+
+/** Everything that a request which goes on from this response has before its own input. */
+async function readContext(deps: ReaderDeps, account: AccountId, id: string, bytesMax: number): Promise<FoundContext> {
+  const shown = await find(deps, account, id)
+  if (shown === 'none') return { kind: 'not-found' }
+  if (shown === 'unreadable') return { kind: 'damaged' }
+  const { status } = shown
+  if (status !== 'completed' && status !== 'incomplete') return { kind: 'not-finished', status }
+  const chain = await listChain(deps.file, shown.response, CHAIN_LENGTH_MAX)
+  const bytes = sumOf(chain, ({ item_bytes: each }) => each)
+  const count = sumOf(chain, ({ items }) => items)
+  if (bytes > bytesMax || count > CONTEXT_ITEMS_MAX || chain.length > CHAIN_LENGTH_MAX) return { kind: 'too-large' }
+  const links = await linksOf(deps.file, chain)
+  const items = inOrder(links, await openItems(deps.file, shown.key, links))
+  if (items !== undefined && items.length === count) return { kind: 'found', items }
+  return { kind: (await isThere(deps, shown)) ? 'damaged' : 'not-found' }
+}
+
+const sumOf = (rows: readonly ChainRow[], of: (row: ChainRow) => number): number =>
+  rows.reduce((sum, row) => sum + of(row), 0)
+
+async function linksOf(file: SqliteFile, chain: readonly ChainRow[]): Promise<LinkRow[]> {
+  const links: LinkRow[] = []
+  let some: number[] = []
+  let count = 0
+  for (const [at, { response, items }] of chain.entries()) {
+    some.push(response)
+    count += items
+    if (count < ASKED_AT_ONCE && some.length < ASKED_AT_ONCE && at < chain.length - 1) continue
+    for (const link of await listLinks(file, some)) links.push(link)
+    some = []
+    count = 0
+  }
+  return links
+}
+
+/** Items by their ids, as long as a response that can be asked for has them. */
+async function readItems(
+  deps: ReaderDeps,
+  account: AccountId,
+  ids: readonly string[],
+  bytesMax: number,
+): Promise<FoundItems> {
+  const found = await deps.keys.find(account)
+  if (found.kind !== 'found' || !deps.keeps) return { kind: 'found', items: new Map() }
+  const names = new Map([...new Set(ids)].map((id) => [digestId(found.key, 'item', id), id]))
+  const rows: NamedItemRow[] = []
+  const digests = [...names.keys()]
+  for (let at = 0; at < digests.length; at += ASKED_AT_ONCE) {
+    const some = { owner: found.key.owner, ids: digests.slice(at, at + ASKED_AT_ONCE), now: deps.now() }
+    for (const row of await listNamed(deps.file, some)) rows.push(row)
+  }
+  if (rows.reduce((sum, row) => sum + row.raw_bytes, 0) > bytesMax) return { kind: 'too-large' }
+  const opened = await openItems(deps.file, found.key, rows)
+  const items = new Map<string, Buffer>()
+  for (const { id, item } of rows) {
+    const bytes = opened.get(item)
+    if (bytes !== undefined) items.set(names.get(id)!, bytes)
+  }
+  return { kind: 'found', items }
+}
+
+async function readEvents(
+  deps: ReaderDeps,
+  account: AccountId,
+  id: string,
+  startingAfter: number,
+): Promise<FoundEvents> {
+  const shown = await find(deps, account, id)
+  if (typeof shown === 'string') return { kind: 'not-found' }
+  const { status, log, response } = shown
+  if (status === 'in_progress') return { kind: 'not-finished' }
+  const last = log === 'kept' ? await findLastSequence(deps.file, response) : undefined
+  if (last === undefined) return { kind: 'no-log', reason: log === 'too-large' ? 'too-large' : 'not-kept' }
+  return { kind: 'found', frames: framesFrom(deps.file, shown, { startingAfter, last }) }
+}
+
+async function findSentStream(
+  { file, keys, keeps, now }: ReaderDeps,
+  account: AccountId,
+  requestId: RequestId,
+): Promise<SentStream | undefined> {
+  if (!keeps) return undefined
+  const found = await keys.find(account)
+  if (found.kind !== 'found') return undefined
+  const { key } = found
+  const row = await findSent(file, { owner: key.owner, requestId, now: now() })
+  return row && sentStream(file, { key, name: row.id, response: row.response })
+}
+
+/** Fetched in one question: a few milliseconds of the file's thread. */
+const FETCHED_BYTES = 1024 * 1024
+const FETCHED_AT_ONCE = 500
+
+/** The JSON of these items, each opened once however often it is linked; what is damaged or has gone is not among them. */
+async function openItems(
+  file: SqliteFile,
+  key: AccountKey,
+  links: readonly LinkRow[],
+): Promise<ReadonlyMap<number, Buffer>> {
+  const opened = new Map<number, Buffer>()
+  for (const slice of slicesOf(links)) {
+    const rows = await listItems(file, slice)
+    await openInSlices(rows, async (row) => {
+      const bytes = await openPart(key, itemName(row.digest), row)
+      if (bytes !== undefined) opened.set(row.item, bytes)
+    })
+  }
+  return opened
+}
+
+function slicesOf(links: readonly LinkRow[]): number[][] {
+  const slices: number[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const [item, size] of new Map(links.map((link) => [link.item, link.bytes]))) {
+    if (bytes + size > FETCHED_BYTES || slices.at(-1)!.length >= FETCHED_AT_ONCE) {
+      slices.push([])
+      bytes = 0
+    }
+    slices.at(-1)!.push(item)
+    bytes += size
+  }
+  return slices
+}
+
+/** In the order of the links; undefined when one is missing. */
+function inOrder(links: readonly LinkRow[], opened: ReadonlyMap<number, Buffer>): Buffer[] | undefined {
+  const items: Buffer[] = []
+  for (const { item } of links) {
+    const bytes = opened.get(item)
+    if (bytes === undefined) return undefined
+    items.push(bytes)
+  }
+  return items
+}
+
+/** In the object of a response whose client has asked for sealed reasoning: its items are shown with it, others are not. */
+export const SHOWS_SEALS = 'shows_seals'
+
+const INTERRUPTED = {
+  code: 'server_error',
+  message: 'The server stopped while this response was running. What was delivered of it has been charged; ask again.',
+}
+
+/**
+ * The response as its client sees it: the object with its output put in. One whose process died is told by its row alone;
+ * its object still says that it is running.
+ */
+function responseBody(object: Buffer, status: ResponseStatus, output: readonly Buffer[]): Buffer | undefined {
+  const scanned = scanJson(object, INNER_BOUNDS)
+  if (scanned.kind !== 'scanned') return undefined
+  const shows = scanned.members.some(({ name }) => name === SHOWS_SEALS)
+  const changes = new Map<string, Buffer | string | null>([
+    ['output', jsonArray(shows ? output : withoutSeals(output))],
+    [SHOWS_SEALS, null],
+  ])
+  const said = scanned.members.find(({ name }) => name === 'status')
+  const saysStatus = said === undefined ? '' : object.toString('utf8', said.valueStart, said.valueEnd)
+  if (saysStatus !== JSON.stringify(status)) {
+    changes.set('status', JSON.stringify(status))
+    if (status === 'failed') changes.set('error', JSON.stringify(INTERRUPTED))
+  }
+  return spliceMembers({ bytes: object, members: scanned.members }, changes)
+}
+
+const SEAL = Buffer.from('"encrypted_content"')
+
+function withoutSeals(output: readonly Buffer[]): readonly Buffer[] {
+  if (!output.some((item) => item.includes(SEAL))) return output
+  return output.map((item) => {
+    const value = item.includes(SEAL) ? tryParse(item.toString('utf8')) : undefined
+    if (!isObject(value) || value.type !== 'reasoning') return item
+    const { encrypted_content: _sealed, ...told } = value
+    return Buffer.from(JSON.stringify(told))
+  })
+}

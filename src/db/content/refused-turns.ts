@@ -1,0 +1,100 @@
+import type { KeyKind } from '../../model/caller.ts'
+import type { ProblemCode } from '../../model/problem.ts'
+import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+
+/** So many of one key were refused for the same reason in a quarter of an hour. */
+export interface RefusedTurns {
+  readonly account: string
+  readonly key: string
+  readonly kind: KeyKind
+  readonly code: ProblemCode
+  /** Quarters since 1970. */
+  readonly quarter: number
+  readonly count: number
+}
+
+const ANY_KEY = ''
+
+const NAME = 'INSERT INTO refused_series (account, key, kind, code) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
+const SERIES = '(SELECT series FROM refused_series WHERE account = ?1 AND key = ?2 AND kind = ?3 AND code = ?4)'
+/** A quarter begins with what its series had come to before it. */
+const BEGIN = `INSERT INTO refused_turns (series, quarter, total)
+  SELECT named.series, ?5, COALESCE((SELECT total FROM refused_turns AS earlier
+      WHERE earlier.series = named.series AND earlier.quarter <= ?5 ORDER BY earlier.quarter DESC LIMIT 1), 0)
+    FROM (SELECT ${SERIES} AS series) AS named WHERE TRUE
+  ON CONFLICT DO NOTHING`
+/** Later quarters have as much more, should a clock ever have been wrong. */
+const ADD = `UPDATE refused_turns SET total = total + ?6 WHERE series = ${SERIES} AND quarter >= ?5`
+
+/** Each counts for its key and for all keys of its kind. */
+export async function addRefusedTurns(file: SqliteFile, refused: readonly RefusedTurns[]): Promise<void> {
+  const names = refused.flatMap(({ account, key, kind, code, quarter, count }) =>
+    [ANY_KEY, key].map((of) => ({ name: [account, of, kind, code], quarter, count })),
+  )
+  const rowsOf = (row: (each: (typeof names)[number]) => SqlValue[]) => names.map(row)
+  const statements: AtomicStatement[] = [
+    { sql: NAME, rows: rowsOf(({ name }) => name) },
+    { sql: BEGIN, rows: rowsOf(({ name, quarter }) => [...name, quarter]) },
+    { sql: ADD, rows: rowsOf(({ name, quarter, count }) => [...name, quarter, count]) },
+  ]
+  await file.atomic(statements)
+}
+
+/** Nobody who reads waits behind more than these. */
+const SERIES_AT_ONCE = 200
+
+const NAMES = 'SELECT series FROM refused_series WHERE series > ? ORDER BY series LIMIT ?'
+/** The last one before stays: what came after it is told by the difference. */
+const FORGET_EARLIER = `DELETE FROM refused_turns WHERE series = ?1 AND quarter <
+  (SELECT MAX(quarter) FROM refused_turns WHERE series = ?1 AND quarter < ?2)`
+const FORGET_PAST = `DELETE FROM refused_turns WHERE series = ?1 AND NOT EXISTS
+  (SELECT 1 FROM refused_turns AS later WHERE later.series = ?1 AND later.quarter >= ?2)`
+const FORGET_NAME = `DELETE FROM refused_series WHERE series = ?1 AND NOT EXISTS
+  (SELECT 1 FROM refused_turns WHERE series = ?1)`
+
+/** What was refused before that quarter is not told one by one any more; of what came later nothing changes. */
+export async function forgetRefusedTurns(file: SqliteFile, before: number): Promise<void> {
+  for (let after = 0; ; ) {
+    const named = await file.all<{ series: number }>(NAMES, [after, SERIES_AT_ONCE])
+    const series = named.map((row) => row.series)
+    if (series.length === 0) return
+    const rows = series.map((each) => [each, before])
+    await file.atomic([
+      { sql: FORGET_EARLIER, rows },
+      { sql: FORGET_PAST, rows },
+      { sql: FORGET_NAME, rows: series.map((each) => [each]) },
+    ])
+    after = series.at(-1)!
+  }
+}
+
+export interface RefusedFilter {
+  readonly account: string
+  readonly key?: string | undefined
+  readonly kind?: KeyKind | undefined
+}
+
+/** How often a reason had been told before a quarter of an hour. Where it had not been, there is none. */
+interface RefusedBefore {
+  readonly code: ProblemCode
+  readonly before: number
+  readonly total: number
+}
+
+const BEFORE = `SELECT code, ends.value AS before, SUM(total) AS total
+  FROM refused_series CROSS JOIN json_each(?1) AS ends CROSS JOIN refused_turns
+    ON refused_turns.series = refused_series.series AND refused_turns.quarter =
+      (SELECT MAX(quarter) FROM refused_turns WHERE series = refused_series.series AND quarter < ends.value)
+  WHERE account = ?2 AND refused_series.key = ?3 AND kind IN (SELECT value FROM json_each(?4))
+  GROUP BY code, ends.value`
+
+const KINDS: readonly KeyKind[] = ['wallet', 'builder']
+
+export function readRefusedBefore(
+  file: SqliteFile,
+  { account, key = ANY_KEY, kind }: RefusedFilter,
+  quarters: readonly number[],
+): Promise<RefusedBefore[]> {
+  const kinds = JSON.stringify(kind === undefined ? KINDS : [kind])
+  return file.all<RefusedBefore>(BEFORE, [JSON.stringify(quarters), account, key, kinds])
+}

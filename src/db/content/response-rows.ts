@@ -1,0 +1,279 @@
+import type { RequestId } from '../../model/ids.ts'
+import type { SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import type { OwnerRow } from './account-keys.ts'
+import type { SealedPart } from './sealed-part.ts'
+
+/** As `status` of a response spells it. */
+export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
+
+/** All of a response but what is sealed. */
+export interface ResponseRow {
+  readonly response: number
+  readonly status: ResponseStatus
+  readonly log: 'none' | 'kept' | 'too-large'
+}
+
+/** One that can still be asked for: neither expired nor deleted. */
+export async function findShown(
+  file: SqliteFile,
+  { owner, id, now }: { owner: OwnerRow; id: string; now: number },
+): Promise<ResponseRow | undefined> {
+  const sql = 'SELECT response, status, log FROM responses WHERE account = ? AND id = ? AND expires_at > ?'
+  const [row] = await file.all<ResponseRow>(sql, [owner, id, now])
+  return row
+}
+
+export async function findObject(file: SqliteFile, response: number): Promise<SealedPart | undefined> {
+  const sql = 'SELECT encoding, raw_bytes, sealed FROM response_objects WHERE response = ?'
+  const [row] = await file.all<SealedPart>(sql, [response])
+  return row
+}
+
+export async function findFacts(
+  file: SqliteFile,
+  requestId: RequestId,
+): Promise<{ facts: string; as_sent: 0 | 1 } | undefined> {
+  const sql = 'SELECT facts, as_sent FROM responses WHERE request_id = ? AND facts IS NOT NULL'
+  const [row] = await file.all<{ facts: string; as_sent: 0 | 1 }>(sql, [requestId])
+  return row
+}
+
+/** Of an account, the response of this request that is there as it was sent, and can still be asked for. */
+export async function findSent(
+  file: SqliteFile,
+  { owner, requestId, now }: { owner: OwnerRow; requestId: RequestId; now: number },
+): Promise<{ response: number; id: string } | undefined> {
+  const sql = `SELECT response, id FROM responses
+    WHERE request_id = ? AND facts IS NOT NULL AND account = ? AND as_sent = 1 AND expires_at > ?`
+  const [row] = await file.all<{ response: number; id: string }>(sql, [requestId, owner, now])
+  return row
+}
+
+export async function findLogSize(
+  file: SqliteFile,
+  response: number,
+): Promise<{ bytes: number; last: number } | undefined> {
+  const sql = 'SELECT SUM(raw_bytes) AS bytes, MAX(to_sequence) AS last FROM events WHERE response = ?'
+  const [row] = await file.all<{ bytes: number | null; last: number | null }>(sql, [response])
+  return row?.bytes == null || row.last === null ? undefined : { bytes: row.bytes, last: row.last }
+}
+
+/** One link of a chain: how much hangs on it. */
+export interface ChainRow {
+  readonly response: number
+  readonly items: number
+  readonly item_bytes: number
+}
+
+const CHAIN = `WITH RECURSIVE chain (response, parent, items, item_bytes, depth) AS (
+    SELECT response, parent, items, item_bytes, 0 FROM responses WHERE response = ?1
+    UNION ALL
+    SELECT r.response, r.parent, r.items, r.item_bytes, chain.depth + 1
+    FROM chain CROSS JOIN responses r ON r.response = chain.parent WHERE chain.depth < ?2
+  )
+  SELECT response, items, item_bytes FROM chain ORDER BY depth DESC`
+
+/** From its first response to this one; one more than `lengthMax` when it is longer. */
+export const listChain = (file: SqliteFile, response: number, lengthMax: number): Promise<ChainRow[]> =>
+  file.all<ChainRow>(CHAIN, [response, lengthMax])
+
+/** A segment of the events, as long as it is sealed. */
+interface SegmentRow extends SealedPart {
+  readonly from_sequence: number
+  readonly to_sequence: number
+}
+
+/** The next segment that has something behind this number. */
+export async function findSegmentAfter(
+  file: SqliteFile,
+  response: number,
+  sequence: number,
+): Promise<SegmentRow | undefined> {
+  const sql = `SELECT from_sequence, to_sequence, encoding, raw_bytes, sealed FROM events
+    WHERE response = ? AND to_sequence > ? ORDER BY to_sequence LIMIT 1`
+  const [row] = await file.all<SegmentRow>(sql, [response, sequence])
+  return row
+}
+
+export async function findLastSequence(file: SqliteFile, response: number): Promise<number | undefined> {
+  const sql = 'SELECT to_sequence FROM events WHERE response = ? ORDER BY to_sequence DESC LIMIT 1'
+  const [row] = await file.all<Pick<SegmentRow, 'to_sequence'>>(sql, [response])
+  return row?.to_sequence
+}
+
+const STATES = `SELECT r.account AS owner, r.id AS id, r.status AS status FROM json_each(?) list
+  CROSS JOIN responses r ON r.account = list.value ->> 0 AND r.id = list.value ->> 1`
+
+interface StateRow {
+  readonly owner: OwnerRow
+  /** The digest of its id. */
+  readonly id: string
+  readonly status: ResponseStatus
+}
+
+/** The states of those of these that are there. */
+export const listStates = (
+  file: SqliteFile,
+  named: readonly (readonly [owner: OwnerRow, id: string])[],
+): Promise<StateRow[]> => file.all<StateRow>(STATES, [JSON.stringify(named)])
+
+/** An item where a response refers to it. */
+export interface LinkRow {
+  readonly item: number
+  readonly bytes: number
+}
+
+const LINKS = `SELECT l.item AS item, i.bytes AS bytes
+  FROM json_each(?) list
+  CROSS JOIN response_items l ON l.response = list.value
+  CROSS JOIN items i ON i.item = l.item
+  ORDER BY list.key, l.side, l.position`
+
+/** What these responses refer to, in their order. */
+export const listLinks = (file: SqliteFile, responses: readonly number[]): Promise<LinkRow[]> =>
+  file.all<LinkRow>(LINKS, [JSON.stringify(responses)])
+
+export const listOutput = (file: SqliteFile, response: number): Promise<LinkRow[]> =>
+  file.all<LinkRow>(
+    `SELECT l.item AS item, i.bytes AS bytes FROM response_items l CROSS JOIN items i ON i.item = l.item
+     WHERE l.response = ? AND l.side = 1 ORDER BY l.position`,
+    [response],
+  )
+
+interface ItemRow extends SealedPart {
+  readonly item: number
+  readonly digest: string
+}
+
+export const listItems = (file: SqliteFile, items: readonly number[]): Promise<ItemRow[]> =>
+  file.all<ItemRow>(
+    `SELECT i.item AS item, i.digest AS digest, i.encoding AS encoding, i.raw_bytes AS raw_bytes, i.sealed AS sealed
+     FROM json_each(?) list CROSS JOIN items i ON i.item = list.value`,
+    [JSON.stringify(items)],
+  )
+
+/** Where an id leads. */
+export interface NamedItemRow extends LinkRow {
+  readonly id: string
+  readonly raw_bytes: number
+}
+
+const NAMED = `SELECT i.id AS id, i.item AS item, i.bytes AS bytes, i.raw_bytes AS raw_bytes
+  FROM json_each(?) list
+  CROSS JOIN items i ON i.account = ? AND i.id = list.value
+  WHERE EXISTS (
+    SELECT 1 FROM response_items l CROSS JOIN responses r ON r.response = l.response
+    WHERE l.item = i.item AND r.expires_at > ?
+  )
+  ORDER BY i.item`
+
+/** Items by the digests of their ids, as far as a response that can still be asked for has them. */
+export const listNamed = (
+  file: SqliteFile,
+  { owner, ids, now }: { owner: OwnerRow; ids: readonly string[]; now: number },
+): Promise<NamedItemRow[]> => file.all<NamedItemRow>(NAMED, [JSON.stringify(ids), owner, now])
+
+const THERE = `SELECT i.account AS owner, i.digest AS digest FROM json_each(?) list
+  CROSS JOIN items i ON i.account = list.value ->> 0 AND i.digest = list.value ->> 1`
+
+/** An item by what it is known by. */
+interface KnownItemRow {
+  readonly owner: OwnerRow
+  readonly digest: string
+}
+
+/** Of these items, those that are there. */
+export const listThere = (
+  file: SqliteFile,
+  named: readonly (readonly [owner: OwnerRow, digest: string])[],
+): Promise<KnownItemRow[]> => file.all<KnownItemRow>(THERE, [JSON.stringify(named)])
+
+/**
+ * What may go, those that expire first at the front: responses on which nothing was built, and behind each of them those
+ * that only it was built on. So a chain goes from its end, and never loses its middle.
+ */
+const TO_GO = `WITH RECURSIVE going (response, parent, items, first, depth) AS (
+    SELECT response, parent, items, expires_at, 0 FROM (
+      SELECT response, parent, items, expires_at FROM responses
+      WHERE children = 0 AND status <> 'in_progress' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2)
+    UNION ALL
+    SELECT r.response, r.parent, r.items, going.first, going.depth + 1
+    FROM going CROSS JOIN responses r ON r.response = going.parent
+    WHERE r.children = 1 AND r.status <> 'in_progress' AND r.expires_at <= ?1 AND going.depth < ?2
+  )
+  SELECT response, items FROM going ORDER BY first, depth LIMIT ?2`
+
+export interface GoingRow {
+  readonly response: number
+  /** How many links go with it. */
+  readonly items: number
+}
+
+export const listToGo = (file: SqliteFile, until: number, limit: number): Promise<GoingRow[]> =>
+  file.all<GoingRow>(TO_GO, [until, limit])
+
+const END = 'DELETE FROM responses WHERE response = ? AND children = 0'
+
+/** Returns how many ended: none of those that something was built on meanwhile. */
+export const endResponses = (file: SqliteFile, going: readonly GoingRow[]): Promise<number> =>
+  change(file, END, ...going.map(({ response }) => [response]))
+
+/** One after the other, as long as all of them take more than this. */
+export const endWhileMoreThan = (file: SqliteFile, going: readonly GoingRow[], bytes: number): Promise<number> =>
+  change(
+    file,
+    `${END} AND (SELECT bytes FROM state_size WHERE one = 1) > ?`,
+    ...going.map(({ response }) => [response, bytes]),
+  )
+
+/** What all responses take. */
+export async function findStoredBytes(file: SqliteFile): Promise<number> {
+  const [size] = await file.all<{ bytes: number }>('SELECT bytes FROM state_size WHERE one = 1', [])
+  return size!.bytes
+}
+
+/** A response of which nothing has to be kept but that others were built on it. */
+const NOT_SHOWN = 'UPDATE responses SET expires_at = 0'
+/** Ended, whatever it was doing: one that runs would be kept for its end. */
+const ENDED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'failed' ELSE status END"
+
+interface Named {
+  readonly owner: OwnerRow
+  /** The digest of its id. */
+  readonly id: string
+}
+
+/** Not shown from now on. It goes with the next sweep on which nothing is built. False when there was none to be seen. */
+export const hideResponse = async (
+  file: SqliteFile,
+  { owner, id, now }: Named & { readonly now: number },
+): Promise<boolean> =>
+  (await change(file, `${NOT_SHOWN} WHERE account = ? AND id = ? AND expires_at > ?`, [owner, id, now])) > 0
+
+/** Not shown, and no reason to charge for anything. */
+export const disownResponse = (file: SqliteFile, { owner, id }: Named): Promise<number> =>
+  change(file, `${NOT_SHOWN}, ${ENDED_STATUS}, facts = NULL WHERE account = ? AND id = ?`, [owner, id])
+
+const ALL_OF_ACCOUNT = 'SELECT response, id FROM responses WHERE account = ? AND id > ? ORDER BY id LIMIT ?'
+const HIDDEN_AT_ONCE = 500
+
+/** All of an account, a slice at a time; none of them is running any more, whatever it was. */
+export async function hideAll(file: SqliteFile, owner: OwnerRow): Promise<void> {
+  for (let after = ''; ; ) {
+    const rows = await file.all<{ response: number; id: string }>(ALL_OF_ACCOUNT, [owner, after, HIDDEN_AT_ONCE])
+    if (rows.length === 0) return
+    const hidden = rows.map(({ response }) => [response])
+    await change(file, `${NOT_SHOWN}, ${ENDED_STATUS} WHERE response = ?`, ...hidden)
+    after = rows.at(-1)!.id
+  }
+}
+
+/** What a dead process has left running. Returns how many. */
+export const failRunning = (file: SqliteFile): Promise<number> =>
+  change(file, "UPDATE responses SET status = 'failed' WHERE status = 'in_progress'", [])
+
+/** Runs a statement for each of these rows, and returns how many rows of the file it has changed. */
+async function change(file: SqliteFile, sql: string, ...rows: SqlValue[][]): Promise<number> {
+  const [changed = 0] = await file.atomic([{ sql, rows }])
+  return changed
+}

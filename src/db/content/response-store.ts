@@ -1,0 +1,285 @@
+import type { AccountId, RequestId } from '../../model/ids.ts'
+import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import { type AccountKey, listKeyNames, type OwnerRow } from './account-keys.ts'
+import {
+  endResponses,
+  endWhileMoreThan,
+  findStoredBytes,
+  type GoingRow,
+  listStates,
+  listThere,
+  listToGo,
+  type ResponseStatus,
+} from './response-rows.ts'
+import type { SealedPart } from './sealed-part.ts'
+import { createWriteQueue } from './write-queue.ts'
+
+type WriteOutcome =
+  | 'written'
+  /** Something that it counted on has gone since it was looked for: it has to be made ready anew. */
+  | 'stale'
+  /** It has ended already, what it goes on from has gone, or there is no room for it. */
+  | 'refused'
+
+/** Every change of stored responses, one group at a time, and what makes room for it. */
+export interface ResponseCache {
+  add(write: ResponseWrite): Promise<WriteOutcome>
+  /** Between two groups, for whoever takes something away. */
+  inTurn<Done>(work: () => Promise<Done>): Promise<Done>
+  /** Nothing of this account is written any more. */
+  closeAccount(account: AccountId): void
+  isClosed(account: AccountId): boolean
+}
+
+export function createResponseCache(file: SqliteFile, bytesMax: number): ResponseCache {
+  const closed = new Set<AccountId>()
+  const queue = createWriteQueue<ResponseWrite, WriteOutcome>({
+    bytesOf: bytesOfWrite,
+    bytesMax,
+    async write(group) {
+      const bytes = group.reduce((sum, write) => sum + bytesOfWrite(write), 0)
+      if (!(await makeRoom(file, bytes, bytesMax))) return group.map(() => 'refused')
+      // From here on nothing goes until the group is written.
+      const judge = createJudge(await lookAround(file, group), closed)
+      const outcomes = group.map((write) => judge(write))
+      const written = group.filter((_, at) => outcomes[at]?.outcome === 'written')
+      const fresh = new Set(group.filter((_, at) => outcomes[at]?.isFirst))
+      if (written.length > 0) await file.atomic(statementsOf(written, (write) => fresh.has(write)))
+      return outcomes.map(({ outcome }) => outcome)
+    },
+  })
+  return {
+    add: async (write) => (bytesOfWrite(write) > bytesMax ? 'refused' : queue.add(write)),
+    inTurn: queue.inTurn,
+    closeAccount: (account) => void closed.add(account),
+    isClosed: (account) => closed.has(account),
+  }
+}
+
+/** What the writes of a group find in the file, by names of an account. */
+interface Around {
+  /** Of the responses that are written, and of those that they go on from. */
+  readonly states: ReadonlyMap<string, ResponseStatus>
+  readonly keys: ReadonlySet<string>
+  readonly items: ReadonlySet<string>
+}
+
+interface Judgement {
+  readonly outcome: WriteOutcome
+  /** Nothing of this response is in the file yet. */
+  readonly isFirst: boolean
+}
+
+/** One write after the other: what the ones before have written is there for the next ones. */
+function createJudge(there: Around, closed: ReadonlySet<AccountId>): (write: ResponseWrite) => Judgement {
+  const states = new Map(there.states)
+  const no = (outcome: 'stale' | 'refused') => ({ outcome, isFirst: false })
+  return (write) => {
+    const { account, owner, name } = write.key
+    // Asked at the last moment.
+    if (closed.has(account)) return no('refused')
+    if (!there.keys.has(nameOf(owner, name)) || missesItems(write, there.items)) return no('stale')
+    const own = nameOf(owner, write.id)
+    const state = states.get(own)
+    const parent = write.fresh?.parent
+    if (state === undefined && parent !== undefined && !states.has(nameOf(owner, parent))) return no('refused')
+    if (state === undefined ? write.fresh === undefined : state !== 'in_progress') return no('refused')
+    states.set(own, write.status)
+    return { outcome: 'written', isFirst: state === undefined }
+  }
+}
+
+const nameOf = (owner: OwnerRow, name: string): string => `${owner} ${name}`
+
+const missesItems = (write: ResponseWrite, there: ReadonlySet<string>): boolean =>
+  notBrought(write).some((digest) => !there.has(nameOf(write.key.owner, digest)))
+
+/** What the write did not bring along must be there. */
+function notBrought({ items, input, output }: ResponseWrite): string[] {
+  const brought = new Set(items.map(({ digest }) => digest))
+  return [...new Set([...input, ...output.map(({ digest }) => digest)])].filter((digest) => !brought.has(digest))
+}
+
+async function lookAround(file: SqliteFile, group: readonly ResponseWrite[]): Promise<Around> {
+  const responses = group.flatMap(({ key, id, fresh }) =>
+    (fresh?.parent === undefined ? [id] : [id, fresh.parent]).map((name) => [key.owner, name] as const),
+  )
+  const counted = group.flatMap((write) => notBrought(write).map((digest) => [write.key.owner, digest] as const))
+  const [states, keys, items] = await Promise.all([
+    listStates(file, responses),
+    listKeyNames(file, [...new Set(group.map(({ key }) => key.owner))]),
+    counted.length === 0 ? [] : listThere(file, counted),
+  ])
+  return {
+    states: new Map(states.map(({ owner, id, status }) => [nameOf(owner, id), status])),
+    keys: new Set(keys.map(({ owner, name }) => nameOf(owner, name))),
+    items: new Set(items.map(({ owner, digest }) => nameOf(owner, digest))),
+  }
+}
+
+/** A row of a table, and what counts for the room it takes beside what is sealed: keys, indexes, pages. */
+const RESPONSE_ROW_BYTES = 320
+const ITEM_ROW_BYTES = 192
+const LINK_ROW_BYTES = 24
+const SEGMENT_ROW_BYTES = 96
+
+/** One change of one response, sealed and ready to be written. */
+export interface ResponseWrite {
+  readonly key: AccountKey
+  /** The digest of its id, as every id here is one. */
+  readonly id: string
+  /** What is written of a response that is not there yet; undefined where that is no reason to make one. */
+  readonly fresh: FreshResponse | undefined
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
+  readonly object: SealedPart
+  readonly facts: string | null
+  readonly log: 'none' | 'kept' | 'too-large'
+  readonly isAsSent: boolean
+  /** Digests, in their order. */
+  readonly input: readonly string[]
+  readonly output: readonly OutputItem[]
+  readonly itemBytes: number
+  /** Those that were not there when it was looked for them. */
+  readonly items: readonly SealedItem[]
+  readonly segments: readonly SealedSegment[]
+}
+
+interface FreshResponse {
+  readonly requestId: RequestId
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly parent: string | undefined
+}
+
+interface OutputItem {
+  readonly digest: string
+  /** The digest of its id. */
+  readonly id: string | null
+}
+
+export interface SealedItem extends SealedPart {
+  readonly digest: string
+  readonly id: string | null
+}
+
+export interface SealedSegment extends SealedPart {
+  readonly from: number
+  readonly to: number
+}
+
+const ownBytes = ({ object, input, output }: ResponseWrite): number =>
+  RESPONSE_ROW_BYTES + object.sealed.length + LINK_ROW_BYTES * (input.length + output.length)
+const itemBytes = ({ sealed }: SealedItem): number => ITEM_ROW_BYTES + sealed.length
+const segmentBytes = ({ sealed }: SealedSegment): number => SEGMENT_ROW_BYTES + sealed.length
+
+/** The room that it takes at most. */
+const bytesOfWrite = (write: ResponseWrite): number =>
+  ownBytes(write) +
+  write.items.reduce((sum, item) => sum + itemBytes(item), 0) +
+  write.segments.reduce((sum, segment) => sum + segmentBytes(segment), 0)
+
+const RESPONSE = '(SELECT response FROM responses WHERE account = ?1 AND id = ?2)'
+
+const INSERT = `INSERT INTO responses
+  (account, id, request_id, created_at, expires_at, status, parent, items, item_bytes, log, bytes, facts, as_sent)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT response FROM responses WHERE account = ?1 AND id = ?7), ?8, ?9, ?10, ?11, ?12, ?13)`
+const UPDATE = `UPDATE responses SET status = ?3, items = ?4, item_bytes = ?5, log = ?6, bytes = ?7, facts = ?8, as_sent = ?9
+  WHERE account = ?1 AND id = ?2 AND status = 'in_progress'`
+const OBJECT = `INSERT INTO response_objects (response, encoding, raw_bytes, sealed) VALUES (${RESPONSE}, ?3, ?4, ?5)
+  ON CONFLICT (response) DO UPDATE
+  SET encoding = excluded.encoding, raw_bytes = excluded.raw_bytes, sealed = excluded.sealed`
+const ITEM = `INSERT INTO items (account, digest, id, encoding, raw_bytes, bytes, sealed) VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (account, digest) DO NOTHING`
+/** A client may have sent an answer's item back before the answer was stored. */
+const NAME_ITEM = 'UPDATE items SET id = ?3 WHERE account = ?1 AND digest = ?2 AND id IS NULL'
+/** An item that is not there makes a link to nothing, which the table refuses. */
+const LINK = `INSERT INTO response_items (response, side, position, item)
+  SELECT ${RESPONSE}, ?3, list.key, (SELECT item FROM items WHERE account = ?1 AND digest = list.value)
+  FROM json_each(?4) list`
+const SEGMENT = `INSERT INTO events (response, from_sequence, to_sequence, encoding, raw_bytes, bytes, sealed)
+  VALUES (${RESPONSE}, ?3, ?4, ?5, ?6, ?7, ?8)`
+
+/** What a group of changes is as one transaction. `isFresh` says which of them are the first of their response. */
+function statementsOf(writes: readonly ResponseWrite[], isFresh: (write: ResponseWrite) => boolean): AtomicStatement[] {
+  const each = (row: (write: ResponseWrite) => SqlValue[][]): SqlValue[][] => writes.flatMap(row)
+  const statements: AtomicStatement[] = [
+    { sql: INSERT, rows: each((write) => (isFresh(write) ? [insertRow(write)] : [])), expectChanges: 1 },
+    { sql: UPDATE, rows: each((write) => (isFresh(write) ? [] : [updateRow(write)])), expectChanges: 1 },
+    { sql: OBJECT, rows: each((write) => [[...whose(write), ...partRow(write.object)]]), expectChanges: 1 },
+    { sql: ITEM, rows: each((write) => write.items.map((item) => itemRow(write, item))) },
+    { sql: NAME_ITEM, rows: each(namedRows) },
+    { sql: LINK, rows: each(linkRows) },
+    {
+      sql: SEGMENT,
+      rows: each((write) => write.segments.map((segment) => segmentRow(write, segment))),
+      expectChanges: 1,
+    },
+  ]
+  return statements.filter(({ rows }) => rows.length > 0)
+}
+
+const whose = ({ key, id }: ResponseWrite): SqlValue[] => [key.owner, id]
+const partRow = ({ encoding, raw_bytes, sealed }: SealedPart): SqlValue[] => [encoding, raw_bytes, sealed]
+const countOf = ({ input, output }: ResponseWrite): number => input.length + output.length
+
+function insertRow(write: ResponseWrite): SqlValue[] {
+  const { fresh, status, log, facts, isAsSent } = write
+  if (fresh === undefined) throw new Error('a change of a response that is not there makes none')
+  const times = [fresh.requestId, fresh.createdAt, fresh.expiresAt]
+  const sizes = [countOf(write), write.itemBytes, log, ownBytes(write), facts, Number(isAsSent)]
+  return [...whose(write), ...times, status, fresh.parent ?? null, ...sizes]
+}
+
+const updateRow = (write: ResponseWrite): SqlValue[] => [
+  ...[...whose(write), write.status, countOf(write), write.itemBytes],
+  ...[write.log, ownBytes(write), write.facts, Number(write.isAsSent)],
+]
+
+const itemRow = ({ key }: ResponseWrite, item: SealedItem): SqlValue[] => {
+  const { encoding, raw_bytes, sealed } = item
+  return [key.owner, item.digest, item.id, encoding, raw_bytes, itemBytes(item), sealed]
+}
+
+const namedRows = ({ key, output }: ResponseWrite): SqlValue[][] =>
+  output.flatMap(({ digest, id }) => (id === null ? [] : [[key.owner, digest, id]]))
+
+function linkRows(write: ResponseWrite): SqlValue[][] {
+  const sides = [write.input, write.output.map(({ digest }) => digest)]
+  return sides.flatMap((digests, side) =>
+    digests.length === 0 ? [] : [[...whose(write), side, JSON.stringify(digests)]],
+  )
+}
+
+const segmentRow = (write: ResponseWrite, segment: SealedSegment): SqlValue[] => {
+  const { from, to, encoding, raw_bytes, sealed } = segment
+  return [...whose(write), from, to, encoding, raw_bytes, segmentBytes(segment), sealed]
+}
+
+/** Ended at a time, so that whoever wants to keep or read one waits for a few only. */
+const ENDED_AT_ONCE = 50
+const LINKS_AT_ONCE = 5000
+/** Later than anything expires. */
+const EVER = Number.MAX_SAFE_INTEGER
+
+/** False when there would not be enough room with everything gone that may go. */
+export async function makeRoom(file: SqliteFile, bytes: number, bytesMax: number): Promise<boolean> {
+  for (;;) {
+    if ((await findStoredBytes(file)) + bytes <= bytesMax) return true
+    const going = await listFewToGo(file, EVER)
+    if (going.length === 0 || (await endWhileMoreThan(file, going, bytesMax - bytes)) === 0) return false
+  }
+}
+
+/** Ends a few of what has expired. Returns how many; none when there is nothing left. */
+export async function endExpired(file: SqliteFile, now: number): Promise<number> {
+  const going = await listFewToGo(file, now)
+  return going.length === 0 ? 0 : endResponses(file, going)
+}
+
+async function listFewToGo(file: SqliteFile, until: number): Promise<GoingRow[]> {
+  let links = 0
+  return (await listToGo(file, until, ENDED_AT_ONCE)).filter(({ items }, at) => {
+    links += items
+    return at === 0 || links <= LINKS_AT_ONCE
+  })
+}

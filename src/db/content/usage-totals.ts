@@ -1,0 +1,347 @@
+import type { KeyKind } from '../../model/caller.ts'
+import type { AccountId } from '../../model/ids.ts'
+import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import { findOwner, insertOwners, OWNER_OF, type OwnerRow } from './account-keys.ts'
+
+/** Which key, model and kind a series is of. A key has one kind, so its series name both. */
+interface SeriesName {
+  readonly level: UsageLevel
+  /** 0: of any. */
+  readonly key: number
+  /** Empty: of any. */
+  readonly model: string
+  readonly kind: KeyKind | ''
+}
+
+type UsageLevel = 'all' | 'kind' | 'model' | 'kind+model' | 'key' | 'key+model'
+
+interface Looks {
+  readonly key?: true
+  readonly model?: true
+  readonly kind?: true
+}
+
+/** What each level looks at. */
+const LEVELS: Readonly<Record<UsageLevel, Looks>> = {
+  all: {},
+  kind: { kind: true },
+  model: { model: true },
+  'kind+model': { kind: true, model: true },
+  key: { key: true, kind: true },
+  'key+model': { key: true, model: true, kind: true },
+}
+
+const LEVEL_NAMES = Object.keys(LEVELS) as UsageLevel[]
+
+/** Every series that a request with these counts in. */
+export const seriesOf = (of: { readonly key: number; readonly model: string; readonly kind: KeyKind }): SeriesName[] =>
+  LEVEL_NAMES.map((level) => {
+    const looks = LEVELS[level]
+    return { level, key: looks.key ? of.key : 0, model: looks.model ? of.model : '', kind: looks.kind ? of.kind : '' }
+  })
+
+/** The level whose series tell apart what is asked for; a key tells its kind by itself. */
+export function levelOf({ key, model, kind }: { key: boolean; model: boolean; kind: boolean }): UsageLevel {
+  if (key) return model ? 'key+model' : 'key'
+  if (kind) return model ? 'kind+model' : 'kind'
+  return model ? 'model' : 'all'
+}
+
+export const USAGE_COUNTS = [
+  'requests',
+  'failed',
+  'uncached_input',
+  'cached_input',
+  'cache_write',
+  'output',
+  'reasoning',
+] as const
+export const USAGE_AMOUNTS = ['wallet_nano', 'plan_nano'] as const
+
+/** What a row of `usage` has, beside its series and its quarter of an hour. */
+export const USAGE_SUMS = [...USAGE_COUNTS, ...USAGE_AMOUNTS]
+
+export type UsageSums = Readonly<Record<(typeof USAGE_COUNTS)[number], number>> &
+  Readonly<Record<(typeof USAGE_AMOUNTS)[number], bigint>>
+
+/** What closed on one account in a quarter of an hour, of one key and model. */
+export interface ClosedUsage extends UsageSums {
+  readonly account: AccountId
+  readonly quarter: number
+  readonly key: number
+  readonly model: string
+  readonly kind: KeyKind
+  readonly last_at: number
+}
+
+/** Counts and amounts in the order of `USAGE_SUMS`. */
+type Sums = readonly (number | bigint)[]
+
+/** What a series gets: by quarters of an hour, the first one first. */
+interface SeriesUsage {
+  readonly account: AccountId
+  readonly name: SeriesName
+  readonly quarters: { readonly quarter: number; readonly sums: Sums }[]
+  lastAt: number
+}
+
+/** Every request counts in one series of each level; what falls in the same series and quarter is one entry. */
+function sumBySeries(closed: readonly ClosedUsage[]): SeriesUsage[] {
+  const all = new Map<string, SeriesUsage>()
+  for (const usage of [...closed].sort((first, second) => first.quarter - second.quarter)) {
+    const sums = USAGE_SUMS.map((sum) => usage[sum])
+    for (const name of seriesOf(usage)) {
+      const id = `${usage.account} ${name.level} ${name.key} ${name.kind} ${name.model}`
+      const series = all.get(id) ?? { account: usage.account, name, quarters: [], lastAt: 0 }
+      all.set(id, series)
+      addQuarter(series, usage, sums)
+    }
+  }
+  return [...all.values()]
+}
+
+function addQuarter(series: SeriesUsage, { quarter, last_at }: ClosedUsage, sums: Sums): void {
+  const { quarters } = series
+  series.lastAt = Math.max(series.lastAt, last_at)
+  if (quarters.at(-1)?.quarter !== quarter) quarters.push({ quarter, sums })
+  else quarters.push({ quarter, sums: addSums(quarters.pop()!.sums, sums) })
+}
+
+const addSums = (first: Sums, second: Sums): Sums =>
+  // Each place has one type in both, which the compiler cannot see.
+  first.map((sum, index) => ((sum as number) + (second[index] as number)) as number)
+
+/** How far an account is counted: the number of the last receipt, 0 for none, and when that closed. */
+export interface CountedUpTo {
+  readonly movement: number
+  readonly closedAt: number
+}
+
+/** What the receipts between two of them come to. */
+interface CountedSlice {
+  readonly account: AccountId
+  readonly from: CountedUpTo
+  readonly to: CountedUpTo
+}
+
+interface CountedAccount extends CountedUpTo {
+  readonly account: AccountId
+}
+
+const FIND_UPTO = `SELECT owners.id AS account, movement, closed_at AS closedAt FROM json_each(?) list
+  CROSS JOIN owners ON owners.id = list.value CROSS JOIN usage_upto ON usage_upto.account = owners.owner`
+
+/** Only accounts of which something is counted. */
+export async function findCountedUpTo(
+  file: SqliteFile,
+  accounts: readonly AccountId[],
+): Promise<ReadonlyMap<AccountId, CountedUpTo>> {
+  const rows = await file.all<CountedAccount>(FIND_UPTO, [JSON.stringify(accounts)])
+  return new Map(rows.map(({ account, ...upTo }) => [account, upTo]))
+}
+
+const LIST_UPTO = `SELECT usage_upto.account AS owner, owners.id AS account, movement, closed_at AS closedAt
+  FROM usage_upto CROSS JOIN owners ON owners.owner = usage_upto.account
+  WHERE usage_upto.account > ? ORDER BY usage_upto.account LIMIT ?`
+
+/** All accounts of which something is counted, in pages; whether the ledger still has them is not known here. */
+export const listCountedUpTo = (
+  file: SqliteFile,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<(CountedAccount & { readonly owner: OwnerRow })[]> => file.all(LIST_UPTO, [after, limit])
+
+const COLUMNS = USAGE_SUMS.join(', ')
+
+/** A series that is there, by its place among those that are asked for. */
+type NewestRow = { readonly place: number; readonly series: number } & (
+  | ({ readonly quarter: number } & UsageSums)
+  | { readonly quarter: null }
+)
+
+/** The series that are there, as they are named, with the newest row of each. */
+const FIND_NEWEST = `SELECT list.key AS place, usage_series.series AS series, quarter, ${COLUMNS}
+  FROM json_each(?) AS list
+  CROSS JOIN owners ON owners.id = list.value ->> 0
+  CROSS JOIN usage_series ON account = owners.owner AND level = list.value ->> 1 AND usage_series.key = list.value ->> 2
+    AND model = list.value ->> 3 AND kind = list.value ->> 4
+  LEFT JOIN usage ON usage.series = usage_series.series
+    AND quarter = (SELECT MAX(quarter) FROM usage WHERE usage.series = usage_series.series)`
+
+const NAME_SERIES = `INSERT INTO usage_series (series, account, level, key, model, kind, last_at) VALUES (?1, ${OWNER_OF('?2')}, ?3, ?4, ?5, ?6, ?7)
+  ON CONFLICT (series) DO UPDATE SET last_at = MAX(last_at, excluded.last_at)`
+
+const VALUES = `(?, ?, ${USAGE_SUMS.map(() => '?').join(', ')})`
+const SET_TOTAL = `INSERT INTO usage (series, quarter, ${COLUMNS}) VALUES ${VALUES}
+  ON CONFLICT (series, quarter) DO UPDATE SET ${USAGE_SUMS.map((sum) => `${sum} = excluded.${sum}`).join(', ')}`
+
+/** A quarter of an hour begins with what its series had come to before it. */
+const BEGIN_LATE = `INSERT INTO usage (series, quarter, ${COLUMNS})
+  SELECT ?1, ?2, ${USAGE_SUMS.map((sum) => `COALESCE(before.${sum}, 0)`).join(', ')}
+    FROM (SELECT 1) AS one LEFT JOIN usage AS before ON before.series = ?1
+      AND before.quarter = (SELECT MAX(quarter) FROM usage WHERE series = ?1 AND quarter <= ?2)
+    WHERE TRUE
+  ON CONFLICT DO NOTHING`
+const ADD_LATE = `UPDATE usage SET ${USAGE_SUMS.map((sum, index) => `${sum} = ${sum} + ?${index + 3}`).join(', ')}
+  WHERE series = ?1 AND quarter >= ?2`
+
+const BEGIN_ACCOUNT = `INSERT INTO usage_upto (account, movement, closed_at) VALUES (${OWNER_OF('?')}, 0, 0)
+  ON CONFLICT DO NOTHING`
+const GO_ON = `UPDATE usage_upto SET movement = ?, closed_at = ? WHERE account = ${OWNER_OF('?')} AND movement = ?`
+
+/**
+ * Adds what has closed, and says in the same step how far that goes. Whoever comes with a slice that does not go on from
+ * where the file is has counted something twice or left something out: nothing of it is done, and it throws. As the rows of
+ * an account change in no other way, what is read here before is still so when it is added to.
+ */
+export async function addUsage(
+  file: SqliteFile,
+  slices: readonly CountedSlice[],
+  closed: readonly ClosedUsage[],
+): Promise<void> {
+  const usage = sumBySeries(closed)
+  const totals = await continueTotals(file, usage)
+  const late = totals.flatMap((series) => series.late)
+  const statements: AtomicStatement[] = [
+    insertOwners(slices.map(({ account }) => account)),
+    { sql: BEGIN_ACCOUNT, rows: slices.map(({ account }) => [account]) },
+    {
+      sql: GO_ON,
+      rows: slices.map(({ account, from, to }) => [to.movement, to.closedAt, account, from.movement]),
+      expectChanges: 1,
+    },
+    { sql: NAME_SERIES, rows: totals.map(({ named }) => named) },
+    { sql: SET_TOTAL, several: { sql: SET_TOTAL, each: VALUES }, rows: totals.flatMap(({ rows }) => rows) },
+    { sql: BEGIN_LATE, rows: late.map(([series, quarter]) => [series!, quarter!]) },
+    { sql: ADD_LATE, rows: late },
+  ]
+  await file.atomic(statements)
+}
+
+interface SeriesTotals {
+  /** A row of `usage_series`. */
+  readonly named: SqlValue[]
+  /** Of its newest quarter, and of those that come now. */
+  readonly rows: SqlValue[][]
+  /** What closed in a quarter before its newest one, should a clock ever have been wrong: every later row gets as much more. */
+  readonly late: SqlValue[][]
+}
+
+async function continueTotals(file: SqliteFile, usage: readonly SeriesUsage[]): Promise<SeriesTotals[]> {
+  const names = usage.map(({ account, name: { level, key, model, kind } }) => [account, level, key, model, kind])
+  const newest = await file.all<NewestRow>(FIND_NEWEST, [JSON.stringify(names)])
+  const found = new Map(newest.map((row) => [row.place, row]))
+  let last = found.size < usage.length ? await findLastSeries(file) : 0
+  return usage.map((series, place) => {
+    const row = found.get(place)
+    const id = row?.series ?? ++last
+    const named = [id, ...names[place]!, series.lastAt]
+    let total: Sums = row === undefined || row.quarter === null ? NOTHING_USED : USAGE_SUMS.map((sum) => row[sum])
+    const since = row?.quarter ?? 0
+    const rows = series.quarters
+      .filter(({ quarter }) => quarter >= since)
+      .map(({ quarter, sums }) => {
+        total = addSums(total, sums)
+        return [id, quarter, ...total]
+      })
+    const late = series.quarters.filter(({ quarter }) => quarter < since)
+    return { named, rows, late: late.map(({ quarter, sums }) => [id, quarter, ...sums]) }
+  })
+}
+
+/** The number that was given last; 0 where there is none. */
+async function findLastSeries(file: SqliteFile): Promise<number> {
+  const [row] = await file.all<{ last: number | null }>('SELECT MAX(series) AS last FROM usage_series', [])
+  return row?.last ?? 0
+}
+
+const NOTHING_USED: Sums = [...USAGE_COUNTS.map(() => 0), ...USAGE_AMOUNTS.map(() => 0n)]
+
+const SERIES_OF = 'SELECT series FROM usage_series WHERE account = ? ORDER BY series'
+
+/** So that it can be counted from the first receipt. Series by series, so that nobody waits behind all of them. */
+export async function forgetUsage(file: SqliteFile, account: AccountId): Promise<void> {
+  const owner = await findOwner(file, account)
+  if (owner === undefined) return
+  // No receipt closed then: should this end in its middle, the rest is foreign to any books that are put back.
+  await file.atomic([{ sql: 'UPDATE usage_upto SET closed_at = -1 WHERE account = ?', rows: [[owner]] }])
+  for (const { series } of await file.all<{ series: number }>(SERIES_OF, [owner])) {
+    await file.atomic([{ sql: 'DELETE FROM usage WHERE series = ?', rows: [[series]] }])
+  }
+  // Last, because one that is not whole has to be found again.
+  await file.atomic([
+    { sql: 'DELETE FROM usage_series WHERE account = ?', rows: [[owner]] },
+    { sql: 'DELETE FROM usage_upto WHERE account = ?', rows: [[owner]] },
+  ])
+}
+
+export interface UsageSeries extends Omit<SeriesName, 'level'> {
+  readonly series: number
+  readonly last_at: number
+}
+
+/** Which series of a level: all that are of this key, this model, this kind, where one is named. */
+export interface SeriesFilter {
+  readonly account: AccountId
+  readonly level: UsageLevel
+  readonly key?: number | undefined
+  readonly model?: string | undefined
+  readonly kind?: string | undefined
+}
+
+const SERIES_COLUMNS = 'series, key, model, kind, last_at'
+
+function conditionsOf({ account, level, key, model, kind }: SeriesFilter) {
+  const names = Object.entries({ key, model, kind }).filter(([, value]) => value !== undefined) as [string, SqlValue][]
+  const sql = [`account = ${OWNER_OF('?')}`, 'level = ?', ...names.map(([name]) => `${name} = ?`)].join(' AND ')
+  return { sql, values: [account, level, ...names.map(([, value]) => value)] }
+}
+
+/** The one that is whole in a filter: what it does not name is looked at by none of its level. */
+export async function findSeries(file: SqliteFile, filter: SeriesFilter): Promise<UsageSeries | undefined> {
+  const { sql, values } = conditionsOf(filter)
+  const [row] = await file.all<UsageSeries>(`SELECT ${SERIES_COLUMNS} FROM usage_series WHERE ${sql} LIMIT 1`, values)
+  return row
+}
+
+/** Those that were used since then, of the newest keys first. */
+export function listSeries(
+  file: SqliteFile,
+  filter: SeriesFilter,
+  { since, limit }: { readonly since: number; readonly limit: number },
+): Promise<UsageSeries[]> {
+  const { sql, values } = conditionsOf(filter)
+  const list = `SELECT ${SERIES_COLUMNS} FROM usage_series WHERE ${sql} AND last_at >= ?
+    ORDER BY key DESC, model DESC, kind DESC LIMIT ?`
+  return file.all<UsageSeries>(list, [...values, since, limit])
+}
+
+/** What a series had come to before a quarter of an hour. Where it had come to nothing, there is none. */
+interface UsageBefore extends UsageSums {
+  readonly series: number
+  readonly before: number
+}
+
+/** However long a range is, what was used in it is the difference of two rows, and each is found by two steps into the index. */
+const BEFORE = `SELECT named.value AS series, ends.value AS before, ${USAGE_SUMS.join(', ')}
+  FROM json_each(?) AS named CROSS JOIN json_each(?) AS ends CROSS JOIN usage
+    ON usage.series = named.value
+    AND usage.quarter = (SELECT MAX(quarter) FROM usage WHERE series = named.value AND quarter < ends.value)`
+
+export const readUsageBefore = (
+  file: SqliteFile,
+  series: readonly number[],
+  quarters: readonly number[],
+): Promise<UsageBefore[]> => file.all<UsageBefore>(BEFORE, [JSON.stringify(series), JSON.stringify(quarters)])
+
+const LAST_OF_KEYS = `SELECT usage_series.key AS key, last_at FROM json_each(?2) AS keys
+  CROSS JOIN usage_series ON account = ${OWNER_OF('?1')} AND level = 'key' AND usage_series.key = keys.value`
+
+/** When a request of each of these keys last ended; none for keys that nobody has used. */
+export async function lastUsedOf(
+  file: SqliteFile,
+  account: AccountId,
+  keys: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const rows = await file.all<{ key: number; last_at: number }>(LAST_OF_KEYS, [account, JSON.stringify(keys)])
+  return new Map(rows.map((row) => [row.key, row.last_at]))
+}

@@ -1,0 +1,299 @@
+import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
+import { statementOf } from './record-changes.ts'
+import type { AtomicStatement } from './sqlite/sqlite-file.ts'
+import type { AccountStatus, KeysTable, LedgerDb } from './tables.ts'
+
+export type StoredKey = Selectable<KeysTable>
+
+/** A new key is neither disabled nor revoked. */
+export type NewKey = Omit<Insertable<KeysTable>, 'row' | 'disabled_at' | 'revoked_at'>
+
+/** Only while its account has fewer than `liveMax` keys that are not revoked, those of the playground aside. */
+export function keyInsert(db: LedgerDb, key: NewKey, liveMax: number): AtomicStatement {
+  const columns = Object.keys(key) as (keyof NewKey)[]
+  const row = columns.map((column) => sql.val(key[column]))
+  const isRoom = sql<boolean>`(SELECT count(*) FROM keys WHERE account = ${key.account} AND revoked_at IS NULL
+    AND playground = 0) < ${liveMax}`
+  const query = sql`INSERT INTO keys (${sql.join(columns.map((column) => sql.ref(column)))})
+    SELECT ${sql.join(row)} WHERE ${isRoom}`
+  return statementOf({ compile: () => query.compile(db) }, 1)
+}
+
+/** A key together with the account it speaks for: all that a caller is made of. */
+export interface KeyWithAccount extends StoredKey {
+  account_id: string
+  account_status: AccountStatus
+  /** Of the account's newest subscription, running or ended. */
+  plan: string | null
+  plan_ends_at: number | null
+}
+
+const keysWithAccount = (db: LedgerDb) =>
+  db
+    .selectFrom('keys')
+    .innerJoin('accounts', 'accounts.row', 'keys.account')
+    .selectAll('keys')
+    .leftJoin('subscriptions', (join) =>
+      join.on('subscriptions.row', '=', ({ selectFrom }) =>
+        selectFrom('subscriptions as newest')
+          .select(({ fn }) => fn.max('newest.row').as('row'))
+          .whereRef('newest.account', '=', 'keys.account'),
+      ),
+    )
+    .select(['accounts.id as account_id', 'accounts.status as account_status'])
+    .select(['subscriptions.plan', 'subscriptions.ends_at as plan_ends_at'])
+
+/**
+ * By the digest that it has, or had before it was rotated last. The indexes find it, so nothing here takes longer because
+ * more of it was guessed right.
+ */
+export const findKeyByDigest = (db: LedgerDb, digest: Uint8Array): Promise<KeyWithAccount | undefined> =>
+  keysWithAccount(db)
+    .where(({ eb, or }) => or([eb('keys.digest', '=', digest), eb('keys.former_digest', '=', digest)]))
+    .executeTakeFirst()
+
+/** The same by its row: a key that nobody has the secret of is known by nothing else. */
+export const findKeyWithAccount = (db: LedgerDb, row: number): Promise<KeyWithAccount | undefined> =>
+  keysWithAccount(db).where('keys.row', '=', row).executeTakeFirst()
+
+/** The one of an account and kind that is not revoked. The index is known by what is spelled out, not by a parameter. */
+export const findPlaygroundKey = (
+  db: LedgerDb,
+  account: number,
+  kind: StoredKey['kind'],
+): Promise<KeyWithAccount | undefined> =>
+  keysWithAccount(db)
+    .where('keys.account', '=', account)
+    .where('keys.kind', '=', kind)
+    .where('keys.playground', '=', sql.lit(1))
+    .where('keys.revoked_at', 'is', null)
+    .executeTakeFirst()
+
+/** Does nothing where there is one: of two that come together one is stored. */
+export async function insertPlaygroundKey(db: LedgerDb, key: NewKey): Promise<void> {
+  await db
+    .insertInto('keys')
+    .values({ ...key, playground: 1 })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account', 'kind'])
+        .where('playground', '=', sql.lit(1))
+        .where('revoked_at', 'is', null)
+        .doNothing(),
+    )
+    .execute()
+}
+
+export const findKeyById = (db: LedgerDb, id: string): Promise<StoredKey | undefined> =>
+  db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
+
+export const findKeyByRow = (db: LedgerDb, row: number): Promise<StoredKey | undefined> =>
+  db.selectFrom('keys').selectAll().where('row', '=', row).executeTakeFirst()
+
+/** What these keys are called, whoever's they are. */
+export async function listKeyNames(
+  db: LedgerDb,
+  rows: readonly number[],
+): Promise<{ row: number; id: string; name: string }[]> {
+  const list = JSON.stringify(rows)
+  const found = await sql<{
+    row: number
+    id: string
+    name: string
+  }>`SELECT keys.row AS row, keys.id AS id, keys.name AS name
+    FROM json_each(${list}) AS list CROSS JOIN keys ON keys.row = list.value`.execute(db)
+  return found.rows
+}
+
+/** What can change about a key. `disabled_at: null` enables it again; nothing undoes a revocation. */
+export interface KeyChange {
+  readonly name?: string
+  readonly models?: string | null
+  /** Of LimitRates: null takes a limit away, and what is not named stays. */
+  readonly limits?: Readonly<Record<string, number | null>>
+  readonly expires_at?: number | null
+  readonly disabled_at?: number | null
+  readonly revoked_at?: number
+  readonly cap_day_nano?: bigint | null
+  readonly cap_month_nano?: bigint | null
+}
+
+/**
+ * Only of a key that is there and not revoked: that is final, and its time stays the first one. Where it was judged by what it
+ * was, only if all that changes is still so: else somebody was quicker, and theirs counts.
+ */
+export function keyUpdate(db: LedgerDb, row: number, change: KeyChange, judged?: StoredKey): AtomicStatement {
+  const { limits, ...columns } = change
+  const judgedBy = judged === undefined ? [] : (Object.keys(change) as (keyof KeyChange)[])
+  const query = db
+    .updateTable('keys')
+    .set({ ...columns, ...(limits !== undefined && { limits: mergedLimits(limits) }) })
+    .where('row', '=', row)
+    .where('revoked_at', 'is', null)
+    .where(({ and }) => and(judgedBy.map((column) => sql<boolean>`${sql.ref(column)} IS ${judged?.[column]}`)))
+  return statementOf(query, 1)
+}
+
+/** Merged by the database: of two changes that come together, neither takes back what the other has set. */
+const mergedLimits = (limits: NonNullable<KeyChange['limits']>) =>
+  sql<string | null>`nullif(json_patch(coalesce(limits, '{}'), ${JSON.stringify(limits)}), '{}')`
+
+/** The secret that a key shall have, and until when the one that it has goes on working; null ends that at once. */
+interface KeyRotation {
+  readonly digest: Uint8Array
+  readonly shown: string
+  readonly formerUntil: number | null
+}
+
+/** Only of a key that is not revoked, has a secret, and has the one that is known: else somebody was quicker, and theirs counts. */
+export function digestRotation(db: LedgerDb, known: StoredKey, rotation: KeyRotation): AtomicStatement {
+  const { digest, shown, formerUntil } = rotation
+  const keeps = formerUntil !== null
+  const query = db
+    .updateTable('keys')
+    .set({
+      digest,
+      shown,
+      former_digest: keeps ? known.digest : null,
+      former_shown: keeps ? known.shown : null,
+      former_until: formerUntil,
+    })
+    .where('row', '=', known.row)
+    .where('digest', '=', known.digest)
+    .where('playground', '=', 0)
+    .where('revoked_at', 'is', null)
+  return statementOf(query, 1)
+}
+
+/** Of an account, but for those of the playground: how many there are, and how many may be used. */
+export async function countKeys(
+  db: LedgerDb,
+  account: number,
+  now: number,
+): Promise<{ readonly active: number; readonly total: number }> {
+  const { active, total } = await db
+    .selectFrom('keys')
+    .select(({ fn, eb }) => [
+      fn.countAll<number>().as('total'),
+      fn
+        .countAll<number>()
+        .filterWhere('revoked_at', 'is', null)
+        .filterWhere('disabled_at', 'is', null)
+        .filterWhere(({ or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+        .as('active'),
+    ])
+    .where('account', '=', account)
+    .where('playground', '=', 0)
+    .executeTakeFirstOrThrow()
+  return { active, total }
+}
+
+interface PageOfKeys {
+  /** The next page ends before the row of this one's last key. */
+  readonly before: number
+  readonly limit: number
+}
+
+/** The names of its models alone may be 100 kB of a key: the thread of the books turns to others after so few of them. */
+export const KEYS_AT_ONCE = 16
+
+interface KeyWithOwner extends StoredKey {
+  owner_id: string
+  owner_email: string
+}
+
+/** Whole, of an account or of all: newest first, revoked ones included. */
+export async function listWholeKeys(
+  db: LedgerDb,
+  account: number | undefined,
+  { before, limit }: PageOfKeys,
+): Promise<KeyWithOwner[]> {
+  const found: KeyWithOwner[] = []
+  for (let behind = before; found.length < limit; behind = found.at(-1)!.row) {
+    const wanted = Math.min(KEYS_AT_ONCE, limit - found.length)
+    const slice = await wholeKeys(db, account, { before: behind, limit: wanted })
+    found.push(...slice)
+    if (slice.length < wanted) break
+  }
+  return found
+}
+
+const wholeKeys = (db: LedgerDb, account: number | undefined, { before, limit }: PageOfKeys): Promise<KeyWithOwner[]> =>
+  db
+    .selectFrom('keys')
+    .selectAll('keys')
+    .select(({ selectFrom }) => {
+      const owner = selectFrom('accounts').whereRef('accounts.row', '=', 'keys.account')
+      return [
+        owner.select('accounts.id').$asScalar().$notNull().as('owner_id'),
+        owner.select('accounts.email').$asScalar().$notNull().as('owner_email'),
+      ]
+    })
+    .$if(account !== undefined, (query) => query.where('keys.account', '=', account!))
+    .where('keys.row', '<', before)
+    .orderBy('keys.row', 'desc')
+    .limit(limit)
+    .execute()
+
+const TOLD = [
+  ...(['row', 'id', 'name', 'kind', 'shown', 'playground', 'limits', 'cap_day_nano', 'cap_month_nano'] as const),
+  ...(['created_at', 'expires_at', 'disabled_at', 'revoked_at', 'former_shown', 'former_until'] as const),
+] satisfies (keyof StoredKey)[]
+
+/** A list of models may be five hundred long, and a page has two hundred keys. */
+const MODELS_TOLD = 10
+
+/** What a list tells of a key: of its models how many there are, and the first of them. */
+export interface ToldKey extends Pick<StoredKey, (typeof TOLD)[number]> {
+  /** Null where it names none. */
+  models_count: number | null
+  /** A JSON array, filled up with nulls. */
+  models_first: string | null
+}
+
+/** Both are read of one parse; to go through an array value by value takes ten times as long. */
+const TOLD_COLUMNS = sql`${sql.join(TOLD.map((column) => sql.ref(`keys.${column}`)))},
+  json_array_length(keys.models) AS models_count,
+  json_extract(keys.models, ${sql.join(Array.from({ length: MODELS_TOLD }, (_, index) => sql.lit(`$[${index}]`)))}) AS models_first`
+
+interface SearchOfKeys extends PageOfKeys {
+  /** In lower case, each once. */
+  readonly words: readonly string[]
+}
+
+/**
+ * The keys of an account with every word in what is told of them, all where there is no word: newest first, revoked ones
+ * included.
+ */
+export async function listToldKeys(
+  db: LedgerDb,
+  account: number,
+  { before, limit, words }: SearchOfKeys,
+): Promise<ToldKey[]> {
+  const found: ToldKey[] = []
+  for (let behind = before; found.length < limit; ) {
+    const slice = sql`FROM keys WHERE account = ${account} AND row < ${behind} ORDER BY row DESC LIMIT ${KEYS_AT_ONCE}`
+    const { rows } = await (words.length === 0 ? allOf(slice) : thoseWith(words, slice)).execute(db)
+    found.push(...rows.filter((looked) => looked.row !== null))
+    if (rows.length < KEYS_AT_ONCE) break
+    behind = rows.at(-1)!.looked_at
+  }
+  return found.slice(0, limit)
+}
+
+/** A key as a list tells of it, or nothing of it but its row where the words are not in it. */
+type LookedAt = { looked_at: number } & (ToldKey | { row: null })
+
+const allOf = (slice: RawBuilder<unknown>) => sql<LookedAt>`SELECT row AS looked_at, ${TOLD_COLUMNS} ${slice}`
+
+/** The text of a key is made once, not once for each word: its name, what is shown of its secret, and every model. */
+function thoseWith(words: readonly string[], slice: RawBuilder<unknown>) {
+  const hasAll = sql.join(
+    words.map((word) => sql`instr(looked.text, ${word}) > 0`),
+    sql` AND `,
+  )
+  return sql<LookedAt>`WITH looked AS MATERIALIZED (
+      SELECT row, lower(name || ' ' || iif(playground, '', shown) || ' ' || coalesce(models, '')) AS text ${slice})
+    SELECT looked.row AS looked_at, ${TOLD_COLUMNS} FROM looked LEFT JOIN keys ON keys.row = looked.row AND ${hasAll}
+    ORDER BY looked_at DESC`
+}

@@ -1,0 +1,97 @@
+import type { Change } from '../ledger/state/state.ts'
+import type { SqliteFile } from './sqlite/sqlite-file.ts'
+import type { LedgerDb } from './tables.ts'
+
+/** What the database remembers about itself, by name. */
+export async function findMeta(db: LedgerDb, name: string): Promise<string | undefined> {
+  const row = await db.selectFrom('meta').select('value').where('name', '=', name).executeTakeFirst()
+  return row?.value
+}
+
+export async function setMeta(db: LedgerDb, name: string, value: string): Promise<void> {
+  await db
+    .insertInto('meta')
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .execute()
+}
+
+const ROOM = 'room'
+/** Some hundred requests' worth. A small row would fit into a page that is there, on a disk that is full. */
+const ROOM_BYTES = 256 * 1024
+
+const TAKE_ROOM = `INSERT INTO meta (name, value) VALUES ('${ROOM}', ?)
+  ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+
+const GIVE_BACK = `DELETE FROM meta WHERE name = '${ROOM}'`
+
+/**
+ * Throws unless the file takes writes again. Two commits, because room that is given back in the same one was never
+ * asked of the disk; what is given back stays with the file, for the rows that come next.
+ */
+export async function proveWritable(file: SqliteFile): Promise<void> {
+  await file.atomic([{ sql: TAKE_ROOM, rows: [['0'.repeat(ROOM_BYTES)]] }])
+  await file.atomic([{ sql: GIVE_BACK, rows: [[]] }])
+}
+
+/**
+ * How far a ledger had got. A ledger that was restored from an older backup has not got there; after it has gone on by
+ * itself, other rows stand in these places.
+ */
+export interface LedgerMark {
+  /** The newest receipt, 0 for none. */
+  readonly receipt: number
+  readonly requestId: string
+  /** The newest transfer of dollars, 0 for none. */
+  readonly transfer: number
+  readonly transferAt: number
+}
+
+export const NO_MARK: LedgerMark = { receipt: 0, requestId: '', transfer: 0, transferAt: 0 }
+
+/** Random, made with the ledger, and never changed. */
+export async function findLedgerId(db: LedgerDb): Promise<string> {
+  const id = await findMeta(db, 'ledger_id')
+  if (id === undefined) throw new Error('ledger.db has lost its identity: restore it from a backup')
+  return id
+}
+
+/** The newest receipt of a ledger that no mark is known of yet. */
+export async function findNewestMark(db: LedgerDb): Promise<LedgerMark> {
+  const newest = await db
+    .selectFrom('receipts')
+    .select(['row', 'request_id'])
+    .where('row', '=', ({ selectFrom }) =>
+      selectFrom('receipts as last').select(({ fn }) => fn.max('last.row').as('row')),
+    )
+    .executeTakeFirst()
+  return newest === undefined ? NO_MARK : { ...NO_MARK, receipt: newest.row, requestId: newest.request_id }
+}
+
+/** Whether the ledger has got as far as this mark says, by the same way. */
+export async function hasReached(db: LedgerDb, mark: LedgerMark): Promise<boolean> {
+  if (mark.receipt > 0) {
+    const receipt = await db
+      .selectFrom('receipts')
+      .select('request_id')
+      .where('row', '=', mark.receipt)
+      .executeTakeFirst()
+    if (receipt?.request_id !== mark.requestId) return false
+  }
+  if (mark.transfer === 0) return true
+  const transfer = await db.selectFrom('transfers').select('at').where('row', '=', mark.transfer).executeTakeFirst()
+  return transfer?.at === mark.transferAt
+}
+
+/** The mark behind these changes; the same one where none of them moves it. */
+export function moveOn(mark: LedgerMark, changes: readonly Change[]): LedgerMark {
+  let moved = mark
+  for (const change of changes) {
+    if (change.kind === 'receipt-opened' && change.receipt > moved.receipt) {
+      moved = { ...moved, receipt: change.receipt, requestId: change.requestId }
+    } else if (change.kind === 'transferred' && change.unit === 'usd' && change.transfer > moved.transfer) {
+      moved = { ...moved, transfer: change.transfer, transferAt: change.at }
+    }
+  }
+  return moved
+}

@@ -1,0 +1,239 @@
+import type { Selectable } from 'kysely'
+import type { AtomicStatement, SqliteFile } from './sqlite/sqlite-file.ts'
+import type { AccountStatus, InvitesTable, LedgerDb, PeopleTable, Role, SessionsTable } from './tables.ts'
+
+export type StoredPerson = Selectable<PeopleTable>
+
+export const findPersonById = (db: LedgerDb, id: string): Promise<StoredPerson | undefined> =>
+  db.selectFrom('people').selectAll().where('id', '=', id).executeTakeFirst()
+
+/** In lower case. */
+export const findPersonByEmail = (db: LedgerDb, email: string): Promise<StoredPerson | undefined> =>
+  db.selectFrom('people').selectAll().where('email', '=', email).executeTakeFirst()
+
+export const findPersonByRow = (db: LedgerDb, row: number): Promise<StoredPerson | undefined> =>
+  db.selectFrom('people').selectAll().where('row', '=', row).executeTakeFirst()
+
+/** Whether anybody has ever signed up. */
+export const hasPeople = async (db: LedgerDb): Promise<boolean> =>
+  (await db.selectFrom('people').select('row').where('row', '>', 0).limit(1).executeTakeFirst()) !== undefined
+
+/** Oldest first; the next page begins after this one's last row. */
+export const listPeople = (
+  db: LedgerDb,
+  { account, after, limit }: { readonly account?: number; readonly after: number; readonly limit: number },
+): Promise<StoredPerson[]> => {
+  const all = db.selectFrom('people').selectAll().where('row', '>', after).orderBy('row').limit(limit)
+  return (account === undefined ? all : all.where('account', '=', account)).execute()
+}
+
+interface NewPerson {
+  readonly id: string
+  readonly email: string
+  readonly role: Role
+  readonly password: string
+  readonly now: number
+}
+
+/** The account is named by its id, because it may be made in the same list. */
+export const personInsert = (person: NewPerson, accountId: string | null): AtomicStatement => ({
+  sql: `INSERT INTO people (id, email, role, account, password, created_at, password_changed_at)
+    VALUES (?, ?, ?, (SELECT row FROM accounts WHERE id = ?), ?, ?, ?)`,
+  rows: [[person.id, person.email, person.role, accountId, person.password, person.now, person.now]],
+  expectChanges: 1,
+})
+
+/** Whoever is disabled keeps the password that is there. */
+export const passwordReset = (row: number, password: string, now: number): AtomicStatement => ({
+  sql: 'UPDATE people SET password = ?, password_changed_at = ? WHERE row = ? AND disabled_at IS NULL',
+  rows: [[password, now, row]],
+  expectChanges: 1,
+})
+
+/** Only while the password is the one that was just given: two changes at once must not both count. */
+export const passwordChange = (person: StoredPerson, password: string, now: number): AtomicStatement => ({
+  sql: `UPDATE people SET password = ?, password_changed_at = ?
+    WHERE row = ? AND password = ? AND disabled_at IS NULL`,
+  rows: [[password, now, person.row, person.password]],
+  expectChanges: 1,
+})
+
+/** The same password under newer parameters; nothing where it was changed meanwhile. */
+export async function renewHash(db: LedgerDb, person: StoredPerson, password: string): Promise<void> {
+  await db
+    .updateTable('people')
+    .set({ password })
+    .where('row', '=', person.row)
+    .where('password', '=', person.password)
+    .execute()
+}
+
+const DISABLE = 'UPDATE people SET disabled_at = ? WHERE row = ? AND disabled_at IS NULL'
+const ANOTHER_OPERATOR = `EXISTS (SELECT 1 FROM people AS other
+  WHERE other.role = 'operator' AND other.disabled_at IS NULL AND other.row <> people.row)`
+
+/** `unless-last`: an operator after whom nobody could operate the server stays, even when two disable each other at once. */
+export const personDisable = (row: number, now: number, which: 'any' | 'unless-last'): AtomicStatement => ({
+  sql: which === 'any' ? DISABLE : `${DISABLE} AND (role <> 'operator' OR ${ANOTHER_OPERATOR})`,
+  rows: [[now, row]],
+  expectChanges: 1,
+})
+
+export const personEnable = (row: number): AtomicStatement => ({
+  sql: 'UPDATE people SET disabled_at = NULL WHERE row = ? AND disabled_at IS NOT NULL',
+  rows: [[row]],
+  expectChanges: 1,
+})
+
+type StoredSession = Selectable<SessionsTable>
+
+/** A session together with whose it is, and the account that they own. */
+export interface SessionWithPerson extends StoredSession {
+  person_id: string
+  email: string
+  role: Role
+  disabled_at: number | null
+  account: number | null
+  account_id: string | null
+  account_email: string | null
+  account_status: AccountStatus | null
+}
+
+export const findSessionByDigest = (db: LedgerDb, digest: Uint8Array): Promise<SessionWithPerson | undefined> =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('people', 'people.row', 'sessions.person')
+    .leftJoin('accounts', 'accounts.row', 'people.account')
+    .selectAll('sessions')
+    .select(['people.id as person_id', 'people.email', 'people.role', 'people.disabled_at', 'people.account'])
+    .select(['accounts.id as account_id', 'accounts.email as account_email', 'accounts.status as account_status'])
+    .where('sessions.digest', '=', digest)
+    .executeTakeFirst()
+
+/** Newest first. There are never more than `sessionInsert` leaves. */
+export const listSessionsOfPerson = (db: LedgerDb, person: number): Promise<StoredSession[]> =>
+  db.selectFrom('sessions').selectAll().where('person', '=', person).orderBy('row', 'desc').execute()
+
+interface NewSession {
+  readonly id: string
+  readonly digest: Uint8Array
+  readonly now: number
+  readonly expiresAt: number
+  readonly agent: string
+  readonly address: string
+}
+
+const INSERT = `INSERT INTO sessions (id, digest, person, created_at, seen_at, expires_at, confirmed_at, agent, address)
+  SELECT ?, ?, row, ?, ?, ?, ?, ?, ? FROM people WHERE email = ? AND password = ? AND disabled_at IS NULL`
+
+const MAKE_ROOM = `DELETE FROM sessions WHERE person = (SELECT row FROM people WHERE email = ?) AND row NOT IN
+  (SELECT row FROM sessions WHERE person = (SELECT row FROM people WHERE email = ?) ORDER BY row DESC LIMIT ?)`
+
+/**
+ * Only for somebody who is not disabled and still has the password that was checked: between the two something may have
+ * happened. Where they have as many sessions as they may, the oldest go.
+ */
+export const sessionInsert = (
+  session: NewSession,
+  whose: { readonly email: string; readonly password: string },
+  sessionsMax: number,
+): AtomicStatement[] => {
+  const { id, digest, now, expiresAt, agent, address } = session
+  const row = [id, digest, now, now, expiresAt, now, agent, address, whose.email, whose.password]
+  return [
+    { sql: MAKE_ROOM, rows: [[whose.email, whose.email, sessionsMax - 1]] },
+    { sql: INSERT, rows: [row], expectChanges: 1 },
+  ]
+}
+
+export const sessionDelete = (row: number): AtomicStatement => ({
+  sql: 'DELETE FROM sessions WHERE row = ?',
+  rows: [[row]],
+  expectChanges: 1,
+})
+
+/** Every session of a person, but for the one whose row is named; rows begin at 1. */
+export const sessionsDelete = (person: number, but = 0): AtomicStatement => ({
+  sql: 'DELETE FROM sessions WHERE person = ? AND row <> ?',
+  rows: [[person, but]],
+})
+
+/** From here on another secret opens it, and the password was just given. */
+export const sessionRenewal = (row: number, digest: Uint8Array, now: number): AtomicStatement => ({
+  sql: 'UPDATE sessions SET digest = ?, confirmed_at = ? WHERE row = ?',
+  rows: [[digest, now, row]],
+  expectChanges: 1,
+})
+
+export async function confirmSession(db: LedgerDb, row: number, now: number): Promise<void> {
+  await db.updateTable('sessions').set({ confirmed_at: now }).where('row', '=', row).execute()
+}
+
+export async function touchSession(db: LedgerDb, row: number, now: number): Promise<void> {
+  await db.updateTable('sessions').set({ seen_at: now }).where('row', '=', row).execute()
+}
+
+/** Sessions that open nothing any more. */
+export async function sweepSessions(file: SqliteFile, moments: { now: number; idleSince: number }): Promise<void> {
+  await file.atomic([
+    { sql: 'DELETE FROM sessions WHERE expires_at <= ?', rows: [[moments.now]] },
+    { sql: 'DELETE FROM sessions WHERE seen_at <= ?', rows: [[moments.idleSince]] },
+  ])
+}
+
+export type StoredInvite = Selectable<InvitesTable>
+
+export const findInviteByDigest = (db: LedgerDb, digest: Uint8Array): Promise<StoredInvite | undefined> =>
+  db.selectFrom('invites').selectAll().where('digest', '=', digest).executeTakeFirst()
+
+interface NewInvite {
+  readonly digest: Uint8Array
+  readonly role: Role
+  readonly account: number | null
+  readonly person: number | null
+  readonly email: string | null
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly createdBy: string
+}
+
+/** A new one takes the place of those that the same e-mail has not used: of several links only the last one opens. */
+export const inviteInsert = (invite: NewInvite): AtomicStatement[] => {
+  const { digest, role, account, person, email, createdAt, expiresAt, createdBy } = invite
+  return [
+    inviteWithdrawal(email),
+    {
+      sql: `INSERT INTO invites (digest, role, account, person, email, created_at, expires_at, created_by)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      rows: [[digest, role, account, person, email, createdAt, expiresAt, createdBy]],
+      expectChanges: 1,
+    },
+  ]
+}
+
+export const inviteWithdrawal = (email: string | null): AtomicStatement => ({
+  sql: 'DELETE FROM invites WHERE email IS ? AND used_at IS NULL',
+  rows: [[email]],
+})
+
+/** Every link that somebody has made for others and that still opens: whoever made it knows it. */
+export const invitesOfMakerWithdrawal = (createdBy: string, now: number): AtomicStatement => ({
+  sql: 'DELETE FROM invites WHERE expires_at > ? AND created_by = ? AND used_at IS NULL',
+  rows: [[now, createdBy]],
+})
+
+/** Whoever comes first chooses the e-mail; from then on nobody is the first any more, whatever codes are about. */
+const IS_OPEN = `used_at IS NULL AND expires_at > ?
+  AND (email IS NOT NULL OR NOT EXISTS (SELECT 1 FROM people WHERE people.row > 0))`
+
+/** Once, however many try at the same moment. */
+export const inviteUse = (invite: StoredInvite, now: number): AtomicStatement => ({
+  sql: `UPDATE invites SET used_at = ? WHERE row = ? AND ${IS_OPEN}`,
+  rows: [[now, invite.row, now]],
+  expectChanges: 1,
+})
+
+/** What has been over for so long that nobody asks about it any more. */
+export async function sweepInvites(file: SqliteFile, expiredBefore: number): Promise<void> {
+  await file.atomic([{ sql: 'DELETE FROM invites WHERE expires_at <= ?', rows: [[expiredBefore]] }])
+}

@@ -1,0 +1,322 @@
+import { OPERATOR_FUNCTIONS, VERIFY_FUNCTIONS } from './operator.ts'
+import { PERIOD_FUNCTIONS } from './periods.ts'
+import type { PostgresPool } from './pool.ts'
+import { ADMIT_FUNCTIONS, CLOSE_FUNCTIONS, LIMIT_FUNCTIONS } from './turns.ts'
+
+/**
+ * The books on PostgreSQL: the tables of the SQLite file, with three differences. What a bucket was granted is a column, so
+ * that a decision reads no history. The other sides keep no balance (they are summed when somebody asks), because a row
+ * that every turn of every node writes would queue them all. And what one process keeps in memory lies here too: limits,
+ * and which node attends which hold until when.
+ */
+const POSTGRES_SCHEMA = `
+CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
+
+CREATE TABLE accounts (
+  row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id text NOT NULL UNIQUE,
+  email text NOT NULL UNIQUE,
+  status text NOT NULL CHECK (status IN ('active', 'suspended', 'closed')),
+  created_at bigint NOT NULL,
+  frozen_at bigint
+);
+
+CREATE SEQUENCE wallet_rows START 101 MAXVALUE 999999999;
+CREATE SEQUENCE period_rows START 1000000000;
+
+-- Half of a page stays empty, so that the next version of a balance finds room beside the last and no index is touched.
+CREATE TABLE buckets (
+  row bigint PRIMARY KEY,
+  unit text NOT NULL CHECK (unit IN ('usd', 'quota')),
+  kind text NOT NULL CHECK (kind IN ('wallet', 'window', 'system')),
+  account bigint REFERENCES accounts (row),
+  subject text NOT NULL,
+  period_start bigint,
+  period_end bigint,
+  closed_at bigint,
+  granted_nano bigint NOT NULL DEFAULT 0,
+  posted_nano bigint NOT NULL DEFAULT 0,
+  held_nano bigint NOT NULL DEFAULT 0 CHECK (held_nano >= 0),
+  CHECK ((kind = 'system') = (account IS NULL)),
+  CHECK (kind = 'system' OR unit = CASE kind WHEN 'wallet' THEN 'usd' ELSE 'quota' END),
+  CHECK ((kind = 'window') = (period_end IS NOT NULL)),
+  CHECK (closed_at IS NULL OR (posted_nano = 0 AND held_nano = 0)),
+  CHECK (kind = 'system' OR posted_nano - held_nano >= 0)
+) WITH (fillfactor = 50);
+CREATE INDEX live_buckets_of_account ON buckets (account) WHERE closed_at IS NULL;
+CREATE UNIQUE INDEX one_wallet_an_account ON buckets (account) WHERE kind = 'wallet';
+
+-- Only 'external' keeps a balance: operators' transfers are few, and each is bounded by their sum.
+INSERT INTO buckets (row, unit, kind, subject) VALUES
+  (1, 'usd', 'system', 'external'), (2, 'usd', 'system', 'revenue'),
+  (-11, 'quota', 'system', 'issued'), (-12, 'quota', 'system', 'used'), (-13, 'quota', 'system', 'expired');
+
+-- What a key has spent in the running period of a spend cap, and what its turns hold. The next period begins in the same row.
+CREATE TABLE spend_counters (
+  account bigint NOT NULL REFERENCES accounts (row),
+  subject text COLLATE "C" NOT NULL,
+  period_start bigint NOT NULL,
+  period_end bigint NOT NULL,
+  bound_nano bigint NOT NULL,
+  spent_nano bigint NOT NULL CHECK (spent_nano >= 0),
+  held_nano bigint NOT NULL CHECK (held_nano >= 0),
+  PRIMARY KEY (account, subject),
+  CHECK (spent_nano <= bound_nano - held_nano)
+) WITH (fillfactor = 50);
+
+-- A run of a process. Once its lease has ended it stays ended: a node that comes back begins a new one.
+CREATE TABLE nodes (
+  row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  started_at bigint NOT NULL,
+  lease_until bigint NOT NULL
+);
+
+CREATE TABLE marks (
+  node bigint PRIMARY KEY REFERENCES nodes (row),
+  at bigint NOT NULL,
+  packed bytea NOT NULL
+);
+
+CREATE TABLE receipts (
+  row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  request_id text NOT NULL UNIQUE,
+  account bigint NOT NULL REFERENCES accounts (row),
+  key bigint NOT NULL,
+  kind text NOT NULL CHECK (kind IN ('wallet', 'builder')),
+  state text NOT NULL CHECK (state IN ('open', 'settled', 'released')),
+  model text NOT NULL,
+  price_version integer NOT NULL,
+  buckets bigint[] NOT NULL,
+  -- Names of the key's spend caps that it counts against, with a space between them.
+  caps text,
+  hold_nano bigint NOT NULL CHECK (hold_nano >= 0),
+  output_cap bigint NOT NULL,
+  output_bound bigint NOT NULL,
+  input_estimate bigint NOT NULL,
+  cached_estimate bigint NOT NULL,
+  opened_at bigint NOT NULL,
+  node bigint NOT NULL REFERENCES nodes (row),
+  limits jsonb NOT NULL,
+  closed_at bigint,
+  -- Names the one close that took effect, so that whoever sends it again after a lost answer hears the same.
+  closing text,
+  outcome text,
+  lane text,
+  uncached_input bigint,
+  cached_input bigint,
+  cache_write bigint,
+  output bigint,
+  reasoning bigint,
+  estimated boolean,
+  tier bigint,
+  cost_nano bigint,
+  charge_nano bigint,
+  shortfall_nano bigint,
+  first_byte_ms double precision,
+  total_ms double precision,
+  attempts text,
+  tokens_before bigint,
+  tokens_after bigint,
+  movement bigint,
+  balance_nano bigint,
+  CHECK ((state = 'open') = (movement IS NULL)),
+  CHECK (charge_nano IS NULL OR charge_nano BETWEEN 0 AND hold_nano),
+  CHECK ((state = 'open') = (charge_nano IS NULL)),
+  CHECK (state <> 'released' OR charge_nano = 0)
+) WITH (fillfactor = 70);
+CREATE INDEX open_receipts ON receipts (node) WHERE state = 'open';
+CREATE UNIQUE INDEX receipts_by_movement ON receipts (account, movement) WHERE movement IS NOT NULL;
+
+CREATE SEQUENCE transfer_rows;
+CREATE TABLE transfers (
+  row bigint PRIMARY KEY,
+  kind text NOT NULL CHECK (kind IN ('credit', 'refund', 'adjustment', 'grant', 'expiry')),
+  unit text NOT NULL CHECK (unit IN ('usd', 'quota')),
+  account bigint NOT NULL REFERENCES accounts (row),
+  ref text NOT NULL,
+  reason text NOT NULL,
+  amount_nano bigint NOT NULL,
+  at bigint NOT NULL,
+  movement bigint NOT NULL,
+  balance_nano bigint,
+  UNIQUE (account, kind, ref),
+  UNIQUE (account, movement),
+  CHECK ((unit = 'usd') = (kind IN ('credit', 'refund', 'adjustment')))
+);
+CREATE TABLE entries (
+  transfer bigint NOT NULL REFERENCES transfers (row),
+  seq integer NOT NULL,
+  bucket bigint NOT NULL,
+  delta_nano bigint NOT NULL,
+  PRIMARY KEY (transfer, seq)
+);
+CREATE INDEX entries_of_bucket ON entries (bucket);
+
+CREATE TABLE prices (
+  model text NOT NULL,
+  version integer NOT NULL,
+  terms text NOT NULL,
+  since bigint NOT NULL,
+  PRIMARY KEY (model, version)
+);
+
+CREATE TABLE subscriptions (
+  row bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  account bigint NOT NULL REFERENCES accounts (row),
+  plan text NOT NULL,
+  billing_day integer NOT NULL CHECK (billing_day BETWEEN 1 AND 31),
+  started_at bigint NOT NULL,
+  ends_at bigint
+);
+CREATE INDEX subscriptions_of_account ON subscriptions (account, row);
+
+CREATE TABLE claims (
+  receipt bigint PRIMARY KEY REFERENCES receipts (row),
+  scope text NOT NULL UNIQUE,
+  fingerprint text NOT NULL,
+  state text NOT NULL CHECK (state IN ('running', 'kept', 'not-kept')),
+  at bigint NOT NULL,
+  expires_at bigint NOT NULL
+);
+CREATE INDEX claims_by_expiry ON claims (expires_at);
+
+-- One row a limit in use. For a rate: the moment (in microseconds of this database's clock) at which everything taken is
+-- earned back. For a limit on turns at once: how many run; it moves in the transaction of their holds, so it cannot leak.
+CREATE TABLE limits (
+  subject text COLLATE "C" PRIMARY KEY,
+  reached_at double precision NOT NULL DEFAULT 0,
+  running integer NOT NULL DEFAULT 0 CHECK (running >= 0)
+) WITH (fillfactor = 50);
+
+-- The charge of a request as entries that sum to zero in each unit: out of every bucket that its hold stood on, and into
+-- what its unit counts as used.
+CREATE VIEW usage_entries AS
+  SELECT receipts.row AS receipt, held_on.bucket, -receipts.charge_nano AS delta_nano
+    FROM receipts, unnest(receipts.buckets) AS held_on (bucket)
+    WHERE receipts.state = 'settled'
+  UNION ALL
+  SELECT receipts.row, CASE buckets.unit WHEN 'usd' THEN 2 ELSE -12 END, receipts.charge_nano
+    FROM receipts, unnest(receipts.buckets) AS held_on (bucket) JOIN buckets ON buckets.row = held_on.bucket
+    WHERE receipts.state = 'settled';
+
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '%', TG_ARGV[0];
+END $$;
+CREATE TRIGGER entries_are_final BEFORE UPDATE OR DELETE ON entries
+  FOR EACH ROW EXECUTE FUNCTION refuse_change('entries are never edited');
+CREATE TRIGGER closed_receipts_are_final BEFORE UPDATE ON receipts
+  FOR EACH ROW WHEN (OLD.state <> 'open') EXECUTE FUNCTION refuse_change('a closed receipt is never edited');
+CREATE TRIGGER closed_buckets_are_final BEFORE UPDATE ON buckets
+  FOR EACH ROW WHEN (OLD.closed_at IS NOT NULL) EXECUTE FUNCTION refuse_change('a closed period is never moved');
+`
+
+/**
+ * What every operation begins with. Locks are always taken in the same order, accounts by wallet row, then limits by name,
+ * so that no two batches ever wait for each other in a circle.
+ */
+const LOCK_FUNCTIONS = `
+-- The database decides by its own clock only; no node's clock is trusted. Microseconds since 1970.
+CREATE FUNCTION ledger_micros() RETURNS bigint LANGUAGE sql AS $$
+  SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+$$;
+
+-- The wallet row of an account is the lock of everything that is its own: periods (also those that are not there yet),
+-- claims, subscription. Whoever has it looks in a later statement, whose snapshot holds what the one before it committed;
+-- looking and locking in one statement would check amounts on rows as they were before the wait.
+CREATE FUNCTION lock_accounts(concerned bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  locked integer;
+BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'The ledger needs transactions in READ COMMITTED: look again after each lock';
+  END IF;
+  -- A charge that a power cut could take back would be no charge.
+  IF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
+  SELECT count(*) INTO locked FROM (
+    SELECT FROM buckets WHERE kind = 'wallet' AND account = ANY (concerned) ORDER BY row FOR NO KEY UPDATE) AS wallets;
+  IF locked <> cardinality(concerned) THEN RAISE EXCEPTION 'An account of % has no wallet', concerned; END IF;
+END $$;
+
+-- What closes or moves on an account now gets this number. Whoever asks has its lock, so nobody else is given the same.
+CREATE FUNCTION next_movement(of_account bigint) RETURNS bigint LANGUAGE sql AS $$
+  SELECT 1 + greatest(
+    coalesce((SELECT max(movement) FROM receipts WHERE account = of_account AND movement IS NOT NULL), 0),
+    coalesce((SELECT max(movement) FROM transfers WHERE account = of_account), 0))
+$$;
+
+-- Makes the rows that are missing and locks the others, in one statement: a row that a sweep deletes in between is made
+-- anew. The condition is never true, but it is asked of a row that is locked by then.
+CREATE FUNCTION lock_limits(subjects text[]) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO limits (subject) SELECT DISTINCT each COLLATE "C" FROM unnest(subjects) AS each ORDER BY 1
+    ON CONFLICT (subject) DO UPDATE SET running = 0 WHERE false
+$$;
+`
+
+/** Who attends which hold, and who may end it when nobody does (the expiry of a lease is the database's word). */
+const NODE_FUNCTIONS = `
+CREATE FUNCTION begin_node(lease_ms bigint) RETURNS bigint LANGUAGE sql AS $$
+  INSERT INTO nodes (started_at, lease_until) VALUES (ledger_micros() / 1000, ledger_micros() / 1000 + lease_ms) RETURNING row
+$$;
+
+-- Goes on with the lease and records how far its streams have got. False: it has ended, and others may have its holds.
+CREATE FUNCTION keep_node(of_node bigint, lease_ms bigint, progress bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  at bigint := ledger_micros() / 1000;
+BEGIN
+  UPDATE nodes SET lease_until = at + lease_ms WHERE row = of_node AND lease_until > at;
+  IF NOT FOUND THEN RETURN false; END IF;
+  IF progress IS NOT NULL THEN
+    INSERT INTO marks (node, at, packed) VALUES (of_node, at, progress)
+      ON CONFLICT (node) DO UPDATE SET at = excluded.at, packed = excluded.packed;
+  END IF;
+  RETURN true;
+END $$;
+
+CREATE FUNCTION end_node(of_node bigint) RETURNS void LANGUAGE sql AS $$
+  UPDATE nodes SET lease_until = least(lease_until, ledger_micros() / 1000) WHERE row = of_node
+$$;
+
+-- Holds of nodes whose lease has ended, and those of the asking node itself; but none that a turn of the asker attends.
+CREATE FUNCTION abandoned_turns(asking bigint, attended text[]) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT jsonb_build_object(
+    'turns', coalesce(jsonb_agg(jsonb_build_object('requestId', request_id, 'receipt', row, 'node', node, 'model', model,
+      'priceVersion', price_version, 'inputEstimate', input_estimate, 'cachedEstimate', cached_estimate,
+      'outputBound', output_bound)), '[]'),
+    'marks', coalesce(jsonb_object_agg(node, progress) FILTER (WHERE progress IS NOT NULL), '{}'))
+  FROM (SELECT receipts.*, encode(marks.packed, 'hex') AS progress
+    FROM receipts JOIN nodes ON nodes.row = receipts.node LEFT JOIN marks ON marks.node = receipts.node
+    WHERE receipts.state = 'open' AND receipts.request_id <> ALL (attended)
+      AND (nodes.lease_until <= ledger_micros() / 1000 OR receipts.node = asking)
+    ORDER BY receipts.row LIMIT 500) AS abandoned
+$$;
+
+-- What nobody asks about any more: a rate that has been earned back whole is the same as one that was never used, a key
+-- whose time is over is free, and a dead node's progress is of use only while it has open holds.
+CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
+  DELETE FROM limits WHERE subject IN (SELECT subject FROM limits WHERE running = 0 AND reached_at <= ledger_micros()
+    ORDER BY subject LIMIT 1000 FOR UPDATE SKIP LOCKED);
+  DELETE FROM claims WHERE receipt IN (SELECT receipt FROM claims WHERE state <> 'running'
+    AND expires_at <= ledger_micros() / 1000 ORDER BY expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED);
+  DELETE FROM marks USING nodes WHERE nodes.row = marks.node AND nodes.lease_until <= ledger_micros() / 1000
+    AND NOT EXISTS (SELECT FROM receipts WHERE receipts.node = marks.node AND receipts.state = 'open')
+$$;
+`
+
+/** In the order in which they need each other. */
+const PARTS = [
+  POSTGRES_SCHEMA,
+  LOCK_FUNCTIONS,
+  PERIOD_FUNCTIONS,
+  LIMIT_FUNCTIONS,
+  ADMIT_FUNCTIONS,
+  CLOSE_FUNCTIONS,
+  OPERATOR_FUNCTIONS,
+  NODE_FUNCTIONS,
+  VERIFY_FUNCTIONS,
+]
+
+/** Into an empty database, whole or not at all: several statements sent as one are one transaction. */
+export async function installSchema(pool: PostgresPool): Promise<void> {
+  await pool.query(PARTS.join('\n'))
+}

@@ -1,0 +1,483 @@
+/**
+ * A batch of admissions as one call: claim, limits and hold of each turn, or nothing of it. The rules are those of
+ * ledger/state/admit-turn.ts and ledger/state/admit-turn.ts. Only whether and how much is decided here; what a refusal says is
+ * worked out by the same code as ever, from the amounts that this call looked at and sends back.
+ */
+export const ADMIT_FUNCTIONS = `
+CREATE FUNCTION nano_of(pico numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$ SELECT ceil(pico / 1000) $$;
+
+CREATE FUNCTION hold_for(terms jsonb, cap bigint) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
+  SELECT nano_of((terms ->> 'inputPico')::numeric + cap * (terms ->> 'outputPicoPerToken')::numeric)
+    + (terms ->> 'perRequest')::numeric
+$$;
+
+-- How many output tokens money covers after the input bound, or null when it does not even cover that.
+CREATE FUNCTION tokens_covered(terms jsonb, money numeric) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  largest CONSTANT bigint := 9007199254740991;
+  rate numeric := (terms ->> 'outputPicoPerToken')::numeric;
+  rest numeric := (money - (terms ->> 'perRequest')::numeric) * 1000 - (terms ->> 'inputPico')::numeric;
+BEGIN
+  IF rest < 0 THEN RETURN NULL; END IF;
+  RETURN CASE WHEN rate = 0 THEN largest ELSE least(largest, div(rest, rate)) END;
+END $$;
+
+-- A client's cap is never made smaller for lack of money; one that we choose is what a share of the money covers, but
+-- never below a least number of tokens. Null: the money does not cover it.
+CREATE FUNCTION decide_cap(turn jsonb, available bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  terms jsonb := turn -> 'terms';
+  model_cap bigint := (turn ->> 'modelCap')::bigint;
+  wanted bigint := coalesce((turn ->> 'clientCap')::bigint, model_cap);
+  affordable bigint := tokens_covered(terms, available);
+  input_hold numeric := hold_for(terms, 0);
+  share numeric;
+  chosen bigint;
+BEGIN
+  IF affordable >= wanted THEN RETURN wanted; END IF;
+  IF turn ->> 'clientCap' IS NOT NULL THEN RETURN NULL; END IF;
+  share := div((available - input_hold) * (turn -> 'chosenCap' ->> 'sharePercent')::numeric, 100);
+  chosen := coalesce(tokens_covered(terms, input_hold + share), 0);
+  chosen := least(model_cap, greatest((turn -> 'chosenCap' ->> 'tokensMin')::bigint, chosen));
+  RETURN CASE WHEN affordable >= chosen THEN chosen END;
+END $$;
+
+-- Not called 'at': in a function of plain SQL a column of that name would be meant.
+CREATE FUNCTION standing_claim(of_scope text, moment bigint) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT jsonb_build_object('scope', claims.scope, 'fingerprint', claims.fingerprint, 'requestId', receipts.request_id,
+      'receipt', claims.receipt, 'expiresAt', claims.expires_at, 'state', claims.state)
+    FROM claims JOIN receipts ON receipts.row = claims.receipt
+    WHERE claims.scope = of_scope AND (claims.state = 'running' OR claims.expires_at > moment)
+$$;
+
+-- What it draws on, as it was looked at: enough to say why it was refused.
+CREATE FUNCTION amounts_of(draws allowance_standing[]) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT jsonb_agg(jsonb_build_object('start', draw.period_start, 'end', draw.period_end, 'granted', draw.granted::text,
+    'posted', draw.posted::text, 'held', draw.held::text) ORDER BY number)
+    FROM unnest(draws) WITH ORDINALITY
+      AS draw (running, newest, period_start, period_end, granted, posted, held, number)
+$$;
+
+-- The row of a hold that is placed, and of the idempotency key that came with it.
+CREATE FUNCTION record_hold(
+  turn jsonb, on_buckets bigint[], on_caps text, hold numeric, cap bigint, by_node bigint, at bigint
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  claim jsonb := turn -> 'claim';
+  opened bigint;
+BEGIN
+  INSERT INTO receipts (request_id, account, key, kind, state, model, price_version, buckets, caps, hold_nano, output_cap,
+      output_bound, input_estimate, cached_estimate, opened_at, node, limits)
+    VALUES (turn ->> 'requestId', (turn ->> 'account')::bigint, (turn ->> 'key')::bigint, turn ->> 'kind', 'open',
+      turn ->> 'model', (turn ->> 'priceVersion')::integer, on_buckets, on_caps, hold, cap, cap * (turn ->> 'choices')::bigint,
+      (turn ->> 'inputEstimate')::bigint, (turn ->> 'cachedEstimate')::bigint, at, by_node,
+        coalesce(turn -> 'limits', '[]'))
+    RETURNING row INTO opened;
+  IF jsonb_typeof(claim) = 'object' THEN
+    -- A key whose time is over may be taken again; one that is in use or kept has the last word.
+    INSERT INTO claims (receipt, scope, fingerprint, state, at, expires_at)
+      VALUES (opened, claim ->> 'scope', claim ->> 'fingerprint', 'running', at, (claim ->> 'expiresAt')::bigint)
+      ON CONFLICT (scope) DO UPDATE SET receipt = excluded.receipt, fingerprint = excluded.fingerprint,
+          state = excluded.state, at = excluded.at, expires_at = excluded.expires_at
+        WHERE claims.state <> 'running' AND claims.expires_at <= excluded.at;
+    IF NOT FOUND THEN RAISE EXCEPTION 'An idempotency key was taken while its account was locked'; END IF;
+  END IF;
+  RETURN opened;
+END $$;
+
+CREATE FUNCTION admit_turn(
+  INOUT books live_bucket[], INOUT states limit_state[], OUT result jsonb, turn jsonb, by_node bigint, now_micros bigint
+) LANGUAGE plpgsql AS $$
+DECLARE
+  now_ms CONSTANT bigint := now_micros / 1000;
+  payer CONSTANT bigint := (turn ->> 'account')::bigint;
+  known receipts;
+  is_frozen boolean;
+  standing text;
+  plan subscriptions;
+  allowances jsonb;
+  draw allowance_standing;
+  draws allowance_standing[] := '{}';
+  wallet integer;
+  available bigint;
+  cap bigint;
+  hold bigint;
+  started limit_state[];
+  refused integer;
+  place integer;
+  on_buckets bigint[] := '{}';
+  caps text[] := '{}';
+BEGIN
+  -- Sent again, because the answer to the first time was lost.
+  SELECT * INTO known FROM receipts WHERE request_id = turn ->> 'requestId';
+  IF FOUND THEN
+    result := jsonb_build_object('kind', CASE known.state WHEN 'open' THEN 'held' ELSE 'over' END, 'receipt', known.row,
+      'cap', known.output_cap, 'hold', known.hold_nano::text) || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+
+  -- The node judged the account some time ago, and perhaps another node changed it: what counts is what stands here.
+  SELECT frozen_at IS NOT NULL, status INTO is_frozen, standing FROM accounts WHERE row = payer;
+  IF standing <> 'active' THEN
+    result := jsonb_build_object('kind', 'account-' || standing) || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+
+  result := standing_claim(turn -> 'claim' ->> 'scope', now_ms);
+  IF result IS NOT NULL THEN
+    result := jsonb_build_object('kind', 'claimed', 'claim', result) || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+
+  SELECT * INTO plan FROM subscriptions WHERE account = payer ORDER BY row DESC LIMIT 1;
+  IF is_frozen THEN
+    result := jsonb_build_object('kind', 'frozen') || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+  IF turn ->> 'kind' = 'builder' AND (plan.row IS NULL OR plan.ends_at <= now_ms
+      OR NOT jsonb_path_exists(turn -> 'allowances', '$[*] ? (@.unit == "quota")')) THEN
+    result := jsonb_build_object('kind', 'no-subscription') || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+  -- A request that was on its way when the plan changed must not open a window of the old one.
+  IF turn ->> 'kind' = 'builder' AND turn ->> 'plan' <> plan.plan THEN
+    result := jsonb_build_object('kind', 'plan-changed') || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+
+  -- Limits are asked before the money, and nothing is taken from them before the money is there too.
+  SELECT * INTO started, refused FROM start_under_limits(states, turn -> 'limits', now_micros);
+  IF refused IS NOT NULL THEN
+    result := jsonb_build_object('kind', 'limit', 'number', refused) || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+
+  -- The kind of the key decides, and nothing joins the two: a builder key never sees the wallet.
+  IF turn ->> 'kind' = 'wallet' THEN
+    wallet := newest_of(books, payer, 'wallet');
+    draw.posted := books[wallet].posted;
+    draw.held := books[wallet].held;
+    draws := array_append(draws, draw);
+  END IF;
+  SELECT coalesce(jsonb_agg(value), '[]') INTO allowances FROM jsonb_array_elements(turn -> 'allowances')
+    WHERE turn ->> 'kind' = 'builder' OR value ->> 'unit' <> 'quota';
+  FOR number IN 0..jsonb_array_length(allowances) - 1 LOOP
+    draws := array_append(draws,
+      standing_of(books, payer, allowances -> number, now_ms, coalesce(plan.billing_day, 1)));
+  END LOOP;
+  -- A spend cap may have been lowered below what was used: what costs nothing is let through even then.
+  SELECT min(greatest(each.posted - each.held, 0)) INTO available FROM unnest(draws) AS each;
+
+  cap := decide_cap(turn, available);
+  IF cap IS NULL THEN
+    result := jsonb_build_object('kind', 'money', 'at', now_ms, 'draws', amounts_of(draws))
+      || states_of(states, turn -> 'limits', now_micros);
+    RETURN;
+  END IF;
+  states := started;
+
+  -- From here on nothing refuses any more, so periods may be opened: the hold stands on all of them.
+  hold := hold_for(turn -> 'terms', cap);
+  IF wallet IS NOT NULL THEN
+    books[wallet].held := books[wallet].held + hold;
+    on_buckets := array_append(on_buckets, books[wallet].row);
+  END IF;
+  -- What costs nothing uses no allowance: with neither hold nor charge its period would count as unused.
+  FOR number IN 0..CASE WHEN hold > 0 THEN jsonb_array_length(allowances) ELSE 0 END - 1 LOOP
+    SELECT * INTO books, place FROM open_period(books, NULL, payer, allowances -> number,
+      draws[number + 1 + CASE WHEN wallet IS NULL THEN 0 ELSE 1 END], now_ms);
+    books[place].held := books[place].held + hold;
+    IF books[place].kind = 'cap' THEN caps := array_append(caps, allowances -> number ->> 'name');
+    ELSE on_buckets := array_append(on_buckets, books[place].row);
+    END IF;
+  END LOOP;
+  result := jsonb_build_object('kind', 'held', 'cap', cap, 'hold', hold::text,
+    'receipt', record_hold(turn, on_buckets, nullif(array_to_string(caps, ' '), ''), hold, cap, by_node, now_ms))
+    || states_of(states, turn -> 'limits', now_micros);
+END $$;
+
+-- Lock, look, decide, write: each a statement of its own.
+CREATE FUNCTION admit_turns(batch jsonb, by_node bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  concerned bigint[] := ARRAY(SELECT DISTINCT (value ->> 'account')::bigint FROM jsonb_array_elements(batch));
+  subjects text[] := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].limits[*].subject') #>> '{}');
+  caps text[] := ARRAY(SELECT DISTINCT jsonb_path_query(batch, '$[*].allowances[*] ? (@.unit == "cap").subject') #>> '{}');
+  books live_bucket[];
+  states limit_state[];
+  now_micros bigint;
+  result jsonb;
+  results jsonb := '[]';
+BEGIN
+  PERFORM lock_accounts(concerned);
+  PERFORM lock_limits(subjects);
+  books := read_books(concerned, caps);
+  states := read_limits(subjects);
+  now_micros := ledger_micros();
+  -- A node whose lease has ended places no holds: others would end them under its hands.
+  IF NOT EXISTS (SELECT FROM nodes WHERE row = by_node AND lease_until > now_micros / 1000) THEN
+    RETURN (SELECT jsonb_agg(jsonb_build_object('kind', 'over') || states_of(states, value -> 'limits', now_micros))
+      FROM jsonb_array_elements(batch));
+  END IF;
+  FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
+    SELECT * INTO books, states, result FROM admit_turn(books, states, batch -> number, by_node, now_micros);
+    results := results || jsonb_build_array(result);
+  END LOOP;
+  PERFORM write_books(books);
+  PERFORM write_limits(states);
+  RETURN results;
+END $$;
+
+-- A request that runs no turn: it counts against its limits, or is refused by one.
+CREATE FUNCTION take_request(applied jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  subjects text[] := ARRAY(SELECT DISTINCT value ->> 'subject' FROM jsonb_array_elements(applied));
+  states limit_state[];
+  refused integer;
+  now_micros bigint;
+BEGIN
+  PERFORM lock_limits(subjects);
+  states := read_limits(subjects);
+  now_micros := ledger_micros();
+  SELECT * INTO states, refused FROM start_under_limits(states, applied, now_micros);
+  PERFORM write_limits(states);
+  RETURN jsonb_build_object('number', refused) || states_of(states, applied, now_micros);
+END $$;
+`
+
+/**
+ * The one way in which holds end here: ledger/state/close-turn.ts once more, for a batch. Nothing of it decides on a balance, so all
+ * buckets move in one statement at the end, or before a period is closed. Each close is a compare-and-set: who comes second
+ * changes nothing.
+ */
+export const CLOSE_FUNCTIONS = `
+-- The wallet as it is when the closes before this one in the batch, whose buckets have not moved yet, have moved it.
+CREATE FUNCTION wallet_behind(of_account bigint, unmoved bigint[]) RETURNS bigint LANGUAGE sql AS $$
+  SELECT posted_nano - coalesce((SELECT sum(charge_nano)::bigint FROM receipts
+      WHERE receipts.row = ANY (unmoved) AND receipts.account = of_account AND receipts.kind = 'wallet'), 0)
+    FROM buckets WHERE kind = 'wallet' AND account = of_account
+$$;
+
+-- Null: no such hold is open. The charge never exceeds the hold; what cannot be collected is written down as shortfall.
+CREATE FUNCTION close_receipt(op jsonb, unmoved bigint[], at bigint) RETURNS receipts LANGUAGE plpgsql AS $$
+DECLARE
+  cost numeric := (op ->> 'cost')::numeric;
+  usage jsonb := op -> 'usage';
+  compaction jsonb := op -> 'compaction';
+  closed receipts;
+BEGIN
+  UPDATE receipts SET state = CASE WHEN cost IS NULL THEN 'released' ELSE 'settled' END, closed_at = at,
+      closing = op ->> 'closing', outcome = op ->> 'outcome', lane = op ->> 'lane',
+      uncached_input = (usage ->> 'uncachedInput')::bigint, cached_input = (usage ->> 'cachedInput')::bigint,
+      cache_write = (usage ->> 'cacheWrite')::bigint, output = (usage ->> 'output')::bigint,
+      reasoning = (usage ->> 'reasoning')::bigint, estimated = (usage ->> 'estimated')::boolean,
+      tier = (op ->> 'tier')::bigint, cost_nano = coalesce(cost, 0), charge_nano = least(coalesce(cost, 0), hold_nano),
+      shortfall_nano = coalesce(cost, 0) - least(coalesce(cost, 0), hold_nano),
+      first_byte_ms = (op ->> 'firstByteMs')::double precision, total_ms = (op ->> 'totalMs')::double precision,
+      attempts = op ->> 'attempts', tokens_before = (compaction ->> 'tokensBefore')::bigint,
+      tokens_after = (compaction ->> 'tokensAfter')::bigint, movement = next_movement(account),
+      balance_nano = CASE kind WHEN 'wallet' THEN wallet_behind(account, unmoved) - least(coalesce(cost, 0), hold_nano) END
+    WHERE request_id = op ->> 'requestId' AND state = 'open'
+    RETURNING * INTO closed;
+  RETURN closed;
+END $$;
+
+-- What was charged is never run again; what was not may be.
+CREATE FUNCTION end_claim(closed receipts, is_kept boolean) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF closed.state = 'released' THEN
+    DELETE FROM claims WHERE receipt = closed.row AND state = 'running';
+  ELSE
+    UPDATE claims SET state = CASE WHEN is_kept THEN 'kept' ELSE 'not-kept' END
+      WHERE receipt = closed.row AND state = 'running';
+  END IF;
+END $$;
+
+CREATE FUNCTION move_closed(closed bigint[]) RETURNS void LANGUAGE sql AS $$
+  UPDATE buckets SET posted_nano = posted_nano - moved.charge, held_nano = held_nano - moved.hold
+    FROM (SELECT bucket, sum(charge_nano)::bigint AS charge, sum(hold_nano)::bigint AS hold
+      FROM receipts, unnest(receipts.buckets) AS held_on (bucket) WHERE receipts.row = ANY (closed) GROUP BY bucket) AS moved
+    WHERE buckets.row = moved.bucket
+$$;
+
+-- A turn that ends in a later period of its cap than it began in has nothing left to count: its own period is over.
+CREATE FUNCTION count_closed(closed bigint[]) RETURNS void LANGUAGE sql AS $$
+  UPDATE spend_counters AS counter SET spent_nano = spent_nano + moved.charge, held_nano = held_nano - moved.hold
+    FROM (SELECT each.account, each.subject, sum(charge_nano)::bigint AS charge, sum(hold_nano)::bigint AS hold
+      FROM receipts CROSS JOIN LATERAL unnest(string_to_array(receipts.caps, ' ')) AS name JOIN spend_counters AS each
+        ON each.account = receipts.account AND each.subject = 'cap:' || receipts.key || ':' || name
+      WHERE receipts.row = ANY (closed) AND receipts.opened_at >= each.period_start
+      GROUP BY each.account, each.subject) AS moved
+    WHERE counter.account = moved.account AND counter.subject = moved.subject
+$$;
+
+-- Whether another period has followed one of these.
+CREATE FUNCTION is_outlived(bucket buckets) RETURNS boolean LANGUAGE sql AS $$
+  SELECT bucket.kind = 'window' AND bucket.closed_at IS NULL
+    AND EXISTS (SELECT FROM buckets AS later WHERE later.account = bucket.account AND later.subject = bucket.subject
+      AND later.closed_at IS NULL AND later.row > bucket.row)
+$$;
+
+-- Periods that only this turn kept from being closed: another one has followed, and nothing holds on them any more.
+CREATE FUNCTION close_outlived(closed receipts, at bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  outlived buckets;
+  bucket live_bucket;
+BEGIN
+  FOR outlived IN SELECT * FROM buckets WHERE row = ANY (closed.buckets) AND held_nano = 0 AND is_outlived(buckets)
+      ORDER BY row LOOP
+    bucket := ROW(outlived.row, outlived.account, outlived.kind, outlived.subject, outlived.period_start,
+      outlived.period_end, NULL, outlived.granted_nano, outlived.posted_nano, 0);
+    PERFORM write_books(ARRAY[close_period(bucket, at)]);
+  END LOOP;
+END $$;
+
+-- Closed by this very call when it was sent before: whoever asks again is told the same.
+CREATE FUNCTION close_result(op jsonb) RETURNS jsonb LANGUAGE sql AS $$
+  SELECT coalesce((SELECT jsonb_build_object('kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text)
+    FROM receipts WHERE request_id = op ->> 'requestId' AND closing = op ->> 'closing'), '{"kind": "not-open"}')
+$$;
+
+CREATE FUNCTION close_turns(batch jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  concerned bigint[];
+  subjects text[];
+  states limit_state[];
+  now_micros bigint;
+  op jsonb;
+  receipt receipts;
+  unmoved bigint[] := '{}';
+  ended bigint[] := '{}';
+  results jsonb := '[]';
+BEGIN
+  SELECT coalesce(array_agg(DISTINCT account), '{}'),
+      coalesce(array_agg(DISTINCT subject #>> '{}') FILTER (WHERE subject IS NOT NULL), '{}')
+    INTO concerned, subjects
+    FROM receipts LEFT JOIN LATERAL jsonb_path_query(receipts.limits, '$[*].subject') AS subject ON true
+    WHERE request_id IN (SELECT value ->> 'requestId' FROM jsonb_array_elements(batch));
+  PERFORM lock_accounts(concerned);
+  PERFORM lock_limits(subjects);
+  states := read_limits(subjects);
+  now_micros := ledger_micros();
+  FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
+    op := batch -> number;
+    receipt := close_receipt(op, unmoved, now_micros / 1000);
+    IF receipt.row IS NOT NULL THEN
+      unmoved := array_append(unmoved, receipt.row);
+      ended := array_append(ended, receipt.row);
+      states := end_under_limits(states, receipt, now_micros);
+      PERFORM end_claim(receipt, (op ->> 'kept')::boolean);
+      -- What a period has left expires behind the charge that ends it, and before the next one.
+      IF EXISTS (SELECT FROM buckets WHERE row = ANY (receipt.buckets) AND is_outlived(buckets)) THEN
+        PERFORM move_closed(unmoved);
+        unmoved := '{}';
+        PERFORM close_outlived(receipt, now_micros / 1000);
+      END IF;
+    END IF;
+    results := results || jsonb_build_array(close_result(op));
+  END LOOP;
+  PERFORM move_closed(unmoved);
+  PERFORM count_closed(ended);
+  PERFORM write_limits(states);
+  RETURN results;
+END $$;
+`
+
+/**
+ * What a turn takes from its limits, and what of it is given back: lib/rates.ts and ledger/state/turn-limits.ts once more, on states
+ * that a batch has locked.
+ */
+export const LIMIT_FUNCTIONS = `
+CREATE TYPE limit_state AS (subject text, reached_at double precision, running integer);
+
+CREATE FUNCTION read_limits(subjects text[]) RETURNS limit_state[] LANGUAGE sql AS $$
+  SELECT coalesce(array_agg(ROW(subject, reached_at, running)::limit_state), '{}')
+    FROM limits WHERE subject = ANY (subjects)
+$$;
+
+CREATE FUNCTION write_limits(states limit_state[]) RETURNS void LANGUAGE sql AS $$
+  UPDATE limits SET reached_at = each.reached_at, running = each.running FROM unnest(states) AS each
+    WHERE limits.subject = each.subject
+      AND (limits.reached_at, limits.running) IS DISTINCT FROM (each.reached_at, each.running)
+$$;
+
+CREATE FUNCTION limit_place(states limit_state[], of_subject text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  FOR place IN 1..cardinality(states) LOOP
+    IF states[place].subject = of_subject THEN RETURN place; END IF;
+  END LOOP;
+  RAISE EXCEPTION 'The limit % was not locked before an operation on it', of_subject;
+END $$;
+
+-- Takes from every limit or from none. Refused: the number of the limit that says no, counted from 0.
+-- Moments are microseconds since 1970, of which a double keeps quarters: what is less than one is rounding.
+CREATE FUNCTION start_under_limits(INOUT states limit_state[], OUT refused integer, applied jsonb, now_micros bigint)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  started limit_state[] := states;
+  each jsonb;
+  place integer;
+  per_unit double precision;
+  wait double precision;
+  longest double precision := 0;
+BEGIN
+  FOR number IN 0..jsonb_array_length(applied) - 1 LOOP
+    each := applied -> number;
+    place := limit_place(states, each ->> 'subject');
+    IF each ->> 'kind' = 'concurrent' THEN
+      wait := CASE WHEN states[place].running >= (each ->> 'limit')::double precision THEN 1000000 ELSE 0 END;
+      started[place].running := started[place].running + 1;
+    ELSIF (each ->> 'cost')::double precision > (each ->> 'burst')::double precision THEN
+      refused := number;
+      RETURN;
+    ELSE
+      per_unit := 60000000 / (each ->> 'limit')::double precision;
+      started[place].reached_at :=
+        greatest(states[place].reached_at, now_micros) + (each ->> 'cost')::double precision * per_unit;
+      wait := started[place].reached_at - now_micros - (each ->> 'burst')::double precision * per_unit;
+      wait := CASE WHEN wait > 1 THEN ceil(wait - 0.01) ELSE 0 END;
+    END IF;
+    IF wait > longest THEN
+      longest := wait;
+      refused := number;
+    END IF;
+  END LOOP;
+  IF refused IS NULL THEN states := started; END IF;
+END $$;
+
+CREATE FUNCTION states_of(states limit_state[], applied jsonb, now_micros bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT jsonb_build_object('ticks', now_micros, 'limits', coalesce((
+    SELECT jsonb_agg(jsonb_build_object('reachedAt', state.reached_at, 'running', state.running) ORDER BY number)
+      FROM jsonb_array_elements(applied) WITH ORDINALITY AS each (value, number)
+      JOIN unnest(states) AS state ON state.subject = each.value ->> 'subject'), '[]'))
+$$;
+
+-- Corrects the tokens that were reserved to those that were used. A debt counts from now; what was not used comes back, but
+-- never to before now.
+CREATE FUNCTION correct_rate(state limit_state, reserved jsonb, used bigint, now_micros bigint) RETURNS limit_state
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  state.reached_at := greatest(now_micros, greatest(state.reached_at, now_micros)
+    + (used - (reserved ->> 'cost')::double precision) * (60000000 / (reserved ->> 'limit')::double precision));
+  RETURN state;
+END $$;
+
+-- Gives the turn's places back, and what it reserved and did not use.
+CREATE FUNCTION end_under_limits(states limit_state[], closed receipts, now_micros bigint) RETURNS limit_state[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  used bigint := coalesce(closed.uncached_input + closed.cached_input + closed.cache_write + closed.output, 0);
+  each jsonb;
+  place integer;
+BEGIN
+  FOR number IN 0..jsonb_array_length(closed.limits) - 1 LOOP
+    each := closed.limits -> number;
+    place := limit_place(states, each ->> 'subject');
+    CASE each ->> 'kind'
+      WHEN 'concurrent' THEN states[place].running := states[place].running - 1;
+      WHEN 'tokens' THEN states[place] := correct_rate(states[place], each, used, now_micros);
+      ELSE NULL;
+    END CASE;
+  END LOOP;
+  RETURN states;
+END $$;
+`

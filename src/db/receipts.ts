@@ -1,0 +1,213 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { KeyKind } from '../model/caller.ts'
+import { correctedTime } from './clock.ts'
+import { isOfKind, type MovementRange, RECEIPT_KINDS } from './statement.ts'
+import type { LedgerDb, LedgerTables, MarksTable, ReceiptsTable } from './tables.ts'
+
+export const findReceipt = (db: LedgerDb, requestId: string): Promise<ReceiptsTable | undefined> =>
+  db.selectFrom('receipts').selectAll().where('request_id', '=', requestId).executeTakeFirst()
+
+/** Those of these requests that have a receipt, with their accounts. */
+export const listKnownRequests = (
+  db: LedgerDb,
+  requestIds: readonly string[],
+): Promise<{ request_id: string; account: number }[]> =>
+  db.selectFrom('receipts').select(['request_id', 'account']).where('request_id', 'in', requestIds).execute()
+
+/** A hold without an end, as recovery needs it. */
+export interface OpenReceiptRow {
+  row: number
+  request_id: string
+  account: number
+  model: string
+  price_version: number
+  buckets: string
+  caps: string | null
+  key: number
+  hold_nano: bigint
+  output_bound: number
+  input_estimate: number
+  cached_estimate: number
+  /** Of its idempotency key, if it came with one. */
+  scope: string | null
+}
+
+/** Oldest first: what the last process left behind, or what one account has open. */
+export async function listOpenReceipts(db: LedgerDb, account?: number): Promise<OpenReceiptRow[]> {
+  const receipts = await db
+    .selectFrom('receipts')
+    .leftJoin('claims', 'claims.receipt', 'receipts.row')
+    .select(['row', 'request_id', 'account', 'model', 'price_version', 'buckets', 'claims.scope'])
+    .select(['caps', 'key', 'hold_nano', 'output_bound', 'input_estimate', 'cached_estimate'])
+    .where('receipts.state', '=', 'open')
+    .$if(account !== undefined, (query) => query.where('receipts.account', '=', account!))
+    .execute()
+  // They are found by account, and are no more than run at once.
+  return receipts.sort((one, other) => one.row - other.row)
+}
+
+/** How far the running streams of every node had got when it last wrote it down. */
+export const findMarks = (db: LedgerDb): Promise<MarksTable[]> => db.selectFrom('marks').selectAll().execute()
+
+/** The last numbers that were given out, 0 for none: the ledger counts on from them in memory. */
+export async function findNewestRows(
+  db: LedgerDb,
+): Promise<{ receipt: number; transfer: number; bucket: number; subscription: number }> {
+  const newest = async (table: 'receipts' | 'transfers' | 'buckets' | 'subscriptions') =>
+    (
+      await db
+        .selectFrom(table)
+        .select(({ fn }) => fn.max('row').as('row'))
+        .executeTakeFirst()
+    )?.row ?? 0
+  return {
+    receipt: await newest('receipts'),
+    transfer: await newest('transfers'),
+    bucket: await newest('buckets'),
+    subscription: await newest('subscriptions'),
+  }
+}
+
+/**
+ * How many of the newest receipts are looked at for their closing time. Rows are numbered in ledger time, so the newest
+ * opening is at the end of the table. A closing may stand on any row, but a turn that outlived this many younger ones
+ * closed within moments of one of them; an index would cost every request a write to answer one question a start.
+ */
+const TAIL = 10_000
+
+/**
+ * The latest time that the books have seen, 0 for empty ones: ledger time goes on from here, never back. Rows that an
+ * operator has taken the time back from count as what it was set back to.
+ */
+export async function findLatestLedgerTime(db: LedgerDb): Promise<number> {
+  const newest = await db
+    .selectFrom('receipts')
+    .select(({ fn }) => [
+      fn.max<number | null>(correctedTime('receipts', 'opened_at')).as('opened_at'),
+      fn.max<number | null>(correctedTime('receipts', 'closed_at')).as('closed_at'),
+    ])
+    .where('row', '>', ({ selectFrom }) =>
+      selectFrom('receipts as last').select(({ eb, fn }) => eb(fn.max('last.row'), '-', TAIL).as('row')),
+    )
+    .executeTakeFirst()
+  const transfer = await db
+    .selectFrom('transfers')
+    .select(correctedTime('transfers', 'at').as('at'))
+    .where('row', '=', ({ selectFrom }) =>
+      selectFrom('transfers as last').select(({ fn }) => fn.max('last.row').as('row')),
+    )
+    .executeTakeFirst()
+  const mark = await db.selectFrom('marks').select('at').orderBy('at', 'desc').limit(1).executeTakeFirst()
+  return Math.max(newest?.opened_at ?? 0, newest?.closed_at ?? 0, transfer?.at ?? 0, mark?.at ?? 0)
+}
+
+/** A receipt with the key that asked. */
+export interface ListedRequest extends ReceiptsTable {
+  key_id: string
+  key_name: string
+}
+
+export interface RequestFilter {
+  /** The row of a key. */
+  readonly key?: number | undefined
+  readonly model?: string | undefined
+  readonly kind?: KeyKind | undefined
+  readonly outcome?: 'ok' | 'not_ok' | 'running' | undefined
+  /** The row of a bucket that its hold stands or stood on. */
+  readonly bucket?: number | undefined
+}
+
+/** One that has ended, and so has its number. */
+export type ClosedRequest = ListedRequest & { movement: number }
+
+/** Which indexes have what a filter lets through. */
+export const kindsOf = ({ kind }: RequestFilter): readonly KeyKind[] => (kind === undefined ? RECEIPT_KINDS : [kind])
+
+/** Of those that have ended, in the order in which they did, the last one first: an index of each kind, merged as they are read. */
+export async function listClosedRequests(
+  db: LedgerDb,
+  account: number,
+  { from, before, limit, filter }: MovementRange & { readonly limit: number; readonly filter: RequestFilter },
+): Promise<ClosedRequest[]> {
+  const [first, ...others] = kindsOf(filter).map((kind) =>
+    withKeys(db)
+      .where('receipts.account', '=', account)
+      .where(isOfKind(kind))
+      .where('receipts.movement', '>=', from)
+      .where('receipts.movement', '<', before)
+      .where((eb) => eb.and(conditionsOf(eb, filter))),
+  )
+  const all = others.reduce((query, other) => query.unionAll(other), first!)
+  return (await all.orderBy('movement', 'desc').limit(limit).execute()) as ClosedRequest[]
+}
+
+/**
+ * Of an account's open holds, by an index that has nothing but open ones. Newest first: however many there are, all of them
+ * are looked at until there are enough.
+ */
+export async function listRunningRequests(
+  db: LedgerDb,
+  account: number,
+  { before, limit, filter }: { readonly before: number; readonly limit: number; readonly filter: RequestFilter },
+): Promise<ListedRequest[]> {
+  const found: ListedRequest[] = []
+  for (let behind = before; found.length < limit; ) {
+    const slice = await listOpenRows(db, account, behind)
+    if (slice.length === 0) break
+    const wanted = withKeys(db)
+      .where('receipts.row', 'in', slice)
+      .where((eb) => eb.and(conditionsOf(eb, filter)))
+      .orderBy('receipts.row', 'desc')
+      .limit(limit - found.length)
+    found.push(...(await wanted.execute()))
+    if (slice.length < SLICE_ROWS) break
+    behind = slice.at(-1)!
+  }
+  return found
+}
+
+/** Few enough that neither this thread nor the one of the books is kept from others for long. */
+const SLICE_ROWS = 1000
+
+async function listOpenRows(db: LedgerDb, account: number, before: number): Promise<number[]> {
+  const { rows } = await sql<{ row: number }>`SELECT row FROM receipts INDEXED BY open_receipts
+    WHERE state = 'open' AND account = ${account} AND row < ${before} ORDER BY row DESC LIMIT ${SLICE_ROWS}`.execute(db)
+  return rows.map(({ row }) => row)
+}
+
+interface RunningSum {
+  requests: number
+  held_nano: bigint
+}
+
+/** What of an account runs now, by who pays. */
+export async function sumRunning(db: LedgerDb, account: number, kind: KeyKind): Promise<RunningSum> {
+  const { rows } = await sql<RunningSum>`SELECT COUNT(*) AS requests, COALESCE(SUM(hold_nano), 0) AS held_nano
+    FROM receipts INDEXED BY open_receipts WHERE state = 'open' AND account = ${account} AND kind = ${kind}`.execute(db)
+  return rows[0]!
+}
+
+const withKeys = (db: LedgerDb) =>
+  db
+    .selectFrom('receipts')
+    .innerJoin('keys', 'keys.row', 'receipts.key')
+    .selectAll('receipts')
+    .select(['keys.id as key_id', 'keys.name as key_name'])
+
+function conditionsOf(
+  eb: ExpressionBuilder<LedgerTables, 'receipts' | 'keys'>,
+  { key, model, kind, outcome, bucket }: RequestFilter,
+): Expression<SqlBool>[] {
+  const conditions: Expression<SqlBool>[] = []
+  if (key !== undefined) conditions.push(eb('receipts.key', '=', key))
+  if (model !== undefined) conditions.push(eb('receipts.model', '=', model))
+  if (kind !== undefined) conditions.push(eb('receipts.kind', '=', kind))
+  if (outcome === 'running') conditions.push(eb('receipts.state', '=', 'open'))
+  if (outcome === 'ok') conditions.push(eb('receipts.outcome', '=', 'completed'))
+  if (outcome === 'not_ok') conditions.push(eb('receipts.outcome', '<>', 'completed'))
+  if (bucket !== undefined) conditions.push(standsOn(bucket))
+  return conditions
+}
+
+const standsOn = (bucket: number) =>
+  sql<SqlBool>`EXISTS (SELECT 1 FROM json_each(receipts.buckets) AS held_on WHERE held_on.value = ${bucket})`

@@ -1,0 +1,298 @@
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { type SetAside, setAside, syncFolder } from '../lib/files.ts'
+import type { SqliteFile } from './sqlite/sqlite-file.ts'
+import type { LedgerDb } from './tables.ts'
+
+/**
+ * Where the end of a turn is written down while the books cannot be written: a file of fixed size, whose place on the disk
+ * was taken at the first start, so that a full disk does not stop it. What is read from it after a crash is what was
+ * durable; a record that was cut off by the crash is not there.
+ */
+export interface SettleJournal {
+  /** What was unusual about the file when it was opened. */
+  readonly found: JournalFindings
+  /** True when the record is on the disk. Never rejects: a journal that is full or broken keeps nothing. */
+  append(record: string): Promise<boolean>
+  /** Everything appended since it was last cleared, oldest first. */
+  read(): Promise<string[]>
+  /** Forgets everything, unless something has been appended that `stillNeeded` says of. */
+  clear(stillNeeded: () => boolean): Promise<void>
+  close(): Promise<void>
+}
+
+export interface JournalFindings {
+  /** There was no file. */
+  readonly isNew: boolean
+  readonly setAside: SetAside | undefined
+  /** Records, or runs of them, that cannot be read although later ones can. */
+  readonly damaged: number
+  /** The last record is not whole: it was never told to be durable. */
+  readonly cutOff: boolean
+}
+
+export interface JournalOptions {
+  readonly path: string
+  /** Only a journal of this ledger is read. */
+  readonly ledger: string
+  readonly now: () => number
+  /** Whether the ledger knows what this record is about. A journal with a record that it does not know is ahead of it. */
+  readonly knows?: (record: string) => Promise<boolean>
+  readonly bytes?: number
+}
+
+/** Some ten thousand ends of turns: far more than run at the same time. */
+const JOURNAL_BYTES = 8 * 1024 * 1024
+/** `MRJ2`, the generation, the ledger, and the checksum of these. */
+const HEADER_BYTES = 48
+const MAGIC = Buffer.from('MRJ2')
+const LEDGER_CHARACTERS = 32
+/** Length and checksum before each record; a length of zero ends the list. */
+const HEAD_BYTES = 8
+
+export async function openSettleJournal(options: JournalOptions): Promise<SettleJournal> {
+  const { ledger, bytes = JOURNAL_BYTES } = options
+  const opened = await openWhole(options, bytes)
+  const { file, found } = opened
+  let { generation, records, end } = opened
+  let last: Promise<unknown> = Promise.resolve()
+
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const mine = last.then(work, work)
+    last = mine.catch(() => {})
+    return mine
+  }
+  const write = async (record: string): Promise<boolean> => {
+    const framed = frame(record, generation, end)
+    const next = end + framed.length - HEAD_BYTES
+    if (next + HEAD_BYTES > bytes) return false
+    await file.write(framed, 0, framed.length, end)
+    await file.datasync()
+    records.push(record)
+    end = next
+    return true
+  }
+
+  return {
+    found,
+    append: (record) => inTurn(() => write(record)).catch(() => false),
+    read: () => inTurn(async () => [...records]),
+    clear: (stillNeeded) =>
+      inTurn(async () => {
+        if (records.length === 0 || stillNeeded()) return
+        const empty = Buffer.concat([header(ledger, generation + 1), Buffer.alloc(HEAD_BYTES)])
+        await file.write(empty, 0, empty.length, 0)
+        await file.datasync()
+        generation += 1
+        records = []
+        end = HEADER_BYTES
+      }),
+    close: () => inTurn(() => file.close()),
+  }
+}
+
+interface OpenedFile {
+  readonly file: FileHandle
+  readonly found: JournalFindings
+  readonly generation: number
+  readonly records: string[]
+  readonly end: number
+}
+
+const NOTHING_FOUND: JournalFindings = { isNew: false, setAside: undefined, damaged: 0, cutOff: false }
+
+async function openWhole(options: JournalOptions, bytes: number): Promise<OpenedFile> {
+  const { path, ledger, knows = async () => true } = options
+  const file = await openThere(path)
+  if (file === undefined) return makeFile(options, bytes, [], { ...NOTHING_FOUND, isNew: true })
+  const anew = async (reason: SetAside['reason']): Promise<OpenedFile> => {
+    await file.close()
+    return makeFile(options, bytes, [], { ...NOTHING_FOUND, setAside: setAside(path, reason, options.now()) })
+  }
+  try {
+    const read = readJournal(await readWhole(file, bytes))
+    if (read.kind === 'damaged') return await anew('damaged')
+    if (read.ledger !== undefined && read.ledger !== ledger) return await anew('other-ledger')
+    const known = await Promise.all(read.records.map(knows))
+    if (known.includes(false)) return await anew('ahead')
+    const found = { ...NOTHING_FOUND, damaged: read.damaged, cutOff: read.cutOff }
+    // An earlier version did not say whose it is. It was the only one in this folder, so it is this ledger's.
+    if (read.ledger === undefined) {
+      await file.close()
+      return await makeFile(options, bytes, read.records, found)
+    }
+    await takePlace(file, bytes)
+    return { file, found, generation: read.generation, records: read.records, end: read.end }
+  } catch (error) {
+    await file.close().catch(() => {})
+    throw error
+  }
+}
+
+const openThere = (path: string): Promise<FileHandle | undefined> =>
+  open(path, 'r+').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw new Error(`${path} cannot be opened for writing (${error.code}). ${CURE}`, { cause: error })
+  })
+
+const CURE =
+  'Give the user that runs Millrace the right to write this file and its folder, and see that the disk has room.'
+
+/** Whole under another name first: a crash in between leaves what was there. */
+async function makeFile(
+  { path, ledger }: JournalOptions,
+  bytes: number,
+  records: string[],
+  found: JournalFindings,
+): Promise<OpenedFile> {
+  const temporary = `${path}.new`
+  const generation = 1
+  let end = HEADER_BYTES
+  try {
+    await rm(temporary, { force: true })
+    const file = await open(temporary, 'wx+', 0o600)
+    try {
+      const parts = [header(ledger, generation)]
+      for (const record of records) {
+        const framed = frame(record, generation, end).subarray(0, -HEAD_BYTES)
+        parts.push(framed)
+        end += framed.length
+      }
+      const written = Buffer.concat(parts)
+      await file.write(written, 0, written.length, 0)
+      await takePlace(file, bytes)
+      await file.sync()
+      await rename(temporary, path)
+      await syncFolder(dirname(path))
+      return { file, found, generation, records, end }
+    } catch (error) {
+      await file.close()
+      await rm(temporary, { force: true })
+      throw error
+    }
+  } catch (cause) {
+    throw new Error(`${path} cannot be made (${(cause as NodeJS.ErrnoException).code}). ${CURE}`, { cause })
+  }
+}
+
+/** Zeros that are written take their place on the disk; a file that is only made longer does not. */
+async function takePlace(file: FileHandle, bytes: number): Promise<void> {
+  const { size } = await file.stat()
+  if (size >= bytes) return
+  await file.write(Buffer.alloc(bytes - size), 0, bytes - size, size)
+  await file.sync()
+}
+
+async function readWhole(file: FileHandle, bytes: number): Promise<Buffer> {
+  const whole = Buffer.alloc(bytes)
+  const { bytesRead } = await file.read(whole, 0, bytes, 0)
+  return whole.subarray(0, bytesRead)
+}
+
+function header(ledger: string, generation: number): Buffer {
+  const made = Buffer.alloc(HEADER_BYTES)
+  MAGIC.copy(made)
+  made.writeUInt32LE(generation, 4)
+  made.write(ledger.padEnd(LEDGER_CHARACTERS).slice(0, LEDGER_CHARACTERS), 8, 'latin1')
+  made.writeUInt32LE(crc32(made.subarray(0, 8 + LEDGER_CHARACTERS)), 8 + LEDGER_CHARACTERS)
+  return made
+}
+
+/** Its place and generation are in it: what an earlier list has left behind the end is never taken for a record. */
+function checksum(text: Buffer, generation: number, at: number): number {
+  const place = Buffer.alloc(8)
+  place.writeUInt32LE(generation, 0)
+  place.writeUInt32LE(at, 4)
+  return crc32(text, crc32(place))
+}
+
+/** The record, and behind it the end of the list. */
+function frame(record: string, generation: number, at: number): Buffer {
+  const text = Buffer.from(record)
+  const framed = Buffer.alloc(HEAD_BYTES + text.length + HEAD_BYTES)
+  framed.writeUInt32LE(text.length, 0)
+  framed.writeUInt32LE(checksum(text, generation, at), 4)
+  text.copy(framed, HEAD_BYTES)
+  return framed
+}
+
+type ReadJournal =
+  | {
+      readonly kind: 'read'
+      /** Undefined in a file of an earlier version. */
+      readonly ledger: string | undefined
+      readonly generation: number
+      readonly records: string[]
+      readonly end: number
+      readonly damaged: number
+      readonly cutOff: boolean
+    }
+  | { readonly kind: 'damaged' }
+
+function readJournal(whole: Buffer): ReadJournal {
+  if (!whole.subarray(0, MAGIC.length).equals(MAGIC)) return readEarlier(whole)
+  const named = whole.subarray(0, 8 + LEDGER_CHARACTERS)
+  if (whole.length < HEADER_BYTES || crc32(named) !== whole.readUInt32LE(named.length)) return { kind: 'damaged' }
+  const generation = whole.readUInt32LE(4)
+  const records: string[] = []
+  let [end, damaged] = [HEADER_BYTES, 0]
+  for (;;) {
+    const found = findRecord(whole, generation, end)
+    if (found === undefined) break
+    // Between the last good one and this one something stood that is not readable any more.
+    if (found.at > end) damaged += 1
+    records.push(found.text)
+    end = found.end
+  }
+  const cutOff = end + HEAD_BYTES <= whole.length && whole.readUInt32LE(end) !== 0
+  return { kind: 'read', ledger: named.toString('latin1', 8).trimEnd(), generation, records, end, damaged, cutOff }
+}
+
+/** The next record from this place on. */
+function findRecord(whole: Buffer, generation: number, from: number) {
+  for (let at = from; at + HEAD_BYTES <= whole.length; at++) {
+    const length = whole.readUInt32LE(at)
+    const end = at + HEAD_BYTES + length
+    if (length === 0 || end > whole.length) continue
+    const text = whole.subarray(at + HEAD_BYTES, end)
+    if (checksum(text, generation, at) === whole.readUInt32LE(at + 4)) return { at, text: text.toString(), end }
+  }
+  return undefined
+}
+
+/** The list as earlier versions wrote it: no header, and a checksum of the text alone. */
+function readEarlier(whole: Buffer): ReadJournal {
+  const records: string[] = []
+  let at = 0
+  let cutOff = false
+  for (; at + HEAD_BYTES <= whole.length; ) {
+    const length = whole.readUInt32LE(at)
+    const text = whole.subarray(at + HEAD_BYTES, at + HEAD_BYTES + length)
+    if (length === 0) break
+    cutOff = text.length < length || crc32(text) !== whole.readUInt32LE(at + 4)
+    if (cutOff) break
+    records.push(text.toString())
+    at += HEAD_BYTES + length
+  }
+  if (cutOff && records.length === 0) return { kind: 'damaged' }
+  return { kind: 'read', ledger: undefined, generation: 1, records, end: at, damaged: 0, cutOff }
+}
+
+const INSERT = `INSERT INTO waiting_ends (request_id, ending) VALUES (?, ?)
+  ON CONFLICT (request_id) DO UPDATE SET ending = excluded.ending`
+const DELETE = `DELETE FROM waiting_ends WHERE request_id = ?`
+
+/** Ends of turns whose accounts do not add up, as the journal had them. */
+export const waitingEnds = (db: LedgerDb, file: SqliteFile) => ({
+  async read(): Promise<string[]> {
+    const rows = await db.selectFrom('waiting_ends').select('ending').execute()
+    return rows.map(({ ending }) => ending)
+  },
+  async add(requestIds: readonly string[], endings: readonly string[]): Promise<void> {
+    await file.atomic([{ sql: INSERT, rows: requestIds.map((requestId, place) => [requestId, endings[place]!]) }])
+  },
+  async remove(requestIds: readonly string[]): Promise<void> {
+    await file.atomic([{ sql: DELETE, rows: requestIds.map((requestId) => [requestId]) }])
+  },
+})

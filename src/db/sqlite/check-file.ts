@@ -1,0 +1,63 @@
+import { connect, type NativeConnection } from './connection.ts'
+
+/**
+ * The body of a process that checks one database file and prints what it found as JSON. A process of its own, because no thread
+ * that serves anybody may wait for it, and because some damage ends the process that meets it. The file is opened as one
+ * that nobody changes, which takes no lock: who starts this sees to that.
+ */
+const FINDINGS_MAX = 100
+
+function check(path: string): readonly string[] {
+  const uri = `file:${encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23')}?immutable=1`
+  const connection = connect(uri)
+  const [schema] = connection.prepare('SELECT COUNT(*) AS count FROM sqlite_master').all([])
+  // A library that does not know such names has made an empty file of this one.
+  if (Number(schema?.count) === 0) return ['the file has no tables, or cannot be opened for reading alone']
+  return [...checkStructure(connection), ...checkTexts(connection)].slice(0, FINDINGS_MAX)
+}
+
+function checkStructure(connection: NativeConnection): string[] {
+  const rows = connection.prepare(`PRAGMA integrity_check(${FINDINGS_MAX})`).all([])
+  return rows.map((row) => String(row.integrity_check)).filter((finding) => finding !== 'ok')
+}
+
+/** SQLite itself does not look whether a text is one. */
+function checkTexts(connection: NativeConnection): string[] {
+  const findings: string[] = []
+  const tables = connection.prepare(
+    "SELECT name AS name FROM pragma_table_list WHERE type = 'table' AND schema = 'main'",
+  )
+  for (const { name: table } of tables.all([])) {
+    const columns = connection.prepare(`SELECT name AS name FROM pragma_table_info('${table}') WHERE type = 'TEXT'`)
+    for (const { name: column } of columns.all([])) {
+      const cells = `SELECT CAST("${column}" AS BLOB) AS cell FROM "${table}" WHERE "${column}" GLOB '*[^ -~]*' LIMIT 100000`
+      const broken = connection
+        .prepare(cells)
+        .all([])
+        .filter(({ cell }) => !isText(cell)).length
+      if (broken > 0) findings.push(`${broken} texts in ${table}.${column} are not UTF-8`)
+    }
+  }
+  return findings
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function isText(bytes: unknown): boolean {
+  try {
+    utf8.decode(bytes as ArrayBuffer)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function findingsOf(path: string): readonly string[] {
+  try {
+    return check(path)
+  } catch (error) {
+    return [(error as Error).message]
+  }
+}
+
+process.stdout.write(JSON.stringify(findingsOf(process.argv[2] ?? '')))

@@ -1,0 +1,96 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { AtomicStatement, SqliteFile } from './sqlite-file.ts'
+
+/** One step forward. A released one is never edited: the next change is the next migration. */
+export interface Migration {
+  readonly name: string
+  readonly statements: readonly string[]
+}
+
+export interface Schema {
+  /** In the order in which they are applied; the list only grows. */
+  readonly migrations: readonly Migration[]
+  /** Every table that may be in the file. */
+  readonly tables: readonly string[]
+}
+
+/** What is in the file is not what any version of ours writes: another program's, or damaged. */
+export class UnknownContents extends Error {
+  override readonly name = 'UnknownContents'
+}
+
+const RECORDS = 'migrations'
+
+/**
+ * Brings the file to the newest schema, or throws and leaves it as it was. Kysely's Migrator is not used: it wants one
+ * interactive transaction around a function, and here a transaction is a list (see SqliteFile). A list has an advantage
+ * of its own: a migration and its record are one commit, so nothing can be half applied.
+ */
+export async function migrate(file: SqliteFile, schema: Schema, clock: Clock): Promise<void> {
+  const applied = await listApplied(file, schema)
+  await refuseForeignTables(file, schema)
+  for (const migration of schema.migrations.slice(applied)) await apply(file, migration, clock.now())
+}
+
+/** The tables of the file that are not SQLite's own. */
+export async function listTables(file: SqliteFile): Promise<string[]> {
+  const rows = await file.all<{ name: string }>(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+    [],
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** How many migrations the file has had, which must be the first ones of ours. */
+async function listApplied(file: SqliteFile, { migrations }: Schema): Promise<number> {
+  const tables = await listTables(file)
+  if (!tables.includes(RECORDS)) {
+    if (tables.length === 0) return 0
+    throw new UnknownContents(
+      `This file is another program's database: it has the tables ${tables.join(', ')}. Choose another data folder.`,
+    )
+  }
+  const records = await file.all<{ name: string }>(`SELECT name FROM ${RECORDS} ORDER BY position`, [])
+  const names = records.map(({ name }) => name)
+  const unknown = names.filter((name, position) => migrations[position]?.name !== name)
+  if (unknown.length > 0) {
+    const isNewer = migrations.every(({ name }, position) => names[position] === name)
+    const Unknown = isNewer ? Error : UnknownContents
+    throw new Unknown(
+      `This database was written by a newer version: it has the migrations ${unknown.join(', ')}, which this one does not know. ` +
+        'Start the newer version, or restore a backup made before the update.',
+    )
+  }
+  return names.length
+}
+
+async function refuseForeignTables(file: SqliteFile, schema: Schema): Promise<void> {
+  const foreign = (await listTables(file)).filter((table) => table !== RECORDS && !schema.tables.includes(table))
+  if (foreign.length === 0) return
+  throw new UnknownContents(
+    `This database has tables that are not ours: ${foreign.join(', ')}. Move them elsewhere, or choose another data folder.`,
+  )
+}
+
+async function apply(file: SqliteFile, migration: Migration, now: number): Promise<void> {
+  const statements = [
+    `CREATE TABLE IF NOT EXISTS ${RECORDS} (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, applied_at INTEGER NOT NULL) STRICT`,
+    ...migration.statements,
+  ]
+  const record: AtomicStatement = {
+    sql: `INSERT INTO ${RECORDS} (name, applied_at) VALUES (?, ?)`,
+    rows: [[migration.name, now]],
+    expectChanges: 1,
+  }
+  try {
+    await file.atomic([...statements.map((sql) => ({ sql, rows: [[]] })), record])
+  } catch (cause) {
+    throw new Error(`Migration ${migration.name} failed and was undone: ${describe(cause, statements)}`, { cause })
+  }
+}
+
+function describe(cause: unknown, statements: readonly string[]): string {
+  const { message, statement } = cause as { message: string; statement?: number }
+  const sql = statement === undefined ? undefined : statements[statement]
+  return sql === undefined ? message : `${message}, in step ${statement}: ${sql}`
+}

@@ -1,0 +1,204 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import type { OnClientGone } from '../catalog/catalog.ts'
+import type { AccountRow } from '../model/ids.ts'
+import { Cancellation, type CutReason, goingPolicyOf } from './cancellation.ts'
+import { createDrains } from './drains.ts'
+
+/** Listeners that can be counted and called. */
+function source<Said extends unknown[]>() {
+  const listeners = new Set<(...said: Said) => void>()
+  return {
+    listeners,
+    fire: (...said: Said) => {
+      for (const listener of [...listeners]) listener(...said)
+    },
+    on(listener: (...said: Said) => void) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+const ACCOUNT = 1 as AccountRow
+
+function open({ atOnceMax = 1, isHeard = true } = {}) {
+  const client = source<[]>()
+  const server = source<[CutReason]>()
+  const time = { nowMicros: 0 }
+  const drains = createDrains({ nowMicros: () => time.nowMicros }, { msMax: 1000, atOnceMax })
+  const stop = new Cancellation(
+    { onCut: server.on, drains },
+    ACCOUNT,
+    isHeard ? { onDisconnect: client.on } : undefined,
+  )
+  const stand = () => ({ stopped: stop.signal.stopped, reason: stop.abortReason, leftEarly: stop.leftEarly })
+  return { client, server, stop, stand, drains, time }
+}
+
+const HERE = { stopped: false, reason: undefined, leftEarly: false }
+const LEFT = { stopped: true, reason: 'client-gone', leftEarly: true }
+
+describe('a client that goes', () => {
+  it('before its answer is whole stops the provider', () => {
+    const { client, stand } = open()
+    expect(stand()).toEqual(HERE)
+    client.fire()
+    expect(stand()).toEqual(LEFT)
+  })
+
+  it('with its finish reason has its answer: the usage is awaited', () => {
+    const { client, stop, stand } = open()
+    stop.answerIsWhole()
+    client.fire()
+    expect(stand()).toEqual({ stopped: false, reason: 'client-gone', leftEarly: false })
+    stop.answerIsWhole()
+    stop.follow('cut')
+    expect(stand().leftEarly, 'it went once').toBe(false)
+  })
+
+  it('after another lane was asked has no answer: the end of the one before was none', () => {
+    const { client, stop, stand } = open()
+    stop.answerIsWhole()
+    stop.follow('cut')
+    client.fire()
+    expect(stand()).toEqual(LEFT)
+  })
+
+  it('after the server has ended the turn changes nothing but that it has left', () => {
+    const { client, server, stand } = open()
+    server.fire('draining')
+    client.fire()
+    expect(stand()).toEqual({ stopped: true, reason: 'draining', leftEarly: true })
+  })
+
+  it('is not state of where the answer is finished for whoever asks again', () => {
+    const { client, stand } = open({ isHeard: false })
+    client.fire()
+    expect([client.listeners.size, stand()]).toEqual([0, HERE])
+  })
+})
+
+describe('a server that ends its turns', () => {
+  it.each(['draining', 'ledger-gone'] as const)('stops the provider (%s)', (why) => {
+    const { server, stand } = open()
+    server.fire(why)
+    expect(stand()).toEqual({ stopped: true, reason: why, leftEarly: false })
+  })
+
+  it('waits for no usage, and the first reason stands', () => {
+    const { client, server, stop, stand } = open()
+    stop.answerIsWhole()
+    server.fire('ledger-gone')
+    client.fire()
+    expect(stand()).toEqual({ stopped: true, reason: 'ledger-gone', leftEarly: false })
+    const left = open()
+    left.client.fire()
+    left.server.fire('draining')
+    expect(left.stand()).toEqual(LEFT)
+  })
+})
+
+describe('why a provider was stopped', () => {
+  it('is not told of one that is read on, nor of one whose client went with the whole answer', () => {
+    const drained = open()
+    drained.stop.follow('drain')
+    drained.client.fire()
+    expect(drained.stop.stoppedFor).toBeUndefined()
+    drained.server.fire('draining')
+    expect(drained.stop.stoppedFor).toBe('client-gone')
+
+    const whole = open()
+    whole.stop.answerIsWhole()
+    whole.client.fire()
+    whole.server.fire('draining')
+    expect([whole.stop.stoppedFor, whole.stop.signal.stopped]).toEqual([undefined, true])
+  })
+
+  it.each(['draining', 'ledger-gone'] as const)('is the word of a server that ends its turns (%s)', (why) => {
+    const { stop, server } = open()
+    expect(stop.stoppedFor).toBeUndefined()
+    stop.answerIsWhole()
+    server.fire(why)
+    expect(stop.stoppedFor).toBe(why)
+  })
+})
+
+describe('the end of a turn', () => {
+  it('leaves no listener behind', () => {
+    const { client, server, stop, stand } = open()
+    expect([client.listeners.size, server.listeners.size]).toEqual([1, 1])
+    stop.release()
+    expect([client.listeners.size, server.listeners.size]).toEqual([0, 0])
+    expect(stand()).toEqual(HERE)
+  })
+})
+
+describe('a provider that is read on for a client that has gone', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  const drained = (bounds = {}) => {
+    vi.useFakeTimers()
+    const opened = open(bounds)
+    opened.stop.follow('drain')
+    opened.client.fire()
+    return opened
+  }
+
+  it('is not stopped until its time is up, and no timer is left', () => {
+    const { stop, stand, drains, time } = drained()
+    expect([stand(), drains.running]).toEqual([{ ...LEFT, stopped: false }, 1])
+    time.nowMicros = 999_999
+    vi.advanceTimersByTime(5000)
+    expect(stand().stopped).toBe(false)
+    time.nowMicros = 1_000_000
+    vi.advanceTimersByTime(500)
+    expect([stand(), drains.running, vi.getTimerCount()]).toEqual([LEFT, 0, 0])
+    stop.release()
+    expect(drains.running).toBe(0)
+  })
+
+  it('is left in peace once its turn is over', () => {
+    const { stop, stand, drains, time } = drained()
+    stop.release()
+    expect([drains.running, vi.getTimerCount()]).toEqual([0, 0])
+    time.nowMicros = 9e9
+    vi.advanceTimersByTime(5000)
+    expect(stand().stopped).toBe(false)
+  })
+
+  it('is stopped at once when the server ends, for the reason that was first', () => {
+    const { stand, server } = drained()
+    server.fire('draining')
+    expect(stand()).toEqual(LEFT)
+  })
+
+  it('is stopped at once when as many are read on as may be', () => {
+    const { stand, drains } = drained({ atOnceMax: 0 })
+    expect([stand(), drains.running]).toEqual([LEFT, 0])
+  })
+
+  it('has not finished for that client, whenever it says why it ends', () => {
+    const { stop, stand } = drained()
+    stop.answerIsWhole()
+    expect(stand().leftEarly).toBe(true)
+  })
+
+  it('is not begun to be read on when it was stopped already', () => {
+    const { client, server, stop, drains } = open()
+    stop.follow('drain')
+    server.fire('draining')
+    client.fire()
+    expect(drains.running).toBe(0)
+  })
+})
+
+describe('when its client goes, a provider', () => {
+  const { model } = catalogOf(modelDefinition('m')).entries.get('m')!
+  const meant = (onClientGone: OnClientGone) =>
+    goingPolicyOf({ ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, onClientGone } })
+
+  it('is cut unless the operator has written that it is read on', () => {
+    expect([meant('cancel_estimate'), meant('cancel_free'), meant('drain')]).toEqual(['cut', 'cut', 'drain'])
+  })
+})

@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest'
+import type { KeptAnswer } from '../db/content/kept-answers.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Claim } from '../ledger/state/state.ts'
+import { createByteBudget } from '../lib/bytes.ts'
+import type { Caller } from '../model/caller.ts'
+import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
+import { createRequestDigests, lookUpAnswer, type OnceDeps } from './idempotency.ts'
+
+const BODY = Buffer.from('{"model":"swift"}')
+const digests = createRequestDigests(Buffer.alloc(32, 1))
+const caller = { key: 1 as KeyRow, account: 2 as AccountRow, limits: {} } as Caller
+
+/** A key whose first request has ended and was kept, as far as memory knows. */
+async function openScene(over: Partial<Pick<Ledger, 'available'>> & { durable?: 'lost'; answer?: KeptAnswer | Error }) {
+  const scene = { left: 0, asked: 0, budget: createByteBudget(1000) }
+  const claim = { requestId: 'req_1' as RequestId, state: 'kept', fingerprint: await digests.fingerprintOf(BODY) }
+  const ledger = {
+    available: over.available ?? true,
+    takeRequest: () => ({ kind: 'taken', standings: [] }),
+    async lookUpClaim() {
+      scene.asked += 1
+      return {
+        claim: claim as Claim,
+        at: 0,
+        durable: Promise.resolve(over.durable ?? 'durable'),
+        leave: () => scene.left++,
+      }
+    },
+  } as unknown as Ledger
+  const answers = {
+    async find() {
+      if (over.answer instanceof Error) throw over.answer
+      return over.answer
+    },
+  } as unknown as OnceDeps['answers']
+  const limits = { key: {}, account: {}, accountModel: {}, model: {} }
+  const responses = { sent: async () => undefined }
+  const deps = { ledger, answers, responses, digests, limits, keptMs: 1, budget: scene.budget }
+  const call = { caller, method: 'POST', path: '/v1/chat/completions' }
+  return { scene, found: await lookUpAnswer(deps, { ...call, idempotencyKey: 'key', body: BODY }) }
+}
+
+const kept = (rawBytes: number, body: Buffer | undefined): KeptAnswer => ({
+  ...{ requestId: 'req_1' as RequestId, status: 200, contentType: 'application/json', rawBytes },
+  read: async () => body,
+})
+
+it.each([
+  { says: 'the books are being read back', over: { available: false }, code: 'ledger_unavailable', asked: 0 },
+  { says: 'its charge was not recorded', over: { durable: 'lost' as const }, code: 'ledger_unavailable', asked: 1 },
+  { says: 'its answer is gone', over: {}, code: 'idempotency_not_replayable', asked: 1 },
+  { says: 'it cannot be opened', over: { answer: kept(10, undefined) }, code: 'idempotency_not_replayable', asked: 1 },
+  { says: 'there is no memory for it', over: { answer: kept(1001, BODY) }, code: 'server_is_overloaded', asked: 1 },
+  { says: 'its file cannot be read', over: { answer: new Error('disk') }, code: 'ledger_unavailable', asked: 1 },
+])('is not given again when $says: $code, and nothing stays behind', async ({ over, code, asked }) => {
+  const { found, scene } = await openScene(over)
+  expect(found).toMatchObject({ kind: 'refused', problem: { code } })
+  if ('answer' in over && over.answer instanceof Error) expect(found).toMatchObject({ error: over.answer })
+  found.leave()
+  expect([scene.asked, scene.left, scene.budget.taken]).toEqual([asked, asked, 0])
+})
+
+it('takes memory for as long as it is being given', async () => {
+  const { found, scene } = await openScene({ answer: kept(900, BODY) })
+  expect(found).toMatchObject({ kind: 'kept', original: 'req_1', status: 200, body: BODY })
+  expect(scene.budget.taken).toBe(900)
+  found.leave()
+  expect([scene.left, scene.budget.taken]).toEqual([1, 0])
+})

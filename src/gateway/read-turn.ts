@@ -1,0 +1,185 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import { findModel } from '../catalog/resolve-model.ts'
+import { RESPONSE_ITEMS_MAX } from '../db/content/stored-responses.ts'
+import { createTurnstile } from '../lib/async.ts'
+import { type Fields, isObject } from '../lib/types.ts'
+import type { Caller } from '../model/caller.ts'
+import type { Opaque } from '../model/event.ts'
+import { type Problem, problem, type Refused, refused } from '../model/problem.ts'
+import type { Seals } from '../model/seals.ts'
+import type { Compacted, Protocol, ResponsesRequest } from '../model/turn.ts'
+import { parseRequest as readChatRequest } from '../protocols/chat/parse-request.ts'
+import { checkNames } from '../protocols/fields/check-value.ts'
+import { type ExpandedBody, itemsAfterCompaction } from '../protocols/responses/compaction.ts'
+import { parseRequest as readResponsesRequest } from '../protocols/responses/parse-request.ts'
+import type { ParsedBody, ReadRequestOutcome } from '../protocols/shared/event-reader.ts'
+import { type ExpandDeps, type ExpandedRequest, expandInput, type InputBounds, replaceInput } from './stored-input.ts'
+import { type Envelopes, envelopesOf } from './turn.ts'
+
+/** What happens to a tool that only a provider could run: left out and named, or the request is refused. */
+export type HostedTools = 'ignore' | 'reject'
+
+/** Where a body was sent to: what runs a turn, in the words of its protocol. */
+export type TurnEndpoint = Protocol | 'compact'
+
+/** A body, and whereto and by whom it was sent. */
+export interface SentBody {
+  readonly endpoint: TurnEndpoint
+  readonly caller: Caller
+  readonly body: ParsedBody
+}
+
+export interface ReadDeps extends ExpandDeps {
+  readonly seals: Seals
+  readonly catalog: Catalog
+  readonly hostedTools: HostedTools
+}
+
+/** Reads the request that a body is, with all that it refers to by id in its place. */
+export async function readTurn(deps: ReadDeps, sent: SentBody): Promise<ReadRequestOutcome> {
+  const read = sent.endpoint === 'chat' ? readChatRequest(sent.body) : await readResponsesTurn(deps, sent)
+  const hosted = read.kind === 'read' ? read.request.ignoredTools[0] : undefined
+  if (hosted === undefined || deps.hostedTools === 'ignore') return read
+  const message = `A tool of type ${JSON.stringify(hosted.slice(0, SHOWN_MAX))} is declared, and this gateway does not accept tools that a provider runs. Leave it out.`
+  return refused(problem('unsupported_tool', message, { param: 'tools' }))
+}
+
+const SHOWN_MAX = 40
+
+/** What it refers to comes first, then what is sealed in that: whoever reads the request sees one whole input. */
+async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: SentBody): Promise<ReadRequestOutcome> {
+  const isAtEndpoint = endpoint === 'compact'
+  const wrong = isAtEndpoint ? checkCompact(body) : undefined
+  if (wrong) return refused(wrong)
+  const refuse = () => missingModel(deps, caller, body)
+  const expanded = await expandInput(deps, caller.accountId, body, { refuse })
+  if (expanded.kind === 'refused') return expanded
+  const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
+  if (opened.kind === 'refused') return opened
+  const { sealed, boundTo, hasTrigger } = opened
+  return readResponsesRequest(opened.body, {
+    ...{ sealed, boundTo, previousResponseId: expanded.previous, previousItems: expanded.previousItems },
+    compacts: isAtEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined,
+    // What the endpoint for compactions answers is no response.
+    storable: deps.responses.keeps && !isAtEndpoint ? storableInput(expanded, hasTrigger) : undefined,
+  })
+}
+
+/** Admission finds the model. Here it is looked for only where megabytes would be fetched for one that is not there. */
+function missingModel({ catalog }: ReadDeps, caller: Caller, { value: { model } }: ParsedBody): Problem | undefined {
+  const named = typeof model === 'string' ? findModel(catalog, caller, model) : undefined
+  return named?.kind === 'refused' ? named.problem : undefined
+}
+
+/** What will not be stored, because it is too much, says so from its beginning. The trigger is no part of the conversation. */
+function storableInput(
+  { body, previousItems, ownInput }: ExpandedRequest,
+  hasTrigger: boolean,
+): ResponsesRequest['storedInput'] {
+  const { input } = body.value
+  const items = Array.isArray(input) ? input.length : 1
+  const ownItems = items - previousItems - (hasTrigger ? 1 : 0)
+  if (ownItems >= RESPONSE_ITEMS_MAX) return undefined
+  return hasTrigger ? () => ownInput().slice(0, -1) : ownInput
+}
+
+function checkCompact({ value }: ParsedBody): Problem | undefined {
+  if (value.stream !== true) return undefined
+  const message = 'A conversation is made short in one piece: `stream` is not possible at this endpoint. Leave it out.'
+  return problem('unsupported_parameter', message, { param: 'stream' })
+}
+
+type OpenedInput =
+  | ({ readonly kind: 'opened'; readonly body: ParsedBody; readonly hasTrigger: boolean } & Pick<
+      ResponsesRequest,
+      'sealed' | 'boundTo'
+    >)
+  | Refused
+
+const INPUT = new Set(['input'])
+/** Opened without a pause: a few milliseconds of the smallest envelopes, or of the largest. */
+const OPENED_IN_A_ROW = 64
+const OPENED_CHARACTERS_IN_A_ROW = 1024 * 1024
+
+const passTurnstile = createTurnstile()
+
+/**
+ * Opens what the client has carried for us: sealed reasoning, which its provider gets back, and the conversation made
+ * short, of which the summary is put in its place. What is malformed is not judged here.
+ */
+export async function openInput(
+  bounds: InputBounds,
+  envelopes: Envelopes,
+  expanded: ExpandedBody,
+): Promise<OpenedInput> {
+  const { body } = expanded
+  const { input } = body.value
+  if (!Array.isArray(input)) return { kind: 'opened', body, hasTrigger: false, ...NOTHING_SEALED }
+  const opened = await openSealed(envelopes, input)
+  if (opened.kind === 'refused') return opened
+  const { sealed, compactions } = opened
+  const hasTrigger = isObject(input.at(-1)) && input.at(-1).type === 'compaction_trigger'
+  const boundTo = boundToBy(compactions)
+  if (!hasTrigger && compactions.size === 0) return { kind: 'opened', body, hasTrigger, sealed, boundTo }
+  const twice = checkNames(body.members, INPUT)
+  if (twice) return refused(twice)
+  const items = itemsAfterCompaction(expanded, compactions)
+  const replaced = await replaceInput(bounds, body, hasTrigger ? items.slice(0, -1) : items)
+  if (replaced.kind === 'refused') return replaced
+  return { kind: 'opened', body: replaced.body, hasTrigger, sealed, boundTo }
+}
+
+const NOTHING_SEALED = { sealed: new Map<string, Opaque>(), boundTo: undefined }
+
+interface OpenedItems {
+  readonly kind: 'opened'
+  readonly sealed: Map<string, Opaque>
+  /** By their places in the input. */
+  readonly compactions: Map<number, Compacted>
+}
+
+async function openSealed(envelopes: Envelopes, input: readonly unknown[]): Promise<OpenedItems | Refused> {
+  const opened: OpenedItems = { kind: 'opened', sealed: new Map(), compactions: new Map() }
+  let count = 0
+  let characters = 0
+  for (const [index, item] of input.entries()) {
+    if (!isObject(item) || typeof item.encrypted_content !== 'string') continue
+    // Clients send reasoning back that was never sealed; a conversation that is not in its item is lost.
+    if (item.encrypted_content === '' && item.type !== 'compaction') continue
+    if (!openItem(envelopes, opened, index, item)) return refused(notOurs(`input[${index}].encrypted_content`))
+    count += 1
+    characters += item.encrypted_content.length
+    if (count < OPENED_IN_A_ROW && characters < OPENED_CHARACTERS_IN_A_ROW) continue
+    await passTurnstile()
+    count = 0
+    characters = 0
+  }
+  return opened
+}
+
+/** False where it does not open. */
+function openItem(envelopes: Envelopes, { sealed, compactions }: OpenedItems, index: number, item: Fields): boolean {
+  const envelope = item.encrypted_content as string
+  if (item.type === 'reasoning') {
+    const opaque = sealed.get(envelope) ?? envelopes.openReasoning(envelope)
+    if (opaque !== undefined) sealed.set(envelope, opaque)
+    return opaque !== undefined
+  }
+  if (item.type !== 'compaction') return true
+  const compacted = envelopes.openCompaction(envelope)
+  if (compacted !== undefined) compactions.set(index, compacted)
+  return compacted !== undefined
+}
+
+const notOurs = (param: string): Problem =>
+  problem(
+    'invalid_encrypted_content',
+    `\`${param}\` cannot be opened: it was made by another service or for another account, or was changed on the way. Send back what this gateway gave you, unchanged, or leave the item out.`,
+    { param },
+  )
+
+/** Only the last one goes to a model. */
+function boundToBy(compactions: ReadonlyMap<number, Compacted>): string | undefined {
+  const last = [...compactions.values()].at(-1)
+  return last?.kind === 'native' ? last.opaque.origin : undefined
+}

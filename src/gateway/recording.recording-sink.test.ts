@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { createByteBudget } from '../lib/bytes.ts'
+import { problem } from '../model/problem.ts'
+import { createRecording, RecordingSink } from './recording.ts'
+import type { Sink, SinkPhase } from './sink.ts'
+
+/** As the sinks of the edge may be: with members that only the sink itself can reach. */
+class ClosedSink implements Sink {
+  readonly #said: unknown[] = []
+  readonly #phase: SinkPhase = 'quiet'
+  get phase(): SinkPhase {
+    return this.#phase
+  }
+  get disconnected(): boolean {
+    return this.#said.length > 100
+  }
+  get said(): readonly unknown[] {
+    return this.#said
+  }
+  announce(headers: Readonly<Record<string, string>>): void {
+    this.#said.push(headers)
+  }
+  onSilence(say: () => Buffer | undefined): void {
+    this.#said.push(`silence ${say()}`)
+  }
+  write(bytes: Buffer): undefined {
+    this.#said.push(`write ${bytes}`)
+  }
+  end(bytes: Buffer): void {
+    this.#said.push(`end ${bytes}`)
+  }
+  refuse(said: { readonly code: string }): void {
+    this.#said.push(`refuse ${said.code}`)
+  }
+  cut(): void {
+    this.#said.push('cut')
+  }
+  onDisconnect(): () => void {
+    return () => {}
+  }
+}
+
+function openSinks() {
+  const sink = new ClosedSink()
+  const recording = createRecording({ answerBytesMax: 1000, budget: createByteBudget(1_000_000) })
+  return { sink, recording, recorded: new RecordingSink(sink, recording) }
+}
+
+test('everything that is said through a recording reaches the sink behind it', () => {
+  const { sink, recording, recorded } = openSinks()
+  recorded.announce({ 'x-a': 'b' })
+  void recorded.write(Buffer.from('one'))
+  recording.close(Buffer.from('two'))
+  recorded.end(Buffer.from('two'))
+  expect([recorded.phase, recorded.disconnected]).toEqual(['ended', false])
+  expect(sink.said).toEqual([{ 'x-a': 'b' }, 'write one', 'end two'])
+  expect(String(recording.whole())).toBe('onetwo')
+})
+
+test.each(['refuse', 'cut'] as const)('%s reaches it too, and is an end', (way) => {
+  const { sink, recorded } = openSinks()
+  if (way === 'refuse') recorded.refuse(problem('server_is_overloaded', 'no'))
+  else recorded.cut()
+  expect(recorded.phase).toBe('ended')
+  expect(sink.said).toEqual([way === 'refuse' ? 'refuse server_is_overloaded' : 'cut'])
+})

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import { CALLER } from '../model/caller.fixture.ts'
+import type { Caller } from '../model/caller.ts'
+import type { NanoUsd } from '../model/money.ts'
+import { earlyRefusal } from './refusals.ts'
+
+/** What is said to somebody who has used up a limit on requests. */
+async function said(caller: Caller, balance: bigint): Promise<string | undefined> {
+  const money = balance as NanoUsd
+  const early = await earlyRefusal(
+    {
+      ledger: {
+        available: true,
+        standing: async () => ({ balance: money, held: 0n as NanoUsd, available: money }),
+        limitRefusal: ([limit]) => limit && { kind: 'limited', limit, retryAfterMs: 1500 },
+      },
+      catalog: catalogOf(modelDefinition('m')),
+      limits: { key: { requestsPerMinute: 1 }, account: {}, accountModel: {}, model: {} },
+    },
+    caller,
+  )
+  return early?.code
+}
+
+describe('of what could be refused before the body', () => {
+  it('a limit is told to who has money', async () => {
+    expect(await said(CALLER, 1n)).toBe('rate_limit_exceeded')
+  })
+
+  it('what no waiting mends is told instead of it', async () => {
+    expect(await said(CALLER, 0n)).toBe('insufficient_balance')
+    // That it has no plan is what admission says.
+    expect(await said({ ...CALLER, kind: 'builder' }, 0n)).toBeUndefined()
+  })
+})

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import type { Lane } from '../catalog/catalog.ts'
+import type { Fields } from '../lib/types.ts'
+import type { Wire } from '../model/event.ts'
+import type { ResponsesRequest } from '../model/turn.ts'
+import { countedIds, openVoice, settledCharge } from '../protocols/responses/encoder.fixture.ts'
+import { added, ended, event } from '../protocols/responses/re-emit.fixture.ts'
+import { requestOf, withItems } from '../protocols/responses/read-request.fixture.ts'
+import { NO_CALL_SEALS } from '../protocols/seals/call-seals.ts'
+import { laneDialect } from '../routing/learned-capabilities.ts'
+import { routeTo } from './route-strategy.ts'
+
+const laneOn = (wire: Wire, dialect: string, origin = 'here') =>
+  ({ id: `${wire}/m`, model: 'm', origin, upstream: { wire, dialect } }) as Lane
+
+async function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesRequest> = {}) {
+  const asked = requestOf({ ...withItems({ role: 'user', content: 'Hi' }), tools: [{ type: 'function', name: 'f' }] })
+  const request: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
+  const [lane] = lanes
+  const encoder = openVoice({ others: { request } })
+  const road = await routeTo(lane, laneDialect(lane), {
+    ...{ request, encoder, mint: countedIds(), callSeals: NO_CALL_SEALS, cacheSalt: 'salt' },
+    ...{ model: { lanes, passFields: [] }, effort: undefined, outputCap: 500 },
+    ...{ withoutSeals: false, withoutNativeCompaction: false },
+  })
+  const body = JSON.parse(String(road.sent.body)) as Fields
+  return { road, body, encoder }
+}
+
+const isNative = ({ body }: { body: Fields }) => JSON.stringify(body.input ?? []).includes('compaction_trigger')
+
+describe('a conversation is made short', async () => {
+  it('by a provider that can, where all that comes later runs on it', async () => {
+    const { road, body } = await roadOn([laneOn('responses', 'openai')])
+    expect(body).toMatchObject({
+      stream: true,
+      max_output_tokens: 500,
+      input: [{ role: 'user' }, { type: 'compaction_trigger' }],
+    })
+    expect(road.delivery).toBe('stream')
+    expect(isNative(await roadOn([laneOn('responses', 'openai'), laneOn('responses', 'openai')]))).toBe(true)
+  })
+
+  it.each([
+    ['the server cannot', [laneOn('responses', 'generic')]],
+    ['it speaks Chat', [laneOn('chat', 'openai')]],
+    ['another lane could not read it', [laneOn('responses', 'openai'), laneOn('responses', 'openai', 'there')]],
+    ['another lane speaks Chat', [laneOn('responses', 'openai'), laneOn('chat', 'vllm', 'there')]],
+  ] as const)('by a summary, without tools, where %s', async (_why, lanes) => {
+    const { body, road } = await roadOn(lanes as unknown as readonly [Lane])
+    expect(JSON.stringify(body)).toMatch(/the summary that will stand/)
+    expect([body.tools, body.tool_choice, road.nativeCompaction]).toEqual([undefined, undefined, undefined])
+  })
+
+  it('by who made it short before, whatever its server has said since', async () => {
+    const lane = laneOn('responses', 'generic')
+    expect(isNative(await roadOn([lane, laneOn('chat', 'vllm', 'there')], { boundTo: 'here' }))).toBe(true)
+    expect((await roadOn([lane], { boundTo: 'here' })).road.nativeCompaction).toBeUndefined()
+  })
+
+  it('a plain text is one message', async () => {
+    const { body } = await roadOn(
+      [laneOn('responses', 'openai')],
+      requestOf({ model: 'demo', input: 'Hi', stream: true }),
+    )
+    expect(body.input).toEqual([{ type: 'message', role: 'user', content: 'Hi' }])
+    const request = { ...requestOf({ model: 'demo', input: 'Hi' }), compacts: 'at-endpoint' as const }
+    expect((await roadOn([laneOn('responses', 'openai')], request)).body.input).toEqual([
+      { type: 'message', role: 'user', content: 'Hi' },
+      { type: 'compaction_trigger' },
+    ])
+  })
+
+  it('and an answer without the item says that the server cannot', async () => {
+    const { road } = await roadOn([laneOn('responses', 'openai')])
+    const carrier = road.carrier()
+    carrier.read(ended({ output: [] }))
+    expect(road.nativeCompaction?.hasFailed()).toBe(true)
+    expect(carrier.state.error).toBeDefined()
+  })
+
+  it('what came of it is told as one item, with all that the stream needs', async () => {
+    const { road, encoder } = await roadOn([laneOn('responses', 'openai')], { delivery: 'stream' })
+    const carrier = road.carrier()
+    const item = { type: 'compaction', id: 'theirs', encrypted_content: 'gAAA' }
+    for (const frame of [added(item), event('response.output_item.done', { output_index: 0, item }), ended()]) {
+      expect(carrier.read(frame)).toEqual({ bytes: undefined, isContent: false })
+    }
+    expect(carrier.compactedSize?.()).toEqual({ bytes: 0, hasSealed: true })
+    const text = String(carrier.close(settledCharge()))
+    expect(text.match(/^event: .*/gm)).toEqual(
+      ['created', 'in_progress', 'output_item.added', 'output_item.done', 'completed'].map(
+        (name) => `event: response.${name}`,
+      ),
+    )
+    expect(text).not.toContain('"gAAA"')
+    expect(encoder.status()).toBe('completed')
+    // However often it is worked out, it is the same.
+    expect(String(carrier.close(settledCharge()))).toBe(text)
+  })
+})

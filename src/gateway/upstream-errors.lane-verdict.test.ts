@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import { readProviderError } from '../protocols/refusals/provider-error.ts'
+import type { LaneVerdict } from '../routing/lane-health.ts'
+import { refused } from './upstream-errors.ts'
+
+const refusal = (status: number | undefined, body: unknown, retryAfterMs?: number) =>
+  refused(
+    readProviderError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))),
+    { inputField: 'messages', outputCapParam: 'max_tokens', effortParam: 'reasoning_effort' },
+    retryAfterMs,
+  )
+
+const verdictOf = (...answer: Parameters<typeof refusal>) => refusal(...answer).verdict
+
+const said = (message: string, code?: string, type?: string) => ({ error: { message, code, type } })
+
+const FAILED: LaneVerdict = { kind: 'failed' }
+const OF_LANE: LaneVerdict = { kind: 'locked-out', of: 'lane' }
+const OF_CREDENTIAL: LaneVerdict = { kind: 'locked-out', of: 'credential' }
+
+describe('a refusal says of its lane', () => {
+  it.each<[status: number | undefined, body: unknown, verdict: LaneVerdict]>([
+    [401, '', OF_CREDENTIAL],
+    [402, said('Pay.'), OF_CREDENTIAL],
+    [403, said('No.', undefined, 'permission_error'), OF_LANE],
+    [403, said('No.', 'PERMISSION_DENIED'), OF_LANE],
+    [429, said('No.', 'insufficient_quota'), OF_CREDENTIAL],
+    [429, said('Slow.'), { kind: 'busy' }],
+    [undefined, said('Slow.', 'rate_limit_exceeded'), { kind: 'busy' }],
+    [404, said('No such model.'), OF_LANE],
+    [404, said('The model `x` does not exist or you do not have access to it.'), OF_LANE],
+    [404, said('The API deployment for this resource does not exist.', 'DeploymentNotFound'), OF_LANE],
+    [404, said('model: claude-nothing', undefined, 'not_found_error'), OF_LANE],
+    [404, said('models/gemini-0.5 is not found for API version v1beta', 'NOT_FOUND'), OF_LANE],
+    [404, said('No endpoints found for maker/model.'), OF_LANE],
+    [404, said('Invalid URL (POST /v1/completion)'), OF_LANE],
+    [404, '404 page not found', OF_LANE],
+    [405, '', OF_LANE],
+    [410, '', OF_LANE],
+    [undefined, said('No such model.', 'model_not_found'), OF_LANE],
+    [500, '', FAILED],
+  ])('what its status or code says: %s %j', (status, body, verdict) => {
+    expect(verdictOf(status, body)).toEqual(verdict)
+  })
+
+  it('for how long it wants to be left alone, ten minutes at most', () => {
+    expect(verdictOf(429, '', 7_000)).toEqual({ kind: 'busy', forMs: 7_000 })
+    expect(verdictOf(429, '', 10 ** 15)).toEqual({ kind: 'busy', forMs: 600_000 })
+  })
+
+  it('that it failed, and for how long it wants to be left alone, where it is overloaded and says so', () => {
+    for (const status of [503, 529]) expect(verdictOf(status, '', 7_000)).toEqual({ kind: 'failed', forMs: 7_000 })
+    expect(verdictOf(500, '', 7_000)).toEqual(FAILED)
+  })
+
+  it('no more than that it failed where less could be paid for', () => {
+    const message =
+      'This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 900.'
+    expect(verdictOf(402, { error: { message, code: 402 } })).toEqual(FAILED)
+  })
+
+  it('no more than that it failed where only a sentence says so, which may quote the client', () => {
+    expect(verdictOf(400, said('Your credit balance is too low.'))).toEqual(FAILED)
+    expect(verdictOf(undefined, said('rate limit'))).toEqual(FAILED)
+  })
+
+  it('no more than that it failed where it forbids one text: a firewall, or a filter without a word for it', () => {
+    expect(verdictOf(403, '<html>Blocked</html>')).toEqual(FAILED)
+    expect(verdictOf(403, { error: { code: 403, message: 'Flagged', metadata: { reasons: ['violence'] } } })).toEqual(
+      FAILED,
+    )
+  })
+
+  it.each<[status: number | undefined, body: unknown]>([
+    [404, ''],
+    [404, { detail: 'Not Found' }],
+    [404, said("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.")],
+    [404, said('File files/abc "of a model" does not exist.', 'NOT_FOUND')],
+    [404, said('No endpoints found matching your data policy.')],
+    [undefined, said('No such file.', 'not_found_error')],
+  ])('no more than that it failed where not a model but something else is missing: %s %j', (status, body) => {
+    const { problem, verdict } = refusal(status, body)
+    expect([verdict, problem.code]).toEqual([FAILED, 'provider_misconfigured'])
+  })
+
+  it.each([
+    'No endpoints found that support tool use. To learn more about provider routing, visit: https://router.example',
+    'No endpoints found that support image input',
+    "No endpoints found that support the provided 'tool_choice' value.",
+    'No endpoints found that can handle the requested parameters.',
+  ])('nothing where a router has the model, but not for this request, and the client is told so: %s', (message) => {
+    const { problem, sameElsewhere, verdict } = refusal(404, { error: { message, code: 404 } })
+    expect(verdict).toBeUndefined()
+    expect([problem.code, sameElsewhere]).toEqual(['upstream_rejected', false])
+    expect(problem.message).toContain(message)
+  })
+
+  it('nothing where this one request is wrong, or more than its limit of a minute', () => {
+    expect(verdictOf(400, said('Wrong.'))).toBeUndefined()
+    expect(verdictOf(413, said('Request too large on tokens per minute.', 'rate_limit_exceeded'))).toBeUndefined()
+    const tooMuch = 'Request too large for m on tokens per min (TPM): Limit 30000, Requested 50000.'
+    expect(verdictOf(429, said(tooMuch, 'rate_limit_exceeded', 'tokens'))).toBeUndefined()
+  })
+})

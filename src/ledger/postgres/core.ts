@@ -1,0 +1,232 @@
+import type { Allowance } from '../../model/allowance.ts'
+import type { Ending, Owed } from '../../model/ending.ts'
+import type { RequestId } from '../../model/ids.ts'
+import type { AppliedLimit, LimitStatus } from '../../model/limit.ts'
+import type { NanoUsd } from '../../model/money.ts'
+import type { LedgerGate } from '../gate.ts'
+import type { AdmissionRefusal } from '../ledger.ts'
+import type { MarkKeeper } from '../marks.ts'
+import { type AdmitRequest, type Draw, decideCap } from '../state/admit-turn.ts'
+import { type AllowanceStatus, type Claim, createLedgerState, type LedgerState } from '../state/state.ts'
+import { forgetEarnedBackRates, type LimitRefusal, lookAtLimits, standingsOf } from '../state/turn-limits.ts'
+
+/** What the operations of a ledger on PostgreSQL share. */
+export interface PostgresCore {
+  /** Calls a function of the database, again and again within the time, until its outcome is known. */
+  call<Result>(call: string, values: readonly unknown[]): Promise<Result>
+  readonly admissions: OpBatches<AdmitRequest, AdmitRow>
+  readonly closes: OpBatches<CloseOp, CloseRow>
+  readonly marks: MarkKeeper
+  readonly limits: SeenLimits
+  /** Requests whose turn is alive in this process, from before the database is asked for their hold. */
+  readonly attended: Set<RequestId>
+  /** Holds of this process that stand. */
+  readonly open: Set<RequestId>
+  /** The run of this process, as the database knows it. Another one when a lease could not be renewed in time. */
+  node: number
+  readonly gate: LedgerGate
+  /** Whether the database answered when it was asked last. */
+  readonly available: boolean
+}
+
+/** What `close_turns` is asked for one turn. Without a charge it is a release. */
+export interface CloseOp extends Omit<Ending, 'owed' | 'attempts'>, Partial<Owed> {
+  readonly requestId: RequestId
+  readonly attempts: string
+  /** Names this close: sent again, it is known by it. */
+  readonly closing: string
+}
+
+export type CloseRow =
+  | { readonly kind: 'settled' | 'released'; readonly charge: string; readonly shortfall: string }
+  | { readonly kind: 'not-open' }
+
+/** What `admit_turns` answers for one turn. Money is text, because JSON's numbers are doubles. */
+export type AdmitRow = LimitStates &
+  (
+    | { readonly kind: 'held'; readonly receipt: number; readonly cap: number; readonly hold: string }
+    /** The lease of this node has ended; or it was sent again, and its hold has been resolved by somebody meanwhile. */
+    | { readonly kind: 'over' }
+    | { readonly kind: 'claimed'; readonly claim: Claim }
+    | { readonly kind: 'frozen' }
+    | { readonly kind: 'account-suspended' | 'account-closed' }
+    | { readonly kind: 'no-subscription' }
+    | { readonly kind: 'plan-changed' }
+    | { readonly kind: 'money'; readonly at: number; readonly draws: readonly AmountsRow[] }
+    | { readonly kind: 'limit'; readonly number: number }
+  )
+
+/** The limits of the turn, in its order, as they stand after the decision. */
+export interface LimitStates {
+  readonly ticks: number
+  readonly limits: readonly { readonly reachedAt: number; readonly running: number }[]
+}
+
+/** Something that a turn draws on, as the database looked at it; the wallet has neither period nor grant. */
+export interface AmountsRow {
+  readonly start: number | null
+  readonly end: number | null
+  readonly granted: string | null
+  readonly posted: string
+  readonly held: string
+}
+
+/** The words of a refusal: by the reducer's own rules, from the amounts that the database decided on. */
+export function refusalOf(request: AdmitRequest, row: Exclude<AdmitRow, { kind: 'held' }>): AdmissionRefusal {
+  switch (row.kind) {
+    case 'claimed':
+      return { kind: 'claimed', claim: row.claim, sameBody: row.claim.fingerprint === request.claim?.fingerprint }
+    case 'money':
+      return refusedForMoney(request, row)
+    case 'limit':
+      return refusedByLimit(request, row)
+    case 'over':
+      return { kind: 'unavailable' }
+    default:
+      return { kind: row.kind }
+  }
+}
+
+function refusedForMoney(request: AdmitRequest, { at, draws }: Extract<AdmitRow, { kind: 'money' }>): AdmissionRefusal {
+  // As the reducer does: a wallet key draws on its caps only, a builder key on no wallet.
+  const isWallet = request.kind === 'wallet'
+  const allowances = request.allowances.filter(({ unit }) => !isWallet || unit === 'cap')
+  const seen = draws.map((amounts, index) => drawOf(allowances[index - Number(isWallet)], amounts))
+  const decided = decideCap({ ...request, at }, seen)
+  if (decided.kind === 'cap')
+    throw new Error(`The database refused ${request.requestId}, which the rules of books admit`)
+  return decided
+}
+
+export function refusedByLimit(
+  { limits }: Pick<AdmitRequest, 'limits'>,
+  row: LimitStates & { readonly number: number },
+): LimitRefusal {
+  const limit = limits[row.number]
+  const state = row.limits[row.number]
+  if (!limit || !state) throw new Error('The database named a limit that the request does not have')
+  const books = createLedgerState({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
+  books.running.set(limit.subject, state.running)
+  books.rates.set(limit.subject, state.reachedAt)
+  const refusal = lookAtLimits(books, [limit], row.ticks)
+  if (!refusal) throw new Error('The database refused a request that its limits let pass')
+  return refusal
+}
+
+const drawOf = (allowance: Allowance | undefined, amounts: AmountsRow): Draw => ({
+  standing: allowance && allowanceStandingOf(allowance, amounts),
+  posted: BigInt(amounts.posted),
+  held: BigInt(amounts.held),
+})
+
+export const allowanceStandingOf = (allowance: Allowance, amounts: AmountsRow): AllowanceStatus => ({
+  allowance,
+  period: { start: amounts.start ?? 0, end: amounts.end ?? 0 },
+  running: undefined,
+  granted: BigInt(amounts.granted ?? 0) as NanoUsd,
+  posted: BigInt(amounts.posted),
+  held: BigInt(amounts.held),
+})
+
+/**
+ * How limits stood when this node last heard of them. Only headers are written by it; whether a turn passes is the
+ * database's decision, on the database's clock, which this node's is set against with every answer.
+ */
+interface SeenLimits {
+  learn(limits: readonly AppliedLimit[], states: LimitStates): LimitStatus[]
+  standings(limits: readonly AppliedLimit[]): LimitStatus[]
+  tidy(): void
+}
+
+export function createSeenLimits(nowMicros: () => number): SeenLimits {
+  const seen: Pick<LedgerState, 'rates' | 'running'> = createLedgerState({
+    receipt: 1,
+    transfer: 1,
+    bucket: 1,
+    subscription: 1,
+  })
+  const books = seen as LedgerState
+  let aheadMicros = 0
+  return {
+    learn(limits, states) {
+      aheadMicros = states.ticks - nowMicros()
+      for (const [index, { subject, kind }] of limits.entries()) {
+        const state = states.limits[index]
+        if (!state) continue
+        if (kind === 'concurrent') books.running.set(subject, state.running)
+        else books.rates.set(subject, state.reachedAt)
+      }
+      return standingsOf(books, limits, states.ticks)
+    },
+    standings: (limits) => standingsOf(books, limits, nowMicros() + aheadMicros),
+    tidy: () => forgetEarnedBackRates(books, nowMicros() + aheadMicros),
+  }
+}
+
+/**
+ * Gathers operations into calls: while one is on its way the next ones join, so that the window grows with the load by
+ * itself. One operation that the database refuses to run does not take the others with it: they are sent one by one.
+ */
+interface OpBatches<Op, Result> {
+  enqueue(op: Op): Promise<Result>
+  idle(): Promise<void>
+}
+
+interface OpBatchesDeps<Op, Result> {
+  /** Results stand in the order of the operations. */
+  send(ops: readonly Op[]): Promise<readonly Result[]>
+  isWorthAsking(error: unknown): boolean
+}
+
+const OPS_MAX = 64
+/** The second call's round trip hides behind the first one's commit. */
+const IN_FLIGHT_MAX = 2
+
+interface Waiting<Op, Result> {
+  readonly op: Op
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
+export function createOpBatches<Op, Result>({ send, isWorthAsking }: OpBatchesDeps<Op, Result>): OpBatches<Op, Result> {
+  const gathered: Waiting<Op, Result>[] = []
+  const idleWaiters: (() => void)[] = []
+  let inFlight = 0
+  let armed = false
+
+  const sendAll = async (waiting: readonly Waiting<Op, Result>[]): Promise<void> => {
+    try {
+      const results = await send(waiting.map(({ op }) => op))
+      for (const [index, { resolve }] of waiting.entries()) resolve(results[index] as Result)
+    } catch (error) {
+      if (waiting.length === 1 || isWorthAsking(error)) for (const { reject } of waiting) reject(error)
+      else for (const each of waiting) await sendAll([each])
+    }
+  }
+  const pump = async (): Promise<void> => {
+    armed = false
+    if (gathered.length === 0 || inFlight >= IN_FLIGHT_MAX) return
+    inFlight++
+    await sendAll(gathered.splice(0, OPS_MAX))
+    inFlight--
+    arm()
+    if (inFlight === 0 && gathered.length === 0) for (const done of idleWaiters.splice(0)) done()
+  }
+  const arm = (): void => {
+    if (armed || gathered.length === 0 || inFlight >= IN_FLIGHT_MAX) return
+    armed = true
+    setImmediate(() => void pump().then(arm))
+  }
+
+  return {
+    enqueue: (op) =>
+      new Promise((resolve, reject) => {
+        gathered.push({ op, resolve, reject })
+        arm()
+      }),
+    idle: () =>
+      inFlight === 0 && gathered.length === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => void idleWaiters.push(resolve)),
+  }
+}

@@ -1,0 +1,246 @@
+import { asJson, callLedger, isWorthAsking, type PostgresPool } from '../../db/postgres/pool.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { NanoUsd } from '../../model/money.ts'
+import type { Batcher } from '../batcher.ts'
+import { createLedgerGate } from '../gate.ts'
+import type { AccountStatusReport, CreditOutcome, Ledger } from '../ledger.ts'
+import { createMarkKeeper } from '../marks.ts'
+import type { AdmitRequest } from '../state/admit-turn.ts'
+import type { Claim, Subscription } from '../state/state.ts'
+import type { PlanOutcome } from '../state/subscriptions.ts'
+import type { VerifyReport } from '../verify.ts'
+import { admitOnPostgres, takeRequestOnPostgres } from './admit.ts'
+import {
+  type AdmitRow,
+  type AmountsRow,
+  allowanceStandingOf,
+  type CloseOp,
+  type CloseRow,
+  createOpBatches,
+  createSeenLimits,
+  type PostgresCore,
+} from './core.ts'
+import { recoverOnPostgres } from './settle.ts'
+
+interface PostgresLedgerDeps {
+  readonly pool: PostgresPool
+  readonly clock: Pick<Clock, 'nowMicros'>
+  readonly markIntervalMs: number
+  /** How long other nodes wait for a sign of life before they end this one's holds. */
+  readonly leaseMs: number
+  /** How long an operation is asked again when the database does not answer. */
+  readonly retryMs: number
+  readonly observer: PostgresLedgerObserver
+}
+
+interface PostgresLedgerObserver {
+  /** A call failed, and is sent again. */
+  trouble(error: unknown): void
+  recovered(holds: number): void
+  /** The lease of this node ended before it could be renewed: others may end the holds that it had. */
+  leaseLost(): void
+}
+
+/** How often a lease is renewed while it lasts. */
+const RENEWALS_A_LEASE = 3
+
+/**
+ * The ledger of one node of several. The database decides, in one call for a batch of turns; this process keeps what only
+ * it can know: which turns are alive here, and how far their answers have got.
+ */
+export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledger> {
+  const { observer } = deps
+  const core = await createCore(deps)
+  const desk = operatorDesk(core)
+  const sweep = async () => {
+    const resolved = await recoverOnPostgres(core)
+    if (resolved > 0) observer.recovered(resolved)
+    return resolved
+  }
+  await sweep()
+  const stopRenewing = keepLease(core, deps)
+  return {
+    ...desk,
+    get available() {
+      return core.available
+    },
+    get openHolds() {
+      return core.open.size
+    },
+    onOutage: (listener) => core.gate.onOutage(listener),
+    async audit() {
+      const report = await core.call<Omit<VerifyReport, 'ok'>>('audit_books()', [])
+      return { ...report, ok: report.violations === 0 }
+    },
+    limitStatuses: (limits) => core.limits.standings(limits),
+    // What this node has heard of may be over, and whom it refused by that would never be told otherwise.
+    limitRefusal: () => undefined,
+    admit: (request) => admitOnPostgres(core, request),
+    takeRequest: (limits) => takeRequestOnPostgres(core, limits),
+    async sweep() {
+      core.limits.tidy()
+      await core.call('tidy_ledger()', [])
+      return sweep()
+    },
+    // The clock of the database decides here, and no process can set it back.
+    whileClosed: () => Promise.reject(new Error('With PostgreSQL the database keeps the time')),
+    async close() {
+      stopRenewing()
+      core.marks.stop()
+      await Promise.all([core.admissions.idle(), core.closes.idle()])
+      // Others may end at once what is left. Where the database does not answer, they wait for the lease to end.
+      await core.call('end_node($1)', [core.node]).catch(() => {})
+    },
+  }
+}
+
+async function createCore(deps: PostgresLedgerDeps): Promise<PostgresCore> {
+  const { pool, retryMs, leaseMs, observer } = deps
+  const gate = createLedgerGate()
+  const onTrouble = (error: unknown) => {
+    gate.shut()
+    observer.trouble(error)
+  }
+  const call = async <Result>(words: string, values: readonly unknown[]): Promise<Result> => {
+    const result = await callLedger<Result>({ pool, retryMs, onTrouble }, words, values)
+    if (!gate.open) gate.reopen()
+    return result
+  }
+  const core: PostgresCore = {
+    call,
+    node: await beginNode({ call }, leaseMs),
+    attended: new Set(),
+    open: new Set(),
+    limits: createSeenLimits(() => deps.clock.nowMicros()),
+    marks: createMarkKeeper({
+      batcher: newestOnly((packed) => call('keep_node($1, $2, $3)', [core.node, leaseMs, packed])),
+      gate: { open: true },
+      now: () => 0,
+      intervalMs: deps.markIntervalMs,
+    }),
+    admissions: createOpBatches<AdmitRequest, AdmitRow>({
+      isWorthAsking,
+      send: (turns) => call('admit_turns($1, $2)', [asJson(turns), core.node]),
+    }),
+    closes: createOpBatches<CloseOp, CloseRow>({
+      isWorthAsking,
+      send: (closes) => call('close_turns($1)', [asJson(closes)]),
+    }),
+    gate,
+    get available() {
+      return gate.open
+    },
+  }
+  return core
+}
+
+/** One record on its way at a time: while the database does not answer, only the newest waits. */
+function newestOnly(send: (packed: Uint8Array) => Promise<unknown>): Pick<Batcher, 'mark'> {
+  let waiting: Uint8Array | undefined
+  let isSending = false
+  const sendWaiting = async () => {
+    isSending = true
+    for (let packed = waiting; packed; packed = waiting) {
+      waiting = undefined
+      await send(packed).catch(() => {})
+    }
+    isSending = false
+  }
+  return {
+    mark({ packed }) {
+      waiting = packed
+      if (!isSending) void sendWaiting()
+    },
+  }
+}
+
+function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerDeps): () => void {
+  const renew = async () => {
+    if (await core.call<boolean>('keep_node($1, $2, NULL)', [core.node, leaseMs])) return
+    observer.leaseLost()
+    core.node = await beginNode(core, leaseMs)
+  }
+  const timer = setInterval(() => void renew().catch(() => {}), leaseMs / RENEWALS_A_LEASE)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+const beginNode = async ({ call }: Pick<PostgresCore, 'call'>, leaseMs: number): Promise<number> =>
+  Number(await call<string>('begin_node($1)', [leaseMs]))
+
+type Desk = Pick<Ledger, 'standing' | 'credit' | 'lookUpClaim' | 'allowanceStatuses' | 'assignPlan' | 'endPlan'>
+
+/** What is asked and ordered by people, one call each. */
+const operatorDesk = (core: PostgresCore): Desk => ({
+  async standing(account) {
+    const row = await core.call<StandingRow | null>('account_standing($1)', [account])
+    if (!row) throw new Error(`Account ${account} has no wallet`)
+    return accountStandingOf(row)
+  },
+  credit: async (order) => creditOutcomeOf(await core.call<CreditRow>('transfer_money($1)', [asJson(order)])),
+  async lookUpClaim(scope) {
+    const { at, claim } = await core.call<LookedUpRow>(LOOK_UP_CLAIM, [scope])
+    // Only a hint: whether the key is free is decided with the hold. What this reads has been committed.
+    return { claim: claim ?? undefined, at, durable: Promise.resolve('durable'), leave() {} }
+  },
+  async allowanceStatuses(account, allowances) {
+    const report = await core.call<ReportRow>('allowance_report($1, $2)', [account, asJson(allowances)])
+    const standings = allowances.flatMap((allowance, index) => {
+      const amounts = report.draws[index]
+      return amounts ? [allowanceStandingOf(allowance, amounts)] : []
+    })
+    return { subscription: report.subscription ? subscriptionOf(report.subscription) : undefined, standings }
+  },
+  assignPlan: async (order) => planOutcomeOf(await core.call<PlanRow>('assign_plan($1)', [asJson(order)])),
+  endPlan: async ({ account, endsAt }) =>
+    planOutcomeOf(await core.call<PlanRow>('end_plan($1, $2)', [account, endsAt])),
+})
+
+const LOOK_UP_CLAIM = `jsonb_build_object('at', ledger_micros() / 1000,
+  'claim', standing_claim($1, ledger_micros() / 1000))`
+
+interface LookedUpRow {
+  readonly at: number
+  readonly claim: Claim | null
+}
+
+type StandingRow = Readonly<Record<keyof AccountStatusReport, string>>
+
+type CreditRow =
+  | { readonly kind: 'credited' | 'exists' | 'short'; readonly standing: StandingRow }
+  | { readonly kind: 'ref-taken'; readonly amount: string }
+  | { readonly kind: 'too-much'; readonly holder: 'wallet' | 'books'; readonly most: string }
+
+interface ReportRow {
+  readonly draws: readonly AmountsRow[]
+  readonly subscription: SubscriptionRow | null
+}
+
+type SubscriptionRow = Omit<Subscription, 'endsAt'> & { readonly endsAt: number | null }
+
+type PlanRow =
+  | { readonly kind: 'changed' | 'unchanged'; readonly subscription: SubscriptionRow }
+  | { readonly kind: 'no-subscription' }
+
+const nano = (text: string) => BigInt(text) as NanoUsd
+
+const accountStandingOf = ({ balance, held, available }: StandingRow): AccountStatusReport => ({
+  balance: nano(balance),
+  held: nano(held),
+  available: nano(available),
+})
+
+function creditOutcomeOf(row: CreditRow): CreditOutcome {
+  if (row.kind === 'ref-taken') return { kind: row.kind, amount: nano(row.amount) }
+  if (row.kind === 'too-much') return { ...row, most: nano(row.most) }
+  return { kind: row.kind, standing: accountStandingOf(row.standing) }
+}
+
+const subscriptionOf = (row: SubscriptionRow): Subscription => ({ ...row, endsAt: row.endsAt ?? undefined })
+
+function planOutcomeOf(row: PlanRow): PlanOutcome {
+  if (row.kind === 'no-subscription') return row
+  const subscription = subscriptionOf(row.subscription)
+  // What it changed is written already.
+  return row.kind === 'changed' ? { kind: row.kind, subscription, changes: [] } : { kind: row.kind, subscription }
+}

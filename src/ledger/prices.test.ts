@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import type { PriceList } from '../catalog/load-catalog.ts'
+import type { NanoUsd, PicoPerToken } from '../model/money.ts'
+import { PRICE, useLedger } from './ledger.fixture.ts'
+import { loadPrice, recordPrices } from './prices.ts'
+
+const bench = useLedger()
+
+const { perRequest: _, tiers: __, ...RATES } = PRICE
+const DEARER: PriceList = {
+  ...RATES,
+  perRequest: 3n as NanoUsd,
+  tiers: [{ ...RATES, aboveInputTokens: 200_000, output: 9_000_000n as PicoPerToken }],
+}
+
+const record = async (...terms: PriceList[]) => {
+  const db = bench.database.db
+  const versions: (number | undefined)[] = []
+  for (const each of terms)
+    versions.push((await recordPrices({ db, now: () => 2 }, new Map([['demo', each]]))).get('demo'))
+  return versions
+}
+
+it('a price that has changed gets the next version, and what was charged by another one can still be explained', async () => {
+  // The first version is recorded with every bench.
+  expect(await record(PRICE, DEARER, DEARER, PRICE)).toEqual([1, 2, 2, 3])
+  const { db } = bench.database
+  expect([await loadPrice(db, 'demo', 1), await loadPrice(db, 'demo', 2)]).toEqual([
+    { version: 1, ...PRICE },
+    { version: 2, ...DEARER },
+  ])
+  await expect(loadPrice(db, 'demo', 4)).rejects.toThrow('not in the books')
+})

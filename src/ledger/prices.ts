@@ -1,0 +1,79 @@
+import type { Kysely } from 'kysely'
+import type { PriceList } from '../catalog/load-catalog.ts'
+import { findPriceTerms, insertPrice, listNewestPrices } from '../db/prices.ts'
+import type { LedgerTables } from '../db/tables.ts'
+import type { NanoUsd, PicoPerToken } from '../model/money.ts'
+import type { Price, Rates } from '../model/price.ts'
+
+/**
+ * Gives every model's price its version: the newest recorded one when nothing changed, else the next. Prices are only
+ * ever added, so a receipt can always be explained.
+ */
+export async function recordPrices(
+  deps: { readonly db: Kysely<LedgerTables>; readonly now: () => number },
+  prices: ReadonlyMap<string, PriceList>,
+): Promise<Map<string, number>> {
+  const newest = new Map((await listNewestPrices(deps.db)).map((row) => [row.model, row]))
+  const versions = new Map<string, number>()
+  for (const [model, terms] of prices) {
+    const written = writeTerms(terms)
+    const known = newest.get(model)
+    const version = known?.terms === written ? known.version : (known?.version ?? 0) + 1
+    if (version !== known?.version) await insertPrice(deps.db, { model, version, terms: written, since: deps.now() })
+    versions.set(model, version)
+  }
+  return versions
+}
+
+export async function loadPrice(db: Kysely<LedgerTables>, model: string, version: number): Promise<Price> {
+  const terms = await findPriceTerms(db, model, version)
+  if (terms === undefined) throw new Error(`Price version ${version} of model ${model} is not in the books`)
+  return priceFrom(version, terms)
+}
+
+/** Out of the text that a version of a price is recorded as. */
+export const priceFrom = (version: number, terms: string): Price => ({ version, ...readTerms(terms) })
+
+// Exact decimal strings of pico- and nano-dollars, in a fixed order, so that equal prices are equal texts.
+interface WrittenRates {
+  readonly input: string
+  readonly cached_input: string
+  readonly cache_write: string
+  readonly output: string
+}
+interface WrittenTerms extends WrittenRates {
+  readonly per_request: string
+  readonly tiers: readonly (WrittenRates & { readonly above_input_tokens: number })[]
+}
+
+const writeRates = (rates: Rates): WrittenRates => ({
+  input: String(rates.input),
+  cached_input: String(rates.cachedInput),
+  cache_write: String(rates.cacheWrite),
+  output: String(rates.output),
+})
+
+function writeTerms(terms: PriceList): string {
+  const written: WrittenTerms = {
+    ...writeRates(terms),
+    per_request: String(terms.perRequest),
+    tiers: terms.tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...writeRates(tier) })),
+  }
+  return JSON.stringify(written)
+}
+
+const readRates = (rates: WrittenRates): Rates => ({
+  input: BigInt(rates.input) as PicoPerToken,
+  cachedInput: BigInt(rates.cached_input) as PicoPerToken,
+  cacheWrite: BigInt(rates.cache_write) as PicoPerToken,
+  output: BigInt(rates.output) as PicoPerToken,
+})
+
+function readTerms(text: string): PriceList {
+  const written = JSON.parse(text) as WrittenTerms
+  return {
+    ...readRates(written),
+    perRequest: BigInt(written.per_request) as NanoUsd,
+    tiers: written.tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...readRates(tier) })),
+  }
+}

@@ -1,0 +1,222 @@
+import { type Allowance, periodAt } from '../../model/allowance.ts'
+import type { BucketRow } from '../../model/ids.ts'
+import type { NanoUsd } from '../../model/money.ts'
+import {
+  type AccountState,
+  type AllowanceStatus,
+  type Change,
+  type CountedSpend,
+  type CounterSet,
+  EXPIRED,
+  type LedgerState,
+  mustHold,
+  nextMovement,
+  type OpenTurn,
+  type PeriodBucket,
+  SIDES,
+  type SpendCounter,
+} from './state.ts'
+
+/** Looks, and changes nothing: a request that is refused opens no period. */
+export function standingOfAllowance(account: AccountState, allowance: Allowance, at: number): AllowanceStatus {
+  if (allowance.unit === 'cap') return standingOfCap(account, allowance, at)
+  const newest = account.periods.get(allowance.subject)
+  if (newest && newest.end > at && !isUnused(newest)) return standingOn(newest, allowance)
+  const { start, end } = periodAt(allowance.cycle, at, account.subscription?.billingDay ?? 1)
+  const period = { start: Math.max(start, earliestStart(newest)), end }
+  return { allowance, period, running: undefined, granted: allowance.amount, posted: allowance.amount, held: 0n }
+}
+
+/** A window opens only when the latest of its kind has ended: a day of billing that has changed makes none overlap. */
+function earliestStart(newest: PeriodBucket | undefined): number {
+  if (!newest) return Number.NEGATIVE_INFINITY
+  return isUnused(newest) ? newest.start : newest.end
+}
+
+/** A changed plan counts for the windows that open from now on. */
+function standingOn(running: PeriodBucket, allowance: Allowance): AllowanceStatus {
+  const { start, end, granted, posted, held } = running
+  return { allowance, period: { start, end }, running, granted, posted, held }
+}
+
+/** The bucket that a turn holds on, and what had to change for it to be there. */
+export function openPeriod(
+  books: LedgerState,
+  account: AccountState,
+  standing: AllowanceStatus,
+  at: number,
+): { readonly bucket: PeriodBucket; readonly changes: readonly Change[] } {
+  const { allowance, running } = standing
+  if (running) return { bucket: running, changes: NOTHING }
+  const newest = account.periods.get(allowance.subject)
+  if (newest && isUnused(newest)) return openAgain(books, account, newest, standing, at)
+  const left = newest ? leaveBehind(books, account, newest, at) : NOTHING
+  const bucket = createPeriod(books, account, standing)
+  const { row, subject, start, end } = bucket
+  const opened: Change = { kind: 'period-opened', bucket: row, account: account.account, subject, start, end }
+  return { bucket, changes: [...left, opened, ...grant(books, account, bucket, allowance.amount, at)] }
+}
+
+/** So much more for a period, or less: what was used of it stays used. */
+export function grant(
+  books: LedgerState,
+  account: AccountState,
+  bucket: PeriodBucket,
+  amount: bigint,
+  at: number,
+): readonly Change[] {
+  if (amount === 0n) return NOTHING
+  bucket.granted += amount
+  bucket.posted += amount
+  return moveBetween(books, account, bucket, {
+    transferKind: 'grant',
+    counter: SIDES.quota.issued,
+    amount,
+    reason: 'allowance of a period',
+    at,
+  })
+}
+
+/** Ends what a period has left, once it has ended and no turn holds on it any more. */
+export function closePeriod(
+  books: LedgerState,
+  account: AccountState,
+  bucket: PeriodBucket,
+  at: number,
+): readonly Change[] {
+  account.outlived.delete(bucket)
+  if (account.periods.get(bucket.subject) === bucket) account.periods.delete(bucket.subject)
+  const rest = bucket.posted
+  bucket.posted = 0n
+  const closed: Change = { kind: 'period-closed', bucket: bucket.row, at }
+  if (rest === 0n) return [closed]
+  const reason = 'unused when its period ended'
+  const expiry = { transferKind: 'expiry', counter: EXPIRED, amount: -rest, reason, at } as const
+  return [...moveBetween(books, account, bucket, expiry), closed]
+}
+
+const NOTHING: readonly Change[] = []
+
+/** A period with no charge and no hold counts as unopened. */
+export const isUnused = (bucket: PeriodBucket): boolean => bucket.posted === bucket.granted && bucket.held === 0n
+
+/** An unused one begins again with the next use, and by the plan as it is then. */
+function openAgain(
+  books: LedgerState,
+  account: AccountState,
+  bucket: PeriodBucket,
+  { allowance, period: { start, end } }: AllowanceStatus,
+  at: number,
+) {
+  const granted = grant(books, account, bucket, allowance.amount - bucket.granted, at)
+  if (bucket.start === start && bucket.end === end) return { bucket, changes: granted }
+  bucket.start = start
+  bucket.end = end
+  const moved: Change = { kind: 'period-moved', bucket: bucket.row, start, end }
+  return { bucket, changes: [moved, ...granted] }
+}
+
+/** What turns still hold on stays until the last of them has ended: they are settled where they were held. */
+function leaveBehind(books: LedgerState, account: AccountState, bucket: PeriodBucket, at: number): readonly Change[] {
+  if (bucket.held === 0n) return closePeriod(books, account, bucket, at)
+  account.outlived.add(bucket)
+  return NOTHING
+}
+
+function createPeriod(books: LedgerState, account: AccountState, { allowance, period }: AllowanceStatus): PeriodBucket {
+  const { subject } = allowance
+  const row = books.next.bucket++ as BucketRow
+  const bucket: PeriodBucket = { row, unit: 'quota', subject, ...period, granted: 0n, posted: 0n, held: 0n }
+  account.periods.set(subject, bucket)
+  return bucket
+}
+
+interface Movement {
+  readonly transferKind: 'grant' | 'expiry'
+  readonly counter: BucketRow
+  readonly amount: bigint
+  readonly reason: string
+  readonly at: number
+}
+
+function moveBetween(books: LedgerState, owner: AccountState, bucket: PeriodBucket, movement: Movement): Change[] {
+  const { transferKind, counter, reason, at } = movement
+  const amount = movement.amount as NanoUsd
+  const transfer = books.next.transfer++
+  const { row, unit } = bucket
+  return [
+    {
+      kind: 'transferred',
+      transfer,
+      transferKind,
+      unit,
+      account: owner.account,
+      bucket: row,
+      counter,
+      amount,
+      reason,
+      ref: `${row}.${transfer}`,
+      at,
+      movement: nextMovement(owner),
+      balance: undefined,
+    },
+    { kind: 'bucket-moved', bucket: row, posted: amount, held: 0n },
+  ]
+}
+
+/** How a spend cap stands. A changed cap counts at once, and what was spent in the running period stays spent. */
+function standingOfCap(account: AccountState, allowance: Allowance, at: number): AllowanceStatus {
+  const { subject, cycle, amount } = allowance
+  const counter = account.counters.get(subject)
+  if (counter && counter.end > at) {
+    const { start, end, spent, held } = counter
+    return { allowance, period: { start, end }, running: undefined, granted: amount, posted: amount - spent, held }
+  }
+  const period = periodAt(cycle, at, 1)
+  return { allowance, period, running: undefined, granted: amount, posted: amount, held: 0n }
+}
+
+export const roomUnder = ({ bound, spent, held }: SpendCounter): bigint => bound - spent - held
+
+/** Counts a hold against a cap that has room for it. A period that has ended is followed by the next one in the same row. */
+export function countHold(
+  account: AccountState,
+  { allowance: { subject, name, amount }, period: { start, end } }: AllowanceStatus,
+  { receipt, hold }: Pick<OpenTurn, 'receipt' | 'hold'>,
+): CountedSpend {
+  let counter = account.counters.get(subject)
+  if (!counter) {
+    counter = { subject, start, end, firstReceipt: receipt, carried: 0n, bound: amount, spent: 0n, held: 0n }
+    account.counters.set(subject, counter)
+  } else if (counter.start !== start) {
+    Object.assign(counter, { start, end, firstReceipt: receipt, carried: 0n, spent: 0n, held: 0n })
+  }
+  counter.bound = amount
+  counter.held += hold
+  return { counter, name }
+}
+
+type CountedTurn = Pick<OpenTurn, 'receipt' | 'counted' | 'hold'>
+
+/** But those whose next period has begun since: they do not count this turn any more. */
+const runningCounters = ({ receipt, counted }: CountedTurn): SpendCounter[] =>
+  counted.flatMap(({ counter }) => (counter.firstReceipt <= receipt ? counter : []))
+
+/** Asked before anything moves. */
+export function mustCountHold(turn: CountedTurn): void {
+  for (const { held } of runningCounters(turn)) mustHold(held >= turn.hold, 'a hold ends where it was counted')
+}
+
+export function countCharge(turn: OpenTurn, charge: bigint): CounterSet[] {
+  return runningCounters(turn).map((counter) => {
+    counter.held -= turn.hold
+    counter.spent += charge
+    return counterSet(turn.account, counter)
+  })
+}
+
+export const counterSet = (account: AccountState['account'], counter: SpendCounter): CounterSet => ({
+  kind: 'counter-set',
+  account,
+  ...counter,
+})

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import type { Allowance } from '../../model/allowance.ts'
+import type { AccountRow, BucketRow } from '../../model/ids.ts'
+import type { NanoUsd } from '../../model/money.ts'
+import { decideCap, drawsOf } from './admit-turn.ts'
+import { createAccountState } from './state.ts'
+
+const window = (amount: bigint): Allowance => ({
+  subject: 'window:5h',
+  unit: 'quota',
+  name: '5h',
+  cycle: { kind: 'anchored', ms: 1000 },
+  amount: amount as NanoUsd,
+})
+
+/** What a client that asks for 100 is told, on a window that was opened with `granted` of which `left` is there. */
+function told({ granted, left, plan }: { granted: bigint; left: bigint; plan: bigint }) {
+  const account = createAccountState(1 as AccountRow, { row: 1 as BucketRow, posted: 0n, held: 0n })
+  const running = { row: 2 as BucketRow, unit: 'quota' as const, subject: 'window:5h', start: 0, end: 1000, held: 0n }
+  account.periods.set('window:5h', { ...running, granted, posted: left })
+  const draws = drawsOf(account, { kind: 'builder', allowances: [window(plan)], at: 10 })
+  const terms = { inputPico: 0n, outputPicoPerToken: 1000n, perRequest: 0n as NanoUsd }
+  return decideCap(
+    { terms, clientCap: 100, modelCap: 100, chosenCap: { sharePercent: 25, tokensMin: 1 }, at: 10 },
+    draws,
+  )
+}
+
+describe('a request that a window does not cover', () => {
+  it('is told to wait when the next window will', () => {
+    expect(told({ granted: 200n, left: 50n, plan: 200n })).toMatchObject({ kind: 'exhausted', resetsInMs: 990 })
+  })
+
+  it('is told that waiting does not help when no window will', () => {
+    expect(told({ granted: 90n, left: 90n, plan: 90n })).toMatchObject({ kind: 'exceeds-allowance', limit: 90n })
+  })
+
+  it('is told by the plan as it is now, whatever the running window was opened with', () => {
+    expect(told({ granted: 200n, left: 50n, plan: 90n })).toMatchObject({ kind: 'exceeds-allowance', limit: 90n })
+    expect(told({ granted: 90n, left: 80n, plan: 200n })).toMatchObject({ kind: 'exhausted', limit: 90n, used: 10n })
+  })
+})

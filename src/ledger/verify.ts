@@ -1,0 +1,380 @@
+import type { StoredProof } from '../db/proofs.ts'
+import type { LedgerDb, ProvedSumsTable } from '../db/tables.ts'
+import {
+  type CheckedPeriod,
+  type CountedCap,
+  checkCaps,
+  checkWallets,
+  checkWindows,
+  exactSum,
+  findBooksEnd,
+  findMovementAt,
+  listKeysUnderCaps,
+  sumChargesOfCaps,
+  sumChargesOfWindow,
+} from '../db/verify-balances.ts'
+import {
+  type CheckedRows,
+  checkReceipts,
+  checkTransfers,
+  RECEIPT_RULE_NAMES,
+  type RowSlice,
+  TRANSFER_RULE_NAMES,
+} from '../db/verify-rows.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { AccountRow } from '../model/ids.ts'
+
+export interface VerifyReport {
+  readonly ok: boolean
+  readonly violations: number
+  readonly checks: readonly { readonly name: string; readonly violations: number }[]
+  /** Whose rows or balances do not add up. */
+  readonly suspects: readonly AccountRow[]
+  readonly accounts: number
+  readonly receipts: number
+  readonly transfers: number
+  /** What no row of the books keeps, in billionths: of a proof from the first row on. May be more than 64 bits hold. */
+  readonly sums?: IssuedSums | undefined
+}
+
+/** Of dollars: what was put in less what was taken out, and revenue. Of windows: what was granted, used and expired. */
+interface IssuedSums {
+  readonly usd: { readonly issued: string; readonly used: string }
+  readonly quota: { readonly issued: string; readonly used: string; readonly expired: string }
+}
+
+export const NOTHING_PROVED: StoredProof = { receipt: 0, transfer: 0, issued: 0n }
+
+const BALANCE_RULES = {
+  posted: 'posted is the sum of entries',
+  dollars: 'the outside world has what came from it',
+  held: 'held is the sum of open holds',
+  overdrawn: 'no account is overdrawn (the other sides may be)',
+  spent: 'a spend cap has counted what was charged',
+  heldUnderCap: 'a spend cap counts the open holds',
+  bound: 'what a spend cap has counted is within its bound',
+} as const
+
+interface VerifyOptions {
+  readonly db: LedgerDb
+  readonly since?: StoredProof
+  /** Keeps what was proved of periods with many receipts. */
+  readonly keep?: (sums: readonly ProvedSumsTable[]) => Promise<void>
+  readonly nowMicros?: () => number
+}
+
+/**
+ * Proves the books from the rows alone, while they are in use, a slice at a time. What is proved needs no moment that all of
+ * it shares. A closed receipt and a transfer never change, so rows are proved as they are met, each against the movement
+ * before it. A balance is proved against the last movement that its account has in the same statement, and a batch is in
+ * the file whole or not at all. A later proof begins where this one says that everything before is closed.
+ */
+export async function verifyLedgerState({
+  db,
+  since = NOTHING_PROVED,
+  keep = async () => {},
+  nowMicros = () => systemClock.nowMicros(),
+}: VerifyOptions): Promise<{ readonly report: VerifyReport; readonly proved: StoredProof }> {
+  const sinceProof = since !== NOTHING_PROVED
+  const tally = createTally()
+  const end = await findBooksEnd(db)
+  const receipts = { after: since.receipt, to: end.last_receipt }
+  await inSlices(nowMicros, receipts, async (slice) => tally.addRows('receipts', await checkReceipts(db, slice)))
+  const transfers = { after: since.transfer, to: end.last_transfer }
+  await inSlices(nowMicros, transfers, async (slice) => tally.addRows('transfers', await checkTransfers(db, slice)))
+  // Every other balance of dollars is proved by its own movements, whose two sides are equal: so all of them sum to zero.
+  const issued = since.issued + tally.sums.issued
+  if (end.outside_nano !== -issued) tally.broken(BALANCE_RULES.dollars, undefined)
+  await proveWallets(db, nowMicros, tally)
+  const proof = { db, nowMicros, sinceProof, keep }
+  await proveWindows({ ...proof, found: (window, isExact) => tally.addWindow(window, isExact) })
+  await proveCaps({ ...proof, found: (counter, isExact) => tally.addCap(counter, isExact) })
+  const allClosedTo = end.first_open === null ? end.last_receipt : end.first_open - 1
+  const proved = { receipt: Math.max(since.receipt, allClosedTo), transfer: end.last_transfer, issued }
+  return { report: tally.report({ withSums: !sinceProof }), proved }
+}
+
+async function inSlices(
+  nowMicros: () => number,
+  rows: Omit<RowSlice, 'limit'>,
+  check: (slice: RowSlice) => Promise<readonly CheckedRows[]>,
+): Promise<void> {
+  const size = createSliceSize(nowMicros)
+  for (let { after } = rows; ; ) {
+    const found = await size.timed((limit) => check({ ...rows, after, limit }))
+    if (found.length === 0) return
+    after = Math.max(...found.map(({ last }) => last))
+  }
+}
+
+async function proveWallets(db: LedgerDb, nowMicros: () => number, tally: Tally): Promise<void> {
+  const size = createSliceSize(nowMicros)
+  for (let after = 0; ; ) {
+    const wallets = await size.timed((limit) => checkWallets(db, after, limit))
+    for (const { account, posted, held, overdrawn } of wallets) {
+      if (posted) tally.broken(BALANCE_RULES.posted, account)
+      if (held) tally.broken(BALANCE_RULES.held, account)
+      if (overdrawn) tally.broken(BALANCE_RULES.overdrawn, account)
+    }
+    // An account is never without its wallet, and has one.
+    tally.accounts += wallets.length
+    const last = wallets.at(-1)
+    if (!last) return
+    after = last.account
+  }
+}
+
+type Tally = ReturnType<typeof createTally>
+
+function createTally() {
+  const names = [...TRANSFER_RULE_NAMES, ...RECEIPT_RULE_NAMES, ...Object.values(BALANCE_RULES)]
+  const violations = new Map(names.map((name) => [name, 0]))
+  const suspects = new Set<AccountRow>()
+  const sums = { issued: 0n, revenue: 0n, granted: 0n, expired: 0n, usedOfWindows: 0n }
+  const rows = { receipts: 0, transfers: 0 }
+  const broken = (name: string, account: number | null | undefined, times = 1) => {
+    violations.set(name, (violations.get(name) ?? 0) + times)
+    // What broke on the other sides is nobody's alone.
+    if (account != null) suspects.add(account as AccountRow)
+  }
+  return {
+    accounts: 0,
+    sums,
+    broken,
+    addRows(table: 'receipts' | 'transfers', found: readonly CheckedRows[]) {
+      const rules = table === 'receipts' ? RECEIPT_RULE_NAMES : TRANSFER_RULE_NAMES
+      for (const each of found) {
+        rows[table] += each.rows
+        rules.forEach((name, place) => {
+          if (each.broken & (1 << place)) broken(name, each.account, each.rows)
+        })
+        addTo(sums, each)
+      }
+      return found
+    },
+    addWindow({ account, held, overdrawn }: CheckedPeriod, isExact: boolean) {
+      if (!isExact) broken(BALANCE_RULES.posted, account)
+      if (held) broken(BALANCE_RULES.held, account)
+      if (overdrawn) broken(BALANCE_RULES.overdrawn, account)
+    },
+    addCap({ account, held, overdrawn }: CheckedPeriod, isExact: boolean) {
+      if (!isExact) broken(BALANCE_RULES.spent, account)
+      if (held) broken(BALANCE_RULES.heldUnderCap, account)
+      if (overdrawn) broken(BALANCE_RULES.bound, account)
+    },
+    report({ withSums }: { readonly withSums: boolean }): VerifyReport {
+      const checks = [...violations].map(([name, count]) => ({ name, violations: count }))
+      const all = checks.reduce((total, check) => total + check.violations, 0)
+      return {
+        ok: all === 0,
+        violations: all,
+        checks,
+        suspects: [...suspects],
+        accounts: this.accounts,
+        ...rows,
+        sums: withSums ? told(sums) : undefined,
+      }
+    },
+  }
+}
+
+type Sums = Record<'issued' | 'revenue' | 'granted' | 'expired' | 'usedOfWindows', bigint>
+
+/** By the kind of the receipts or transfers. A plan's charge is used of each window that it stands on. */
+function addTo(sums: Sums, rows: CheckedRows): void {
+  const amount = exactSum(rows)
+  switch (rows.kind) {
+    case 'wallet':
+      sums.revenue += amount
+      return
+    case 'builder':
+      sums.usedOfWindows += amount * BigInt(rows.balances)
+      return
+    case 'grant':
+      sums.granted += amount
+      return
+    case 'expiry':
+      sums.expired -= amount
+      return
+    default:
+      sums.issued += amount
+  }
+}
+
+const told = ({ issued, revenue, granted, expired, usedOfWindows }: Sums): IssuedSums => ({
+  usd: { issued: `${issued}`, used: `${revenue}` },
+  quota: { issued: `${granted}`, used: `${usedOfWindows}`, expired: `${expired}` },
+})
+
+interface PeriodProof {
+  readonly db: LedgerDb
+  /** In microseconds. */
+  nowMicros(): number
+  /** Only what is in force, from the sums that were proved before. */
+  readonly sinceProof: boolean
+  /** Called for every period, with whether its charges come to what it says was used. */
+  found(period: CheckedPeriod, isExact: boolean): void
+  /** Keeps what was proved of periods with many receipts, so that the next proof need not read them again. */
+  keep(sums: readonly ProvedSumsTable[]): Promise<void>
+}
+
+/** Each is looked up with the receipts that count in it. */
+const PERIODS_LEAST = 100
+
+/** Windows of plans, one after the other: each with the receipts that stand on it. */
+async function proveWindows(proof: PeriodProof): Promise<void> {
+  const size = createSliceSize(proof.nowMicros, PERIODS_LEAST)
+  for (let after = { row: 0, end: 0 }; ; ) {
+    const windows = await size.timed((limit) => checkWindows(proof.db, { after, limit, sinceProof: proof.sinceProof }))
+    const last = windows.at(-1)
+    if (!last) return
+    for (const window of windows) if (window.kind === 'window') await proveWindow(proof, window)
+    after = { row: Number(last.subject), end: last.period_end }
+  }
+}
+
+async function proveWindow(proof: PeriodProof, window: CheckedPeriod): Promise<void> {
+  if (isAddedUp(window)) return proof.found(window, true)
+  const { account, after, closed_at, last } = window
+  const to =
+    closed_at === null ? last : await findMovementAt(proof.db, account, { last, at: closed_at, otherwise: last })
+  let sum = window.proved_nano
+  await inPages(proof, { from: after, to }, async (page) => {
+    sum += await sumChargesOfWindow(proof.db, { account, ...page }, Number(window.subject))
+  })
+  const isExact = sum === window.used_nano
+  proof.found(window, isExact)
+  if (isExact && closed_at === null) await proof.keep([provedSum(window, Math.max(after, to), sum)])
+}
+
+/** The most spend caps of one account that are added up together. */
+const CAPS_AT_ONCE = 10_000
+
+/** Spend caps. Those of one account are added up together: its receipts are read once for thousands of keys. */
+async function proveCaps(proof: PeriodProof): Promise<void> {
+  const size = createSliceSize(proof.nowMicros, PERIODS_LEAST)
+  let together: CheckedPeriod[] = []
+  const proveTogether = async () => {
+    const caps = together
+    together = []
+    if (caps.length > 0) await addUpCaps(proof, caps)
+  }
+  for (let after = { account: 0, subject: '' }; ; ) {
+    const counters = await size.timed((limit) => checkCaps(proof.db, { after, limit, sinceProof: proof.sinceProof }))
+    for (const counter of counters) {
+      if (isAddedUp(counter)) {
+        proof.found(counter, true)
+        continue
+      }
+      if (together[0]?.account !== counter.account || together.length === CAPS_AT_ONCE) await proveTogether()
+      together.push(counter)
+    }
+    const last = counters.at(-1)
+    if (!last) return proveTogether()
+    after = last
+  }
+}
+
+const isAddedUp = ({ used_nano, proved_nano, charged_nano }: CheckedPeriod): boolean =>
+  charged_nano !== null && used_nano === proved_nano + charged_nano
+
+interface AddedCap extends CountedCap {
+  readonly counter: CheckedPeriod
+  sum: bigint
+}
+
+/** Spend caps of one account. Each page of receipts is queried only for the keys that occur in it. */
+async function addUpCaps(proof: PeriodProof, counters: readonly CheckedPeriod[]): Promise<void> {
+  const { db } = proof
+  const account = counters[0]!.account
+  const added = await rangesOf(proof, counters)
+  const byKey = new Map<number, AddedCap[]>()
+  for (const cap of added) byKey.set(cap.key, [...(byKey.get(cap.key) ?? []), cap])
+  const from = added.reduce((least, cap) => Math.min(least, cap.from), Number.POSITIVE_INFINITY)
+  const to = added.reduce((most, cap) => Math.max(most, cap.to), 0)
+  await inPages(proof, { from, to }, async (page) => {
+    const slice = { account, ...page }
+    const caps = (await listKeysUnderCaps(db, slice)).flatMap((key) => byKey.get(key) ?? [])
+    if (caps.length === 0) return
+    const sums = await sumChargesOfCaps(db, slice, caps)
+    for (const [place, cap] of caps.entries()) cap.sum += sums[place]!
+  })
+  const proved: ProvedSumsTable[] = []
+  for (const { counter, to, sum } of added) {
+    const isExact = sum === counter.used_nano
+    proof.found(counter, isExact)
+    if (isExact) proved.push(provedSum(counter, to, sum))
+  }
+  for (let at = 0; at < proved.length; at += SUMS_AT_ONCE) await proof.keep(proved.slice(at, at + SUMS_AT_ONCE))
+}
+
+const SUMS_AT_ONCE = 100
+
+/** Which movements may have charged each. What was opened in its period has ended behind whatever ended before that. */
+async function rangesOf({ db }: PeriodProof, counters: readonly CheckedPeriod[]): Promise<readonly AddedCap[]> {
+  const starts = new Map<number, number>()
+  const added: AddedCap[] = []
+  for (const counter of counters) {
+    const { account, subject, after, last, period_start, first_receipt, proved_nano } = counter
+    let from = after > 0 ? after : starts.get(period_start)
+    if (from === undefined) {
+      from = await findMovementAt(db, account, { last, at: period_start - 1, otherwise: 0 })
+      starts.set(period_start, from)
+    }
+    const [, key, name] = subject.split(':')
+    added.push({
+      counter,
+      key: Number(key),
+      name: name!,
+      firstReceipt: first_receipt!,
+      from,
+      to: last,
+      sum: proved_nano,
+    })
+  }
+  return added
+}
+
+/** The movements behind `from`, up to and with `to`, a bounded part of the account at a time. */
+async function inPages(
+  { nowMicros }: PeriodProof,
+  { from, to }: { readonly from: number; readonly to: number },
+  add: (page: { readonly after: number; readonly to: number }) => Promise<void>,
+): Promise<void> {
+  const size = createSliceSize(nowMicros)
+  for (let after = from; after < to; ) {
+    after = await size.timed(async (movements) => {
+      const page = { after, to: Math.min(to, after + movements) }
+      await add(page)
+      return page.to
+    })
+  }
+}
+
+const provedSum = ({ account, subject, period_start, period_end }: CheckedPeriod, movement: number, sum: bigint) => ({
+  ...{ account, subject, period_start, period_end, movement },
+  used_nano: sum,
+})
+
+/** So long a slice should keep the thread that also records every settle, in milliseconds. */
+const TARGET_MS = 2
+
+/** Fewer rows would take less than asking for them does. */
+const LEAST = 200
+
+/** How many rows a slice may have, learned from how long the last ones took. */
+function createSliceSize(nowMicros: () => number, least = LEAST) {
+  const most = 4 * least
+  let rows = least
+  return {
+    /** Asks for a slice of that many rows, and takes the time. */
+    async timed<Result>(ask: (rows: number) => Promise<Result>): Promise<Result> {
+      const began = nowMicros()
+      const result = await ask(rows)
+      const ms = (nowMicros() - began) / 1000
+      if (ms > 2 * TARGET_MS) rows = Math.max(least, rows >> 1)
+      else if (ms < TARGET_MS) rows = Math.min(most, rows + (rows >> 2))
+      return result
+    },
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * The generic cell rate algorithm: one number of state a limit, exact waiting times, and never more than
+ * `burst + rate × time` let through. `reachedAt` is the moment (in monotonic microseconds) at which everything taken so
+ * far has been earned back.
+ */
+export interface RateRule {
+  readonly perMinute: number
+  readonly burst: number
+}
+
+type RateDecision =
+  | { readonly kind: 'taken'; readonly reachedAt: number }
+  | { readonly kind: 'wait'; readonly waitMs: number }
+  /** More than the burst: no waiting would ever let it through. */
+  | { readonly kind: 'too-large' }
+
+const MINUTE_MICROS = 60_000_000
+/** Sums of doubles drift by less than this over years of uptime. */
+const EPSILON_MICROS = 0.01
+
+const microsPerUnit = (rule: RateRule) => MINUTE_MICROS / rule.perMinute
+
+export function takeFromRate(rule: RateRule, reachedAt: number, cost: number, nowMicros: number): RateDecision {
+  if (cost > rule.burst) return { kind: 'too-large' }
+  const next = Math.max(reachedAt, nowMicros) + cost * microsPerUnit(rule)
+  const over = next - nowMicros - rule.burst * microsPerUnit(rule)
+  // The first whole tick at which it is let through: drift alone must not make a second of it when that is rounded up.
+  if (over > EPSILON_MICROS) return { kind: 'wait', waitMs: Math.ceil(over - EPSILON_MICROS) / 1000 }
+  return { kind: 'taken', reachedAt: next }
+}
+
+/** Takes back one that was taken a moment ago and does not count after all. */
+export const takeBackOne = (rule: RateRule, reachedAt: number): number => reachedAt - microsPerUnit(rule)
+
+/** Takes without asking: what was looked at just before, or what was used beyond a reservation, which delays the next one. */
+export const addToRate = (rule: RateRule, reachedAt: number, cost: number, nowMicros: number): number =>
+  Math.max(reachedAt, nowMicros) + cost * microsPerUnit(rule)
+
+/**
+ * Corrects what was reserved to what was used. A debt counts from now; what was not used comes back, but never to before
+ * now: time that nobody used is not saved up.
+ */
+export const correctRate = (
+  rule: RateRule,
+  reachedAt: number,
+  { reserved, used }: { readonly reserved: number; readonly used: number },
+  nowMicros: number,
+): number => Math.max(nowMicros, addToRate(rule, reachedAt, used - reserved, nowMicros))
+
+/** What is left now, and how long until all of it is back. */
+export function standingOfRate(
+  rule: RateRule,
+  reachedAt: number,
+  nowMicros: number,
+): { remaining: number; resetMs: number } {
+  const owed = Math.max(0, reachedAt - nowMicros)
+  const remaining = Math.floor(rule.burst - (owed - EPSILON_MICROS) / microsPerUnit(rule))
+  return { remaining: Math.max(0, remaining), resetMs: owed / 1000 }
+}
+
+/** How many there were in the last while. What is older falls out in steps of a tenth of it. */
+export interface SlidingCount {
+  add(): void
+  total(): number
+  clear(): void
+}
+
+const STEPS = 10
+
+export function createSlidingCount(nowMicros: () => number, spanMicros: number): SlidingCount {
+  const stepMicros = spanMicros / STEPS
+  const counts = new Array<number>(STEPS).fill(0)
+  let newest = Math.floor(nowMicros() / stepMicros)
+  let sum = 0
+  const moveOn = () => {
+    const now = Math.floor(nowMicros() / stepMicros)
+    for (let step = Math.max(newest + 1, now - STEPS + 1); step <= now; step++) {
+      sum -= counts[step % STEPS] ?? 0
+      counts[step % STEPS] = 0
+    }
+    newest = Math.max(newest, now)
+  }
+  return {
+    add() {
+      moveOn()
+      counts[newest % STEPS] = (counts[newest % STEPS] ?? 0) + 1
+      sum++
+    },
+    total() {
+      moveOn()
+      return sum
+    },
+    clear() {
+      counts.fill(0)
+      sum = 0
+    },
+  }
+}

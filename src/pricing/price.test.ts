@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { NanoUsd, PicoPerToken } from '../model/money.ts'
+import { holdFor, type Price } from '../model/price.ts'
+import { clampUsage, holdTermsFor, inputBound, priceUsage } from './price.ts'
+
+const rate = fc.bigInt({ min: 0n, max: 100_000_000n }).map((pico) => pico as PicoPerToken)
+const rates = fc.record({ input: rate, cachedInput: rate, cacheWrite: rate, output: rate })
+const prices: fc.Arbitrary<Price> = fc
+  .record({
+    base: rates,
+    perRequest: fc.bigInt({ min: 0n, max: 1_000_000n }),
+    tiers: fc.uniqueArray(fc.record({ aboveInputTokens: fc.integer({ min: 1, max: 300_000 }), rates }), {
+      maxLength: 3,
+      selector: (tier) => tier.aboveInputTokens,
+    }),
+  })
+  .map(({ base, perRequest, tiers }) => ({
+    ...base,
+    version: 1,
+    perRequest: perRequest as NanoUsd,
+    tiers: tiers
+      .map((tier) => ({ aboveInputTokens: tier.aboveInputTokens, ...tier.rates }))
+      .sort((a, b) => a.aboveInputTokens - b.aboveInputTokens),
+  }))
+
+describe('the ceiling of a turn', () => {
+  it('covers every usage that stays within the bounds, in every class and tier', () => {
+    const seed = 4600
+    const count = fc.integer({ min: 0, max: 400_000 })
+    let tiered = 0
+    let clamped = 0
+    fc.assert(
+      fc.property(
+        prices,
+        fc.integer({ min: 1, max: 350_000 }),
+        fc.integer({ min: 1, max: 128_000 }),
+        fc.integer({ min: 1, max: 4 }),
+        count,
+        count,
+        count,
+        count,
+        (price, bound, cap, choices, ...counts) => {
+          const [uncachedInput, cachedInput, cacheWrite, output] = counts as [number, number, number, number]
+          const reported = { uncachedInput, cachedInput, cacheWrite, output, reasoning: 0 }
+          const usage = clampUsage(reported, { inputTokens: bound, outputTokens: cap * choices })
+          const { cost, tier } = priceUsage(price, usage)
+          if (tier > 0) tiered++
+          if (usage.estimated) clamped++
+          expect(cost).toBeLessThanOrEqual(holdFor(holdTermsFor(price, bound, choices), cap))
+          expect(cost).toBeGreaterThanOrEqual(0n)
+        },
+      ),
+      { seed, numRuns: 5000 },
+    )
+    console.info(`ceiling: seed ${seed}, 5000 usages, ${tiered} in a tier, ${clamped} clamped`)
+    expect(tiered).toBeGreaterThan(500)
+    expect(clamped).toBeGreaterThan(500)
+  })
+
+  it('bounds the input by bytes, and never by the context that the catalogue promises', () => {
+    const inputSize = { bodyBytes: 1000, inputBytes: 900, messages: 2, tools: 1 }
+    const words = { inputSize, otherInputs: [] }
+    const model = { contextTokens: 200_000, bytesPerToken: 4, inputTokensMax: {} }
+    expect(inputBound(words, model)).toBe(1000 + 2 * 8 + 1024 + 16 + 64)
+    expect(inputBound(words, { ...model, contextTokens: 500 })).toBe(1000 + 2 * 8 + 1024 + 16 + 64)
+  })
+})
+
+describe('priceUsage', () => {
+  const flat = (pico: bigint): Price => ({
+    version: 1,
+    input: pico as PicoPerToken,
+    cachedInput: (pico / 10n) as PicoPerToken,
+    cacheWrite: pico as PicoPerToken,
+    output: (pico * 5n) as PicoPerToken,
+    perRequest: 0n as NanoUsd,
+    tiers: [],
+  })
+
+  it('prices each class once, and rounds up once', () => {
+    const usage = { uncachedInput: 100, cachedInput: 50, cacheWrite: 0, output: 7, reasoning: 3 }
+    // 100 × 3 + 50 × 0.3 + 7 × 15 micro-dollars = 420 micro-dollars
+    expect(priceUsage(flat(3_000_000n), usage).cost).toBe(420_000n)
+  })
+
+  it('takes the tier by the total input, one token above the threshold', () => {
+    const price: Price = { ...flat(1_000_000n), tiers: [{ aboveInputTokens: 200, ...flat(2_000_000n) }] }
+    const at = (uncachedInput: number) =>
+      priceUsage(price, { uncachedInput, cachedInput: 100, cacheWrite: 0, output: 0, reasoning: 0 })
+    expect(at(100).tier).toBe(0)
+    expect(at(101)).toEqual({ tier: 200, cost: 101n * 2000n + 100n * 200n })
+  })
+})

@@ -1,0 +1,95 @@
+import { createHash, type Hash } from 'node:crypto'
+import { createLruMap } from '../lib/lru-map.ts'
+
+/**
+ * What conversations have sent to a provider lately, as digests. A provider that breaks off tells no counts: then the
+ * part of the input that it had seen a moment before, byte for byte, is charged at the price of cached input.
+ */
+export interface SeenPrefixes {
+  /** How many tokens at the beginning of its messages an earlier turn of the same conversation has sent. */
+  seenTokens(prompt: SentPrompt): number
+  remember(prompt: SentPrompt): void
+  /** Lets go of its bytes: what is remembered of it, if anything will be, is known from here on. */
+  digest(prompt: SentPrompt, remembered: { readonly isWanted: boolean }): void
+}
+
+export interface SentPrompt {
+  /** Whose, and with which model: nobody profits from what another key has sent. */
+  readonly owner: string
+  /** What comes before the messages in every prompt: another list of tools is another prompt. */
+  preamble: readonly Buffer[]
+  /** The messages, from the first byte of the first to the last byte of the last. */
+  messages: Buffer
+  /** What the messages are taken for. */
+  readonly tokens: number
+  /** Of the bytes, once they are gone. */
+  digested?: Digested | undefined
+}
+
+interface Digested {
+  readonly bytes: number
+  readonly digest: string
+}
+
+/** Providers begin to cache at about 1,024 tokens; below that nothing is gained, and most requests are below. */
+export const CACHED_BYTES_MIN = 4096
+/** How long a provider's cache lives at least after its last use. */
+const LIFE_MICROS = 300_000_000
+const OWNERS_MAX = 10_000
+/** Conversations that one key has with one model at the same time. */
+const TURNS_AN_OWNER_MAX = 16
+
+interface SeenTurn extends Digested {
+  readonly tokens: number
+  readonly at: number
+}
+
+export function createSeenPrefixes({ nowMicros }: { nowMicros(): number }): SeenPrefixes {
+  const owners = createLruMap<string, readonly SeenTurn[]>(OWNERS_MAX)
+  const livingOf = (owner: string) => (owners.get(owner) ?? []).filter(({ at }) => nowMicros() - at < LIFE_MICROS)
+  return {
+    seenTokens({ owner, preamble, messages }) {
+      if (messages.length < CACHED_BYTES_MIN) return 0
+      const candidates = livingOf(owner).filter(({ bytes }) => bytes <= messages.length)
+      return longestOf(candidates, preamble, messages)
+    },
+    remember(prompt) {
+      const { owner, tokens, digested = digestOf(prompt) } = prompt
+      if (digested === undefined) return
+      const others = livingOf(owner).filter((turn) => turn.digest !== digested.digest)
+      owners.set(owner, [{ ...digested, tokens, at: nowMicros() }, ...others].slice(0, TURNS_AN_OWNER_MAX))
+    },
+    digest(prompt, { isWanted }) {
+      if (isWanted) prompt.digested = digestOf(prompt)
+      prompt.preamble = []
+      prompt.messages = NOTHING
+    },
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+function digestOf({ preamble, messages }: SentPrompt): Digested | undefined {
+  if (messages.length < CACHED_BYTES_MIN) return undefined
+  return { bytes: messages.length, digest: beginHash(preamble).update(messages).digest('base64') }
+}
+
+function beginHash(preamble: readonly Buffer[]): Hash {
+  const hash = createHash('sha256')
+  for (const part of preamble) hash.update(part)
+  return hash
+}
+
+/** One pass over the bytes, however many lengths are asked for. */
+function longestOf(candidates: readonly SeenTurn[], preamble: readonly Buffer[], messages: Buffer): number {
+  if (candidates.length === 0) return 0
+  const hash = beginHash(preamble)
+  let tokensOfLongest = 0
+  let hashed = 0
+  for (const { bytes, tokens, digest } of [...candidates].sort((one, other) => one.bytes - other.bytes)) {
+    hash.update(messages.subarray(hashed, bytes))
+    hashed = bytes
+    if (hash.copy().digest('base64') === digest) tokensOfLongest = tokens
+  }
+  return tokensOfLongest
+}

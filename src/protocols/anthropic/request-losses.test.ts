@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import type { Lane } from '../../catalog/catalog.ts'
+import { ableLanes } from '../../gateway/plan-turn.ts'
+import type { TurnRequest } from '../../model/turn.ts'
+import { requestOf } from '../chat/translate.fixture.ts'
+import { conversationIn } from '../conversation-in.fixture.ts'
+import { CHAT_SPECIMENS } from '../losses/chat-specimens.fixture.ts'
+import { lossRows } from '../losses/loss-pages.fixture.ts'
+import { RESPONSES_SPECIMENS } from '../losses/responses-specimens.fixture.ts'
+import type { Specimen } from '../losses/specimen.fixture.ts'
+import { requestOf as responsesRequestOf } from '../responses/read-request.fixture.ts'
+import { ANTHROPIC_DIALECTS, type AnthropicDialect } from './dialects.ts'
+import { spoken, written } from './messages.fixture.ts'
+
+type Ask = (body: object) => TurnRequest
+
+const CLIENTS: readonly [section: string, specimens: readonly Specimen[], ask: Ask][] = [
+  ['What is lost of a Chat request', CHAT_SPECIMENS, requestOf],
+  ['What is lost of a Responses request', RESPONSES_SPECIMENS, (body) => responsesRequestOf({ model: 'm', ...body })],
+]
+
+function carry(ask: Ask, body: object, dialect: AnthropicDialect) {
+  const request = ask(body)
+  const { effort, outputCap = 8_000, protocol: client } = request
+  const sent = written(conversationIn(request), dialect, { effort, outputCap, client })
+  return { body: JSON.stringify(sent.body), leftOut: sent.leftOut }
+}
+
+/** A lane that cannot do it is not asked; where there is no other the request is refused. */
+function isRefused(request: TurnRequest, dialect: AnthropicDialect): boolean {
+  const lane = { upstream: { wire: 'anthropic', dialect: dialect.name }, traits: {} } as unknown as Lane
+  return !Array.isArray(ableLanes({ id: 'm', lanes: [lane] }, request))
+}
+
+function fateIn(ask: Ask, specimen: Specimen, { name }: AnthropicDialect): string {
+  const dialect = spoken(name)
+  if (isRefused(ask(specimen.with), dialect)) return 'refused'
+  const [without, withIt] = [carry(ask, specimen.without, dialect), carry(ask, specimen.with, dialect)]
+  const named = withIt.leftOut.filter((field) => !without.leftOut.includes(field))
+  const fate = without.body === withIt.body ? 'lost' : 'sent'
+  return named.length === 0 ? fate : `${fate}, named ${named.map((field) => `\`${field}\``).join(', ')}`
+}
+
+it.each(CLIENTS)('%s is what the page says', (section, specimens, ask) => {
+  const rows = specimens.flatMap((specimen) => {
+    const [here = '', elsewhere = ''] = ANTHROPIC_DIALECTS.map((dialect) => fateIn(ask, specimen, dialect))
+    return here === 'sent' && elsewhere === 'sent'
+      ? []
+      : [`${specimen.what} | ${here} | ${here === elsewhere ? '' : elsewhere}`]
+  })
+  expect(lossRows('to-anthropic', section)).toEqual(rows)
+})

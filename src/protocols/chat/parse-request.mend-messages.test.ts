@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { scanJson } from '../json/scan-json.ts'
+import { mendMessages } from './parse-request.ts'
+
+const BOUNDS = { depthMax: 64, valuesMax: 10_000 }
+
+function mended(text: string): string | undefined {
+  const bytes = Buffer.from(`{"model":"m","messages":${text}}`)
+  const scanned = scanJson(bytes, BOUNDS)
+  if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
+  return mendMessages({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })?.toString()
+}
+
+const mendedAssistant = (message: object): unknown => {
+  const written = mended(JSON.stringify([{ role: 'assistant', ...message }]))
+  return written === undefined ? 'as it came' : JSON.parse(written)[0]
+}
+
+const tool_calls = [{ id: '1', type: 'function', function: { name: 'look', arguments: '' } }]
+
+describe('mendMessages', () => {
+  it('leaves messages alone that every server takes', () => {
+    expect(
+      mended('[{"role":"user","content":""},{"role":"assistant","content":""},{"role":"system","content":[]}]'),
+    ).toBe(undefined)
+    for (const content of ['', null, 'words', undefined])
+      expect(mendedAssistant({ content, tool_calls })).toBe('as it came')
+    expect(mendedAssistant({ content: [{ type: 'text', text: '' }] })).toBe('as it came')
+    expect(mendedAssistant({ content: null, function_call: { name: 'look', arguments: '' } })).toBe('as it came')
+  })
+
+  it('writes an empty text where an assistant neither says nor calls anything', () => {
+    const silent = { role: 'assistant', content: '' }
+    for (const said of [{}, { content: null }, { content: [] }]) {
+      for (const calls of [{}, { tool_calls: null }, { tool_calls: [] }, { function_call: null }]) {
+        expect(mendedAssistant({ ...said, ...calls })).toEqual(silent)
+      }
+    }
+    expect(mendedAssistant({ content: [], tool_calls })).toEqual({ ...silent, content: null, tool_calls })
+  })
+
+  it('leaves out of any message what is null, except its content', () => {
+    expect(mended('[{"role":"user","name":null,"content":"Hi"}]')).toBe('[{"role":"user","content":"Hi"}]')
+    expect(mendedAssistant({ content: 'Hi', refusal: null, audio: null, tool_calls: [] })).toEqual({
+      ...{ role: 'assistant', content: 'Hi' },
+    })
+    expect(mended('[{"role":"function","name":"look","content":null}]')).toBe(undefined)
+  })
+
+  it('keeps every other byte: spaces, escapes, numbers and what it does not know', () => {
+    const others = [
+      '{ "role": "user", "content": "caf\\u00e9" }',
+      '{"role":"tool","tool_call_id":"1","content":"1.0e2"}',
+    ]
+    const odd = '{"role":"assistant", "x": 1.50, "content":"[\\"}", "tool_calls":null}'
+    expect(mended(`[ ${others[0]} ,${odd},\n${others[1]}]`)).toBe(
+      `[ ${others[0]} ,{"role":"assistant", "x": 1.50, "content":"[\\"}"},\n${others[1]}]`,
+    )
+  })
+})

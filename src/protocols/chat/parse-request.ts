@@ -1,0 +1,318 @@
+import { type Fields, isObject } from '../../lib/types.ts'
+import { type Effort, effortOf } from '../../model/effort.ts'
+import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
+import { type ChatRequest, type InputSize, memberBytes, type OtherInput, type TurnRequest } from '../../model/turn.ts'
+import {
+  checkEach,
+  checkFileData,
+  checkImageUrl,
+  checkMaybeText,
+  checkNames,
+  checkOtherPart,
+  checkText,
+  checkWord,
+  isAbsent,
+  missing,
+  noFilesHere,
+  notTaken,
+  type OtherPart,
+  type PartSource,
+  wrongType,
+} from '../fields/check-value.ts'
+import { optionalNames } from '../fields/field-rule.ts'
+import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
+import { checkModel, checkValues, demandsOf, readNested } from '../fields/read-fields.ts'
+import { arrayElements, jsonArray, spliceElement } from '../json/elements.ts'
+import type { ParsedBody, ReadRequestOutcome } from '../shared/event-reader.ts'
+import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../tools/answer-tool.ts'
+import { CHAT_FIELDS, CONTROL_FIELDS, NESTED_FIELDS } from './fields.ts'
+
+/** Reads what admission decides on, and checks that much; everything else stays bytes for whoever reads it later. */
+export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
+  const { value } = body
+  const found = checkNames(body.members, CONTROL_FIELDS) ?? checkModel(value.model) ?? checkValues(value, CHAT_FIELDS)
+  if (found) return refused(found)
+  const others: OtherInput[] = []
+  const wrong = checkMessages(value.messages, others)
+  if (wrong) return refused(wrong)
+  const tools = ownTools(body)
+  if (tools.kind === 'refused') return tools
+  const nested = readNested(body, NESTED_FIELDS)
+  if (nested.kind === 'refused') return nested
+  const asked = readEffort(value)
+  if (asked.kind === 'refused') return asked
+  const { effort, effortParam } = asked
+  const mended = mendMessages(body)
+  const choices = (value.n as number | null | undefined) ?? 1
+  const rewritten = mended ? new Map([...tools.rewritten, ['messages', mended] as const]) : new Map(tools.rewritten)
+  return {
+    kind: 'read',
+    request: {
+      protocol: 'chat',
+      body: { bytes: body.bytes, members: body.members },
+      model: value.model as string,
+      effort,
+      effortParam,
+      delivery: value.stream === true ? 'stream' : 'json',
+      wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
+      functionForm: countOf(value.functions) > 0,
+      ...readOutputCap(value),
+      choices,
+      inputField: 'messages',
+      demands: demandsOf({ choices, stop: value.stop, toolChoice: value.tool_choice, format: value.response_format }),
+      boundTo: undefined,
+      compacts: undefined,
+      inputSize: sizeOf(body, rewritten),
+      otherInputs: others,
+      ignoredTools: tools.ignored,
+      toolNames: countOf(value.tools) + countOf(value.functions) + callsIn(value.messages),
+      toolKinds: hasCustom(value) ? ['custom'] : [],
+      rewritten,
+      optionalFields: [...optionalNames(body.members, CHAT_FIELDS), ...nested.ignored],
+    },
+  }
+}
+
+/** `max_completion_tokens` is the newer name and wins; each client sends the one it knows. */
+function readOutputCap(value: ParsedBody['value']): Pick<TurnRequest, 'outputCap' | 'outputCapParam'> {
+  const newer = value.max_completion_tokens ?? undefined
+  const older = value.max_tokens ?? undefined
+  return newer === undefined && older !== undefined
+    ? { outputCap: older as number, outputCapParam: 'max_tokens' }
+    : { outputCap: newer as number | undefined, outputCapParam: 'max_completion_tokens' }
+}
+
+const NO_EFFORT = { kind: 'read', effort: undefined, effortParam: 'reasoning_effort' } as const
+
+/** The effort may come in two dialects; together they must agree, as a suffix and a field must. */
+function readEffort(
+  value: ParsedBody['value'],
+): { kind: 'read'; effort: Effort | undefined; effortParam: string } | Refused {
+  const field = value.reasoning_effort ?? undefined
+  const nested = (isObject(value.reasoning) ? value.reasoning.effort : undefined) ?? undefined
+  if (field === undefined && nested === undefined) return NO_EFFORT
+  const [first, second] = [field, nested].map((word) => (word === undefined ? undefined : effortOf(String(word))))
+  if (first !== undefined && second !== undefined && first !== second) {
+    const message = `\`reasoning_effort\` is "${first}" and \`reasoning.effort\` is "${second}". Send one of them, or make them agree.`
+    return refused(problem('reasoning_effort_conflict', message, { param: 'reasoning.effort' }))
+  }
+  if (first === undefined && second !== undefined)
+    return { kind: 'read', effort: second, effortParam: 'reasoning.effort' }
+  return { kind: 'read', effort: first, effortParam: 'reasoning_effort' }
+}
+
+const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])
+
+function sizeOf(body: ParsedBody, rewritten: TurnRequest['rewritten']): InputSize {
+  const { messages, tools, functions, response_format: format } = body.value
+  const declared = countOf(tools) + countOf(functions)
+  const hasCalls = declared === 0 && Array.isArray(messages) && messages.some(hasToolCalls)
+  return {
+    bodyBytes: body.bytes.length,
+    inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
+    messages: countOf(messages),
+    tools: toolsInPrompt({ declared, format, hasCalls }),
+  }
+}
+
+const countOf = (field: unknown): number => (Array.isArray(field) ? field.length : 0)
+
+/** Of a message that was checked. */
+const callsIn = (messages: unknown): number =>
+  (messages as readonly Fields[]).reduce(
+    (sum, { tool_calls: calls, function_call: call }) => sum + countOf(calls) + (isObject(call) ? 1 : 0),
+    0,
+  )
+
+/** Among the tools, in `tool_choice`, or in a past call. */
+const hasCustom = ({ tools, tool_choice: choice, messages }: ParsedBody['value']): boolean =>
+  (Array.isArray(tools) && tools.some(isCustom)) ||
+  isCustom(choice) ||
+  (messages as readonly Fields[]).some(({ tool_calls: calls }) => Array.isArray(calls) && calls.some(isCustom))
+
+const isCustom = (tool: unknown): boolean => isObject(tool) && (tool.type === 'custom' || isObject(tool.custom))
+
+const hasToolCalls = (message: unknown): boolean =>
+  isObject(message) && (Array.isArray(message.tool_calls) || isObject(message.function_call))
+
+const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
+
+/** Who may show what is not text. */
+const SHOWS = new Set(['user', 'tool', 'function'])
+const TEXT_PARTS = new Set(['text', 'refusal'])
+
+/** Messages as far as we must understand them: who speaks. What in them is not text is noted among `others`. */
+function checkMessages(messages: unknown, others: OtherInput[]): Problem | undefined {
+  if (isAbsent(messages)) {
+    return problem('missing_required_parameter', 'The field `messages` is missing. Send at least one message.', {
+      param: 'messages',
+    })
+  }
+  if (!Array.isArray(messages)) return wrongType('messages', messages, 'an array')
+  if (messages.length === 0) {
+    return problem('invalid_value', '`messages` is empty. Send at least one message.', { param: 'messages' })
+  }
+  return checkEach('messages', messages, (param, message) => checkMessage(param, message, others))
+}
+
+function checkMessage(param: string, message: unknown, others: OtherInput[]): Problem | undefined {
+  if (!isObject(message)) return wrongType(param, message, 'an object')
+  const { role } = message
+  const place = `${param}.role`
+  if (typeof role !== 'string') return role === undefined ? missing(place) : wrongType(place, role, 'a string')
+  return checkWord(place, role, ROLES) ?? checkContent(`${param}.content`, role, message, others)
+}
+
+function checkContent(
+  param: string,
+  role: string,
+  message: Record<string, unknown>,
+  others: OtherInput[],
+): Problem | undefined {
+  const { content } = message
+  if (typeof content === 'string') return undefined
+  if (isAbsent(content)) {
+    // An assistant that only called tools has said nothing, and clients send that as null or not at all.
+    if (role === 'assistant' || role === 'function') return undefined
+    return content === null ? wrongType(param, content, 'a string or an array of parts') : missing(param)
+  }
+  if (!Array.isArray(content)) return wrongType(param, content, 'a string or an array of parts')
+  return checkEach(param, content, (place, part) => checkPart(place, part, SHOWS.has(role) ? others : undefined))
+}
+
+/** `others`: undefined where only words may stand. */
+function checkPart(param: string, part: unknown, others: OtherInput[] | undefined): Problem | undefined {
+  if (!isObject(part)) return wrongType(param, part, 'an object')
+  const { type } = part
+  if (typeof type !== 'string') return wrongType(`${param}.type`, type, 'a string')
+  const other = OTHER_PARTS.get(type)
+  if (other !== undefined) return checkOtherPart(other, param, part, others)
+  if (!TEXT_PARTS.has(type)) return notTaken(param, type)
+  const text = type === 'refusal' ? part.refusal : part.text
+  return typeof text === 'string' ? undefined : wrongType(`${param}.${type}`, text, 'a string')
+}
+
+const OTHER_PARTS: ReadonlyMap<string, OtherPart> = new Map<string, OtherPart>([
+  ['image_url', { kind: 'image', read: readImage }],
+  ['file', { kind: 'file', read: readFile }],
+  // No model takes it: whatever is in it is refused.
+  ['input_audio', { kind: 'audio', read: () => ({ form: 'text', dataBytes: 0 }) }],
+])
+
+/** Some clients leave out the object around the address. */
+function readImage(param: string, { image_url: image }: Fields): PartSource | Problem {
+  const { url, detail }: Fields = isObject(image) ? image : { url: image }
+  const place = isObject(image) ? `${param}.image_url.url` : `${param}.image_url`
+  const found = checkMaybeText(`${param}.image_url.detail`, detail) ?? checkText(place, url)
+  return found ?? checkImageUrl(place, url as string)
+}
+
+function readFile(param: string, { file }: Fields): PartSource | Problem {
+  if (!isObject(file)) return wrongType(`${param}.file`, file, 'an object')
+  const { file_id: id, file_data: data, filename } = file
+  if (!isAbsent(id)) return noFilesHere(`${param}.file.file_id`, '`file_data`')
+  const place = `${param}.file.file_data`
+  const found = checkMaybeText(`${param}.file.filename`, filename) ?? checkText(place, data)
+  return found ?? checkFileData(place, data as string)
+}
+
+/** Which tools are the client's own, and go to the provider: `protocols/tools/answer-tool.ts` says why others do not. */
+type OwnTools =
+  | {
+      readonly kind: 'tools'
+      readonly ignored: readonly string[]
+      readonly rewritten: ReadonlyMap<string, Buffer | null>
+    }
+  | Refused
+
+const OWN_TYPES = new Set(['function', 'custom'])
+const NONE: OwnTools = { kind: 'tools', ignored: [], rewritten: new Map() }
+
+function ownTools(body: ParsedBody): OwnTools {
+  const { tools, tool_choice: choice } = body.value
+  if (tools === undefined || tools === null) return forcesHosted(choice) ? refusedChoice(choice) : noneDeclared(body)
+  if (!Array.isArray(tools)) return refused(wrongType('tools', tools, 'an array'))
+  const wrong = checkEach('tools', tools, checkTool)
+  if (wrong) return refused(wrong)
+  const own = tools.map((tool) => OWN_TYPES.has((tool as { type: string }).type))
+  if (forcesHosted(choice) || (choice === 'required' && tools.length > 0 && !own.includes(true)))
+    return refusedChoice(choice)
+  if (tools.length === 0) return noneDeclared(body)
+  if (!own.includes(false)) return NONE
+  const ignored = tools.flatMap((tool, index) => (own[index] ? [] : [(tool as { type: string }).type]))
+  if (!own.includes(true)) return { kind: 'tools', ignored, rewritten: WITHOUT_TOOLS }
+  const fates = own.map((isOwn) => (isOwn ? 'kept' : 'left-out'))
+  return { kind: 'tools', ignored, rewritten: new Map([['tools', rewriteTools(body, fates)]]) }
+}
+
+/** Beside no tools these say what is so anyway, and servers refuse them all the same. */
+const IDLE_CHOICES: ReadonlySet<unknown> = new Set([undefined, null, 'auto', 'none'])
+const IDLE_WITHOUT_TOOLS: OwnTools = {
+  kind: 'tools',
+  ignored: [],
+  rewritten: new Map([...WITHOUT_TOOLS, ['functions', null], ['function_call', null]]),
+}
+
+function noneDeclared({ value }: ParsedBody): OwnTools {
+  const { functions, function_call, tool_choice } = value
+  if (Array.isArray(functions) && functions.length > 0) return NONE
+  return IDLE_CHOICES.has(tool_choice) && IDLE_CHOICES.has(function_call) ? IDLE_WITHOUT_TOOLS : NONE
+}
+
+function checkTool(param: string, tool: unknown): Problem | undefined {
+  if (!isObject(tool)) return wrongType(param, tool, 'an object')
+  const { type } = tool
+  if (typeof type !== 'string') return wrongType(`${param}.type`, type, 'a string')
+  if (!OWN_TYPES.has(type)) return undefined
+  const definition = tool[type]
+  if (!isObject(definition)) return wrongType(`${param}.${type}`, definition, 'an object')
+  return typeof definition.name === 'string'
+    ? undefined
+    : wrongType(`${param}.${type}.name`, definition.name, 'a string')
+}
+
+/** Words and the client's own tools are choices; anything else names a tool that a provider would have to run. */
+const forcesHosted = (choice: unknown): boolean =>
+  isObject(choice) && typeof choice.type === 'string' && !OWN_TYPES.has(choice.type) && choice.type !== 'allowed_tools'
+
+const refusedChoice = (choice: unknown): OwnTools => refused(hostedChoice(choice))
+
+type Changes = ReadonlyMap<string, string | null>
+
+/**
+ * Checked messages as every server takes them; undefined where they may stay as they are. Clients write out members that
+ * have no value, and what an assistant has not said in four ways; servers refuse some of these, each other ones. Only
+ * what says nothing is changed, and only in the messages that have it.
+ */
+export function mendMessages(body: ParsedBody): Buffer | undefined {
+  const changes = (body.value.messages as readonly Fields[]).map(changesOf)
+  if (changes.every((each) => each === undefined)) return undefined
+  const messages = memberBytes(body, 'messages')
+  if (!messages) throw new Error('A field that was parsed is not among the members')
+  return jsonArray(arrayElements(messages).map((element, index) => withChanges(element, changes[index])))
+}
+
+const withChanges = (element: Buffer, changes: Changes | undefined): Buffer =>
+  changes === undefined ? element : spliceElement(element, changes)
+
+function changesOf(message: Fields): Changes | undefined {
+  let changes: Map<string, string | null> | undefined
+  const change = (name: string, value: string | null) => {
+    changes ??= new Map()
+    changes.set(name, value)
+  }
+  for (const name in message) if (message[name] === null && name !== 'content') change(name, null)
+  if (message.role !== 'assistant') return changes
+  if (isEmptyList(message.tool_calls)) change('tool_calls', null)
+  const { content } = message
+  if (hasCalls(message)) {
+    if (isEmptyList(content)) change('content', 'null')
+  } else if (content === undefined || content === null || isEmptyList(content)) change('content', '""')
+  return changes
+}
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+
+/** Beside them nothing need be said. */
+const hasCalls = ({ tool_calls: calls, function_call: call }: Fields): boolean =>
+  (Array.isArray(calls) && calls.length > 0) || isObject(call)

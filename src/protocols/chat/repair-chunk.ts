@@ -1,0 +1,184 @@
+import { type Fields, isObject } from '../../lib/types.ts'
+import type { MintIds } from '../shared/event-reader.ts'
+import { BROKEN_ARGUMENTS, WORDS_BEHIND_END } from '../tools/tool-names.ts'
+import { bytesOfWords, callsBegun, faultInCalls, finishWord, joinChoices, plainContent, saidBy } from './chunk.ts'
+import type { ChatDialect } from './dialects.ts'
+import { ToolCallRepair } from './repair-tool-calls.ts'
+
+/**
+ * Makes the chunks of a stream what real clients need, where a server's are not: one id and time from the first to the
+ * last, a role before anything else, words as strings, whole tool calls, a finish reason they know, and only the choices that
+ * were requested. It changes the parsed chunk in place and says whether it did; a stream that is as it should be passes as
+ * its own bytes.
+ */
+export interface ChunkRepair {
+  mend(chunk: Fields): boolean
+  /** More arguments of the call that was spoken of last, in frames that need no mending. */
+  goOn(text: string): void
+  /** What is wrong with the answer and cannot be repaired. */
+  readonly fault: string | undefined
+  /** Every requested choice has a finish reason. */
+  readonly finished: boolean
+}
+
+interface ChunkRepairOptions {
+  readonly mint: Pick<MintIds, 'completionId' | 'callId'>
+  readonly now: () => number
+  /** How many choices the client requested. */
+  readonly choices: number
+  /** The client declared `functions`, and expects its call as `function_call`. */
+  readonly functionForm: boolean
+  readonly dialect: Pick<ChatDialect, 'splitsChoices'>
+}
+
+interface ChoiceState {
+  spoken: boolean
+  finished: boolean
+  readonly calls: ToolCallRepair
+}
+
+export function createChunkRepair(options: ChunkRepairOptions): ChunkRepair {
+  const { mint } = options
+  const joins = options.dialect.splitsChoices && options.choices === 1
+  let id: string | undefined
+  let created: number | undefined
+  const states = new Map<number, ChoiceState>()
+  let last: ChoiceState | undefined
+  let finishedCount = 0
+  let fault: string | undefined
+
+  const stateOf = (index: number): ChoiceState => {
+    const known = states.get(index) ?? { spoken: false, finished: false, calls: new ToolCallRepair(mint.callId) }
+    states.set(index, known)
+    return known
+  }
+
+  /** Whether the choice goes to the client. */
+  const keeps = (choice: Fields, index: number): boolean => {
+    if (!isAskedFor(index, options.choices)) return false
+    if (!stateOf(index).finished) return true
+    const said = saidBy(choice)
+    if (bytesOfWords(said) > 0 || callsBegun(said) > 0) fault ??= WORDS_BEHIND_END
+    return false
+  }
+
+  const mendChoice = (state: ChoiceState, choice: Fields): boolean => {
+    let changed = isObject(choice.delta) ? false : set(choice, 'delta', saidBy(choice))
+    // Beside a delta it is the answer so far, again and again; the SDK's helper would add each to what it has.
+    changed = remove(choice, 'message') || changed
+    const delta = choice.delta as Fields
+    changed = mendDelta(state, delta, options.functionForm) || changed
+    const finish = finishWord(choice.finish_reason, state.calls)
+    if (finish === null) return choice.finish_reason === '' ? set(choice, 'finish_reason', null) : changed
+    state.finished = true
+    finishedCount += 1
+    fault ??= faultInCalls(finish, state.calls)
+    changed = sayWithoutArguments(state, delta, { ...options, isCut: finish !== 'tool_calls' }) || changed
+    const word = finish === 'tool_calls' && options.functionForm ? 'function_call' : finish
+    return set(choice, 'finish_reason', word) || changed
+  }
+
+  return {
+    get fault() {
+      return fault
+    },
+    get finished() {
+      return finishedCount >= options.choices
+    },
+    goOn(text) {
+      last?.calls.goOn(text)
+      if (last?.calls.isBroken) fault ??= BROKEN_ARGUMENTS
+    },
+    mend(chunk) {
+      id ??= typeof chunk.id === 'string' && chunk.id !== '' ? chunk.id : mint.completionId()
+      created ??= typeof chunk.created === 'number' ? chunk.created : Math.floor(options.now() / 1000)
+      let changed = set(chunk, 'id', id)
+      changed = set(chunk, 'created', created) || changed
+      changed = set(chunk, 'object', 'chat.completion.chunk') || changed
+      const listed: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : []
+      const choices = joins ? joinChoices(listed, 'delta') : listed
+      const kept: Fields[] = []
+      for (const [at, choice] of choices.entries()) {
+        if (!isObject(choice)) continue
+        if (typeof choice.index !== 'number') changed = set(choice, 'index', at) || changed
+        const index = choice.index as number
+        if (!keeps(choice, index)) continue
+        kept.push(choice)
+        last = stateOf(index)
+        changed = mendChoice(last, choice) || changed
+        if (last.calls.isBroken) fault ??= BROKEN_ARGUMENTS
+      }
+      if (kept.length < choices.length || choices !== listed) changed = set(chunk, 'choices', kept)
+      return changed
+    },
+  }
+}
+
+/** Choices that the client did not request are dropped. */
+export const isAskedFor = (index: unknown, choices: number): boolean =>
+  Number.isInteger(index) && (index as number) >= 0 && (index as number) < choices
+
+function mendDelta(state: ChoiceState, delta: Fields, functionForm: boolean): boolean {
+  let changed = false
+  if (Array.isArray(delta.content)) {
+    const { content, reasoning } = plainContent(delta.content)
+    if (reasoning !== '') set(delta, 'reasoning_content', reasoning)
+    changed = set(delta, 'content', content) || changed
+  }
+  if (typeof delta.reasoning_text === 'string') changed = takeReasoningText(delta) || changed
+  changed = takeFunctionCall(state, delta, functionForm) || changed
+  if (Array.isArray(delta.tool_calls)) {
+    const mended = state.calls.mend(delta.tool_calls)
+    if (mended !== undefined && mended.length > 0) changed = set(delta, 'tool_calls', mended) || changed
+    if (delta.tool_calls.length === 0 || mended?.length === 0) changed = remove(delta, 'tool_calls') || changed
+  } else if (delta.tool_calls === null) changed = remove(delta, 'tool_calls') || changed
+  // The role is said once, by the first chunk; some servers never do, and clients throw at the end of such a stream.
+  if (!state.spoken && delta.role !== 'assistant') changed = set(delta, 'role', 'assistant') || changed
+  state.spoken = true
+  if (delta.role === '') changed = remove(delta, 'role') || changed
+  return changed
+}
+
+/** Copilot's name for `reasoning_content`, which no client looks for. */
+export function takeReasoningText(said: Fields): boolean {
+  said.reasoning_content ??= said.reasoning_text
+  return remove(said, 'reasoning_text')
+}
+
+/** Turns a `function_call` into a tool call, unless the client declared `functions`. */
+function takeFunctionCall({ calls }: ChoiceState, delta: Fields, functionForm: boolean): boolean {
+  const { function_call: called, tool_calls } = delta
+  if (!isObject(called)) return false
+  const fragments = [{ index: 0, function: called }]
+  if (functionForm) {
+    calls.mend(fragments)
+    return false
+  }
+  if (!Array.isArray(tool_calls) || tool_calls.length === 0) delta.tool_calls = fragments
+  return remove(delta, 'function_call')
+}
+
+/** A call that has come to its end without arguments has none. */
+function sayWithoutArguments(
+  { calls }: ChoiceState,
+  delta: Fields,
+  { functionForm, isCut }: { readonly functionForm: boolean; readonly isCut: boolean },
+): boolean {
+  const fragments = calls.withoutArguments({ isCut })
+  if (fragments.length === 0) return false
+  if (functionForm) return set(delta, 'function_call', { ...(delta.function_call as Fields), arguments: '{}' })
+  const said = Array.isArray(delta.tool_calls) ? delta.tool_calls : []
+  return set(delta, 'tool_calls', [...said, ...fragments])
+}
+
+function set(fields: Fields, name: string, value: unknown): boolean {
+  if (fields[name] === value) return false
+  fields[name] = value
+  return true
+}
+
+function remove(fields: Fields, name: string): boolean {
+  if (!(name in fields)) return false
+  delete fields[name]
+  return true
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { scanJson } from '../json/scan-json.ts'
+import { countedIds } from '../mint-ids.fixture.ts'
+import { chatDialect } from './dialects.ts'
+import { createChatEncoder } from './encoder.ts'
+import { requestOf, SETTLED } from './translate.fixture.ts'
+
+/** What a client gets of a provider's JSON answer. */
+function relayed(value: object) {
+  const request = requestOf({ messages: [{ role: 'user', content: 'q' }] })
+  const voice = createChatEncoder({ request, model: 'mill', requestId: 'req_1', mint: countedIds(), now: () => 1 })
+  const bytes = Buffer.from(JSON.stringify(value))
+  const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 1000 })
+  if (scanned.kind !== 'scanned') throw new Error('not JSON')
+  const reply = voice.relayReply(
+    { body: { bytes, members: scanned.members }, value },
+    {
+      model: 'lane',
+      dialect: chatDialect('generic'),
+    },
+  )
+  return reply.kind === 'reply' ? JSON.parse(String(reply.close(SETTLED))) : reply
+}
+
+const answer = (message: unknown, finish: unknown = 'stop') => ({
+  ...{ id: 'c1', object: 'chat.completion', created: 1, model: 'lane' },
+  choices: [{ index: 0, message, finish_reason: finish }],
+})
+const call = (args: unknown, over: object = {}) => ({ function: { name: 'look', arguments: args }, ...over })
+
+describe('a JSON answer of a server that speaks Chat', () => {
+  it.each<[what: string, message: object, finish: unknown, said: object]>([
+    ['without role and content', {}, 'stop', { message: { role: 'assistant', content: null }, finish_reason: 'stop' }],
+    [
+      'with calls that are null or none',
+      { role: 'assistant', content: 'hi', tool_calls: null },
+      'stop',
+      { message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' },
+    ],
+    ['that does not say why it ended', { role: 'assistant', content: 'hi' }, null, { finish_reason: 'stop' }],
+    [
+      'with arguments as an object, and a stop that is a call',
+      { role: 'assistant', content: null, tool_calls: [call({ a: 1 })] },
+      'stop',
+      {
+        message: { tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"a":1}' } }] },
+        finish_reason: 'tool_calls',
+      },
+    ],
+    [
+      'whose call was cut',
+      { role: 'assistant', content: null, tool_calls: [call('{"a', { id: 'x', type: 'function' })] },
+      'tool_calls',
+      { finish_reason: 'length' },
+    ],
+    [
+      'with a call without arguments',
+      { role: 'assistant', content: null, tool_calls: [call('', { id: 'x', type: 'function' })] },
+      'stop',
+      { finish_reason: 'tool_calls' },
+    ],
+    [
+      'with content in parts',
+      {
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+          { type: 'text', text: 'hi' },
+        ],
+      },
+      'model_length',
+      { message: { role: 'assistant', content: 'hi', reasoning_content: 'hm' }, finish_reason: 'length' },
+    ],
+  ])('%s is mended', (_what, message, finish, said) => {
+    const { choices } = relayed(answer(message, finish))
+    expect(choices).toMatchObject([said])
+    // Present and empty is not absent.
+    expect([null, []]).not.toContainEqual(choices[0].message.tool_calls)
+  })
+
+  it.each<[what: string, body: object, message: string]>([
+    [
+      'an error with status 200',
+      { error: { code: 502, message: 'Provider returned error' } },
+      'Provider returned error',
+    ],
+    ['an error that is text', { error: 'broke' }, 'broke'],
+    [
+      'a finish that is a failure',
+      answer({ content: '' }, 'insufficient_system_resource'),
+      'it ended with "insufficient_system_resource"',
+    ],
+  ])('%s is no answer', (_what, body, message) => {
+    expect(relayed(body)).toMatchObject({ kind: 'error', said: { message } })
+  })
+
+  it.each([[{}], [{ choices: null }], [{ choices: [] }], [{ choices: [{ message: null }] }], [{ choices: [7] }]])(
+    '%j is none either',
+    (body) => {
+      expect(relayed(body)).toMatchObject({ kind: 'invalid' })
+    },
+  )
+})
+
+it('a JSON answer with a call that has no name is none, whatever else it says', () => {
+  const nameless = { id: 'x', type: 'function', function: { arguments: '{}' } }
+  for (const calls of [[nameless], [{ ...call('{}'), id: 'a' }, nameless]])
+    expect(relayed(answer({ role: 'assistant', content: 'hi', tool_calls: calls }))).toEqual({
+      kind: 'invalid',
+      what: 'a tool call without a name',
+    })
+})

@@ -1,0 +1,339 @@
+import { describe, expect, it } from 'vitest'
+import type { Fields } from '../../lib/types.ts'
+import { countedIds } from '../mint-ids.fixture.ts'
+import type { StreamAdapter } from '../shared/client-encoder.ts'
+import { createFrameSplitter } from '../sse/split-frames.ts'
+import { restoreTools } from '../tools/restore-tools.ts'
+import { createToolNames } from '../tools/tool-names.ts'
+import { chatDialect } from './dialects.ts'
+import { createChatEncoder } from './encoder.ts'
+import { createEventReader } from './read-events.ts'
+import { requestOf, SETTLED } from './translate.fixture.ts'
+
+/** What servers that speak Chat do to a stream, and what a client of either road must see of it: one clean answer. */
+interface Oddity {
+  readonly stream: string
+  readonly says: Partial<Said>
+}
+
+interface Said {
+  readonly content: string
+  readonly reasoning: string
+  readonly calls: readonly string[]
+  readonly finish: string
+  readonly failed?: string
+  /** What is wrong with it, where nobody can make a valid answer of it. */
+  readonly invalid?: string
+}
+
+const HEAD = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'lane' }
+const chunkOf = (delta: unknown, finish: unknown = null, over: object = {}) => ({
+  ...HEAD,
+  choices: [{ index: 0, delta, finish_reason: finish }],
+  ...over,
+})
+const line = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`
+const said = (delta: object) => line(chunkOf(delta))
+const end = (finish: unknown = 'stop') => line(chunkOf({}, finish))
+const DONE = 'data: [DONE]\n\n'
+const hi = said({ role: 'assistant', content: 'hi' })
+const HI = { content: 'hi', finish: 'stop' }
+const called = (...fragments: object[]) => said({ tool_calls: fragments })
+const fn = (name: unknown, args: unknown, over: object = {}) => ({ function: { name, arguments: args }, ...over })
+const LOOKED = { calls: ['look {"a":1}'], finish: 'tool_calls' }
+
+const ODDITIES: Record<string, Oddity> = {
+  'data without a space': { stream: `${hi}${end()}${DONE}`.replaceAll('data: ', 'data:'), says: HI },
+  'lines that end as on Windows': { stream: `${hi}${end()}${DONE}`.replaceAll('\n', '\r\n'), says: HI },
+  'comments among the words': { stream: `: OPENROUTER PROCESSING\n\n:\n\n${hi}: ping\n\n${end()}${DONE}`, says: HI },
+  'an event line': { stream: `event: message\n${hi}event: ping\ndata:\n\n${end()}${DONE}`, says: HI },
+  'no [DONE]': { stream: hi + end(), says: HI },
+  'words behind [DONE]': { stream: `${hi}${end()}${DONE}${said({ content: 'more' })}`, says: HI },
+  'no id, time, model': {
+    stream: [{ content: 'h' }, { content: 'i' }]
+      .map((delta) => line({ ...chunkOf(delta), id: null, created: null, model: null }))
+      .join('')
+      .concat(line({ choices: [{ delta: {}, finish_reason: 'stop' }] })),
+    says: HI,
+  },
+  'another id in every chunk': {
+    stream:
+      hi + line({ ...chunkOf({ content: '' }), id: 'c2', created: 2 }) + line({ ...chunkOf({}, 'stop'), id: 'c3' }),
+    says: HI,
+  },
+  'choices that are missing, null or empty': {
+    stream: `${line(HEAD)}${line({ ...HEAD, choices: null })}${line({ ...HEAD, choices: [] })}${hi}${end()}${DONE}`,
+    says: HI,
+  },
+  'filter results before the first choice': {
+    stream: `${line({ ...HEAD, choices: [], prompt_filter_results: [{ prompt_index: 0 }] })}${hi}${end()}${DONE}`,
+    says: HI,
+  },
+  'a delta that is null': { stream: hi + line(chunkOf(null)) + line(chunkOf(null, 'stop')), says: HI },
+  'a role in every chunk, or an empty one': {
+    stream:
+      said({ role: 'assistant', content: 'h' }) +
+      said({ role: '', content: 'i' }) +
+      said({ role: 'assistant' }) +
+      end(),
+    says: HI,
+  },
+  'content in parts': {
+    stream:
+      said({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }) +
+      said({
+        content: [
+          { type: 'text', text: 'hi' },
+          { type: 'reference', reference_ids: [1] },
+        ],
+      }) +
+      end(),
+    says: { ...HI, reasoning: 'hm' },
+  },
+  reasoning_content: { stream: said({ reasoning_content: 'hm' }) + hi + end(), says: { ...HI, reasoning: 'hm' } },
+  reasoning: { stream: said({ reasoning: 'hm', content: '' }) + hi + end(), says: { ...HI, reasoning: 'hm' } },
+  'tool_calls: null and []': {
+    stream: said({ content: 'h', tool_calls: null }) + said({ content: 'i', tool_calls: [] }) + end(),
+    says: HI,
+  },
+  'calls without index, told apart by their id': {
+    stream:
+      called(fn('look', '{"a"', { id: 'x' })) +
+      called(fn('', ':1}', { id: 'x' })) +
+      called(fn('see', '{}', { id: 'y' })) +
+      end(),
+    says: { calls: ['look {"a":1}', 'see {}'], finish: 'tool_calls' },
+  },
+  'calls without index and id, told apart by their name': {
+    stream: called(fn('look', '{"a"')) + called(fn(undefined, ':1}')) + called(fn('see', '{}')) + end('tool_calls'),
+    says: { calls: ['look {"a":1}', 'see {}'], finish: 'tool_calls' },
+  },
+  'an id in every fragment': {
+    stream:
+      called(fn('look', '{"a"', { index: 0, id: 'x', type: 'function' })) +
+      called(fn('', ':1}', { index: 0, id: 'x', type: 'function' })) +
+      end('tool_calls'),
+    says: LOOKED,
+  },
+  'an id that is empty later': {
+    stream: called(fn('look', '{"a"', { index: 0, id: 'x' })) + called(fn('', ':1}', { index: 0, id: '' })) + end(),
+    says: LOOKED,
+  },
+  'a name that comes late': {
+    stream: called(fn('', '{"a"', { index: 0, id: 'x' })) + called(fn('look', ':1}', { index: 0 })) + end('tool_calls'),
+    says: LOOKED,
+  },
+  'a name that comes later than the next one': {
+    stream:
+      called(fn('', '{"a"', { index: 0, id: 'x' })) +
+      called(fn('see', '{}', { index: 1, id: 'y', type: 'function' })) +
+      called(fn('look', ':1}', { index: 0 })) +
+      end('tool_calls'),
+    says: { calls: ['see {}', 'look {"a":1}'], finish: 'tool_calls' },
+  },
+  'a name that never comes': {
+    stream: called(fn('', '{}', { index: 0, id: 'x' }), fn('see', '{}', { index: 1, id: 'y' })) + end('tool_calls'),
+    says: { calls: ['see {}'], invalid: 'a tool call without a name' },
+  },
+  'no call but one without a name': {
+    stream: hi + called(fn('', '{}', { index: 0, id: 'x' })) + end(),
+    says: { content: 'hi', invalid: 'a tool call without a name' },
+  },
+  'an empty call without a name': { stream: hi + called(fn('', '', { index: 0 })) + end(), says: HI },
+  'a call without arguments': {
+    stream: called(fn('look', '', { index: 0, id: 'x', type: 'function' })) + end('tool_calls'),
+    says: { calls: ['look {}'], finish: 'tool_calls' },
+  },
+  'a call in the older form': {
+    stream:
+      said({ role: 'assistant', content: null, function_call: { name: 'look', arguments: '' } }) +
+      said({ function_call: { arguments: '{"a":1}' } }) +
+      end('function_call'),
+    says: LOOKED,
+  },
+  'a choice that nobody asked for': {
+    stream:
+      hi +
+      line({ ...HEAD, choices: [{ index: 1, delta: { content: 'no' }, finish_reason: null }] }) +
+      line({
+        ...HEAD,
+        choices: [
+          { index: 1, delta: { content: 'no' }, finish_reason: 'length' },
+          { index: 0, delta: {}, finish_reason: 'stop' },
+        ],
+      }),
+    says: HI,
+  },
+  'a finish that comes twice': { stream: hi + end() + end('length'), says: HI },
+  'words behind the finish': {
+    stream: hi + end() + said({ content: 'more' }),
+    says: { content: 'hi', finish: 'stop', invalid: 'content after the end of the answer' },
+  },
+  'a call behind the finish': {
+    stream: hi + end() + called(fn('look', '', { index: 0, id: 'x' })),
+    says: { content: 'hi', finish: 'stop', invalid: 'content after the end of the answer' },
+  },
+  'an end to call without calls': {
+    stream: hi + end('tool_calls'),
+    says: { content: 'hi', invalid: 'it ended with tool calls but contains none' },
+  },
+  'arguments that are no JSON': {
+    stream:
+      called(fn('look', '{"a":', { index: 0, id: 'x' })) + called({ index: 0, function: { arguments: '}' } }) + end(),
+    says: { invalid: 'the arguments of a tool call are not JSON' },
+  },
+  'arguments as an object': { stream: called(fn('look', { a: 1 }, { index: 0, id: 'x' })) + end(), says: LOOKED },
+  'an index that is used again': {
+    stream:
+      called(fn('look', '{"a":1}', { index: 0, id: 'x' })) + called(fn('see', '{}', { index: 0, id: 'y' })) + end(),
+    says: { calls: ['look {"a":1}', 'see {}'], finish: 'tool_calls' },
+  },
+  'indexes that begin at five': { stream: called(fn('look', '{"a":1}', { index: 5, id: 'x' })) + end(), says: LOOKED },
+  'a stop that is a call': { stream: called(fn('look', '{"a":1}', { index: 0, id: 'x' })) + end('stop'), says: LOOKED },
+  'calls that were cut, and are said to be whole': {
+    stream:
+      called(fn('look', '{"a', { index: 0, id: 'x' })) +
+      ['b', 'c', '\\', '"', 'd'].map((piece) => called({ index: 0, function: { arguments: piece } })).join('') +
+      end('tool_calls'),
+    says: { calls: ['look {"abc\\"d'], finish: 'length' },
+  },
+  'calls in many small pieces': {
+    stream:
+      called(fn('look', '', { index: 0, id: 'x', type: 'function' })) +
+      ['{', '"', 'a', '\\', '\\', '"', ':', '1', '}']
+        .map((piece) => called({ index: 0, function: { arguments: piece } }))
+        .join('') +
+      end('tool_calls'),
+    says: { calls: ['look {"a\\\\":1}'], finish: 'tool_calls' },
+  },
+  'a finish that is empty before it is one': { stream: line(chunkOf({ content: 'hi' }, '')) + end(), says: HI },
+  eos: { stream: hi + end('eos'), says: HI },
+  model_length: { stream: hi + end('model_length'), says: { content: 'hi', finish: 'length' } },
+  'error as a finish': { stream: hi + end('error'), says: { content: 'hi', failed: 'it ended with "error"' } },
+  'abort as a finish': { stream: hi + end('abort'), says: { content: 'hi', failed: 'it ended with "abort"' } },
+  'a server without resources': {
+    stream: hi + end('insufficient_system_resource'),
+    says: { content: 'hi', failed: 'it ended with "insufficient_system_resource"' },
+  },
+  'an error as a chunk': {
+    stream: hi + line({ error: { code: 502, message: 'Provider returned error' } }),
+    says: { content: 'hi', failed: 'Provider returned error' },
+  },
+  'an error beside choices': {
+    stream: hi + line(chunkOf({ content: 'no' }, 'error', { error: { code: 502, message: 'broke' } })),
+    says: { content: 'hi', failed: 'broke' },
+  },
+  'an error that is text': { stream: line({ error: 'broke' }), says: { failed: 'broke' } },
+  'a member for errors without one': {
+    stream: line(chunkOf({ content: 'hi' }, null, { error: null })) + end(),
+    says: HI,
+  },
+  'all that the specification calls nasty': {
+    stream:
+      ': keep-alive\n\n' +
+      line({ choices: [{ delta: { role: 'assistant', reasoning: 'hm' } }] }) +
+      line({ id: 'x', choices: [{ index: 0, delta: { tool_calls: [fn('t', '', { id: 'a', type: 'function' })] } }] }) +
+      line({
+        id: 'x',
+        choices: [{ index: 0, delta: { tool_calls: [fn('', '{"k":1}')] }, finish_reason: 'stop' }],
+        usage: null,
+      }) +
+      line({ id: 'x', choices: [], usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } }),
+    says: { reasoning: 'hm', calls: ['t {"k":1}'], finish: 'tool_calls' },
+  },
+}
+
+const ROADS = ['relay', 'translation'] as const
+
+function carrierOn(road: (typeof ROADS)[number]): StreamAdapter {
+  const request = requestOf({ messages: [{ role: 'user', content: 'q' }], stream: true })
+  const mint = countedIds()
+  const voice = createChatEncoder({ request, model: 'mill', requestId: 'req_1', mint, now: () => 1_800_000_000_000 })
+  const dialect = chatDialect('generic')
+  if (road === 'relay') return voice.relay({ model: 'lane', dialect })
+  const reader = createEventReader({ dialect, origin: 'lane', mint })
+  return voice.translate(restoreTools(reader, createToolNames([], { custom: 'as-function', namespace: 'flat' })))
+}
+
+/** What its client sees of a stream that comes in pieces of that many bytes. */
+function hear(road: (typeof ROADS)[number], stream: string, pieceBytes: number) {
+  const carrier = carrierOn(road)
+  const splitter = createFrameSplitter({ frameBytesMax: 100_000 })
+  const isOver = () => carrier.state.done || carrier.state.error !== undefined || carrier.state.invalid !== undefined
+  let sent = ''
+  const bytes = Buffer.from(stream)
+  for (let at = 0; at < bytes.length && !isOver(); at += pieceBytes) {
+    splitter.push(bytes.subarray(at, at + pieceBytes))
+    while (!isOver()) {
+      const alike = carrier.readTemplated(splitter)
+      const next = alike ? undefined : splitter.next()
+      if (!alike && !next) break
+      sent += String((alike ?? carrier.read(next!)).bytes ?? '')
+    }
+  }
+  if (carrier.state.finished && !carrier.state.error && !carrier.state.invalid) sent += String(carrier.close(SETTLED))
+  return { sent, state: carrier.state }
+}
+
+interface Fragment {
+  readonly index: number
+  readonly id?: string
+  readonly type?: string
+  readonly function: { readonly name?: string; readonly arguments: string }
+}
+
+/** As the SDKs put a stream together, and where they throw: at another id, without a role, at an index that leaves a gap. */
+function collect(sent: string): Said {
+  // A relay keeps how its provider writes lines; every SDK reads all of these.
+  const data = sent.split(/\r?\n/).flatMap((each) => /^data: ?(.+)$/.exec(each)?.slice(1) ?? [])
+  expect(data.pop()).toBe('[DONE]')
+  const chunks = data.map((each): Fields => JSON.parse(each))
+  const heads = chunks.map(({ id, object, created, model }) => JSON.stringify([id, object, typeof created, model]))
+  expect(new Set(heads).size).toBe(1)
+  expect(JSON.parse(heads[0]!)).toEqual([expect.stringMatching(/./), 'chat.completion.chunk', 'number', 'mill'])
+  const said = { content: '', reasoning: '', finish: '' }
+  const calls: { name: string; words: string }[] = []
+  for (const [at, { choices }] of chunks.entries()) {
+    const [{ index, delta, finish_reason }] = choices as [{ index: number; delta: Fields; finish_reason: unknown }]
+    expect([index, said.finish]).toEqual([0, ''])
+    if (at === 0) expect(delta.role).toBe('assistant')
+    else expect(delta.role ?? 'assistant').toBe('assistant')
+    said.content += delta.content ?? ''
+    said.reasoning += delta.reasoning_content ?? delta.reasoning ?? ''
+    said.finish += finish_reason ?? ''
+    for (const fragment of (delta.tool_calls ?? []) as Fragment[]) {
+      if (fragment.index === calls.length) {
+        expect([fragment.id, fragment.type]).toEqual([expect.stringMatching(/./), 'function'])
+        calls.push({ name: fragment.function.name ?? '', words: '' })
+      } else expect(fragment.function.name ?? '').toBe('')
+      calls[fragment.index]!.words += fragment.function.arguments
+    }
+  }
+  return { ...said, calls: calls.map(({ name, words }) => `${name} ${words}`) }
+}
+
+describe.each(ROADS)('on the road of %s', (road) => {
+  describe.each(Object.entries(ODDITIES))('%s', (_name, { stream, says }) => {
+    it.each([1, 7, 100_000])('is one clean answer, in pieces of %d bytes', (pieceBytes) => {
+      const { sent, state } = hear(road, stream, pieceBytes)
+      if (says.failed !== undefined) {
+        expect(state.error?.message).toBe(says.failed)
+        expect(sent).not.toContain('"finish_reason":"')
+        return
+      }
+      expect(state.invalid).toBe(says.invalid)
+      if (says.invalid !== undefined) {
+        if (says.finish === undefined) expect(sent).not.toContain('"finish_reason":"')
+        return
+      }
+      expect(state.error).toBeUndefined()
+      expect(collect(sent)).toEqual({ ...{ content: '', reasoning: '', calls: [] }, ...says })
+    })
+  })
+
+  it('a stream that just ends is no answer, whatever it had said', () => {
+    for (const stream of ['', hi, hi + DONE, called(fn('look', '{"a":1}', { index: 0, id: 'x' }))]) {
+      expect(hear(road, stream, 100_000).state.finished).toBe(false)
+    }
+  })
+})

@@ -1,0 +1,149 @@
+import { isUtf8 } from 'node:buffer'
+import { type Fields, isObject } from '../../lib/types.ts'
+import { endOfString, tryParse } from '../json/strings.ts'
+import { type EncodedFrame, NOTHING_ENCODED } from '../shared/client-encoder.ts'
+import type { MintIds } from '../shared/event-reader.ts'
+import { newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
+import { dataFrame } from '../sse/frame-data.ts'
+import type { FrameSplitter } from '../sse/split-frames.ts'
+import { bytesOfWords, callsBegun, createModelRenamer, failureInFinish, hearChunk, type ModelRenamer } from './chunk.ts'
+import type { ChatDialect } from './dialects.ts'
+import { type AlikeFrames, createAlikeFrames } from './frame-template.ts'
+import { type ChunkRepair, createChunkRepair } from './repair-chunk.ts'
+import { createUsageListener, type UsageListener } from './usage.ts'
+import type { StreamHead } from './write-events.ts'
+
+/** What listens in a relayed stream: it passes frames on as they came, and picks out the few that matter. */
+interface ChatTap {
+  /** One frame of the provider's: what of it goes to the client now. */
+  read(frame: Buffer): EncodedFrame
+  /** The frames that come next and differ from the last one only in their words, as one piece; undefined for none. */
+  readTemplated(frames: FrameSplitter): EncodedFrame | undefined
+  readonly state: ChatHeard
+}
+
+/** What the tap has learned so far. */
+interface ChatHeard extends StreamState {
+  /** What the usage chunk, which is written after the settle, repeats of the stream. */
+  head: StreamHead | undefined
+}
+
+export interface ChatTapOptions {
+  readonly laneModel: string
+  readonly publicModel: string
+  readonly dialect: ChatDialect
+  readonly mint: Pick<MintIds, 'completionId' | 'callId'>
+  /** How many choices were asked for: the stream is whole when each has said why it ended. */
+  readonly choices: number
+  /** The client declared `functions`, and expects its call as `function_call`. */
+  readonly functionForm: boolean
+  /** Wall time in milliseconds, for a server that tells none. */
+  readonly now: () => number
+}
+
+export function createChatTap(options: ChatTapOptions): ChatTap {
+  const state: ChatHeard = { ...newStreamState(), head: undefined }
+  const rename = createModelRenamer(options.laneModel, options.publicModel)
+  const listening: Listening = {
+    state,
+    options,
+    rename,
+    usage: createUsageListener(options),
+    mender: createChunkRepair(options),
+    alike: createAlikeFrames(rename),
+  }
+  return {
+    state,
+    read(frame) {
+      // What is told by the last frame is told by no other: the one between may have changed what comes next.
+      listening.alike.forget()
+      return readFrame(listening, frame)
+    },
+    readTemplated(frames) {
+      const alike = listening.alike.take(frames)
+      if (alike === undefined) return undefined
+      state.outputBytes += alike.words
+      state.contentFrames += alike.frames
+      for (const written of argumentsIn(alike.bytes)) listening.mender.goOn(written)
+      state.invalid ??= listening.mender.fault
+      return { bytes: alike.bytes, isContent: alike.words > 0 }
+    },
+  }
+}
+
+interface Listening {
+  readonly state: ChatHeard
+  readonly options: ChatTapOptions
+  readonly rename: ModelRenamer
+  readonly usage: UsageListener
+  readonly mender: ChunkRepair
+  readonly alike: AlikeFrames
+}
+
+function readFrame(listening: Listening, frame: Buffer): EncodedFrame {
+  const chunk = hearChunk(listening.state, frame)
+  if (chunk === undefined) return NOTHING_ENCODED
+  const tellsUsage = listening.usage.hear(chunk)
+  const carried = readChunk(listening, frame, chunk, tellsUsage)
+  recordUsage(listening.state, listening.usage.usage())
+  return carried
+}
+
+function readChunk(listening: Listening, frame: Buffer, chunk: Fields, tellsUsage: boolean): EncodedFrame {
+  const { state, rename, mender } = listening
+  // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
+  if (!hasChoices(chunk)) return NOTHING_ENCODED
+  const mended = mender.mend(chunk)
+  const choices = (chunk.choices as unknown[]).filter(isObject)
+  if (choices.length === 0 && mender.fault === undefined) return NOTHING_ENCODED
+  state.head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
+  const bytesBefore = state.outputBytes
+  for (const choice of choices) readChoice(state, choice)
+  if (state.error === undefined) state.invalid ??= mender.fault
+  state.finished = mender.finished
+  if (state.error !== undefined || state.invalid !== undefined) {
+    // The failure is said in our own words; what came in the same chunk goes nowhere and counts for nothing.
+    state.outputBytes = bytesBefore
+    return NOTHING_ENCODED
+  }
+  const isContent = state.outputBytes > bytesBefore
+  if (isContent) state.contentFrames += 1
+  if (tellsUsage) {
+    const { x_groq: _withUsage, ...rest } = chunk
+    const withoutUsage = choices.map(({ usage: _reported, ...choice }) => choice)
+    return { bytes: dataFrame({ ...rest, choices: withoutUsage, model: rename.to, usage: null }), isContent }
+  }
+  // Clients that decode strictly throw at bytes that are not UTF-8: written anew they are what lenient ones would read.
+  const way = mended || !isUtf8(frame) ? 'anew' : rename.wayFor(frame, chunk)
+  if (way === 'anew') return { bytes: dataFrame({ ...chunk, model: rename.to }), isContent }
+  if (isContent) listening.alike.learn(way, { frame, chunk, words: state.outputBytes - bytesBefore })
+  return { bytes: rename.apply(way, frame), isContent }
+}
+
+const hasChoices = ({ choices }: Fields): boolean => Array.isArray(choices) && choices.some(isObject)
+
+function readChoice(state: StreamState, choice: Fields): void {
+  state.error = failureInFinish(choice) ?? state.error
+  if (!isObject(choice.delta)) return
+  state.outputBytes += bytesOfWords(choice.delta)
+  state.calls += callsBegun(choice.delta)
+}
+
+/** `"` is escaped inside strings, so a member's name can only be found where it is one. */
+const NAME = Buffer.from('"arguments"')
+const OPENING = /^ ?: ?"/
+
+/** The arguments in frames that nobody parses: enough of them to know where their strings and objects end. */
+function argumentsIn(frames: Buffer): string[] {
+  const found: string[] = []
+  for (let at = frames.indexOf(NAME); at !== -1; at = frames.indexOf(NAME, at)) {
+    at += NAME.length
+    const [opening] = OPENING.exec(frames.toString('latin1', at, at + 4)) ?? []
+    const end = opening === undefined ? -1 : endOfString(frames, at + opening.length)
+    if (opening === undefined || end === -1) continue
+    const text = tryParse(frames.toString('latin1', at + opening.length - 1, end + 1))
+    if (typeof text === 'string') found.push(text)
+    at = end
+  }
+  return found
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import type { ConversationItem } from '../../model/conversation.ts'
+import { effortOf } from '../../model/effort.ts'
+import { laneTarget, relayTarget } from '../lane-target.fixture.ts'
+import { chatDialect } from './dialects.ts'
+import { rewriteRequest } from './rewrite-request.ts'
+import { call, conversationOf, message, requestOf, result } from './translate.fixture.ts'
+import { writeRequest } from './write-request.ts'
+
+const OFF = { thinking: { type: 'disabled' } }
+const HIGH = effortOf('high')
+
+const called = (thought?: string | null) => ({
+  role: 'assistant',
+  content: null,
+  ...(thought === undefined ? {} : { reasoning_content: thought }),
+  tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+})
+const QUESTION = { role: 'user', content: 'hi' }
+const ANSWER = { role: 'tool', tool_call_id: 'call_1', content: 'ok' }
+
+function relayed(
+  messages: readonly object[],
+  { lane = 'deepseek', effort = HIGH as typeof HIGH | null, more = {} } = {},
+) {
+  const request = requestOf({ messages, ...more })
+  const { body, leftOut } = rewriteRequest(request, relayTarget(chatDialect(lane), { effort: effort ?? undefined }))
+  const { thinking, reasoning_effort } = JSON.parse(String(body))
+  return { said: { thinking, reasoning_effort }, leftOut }
+}
+
+function translated(items: readonly ConversationItem[], lane = 'deepseek') {
+  const target = laneTarget(chatDialect(lane), { effort: HIGH })
+  const { body, leftOut } = writeRequest(conversationOf(items), { ...target, client: 'responses' })
+  const { thinking, reasoning_effort } = JSON.parse(JSON.stringify(body))
+  return { said: { thinking, reasoning_effort }, leftOut }
+}
+
+const thought: ConversationItem = { type: 'reasoning', summary: [], text: 'Hm.', opaque: undefined }
+
+describe('a server that wants its reasoning back', () => {
+  it('goes on without thinking from calls that come without any, and the client is told', () => {
+    for (const none of [undefined, null, '']) {
+      expect(relayed([QUESTION, called(none), ANSWER])).toEqual({ said: OFF, leftOut: ['reasoning_effort'] })
+    }
+    const items = [message('user', 'hi'), call('call_1'), result('call_1', 'ok')]
+    expect(translated(items)).toEqual({ said: OFF, leftOut: ['reasoning.effort'] })
+    // It may be a while ago: all of them have to come back in every request.
+    const later = [QUESTION, called(), ANSWER, { role: 'assistant', content: 'ok' }, QUESTION]
+    expect(relayed(later, { effort: null })).toEqual({ said: OFF, leftOut: [] })
+    expect(relayed(later, { more: { thinking: { type: 'enabled' } } }).said).toEqual(OFF)
+  })
+
+  it('thinks as it was asked to where all of them come with their own, or there are none', () => {
+    const on = { thinking: { type: 'enabled' }, reasoning_effort: 'high' }
+    expect(relayed([QUESTION, called('Hm.'), ANSWER])).toEqual({ said: on, leftOut: [] })
+    expect(relayed([QUESTION, { role: 'assistant', content: 'ok' }, QUESTION])).toEqual({ said: on, leftOut: [] })
+    expect(relayed([QUESTION, { ...called(), tool_calls: [], content: 'ok' }, QUESTION]).said).toEqual(on)
+    expect(translated([message('user', 'hi'), thought, call('call_1'), result('call_1', 'ok')]).said).toEqual(on)
+  })
+
+  it('is the only one: nobody else stops thinking', () => {
+    const said = { thinking: undefined, reasoning_effort: 'high' }
+    expect(relayed([QUESTION, called(), ANSWER], { lane: 'generic' })).toEqual({ said, leftOut: [] })
+    expect(translated([message('user', 'hi'), call('call_1'), result('call_1', 'ok')], 'generic').said).toEqual(said)
+  })
+})

@@ -1,0 +1,147 @@
+import { type Fields, isObject } from '../../lib/types.ts'
+import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
+import { type Demand, memberBytes, type TurnRequest } from '../../model/turn.ts'
+import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
+import { isNullMember } from '../json/strings.ts'
+import type { ParsedBody } from '../shared/event-reader.ts'
+import type { DialectTraits } from '../shared/lane-target.ts'
+import { checkNames, checkValue, isAbsent, wrongType } from './check-value.ts'
+import { type FieldTable, STANDARD_VALUES, type ValueCheck } from './field-rule.ts'
+
+/** What is inside the fields that are objects and are written anew: what is not listed here goes nowhere. */
+export type NestedTable = Readonly<Record<string, Readonly<Record<string, ValueCheck | 'standard-only'>>>>
+
+export type ReadNested = { readonly kind: 'read'; readonly ignored: readonly string[] } | Refused
+
+/** Checks nested control fields as strictly as the outer ones, and names what of them is ignored. */
+export function readNested(body: ParsedBody, table: NestedTable): ReadNested {
+  const ignored: string[] = []
+  for (const [outer, rules] of Object.entries(table)) {
+    const inner = body.value[outer]
+    if (inner === undefined || inner === null) continue
+    const found = isObject(inner) ? checkInner(body, outer, inner, rules) : wrongType(outer, inner, 'an object')
+    if (found) return refused(found)
+    for (const name of Object.keys(inner)) if (!Object.hasOwn(rules, name)) ignored.push(`${outer}.${name}`)
+  }
+  return { kind: 'read', ignored }
+}
+
+function checkInner(
+  body: ParsedBody,
+  outer: string,
+  inner: Readonly<Record<string, unknown>>,
+  rules: Readonly<Record<string, ValueCheck | 'standard-only'>>,
+): Problem | undefined {
+  const bytes = memberBytes(body, outer)
+  const scanned = bytes && scanJson(bytes, INNER_BOUNDS)
+  if (scanned?.kind === 'too-many-values') {
+    return problem('invalid_value', `\`${outer}\` has more members than any request needs.`, { param: outer })
+  }
+  if (scanned?.kind !== 'scanned') throw new Error(`${outer} was parsed and cannot be scanned`)
+  const misnamed = checkNames(scanned.members, new Set(Object.keys(rules)))
+  if (misnamed) return { ...misnamed, param: `${outer}.${misnamed.param}` }
+  for (const [name, rule] of Object.entries(rules)) {
+    const given = inner[name]
+    if (given === undefined || given === null) continue
+    const param = `${outer}.${name}`
+    const found = rule === 'standard-only' ? checkStandard(param, given) : checkValue(param, given, rule)
+    if (found) return found
+  }
+  return undefined
+}
+
+function checkStandard(param: string, given: unknown): Problem | undefined {
+  if (STANDARD_VALUES.has(given)) return undefined
+  const message = `\`${param}\` would change the price of the request, and this model's entry does not cover it. Leave it out.`
+  return problem('unsupported_value', message, { param })
+}
+
+/** The one field without which there is nothing to ask. */
+export function checkModel(model: unknown): Problem | undefined {
+  if (typeof model === 'string' && model !== '') return undefined
+  if (model !== undefined && model !== null && model !== '') return checkValue('model', model, { kind: 'string' })
+  return problem(
+    'missing_required_parameter',
+    'The field `model` is missing. GET /v1/models lists the ids this key may use.',
+    { param: 'model' },
+  )
+}
+
+/** Then the values of the fields that we know: their type and range, and what is not provided. Null means absent. */
+export function checkValues(body: Readonly<Fields>, table: FieldTable): Problem | undefined {
+  for (const name in body) {
+    const value = body[name]
+    const rule = Object.hasOwn(table, name) ? table[name] : undefined
+    if (!rule || value === null) continue
+    if (rule.policy === 'refused' && !STANDARD_VALUES.has(value)) {
+      return problem('unsupported_parameter', `\`${name}\` is not provided by this gateway. Leave it out.`, {
+        param: name,
+      })
+    }
+    if (rule.policy === 'standard-only' && !STANDARD_VALUES.has(value)) {
+      return problem(
+        'unsupported_value',
+        `\`${name}\` would change the price of the request, and this model's entry does not cover it. Leave it out, or send "auto" or "default".`,
+        { param: name },
+      )
+    }
+    const found = rule.check && checkValue(name, value, rule.check)
+    if (found) return found
+  }
+  return undefined
+}
+
+/** Of a checked request, whatever its protocol calls these. */
+interface Asked {
+  readonly choices: number
+  readonly stop?: unknown
+  readonly toolChoice: unknown
+  readonly format: unknown
+}
+
+/**
+ * What of a request a lane must be able to do. Everything else merely shapes the words of an answer: it is left out where a
+ * lane does not know it, and named.
+ */
+export const demandsOf = ({ choices, stop, toolChoice, format }: Asked): readonly Demand[] => [
+  ...(choices > 1 ? (['n'] as const) : []),
+  ...(isAbsent(stop) || isEmpty(stop) ? [] : (['stop'] as const)),
+  ...(forcesTool(toolChoice) ? (['tool_choice'] as const) : []),
+  ...(isObject(format) && format.type === 'json_schema' ? (['response_format'] as const) : []),
+]
+
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+
+function forcesTool(choice: unknown): boolean {
+  if (isAbsent(choice) || choice === 'auto' || choice === 'none') return false
+  if (!isObject(choice)) return true
+  // A choice among some of them need not be one of them.
+  const { mode } = isObject(choice.allowed_tools) ? choice.allowed_tools : choice
+  return mode !== 'auto'
+}
+
+/** What becomes of members where a client's own request goes to a lane: a new value as JSON, or null for those that go. */
+export type MemberChanges = Map<string, Buffer | string | null>
+
+/**
+ * What every lane of the client's own protocol gets otherwise than it came: what was written anew at the door, and without
+ * what we decide on ourselves and what counts as absent.
+ */
+export function changesForLanes({ body, rewritten }: TurnRequest, table: FieldTable): MemberChanges {
+  const changes: MemberChanges = new Map(rewritten)
+  for (const member of body.members) {
+    const policy = table[member.name]?.policy
+    const isOurs = policy === 'control' || policy === 'standard-only' || policy === 'refused'
+    if (isOurs || isNullMember(body, member)) changes.set(member.name, null)
+  }
+  return changes
+}
+
+interface PassingLane {
+  readonly dialect: DialectTraits & { readonly extraFields: readonly string[] }
+  readonly passFields: readonly string[]
+}
+
+/** The fields beyond the standard ones that neither the dialect of this lane nor the operator passes on. */
+export const optionalFieldsLeftOut = (request: TurnRequest, { dialect, passFields }: PassingLane): string[] =>
+  request.optionalFields.filter((field) => !passFields.includes(field) && !dialect.extraFields.includes(field))

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import type { Upstream } from '../../catalog/catalog.ts'
+import { effortOf } from '../../model/effort.ts'
+import { providerKindOf } from '../../providers/provider-kinds.ts'
+import { codecs } from '../codecs.ts'
+import { conversationOf, message } from '../conversation.fixture.ts'
+import { laneTarget } from '../lane-target.fixture.ts'
+import { countedIds } from '../mint-ids.fixture.ts'
+import { ends, said, sse } from './lane.fixture.ts'
+
+describe('a lane of wire gemini', () => {
+  it('is asked at the address of its model, which says whether to stream, with its key in a header', () => {
+    const kind = providerKindOf({ wire: 'gemini', dialect: 'google' } as Upstream)!
+    expect(kind.path({ model: 'gemini-3-pro', delivery: 'stream' })).toBe(
+      '/models/gemini-3-pro:streamGenerateContent?alt=sse',
+    )
+    expect(kind.path({ model: 'gemini-3-pro', delivery: 'json' })).toBe('/models/gemini-3-pro:generateContent')
+    expect(kind.path({ model: 'a b/c:d?e#f', delivery: 'json' })).toBe('/models/a%20b/c%3Ad%3Fe%23f:generateContent')
+    expect(kind.credential('AIza1')).toEqual(['x-goog-api-key', 'AIza1'])
+    expect(kind.headers({} as Upstream)).toEqual([])
+  })
+
+  it('is spoken by one row, which writes what it is asked and reads what it says', () => {
+    const dialect = codecs.dialect('gemini', 'google')
+    expect([dialect.wire, dialect.name, dialect.hidesReasoning, dialect.cannot]).toEqual([
+      'gemini',
+      'google',
+      true,
+      ['n'],
+    ])
+    const target = laneTarget(dialect, { effort: effortOf('high') })
+    const { body } = codecs.writeRequest(conversationOf([message('user', 'q')]), target)
+    expect(JSON.parse(JSON.stringify(body))).toEqual({
+      contents: [{ role: 'user', parts: [{ text: 'q' }] }],
+      generationConfig: { maxOutputTokens: 50, thinkingConfig: { thinkingLevel: 'high' } },
+    })
+    const reader = codecs.createEventReader({ dialect, origin: 'lane' }, countedIds())
+    expect([said([{ text: 'Hi' }]), ends()].flatMap((chunk) => reader.read(sse(chunk)))).toEqual([
+      { type: 'text-delta', text: 'Hi' },
+      { type: 'turn-end', reason: 'stop' },
+    ])
+  })
+})

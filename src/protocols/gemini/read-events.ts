@@ -1,0 +1,246 @@
+import { type Fields, isObject } from '../../lib/types.ts'
+import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
+import { isError, readError, type UpstreamError } from '../refusals/provider-error.ts'
+import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/event-reader.ts'
+import { newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
+import { firstOf } from '../shared/texts.ts'
+import { hearData, markedData } from '../sse/frame-data.ts'
+import { NAMELESS_CALL, WORDS_BEHIND_END } from '../tools/tool-names.ts'
+import type { GeminiDialect } from './dialects.ts'
+import { type CallReader, createCallReader, type ReadCall, signatureOf } from './read-call.ts'
+import { type GeminiCounts, inputOf, NO_COUNTS, readCounts, usageOf } from './read-usage.ts'
+import { type SignedPart, writeSignature } from './thought-signatures.ts'
+
+/** Reads the stream of a lane that speaks generateContent as events. Only its first candidate counts. */
+export function createEventReader(options: ReaderOptions<GeminiDialect>): EventReader {
+  const state = newStreamState()
+  const reading: Reading = {
+    options,
+    state,
+    calls: createCallReader(),
+    callCount: 0,
+    isThinking: false,
+    wordsHandedOn: 0,
+    logprobs: [],
+    counts: NO_COUNTS,
+  }
+  return {
+    state,
+    read(frame) {
+      if (state.done || state.invalid !== undefined || state.error) return []
+      const chunk = hearChunk(state, frame)
+      if (chunk === undefined) return []
+      const events: TurnEvent[] = []
+      const bytesBefore = state.outputBytes
+      if (!state.finished) readAnswer(reading, chunk, events)
+      else if (saysMore(chunk)) state.invalid = WORDS_BEHIND_END
+      if (state.outputBytes > bytesBefore) state.contentFrames += 1
+      state.calls = reading.callCount
+      hearCounts(reading, chunk)
+      return events
+    },
+    // No two chunks differ in their words alone: each has the counts so far.
+    readTemplated: () => undefined,
+  }
+}
+
+interface Reading {
+  readonly options: ReaderOptions<GeminiDialect>
+  readonly state: StreamState
+  readonly calls: CallReader
+  callCount: number
+  /** The last words were a thought: more of them belong to it. */
+  isThinking: boolean
+  wordsHandedOn: number
+  /** Of tokens that have brought no text yet. */
+  logprobs: TokenLogprob[]
+  counts: GeminiCounts
+}
+
+function readAnswer(reading: Reading, chunk: Fields, events: TurnEvent[]): void {
+  const { state } = reading
+  const candidate = firstOf(chunk.candidates)
+  if (candidate === undefined) {
+    if (isBlocked(chunk)) finish(reading, 'SAFETY', events)
+    return
+  }
+  state.error = failureInFinish(candidate.finishReason)
+  if (state.error) return
+  for (const logprob of readLogprobs(candidate.logprobsResult)) {
+    if (reading.logprobs.length < LOGPROBS_WAITING_MAX) reading.logprobs.push(logprob)
+  }
+  for (const part of partsOf(candidate)) readPart(reading, part, events)
+  if (state.invalid === undefined && typeof candidate.finishReason === 'string')
+    finish(reading, candidate.finishReason, events)
+  state.heldBytes = reading.calls.waitingBytes()
+  // What was told in pieces and then told otherwise was produced all the same.
+  state.outputBytes = Math.max(state.outputBytes, reading.wordsHandedOn + state.heldBytes)
+}
+
+const partsOf = ({ content }: Fields): Fields[] =>
+  isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : []
+
+/** Only usage and the last signature may follow the end. */
+const saysMore = ({ candidates }: Fields): boolean =>
+  partsOf(firstOf(candidates) ?? {}).some(
+    ({ text, functionCall }) => isObject(functionCall) || (typeof text === 'string' && text !== ''),
+  )
+
+/** For a text that may never come. */
+const LOGPROBS_WAITING_MAX = 10_000
+
+/** A prompt that is not answered: the request was right, and what it said was not welcome. */
+const isBlocked = ({ promptFeedback }: Fields): boolean =>
+  isObject(promptFeedback) && typeof promptFeedback.blockReason === 'string'
+
+/** Parts of other kinds are of tools that the provider runs, or no text: nobody has asked for them. */
+function readPart(reading: Reading, part: Fields, events: TurnEvent[]): void {
+  const { text, functionCall } = part
+  if (isObject(functionCall)) {
+    const calls = reading.calls.read(part, functionCall)
+    if (calls === 'nameless') reading.state.invalid = NAMELESS_CALL
+    else for (const call of calls) tellCall(reading, call, events)
+    return
+  }
+  if (typeof text !== 'string') return
+  // A thought goes nowhere again, and so does what signs it.
+  if (part.thought === true) think(reading, text, events)
+  else say(reading, text, events)
+  const signature = part.thought === true ? undefined : signatureOf(part)
+  if (signature !== undefined) seal(reading, signature, 'text', events)
+}
+
+function think(reading: Reading, text: string, events: TurnEvent[]): void {
+  if (text === '') return
+  if (!reading.isThinking) events.push({ type: 'reasoning-start' }, { type: 'summary-start' })
+  reading.isThinking = true
+  reading.wordsHandedOn += Buffer.byteLength(text)
+  events.push({ type: 'summary-delta', text })
+}
+
+function say(reading: Reading, text: string, events: TurnEvent[]): void {
+  if (text === '') return
+  reading.isThinking = false
+  reading.wordsHandedOn += Buffer.byteLength(text)
+  const { logprobs } = reading
+  reading.logprobs = []
+  events.push(logprobs.length === 0 ? { type: 'text-delta', text } : { type: 'text-delta', text, logprobs })
+}
+
+function tellCall(reading: Reading, { name, args, signature }: ReadCall, events: TurnEvent[]): void {
+  if (args === undefined || reading.callCount === CALLS_MAX) {
+    reading.state.invalid = args === undefined ? 'arguments that cannot be written as JSON' : 'too many calls'
+    return
+  }
+  // In front of its call it is found again: what else led to it is told already.
+  if (signature !== undefined) seal(reading, signature, 'call', events)
+  reading.isThinking = false
+  reading.wordsHandedOn += Buffer.byteLength(name) + Buffer.byteLength(args)
+  const call = reading.callCount++
+  const callId = reading.options.mint.callId()
+  events.push({ type: 'tool-call-start', call, callId, name, namespace: undefined, tool: 'function' })
+  events.push({ type: 'tool-call-delta', call, text: args }, { type: 'tool-call-end', call })
+}
+
+function seal({ options }: Reading, signature: string, on: SignedPart, events: TurnEvent[]): void {
+  const data = writeSignature({ signature, on })
+  events.push({ type: 'reasoning-seal', opaque: { wire: 'gemini', origin: options.origin, data } })
+}
+
+function finish(reading: Reading, word: string, events: TurnEvent[]): void {
+  for (const call of reading.calls.rest()) tellCall(reading, call, events)
+  reading.state.finished = true
+  events.push({ type: 'turn-end', reason: finishReasonOf(word, reading.callCount > 0) })
+}
+
+function hearCounts(reading: Reading, { usageMetadata }: Fields): void {
+  const { state } = reading
+  const told = readCounts(reading.counts, usageMetadata)
+  recordUsage(state, told === reading.counts ? undefined : usageOf(told, state.outputBytes > 0))
+  reading.counts = told
+  const input = inputOf(reading.counts)
+  if (input === undefined) return
+  const cachedInput = Math.min(reading.counts.cached ?? 0, input)
+  state.inputCounted = { uncachedInput: input - cachedInput, cachedInput, cacheWrite: 0 }
+}
+
+/** The chunk in a frame; undefined, with what it means noted, where there is none. */
+function hearChunk(state: StreamState, frame: Buffer): Fields | undefined {
+  const chunk = hearData(state, frame)
+  // Who overlooks that events are asked for answers with one list of all chunks.
+  if (chunk === undefined && OPENING.has(frame[0])) state.invalid = 'a list of chunks instead of a stream'
+  if (chunk === undefined) return undefined
+  if (!isError(chunk.error)) return withExactCalls(chunk, frame)
+  state.error = readError(chunk.error)
+  return undefined
+}
+
+const FUNCTION_CALL = Buffer.from('"functionCall"')
+
+/** The numbers in a call's arguments keep their digits; of other numbers only the value counts. */
+function withExactCalls(chunk: Fields, frame: Buffer): Fields {
+  const marked = frame.includes(FUNCTION_CALL) ? markedData(frame) : undefined
+  const candidate = firstOf(chunk.candidates)
+  if (marked === undefined || candidate === undefined) return chunk
+  const exact = partsOf(firstOf(marked.candidates) ?? {})
+  const parts = partsOf(candidate).map((part, at) => withExactArgs(part, exact[at]?.functionCall))
+  return { ...chunk, candidates: [{ ...candidate, content: { parts } }] }
+}
+
+function withExactArgs(part: Fields, exact: unknown): Fields {
+  if (!isObject(part.functionCall) || !isObject(exact)) return part
+  const { args, partialArgs } = exact
+  return { ...part, functionCall: { ...part.functionCall, args, partialArgs } }
+}
+
+const OPENING: ReadonlySet<number | undefined> = new Set(Buffer.from('[{'))
+
+/** The model wrote a call that its own server could not parse. */
+const MALFORMED_CALL = 'MALFORMED_FUNCTION_CALL'
+
+/** The model has failed, not finished: asked again, or asked of another, the same may go well. */
+const FAILURES: ReadonlySet<unknown> = new Set([
+  ...[MALFORMED_CALL, 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS'],
+  ...['MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE'],
+])
+
+/** A continuation is what a long answer breaks off for: nobody asks for the rest of it here. */
+const LENGTHS: ReadonlySet<string> = new Set(['MAX_TOKENS', 'CONTINUATION'])
+
+const FILTERED = /^(?:SAFETY|RECITATION|BLOCKLIST|PROHIBITED_CONTENT|SPII|IMAGE_.*)$/
+
+/** Why an answer ends. A word that nobody knows ends it as well as any. */
+function finishReasonOf(word: string, hasCalls: boolean): FinishReason {
+  if (LENGTHS.has(word)) return 'length'
+  if (FILTERED.test(word)) return 'content-filter'
+  // STOP, also where the model waits for the results of its calls.
+  return hasCalls ? 'tool-calls' : 'stop'
+}
+
+const failureInFinish = (word: unknown): UpstreamError | undefined =>
+  FAILURES.has(word)
+    ? { message: `it ended with "${word}"`, code: undefined, ...(word === MALFORMED_CALL ? { slipped: true } : {}) }
+    : undefined
+
+type Token = Omit<TokenLogprob, 'top'>
+
+/** The tokens that were chosen, each with those that could have been; what is not one is not there. */
+function readLogprobs(result: unknown): TokenLogprob[] {
+  if (!isObject(result) || !Array.isArray(result.chosenCandidates)) return []
+  const tops = Array.isArray(result.topCandidates) ? result.topCandidates : []
+  return result.chosenCandidates.flatMap((chosen, at) => {
+    const token = readToken(chosen)
+    return token === undefined ? [] : [{ ...token, top: readTop(tops[at]) }]
+  })
+}
+
+function readTop(top: unknown): Token[] {
+  if (!isObject(top) || !Array.isArray(top.candidates)) return []
+  return top.candidates.flatMap((candidate) => readToken(candidate) ?? [])
+}
+
+/** Its bytes are not told. */
+function readToken(entry: unknown): Token | undefined {
+  if (!isObject(entry) || typeof entry.token !== 'string' || typeof entry.logProbability !== 'number') return undefined
+  return { token: entry.token, logprob: entry.logProbability, bytes: undefined }
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { createNativeCompactionReader } from './compaction.ts'
+import { added, ended, event } from './re-emit.fixture.ts'
+
+function read(...frames: readonly Buffer[]) {
+  const reader = createNativeCompactionReader('there')
+  for (const frame of frames) reader.read(frame)
+  return reader
+}
+
+const item = { id: 'cmp_1', type: 'compaction', encrypted_content: 'gAAA' }
+const done = (said: object) => event('response.output_item.done', { output_index: 0, item: said })
+const completed = (...output: object[]) => ended({ output, usage: { input_tokens: 9, output_tokens: 2 } })
+const sealed = { kind: 'native', opaque: { wire: 'responses', origin: 'there', data: 'gAAA' } }
+
+describe('a conversation that its provider makes short', () => {
+  it.each([
+    ['as an item that grows', [added({ ...item, encrypted_content: 'g' }), done(item), completed(item)]],
+    ['only in its last event', [completed(item)]],
+    ['only as an item', [added(item), done(item), completed()]],
+  ] as const)('is read %s', (_how, frames) => {
+    const reader = read(...frames)
+    expect(reader.compacted()).toEqual(sealed)
+    expect(reader.state).toMatchObject({ finished: true, error: undefined, usage: { output: 2 } })
+    expect(reader.hasFailed).toBe(false)
+  })
+
+  it('is none where the provider says something else', () => {
+    const message = { type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'What?' }] }
+    const reader = read(completed(message))
+    expect([reader.hasFailed, reader.state.finished]).toEqual([true, false])
+    expect(reader.state.error).toBeDefined()
+    expect(() => reader.compacted()).toThrow('cannot stand')
+  })
+
+  it('has not failed where it was cut before it could say so, and is none either', () => {
+    const response = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, output: [] }
+    const reader = read(event('response.incomplete', { response }))
+    expect([reader.hasFailed, reader.state.finished]).toEqual([false, false])
+    expect(reader.state.error).toBeDefined()
+  })
+
+  it('has not failed while it goes on, nor where the provider has', () => {
+    expect(read(added(item)).hasFailed).toBe(false)
+    const failed = event('response.failed', { response: { status: 'failed', error: { code: 'x', message: 'y' } } })
+    expect(read(failed)).toMatchObject({ hasFailed: false, state: { error: { message: 'y' } } })
+  })
+})

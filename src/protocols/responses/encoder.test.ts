@@ -1,0 +1,301 @@
+import { describe, expect, it } from 'vitest'
+import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
+import type { TurnEvent } from '../../model/event.ts'
+import {
+  callDelta,
+  callEnd,
+  callStart,
+  end,
+  eventReader,
+  finalOf,
+  frameOf,
+  openVoice,
+  reasoning,
+  settledCharge,
+  shortly,
+  tellAll,
+  text,
+} from './encoder.fixture.ts'
+
+describe('a translated stream', () => {
+  it('tells a text as one message, framed, numbered and repeated at the end', () => {
+    const stream = tellAll(openVoice(), [text('Hel')], [text('lo')], [end('stop')])
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(shortly(stream)).toEqual([
+      'created',
+      'in_progress',
+      'output_item.added msg_1',
+      'content_part.added',
+      'output_text.delta Hel',
+      'output_text.delta lo',
+      'output_text.done',
+      'content_part.done',
+      'output_item.done msg_1',
+      'completed',
+    ])
+    expect(stream.split('\n\n').slice(4, 6).join('\n')).toBe(
+      [
+        'event: response.output_text.delta',
+        'data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"Hel","logprobs":[]}',
+        'event: response.output_text.delta',
+        'data: {"type":"response.output_text.delta","sequence_number":5,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"lo","logprobs":[]}',
+      ].join('\n'),
+    )
+    expect(finalOf(stream)).toMatchObject({
+      status: 'completed',
+      completed_at: 1_800_000_005,
+      output: [
+        {
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: 'Hello', annotations: [], logprobs: [] }],
+        },
+      ],
+      usage: {
+        input_tokens: 11,
+        input_tokens_details: { cached_tokens: 2, cache_write_tokens: 1 },
+        output_tokens: 5,
+        output_tokens_details: { reasoning_tokens: 3 },
+        total_tokens: 16,
+        millrace: { charge: '0.000123', currency: 'USD', tier: 0, price_version: 7 },
+      },
+    })
+  })
+
+  it('says nothing before the first content, and forgets what an earlier lane had begun', () => {
+    const voice = openVoice()
+    const first = voice.translate(eventReader())
+    const begun = frameOf({ type: 'message-start', phase: 'commentary' }, text(''), { type: 'reasoning-start' })
+    expect(first.read(begun)).toEqual({ bytes: undefined, isContent: false })
+    const second = voice.translate(eventReader())
+    const told = second.read(frameOf(text('Hi')))
+    expect(told.isContent).toBe(true)
+    const stream = `${told.bytes}${second.read(frameOf(end('stop'))).bytes}${second.close(settledCharge())}`
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(finalOf(stream).output).toHaveLength(1)
+  })
+
+  it('tells of interleaved calls one after the other, and counts what waits', () => {
+    const carrier = openVoice().translate(eventReader())
+    const heldAfter = (...events: TurnEvent[]) => {
+      const told = carrier.read(frameOf(...events))
+      return [carrier.state.heldBytes, told.bytes === undefined ? [] : shortly(String(told.bytes))]
+    }
+    expect(heldAfter(callStart(0), callDelta(0, '{'))).toEqual([
+      0,
+      ['created', 'in_progress', 'output_item.added fc_1', 'function_call_arguments.delta {'],
+    ])
+    expect(heldAfter(callStart(1), callDelta(1, '{"ä'))).toEqual([4, []])
+    expect(heldAfter(callDelta(0, '}'), callDelta(1, '":1}'))).toEqual([8, ['function_call_arguments.delta }']])
+    expect(heldAfter(callEnd(0))).toEqual([
+      0,
+      [
+        'function_call_arguments.done',
+        'output_item.done fc_1',
+        'output_item.added fc_2',
+        'function_call_arguments.delta {"ä":1}',
+      ],
+    ])
+  })
+
+  it('takes a call for content before it has any arguments', () => {
+    const told = openVoice()
+      .translate(eventReader())
+      .read(frameOf(callStart(0)))
+    expect([told.isContent, shortly(String(told.bytes)).at(-1)]).toEqual([true, 'output_item.added fc_1'])
+  })
+
+  it('adds nothing to a call that is over, or that nobody has begun', () => {
+    const late = [callDelta(0, ' late'), callDelta(7, 'never'), callEnd(7), end('tool-calls')]
+    const stream = tellAll(openVoice(), [callStart(0), callDelta(0, '{}'), callEnd(0)], late)
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(finalOf(stream).output).toMatchObject([{ arguments: '{}' }])
+  })
+
+  it('keeps a text that comes inside a call for afterwards', () => {
+    const stream = tellAll(
+      openVoice(),
+      [callStart(0), callDelta(0, '{'), text('Mean')],
+      [callDelta(0, '}'), text('while')],
+      [callEnd(0), end('tool-calls')],
+    )
+    expect(checkResponsesStream(stream)).toEqual([])
+    const [call, message] = finalOf(stream).output
+    expect([call.arguments, message.content[0].text]).toEqual(['{}', 'Meanwhile'])
+  })
+
+  it('gives custom tools and namespaces back as the client knows them', () => {
+    const custom: TurnEvent = {
+      type: 'tool-call-start',
+      call: 0,
+      callId: 'call_a',
+      name: 'patch',
+      namespace: 'files',
+      tool: 'custom',
+    }
+    const stream = tellAll(openVoice(), [custom, callDelta(0, '*** Begin')], [callEnd(0), end('tool-calls')])
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(shortly(stream).slice(2, 6)).toEqual([
+      'output_item.added ctc_1',
+      'custom_tool_call_input.delta *** Begin',
+      'custom_tool_call_input.done',
+      'output_item.done ctc_1',
+    ])
+    expect(finalOf(stream)).toMatchObject({
+      status: 'completed',
+      output: [
+        {
+          id: 'ctc_1',
+          type: 'custom_tool_call',
+          call_id: 'call_a',
+          name: 'patch',
+          namespace: 'files',
+          input: '*** Begin',
+          status: 'completed',
+        },
+      ],
+    })
+  })
+
+  it.each([
+    ['length', 'max_output_tokens'],
+    ['content-filter', 'content_filter'],
+  ] as const)('that is ended by %s has an incomplete last item', (reason, told) => {
+    const cut = [callDelta(0, '{"a'), callEnd(0), end(reason)]
+    const stream = tellAll(openVoice(), [text('Let me look.'), callStart(0)], cut)
+    expect(checkResponsesStream(stream)).toEqual([])
+    const { status, incomplete_details, completed_at, output } = finalOf(stream)
+    expect({ status, incomplete_details, completed_at }).toEqual({
+      status: 'incomplete',
+      incomplete_details: { reason: told },
+      completed_at: null,
+    })
+    expect(output.map((item: { status: string }) => item.status)).toEqual(['completed', 'incomplete'])
+  })
+
+  it('takes the item before an empty one for the last', () => {
+    const stream = tellAll(openVoice(), [text('Hi')], [{ type: 'message-start', phase: 'final_answer' }, end('length')])
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(finalOf(stream).output).toMatchObject([{ status: 'incomplete' }])
+  })
+
+  it('keeps commentary and final answer apart', () => {
+    const stream = tellAll(
+      openVoice(),
+      [{ type: 'message-start', phase: 'commentary' }, text('Looking.')],
+      [{ type: 'message-start', phase: 'final_answer' }, text('Found.'), end('stop')],
+    )
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(finalOf(stream).output.map((item: { phase: string }) => item.phase)).toEqual(['commentary', 'final_answer'])
+  })
+
+  it('tells a refusal as a part of its own', () => {
+    const stream = tellAll(openVoice(), [text('Well. '), { type: 'refusal-delta', text: 'No.' }, end('stop')])
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(finalOf(stream).output[0].content).toEqual([
+      { type: 'output_text', text: 'Well. ', annotations: [], logprobs: [] },
+      { type: 'refusal', refusal: 'No.' },
+    ])
+  })
+
+  it('carries logprobs, those of an empty text too', () => {
+    const logprob = (token: string) => ({ token, logprob: -0.5, bytes: undefined, top: [] })
+    const told = { token: 'ä', logprob: -0.5, bytes: [], top_logprobs: [] }
+    const stream = tellAll(
+      openVoice(),
+      [{ type: 'text-delta', text: '', logprobs: [logprob('ä')] }],
+      [{ type: 'text-delta', text: 'ä', logprobs: [logprob('ä')] }],
+      [text('!'), end('stop')],
+    )
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(eventsOf(stream)[4]).toMatchObject({ delta: 'ä', logprobs: [told, told] })
+    expect(finalOf(stream).output[0].content[0].logprobs).toEqual([told, told])
+  })
+
+  it('that says nothing at all is a whole answer without items', () => {
+    const stream = tellAll(openVoice(), [{ type: 'message-start', phase: undefined }, text('')], [end('stop')])
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(shortly(stream)).toEqual(['created', 'in_progress', 'completed'])
+    expect(finalOf(stream).output).toEqual([])
+  })
+})
+
+describe('a silence', () => {
+  it('is broken by the opening, by the response again, and by empty deltas', () => {
+    const voice = openVoice()
+    const carrier = voice.translate(eventReader())
+    const said = [voice.keepAlive(), voice.keepAlive()]
+    said.push(carrier.read(frameOf(callStart(0))).bytes, voice.keepAlive())
+    said.push(carrier.read(frameOf(callDelta(0, '{}'), callEnd(0))).bytes, voice.keepAlive())
+    said.push(carrier.read(frameOf(text('Hi'))).bytes, voice.keepAlive())
+    said.push(carrier.read(frameOf(end('tool-calls'))).bytes, voice.keepAlive())
+    said.push(carrier.close(settledCharge()))
+    const stream = said.join('')
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(shortly(stream)).toEqual([
+      'created',
+      'in_progress',
+      'in_progress',
+      'output_item.added fc_1',
+      'function_call_arguments.delta ',
+      'function_call_arguments.delta {}',
+      'function_call_arguments.delta ',
+      'function_call_arguments.done',
+      'output_item.done fc_1',
+      'output_item.added msg_2',
+      'content_part.added',
+      'output_text.delta Hi',
+      'output_text.delta ',
+      'output_text.done',
+      'content_part.done',
+      'output_item.done msg_2',
+      'in_progress',
+      'completed',
+    ])
+    expect(voice.keepAlive()).toBeUndefined()
+  })
+
+  it('is not broken before the answer could be asked for by its id', () => {
+    let stored = false
+    const voice = openVoice({ others: { mayOpen: () => stored } })
+    expect(voice.keepAlive()).toBeUndefined()
+    stored = true
+    expect(shortly(String(voice.keepAlive()))).toEqual(['created', 'in_progress'])
+  })
+
+  it('is not broken over the head of a first word that is made and still waits', () => {
+    let stored = false
+    const voice = openVoice({ others: { mayOpen: () => stored } })
+    const carrier = voice.translate(eventReader())
+    const waiting = carrier.read(frameOf(text('x'))).bytes
+    expect(voice.keepAlive()).toBeUndefined()
+    stored = true
+    const bytes = Buffer.concat([waiting!, voice.keepAlive()!])
+    expect(eventsOf(String(bytes)).map(({ sequence_number }) => sequence_number)).toEqual([0, 1, 2, 3, 4, 5])
+  })
+
+  it('is not broken for a client that wants JSON', () => {
+    expect(openVoice({ delivery: 'json' }).keepAlive()).toBeUndefined()
+  })
+})
+
+describe('a translated reply', () => {
+  it('is the whole response at once, and the same that a stream ends with', () => {
+    const events = [reasoning('Hm'), text('Hello'), callStart(0), callDelta(0, '{}'), callEnd(0), end('tool-calls')]
+    const voice = openVoice({ delivery: 'json' })
+    const carrier = voice.translate(eventReader())
+    expect(carrier.read(frameOf(...events))).toEqual({ bytes: undefined, isContent: false })
+    expect(carrier.state.heldBytes).toBe(carrier.state.outputBytes)
+    const body = JSON.parse(String(carrier.close(settledCharge())))
+    expect(body).toEqual(finalOf(tellAll(openVoice(), events)))
+    expect(JSON.parse(voice.withoutItems(voice.status()))).toEqual({ ...body, output: [] })
+    expect(voice.storedItems()).toEqual(body.output)
+  })
+
+  it('that was cut ends with an incomplete item', () => {
+    const body = tellAll(openVoice({ delivery: 'json' }), [reasoning('Hm'), text('Hel'), end('length')])
+    expect(JSON.parse(body)).toMatchObject({ status: 'incomplete', output: [{}, { status: 'incomplete' }] })
+  })
+})

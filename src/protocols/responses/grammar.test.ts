@@ -1,0 +1,127 @@
+import { expect, it } from 'vitest'
+import { checkResponsesStream, eventsOf, type StreamedEvent } from '../../../test/support/responses-grammar.ts'
+import type { TurnEvent } from '../../model/event.ts'
+import { problem } from '../../model/problem.ts'
+import { eventReader, frameOf, openVoice, tellAll } from './encoder.fixture.ts'
+
+/** An answer with an item of each kind. */
+const ANSWER: TurnEvent[] = [
+  { type: 'summary-delta', text: 'Plan' },
+  { type: 'reasoning-delta', text: 'Hm' },
+  { type: 'reasoning-seal', opaque: { wire: 'responses', origin: 'lane', data: 'gAAA' } },
+  { type: 'message-start', phase: 'commentary' },
+  {
+    type: 'text-delta',
+    text: 'Hel',
+    logprobs: [{ token: 'Hel', logprob: -1, bytes: [72, 101, 108], top: [] }],
+  },
+  { type: 'text-delta', text: 'lo' },
+  { type: 'refusal-delta', text: 'No' },
+  { type: 'tool-call-start', call: 0, callId: 'call_a', name: 'look', namespace: 'ns', tool: 'function' },
+  { type: 'tool-call-delta', call: 0, text: '{}' },
+  { type: 'tool-call-start', call: 1, callId: 'call_b', name: 'patch', namespace: undefined, tool: 'custom' },
+  { type: 'tool-call-delta', call: 1, text: 'x' },
+]
+const CALLS_END: TurnEvent[] = [
+  { type: 'tool-call-end', call: 0 },
+  { type: 'tool-call-end', call: 1 },
+]
+const SEALED = { fields: { include: ['reasoning.encrypted_content'] } }
+
+const whole = (reason: 'tool-calls' | 'length'): string =>
+  tellAll(openVoice(SEALED), [...ANSWER, ...CALLS_END, { type: 'turn-end', reason }])
+
+function failed(): string {
+  const voice = openVoice(SEALED)
+  const before = voice.translate(eventReader()).read(frameOf(...ANSWER)).bytes
+  return `${before}${voice.fail(problem('upstream_error', 'It broke.'))}`
+}
+
+/** The same events as a stream again, numbered anew so that the numbers give nothing away. */
+const streamOf = (events: readonly StreamedEvent[]): string =>
+  `${events
+    .map((event, at) => `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: at })}\n\n`)
+    .join('')}data: [DONE]\n\n`
+
+const STREAMS = { completed: whole('tool-calls'), incomplete: whole('length'), failed: failed() }
+
+it.each(Object.entries(STREAMS))('a stream that is %s is as it should be', (_name, stream) => {
+  expect(checkResponsesStream(stream)).toEqual([])
+  expect(streamOf(eventsOf(stream))).toBe(stream)
+})
+
+it.each(Object.entries(STREAMS))('an event that is missing or said twice is noticed: %s', (_name, stream) => {
+  const events = eventsOf(stream)
+  const unnoticed = events.flatMap((event, at) => {
+    const missing = streamOf(events.toSpliced(at, 1))
+    const twice = streamOf(events.toSpliced(at, 0, event))
+    return [
+      ...(checkResponsesStream(missing).length === 0 ? [`without ${event.type}`] : []),
+      ...(checkResponsesStream(twice).length === 0 ? [`twice ${event.type}`] : []),
+    ]
+  })
+  // The one event that may be said or not said at any time.
+  expect(unnoticed).toEqual(['without response.in_progress', 'twice response.in_progress'])
+})
+
+it.each(Object.entries(STREAMS))('two events that have changed places are noticed: %s', (_name, stream) => {
+  const events = eventsOf(stream)
+  const unnoticed = events.slice(1).flatMap((event, at) => {
+    const swapped = events.toSpliced(at, 2, event, events[at]!)
+    return checkResponsesStream(streamOf(swapped)).length === 0 ? [`${events[at]?.type} ${event.type}`] : []
+  })
+  expect(unnoticed).toEqual([])
+})
+
+/** Every value inside, with its path and a way to put another one there. */
+function leavesOf(value: unknown, path = ''): { path: string; change(): void; restore(): void }[] {
+  if (typeof value !== 'object' || value === null) return []
+  const holder = value as Record<string, unknown>
+  return Object.entries(holder).flatMap(([name, inside]) => {
+    const here = `${path}.${name}`
+    if (typeof inside === 'object' && inside !== null && Object.keys(inside).length > 0) return leavesOf(inside, here)
+    const set = (other: unknown) => () => {
+      holder[name] = other
+    }
+    return [{ path: here, change: set(typeof inside === 'number' ? inside + 1 : 'other'), restore: set(inside) }]
+  })
+}
+
+/** What a stream says once only, so that nothing in it could contradict: these may be anything. */
+const SAID_ONCE =
+  /^response\.(completed|incomplete)\.response\.(usage\.(?!(input|output|total)_tokens$)|incomplete_details\.reason$|completed_at$)|^error\.error\.(type|source|request_id)$/
+
+it.each(Object.entries(STREAMS))(
+  'a value that differs from what was said elsewhere is noticed: %s',
+  (_name, stream) => {
+    const events = eventsOf(stream)
+    let changed = 0
+    const unnoticed = events.flatMap((event) =>
+      leavesOf(event).flatMap(({ path, change, restore }) => {
+        if (path === '.sequence_number') return []
+        change()
+        changed += 1
+        const found = checkResponsesStream(streamOf(events))
+        restore()
+        const where = `${event.type}${path}`
+        return found.length === 0 && !SAID_ONCE.test(where) ? [where] : []
+      }),
+    )
+    expect(unnoticed).toEqual([])
+    expect(changed).toBeGreaterThan(200)
+  },
+)
+
+it('framing is part of it', () => {
+  const stream = STREAMS.completed
+  const found = (text: string) => checkResponsesStream(text)
+  expect(found(`: keep-alive\n\n${stream}`)).toEqual([])
+  expect(found(stream.replace('event: response.created\n', ''))).toHaveLength(1)
+  expect(found(stream.replace('event: response.created\n', 'event: response.begun\n'))).toHaveLength(1)
+  expect(found(stream.replace('"sequence_number":3,', '"sequence_number":4,'))).toHaveLength(1)
+  expect(found(stream.replace('data: [DONE]\n\n', ''))).toHaveLength(1)
+  expect(found(`${stream}data: [DONE]\n\n`)).toHaveLength(1)
+  expect(found(stream.slice(0, -1))).toHaveLength(1)
+  expect(found(stream.replace('data: {"type":"response.created"', 'data: {"type:'))).toHaveLength(1)
+  expect(found('')).toHaveLength(1)
+})

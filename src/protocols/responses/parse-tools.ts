@@ -1,0 +1,376 @@
+import { type Fields, isObject } from '../../lib/types.ts'
+import type { ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
+import type { ToolKind } from '../../model/event.ts'
+import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
+import type { RequestBody } from '../../model/turn.ts'
+import { markIn } from '../fields/cache-marks.ts'
+import {
+  checkEach,
+  checkMaybeText,
+  checkName,
+  checkText,
+  checkValue,
+  checkWord,
+  isAbsent,
+  missing,
+  shown,
+  wrongType,
+} from '../fields/check-value.ts'
+import type { ParsedBody } from '../shared/event-reader.ts'
+import { hostedChoice, rewriteTools, type ToolFate, WITHOUT_TOOLS } from '../tools/answer-tool.ts'
+import { toolNameOf } from '../tools/tool-names.ts'
+import { typeOfItem } from './output-item.ts'
+
+export type ReadTools =
+  | {
+      readonly kind: 'tools'
+      /** The client's own, of all lists, with names that are unique inside their namespaces. */
+      readonly definitions: readonly ToolDefinition[]
+      readonly choice: ToolChoice | undefined
+      /** Types of the tools that are left out, of all lists. */
+      readonly ignored: readonly string[]
+      readonly count: number
+      /** What becomes of the members that hosted tools stand in; undefined: the member goes. Empty when nothing changes. */
+      readonly changes: ReadonlyMap<string, unknown>
+      /** For each tool of `tools`: itself, what is left of it, or undefined. */
+      readonly kept: OwnTools['kept']
+    }
+  | Refused
+
+/** The tools of a request whose items have been checked: the list itself and what items add to it. */
+export function readTools(value: ParsedBody['value']): ReadTools {
+  const lists: OwnTools[] = []
+  for (const { param, tools } of listsOf(value)) {
+    const found = checkTools(param, tools)
+    if (found) return refused(found)
+    lists.push(ownTools(tools as Fields[]))
+  }
+  const definitions = mergeDefinitions(lists)
+  const ignored = lists.flatMap((list) => list.ignored)
+  const choice = readToolChoice(value.tool_choice, { definitions, ignored })
+  if (choice.kind === 'refused') return choice
+  const kept = isAbsent(value.tools) ? [] : (lists[0]?.kept ?? [])
+  return {
+    kind: 'tools',
+    definitions,
+    choice: definitions.length === 0 ? undefined : choice.choice,
+    ignored,
+    count: lists.reduce((sum, list) => sum + list.count, 0),
+    changes: changesOf(value, { definitions, kept, choice: choice.value }),
+    kept,
+  }
+}
+
+function listsOf({ tools, input }: ParsedBody['value']): { param: string; tools: unknown }[] {
+  const lists: { param: string; tools: unknown }[] = isAbsent(tools) ? [] : [{ param: 'tools', tools }]
+  if (!Array.isArray(input)) return lists
+  for (const [index, item] of input.entries()) {
+    if (!isObject(item) || typeOfItem(item) !== 'additional_tools') continue
+    lists.push({ param: `input[${index}].tools`, tools: item.tools })
+  }
+  return lists
+}
+
+/** What is declared again in a later list has changed meanwhile: the last word counts. */
+function mergeDefinitions(lists: readonly OwnTools[]): ToolDefinition[] {
+  const byName = new Map<string, ToolDefinition>()
+  for (const { definitions } of lists)
+    for (const tool of definitions) byName.set(JSON.stringify([tool.namespace, tool.name]), tool)
+  return [...byName.values()]
+}
+
+function changesOf(
+  value: ParsedBody['value'],
+  left: { definitions: readonly ToolDefinition[]; kept: OwnTools['kept']; choice: unknown },
+): Map<string, unknown> {
+  const changes = new Map<string, unknown>()
+  const tools = isAbsent(value.tools) ? [] : (value.tools as Fields[])
+  if (left.kept.some((tool, index) => tool !== tools[index])) {
+    const rest = left.kept.filter((tool) => tool !== undefined)
+    if (left.definitions.length === 0) for (const name of WITHOUT_TOOLS.keys()) changes.set(name, undefined)
+    else changes.set('tools', rest.length === 0 ? undefined : rest)
+  }
+  if (!changes.has('tool_choice') && left.choice !== undefined && left.choice !== value.tool_choice) {
+    changes.set('tool_choice', left.choice)
+  }
+  return changes
+}
+
+/** The members that are written anew for every lane, as bytes: a tool that stays whole keeps its own. */
+export function rewrittenTools(
+  body: RequestBody,
+  tools: readonly Fields[],
+  { changes, kept }: Extract<ReadTools, { kind: 'tools' }>,
+): Map<string, Buffer | null> {
+  const fateOf = (tool: Fields | undefined, index: number): ToolFate =>
+    tool === undefined ? 'left-out' : tool === tools[index] ? 'kept' : Buffer.from(JSON.stringify(tool))
+  return new Map(
+    [...changes].map(([name, changed]) => {
+      if (changed === undefined) return [name, null]
+      return [name, name === 'tools' ? rewriteTools(body, kept.map(fateOf)) : Buffer.from(JSON.stringify(changed))]
+    }),
+  )
+}
+
+/** A list of tools, as `tools` or an `additional_tools` item has it. Hosted and unknown ones only have to have a type. */
+function checkTools(param: string, tools: unknown): Problem | undefined {
+  if (isAbsent(tools)) return missing(param)
+  if (!Array.isArray(tools)) return wrongType(param, tools, 'an array')
+  const names = new Set<string>()
+  return checkEach(param, tools, (place, tool) => checkTool(place, tool, names))
+}
+
+/** `names` are those of the list so far, with their namespaces. */
+function checkTool(param: string, tool: unknown, names: Set<string>): Problem | undefined {
+  if (!isObject(tool)) return wrongType(param, tool, 'an object')
+  const found = checkText(`${param}.type`, tool.type)
+  if (found) return found
+  if (tool.type === 'namespace') return checkNamespace(param, tool, names)
+  return checkOwn(param, tool) ?? checkTwice(param, tool, undefined, names)
+}
+
+function checkNamespace(param: string, tool: Readonly<Fields>, names: Set<string>): Problem | undefined {
+  const { name, description, tools } = tool
+  const found = checkName(`${param}.name`, name) ?? checkMaybeText(`${param}.description`, description)
+  if (found) return found
+  if (isAbsent(tools)) return missing(`${param}.tools`)
+  if (!Array.isArray(tools)) return wrongType(`${param}.tools`, tools, 'an array')
+  return checkEach(`${param}.tools`, tools, (place, inner) => {
+    if (!isObject(inner)) return wrongType(place, inner, 'an object')
+    const wrong = checkText(`${place}.type`, inner.type) ?? checkOwn(place, inner)
+    return wrong ?? checkTwice(place, inner, name as string, names)
+  })
+}
+
+function checkOwn(param: string, tool: Readonly<Fields>): Problem | undefined {
+  if (tool.type !== 'function' && tool.type !== 'custom') return undefined
+  const found = checkName(`${param}.name`, tool.name) ?? checkMaybeText(`${param}.description`, tool.description)
+  if (found) return found
+  return tool.type === 'custom' ? checkGrammar(`${param}.format`, tool.format) : checkFunction(param, tool)
+}
+
+function checkFunction(param: string, { parameters, strict }: Readonly<Fields>): Problem | undefined {
+  return (
+    (isAbsent(parameters) ? undefined : checkValue(`${param}.parameters`, parameters, { kind: 'object' })) ??
+    (isAbsent(strict) ? undefined : checkValue(`${param}.strict`, strict, { kind: 'boolean' }))
+  )
+}
+
+const INPUT_FORMATS = new Set(['text', 'grammar'])
+
+function checkGrammar(param: string, format: unknown): Problem | undefined {
+  if (isAbsent(format)) return undefined
+  if (!isObject(format)) return wrongType(param, format, 'an object')
+  const found = checkWord(`${param}.type`, format.type, INPUT_FORMATS)
+  if (found || format.type === 'text') return found
+  return checkText(`${param}.syntax`, format.syntax) ?? checkText(`${param}.definition`, format.definition)
+}
+
+function checkTwice(
+  param: string,
+  { type, name }: Readonly<Fields>,
+  namespace: string | undefined,
+  names: Set<string>,
+): Problem | undefined {
+  if (type !== 'function' && type !== 'custom') return undefined
+  const full = JSON.stringify([namespace, name])
+  if (names.has(full)) {
+    const where = namespace === undefined ? '' : ` of namespace ${shown(namespace)}`
+    const message = `The tool ${shown(name as string)}${where} is declared twice. Give each tool a name of its own.`
+    return problem('invalid_value', message, { param: `${param}.name` })
+  }
+  names.add(full)
+  return undefined
+}
+
+type ReadToolChoice =
+  | {
+      readonly kind: 'choice'
+      readonly choice: ToolChoice | undefined
+      /** What the client wrote, or what is left of it without hosted tools. */
+      readonly value: unknown
+    }
+  | Refused
+
+/** The tools that there are to choose from: the client's own, and whether any others were left out. */
+interface Declared {
+  readonly definitions: readonly ToolDefinition[]
+  readonly ignored: readonly string[]
+}
+
+const WORDS: ReadonlySet<string> = new Set(['auto', 'none', 'required'])
+
+function readToolChoice(value: unknown, declared: Declared): ReadToolChoice {
+  if (isAbsent(value)) return { kind: 'choice', choice: undefined, value: undefined }
+  if (typeof value === 'string') return readWord(value, declared)
+  if (!isObject(value)) return refused(wrongType('tool_choice', value, 'a string or an object'))
+  const wrong = checkText('tool_choice.type', value.type)
+  if (wrong) return refused(wrong)
+  if (value.type === 'allowed_tools') return readAllowed(value, declared)
+  if (!isOwn(value.type)) return refused(hostedChoice(value))
+  const found = findTool('tool_choice', value, indexTools(declared.definitions))
+  if (found.kind === 'refused') return found
+  return { kind: 'choice', choice: { type: 'tool', ...found.tool }, value }
+}
+
+const isOwn = (type: unknown): type is ToolKind => type === 'function' || type === 'custom'
+
+function readWord(word: string, { definitions, ignored }: Declared): ReadToolChoice {
+  const found = checkWord('tool_choice', word, WORDS)
+  if (found) return refused(found)
+  if (word === 'required' && definitions.length === 0) {
+    if (ignored.length > 0) return refused(hostedChoice(word))
+    const message = '`tool_choice` is "required", and no tools are declared. Declare one, or leave it out.'
+    return refused(problem('invalid_value', message, { param: 'tool_choice' }))
+  }
+  return { kind: 'choice', choice: { type: word as 'auto' | 'none' | 'required' }, value: word }
+}
+
+type FoundTool = { readonly kind: 'found'; readonly tool: ToolName } | Refused
+
+function findTool(param: string, wanted: Readonly<Fields>, tools: ToolIndex): FoundTool {
+  const { type, name, namespace } = wanted
+  const wrong = checkName(`${param}.name`, name) ?? checkMaybeText(`${param}.namespace`, namespace)
+  if (wrong) return refused(wrong)
+  const tool = tools.find(type as ToolKind, name as string, (namespace as string | null | undefined) ?? undefined)
+  if (tool) return { kind: 'found', tool }
+  const message = `\`${param}\` names the ${type} ${shown(name as string)}, which is not among the tools. Declare it, or choose another.`
+  return refused(problem('invalid_value', message, { param: 'tool_choice' }))
+}
+
+const MODES: ReadonlySet<string> = new Set(['auto', 'required'])
+
+function readAllowed(value: Readonly<Fields>, declared: Declared): ReadToolChoice {
+  const { mode, tools } = value
+  const found = checkWord('tool_choice.mode', mode, MODES)
+  if (found) return refused(found)
+  if (isAbsent(tools)) return refused(missing('tool_choice.tools'))
+  if (!Array.isArray(tools)) return refused(wrongType('tool_choice.tools', tools, 'an array'))
+  if (tools.length === 0) {
+    const message = '`tool_choice.tools` is empty. Name the tools that are allowed, or send "none".'
+    return refused(problem('invalid_value', message, { param: 'tool_choice.tools' }))
+  }
+  const index = indexTools(declared.definitions)
+  const allowed = new Set<ToolName>()
+  const kept: unknown[] = []
+  /** A namespace may be named as often as there are tools in it: it is gone through once. */
+  const gathered = new Set<readonly ToolName[]>()
+  for (const [at, wanted] of tools.entries()) {
+    const named = readAllowedTool(`tool_choice.tools[${at}]`, wanted, index)
+    if (named.kind === 'refused') return named
+    if (named.tools.length > 0) kept.push(wanted)
+    if (!gathered.has(named.tools)) for (const tool of named.tools) allowed.add(tool)
+    gathered.add(named.tools)
+  }
+  if (kept.length > 0) {
+    const rest = kept.length === tools.length ? value : { ...value, tools: kept }
+    const choice: ToolChoice = { type: 'allowed', mode: mode as 'auto' | 'required', tools: [...allowed] }
+    return { kind: 'choice', choice, value: rest }
+  }
+  if (mode === 'required') return refused(hostedChoice(tools[0]))
+  return { kind: 'choice', choice: { type: 'none' }, value: 'none' }
+}
+
+type AllowedTools = { readonly kind: 'tools'; readonly tools: readonly ToolName[] } | Refused
+
+/** The tools that an entry stands for: all of a namespace, or none where it names what only a provider could run. */
+function readAllowedTool(param: string, wanted: unknown, index: ToolIndex): AllowedTools {
+  if (!isObject(wanted)) return refused(wrongType(param, wanted, 'an object'))
+  const wrong = checkText(`${param}.type`, wanted.type)
+  if (wrong) return refused(wrong)
+  if (wanted.type === 'namespace') return { kind: 'tools', tools: index.inside(wanted.name) }
+  if (!isOwn(wanted.type)) return { kind: 'tools', tools: [] }
+  const found = findTool(param, wanted, index)
+  return found.kind === 'refused' ? found : { kind: 'tools', tools: [found.tool] }
+}
+
+/** The declared tools by their names: a client may name as many as it declares, so none is searched for. */
+interface ToolIndex {
+  /** A name without a namespace also finds the tool inside one, if it is the only one. */
+  find(kind: ToolKind, name: string, namespace: string | undefined): ToolName | undefined
+  inside(namespace: unknown): readonly ToolName[]
+}
+
+function indexTools(definitions: readonly ToolDefinition[]): ToolIndex {
+  const exact = new Map<string, ToolName>()
+  /** Undefined: several namespaces have it. */
+  const byName = new Map<string, ToolName | undefined>()
+  const byNamespace = new Map<unknown, ToolName[]>()
+  for (const definition of definitions) {
+    const { type, name, namespace } = definition
+    const tool = toolNameOf(definition)
+    exact.set(keyOf(type, name, namespace), tool)
+    const nameOnly = keyOf(type, name)
+    byName.set(nameOnly, byName.has(nameOnly) ? undefined : tool)
+    if (namespace === undefined) continue
+    const inside = byNamespace.get(namespace)
+    if (inside) inside.push(tool)
+    else byNamespace.set(namespace, [tool])
+  }
+  return {
+    find: (kind, name, namespace) =>
+      exact.get(keyOf(kind, name, namespace)) ?? (namespace === undefined ? byName.get(keyOf(kind, name)) : undefined),
+    inside: (namespace) => byNamespace.get(namespace) ?? [],
+  }
+}
+
+const keyOf = (...parts: readonly (string | undefined)[]): string => JSON.stringify(parts)
+
+/** What one list of checked tools has: the client's own, and the types of those that are left out. */
+interface OwnTools {
+  readonly definitions: readonly ToolDefinition[]
+  readonly ignored: readonly string[]
+  /** For each tool of the list: itself, what is left of it, or undefined. */
+  readonly kept: readonly (Fields | undefined)[]
+  /** How many there are, with those inside namespaces. */
+  readonly count: number
+}
+
+export function ownTools(tools: readonly Fields[]): OwnTools {
+  const found: Found = { definitions: [], ignored: [] }
+  const kept: (Fields | undefined)[] = []
+  let count = tools.length
+  for (const tool of tools) {
+    if (tool.type === 'namespace') {
+      const inner = tool.tools as Fields[]
+      count += inner.length
+      const own = inner.filter((each) => sort(each, tool.name as string, found))
+      kept.push(own.length === 0 ? undefined : own.length === inner.length ? tool : { ...tool, tools: own })
+    } else kept.push(sort(tool, undefined, found) ? tool : undefined)
+  }
+  return { ...found, kept, count }
+}
+
+interface Found {
+  readonly definitions: ToolDefinition[]
+  readonly ignored: string[]
+}
+
+/** Whether it is the client's own. */
+function sort(tool: Fields, namespace: string | undefined, found: Found): boolean {
+  const definition = definitionOf(tool, namespace)
+  if (definition) found.definitions.push(definition)
+  else found.ignored.push(tool.type as string)
+  return definition !== undefined
+}
+
+function definitionOf(tool: Fields, namespace: string | undefined): ToolDefinition | undefined {
+  const { type } = tool
+  if (type !== 'function' && type !== 'custom') return undefined
+  const named = {
+    name: tool.name as string,
+    namespace,
+    description: (tool.description as string | null | undefined) ?? undefined,
+    ...markIn(tool),
+  }
+  if (type === 'custom') return { type, ...named, grammar: grammarOf(tool.format as Fields | null | undefined) }
+  return {
+    type,
+    ...named,
+    parameters: (tool.parameters as Fields | null | undefined) ?? undefined,
+    strict: (tool.strict as boolean | null | undefined) ?? undefined,
+  }
+}
+
+const grammarOf = (format: Fields | null | undefined) =>
+  format?.type === 'grammar' ? { syntax: format.syntax as string, definition: format.definition as string } : undefined

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import type { Fields } from '../../lib/types.ts'
+import { bytesOf, eventsIn, FIXTURES, framesIn, plainItems, SETTLED } from './answers.fixture.ts'
+import type { ToldAnswer } from './encode-answer.ts'
+import { laneOf, lastResponse, reEmit, reEmitReply } from './re-emit.fixture.ts'
+
+describe('a JSON answer, re-emitted', () => {
+  const replyOf = (value: unknown, over: Parameters<typeof laneOf>[0] = {}) => reEmitReply(value, laneOf(over))
+  const told = ({ end }: ToldAnswer): Fields & { output: Fields[] } => JSON.parse(String(end(SETTLED).bytes))
+
+  it.each(FIXTURES)('collects to the same as the stream: %s', (fixture) => {
+    const { bytes, carrier, whole } = reEmit(framesIn([bytesOf(fixture)]))
+    if (!whole) return
+    const streamed = lastResponse(bytes)
+    // The provider's own response at the end of its stream is what it would have answered as JSON.
+    const theirs = eventsIn(bytesOf(fixture)).findLast(({ response }) => response)!.response as Fields
+    const isComplete = Array.isArray(theirs.output) && theirs.output.length > 0
+    const reply = replyOf(isComplete ? theirs : { ...theirs, output: streamed.output })
+    if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
+    const answered = told(reply.answer)
+    expect(plainItems(answered.output)).toEqual(plainItems(streamed.output))
+    expect({ ...answered, output: [] }).toEqual({ ...streamed, output: [] })
+    expect([reply.answer.state.usage, reply.answer.state.outputBytes]).toEqual([
+      carrier.state.usage,
+      carrier.state.outputBytes,
+    ])
+  })
+
+  it('has ids of ours, and sealed reasoning only for who has asked for it', () => {
+    const output = [
+      { id: 'rs_t', type: 'reasoning', summary: [], encrypted_content: 'sealed' },
+      { id: 'ws_t', type: 'web_search_call' },
+      { id: 'fc_t', type: 'function_call', call_id: 'call_t', name: 'f', arguments: '{}', vendor: 1 },
+    ]
+    const reply = replyOf({ status: 'completed', output }, { seals: 'hidden' })
+    if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
+    expect(told(reply.answer).output).toEqual([
+      { id: 'rs_ours1', type: 'reasoning', summary: [] },
+      expect.objectContaining({ id: 'fc_ours2', call_id: 'call_ours3', vendor: 1, status: 'completed' }),
+    ])
+    expect(reply.answer.storedItems()[0]).toMatchObject({ encrypted_content: 'in our envelope: sealed' })
+  })
+
+  it('is an error when it says so with status 200, and invalid when it is no response', () => {
+    const error = { code: 'server_error', message: 'No.' }
+    expect(replyOf({ error })).toEqual({ kind: 'error', said: error })
+    expect(replyOf({ error: 'No.' })).toMatchObject({ kind: 'error', said: { message: 'No.' } })
+    expect(replyOf({ status: 'failed', error: null, output: [] })).toMatchObject({ kind: 'error' })
+    for (const value of [undefined, null, [], 'x', {}, { output: 'x' }, { status: 'queued', output: [] }]) {
+      expect(replyOf(value).kind).toBe('invalid')
+    }
+  })
+})

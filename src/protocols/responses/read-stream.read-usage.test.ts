@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import { inputTokensOf } from '../../model/usage.ts'
+import { createStepReader, readUsage } from './read-stream.ts'
+import { RESPONSES_USAGE_ROWS } from './usage-rows.fixture.ts'
+
+const classesOf = (usage: ReturnType<typeof readUsage>) =>
+  usage && [inputTokensOf(usage), usage.cachedInput, usage.cacheWrite, usage.output, usage.reasoning]
+
+describe('the usage of a Responses lane', () => {
+  it.each(RESPONSES_USAGE_ROWS)('of $dialect: $source', ({ told, means }) => {
+    expect(classesOf(readUsage(told))).toEqual(means)
+    expect(means[0] + means[3]).toBe(told.total_tokens)
+  })
+
+  it('is taken from the last event, also of an answer that was cut or has failed', () => {
+    const [{ told, means }] = RESPONSES_USAGE_ROWS as [(typeof RESPONSES_USAGE_ROWS)[number]]
+    for (const status of ['completed', 'incomplete', 'failed']) {
+      const reader = createStepReader('lane')
+      reader.read(
+        Buffer.from(
+          `data: ${JSON.stringify({ type: `response.${status}`, response: { status, output: [], usage: told } })}\n\n`,
+        ),
+      )
+      expect(classesOf(reader.state.usage)).toEqual(means)
+    }
+  })
+
+  it('is none where it is missing or no numbers', () => {
+    for (const told of [undefined, null, 7, [], {}, { input_tokens: 1 }, { input_tokens: '1', output_tokens: 1 }]) {
+      expect(readUsage(told)).toBeUndefined()
+    }
+  })
+})

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
+import { problem } from '../../model/problem.ts'
+import {
+  callDelta,
+  callStart,
+  end,
+  eventReader,
+  finalOf,
+  frameOf,
+  openVoice,
+  requestWith,
+  seal,
+  settledCharge,
+  shortly,
+  tellAll,
+  text,
+} from './encoder.fixture.ts'
+
+describe('an end', () => {
+  it('may be written once to be kept and once to be sent', () => {
+    const voice = openVoice()
+    const carrier = voice.translate(eventReader())
+    const said = String(carrier.read(frameOf(text('Hi'), end('stop'))).bytes)
+    const kept = String(carrier.close(settledCharge()))
+    expect(String(carrier.close(settledCharge()))).toBe(kept)
+    const failed = String(voice.fail(problem('ledger_unavailable', 'Not now.')))
+    expect(String(voice.fail(problem('ledger_unavailable', 'Not now.')))).toBe(failed)
+    expect(checkResponsesStream(said + kept)).toEqual([])
+    expect(checkResponsesStream(said + failed)).toEqual([])
+  })
+
+  it('of an answer without content is the same each time too', () => {
+    const voice = openVoice({ fields: { include: ['reasoning.encrypted_content'] } })
+    const carrier = voice.translate(eventReader())
+    expect(carrier.read(frameOf(seal('gAAA'), end('stop'))).bytes).toBeUndefined()
+    const kept = String(carrier.close(settledCharge()))
+    expect(String(carrier.close(settledCharge()))).toBe(kept)
+    expect(checkResponsesStream(kept)).toEqual([])
+    expect(finalOf(kept).output).toMatchObject([{ encrypted_content: 'sealed responses lane gAAA' }])
+  })
+
+  it('has nothing behind it but counts', () => {
+    const stream = tellAll(openVoice(), [text('Hi'), end('stop')], [text(' again'), callStart(0)])
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(finalOf(stream).output).toMatchObject([{ content: [{ text: 'Hi' }] }])
+  })
+
+  it('is no end before the reader has told why', () => {
+    const carrier = openVoice().translate(eventReader())
+    carrier.read(frameOf(text('Hi')))
+    expect(() => carrier.close(settledCharge())).toThrow('before its reader has told its end')
+  })
+})
+
+describe('a failure', () => {
+  it('of which nothing could be told yet begins at the beginning, without what was made meanwhile', () => {
+    const voice = openVoice({ others: { mayOpen: () => false } })
+    const carrier = voice.translate(eventReader())
+    carrier.read(frameOf(text('x')))
+    const bytes = voice.fail(problem('server_is_overloaded', 'No room.'))
+    expect(checkResponsesStream(String(bytes))).toEqual([])
+    expect(finalOf(String(bytes))).toMatchObject({ status: 'failed', output: [] })
+  })
+
+  const broke = problem('upstream_error', 'It broke.', { source: 'upstream' })
+
+  it('is told twice, with the items so far, and nothing follows', () => {
+    const voice = openVoice()
+    const carrier = voice.translate(eventReader())
+    const before = carrier.read(frameOf(text('Hel'), callStart(0), callDelta(0, '{"a'), callStart(1))).bytes
+    const stream = `${before}${voice.fail(broke)}`
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(eventsOf(stream).at(-2)).toMatchObject({
+      type: 'error',
+      code: 'upstream_error',
+      message: 'It broke.',
+      param: null,
+      error: {
+        message: 'It broke.',
+        type: 'server_error',
+        param: null,
+        code: 'upstream_error',
+        source: 'upstream',
+        request_id: 'req_1',
+      },
+    })
+    const { output, error, usage } = finalOf(stream)
+    expect(output).toMatchObject([{ status: 'completed' }, { status: 'incomplete', arguments: '{"a' }])
+    expect({ error, usage }).toEqual({ error: { code: 'upstream_error', message: 'It broke.' }, usage: null })
+    expect(JSON.parse(voice.withoutItems(voice.status()))).toEqual({ ...finalOf(stream), output: [] })
+    expect(voice.keepAlive()).toBeUndefined()
+  })
+
+  it('opens the response first where nothing has been said', () => {
+    const stream = String(openVoice().fail(broke))
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(shortly(stream)).toEqual(['created', 'in_progress', 'error', 'failed'])
+  })
+})
+
+describe('a response that could not be stored', () => {
+  it('says so where it is told at once, and only there', () => {
+    const request = requestWith({}, { delivery: 'json', storedInput: () => [] })
+    const voice = openVoice({ others: { request } })
+    const carrier = voice.translate(eventReader())
+    carrier.read(frameOf(text('x'), end('stop')))
+    expect(JSON.parse(String(carrier.close(settledCharge())))).toMatchObject({ store: true, status: 'completed' })
+    voice.tellUnstored()
+    expect(JSON.parse(String(carrier.close(settledCharge())))).toMatchObject({ store: false, status: 'completed' })
+  })
+})

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { checkResponsesStream } from '../../../test/support/responses-grammar.ts'
+import type { Fields } from '../../lib/types.ts'
+import type { TurnEvent } from '../../model/event.ts'
+import { problem } from '../../model/problem.ts'
+import type { Delivery } from '../../model/turn.ts'
+import { end, eventReader, finalOf, frameOf, openVoice, reasoning, seal, tellAll, text } from './encoder.fixture.ts'
+
+const outputOf = (answer: string, delivery: Delivery): Fields[] =>
+  (delivery === 'stream' ? finalOf(answer) : JSON.parse(answer)).output
+
+describe('reasoning', () => {
+  const thought = [{ type: 'reasoning-start' } as const, reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')]
+  const told = (fields: Record<string, unknown>, events: TurnEvent[] = thought) => {
+    const stream = tellAll(openVoice({ fields }), events)
+    expect(checkResponsesStream(stream)).toEqual([])
+    return finalOf(stream).output[0]
+  }
+
+  it('is told raw, or as a summary where that is asked for', () => {
+    expect(told({})).toEqual({
+      id: 'rs_1',
+      type: 'reasoning',
+      summary: [],
+      content: [{ type: 'reasoning_text', text: 'Hm' }],
+    })
+    expect(told({ reasoning: { summary: 'auto' } })).toEqual({
+      id: 'rs_1',
+      type: 'reasoning',
+      summary: [{ type: 'summary_text', text: 'Hm' }],
+    })
+  })
+
+  it('is handed out sealed where that is asked for', () => {
+    const include = ['reasoning.encrypted_content']
+    expect(told({ include })).toMatchObject({ encrypted_content: 'sealed responses lane gAAA' })
+    const sealOnly = [{ type: 'reasoning-start' } as const, seal('gAAA'), text('Yes'), end('stop')]
+    expect(told({ include }, sealOnly)).toEqual({
+      id: 'rs_1',
+      type: 'reasoning',
+      summary: [],
+      encrypted_content: 'sealed responses lane gAAA',
+    })
+    // Whoever has not asked for it can still refer to it by its id.
+    expect(told({}, sealOnly)).toEqual({ id: 'rs_1', type: 'reasoning', summary: [] })
+  })
+
+  it('that any wire has sealed is told in an envelope', () => {
+    const thought: TurnEvent = { type: 'reasoning-seal', opaque: { wire: 'chat', origin: 'lane', data: 'Hm' } }
+    expect(told({ include: ['reasoning.encrypted_content'] }, [reasoning('Hm'), thought, end('stop')])).toEqual({
+      id: 'rs_1',
+      type: 'reasoning',
+      summary: [],
+      content: [{ type: 'reasoning_text', text: 'Hm' }],
+      encrypted_content: 'sealed chat lane Hm',
+    })
+  })
+
+  it('is put into one envelope, which is told and stored as the same text', () => {
+    for (const delivery of ['stream', 'json'] as const) {
+      let envelopes = 0
+      const others = { sealReasoning: () => `envelope ${++envelopes}` }
+      const voice = openVoice({ fields: { include: ['reasoning.encrypted_content'] }, delivery, others })
+      const answer = tellAll(voice, [reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')])
+      expect(answer.match(/envelope \d/g)).toEqual(
+        delivery === 'stream' ? ['envelope 1', 'envelope 1'] : ['envelope 1'],
+      )
+      expect(voice.storedItems()).toEqual(outputOf(answer, delivery))
+    }
+  })
+
+  it('is stored with its seal though it was not asked for, and told without it', () => {
+    for (const delivery of ['stream', 'json'] as const) {
+      const voice = openVoice({ delivery })
+      const answer = tellAll(voice, [seal('gAAA'), text('Yes'), end('length')])
+      expect(answer).not.toContain('gAAA')
+      const [thought, message] = outputOf(answer, delivery)
+      expect([thought, message]).toMatchObject([{ type: 'reasoning' }, { status: 'incomplete' }])
+      expect(voice.storedItems()).toEqual([{ ...thought, encrypted_content: 'sealed responses lane gAAA' }, message])
+    }
+  })
+
+  it('is stored of an answer that failed as far as the client has been told of it', () => {
+    const voice = openVoice()
+    const carrier = voice.translate(eventReader())
+    carrier.read(frameOf(seal('gAAA')))
+    expect(voice.storedItems()).toEqual([])
+    carrier.read(frameOf(text('Yes')))
+    voice.fail(problem('upstream_error', 'It broke.'))
+    expect(voice.storedItems()).toMatchObject([
+      { encrypted_content: 'sealed responses lane gAAA' },
+      { type: 'message', status: 'incomplete' },
+    ])
+  })
+
+  it('has a summary in parts, and a raw text beside it is a second reasoning', () => {
+    const start: TurnEvent = { type: 'summary-start' }
+    const summary = (words: string): TurnEvent => ({ type: 'summary-delta', text: words })
+    const stream = tellAll(openVoice(), [start, summary('A'), start, start, summary('B'), reasoning('C'), end('stop')])
+    expect(checkResponsesStream(stream)).toEqual([])
+    expect(finalOf(stream).output).toMatchObject([
+      { summary: [{ text: 'A' }, { text: 'B' }] },
+      { summary: [], content: [{ text: 'C' }] },
+    ])
+  })
+
+  it('that was cut says so', () => {
+    expect(told({}, [reasoning('Hm'), end('length')])).toMatchObject({ status: 'incomplete' })
+  })
+})

@@ -1,0 +1,74 @@
+import type { SettledCharge } from '../../model/ending.ts'
+import type { Problem } from '../../model/problem.ts'
+import type { RequestBody } from '../../model/turn.ts'
+import type { Usage } from '../../model/usage.ts'
+import type { UpstreamError } from '../refusals/provider-error.ts'
+import type { FrameSplitter } from '../sse/split-frames.ts'
+import type { EventReader } from './event-reader.ts'
+import type { StreamState } from './stream-state.ts'
+
+/**
+ * A client's language, spoken: one answer from its first byte to its last. It is opened once per turn and outlives a lane
+ * that failed before any content: the ids and numbers that a client has seen go on.
+ */
+export interface ClientEncoder {
+  /** What breaks a silence; undefined where a comment will do. Called at any moment before the end. */
+  keepAlive(): Buffer | undefined
+  /** Writes another protocol's answer, event by event; whatever an earlier carrier has held back is forgotten. */
+  translate(reader: EventReader): StreamAdapter
+  /** How it is said that the answer has failed, once its head has gone: the last bytes of the stream. */
+  fail(problem: Problem): Buffer
+}
+
+/** Of a client whose language lanes speak, too: what such a lane says is relayed. */
+export interface RelayEncoder<RelayedLane> extends ClientEncoder {
+  relay(lane: RelayedLane): StreamAdapter
+  /** The same of a JSON answer. */
+  relayReply(reply: ReceivedReply, lane: RelayedLane): EncodedReply
+}
+
+/** A JSON answer as it came, and what it says. */
+export interface ReceivedReply {
+  readonly body: RequestBody
+  readonly value: unknown
+}
+
+/** What carries one lane's answer to the client: frames in, the client's bytes out. */
+export interface StreamAdapter {
+  read(frame: Buffer): EncodedFrame
+  /** The frames that come next and differ from the last one only in their words, as one piece; undefined for none. */
+  readTemplated(frames: FrameSplitter): EncodedFrame | undefined
+  readonly state: StreamState
+  /** What says that the answer is complete: the last bytes of a stream, or the JSON body. Only after `heard.finished`. */
+  close(settled: SettledCharge): Buffer
+  /** Of a conversation that was made short: what stands in its place. Only after `heard.finished`. */
+  compactedSize?(): CompactedSize
+}
+
+/** What a model will read of a conversation that was made short. */
+export interface CompactedSize {
+  readonly bytes: number
+  /** Beside these there is what its provider alone can read: about as long as what it has counted as its answer. */
+  readonly hasSealed: boolean
+}
+
+export interface EncodedFrame {
+  /** Undefined when nothing of it is for the client, or not yet. */
+  readonly bytes: Buffer | undefined
+  /** There is text, reasoning, a refusal or a tool call in the bytes. */
+  readonly isContent: boolean
+}
+
+/** Of a frame that tells its client nothing, or not yet. */
+export const NOTHING_ENCODED: EncodedFrame = { bytes: undefined, isContent: false }
+
+/** A lane's JSON answer, for a client of the same protocol. */
+export type EncodedReply =
+  | {
+      readonly kind: 'reply'
+      readonly usage: Usage | undefined
+      readonly outputBytes: number
+      close(settled: SettledCharge): Buffer
+    }
+  | { readonly kind: 'error'; readonly said: UpstreamError }
+  | { readonly kind: 'invalid'; readonly what: string }

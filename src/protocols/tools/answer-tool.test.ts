@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest'
+import type { TurnEvent } from '../../model/event.ts'
+import { newStreamState } from '../shared/stream-state.ts'
+import { createFrameSplitter } from '../sse/split-frames.ts'
+import { readAnswerTool } from './answer-tool.ts'
+
+const started = (call: number, name: string): TurnEvent => ({
+  type: 'tool-call-start',
+  call,
+  callId: `call_${name}`,
+  name,
+  namespace: undefined,
+  tool: 'function',
+})
+const delta = (call: number, text: string) => ({ type: 'tool-call-delta', call, text }) as const
+const ended = (call: number) => ({ type: 'tool-call-end', call }) as const
+const end = { type: 'turn-end', reason: 'tool-calls' } as const
+
+const read = (events: readonly TurnEvent[]) => {
+  const reader = { state: newStreamState(), read: () => events, readTemplated: () => undefined }
+  return readAnswerTool(reader, 'answer').read(Buffer.from(''))
+}
+const message = { type: 'message-start', phase: undefined }
+const text = (said: string) => ({ type: 'text-delta', text: said })
+
+it('what is written into the tool is the answer, and no call', () => {
+  expect(read([started(0, 'answer'), delta(0, '{"a":'), delta(0, '1}'), ended(0), end])).toEqual([
+    ...[message, text('{"a":'), text('1}'), { type: 'turn-end', reason: 'stop' }],
+  ])
+})
+
+it('other calls are calls, numbered without it', () => {
+  expect(
+    read([started(0, 'look'), started(1, 'answer'), started(2, 'see'), delta(2, '{}'), delta(1, '1'), ended(2), end]),
+  ).toEqual([started(0, 'look'), message, { ...started(2, 'see'), call: 1 }, delta(1, '{}'), text('1'), ended(1), end])
+})
+
+it('there is one answer: a second one is nothing', () => {
+  const second = [started(1, 'answer'), delta(1, '2'), ended(1)]
+  expect(read([started(0, 'answer'), delta(0, '1'), ended(0), ...second, end])).toEqual([
+    ...[message, text('1'), { type: 'turn-end', reason: 'stop' }],
+  ])
+})
+
+it('more words of what is nothing are nothing', () => {
+  const run = { pieces: ['x'], text: 'x', textBytes: 1 }
+  let events: readonly TurnEvent[] = [started(0, 'answer'), delta(0, '1'), ended(0), started(1, 'answer')]
+  const inner = { state: newStreamState(), read: () => events, readTemplated: () => run }
+  const reader = readAnswerTool(inner, 'answer')
+  const frames = createFrameSplitter({ frameBytesMax: 1000 })
+  reader.read(Buffer.from(''))
+  expect(reader.readTemplated(frames)).toBe(run)
+  events = [delta(1, '2')]
+  expect(reader.read(Buffer.from(''))).toEqual([])
+  expect(reader.readTemplated(frames)).toBeUndefined()
+})
+
+it('an answer that was cut off says so', () => {
+  const cut = { type: 'turn-end', reason: 'length' } as const
+  expect(read([started(0, 'answer'), delta(0, '{'), cut])).toEqual([message, text('{'), cut])
+})

@@ -1,0 +1,223 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createLifeSigns, type DeadlinePhase, startDeadlines } from './deadlines.ts'
+
+const TIMEOUTS = { connectMs: 5, firstByteMs: 120, jsonAnswerMs: 1100, idleMs: 90, noProgressMs: 300, totalMs: 1800 }
+const DATA = Buffer.from('data: x\n\n')
+const PING = Buffer.from(': ping\n\n')
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Each setImmediate takes a millisecond of this clock, and a deadline waits for two. */
+const LOOP_TURN_MS = 2
+
+/** A call whose time the test makes pass. */
+function running(delivery: 'stream' | 'json') {
+  let now = 0
+  const expired: { phase: DeadlinePhase; at: number }[] = []
+  const deadlines = startDeadlines(
+    { nowMicros: () => now * 1000 },
+    {
+      timeouts: TIMEOUTS,
+      delivery,
+      onExpired: (phase) => expired.push({ phase, at: now - LOOP_TURN_MS }),
+    },
+  )
+  const pass = (ms: number) => {
+    for (let n = 0; n < ms; n++) {
+      now++
+      vi.advanceTimersByTime(1)
+    }
+  }
+  return { deadlines, pass, expired }
+}
+
+describe('a stream', () => {
+  test('must begin in time', () => {
+    const { pass, expired } = running('stream')
+    pass(119)
+    expect(expired).toEqual([])
+    pass(200)
+    expect(expired).toEqual([{ phase: 'first-byte', at: 120 }])
+  })
+
+  test('must go on: from its head, and from each byte', () => {
+    const { deadlines, pass, expired } = running('stream')
+    pass(100)
+    deadlines.headArrived()
+    pass(80)
+    deadlines.bytesArrived(DATA)
+    pass(89)
+    deadlines.bytesArrived(PING)
+    pass(200)
+    expect(expired).toEqual([{ phase: 'idle', at: 359 }])
+  })
+
+  test('must say more than that it lives', () => {
+    const { deadlines, pass, expired } = running('stream')
+    deadlines.headArrived()
+    pass(50)
+    deadlines.bytesArrived(DATA)
+    for (let n = 0; n < 10 && expired.length === 0; n++) {
+      pass(50)
+      deadlines.bytesArrived(PING)
+    }
+    expect(expired).toEqual([{ phase: 'no-progress', at: 350 }])
+  })
+
+  test('must end', () => {
+    const { deadlines, pass, expired } = running('stream')
+    deadlines.headArrived()
+    for (let n = 0; n < 60 && expired.length === 0; n++) {
+      pass(50)
+      deadlines.bytesArrived(DATA)
+    }
+    expect(expired).toEqual([{ phase: 'total', at: 1800 }])
+  })
+
+  test('is not blamed for a reader that does not read, but for the total', () => {
+    const { deadlines, pass, expired } = running('stream')
+    deadlines.headArrived()
+    deadlines.bytesArrived(DATA)
+    deadlines.pause()
+    pass(1000)
+    expect(expired).toEqual([])
+    deadlines.resume()
+    pass(89)
+    expect(expired).toEqual([])
+    pass(50)
+    expect(expired).toEqual([{ phase: 'idle', at: 1090 }])
+  })
+
+  test('that has stopped is looked after by nobody', () => {
+    const { deadlines, pass, expired } = running('stream')
+    deadlines.headArrived()
+    deadlines.stop()
+    pass(3000)
+    expect([expired, vi.getTimerCount()]).toEqual([[], 0])
+  })
+})
+
+describe('an answer in one piece', () => {
+  test('must begin in its own time', () => {
+    const { pass, expired } = running('json')
+    pass(1099)
+    expect(expired).toEqual([])
+    pass(200)
+    expect(expired).toEqual([{ phase: 'first-byte', at: 1100 }])
+  })
+
+  test('may take long to begin, and blanks before it are no beginning of haste', () => {
+    const { deadlines, pass, expired } = running('json')
+    pass(1000)
+    deadlines.headArrived()
+    pass(500)
+    for (let n = 0; n < 5; n++) {
+      deadlines.bytesArrived(Buffer.from('\n'))
+      pass(50)
+    }
+    expect(expired).toEqual([])
+    pass(100)
+    expect(expired[0]?.phase).toBe('idle')
+  })
+
+  test('must go on once it has begun', () => {
+    const { deadlines, pass, expired } = running('json')
+    deadlines.headArrived()
+    pass(200)
+    deadlines.bytesArrived(Buffer.from('{'))
+    pass(100)
+    expect(expired).toEqual([{ phase: 'idle', at: 290 }])
+  })
+})
+
+describe('a process that was stopped', () => {
+  /** Time passes, and nothing runs. */
+  const stopped = (ms: number) => {
+    const clock = { now: 0 }
+    const expired: DeadlinePhase[] = []
+    const deadlines = startDeadlines(
+      { nowMicros: () => clock.now * 1000 },
+      { timeouts: TIMEOUTS, delivery: 'stream', onExpired: (phase) => expired.push(phase) },
+    )
+    deadlines.headArrived()
+    clock.now += ms
+    vi.advanceTimersByTime(TIMEOUTS.idleMs)
+    const pass = (more: number) => {
+      for (let n = 0; n < more; n++) {
+        clock.now++
+        vi.advanceTimersByTime(1)
+      }
+    }
+    return { deadlines, expired, pass }
+  }
+
+  test('does not end a stream before it has read what came meanwhile', () => {
+    const { deadlines, expired, pass } = stopped(60_000)
+    expect(expired).toEqual([])
+    deadlines.bytesArrived(DATA)
+    pass(TIMEOUTS.idleMs - 5)
+    expect(expired).toEqual([])
+    pass(10)
+    expect(expired).toEqual(['idle'])
+  })
+
+  test('does not count the time against the whole call', () => {
+    const { deadlines, expired, pass } = stopped(60_000)
+    for (let n = 0; n < 20; n++) {
+      deadlines.bytesArrived(DATA)
+      pass(TIMEOUTS.idleMs - 5)
+    }
+    expect(expired).toEqual([])
+    deadlines.bytesArrived(DATA)
+    pass(TIMEOUTS.totalMs)
+    expect(expired).toHaveLength(1)
+  })
+
+  test('ends a stream of which nothing came', () => {
+    const { expired, pass } = stopped(60_000)
+    pass(5)
+    expect(expired).toEqual(['idle'])
+  })
+})
+
+test('however many bytes come, there is one timer', () => {
+  const { deadlines } = running('stream')
+  deadlines.headArrived()
+  for (let n = 0; n < 1000; n++) deadlines.bytesArrived(DATA)
+  expect(vi.getTimerCount()).toBe(1)
+  deadlines.stop()
+})
+
+const judged = (...chunks: string[]) => {
+  const isSignOfLife = createLifeSigns()
+  return chunks.map((chunk) => isSignOfLife(Buffer.from(chunk)))
+}
+
+describe('a sign of life', () => {
+  test.each([': ping\n\n', ':\n:\r\n\r\n', '\n', ' \r\n\t', '', ': cut in the mid'])('%j is one', (text) => {
+    expect(judged(text)).toEqual([true])
+  })
+
+  test.each(['data: x\n\n', ': ping\n\ndata: x\n', ': a\r\nevent: b\r\n', '{"a"', ' {', 'dle\n\n'])(
+    '%j is more',
+    (text) => {
+      expect(judged(text)).toEqual([false])
+    },
+  )
+
+  test('is still one when it is cut', () => {
+    expect(judged(': pi', 'ng', '\n', '\n:', ' x\r', '\n\r', '\n')).toEqual([true, true, true, true, true, true, true])
+    expect(judged('data: x\n\n: pi', 'ng\n\n')).toEqual([false, true])
+  })
+
+  test('is none where words are cut, although the rest looks like one', () => {
+    expect(judged('data', ': x\n', ': ping\n')).toEqual([false, false, true])
+    expect(judged(': ping\nda', 'ta', '\n', ': ping')).toEqual([false, false, false, true])
+    expect(judged(': pi', 'ng\ndata: x')).toEqual([true, false])
+  })
+})

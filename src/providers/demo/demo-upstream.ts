@@ -1,0 +1,221 @@
+import type { Clock } from '../../lib/clock.ts'
+import { type RandomBytes, randomId } from '../../lib/random-id.ts'
+import type { StopSignal } from '../../lib/stop-signal.ts'
+import { DONE_FRAME, dataFrame } from '../../protocols/sse/frame-data.ts'
+import { type ChunkQueue, createChunkQueue } from '../chunk-queue.ts'
+import type { UpstreamOutcome } from '../upstream-answer.ts'
+import { composeReply, type DemoReply } from './compose-reply.ts'
+import { type DemoRequest, readDemoRequest } from './demo-request.ts'
+
+/**
+ * The provider that is built in: it needs no network and no key, answers in the bytes of the chat wire, and is reached
+ * through the same `send` as any other, so that relay, limits and money run for real.
+ */
+export interface DemoUpstream {
+  answer(body: Buffer, signal: StopSignal): Promise<UpstreamOutcome>
+}
+
+/** As fast as a person likes to see words appear; the `-fast` model is for measuring. */
+const WORD_PAUSE_MS = 20
+const THOUGHT_PAUSE_MS = 10
+
+export function createDemoUpstream(deps: { readonly clock: Clock; readonly random: RandomBytes }): DemoUpstream {
+  return {
+    async answer(body, signal) {
+      if (signal.stopped) return CANCELLED
+      const request = readDemoRequest(body)
+      const reply = composeReply(request)
+      const stamp: DemoStamp = {
+        id: randomId('chatcmpl-demo-', deps.random),
+        callId: randomId('call_', deps.random),
+        created: Math.floor(deps.clock.now() / 1000),
+        model: request.model,
+      }
+      return request.stream ? streamed(request, reply, stamp, signal) : whole(request, reply, stamp, signal)
+    },
+  }
+}
+
+const CANCELLED: UpstreamOutcome = { kind: 'failed', reason: 'cancelled', message: 'The request was cancelled.' }
+
+const paceOf = (request: DemoRequest): number => (request.model.endsWith('-fast') ? 0 : 1)
+
+function streamed(request: DemoRequest, reply: DemoReply, stamp: DemoStamp, signal: StopSignal): UpstreamOutcome {
+  const { body } = createSpeaker({
+    chunks: demoChunks(reply, stamp),
+    pauseMs: WORD_PAUSE_MS * paceOf(request),
+    headStartMs: reply.reasoning.length * THOUGHT_PAUSE_MS * paceOf(request),
+    signal,
+  })
+  return { kind: 'answer', status: 200, headers: { 'content-type': 'text/event-stream' }, body }
+}
+
+async function whole(
+  request: DemoRequest,
+  reply: DemoReply,
+  stamp: DemoStamp,
+  signal: StopSignal,
+): Promise<UpstreamOutcome> {
+  const pieces = reply.completionTokens / reply.choices
+  const cancelled = await pause(pieces * THOUGHT_PAUSE_MS * paceOf(request), signal)
+  if (cancelled) return CANCELLED
+  const queue = createChunkQueue(
+    { pause() {}, resume() {}, cancel() {} },
+    { awaitedMax: Number.POSITIVE_INFINITY, unawaitedMax: Number.POSITIVE_INFINITY },
+  )
+  queue.push(demoCompletion(reply, stamp))
+  queue.end()
+  return { kind: 'answer', status: 200, headers: { 'content-type': 'application/json' }, body: queue.body }
+}
+
+/** True when it was cancelled meanwhile. */
+function pause(ms: number, signal: StopSignal): Promise<boolean> {
+  if (ms === 0) return Promise.resolve(false)
+  return new Promise((resolve) => {
+    const cancelled = () => {
+      clearTimeout(timer)
+      resolve(true)
+    }
+    const timer = setTimeout(() => {
+      forgetSignal()
+      resolve(false)
+    }, ms)
+    const forgetSignal = signal.onStop(cancelled)
+  })
+}
+
+interface Speech {
+  readonly chunks: Iterator<Buffer>
+  readonly pauseMs: number
+  readonly headStartMs: number
+  readonly signal: StopSignal
+}
+
+/** What is said ahead of its reader. Beyond it the speech stands still, not yet composed. */
+const QUEUE_BYTES_MAX = 64 * 1024
+
+/** Says one chunk after another until all are said, it is cancelled, or nobody takes them any more. */
+export function createSpeaker({ chunks, pauseMs, headStartMs, signal }: Speech): ChunkQueue {
+  let timer: NodeJS.Timeout | undefined
+  let paused = false
+  let over = false
+
+  const end = () => {
+    over = true
+    clearTimeout(timer)
+    forgetSignal()
+  }
+  const cancelled = () => {
+    end()
+    queue.fail(new Error('cancelled'))
+  }
+  const say = () => {
+    do {
+      if (over) return
+      const { value, done } = chunks.next()
+      if (done) {
+        end()
+        return queue.end()
+      }
+      queue.push(value)
+    } while (pauseMs === 0 && !paused)
+    if (!paused) schedule(pauseMs)
+  }
+  const schedule = (ms: number) => {
+    if (ms === 0) setImmediate(say)
+    else timer = setTimeout(say, ms)
+  }
+
+  const queue = createChunkQueue(
+    {
+      pause() {
+        paused = true
+        clearTimeout(timer)
+      },
+      resume() {
+        paused = false
+        schedule(pauseMs)
+      },
+      cancel: end,
+    },
+    { awaitedMax: QUEUE_BYTES_MAX, unawaitedMax: QUEUE_BYTES_MAX },
+  )
+  const forgetSignal = signal.onStop(cancelled)
+  schedule(headStartMs)
+  return queue
+}
+
+/** What is the same in every chunk of one answer. */
+interface DemoStamp {
+  readonly id: string
+  readonly callId: string
+  readonly created: number
+  readonly model: string
+}
+
+type Delta = Record<string, unknown>
+
+/**
+ * The answer as a Chat stream, `[DONE]` included: one step after another, each composed when it is asked for, so that a
+ * long answer takes no more room than its reader lets it. All choices speak in step.
+ */
+export function* demoChunks(reply: DemoReply, stamp: DemoStamp): Generator<Buffer, void> {
+  const head = headOf(stamp, 'chat.completion.chunk')
+  const chunk = (delta: Delta, finish: string | null = null): Buffer =>
+    Buffer.concat(
+      indexesOf(reply).map((index) =>
+        dataFrame({ ...head, choices: [{ index, delta, logprobs: null, finish_reason: finish }], usage: null }),
+      ),
+    )
+  yield chunk({ role: 'assistant', content: reply.call ? null : '', refusal: null })
+  for (const piece of reply.reasoning) yield chunk({ reasoning_content: piece })
+  for (const piece of reply.words()) yield chunk({ content: piece })
+  for (const delta of callDeltas(reply, stamp)) yield chunk(delta)
+  yield chunk({}, reply.finish)
+  yield dataFrame({ ...head, choices: [], usage: usageOf(reply) })
+  yield DONE_FRAME
+}
+
+const indexesOf = (reply: DemoReply): number[] => Array.from({ length: reply.choices }, (_, index) => index)
+
+function callDeltas(reply: DemoReply, stamp: DemoStamp): Delta[] {
+  if (!reply.call) return []
+  const { name, arguments: written } = reply.call
+  return [
+    { tool_calls: [{ index: 0, id: stamp.callId, type: 'function', function: { name, arguments: '' } }] },
+    { tool_calls: [{ index: 0, function: { arguments: written } }] },
+  ]
+}
+
+/** The same answer as one JSON body. */
+function demoCompletion(reply: DemoReply, stamp: DemoStamp): Buffer {
+  const message = {
+    role: 'assistant',
+    content: reply.call ? null : [...reply.words()].join(''),
+    refusal: null,
+    ...(reply.reasoning.length > 0 ? { reasoning_content: reply.reasoning.join('') } : {}),
+    ...(reply.call ? { tool_calls: [{ id: stamp.callId, type: 'function', function: reply.call }] } : {}),
+  }
+  const body = {
+    ...headOf(stamp, 'chat.completion'),
+    choices: indexesOf(reply).map((index) => ({ index, message, logprobs: null, finish_reason: reply.finish })),
+    usage: usageOf(reply),
+  }
+  return Buffer.from(JSON.stringify(body))
+}
+
+const headOf = (stamp: DemoStamp, object: string) => ({
+  id: stamp.id,
+  object,
+  created: stamp.created,
+  model: stamp.model,
+  system_fingerprint: 'millrace-demo',
+})
+
+const usageOf = (reply: DemoReply) => ({
+  prompt_tokens: reply.promptTokens,
+  completion_tokens: reply.completionTokens,
+  total_tokens: reply.promptTokens + reply.completionTokens,
+  prompt_tokens_details: { cached_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: reply.reasoningTokens },
+})

@@ -1,0 +1,84 @@
+import type { Pool } from 'undici'
+import type { Upstream } from '../catalog/catalog.ts'
+import { type ConnectorDeps, createGuardedConnector } from './address-guard.ts'
+
+/** The connections to each provider, kept alive between calls. */
+export interface OriginPools {
+  /** At once when it is open already: this is on every request's way. */
+  poolOf(upstream: Upstream): Pool | Promise<Pool>
+  /** Loads the library, so that no request has to wait for it. */
+  warmUp(): Promise<void>
+  /** Open sockets to a provider, idle ones included. */
+  connectionsOf(upstream: Upstream): Promise<number>
+  /** Closes the pools of all other upstreams, once their running calls have ended. */
+  keepOnly(upstreams: readonly Upstream[]): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * A connection that its server is just closing fails the call that is sent on it, and nobody knows whether it was read:
+ * so idle ones are given up before servers do. In front of providers on the internet stand proxies that wait a minute or
+ * more. Servers of one's own (uvicorn, Node) wait five seconds, and connecting to them anew costs nothing.
+ */
+const IDLE_MS = { 'https:': 30_000, 'http:': 4000 } as const
+
+const HEAD_BYTES_MAX = 32 * 1024
+
+/** A pool belongs to one upstream as the configuration made it: another key or another certificate is another pool. */
+export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): OriginPools {
+  const pools = new Map<Upstream, Pool | Promise<Pool>>()
+  let library: Promise<typeof import('undici')> | undefined
+  // A tenth of a second and more: paid only where a provider is on the network.
+  const load = () => {
+    library ??= import('undici')
+    return library
+  }
+  const open = async (upstream: Upstream): Promise<Pool> => {
+    const { Pool, buildConnector } = await load()
+    const { origin, protocol } = new URL(upstream.baseUrl ?? '')
+    const idleMs = protocol === 'https:' ? IDLE_MS['https:'] : IDLE_MS['http:']
+    return new Pool(origin, {
+      connect: createGuardedConnector({ ...deps, buildConnector }, upstream),
+      // One call for each connection, and as many connections as there are calls.
+      pipelining: 1,
+      connections: null,
+      keepAliveTimeout: idleMs,
+      keepAliveMaxTimeout: idleMs,
+      maxHeaderSize: HEAD_BYTES_MAX,
+      // The phases of a call have deadlines of their own.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+  const poolOf = (upstream: Upstream): Pool | Promise<Pool> => {
+    const known = pools.get(upstream)
+    if (known !== undefined) return known
+    const opening = open(upstream).then((pool) => {
+      // It may have been given up meanwhile.
+      if (pools.get(upstream) === opening) pools.set(upstream, pool)
+      return pool
+    })
+    pools.set(upstream, opening)
+    return opening
+  }
+  return {
+    poolOf,
+    async warmUp() {
+      await load()
+    },
+    async connectionsOf(upstream) {
+      const pool = await pools.get(upstream)
+      return pool?.stats.connected ?? 0
+    },
+    async keepOnly(upstreams) {
+      const gone = [...pools].filter(([upstream]) => !upstreams.includes(upstream))
+      for (const [upstream] of gone) pools.delete(upstream)
+      await Promise.all(gone.map(async ([, pool]) => (await pool).close()))
+    },
+    async close() {
+      const open = [...pools.values()]
+      pools.clear()
+      await Promise.all(open.map(async (pool) => (await pool).destroy()))
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { readProviderError } from '../protocols/refusals/provider-error.ts'
+import { createLearnedCapabilities, type TeachableDialect } from './learned-capabilities.ts'
+
+const says = (message: string) => readProviderError(400, Buffer.from(JSON.stringify({ error: { message } })))
+const PLAIN: TeachableDialect = { withoutFields: [] }
+const google = (name: string, at: string) =>
+  `Invalid JSON payload received. Unknown name "${name}" at '${at}': Cannot find field.`
+
+describe('a lane that refuses', () => {
+  it.each<[string, readonly string[]]>([
+    ['temperature: Extra inputs are not permitted', ['temperature']],
+    ['thinking: Extra inputs are not permitted', ['thinking']],
+    ['This model does not support the effort parameter.', ['output_config']],
+    [google('seed', 'generation_config'), ['seed']],
+    [google('thinkingLevel', 'generation_config.thinking_config'), ['thinkingConfig']],
+    [
+      'Penalty is not enabled for models/gemini-2.5-pro',
+      expect.arrayContaining(['presencePenalty', 'frequencyPenalty']),
+    ],
+  ])('teaches once, and is not asked for it again: %s', (message, fields) => {
+    const lessons = createLearnedCapabilities()
+    expect(lessons.learn('far/a', PLAIN, says(message))).toBe(true)
+    expect(lessons.dialectOf('far/a', PLAIN).withoutFields).toEqual(fields)
+    expect(lessons.learn('far/a', PLAIN, says(message))).toBe(false)
+    expect(lessons.dialectOf('far/b', PLAIN).withoutFields).toEqual([])
+  })
+
+  it.each([
+    'max_tokens: Extra inputs are not permitted',
+    'system: Extra inputs are not permitted',
+    'tools: Extra inputs are not permitted',
+    'stop_sequences: Extra inputs are not permitted',
+    google('maxOutputTokens', 'generation_config'),
+    google('responseJsonSchema', 'generation_config'),
+    google('stopSequences', 'generation_config'),
+    "Unsupported parameter: 'stop' is not supported with this model.",
+    "Unknown parameter: 'cache_salt'.",
+    "Unknown parameter: 'instructions'.",
+    google('parametersJsonSchema', 'tools[0].function_declarations[0]'),
+    'Invalid JSON payload received. Unknown name "systemInstruction": Cannot find field.',
+  ])('what makes the request another one is never left out: %s', (message) => {
+    const lessons = createLearnedCapabilities()
+    expect(lessons.learn('far/a', PLAIN, says(message))).toBe(false)
+    expect(lessons.passing(PLAIN, says(message))).toEqual([])
+  })
+
+  it.each<[string, string]>([
+    ['"thinking.type.enabled" is not supported for this model.', 'thinking'],
+    ["output_config.effort: Input should be 'low' or 'high'", 'output_config'],
+    ['Thinking level MINIMAL is not supported for this model.', 'thinkingConfig'],
+  ])('one effort says nothing about others: left out this once, and not remembered: %s', (message, field) => {
+    const lessons = createLearnedCapabilities()
+    expect(lessons.learn('far/a', PLAIN, says(message))).toBe(false)
+    expect(lessons.passing(PLAIN, says(message))).toEqual([field])
+    expect(lessons.passing({ withoutFields: [field] }, says(message))).toEqual([])
+    expect(lessons.dialectOf('far/a', PLAIN)).toBe(PLAIN)
+  })
+
+  it('a value that a client has chosen is not left out for it', () => {
+    const error = says("Unsupported value: 'temperature' does not support 0.2 with this model.")
+    expect(createLearnedCapabilities().passing(PLAIN, error)).toEqual([])
+  })
+
+  it('has said nothing about a field that only one client has sent: it is left out this once', () => {
+    const lessons = createLearnedCapabilities()
+    for (let made = 0; made < 100; made++) {
+      const field = `made_up_${'x'.repeat((made % 20) + 1)}`
+      const error = says(`Unrecognized request argument supplied: '${field}'`)
+      expect(lessons.learn('far/a', PLAIN, error)).toBe(false)
+      expect(lessons.passing(PLAIN, error)).toEqual([field])
+      expect(lessons.passing({ withoutFields: [field] }, error)).toEqual([])
+    }
+    expect(lessons.dialectOf('far/a', PLAIN)).toBe(PLAIN)
+    expect(lessons.learn('far/a', PLAIN, says('temperature: Extra inputs are not permitted'))).toBe(true)
+  })
+
+  it.each([
+    `Invalid value: 'Unsupported parameter: "temperature"'. Supported values are: 'auto' and 'none'.`,
+    `messages: Input should be a list, input: "Unknown parameter: 'temperature'"`,
+    `1 error [type=list, input_value="Unknown parameter: 'temperature'", input_type=str]`,
+    `"Unknown parameter: 'temperature'" is too long`,
+  ])('teaches nothing with words that it quotes: %s', (message) => {
+    expect(createLearnedCapabilities().learn('far/a', PLAIN, says(message))).toBe(false)
+    expect(createLearnedCapabilities().passing(PLAIN, says(message))).toEqual([])
+  })
+})

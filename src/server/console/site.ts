@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import { isLoopbackName } from '../../lib/network.ts'
+
+/** Under which names the console may be reached, and over what. */
+export interface SiteOptions {
+  /** How people reach this server from outside, e.g. `https://millrace.example`. */
+  readonly publicUrl: string | undefined
+  /** Further names that stand for this server, without ports. */
+  readonly hosts: readonly string[]
+  /** Whether people may sign in over plain HTTP from elsewhere: their passwords then travel in the clear. */
+  readonly allowHttp: boolean
+}
+
+/** Where a browser believes to be. */
+export interface Site {
+  readonly origin: string
+  /** Over TLS, which ends in front of this server. */
+  readonly isSecure: boolean
+  /** Whether passwords may be sent here. */
+  readonly isPrivate: boolean
+}
+
+type SiteOutcome = { readonly kind: 'site'; readonly site: Site } | { readonly kind: 'foreign'; readonly host: string }
+
+/**
+ * Whom a browser asked, by the name that it knows. A foreign name means that a page elsewhere has had its own name point
+ * here, to read with its visitor's browser what only they can reach.
+ */
+export function findSite(request: IncomingMessage, options: SiteOptions, saysHttps: boolean): SiteOutcome {
+  const host = (request.headers.host ?? '').toLowerCase()
+  const outside = options.publicUrl === undefined ? undefined : new URL(options.publicUrl)
+  if (outside !== undefined && host === outside.host) return known(outside.origin, options)
+  const name = nameOf(host)
+  if (name === undefined) return { kind: 'foreign', host }
+  if (isLoopbackName(name)) return { kind: 'site', site: siteOf(`${saysHttps ? 'https' : 'http'}://${host}`, true) }
+  if (isAddress(name) || options.hosts.includes(name)) {
+    return known(`${saysHttps ? 'https' : 'http'}://${host}`, options)
+  }
+  return { kind: 'foreign', host }
+}
+
+const known = (origin: string, { allowHttp }: SiteOptions): SiteOutcome => ({
+  kind: 'site',
+  site: siteOf(origin, allowHttp),
+})
+
+function siteOf(origin: string, mayBePlain: boolean): Site {
+  const isSecure = origin.startsWith('https:')
+  return { origin, isSecure, isPrivate: isSecure || mayBePlain }
+}
+
+function nameOf(host: string): string | undefined {
+  if (!URL.canParse(`http://${host}`)) return undefined
+  const url = new URL(`http://${host}`)
+  // What a URL makes of it has to be what was sent: no user, no path, no other spelling of an address.
+  return url.host === host || `${url.hostname}:80` === host ? url.hostname : undefined
+}
+
+const isAddress = (name: string): boolean => isIP(name.replace(/^\[|\]$/g, '')) !== 0

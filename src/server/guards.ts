@@ -1,0 +1,113 @@
+import type { IncomingMessage } from 'node:http'
+import { isLoopbackName } from '../lib/network.ts'
+import { type Problem, problem } from '../model/problem.ts'
+import { headersTooLarge } from './client-error.ts'
+import { isServedVersion } from './connection.ts'
+import { isApi } from './cross-origin.ts'
+import type { Exchange } from './request-context.ts'
+
+/** Headers that decide who pays and what is read: two of them would let two readers see two requests. */
+const SINGLE_HEADERS = [
+  'authorization',
+  'idempotency-key',
+  'content-type',
+  'content-length',
+  'transfer-encoding',
+  'host',
+]
+const SINGLE_LENGTHS: ReadonlySet<number> = new Set(SINGLE_HEADERS.map((name) => name.length))
+
+const CLOSE = { headers: { connection: 'close' } }
+
+/** Everything that is refused by the head alone, before anybody asks who is calling. */
+export function guardRequest(exchange: Exchange): Problem | undefined {
+  const { request, expectation, edge, path } = exchange
+  if (!isServedVersion(request)) {
+    return problem('malformed_request', 'Only HTTP/1.0 and HTTP/1.1 are served. Check the client or proxy.', CLOSE)
+  }
+  if (isWebSocket(request.headers.upgrade)) {
+    return problem(
+      'websocket_not_supported',
+      'WebSocket is not supported here. Send the request as an HTTP POST.',
+      CLOSE,
+    )
+  }
+  if (request.httpVersionMinor === 1 && request.headers.host === undefined) {
+    return problem('malformed_request', 'The Host header is missing. HTTP/1.1 requires one.')
+  }
+  if (expectation === 'unknown') {
+    return problem('expectation_failed', 'Only "Expect: 100-continue" is understood. Send the request without Expect.')
+  }
+  if (headBytes(request) > edge.options.headerBytesMax) return { ...headersTooLarge(), ...CLOSE }
+  const repeated = findRepeated(request.rawHeaders)
+  if (repeated) {
+    return problem('duplicate_header', `The header ${repeated} was sent more than once. Send it once.`, {
+      param: repeated,
+    })
+  }
+  if (!isPlainlyFramed(request)) {
+    const message = 'The only Transfer-Encoding is chunked, and only in HTTP/1.1. Send it alone, or a Content-Length.'
+    return problem('malformed_request', message, CLOSE)
+  }
+  if (!isApi(path)) return undefined
+  if (edge.drain.stage === 'refusing') {
+    return problem('server_draining', 'This server is shutting down. Send the request again over a new connection.')
+  }
+  return refuseOrigin(request.headers.origin, edge.options.allowedOrigins)
+}
+
+function isWebSocket(upgrade: string | undefined): boolean {
+  return upgrade?.toLowerCase().includes('websocket') ?? false
+}
+
+/**
+ * Beside another coding a proxy in front may have read another end of this request than Node does, and another one behind it.
+ * In HTTP/1.0 there are no codings, so that one there says the same of whoever has passed it on (RFC 9112, section 6.1).
+ */
+const isPlainlyFramed = ({ headers: { 'transfer-encoding': coding }, httpVersionMinor }: IncomingMessage): boolean =>
+  coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersionMinor > 0)
+
+/**
+ * The size of request line and headers on the wire. Node's own bound leaves out what stands between names and values,
+ * which lets thousands of tiny headers through. Blanks around a value are not counted: Node does not keep them.
+ */
+function headBytes({ method = '', url = '', rawHeaders }: IncomingMessage): number {
+  let bytes = method.length + url.length + REQUEST_LINE_BYTES + CRLF_BYTES
+  for (const text of rawHeaders) bytes += text.length
+  return bytes + (rawHeaders.length / 2) * HEADER_LINE_BYTES
+}
+
+/** ` ` and ` HTTP/1.1` with its end of line; `: ` and an end of line. */
+const REQUEST_LINE_BYTES = 12
+const HEADER_LINE_BYTES = 4
+const CRLF_BYTES = 2
+
+/** Node joins or drops repeated headers before they can be looked at, so the raw list is read. */
+function findRepeated(rawHeaders: readonly string[]): string | undefined {
+  let seen = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const raw = rawHeaders[index]!
+    if (!SINGLE_LENGTHS.has(raw.length)) continue
+    const place = SINGLE_HEADERS.indexOf(raw.toLowerCase())
+    if (place < 0) continue
+    if (seen & (1 << place)) return SINGLE_HEADERS[place]
+    seen |= 1 << place
+  }
+  return undefined
+}
+
+/**
+ * A key in a public web page is a key in everybody's hands. Browsers name the page's origin; programs on somebody's own
+ * machine send none, a scheme of their own, or a loopback one.
+ */
+function refuseOrigin(origin: string | undefined, allowed: readonly string[]): Problem | undefined {
+  if (origin === undefined || !/^https?:/i.test(origin)) return undefined
+  if (allowed.includes(origin) || isLoopback(origin)) return undefined
+  return problem(
+    'browser_not_allowed',
+    'API keys must not be used in web pages, where every visitor can read them. Call from your server; ' +
+      'the operator can allow an origin in the configuration.',
+  )
+}
+
+const isLoopback = (origin: string): boolean => URL.canParse(origin) && isLoopbackName(new URL(origin).hostname)

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, it } from 'vitest'
+import {
+  ask,
+  COMPLETED,
+  chatRequest,
+  closeTestEdges,
+  connectRaw,
+  getRequest,
+  head,
+  later,
+  openTestEdge,
+} from './edge.fixture.ts'
+
+afterEach(closeTestEdges)
+
+it('no comment is made for a client that had gone before its turn began', async () => {
+  const [asked, found, ended] = [later<void>(), later<void>(), later<void>()]
+  let comments = 0
+  const { port } = await openTestEdge({
+    async lookUpAnswer() {
+      asked.come()
+      await found.comes
+      return { kind: 'first', claim: { scope: '', fingerprint: '', expiresAt: 0 }, leave() {} }
+    },
+    async serveTurn({ sink }) {
+      sink.onSilence(() => {
+        comments += 1
+        return undefined
+      })
+      await ended.comes
+      sink.end(Buffer.from('data: [DONE]\n\n'))
+      return COMPLETED
+    },
+    options: { stream: { headDelayMs: 10, keepAliveMs: 10 } },
+  })
+  const client = connectRaw(port)
+  client.send(chatRequest({ headers: ['idempotency-key: one'], body: '{"stream":true}' }))
+  await asked.comes
+  client.socket.resetAndDestroy()
+  for (let times = 0; times < 2; times++) await ask(port, getRequest('/healthz'))
+  found.come()
+  await sleep(100)
+  ended.come()
+  expect(comments).toBe(0)
+})
+
+it('a file that waits behind another answer is made no further once its client has gone', async () => {
+  const [begun, over] = [later<void>(), later<void>()]
+  async function* pieces() {
+    try {
+      for (;;) {
+        begun.come()
+        yield Buffer.alloc(64 * 1024, 'x')
+      }
+    } finally {
+      over.come()
+    }
+  }
+  const file = () => new Response(ReadableStream.from(pieces()), { headers: { 'content-type': 'text/csv' } })
+  const { edge, port } = await openTestEdge({
+    describeKey: () => new Promise(() => {}),
+    console: {
+      site: { publicUrl: undefined, hosts: ['test'], allowHttp: true },
+      files: { find: () => undefined, page: undefined },
+      api: { fetch: file },
+      findSession: async () => undefined,
+      countAsker: () => undefined,
+      findPlayer: async () => ({ kind: 'refused', reason: 'unknown' }),
+    },
+  })
+  const client = connectRaw(port)
+  client.send(Buffer.concat([getRequest('/v1/key'), head({ target: '/console/api/file' })]))
+  await begun.comes
+  client.socket.resetAndDestroy()
+  await over.comes
+  await edge.stopAccepting()
+})

@@ -1,0 +1,26 @@
+import type { IncomingMessage } from 'node:http'
+import { expect, test } from 'vitest'
+import { type ProblemCode, problem } from '../model/problem.ts'
+import { whenToRetry } from './respond.ts'
+
+const asked = (headers: Record<string, string>) => ({ headers }) as unknown as IncomingMessage
+const hints = (headers: Record<string, string>, code: ProblemCode) =>
+  whenToRetry(asked(headers), problem(code, 'x', { retryAfterSeconds: 2 }))
+
+test('Codex is told of an overload without the header that makes it ask thirty times', () => {
+  for (const originator of ['codex_exec', 'codex_cli_rs', 'codex_vscode']) {
+    expect(hints({ originator }, 'server_is_overloaded')).toEqual({ 'retry-after-ms': '2000' })
+  }
+})
+
+test('everybody else, and Codex of everything else, is told in seconds', () => {
+  expect(hints({}, 'server_is_overloaded')).toEqual({ 'retry-after': '2' })
+  expect(hints({ originator: 'opencode' }, 'server_is_overloaded')).toEqual({ 'retry-after': '2' })
+  expect(hints({ originator: 'codex_exec' }, 'rate_limit_exceeded')).toEqual({ 'retry-after': '2' })
+  expect(hints({ originator: 'codex_exec' }, 'upstream_timeout')).toEqual({ 'retry-after': '2' })
+  expect(hints({ originator: 'codex_exec' }, 'allowance_exhausted')).toEqual({
+    'retry-after': '2',
+    'x-should-retry': 'false',
+  })
+  expect(hints({ originator: 'codex_exec' }, 'model_not_found')).toEqual({})
+})

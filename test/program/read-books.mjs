@@ -9,8 +9,8 @@ const TABLES = ['accounts', 'keys', 'buckets', 'spend_counters', 'receipts', 'tr
 export async function readBooks({ dist, data }) {
   const load = (file) => import(pathToFileURL(join(dist, file)).href)
   const [{ openDatabase }, { openContent }, { systemClock: clock }] = await Promise.all([
-    load('store/open-database.js'),
-    load('content/open-content.js'),
+    load('db/open-database.js'),
+    load('db/content/open-content.js'),
     load('lib/clock.js'),
   ])
   const database = await openDatabase({ path: join(data, 'ledger.db'), clock })

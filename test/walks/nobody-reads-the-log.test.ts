@@ -49,7 +49,7 @@ describe('a log that nobody reads', () => {
   })
 
   it('keeps no process from its end that has opened nothing but its log', async () => {
-    const destination = pathToFileURL(join(DIST, 'telemetry', 'log-destination.js'))
+    const destination = pathToFileURL(join(DIST, 'telemetry', 'log.js'))
     const program = `
       import { openLogDestination } from ${JSON.stringify(destination.href)}
       const log = openLogDestination({ to: 1, gatherBytes: 0, flushEveryMs: 1000, onDropped() {} })

@@ -213,7 +213,7 @@ describe('the file', () => {
   })
 })
 
-const IMPORT = `const { openSqlite } = await import(${JSON.stringify(new URL('../../dist/db/sqlite/open-sqlite.js', import.meta.url))})`
+const IMPORT = `const { openSqlite } = await import(${JSON.stringify(new URL('../../../dist/db/sqlite/open-sqlite.js', import.meta.url))})`
 
 /** Moves money for ever, and says each time that it is done. */
 const writerScript = () => `

@@ -15,7 +15,7 @@ const slowCommits = {
 
 /** Between the answer that is kept and its charge. */
 const slowSettles = {
-  file: 'turn/serve-turn.js',
+  file: 'gateway/serve-turn.js',
   find: `    const settled = await turn.hold.settle(ending);`,
   put: `    if (turn.claim) await new Promise((resolve) => setTimeout(resolve, 1000));
     const settled = await turn.hold.settle(ending);`,
@@ -30,7 +30,7 @@ const MUTANTS = [
     caughtBy: ['I7'],
     replacements: [
       {
-        file: 'turn/serve-turn.js',
+        file: 'gateway/serve-turn.js',
         find: `    const settled = await turn.hold.settle(ending);
     // A keep-alive may have opened the answer meanwhile.
     const wasQuiet = sink.phase === 'quiet';
@@ -53,8 +53,8 @@ const MUTANTS = [
     caughtBy: ['I8'],
     replacements: [
       {
-        file: 'turn/lane/carry-stream.js',
-        find: 'hold.mark(estimateTokens(carrier.heard.outputBytes - carrier.heard.heldBytes, bytesPerToken));',
+        file: 'gateway/stream.js',
+        find: 'hold.mark(estimateTokens(carrier.state.outputBytes - carrier.state.heldBytes, bytesPerToken));',
         put: '',
       },
     ],
@@ -67,7 +67,7 @@ const MUTANTS = [
     control: [slowCommits],
     replacements: [
       slowCommits,
-      { file: 'turn/lane/carry-stream.js', find: 'await turn.firstWord.cleared()', put: 'undefined' },
+      { file: 'gateway/stream.js', find: 'await turn.releaseGate.opened()', put: 'undefined' },
     ],
   },
   {
@@ -77,7 +77,7 @@ const MUTANTS = [
     caughtBy: ['I8'],
     replacements: [
       {
-        file: 'turn/serve-turn.js',
+        file: 'gateway/serve-turn.js',
         find: 'await turn.hold.settle(ending)',
         put: "await turn.hold.settle(ending.outcome === 'client_gone' ? { ...ending, owed: undefined } : ending)",
       },
@@ -90,7 +90,7 @@ const MUTANTS = [
     caughtBy: ['I2', 'verify'],
     replacements: [
       {
-        file: 'books/close-turn.js',
+        file: 'ledger/state/close-turn.js',
         find: 'posted: -charge, held: -turn.hold',
         put: 'posted: -2n * charge, held: -turn.hold',
       },
@@ -116,7 +116,7 @@ const MUTANTS = [
     caughtBy: ['I10'],
     replacements: [
       {
-        file: 'store/record-changes.js',
+        file: 'db/record-changes.js',
         find: 'function addClaim({ claims }, step, row) {',
         put: 'function addClaim({ claims }, step, row) {\n    return;',
       },
@@ -127,7 +127,7 @@ const MUTANTS = [
     says: 'an idempotency key is dropped when its request ends, charged or not',
     procedure: 'ask-again',
     caughtBy: ['I10'],
-    replacements: [{ file: 'books/close-turn.js', find: "(owed === undefined ? 'dropped'", put: "(true ? 'dropped'" }],
+    replacements: [{ file: 'ledger/state/close-turn.js', find: "(owed === undefined ? 'dropped'", put: "(true ? 'dropped'" }],
   },
   {
     name: 'charge-before-answer',
@@ -136,7 +136,7 @@ const MUTANTS = [
     caughtBy: ['I10'],
     replacements: [
       {
-        file: 'turn/keep/keeping.js',
+        file: 'gateway/keep-answer.js',
         find: 'return this.#answers.keep({ ...head, body, facts: writeEnding(ending), expiresAt: claim.expiresAt });',
         put: `const answer = { ...head, body, facts: writeEnding(ending), expiresAt: claim.expiresAt };
         setTimeout(() => void this.#answers.keep(answer).catch(() => { }), 500);
@@ -152,7 +152,7 @@ const MUTANTS = [
     control: [slowSettles],
     replacements: [
       slowSettles,
-      { file: 'ledger/resolve-orphans.js', find: 'if (kept !== undefined)', put: 'if (false)' },
+      { file: 'ledger/recovery.js', find: 'if (kept !== undefined)', put: 'if (false)' },
     ],
   },
 ]

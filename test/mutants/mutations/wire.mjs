@@ -78,7 +78,7 @@ export const OF_THE_WIRE = [
     replacements: [
       {
         file: 'src/protocols/chat/tap.ts',
-        find: 'if (!hasChoices(chunk)) return NOTHING_CARRIED',
+        find: 'if (!hasChoices(chunk)) return NOTHING_ENCODED',
         put: 'if (!hasChoices(chunk)) return { bytes: frame, isContent: false }',
       },
     ],

@@ -7,14 +7,14 @@ export const MUTANTS = [
     says: 'a commit does not wait for the disk',
     kinds: ['told', 'operator'],
     caughtBy: ['I7', 'owned'],
-    replacements: [{ file: 'sqlite/driver.js', find: "synchronous === 'full' ? 'FULL' : 'NORMAL'", put: "'NORMAL'" }],
+    replacements: [{ file: 'db/sqlite/connection.js', find: "synchronous === 'full' ? 'FULL' : 'NORMAL'", put: "'NORMAL'" }],
   },
   {
     name: 'contents-not-synced',
     says: 'an answer is kept without waiting for the disk',
     kinds: ['told'],
     caughtBy: ['I10'],
-    replacements: [{ file: 'content/open-content.js', find: "synchronous: 'full'", put: "synchronous: 'normal'" }],
+    replacements: [{ file: 'db/content/open-content.js', find: "synchronous: 'full'", put: "synchronous: 'normal'" }],
   },
   {
     name: 'settle-after-end',
@@ -30,7 +30,7 @@ export const MUTANTS = [
     caughtBy: ['I7'],
     replacements: [
       {
-        file: 'store/settle-journal.js',
+        file: 'db/settle-journal.js',
         find: `await file.write(framed, 0, framed.length, end);
         await file.datasync();`,
         put: 'await file.write(framed, 0, framed.length, end);',
@@ -42,7 +42,7 @@ export const MUTANTS = [
     says: 'the name of a new data folder is not made durable',
     kinds: ['operator'],
     caughtBy: ['owned'],
-    replacements: [{ file: 'app/process/private-files.js', find: 'await syncFolder(folder);', put: '' }],
+    replacements: [{ file: 'lib/private-files.js', find: 'await syncFolder(folder);', put: '' }],
   },
   {
     name: 'half-a-ring',
@@ -50,8 +50,8 @@ export const MUTANTS = [
     kinds: ['ring'],
     caughtBy: ['verify'],
     replacements: [
-      { file: 'app/ring/key-ring.js', find: 'await writeDurably(temporary,', put: 'await writeDurably(path,' },
-      { file: 'app/ring/key-ring.js', find: 'await link(temporary, path);', put: '' },
+      { file: 'app/key-ring.js', find: 'await writeDurably(temporary,', put: 'await writeDurably(path,' },
+      { file: 'app/key-ring.js', find: 'await link(temporary, path);', put: '' },
     ],
   },
 ]

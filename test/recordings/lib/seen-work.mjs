@@ -2,13 +2,13 @@
 export async function readHow(load) {
   const [chat, chatDialects, anthropic, anthropicDialects, gemini, geminiDialects, responses] = await Promise.all(
     [
-      'wire/chat/read-events.js',
-      'wire/chat/dialects.js',
-      'wire/anthropic/read-events.js',
-      'wire/anthropic/dialects.js',
-      'wire/gemini/read-events.js',
-      'wire/gemini/dialects.js',
-      'wire/responses/read-steps.js',
+      'protocols/chat/read-events.js',
+      'protocols/chat/dialects.js',
+      'protocols/anthropic/read-events.js',
+      'protocols/anthropic/dialects.js',
+      'protocols/gemini/read-events.js',
+      'protocols/gemini/dialects.js',
+      'protocols/responses/read-stream.js',
     ].map(load),
   )
   const mint = { callId: () => 'call', completionId: () => 'chatcmpl', itemId: () => 'item', responseId: () => 'resp' }
@@ -25,8 +25,8 @@ export async function readHow(load) {
 function seenOf(exchange, reader) {
   const states = exchange.chunks.map((chunk) => {
     reader.read(frameOf(chunk))
-    const { usage, usageIsFinal, countedBytes, inputCounted, outputBytes, wordFrames, calls, finished } = reader.heard
-    return { usage, usageIsFinal, countedBytes, inputCounted, outputBytes, wordFrames, calls, finished }
+    const { usage, usageIsFinal, countedBytes, inputCounted, outputBytes, contentFrames, calls, finished } = reader.state
+    return { usage, usageIsFinal, countedBytes, inputCounted, outputBytes, wordFrames: contentFrames, calls, finished }
   })
   const last = states.at(-1)
   return {

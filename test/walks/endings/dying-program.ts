@@ -16,7 +16,7 @@ const PACKED = "marks ? Buffer.from(marks.packed).toString('base64') : undefined
 /** The places where the program can be told to stay, and what it notes of its batches. */
 const CHANGES = [
   {
-    file: 'store/record-batch.js',
+    file: 'db/record-changes.js',
     find: RECORD,
     put: `{
       const opened = ${COUNT_OPENED};
@@ -26,7 +26,7 @@ const CHANGES = [
       ${note(`{ place: 'recorded', opened, marks: ${PACKED} }`)}
     }`,
   },
-  { file: 'turn/serve-turn.js', find: SETTLE, put: `${stay('charge')} ${SETTLE} ${stay('end')}` },
+  { file: 'gateway/serve-turn.js', find: SETTLE, put: `${stay('charge')} ${SETTLE} ${stay('end')}` },
 ]
 
 export type Place = 'hold' | 'charge' | 'end' | 'no-marks' | 'nowhere'

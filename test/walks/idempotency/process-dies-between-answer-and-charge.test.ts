@@ -9,17 +9,17 @@ const SETTLE = 'const settled = await turn.hold.settle(ending);'
 /** The process ends itself with the one signal that nobody can catch, at exactly this place. */
 const DEATHS = {
   'when the answer is kept and its charge is not recorded': {
-    file: 'turn/serve-turn.js',
+    file: 'gateway/serve-turn.js',
     find: SETTLE,
     put: `if (ending.kept) { ${KILL} } ${SETTLE}`,
   },
   'when the charge is recorded and nothing of the end has gone out': {
-    file: 'turn/serve-turn.js',
+    file: 'gateway/serve-turn.js',
     find: SETTLE,
     put: `${SETTLE} if (ending.kept) { ${KILL} }`,
   },
   'when the answer is there and is not kept yet': {
-    file: 'turn/keep/keeping.js',
+    file: 'gateway/keep-answer.js',
     find: 'const body = this.#recording?.whole();',
     put: `${KILL} const body = this.#recording?.whole();`,
   },

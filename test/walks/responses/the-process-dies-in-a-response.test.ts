@@ -11,17 +11,17 @@ const SETTLE = 'const settled = await turn.hold.settle(ending);'
 /** The process ends itself with the one signal that nobody can catch, at exactly this place. */
 const DEATHS = {
   'in the middle of a stream': {
-    file: 'turn/lane/carry-stream.js',
-    find: 'if (heard.failure)',
-    put: `if (on.hasContent && carrier.heard.outputBytes > 100) { ${KILL} } if (heard.failure)`,
+    file: 'gateway/stream.js',
+    find: 'if (state.failure)',
+    put: `if (on.hasContent && carrier.state.outputBytes > 100) { ${KILL} } if (state.failure)`,
   },
   'between the stored answer and its charge': {
-    file: 'turn/serve-turn.js',
+    file: 'gateway/serve-turn.js',
     find: SETTLE,
     put: `if (keeping.begun && resolution.owed) { ${KILL} } ${SETTLE}`,
   },
   'when it is charged and nothing of the end has gone out': {
-    file: 'turn/serve-turn.js',
+    file: 'gateway/serve-turn.js',
     find: SETTLE,
     put: `${SETTLE} if (keeping.begun && resolution.owed) { ${KILL} }`,
   },

@@ -12,7 +12,7 @@ import { listAccountsLike } from '../dist/db/accounts.js'
 import { listAuditBefore } from '../dist/db/audit.js'
 import { LEDGER_TIMES_AHEAD, LEDGER_TIMES_UNCLEAR } from '../dist/db/clock.js'
 import { listCodePage } from '../dist/db/codes.js'
-import { listToldKeys, listWholeKeys } from '../dist/db/keys.js'
+import { listShownKeys, listWholeKeys } from '../dist/db/keys.js'
 import { openDatabase } from '../dist/db/open-database.js'
 import { listPeople } from '../dist/db/people.js'
 import { createSqliteDialect } from '../dist/db/sqlite/kysely-dialect.js'
@@ -54,7 +54,7 @@ function searchesOf(db, file) {
     'accounts with a text of none': like('nobody'),
     'accounts by the start of an id': like(`acct_${'0'.repeat(3)}${String(ACCOUNTS >> 1).padStart(9, '0')}`),
     'keys of all, first page': () => listWholeKeys(db, undefined, page),
-    [`keys of one with ${KEYS_OF_ONE}, a word of none`]: () => listToldKeys(db, 1, { ...page, words: ['nothing'] }),
+    [`keys of one with ${KEYS_OF_ONE}, a word of none`]: () => listShownKeys(db, 1, { ...page, words: ['nothing'] }),
     'people, first page': () => listPeople(db, { after: 0, limit: 201 }),
     'codes, first page': () => listCodePage(db, page),
     'acts on a target of none': () => listAuditBefore(db, { ...page, account: undefined, target: 'key_none' }),

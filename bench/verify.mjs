@@ -15,7 +15,7 @@ import { openDatabase } from '../dist/db/open-database.js'
 import { createSqliteDialect } from '../dist/db/sqlite/kysely-dialect.js'
 import { oneReadAtATime } from '../dist/db/sqlite/open-sqlite.js'
 import { systemClock } from '../dist/lib/clock.js'
-import { fillBooks, payerOf } from './lib/fill-books.mjs'
+import { fillLedger, payerOf } from './lib/fill-books.mjs'
 import { openBenchLedger, sendRequest } from './lib/ledger-load.mjs'
 import { describeMachine } from './lib/measure.mjs'
 
@@ -63,7 +63,7 @@ async function run() {
 
 async function fill(path) {
   const database = await openDatabase({ path, clock: systemClock })
-  await fillBooks(database, { accounts: ACCOUNTS, receipts: RECEIPTS })
+  await fillLedger(database, { accounts: ACCOUNTS, receipts: RECEIPTS })
   await database.close()
 }
 

@@ -21,8 +21,8 @@ const request = (protocol) => ({
   ...{ protocol, model: 'public', delivery: 'stream', wantsUsage: false, choices: 1, fields: {} },
   ...{ rewritten: new Map(), previousResponseId: undefined, effort: undefined },
 })
-const chatVoice = () => openChatVoice({ request: request('chat'), model: 'public', requestId: 'req_1', mint, now })
-const responsesVoice = () =>
+const chatEncoder = () => openChatVoice({ request: request('chat'), model: 'public', requestId: 'req_1', mint, now })
+const responsesEncoder = () =>
   openResponsesVoice({
     ...{ request: request('responses'), model: 'public', effort: undefined, requestId: 'req_1', mint, now },
     ...{ mayOpen: () => true, responseId: mint.responseId(), createdAt: 1_760_000_000 },
@@ -31,21 +31,21 @@ const dialect = (wire) => codecs.dialect(wire, 'openai')
 const reader = (wire) => codecs.createEventReader({ dialect: dialect(wire), origin: 'lane' }, mint)
 
 const ROADS = [
-  { name: 'Chat, relayed', lane: 'chat', open: () => chatVoice().relay({ model: 'c', dialect: dialect('chat') }) },
+  { name: 'Chat, relayed', lane: 'chat', open: () => chatEncoder().relay({ model: 'c', dialect: dialect('chat') }) },
   {
     name: 'Responses, re-emitted',
     lane: 'responses',
-    open: () => responsesVoice().relay({ origin: 'lane' }),
+    open: () => responsesEncoder().relay({ origin: 'lane' }),
   },
-  { name: 'Chat lane, Responses client', lane: 'chat', open: () => responsesVoice().translate(reader('chat')) },
-  { name: 'Responses lane, Chat client', lane: 'responses', open: () => chatVoice().translate(reader('responses')) },
-  { name: 'Anthropic lane, Chat client', lane: 'anthropic', open: () => chatVoice().translate(reader('anthropic')) },
+  { name: 'Chat lane, Responses client', lane: 'chat', open: () => responsesEncoder().translate(reader('chat')) },
+  { name: 'Responses lane, Chat client', lane: 'responses', open: () => chatEncoder().translate(reader('responses')) },
+  { name: 'Anthropic lane, Chat client', lane: 'anthropic', open: () => chatEncoder().translate(reader('anthropic')) },
   {
     name: 'Anthropic lane, Responses client',
     lane: 'anthropic',
-    open: () => responsesVoice().translate(reader('anthropic')),
+    open: () => responsesEncoder().translate(reader('anthropic')),
   },
-  { name: 'Gemini lane, Chat client', lane: 'gemini', open: () => chatVoice().translate(reader('gemini')) },
+  { name: 'Gemini lane, Chat client', lane: 'gemini', open: () => chatEncoder().translate(reader('gemini')) },
 ]
 
 /** What frames take from a read of the provider to the bytes for the client. */
@@ -82,26 +82,26 @@ const readsOf = ({ opening, words, ending }, cut) =>
 function time({ open }, reads) {
   const before = performance.now()
   for (let stream = 0; stream < STREAMS; stream++) {
-    const carrier = open()
+    const adapter = open()
     const splitter = createFrameSplitter({ frameBytesMax: 1024 * 1024 })
-    for (const read of reads) hear(carrier, splitter, read)
+    for (const read of reads) hear(adapter, splitter, read)
   }
   return ((performance.now() - before) * 1000) / (STREAMS * FRAMES_A_STREAM)
 }
 
 /** As a turn does with a read; what it hands on is one piece. */
-function hear(carrier, splitter, read) {
+function hear(adapter, splitter, read) {
   const pieces = []
   splitter.push(read)
-  while (!carrier.heard.done) {
-    const carried = carrier.readAlike(splitter) ?? next(carrier, splitter)
+  while (!adapter.heard.done) {
+    const carried = adapter.readAlike(splitter) ?? next(adapter, splitter)
     if (carried === undefined) break
     if (carried.bytes) pieces.push(carried.bytes)
   }
   return pieces.length > 1 ? Buffer.concat(pieces) : pieces[0]
 }
 
-function next(carrier, splitter) {
+function next(adapter, splitter) {
   const frame = splitter.next()
-  return frame && carrier.read(frame)
+  return frame && adapter.read(frame)
 }

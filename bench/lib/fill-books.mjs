@@ -81,7 +81,7 @@ const CAPS = { day: CREDIT, month: CREDIT }
  * Books that hold, of so many accounts with as many receipts each, written by the statement and not one by one. An account's
  * receipts lie far from each other, as they do where many are served at once.
  */
-export async function fillBooks({ db, file }, { accounts, receipts }) {
+export async function fillLedger({ db, file }, { accounts, receipts }) {
   if (receipts % accounts !== 0) throw new Error(`--receipts takes a multiple of ${accounts}, not ${receipts}`)
   await file.all('PRAGMA cache_size = -400000', [])
   await recordPrices({ db, now: () => 1 }, new Map([['demo', PRICE]]))

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { updateAccountStatus } from '../db/set-up.fixture.ts'
-import { useOperatedBooks } from './operations.fixture.ts'
+import { useOperatorLedger } from './operations.fixture.ts'
 
-const { books, callerOf, makeKey, must, pagesOf, refusal } = useOperatedBooks()
+const { books, callerOf, makeKey, must, pagesOf, refusal } = useOperatorLedger()
 
 describe('accounts', () => {
   it('are refused with all their keys from the next request after they were suspended, until they are activated', async () => {

@@ -17,9 +17,9 @@ import {
 import { done, type Outcome, refused } from './outcome.ts'
 import {
   type PlanOfAccountDeps,
-  type PlanStandingDeps,
+  type PlanStatusDeps,
   planOfAccount,
-  planStanding,
+  planStatus,
   type SubscriptionFacts,
   subscriptionFacts,
 } from './plans.ts'
@@ -52,8 +52,8 @@ export async function showAccount(deps: ShowAccountDeps, args: OneAccount): Prom
   })
 }
 
-export interface OperatedAccountsDeps extends PlanStandingDeps {
-  readonly ledger: PlanStandingDeps['ledger'] & Pick<Ledger, 'standing'>
+export interface OperatedAccountsDeps extends PlanStatusDeps {
+  readonly ledger: PlanStatusDeps['ledger'] & Pick<Ledger, 'standing'>
 }
 
 /** Shown with an account, the oldest first; how many there are stands beside them. */
@@ -79,7 +79,7 @@ export async function operatedAccount(deps: OperatedAccountsDeps, id: string): P
   const account = await findAccountById(deps.db, id)
   if (account === undefined) return refused('account_not_found', `There is no account ${quoted(id)}.`)
   const [counted] = await listAccountsLike(deps.db, { before: account.row + 1, limit: 1, search: undefined })
-  const plan = await planStanding(deps, account.row as AccountRow)
+  const plan = await planStatus(deps, account.row as AccountRow)
   if (plan.kind === 'refused') return plan
   const members = await listPeople(deps.db, { account: account.row, after: 0, limit: MEMBERS_MAX })
   return done({

@@ -80,7 +80,7 @@ export const walletOf = async (ledger: Pick<Ledger, 'standing'>, account: number
 
 export interface CreateAccountDeps {
   readonly db: LedgerDb
-  readonly trail: ActorLog
+  readonly auditLog: ActorLog
   readonly clock: Clock
   readonly random: RandomBytes
 }
@@ -99,9 +99,12 @@ export async function createAccount(
 }
 
 /** Its row comes to be in this very step, so that the trail cannot name it: the line is the operators' alone. */
-async function insert({ trail }: CreateAccountDeps, order: Parameters<typeof accountInserts>[0]): Promise<boolean> {
+async function insert({ auditLog }: CreateAccountDeps, order: Parameters<typeof accountInserts>[0]): Promise<boolean> {
   try {
-    return await trail.act({ action: 'account_created', target: order.id, detail: order.email }, accountInserts(order))
+    return await auditLog.act(
+      { action: 'account_created', target: order.id, detail: order.email },
+      accountInserts(order),
+    )
   } catch (error) {
     if (isAlreadyThere(error) && error.message.includes('accounts.email')) return false
     throw error
@@ -110,7 +113,7 @@ async function insert({ trail }: CreateAccountDeps, order: Parameters<typeof acc
 
 export interface ChangeAccountDeps {
   readonly db: LedgerDb
-  readonly trail: ActorLog
+  readonly auditLog: ActorLog
   /** Drops the keys of an account from the running server's cache, so that the next request reads them anew. */
   readonly forgetAccount: (account: AccountRow) => void
 }
@@ -125,7 +128,7 @@ export async function changeAccountStatus(
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
   const act = { action: 'account_status', target: account.id, account: account.row, detail: status } as const
-  const changed = await deps.trail
+  const changed = await deps.auditLog
     .act(act, [accountStatusUpdate(account.row, status)])
     .finally(() => deps.forgetAccount(account.row as AccountRow))
   if (!changed) return refused('account_closed', `Account ${account.id} is closed, and that is final.`)

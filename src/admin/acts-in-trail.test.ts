@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { OPERATIONS, runOperation } from './operations.ts'
 import type { ServerStatus } from './server-status.ts'
-import { useTestBooks } from './use-test-books.fixture.ts'
+import { useTestLedger } from './use-test-books.fixture.ts'
 
-const books = useTestBooks()
+const books = useTestLedger()
 
 const absent: ServerStatus = { running: false, version: '0', node: '0', data: '' }
 

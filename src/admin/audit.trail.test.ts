@@ -4,13 +4,13 @@ import { changeAccountStatus, createAccount } from './accounts.ts'
 import { createCodes, withdrawCode } from './codes.ts'
 import { changeKey, createKey, rotateKey } from './keys.ts'
 import { redeemCode } from './redeem-code.ts'
-import { useTestBooks } from './use-test-books.fixture.ts'
-import { askForFunds, creditWallet } from './wallet.ts'
+import { useTestLedger } from './use-test-books.fixture.ts'
+import { creditWallet, requestFunding } from './wallet.ts'
 
 const ADA = 1 as AccountRow
 const account = 'ada@example.com'
 
-const books = useTestBooks({ owners: ['ada'] })
+const books = useTestLedger({ owners: ['ada'] })
 let key: string
 let code: { id: string; secret: string }
 
@@ -42,7 +42,7 @@ const ACTS: Readonly<Record<string, () => Promise<unknown>>> = {
   'makes codes': () => createCodes(books.deps, { amount: '1.00', count: 3, note: '' }),
   'withdraws a code': () => withdrawCode(books.deps, { code: code.id }),
   'redeems a code': () => redeemCode(books.deps, ADA, { code: code.secret }),
-  'asks for funds': () => askForFunds(books.deps, ADA, { amount: '1.00', note: '' }),
+  'asks for funds': () => requestFunding(books.deps, ADA, { amount: '1.00', note: '' }),
   'moves money': () => creditWallet(books.deps, { account, amount: '1.00', reason: 'r', ref: '1' }),
 }
 

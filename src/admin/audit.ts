@@ -150,14 +150,14 @@ interface CarriedOut<Value> {
  * reference by which the books know it, so that no crash in between loses who gave it; whether it was carried out, the
  * books themselves say. One that moves nothing gets a second line, and so does one that failed.
  */
-export async function carryOutOrder<Value>(
-  { trail }: { readonly trail: ActorLog },
+export async function applyOrder<Value>(
+  { auditLog }: { readonly auditLog: ActorLog },
   order: AuditedAction & { readonly detail: string },
   run: () => Promise<CarriedOut<Value>>,
 ): Promise<Outcome<Value>> {
   const tellOfIt = (action: 'order_void' | 'order_failed', why: string): Promise<void> =>
-    trail.announce({ ...order, action, detail: `${why}: ${order.detail}` })
-  await trail.announce(order)
+    auditLog.announce({ ...order, action, detail: `${why}: ${order.detail}` })
+  await auditLog.announce(order)
   const carriedOut = await run().catch(async (error: unknown) => {
     // A trail that cannot be written either is no news to whoever is told of the first failure.
     await tellOfIt('order_failed', (error as Error).message).catch(() => {})

@@ -13,7 +13,7 @@ import { createSteadyClock } from '../lib/steady-clock.ts'
 import { effortOf } from '../model/effort.ts'
 import { type NanoUsd, parsePricePerMillion } from '../model/money.ts'
 import { createEstimateErrors } from '../pricing/estimate.ts'
-import { everyLaneAsked } from '../routing/lane-health.fixture.ts'
+import { everyLaneRequested } from '../routing/lane-health.fixture.ts'
 import { actorLogOf, COMMAND_LINE } from './audit.ts'
 import { createCountedInputs } from './models.ts'
 import type { OperationDeps } from './operations.ts'
@@ -21,7 +21,7 @@ import { createPeopleDeps } from './people-deps.ts'
 import { createRedeemTries } from './redeem-code.ts'
 
 /** Real books in a folder of a test's own: the smallest composition that the operator's use cases run on. */
-export interface TestBooks {
+export interface TestLedger {
   readonly deps: Omit<OperationDeps, 'status'>
   readonly database: Database
   readonly ledger: Ledger
@@ -62,7 +62,7 @@ const definition = {
         totalMs: 1_800_000,
       },
       headers: new Map(),
-      onClientGone: 'cancel_estimate' as const,
+      disconnectPolicy: 'cancel_estimate' as const,
     },
   ],
   models: ['demo', 'plan-only'].map((id) => ({
@@ -89,7 +89,7 @@ const definition = {
 }
 
 /** Rejects with DatabaseLocked when somebody else has the folder. */
-export async function openTestBooks(folder: string, clock: Clock = systemClock): Promise<TestBooks> {
+export async function openTestLedger(folder: string, clock: Clock = systemClock): Promise<TestLedger> {
   const random = secureRandom
   const database = await openDatabase({ path: join(folder, 'ledger.db'), clock })
   const { db, patientDb, file, journal } = database
@@ -115,7 +115,7 @@ export async function openTestBooks(folder: string, clock: Clock = systemClock):
       ledger,
       catalog: () => catalog,
       keyRates: () => ({}),
-      health: everyLaneAsked,
+      health: everyLaneRequested,
       countedInputs: createCountedInputs(() => {}),
       estimateErrors: createEstimateErrors(),
       mintKey: (kind) => mintKey({ pepper: PEPPER, random }, kind),
@@ -136,7 +136,7 @@ export async function openTestBooks(folder: string, clock: Clock = systemClock):
       forgetKey: finder.forget,
       forgetAccount: finder.forgetAccount,
       liveKeysMax: () => 50,
-      trail: actorLogOf(people.audit, COMMAND_LINE),
+      auditLog: actorLogOf(people.audit, COMMAND_LINE),
       people,
     },
     async close() {

@@ -5,9 +5,9 @@ import type { AccountRow } from '../model/ids.ts'
 import { createAccount } from './accounts.ts'
 import { createCodes, listCodes, withdrawCode } from './codes.ts'
 import { redeemCode } from './redeem-code.ts'
-import { useTestBooks } from './use-test-books.fixture.ts'
+import { useTestLedger } from './use-test-books.fixture.ts'
 
-const books = useTestBooks()
+const books = useTestLedger()
 
 async function make(terms = {}) {
   const args = createCodesBody.parse({ amount: '5.00', count: 3, note: 'workshop', ...terms })

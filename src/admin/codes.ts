@@ -31,7 +31,7 @@ import {
 } from './values.ts'
 
 export interface CreateCodesDeps {
-  readonly trail: ActorLog
+  readonly auditLog: ActorLog
   readonly clock: Clock
   readonly random: RandomBytes
   /** Of the letters of a code, under a key of the ring. */
@@ -56,7 +56,7 @@ export async function createCodes(
   })
   const rows = made.map(({ row }) => row)
   const detail = `${rows.length} of ${inUsd(read.amount)} each: ${args.note}`
-  await deps.trail.act({ action: 'code_created', target: shared.batch, detail }, [codesInsert(rows)])
+  await deps.auditLog.act({ action: 'code_created', target: shared.batch, detail }, [codesInsert(rows)])
   return done({ items: made.map(({ secret, row }) => ({ code: codeView({ ...row, ...UNTOUCHED }, now), secret })) })
 }
 
@@ -119,7 +119,7 @@ interface OneCode {
 export interface WithdrawCodeDeps {
   readonly db: LedgerDb
   readonly clock: Clock
-  readonly trail: ActorLog
+  readonly auditLog: ActorLog
   readonly digestCode: (letters: string) => Uint8Array
 }
 
@@ -132,7 +132,7 @@ export async function withdrawCode(deps: WithdrawCodeDeps, args: OneCode): Promi
     return refused('code_not_found', 'There is no such code. See: millrace codes list')
   }
   const detail = `${found.shown}, ${inUsd(found.amount_nano)}`
-  await deps.trail.act({ action: 'code_withdrawn', target: found.id, detail }, [
+  await deps.auditLog.act({ action: 'code_withdrawn', target: found.id, detail }, [
     codeWithdrawal(deps.db, found.row, deps.clock.now()),
   ])
   const after = await findCodeById(deps.db, found.id)

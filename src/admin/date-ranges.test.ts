@@ -4,7 +4,7 @@ import {
   beginningsOf,
   type DayRange,
   hourAt,
-  type RangeStep,
+  type RangeInterval,
   readDay,
   readDayRange,
   readOpenRange,
@@ -25,7 +25,7 @@ const hoursOf = (from: string, to: string, zone: string): number => {
   return (range.to - range.from) / HOUR_MS
 }
 
-const stepsOf = (range: DayRange, step: RangeStep): number[] => beginningsOf(range, step, 10_000)!
+const stepsOf = (range: DayRange, step: RangeInterval): number[] => beginningsOf(range, step, 10_000)!
 const iso = (at: number): string => new Date(at).toISOString()
 
 describe('a range of days', () => {

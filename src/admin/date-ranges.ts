@@ -88,7 +88,7 @@ export function readOpenRange({ from, to, zone = 'UTC' }: AskedDays): Outcome<Op
   return done(range)
 }
 
-export type RangeStep = 'hour' | 'day' | 'month'
+export type RangeInterval = 'hour' | 'day' | 'month'
 
 const DAY_MS = 86_400_000
 export const HOUR_MS = 3_600_000
@@ -97,7 +97,7 @@ export const HOUR_MS = 3_600_000
  * Where the steps of a range begin, by the clocks and calendars of its zone: days of 23 and 25 hours are one step each,
  * and a day that the zone skipped is none. Undefined when there are more than `max`.
  */
-export function beginningsOf(range: DayRange, step: RangeStep, max: number): number[] | undefined {
+export function beginningsOf(range: DayRange, step: RangeInterval, max: number): number[] | undefined {
   const beginnings: number[] = []
   for (const at of walk(range, step)) {
     if (beginnings.length === max) return undefined
@@ -106,7 +106,7 @@ export function beginningsOf(range: DayRange, step: RangeStep, max: number): num
   return beginnings
 }
 
-function walk(range: DayRange, step: RangeStep): Generator<number> {
+function walk(range: DayRange, step: RangeInterval): Generator<number> {
   switch (step) {
     case 'hour':
       return hoursOf(range)

@@ -31,12 +31,12 @@ export interface RouteLaneView {
   readonly first_percent: number
   /** False: it is passed over now, left alone or just being tried by somebody. */
   readonly asked: boolean
-  readonly aside: LaneAsideView | null
+  readonly aside: OpenLaneView | null
   /** What it cannot do: a request that asks for it passes this lane over. */
   readonly cannot: readonly string[]
 }
 
-export interface LaneAsideView {
+export interface OpenLaneView {
   readonly reason: OpenReason
   /** 0: whoever comes to it tries it, where it is asked; else somebody is trying it. */
   readonly seconds_left: number
@@ -89,7 +89,7 @@ function laneViews({ lanes }: Model, health: LaneHealth, now: number): RouteLane
   )
 }
 
-function asideView(health: LaneHealth, lane: Lane, now: number): LaneAsideView | null {
+function asideView(health: LaneHealth, lane: Lane, now: number): OpenLaneView | null {
   const aside = health.openCircuitOf(lane)
   return aside ? { reason: aside.reason, seconds_left: Math.max(0, Math.ceil((aside.until - now) / 1_000_000)) } : null
 }

@@ -193,17 +193,17 @@ export async function signUp(
   return opened === undefined ? inviteNotValid() : done(opened)
 }
 
-interface Wish {
+interface FundingRequest {
   readonly invite: StoredInvite
   readonly email: string
   readonly password: string
 }
 
-async function stepsOf(deps: PeopleDeps, wish: Wish): Promise<Steps> {
+async function stepsOf(deps: PeopleDeps, wish: FundingRequest): Promise<Steps> {
   return wish.invite.person === null ? becomePerson(deps, wish) : resetPassword(deps, wish, wish.invite.person)
 }
 
-async function becomePerson(deps: PeopleDeps, { invite, email, password }: Wish): Promise<Steps> {
+async function becomePerson(deps: PeopleDeps, { invite, email, password }: FundingRequest): Promise<Steps> {
   const { role } = invite
   const needsAccount = invite.account === null && role === 'operator' && !(await hasPeople(deps.db))
   const first = needsAccount ? await firstAccount(deps, email) : undefined
@@ -220,7 +220,7 @@ async function becomePerson(deps: PeopleDeps, { invite, email, password }: Wish)
 }
 
 /** Whoever may have known the old password is out. */
-async function resetPassword(deps: PeopleDeps, { password }: Wish, row: number): Promise<Steps> {
+async function resetPassword(deps: PeopleDeps, { password }: FundingRequest, row: number): Promise<Steps> {
   const person = await findPersonByRow(deps.db, row)
   if (person === undefined) throw new Error(`Person ${row} of an invitation is not there`)
   const { email, id, account } = person

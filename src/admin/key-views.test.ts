@@ -4,12 +4,12 @@ import { insertKey } from '../db/set-up.fixture.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { type ListOwnKeysDeps, listOwnKeys, showOwnKey } from './key-views.ts'
 import { type CreatedKey, changeKey, createKey, playgroundKey, revokeKey, rotateKey } from './keys.ts'
-import { useTestBooks } from './use-test-books.fixture.ts'
+import { useTestLedger } from './use-test-books.fixture.ts'
 
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
 
-const books = useTestBooks({ owners: ['ada', 'ben'] })
+const books = useTestLedger({ owners: ['ada', 'ben'] })
 let deps: ListOwnKeysDeps
 let used: Map<number, number>
 

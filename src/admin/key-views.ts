@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { keyItem, keysQuery, listedKey } from '../contract/owner.ts'
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByRow, type StoredAccount } from '../db/accounts.ts'
-import { findKeyById, listToldKeys, listWholeKeys, type StoredKey, type ToldKey } from '../db/keys.ts'
+import { findKeyById, listShownKeys, listWholeKeys, type ShownKey, type StoredKey } from '../db/keys.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { searchTerms } from '../lib/anywhere/words-of-search.ts'
@@ -109,8 +109,10 @@ const capsView = ({ cap_day_nano, cap_month_nano }: StoredKey): CapsView => ({
 })
 
 /** For the trail: what was done to which key. */
-export const keyInWords = (what: string, { name, kind }: { readonly name: string; readonly kind: KeyKind }): string =>
-  `${what} ${JSON.stringify(name)} (${kind})`
+export const describeKeyTerms = (
+  what: string,
+  { name, kind }: { readonly name: string; readonly kind: KeyKind },
+): string => `${what} ${JSON.stringify(name)} (${kind})`
 
 /** What every operation on one key is asked with: its id. */
 export interface OneKey {
@@ -169,8 +171,8 @@ export async function showKey(deps: ShowKeyDeps, { key: named }: OneKey): Promis
   if (found.kind === 'refused') return found
   const { key, owner } = found
   const caps = allowancesOfCaps(key.row as KeyRow, { day: key.cap_day_nano, month: key.cap_month_nano })
-  const { standings } = await deps.ledger.allowanceStatuses(key.account as AccountRow, caps)
-  return done({ ...keyView(key, owner, deps.clock.now()), spent: standings.map(capView) })
+  const { statuses } = await deps.ledger.allowanceStatuses(key.account as AccountRow, caps)
+  return done({ ...keyView(key, owner, deps.clock.now()), spent: statuses.map(capView) })
 }
 
 export interface ListOwnKeysDeps {
@@ -194,13 +196,13 @@ export async function listOwnKeys(
   const last = after === undefined ? undefined : await findOwnedKey(deps, after, account)
   if (last?.kind === 'refused') return last
   const before = last?.key.row ?? Number.MAX_SAFE_INTEGER
-  const read = await listToldKeys(deps.db, account, { before, limit: limit + 1, words: searchTerms(search) })
+  const read = await listShownKeys(deps.db, account, { before, limit: limit + 1, words: searchTerms(search) })
   const { rows, next } = cutPage(read, limit, ({ id }) => id)
   const facts = await factsOf(deps, account, rows)
   return done({ items: rows.map((row, index) => ({ ...facts[index]!, models: firstModels(row) })), next })
 }
 
-function firstModels({ models_count: count, models_first: first }: ToldKey): ListedKey['models'] {
+function firstModels({ models_count: count, models_first: first }: ShownKey): ListedKey['models'] {
   if (count === null || first === null) return null
   return { count, first: (JSON.parse(first) as string[]).slice(0, count) }
 }
@@ -216,19 +218,19 @@ export async function showOwnKey(deps: ListOwnKeysDeps, account: AccountRow, id:
 /** All of a key but its models. */
 type KeyFacts = Omit<OwnKey, 'models'>
 /** What they are made of. */
-type FactsRow = Omit<ToldKey, 'models_count' | 'models_first'>
+type FactsRow = Omit<ShownKey, 'models_count' | 'models_first'>
 
 /** The ledger is asked once for all of them. */
 async function factsOf(deps: ListOwnKeysDeps, account: AccountRow, keys: readonly FactsRow[]): Promise<KeyFacts[]> {
   const caps = keys.map((key) =>
     allowancesOfCaps(key.row as KeyRow, { day: key.cap_day_nano, month: key.cap_month_nano }),
   )
-  const { standings } = await deps.ledger.allowanceStatuses(account, caps.flat())
+  const { statuses } = await deps.ledger.allowanceStatuses(account, caps.flat())
   const used = await deps.lastUsed(
     account,
     keys.map(({ row }) => row),
   )
-  const views = standings.map(capView)
+  const views = statuses.map(capView)
   const now = deps.clock.now()
   // As many standings as caps, in their order.
   return keys.map((key, index) => keyFacts(key, views.splice(0, caps[index]!.length), used.get(key.row), now))
@@ -286,7 +288,7 @@ export async function describeKey(deps: DescribeKeyDeps, caller: Caller): Promis
   const configured = deps.limits()
   const wallet = caller.kind === 'wallet' ? await walletOf(deps.ledger, caller.account) : undefined
   const plan = caller.plan && deps.catalog().plans.get(caller.plan.id)
-  const { standings } = await deps.ledger.allowanceStatuses(caller.account, [...(plan?.windows ?? []), ...caller.caps])
+  const { statuses } = await deps.ledger.allowanceStatuses(caller.account, [...(plan?.windows ?? []), ...caller.caps])
   return {
     object: 'key',
     id: caller.keyId,
@@ -295,9 +297,9 @@ export async function describeKey(deps: DescribeKeyDeps, caller: Caller): Promis
     kind: caller.kind,
     models: caller.models ?? null,
     wallet: wallet === undefined ? null : { currency: 'USD', ...wallet },
-    caps: standings.filter(({ allowance }) => allowance.unit === 'cap').map(capView),
+    caps: statuses.filter(({ allowance }) => allowance.unit === 'cap').map(capView),
     plan: plan === undefined ? null : { id: plan.id, until: isoTimeOrNull(caller.plan?.endsAt ?? null) },
-    windows: standings.filter(({ allowance }) => allowance.unit === 'quota').map(windowView),
+    windows: statuses.filter(({ allowance }) => allowance.unit === 'quota').map(windowView),
     limits: {
       key: limitsView(ratesOfKey(configured.key, caller.limits)),
       account: limitsView(configured.account),

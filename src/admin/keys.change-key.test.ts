@@ -4,11 +4,11 @@ import type { AccountRow } from '../model/ids.ts'
 import { changeAccountStatus } from './accounts.ts'
 import { findOwnedKey } from './key-views.ts'
 import { type CreatedKey, changeKey, createKey, revokeKey, rotateKey, updateKey } from './keys.ts'
-import { useTestBooks } from './use-test-books.fixture.ts'
+import { useTestLedger } from './use-test-books.fixture.ts'
 
 const BEN = 2 as AccountRow
 
-const books = useTestBooks({ owners: ['ada', 'ben'] })
+const books = useTestLedger({ owners: ['ada', 'ben'] })
 let made: CreatedKey
 
 beforeEach(async () => {
@@ -88,10 +88,10 @@ describe('what was done although nobody heard that it was', () => {
   /** As when the disk fails behind the commit. */
   const unheard = (): typeof books.deps => ({
     ...books.deps,
-    trail: {
-      ...books.deps.trail,
+    auditLog: {
+      ...books.deps.auditLog,
       async act(act, statements) {
-        await books.deps.trail.act(act, statements)
+        await books.deps.auditLog.act(act, statements)
         throw new Error('no answer')
       },
     },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { describeKey } from './key-views.ts'
-import { useOperatedBooks } from './operations.fixture.ts'
+import { useOperatorLedger } from './operations.fixture.ts'
 
-const { books, callerOf, makeKey, must, pagesOf, refusal } = useOperatedBooks()
+const { books, callerOf, makeKey, must, pagesOf, refusal } = useOperatorLedger()
 
 describe('keys', () => {
   it('open the door with a secret that is said once', async () => {

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { AccountRow } from '../model/ids.ts'
 import { changeAccountStatus } from './accounts.ts'
 import { changeKey, createKey, playgroundKey, revokeKey, rotateKey } from './keys.ts'
-import { useTestBooks } from './use-test-books.fixture.ts'
+import { useTestLedger } from './use-test-books.fixture.ts'
 
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
 
-const books = useTestBooks({ owners: ['ada', 'ben'] })
+const books = useTestLedger({ owners: ['ada', 'ben'] })
 
 async function open(account = ADA, kind: 'wallet' | 'builder' = 'wallet') {
   const outcome = await playgroundKey(books.deps, account, kind)

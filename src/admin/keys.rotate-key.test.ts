@@ -4,7 +4,7 @@ import { findKeyById } from '../db/keys.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { type CreatedKey, changeKey, createKey, revokeKey, rotateKey } from './keys.ts'
-import { useTestBooks } from './use-test-books.fixture.ts'
+import { useTestLedger } from './use-test-books.fixture.ts'
 
 const HOUR_MS = 3_600_000
 const ADA = 1 as AccountRow
@@ -17,7 +17,7 @@ const start = systemClock.now()
 beforeEach(() => {
   skippedMs = 0
 })
-const books = useTestBooks({
+const books = useTestLedger({
   clock: { now: () => start + skippedMs, nowMicros: systemClock.nowMicros },
   owners: ['ada', 'ben'],
 })

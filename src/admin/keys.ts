@@ -24,7 +24,7 @@ import { type AccountRow, type KeyId, mintKeyId } from '../model/ids.ts'
 import type { LimitRates } from '../model/limit.ts'
 import { type OneAccount, resolveOpenAccount } from './accounts.ts'
 import type { ActorLog } from './audit.ts'
-import { findOwnedKey, type KeyView, keyInWords, keyView, type OneKey, type OwnedKey } from './key-views.ts'
+import { describeKeyTerms, findOwnedKey, type KeyView, keyView, type OneKey, type OwnedKey } from './key-views.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import { parseExpiry, readAmount, unreadableMoment } from './values.ts'
 
@@ -32,7 +32,7 @@ export interface CreateKeyDeps extends ReadTermsDeps {
   readonly db: LedgerDb
   readonly random: RandomBytes
   readonly mintKey: (kind: KeyKind) => MintedKey
-  readonly trail: ActorLog
+  readonly auditLog: ActorLog
   /** How many keys one account may have that are not revoked. */
   readonly liveKeysMax: () => number
 }
@@ -59,8 +59,13 @@ export async function createKey(
     ...{ models: null, expires_at: null, ...columns, limits: storedLimits(limits), created_at: now },
   }
   const liveMax = deps.liveKeysMax()
-  const act = { action: 'key_created', target: row.id, account: account.row, detail: keyInWords('made', row) } as const
-  if (!(await deps.trail.act(act, [keyInsert(deps.db, row, liveMax)]))) return tooManyKeys(liveMax)
+  const act = {
+    action: 'key_created',
+    target: row.id,
+    account: account.row,
+    detail: describeKeyTerms('made', row),
+  } as const
+  if (!(await deps.auditLog.act(act, [keyInsert(deps.db, row, liveMax)]))) return tooManyKeys(liveMax)
   const stored = await findKeyById(deps.db, row.id)
   if (stored === undefined) throw new Error(`Key ${row.id} is not there after it was made`)
   return done({ ...keyView(stored, account, now), key })
@@ -80,7 +85,7 @@ const tooManyKeys = (most: number): Refused =>
 
 export interface ChangeKeyDeps extends ReadTermsDeps {
   readonly db: LedgerDb
-  readonly trail: ActorLog
+  readonly auditLog: ActorLog
   /** What holds for keys without limits of their own. */
   readonly keyRates: () => LimitRates
   /** Drops a key from the running server's cache, so that the next request reads it anew. */
@@ -160,8 +165,8 @@ export async function updateKey(
 ): Promise<Outcome<KeyView>> {
   const { row, id, account, name, kind } = key
   const action = change.revoked_at === undefined ? 'key_changed' : 'key_revoked'
-  const detail = keyInWords(said, { name: change.name ?? name, kind })
-  const changed = await deps.trail
+  const detail = describeKeyTerms(said, { name: change.name ?? name, kind })
+  const changed = await deps.auditLog
     .act({ action, target: id, account, detail }, [keyUpdate(deps.db, row, change, judged)])
     .finally(() => deps.forgetKey(id as KeyId))
   const after = await findOwnedKey(deps, id)
@@ -204,9 +209,9 @@ export async function rotateKey(
   if (formerUntil === undefined) return unreadableGrace(args.grace)
   const minted = deps.mintKey(key.kind)
   const { digest, shown } = minted
-  const detail = `${keyInWords('new secret of', key)}, the former one works for ${args.grace}`
+  const detail = `${describeKeyTerms('new secret of', key)}, the former one works for ${args.grace}`
   const act = { action: 'key_rotated', target: key.id, account: key.account, detail } as const
-  const rotated = await deps.trail
+  const rotated = await deps.auditLog
     .act(act, [digestRotation(deps.db, key, { digest, shown, formerUntil })])
     .finally(() => deps.forgetKey(key.id as KeyId))
   const after = await findOwnedKey(deps, args.key, of)

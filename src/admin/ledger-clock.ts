@@ -2,9 +2,9 @@ import { clockCorrectionInsert, LEDGER_TIMES_AHEAD, LEDGER_TIMES_UNCLEAR } from 
 import { CONTENT_TIMES_AHEAD } from '../db/content/content-ledger.ts'
 import { oneReadAtATime } from '../db/sqlite/open-sqlite.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
-import { listTimesAhead, mendTimesAhead, type SetBack, type TimesAhead } from '../db/sqlite/times-ahead.ts'
+import { listTimesAhead, repairTimesAhead, type SetBack, type TimesAhead } from '../db/sqlite/times-ahead.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { type ClockStanding, STEP_MS, type SteadyClock } from '../lib/steady-clock.ts'
+import { type ClockStatus, STEP_MS, type SteadyClock } from '../lib/steady-clock.ts'
 import type { ActorLog } from './audit.ts'
 import { done, type Outcome } from './outcome.ts'
 import { isoTime } from './values.ts'
@@ -12,7 +12,7 @@ import { isoTime } from './values.ts'
 export interface LedgerClockDeps {
   readonly ledgerClock: SteadyClock
   readonly ledger: Pick<Ledger, 'whileClosed'>
-  readonly trail: ActorLog
+  readonly auditLog: ActorLog
   /** The two files whose rows have times. */
   readonly files: { readonly ledger: SqliteFile; readonly content: SqliteFile }
   /** Sessions, keys and what is known of their plans are read again. */
@@ -21,7 +21,7 @@ export interface LedgerClockDeps {
 
 export interface ClockView {
   /** `together`, `step` (not followed yet), `catching-up` or `ahead`. */
-  readonly state: ClockStanding['state']
+  readonly state: ClockStatus['state']
   readonly ledger_time: string
   readonly wall_time: string
   /** How far ledger time is ahead of the wall clock; negative while a step is not followed. */
@@ -40,7 +40,7 @@ export interface ClockReport extends ClockView {
 
 const IDS_SHOWN = 20
 
-export function clockView({ state, ledgerMs, wallMs, followsInMs }: ClockStanding): ClockView {
+export function clockView({ state, ledgerMs, wallMs, followsInMs }: ClockStatus): ClockView {
   return {
     state,
     ledger_time: isoTime(ledgerMs),
@@ -69,7 +69,7 @@ async function reportClock(deps: LedgerClockDeps, did: ClockReport['did']): Prom
 export async function followClock(deps: LedgerClockDeps): Promise<Outcome<ClockReport>> {
   const { state, ledgerMs, wallMs } = deps.ledgerClock.standing()
   if (state !== 'step') return done(await reportClock(deps, 'nothing'))
-  await deps.trail.announce({ action: 'clock_followed', detail: `${isoTime(ledgerMs)} to ${isoTime(wallMs)}` })
+  await deps.auditLog.announce({ action: 'clock_followed', detail: `${isoTime(ledgerMs)} to ${isoTime(wallMs)}` })
   deps.ledgerClock.follow()
   return done(await reportClock(deps, 'follow'))
 }
@@ -82,14 +82,14 @@ export async function followClock(deps: LedgerClockDeps): Promise<Outcome<ClockR
 export async function setClockBack(deps: LedgerClockDeps): Promise<Outcome<ClockReport>> {
   const setBack = setBackOf(deps.ledgerClock.standing())
   if (setBack === undefined) return done(await reportClock(deps, 'nothing'))
-  const mended = await deps.ledger.whileClosed(async () => {
+  const repaired = await deps.ledger.whileClosed(async () => {
     const content = await mendAll(deps.files.content, CONTENT_TIMES_AHEAD, setBack)
     const ledger = await mendAll(deps.files.ledger, LEDGER_TIMES_AHEAD, setBack)
     const all = [...ledger, ...content]
     const counts = all.filter(({ count }) => count > 0).map(({ what, count }) => `${count} ${what}`)
     const detail = `${isoTime(setBack.from)} to ${isoTime(setBack.to)}: ${counts.join(', ') || 'no rows'}`
     const recorded = [clockCorrectionInsert(setBack.from, setBack.to)]
-    if (!(await deps.trail.act({ action: 'clock_set_back', detail }, recorded)))
+    if (!(await deps.auditLog.act({ action: 'clock_set_back', detail }, recorded)))
       throw new Error('That ledger time goes back could not be recorded; it did not. Give the command again.')
     deps.ledgerClock.setBack()
     return all
@@ -98,19 +98,19 @@ export async function setClockBack(deps: LedgerClockDeps): Promise<Outcome<Clock
   return done({
     ...clockView(deps.ledgerClock.standing()),
     did: 'set-back',
-    ahead: mended,
+    ahead: repaired,
     to_look_at: await listUnclear(deps, setBack),
   })
 }
 
-function setBackOf({ ledgerMs, wallMs }: ClockStanding): SetBack | undefined {
+function setBackOf({ ledgerMs, wallMs }: ClockStatus): SetBack | undefined {
   return ledgerMs - wallMs > STEP_MS ? { from: ledgerMs, to: wallMs } : undefined
 }
 
 async function mendAll(file: SqliteFile, tables: readonly TimesAhead[], setBack: SetBack) {
-  const mended: { what: string; count: number }[] = []
-  for (const table of tables) mended.push({ what: table.what, count: await mendTimesAhead(file, table, setBack) })
-  return mended
+  const repaired: { what: string; count: number }[] = []
+  for (const table of tables) repaired.push({ what: table.what, count: await repairTimesAhead(file, table, setBack) })
+  return repaired
 }
 
 async function countAhead({ files, ledgerClock }: LedgerClockDeps, setBack: SetBack): Promise<ClockReport['ahead']> {

@@ -2,10 +2,10 @@ import { expect } from 'vitest'
 import type { Caller } from '../model/caller.ts'
 import { type OperationName, type OperationValue, runOperation } from './operations.ts'
 import type { Outcome, Refused } from './outcome.ts'
-import { type BooksOfEachTest, useTestBooks } from './use-test-books.fixture.ts'
+import { type LedgerOfEachTest, useTestLedger } from './use-test-books.fixture.ts'
 
-export interface OperatedBooks {
-  readonly books: BooksOfEachTest
+export interface OperatorLedger {
+  readonly books: LedgerOfEachTest
   run(name: string, args: unknown): Promise<Outcome<unknown>>
   /** What it gives; refused, the test fails. */
   must<Name extends OperationName>(name: Name, args: unknown): Promise<OperationValue<Name>>
@@ -21,13 +21,13 @@ export interface OperatedBooks {
 type ListName = 'accounts.list' | 'keys.list' | 'people.list' | 'wallet.entries'
 
 /** Books of each test, asked as the socket and the command line ask. */
-export function useOperatedBooks(): OperatedBooks {
-  const books = useTestBooks()
+export function useOperatorLedger(): OperatorLedger {
+  const books = useTestLedger()
 
   const status = () => ({ running: false, version: '0', node: '0', data: '' }) as const
   const run = (name: string, args: unknown) => runOperation({ ...books.deps, status }, name, args)
 
-  const must: OperatedBooks['must'] = async (name, args) => {
+  const must: OperatorLedger['must'] = async (name, args) => {
     const outcome = await run(name, args)
     if (outcome.kind === 'refused') throw new Error(`${name}: ${outcome.message}`)
     // What cannot go through the socket must not be in a value.

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { useOperatedBooks } from './operations.fixture.ts'
+import { useOperatorLedger } from './operations.fixture.ts'
 import { OPERATIONS } from './operations.ts'
 
-const { must, run } = useOperatedBooks()
+const { must, run } = useOperatorLedger()
 
 describe('runOperation', () => {
   it('refuses names and arguments that it does not know', async () => {

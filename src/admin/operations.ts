@@ -37,7 +37,7 @@ import {
   listFundingRequests,
   refundWallet,
   showWallet,
-  type WalletStandingDeps,
+  type WalletBalanceDeps,
 } from './wallet.ts'
 
 /** All that the operator's use cases need together; each asks for its own part only. */
@@ -49,7 +49,7 @@ export interface OperationDeps
     ShowAccountDeps,
     ShowKeyDeps,
     AssignPlanDeps,
-    WalletStandingDeps,
+    WalletBalanceDeps,
     ChangeAccountDeps,
     ChangeKeyDeps,
     RotateKeyDeps,

@@ -3,9 +3,9 @@ import type { Plan } from '../catalog/catalog.ts'
 import { quotaOf } from '../model/allowance.fixture.ts'
 import { createKey } from './keys.ts'
 import { assignPlan, endPlan } from './plans.ts'
-import { useTestBooks } from './use-test-books.fixture.ts'
+import { useTestLedger } from './use-test-books.fixture.ts'
 
-const books = useTestBooks({ owners: ['ada'] })
+const books = useTestLedger({ owners: ['ada'] })
 const ADA = { account: 'ada@example.com' }
 const PRO = { id: 'pro', models: ['demo'], windows: [quotaOf('day', { kind: 'day' }, 5n)] } as unknown as Plan
 

@@ -6,7 +6,7 @@ import { secureRandom } from '../lib/random-id.ts'
 import { createSteadyClock } from '../lib/steady-clock.ts'
 import { type AccountRow, mintAccountId } from '../model/ids.ts'
 import { planOfAccount } from './plans.ts'
-import { useTestBooks } from './use-test-books.fixture.ts'
+import { useTestLedger } from './use-test-books.fixture.ts'
 
 let account: AccountRow
 const set = { backMs: 0 }
@@ -15,7 +15,7 @@ beforeEach(() => {
   set.backMs = 0
 })
 const machine = { ...systemClock, now: () => systemClock.now() - set.backMs }
-const books = useTestBooks({ clock: createSteadyClock(machine, { floorMs: 0, onEvent: () => {} }) })
+const books = useTestLedger({ clock: createSteadyClock(machine, { floorMs: 0, onEvent: () => {} }) })
 
 beforeEach(async () => {
   const { db, file } = books.database

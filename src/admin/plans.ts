@@ -13,14 +13,14 @@ import type { Clock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type ChangeAccountDeps, type OneAccount, resolveAccount, resolveOpenAccount } from './accounts.ts'
-import { carryOutOrder } from './audit.ts'
+import { applyOrder } from './audit.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import { isoTime, isoTimeOrNull, parseExpiry, quoted, unreadableMoment } from './values.ts'
 import {
   countOnWindows,
   storedWindow,
   usedOf,
-  type WindowStanding,
+  type WindowStatus,
   type WindowView,
   windowId,
   windowView,
@@ -54,7 +54,7 @@ export async function assignPlan(deps: AssignPlanDeps, args: PlanOrder): Promise
   if (args.until !== undefined && endsAt === undefined) return unreadableMoment(args.until, 'until')
   const row = account.row as AccountRow
   const detail = `${plan.id}${endsAt === undefined ? '' : ` until ${isoTime(endsAt)}`}`
-  return carryOutOrder(deps, { action: 'plan_ordered', target: account.id, account: row, detail }, async () => {
+  return applyOrder(deps, { action: 'plan_ordered', target: account.id, account: row, detail }, async () => {
     const order = { account: row, plan: plan.id, windows: plan.windows, endsAt }
     await deps.ledger.assignPlan(order).finally(() => deps.forgetAccount(row))
     return { outcome: done(await subscriptionOf(deps, account)) }
@@ -75,7 +75,7 @@ export async function endPlan(deps: AssignPlanDeps, args: PlanEnd): Promise<Outc
   if (args.at !== undefined && endsAt === undefined) return unreadableMoment(args.at, 'at')
   const row = account.row as AccountRow
   const detail = endsAt === undefined ? 'now' : `at ${isoTime(endsAt)}`
-  return carryOutOrder(deps, { action: 'plan_end_ordered', target: account.id, account: row, detail }, async () => {
+  return applyOrder(deps, { action: 'plan_end_ordered', target: account.id, account: row, detail }, async () => {
     const order = { account: row, ...(endsAt !== undefined && { endsAt }) }
     const ended = await deps.ledger.endPlan(order).finally(() => deps.forgetAccount(row))
     return {
@@ -101,7 +101,7 @@ export const planView = (catalog: Pick<Catalog, 'entries'>, plan: Plan): PlanVie
 })
 
 /** `12.00 USD every 5h, 60.00 USD every month` */
-export const windowsInWords = ({ windows }: Pick<PlanView, 'windows'>): string =>
+export const describeWindows = ({ windows }: Pick<PlanView, 'windows'>): string =>
   windows.map(({ name, allowance }) => `${allowance} USD every ${name}`).join(', ')
 
 interface ListPlansDeps {
@@ -184,21 +184,21 @@ export async function showPlan(deps: ShowPlanDeps, args: OneAccount): Promise<Ou
 async function subscriptionOf(deps: ShowPlanDeps, account: StoredAccount): Promise<SubscriptionView> {
   const { id, email, row } = account
   const plan = await planOfAccount(deps, row as AccountRow)
-  const windows = (await standingsOf(deps, row as AccountRow, plan)).map(windowView)
+  const windows = (await limitStatusesOf(deps, row as AccountRow, plan)).map(windowView)
   return { account: id, email, ...subscriptionFacts(plan), windows }
 }
 
 /** Its windows as the next admission sees them; none of a plan that cannot be used. */
-async function standingsOf(
+async function limitStatusesOf(
   { ledger }: Pick<ShowPlanDeps, 'ledger'>,
   account: AccountRow,
   { state, configured }: PlanOfAccount,
 ) {
   if (state !== 'active' || configured === undefined) return []
-  return (await ledger.allowanceStatuses(account, configured.windows)).standings
+  return (await ledger.allowanceStatuses(account, configured.windows)).statuses
 }
 
-export interface PlanStandingDeps extends ShowPlanDeps {
+export interface PlanStatusDeps extends ShowPlanDeps {
   readonly catalog: () => Pick<Catalog, 'plans' | 'entries'>
 }
 
@@ -209,12 +209,12 @@ const PAST_OF_A_KIND = 10
 const PAST = 30
 
 /** The plan of an account: its windows as admission sees them, and those that are over or that no plan has now. */
-export async function planStanding(deps: PlanStandingDeps, account: AccountRow): Promise<Outcome<PlanAnswer>> {
+export async function planStatus(deps: PlanStatusDeps, account: AccountRow): Promise<Outcome<PlanAnswer>> {
   // Read before the plan: a window that opens meanwhile is then among those that run, and not among the others.
   const latest = await latestWindows(deps.db, account)
   const plan = await planOfAccount(deps, account)
   const { configured } = plan
-  const windows = await windowsOf(deps.db, account, await standingsOf(deps, account, plan))
+  const windows = await windowsOf(deps.db, account, await limitStatusesOf(deps, account, plan))
   return done({
     ...subscriptionFacts(plan),
     models: configured === undefined ? [] : modelsOfPlan(deps.catalog().entries.values(), configured),
@@ -226,13 +226,13 @@ export async function planStanding(deps: PlanStandingDeps, account: AccountRow):
 async function windowsOf(
   db: LedgerDb,
   account: AccountRow,
-  standings: readonly AllowanceStatus[],
-): Promise<WindowStanding[]> {
-  const running = standings.flatMap(({ running: bucket }) =>
+  statuses: readonly AllowanceStatus[],
+): Promise<WindowStatus[]> {
+  const running = statuses.flatMap(({ running: bucket }) =>
     bucket === undefined ? [] : [{ bucket: bucket.row as number, start: bucket.start }],
   )
   const counts = await countOnWindows(db, account, running)
-  return standings.map((standing) => {
+  return statuses.map((standing) => {
     const view = windowView(standing)
     const bucket = view.opened ? standing.running : undefined
     if (bucket === undefined) return { ...view, id: null, requests: 0 }
@@ -252,7 +252,7 @@ async function latestWindows(db: LedgerDb, account: AccountRow): Promise<StoredW
  * Windows that are over, and those whose time still runs, but whose plan has ended or has no such window any more. What
  * nobody has used has not opened, and so has not ended either.
  */
-function pastWindows(latest: readonly StoredWindow[], windows: readonly WindowStanding[]): PlanAnswer['past'] {
+function pastWindows(latest: readonly StoredWindow[], windows: readonly WindowStatus[]): PlanAnswer['past'] {
   const running = new Set(windows.map(({ id }) => id))
   return latest
     .filter((each) => usedOf(each) > 0n && !running.has(idOf(each)))

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { randomFrom } from '../lib/seeded-random.fixture.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { createAccount } from './accounts.ts'
-import { openTestBooks, type TestBooks } from './books.fixture.ts'
+import { openTestLedger, type TestLedger } from './books.fixture.ts'
 import { createCodes, withdrawCode } from './codes.ts'
 import { finishRedemptions, type RedeemCodeDeps, redeemCode } from './redeem-code.ts'
 import { verifyLedger } from './verify-ledger.ts'
@@ -21,7 +21,7 @@ type Ending = (typeof ENDINGS)[number]
 const CRASH = 'the process is gone'
 
 /** The same books, of a process that dies at one point of redeeming. */
-function dyingAt(ending: Ending, { deps, ledger }: TestBooks): RedeemCodeDeps {
+function dyingAt(ending: Ending, { deps, ledger }: TestLedger): RedeemCodeDeps {
   const die = () => Promise.reject(new Error(CRASH))
   const unthrottled = { ...deps, redeemTries: { take: () => undefined, giveBack: () => {} } }
   switch (ending) {
@@ -43,7 +43,7 @@ it(
       seen[what] = (seen[what] ?? 0) + 1
     }
     const folder = await mkdtemp(join(tmpdir(), 'millrace-finish-'))
-    let books = await openTestBooks(folder)
+    let books = await openTestLedger(folder)
     try {
       for (const { name } of ACCOUNTS) await createAccount(books.deps, { email: `${name}@example.com` })
       const owners = new Map<string, Set<AccountRow>>()
@@ -73,7 +73,7 @@ it(
         await Promise.all(Array.from({ length: 1 + below(5) }, act))
         if (below(8) === 0) {
           await books.close()
-          books = await openTestBooks(folder)
+          books = await openTestLedger(folder)
           count('restart')
         }
         if (below(4) === 0) await finishAll(books, count)
@@ -91,7 +91,7 @@ it(
   30_000 + ROUNDS * 1000,
 )
 
-async function finishAll(books: TestBooks, count: (what: string) => void): Promise<void> {
+async function finishAll(books: TestLedger, count: (what: string) => void): Promise<void> {
   const finished = await finishRedemptions({
     ...books.deps,
     onUnfinished: (code, reason) => expect.unreachable(`${code}: ${reason}`),
@@ -99,7 +99,7 @@ async function finishAll(books: TestBooks, count: (what: string) => void): Promi
   count(finished > 0 ? 'finished some' : 'finished none')
 }
 
-async function expectOneOwnerEach(books: TestBooks, owners: Map<string, Set<AccountRow>>): Promise<void> {
+async function expectOneOwnerEach(books: TestLedger, owners: Map<string, Set<AccountRow>>): Promise<void> {
   const { db } = books.database
   const transfers = await db.selectFrom('transfers').select(['ref', 'account', 'amount_nano']).execute()
   const codes = await db.selectFrom('codes').selectAll().execute()

@@ -6,7 +6,7 @@ import type { AccountRow } from '../model/ids.ts'
 import type { ActorLog } from './audit.ts'
 import { createCodes, withdrawCode } from './codes.ts'
 import { createRedeemTries, finishRedemptions, type RedeemCodeDeps, redeemCode } from './redeem-code.ts'
-import { useTestBooks } from './use-test-books.fixture.ts'
+import { useTestLedger } from './use-test-books.fixture.ts'
 import { verifyLedger } from './verify-ledger.ts'
 import { creditWallet } from './wallet.ts'
 
@@ -21,7 +21,7 @@ const clock = { now: () => start + skippedMs, nowMicros: () => skippedMs * 1000 
 beforeEach(() => {
   skippedMs = 0
 })
-const books = useTestBooks({ clock, owners: ['ada', 'ben'] })
+const books = useTestLedger({ clock, owners: ['ada', 'ben'] })
 
 async function make(amount = '10.00', terms = {}) {
   const outcome = await createCodes(books.deps, { amount, count: 1, note: 'for a friend', ...terms })
@@ -44,7 +44,7 @@ const redemptions = () =>
     .execute()
 
 /** Everything adds up, and nobody is frozen. */
-async function expectSoundBooks() {
+async function expectSoundLedger() {
   expect(await verifyLedger(books.deps)).toMatchObject({ value: { ok: true, frozen: [] } })
 }
 
@@ -62,7 +62,7 @@ describe('redeeming a code', () => {
     expect(await books.deps.db.selectFrom('transfers').select(['kind', 'ref', 'reason']).execute()).toEqual([
       { kind: 'credit', ref: `code:${id}`, reason: `Redeemed code ${text.slice(0, 8)}...${text.slice(-4)}` },
     ])
-    await expectSoundBooks()
+    await expectSoundLedger()
   })
 
   it('tells whoever redeemed it when, and everybody else what an unknown code is told', async () => {
@@ -88,14 +88,14 @@ describe('redeeming a code', () => {
 
   it('is refused to an account that is suspended in the very moment, and the code stays whole', async () => {
     const { text } = await make()
-    const trail: ActorLog = {
-      ...books.deps.trail,
+    const auditLog: ActorLog = {
+      ...books.deps.auditLog,
       async act(act, statements) {
         await updateAccountStatus(books.deps.db, BEN, 'suspended')
-        return books.deps.trail.act(act, statements)
+        return books.deps.auditLog.act(act, statements)
       },
     }
-    expect(await redeem(text, BEN, { ...books.deps, trail })).toMatchObject({ reason: 'code_not_found' })
+    expect(await redeem(text, BEN, { ...books.deps, auditLog })).toMatchObject({ reason: 'code_not_found' })
     expect(await redeem(text)).toEqual(credited('10.00'))
   })
 
@@ -134,7 +134,7 @@ describe('redeeming a code', () => {
       ...{ account: ADA, kind: 'refund', amount: -9_000_000_000n as never, reason: 'back', ref: '2' },
     })
     expect(await redeem(text)).toMatchObject({ kind: 'done', value: { amount: '10.00' } })
-    await expectSoundBooks()
+    await expectSoundLedger()
   })
 
   it('has references that no operator can give', async () => {
@@ -166,7 +166,7 @@ describe('a code that several want in the same moment', () => {
     expect(await redemptions()).toEqual([
       { actor: 'operator', account: winner, target: id, detail: expect.any(String) },
     ])
-    await expectSoundBooks()
+    await expectSoundLedger()
   })
 
   it('is redeemed or withdrawn, never both', async () => {
@@ -198,7 +198,7 @@ describe('a crash while a code is redeemed', () => {
     expect([await finish(), await balance()]).toEqual([0, 10_000_000_000n])
     expect(await redeem(text)).toMatchObject({ reason: 'code_redeemed' })
     expect(await redeem(text, BEN)).toMatchObject({ reason: 'code_not_found' })
-    await expectSoundBooks()
+    await expectSoundLedger()
   })
 
   it.each([
@@ -212,7 +212,7 @@ describe('a crash while a code is redeemed', () => {
     expect(await redeem(text)).toEqual(told())
     expect(await redemptions()).toHaveLength(1)
     expect([await finish(), await balance(), await balance(BEN)]).toEqual([0, 10_000_000_000n, 0n])
-    await expectSoundBooks()
+    await expectSoundLedger()
   })
 
   it('or a batch that is lost costs nobody anything', async () => {
@@ -223,7 +223,7 @@ describe('a crash while a code is redeemed', () => {
     await books.database.file.atomic([{ sql: 'DROP TRIGGER no_more', rows: [[]] }])
     expect(await redeem(text, BEN)).toMatchObject({ reason: 'code_not_found' })
     expect(await redeem(text)).toEqual(credited('10.00'))
-    await expectSoundBooks()
+    await expectSoundLedger()
   })
 
   it('of which one cannot be completed does not keep the others from it', async () => {

@@ -50,7 +50,7 @@ export function createRedeemTries(deps: { readonly nowMicros: () => number }): R
 export interface RedeemCodeDeps extends CreditCodeDeps {
   readonly digestCode: (letters: string) => Uint8Array
   readonly redeemTries: RedeemTries
-  readonly trail: ActorLog
+  readonly auditLog: ActorLog
 }
 
 interface Redeemed {
@@ -116,10 +116,10 @@ async function claimAndCredit(
 }
 
 /** Whose it is, and the line of the trail that says so, are one step: whatever happens to the rest of it, both stand. */
-async function claim({ db, trail, clock }: RedeemCodeDeps, account: AccountRow, code: StoredCode): Promise<void> {
+async function claim({ db, auditLog, clock }: RedeemCodeDeps, account: AccountRow, code: StoredCode): Promise<void> {
   const detail = `${inUsd(code.amount_nano)}, ${code.shown}`
   const act = { action: 'code_redeemed', target: code.id, account, detail } as const
-  await trail.act(act, [codeClaim(db, code.row, { account, at: clock.now() })])
+  await auditLog.act(act, [codeClaim(db, code.row, { account, at: clock.now() })])
 }
 
 const redeemedBefore = ({ redeemed_at }: StoredCode): Refused =>

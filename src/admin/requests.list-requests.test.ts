@@ -5,7 +5,7 @@ import { GIVEN_BACK } from '../model/ending.fixture.ts'
 import { nanoFromPico, parseUsd } from '../model/money.ts'
 import { listRequests, showRequest } from './requests.ts'
 import { ADA, BEN, told, useSpending } from './spending.fixture.ts'
-import { walletStanding } from './wallet.ts'
+import { walletBalance } from './wallet.ts'
 
 const bench = useSpending()
 const deps = () => ({ db: bench.database.db })
@@ -36,8 +36,8 @@ describe('the requests of an account', () => {
         tokens: { uncached_input: 10, cached_input: 3, cache_write: 1, output: 20, reasoning: 0, estimated: false },
       },
     ])
-    expect(await walletStanding(purse(), ADA)).toMatchObject({ running: 1, held: '0.0006' })
-    expect(await walletStanding(purse(), BEN)).toMatchObject({ running: 0, held: '0.00' })
+    expect(await walletBalance(purse(), ADA)).toMatchObject({ running: 1, held: '0.0006' })
+    expect(await walletBalance(purse(), BEN)).toMatchObject({ running: 0, held: '0.00' })
   })
 
   it('are told apart by key, model, kind and outcome', async () => {

@@ -3,10 +3,10 @@ import { secureRandom } from '../lib/random-id.ts'
 import type { Ending } from '../model/ending.ts'
 import { mintRequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { useOperatedBooks } from './operations.fixture.ts'
+import { useOperatorLedger } from './operations.fixture.ts'
 import { readReceipt } from './receipts.ts'
 
-const { books, callerOf, makeKey, must, refusal } = useOperatedBooks()
+const { books, callerOf, makeKey, must, refusal } = useOperatorLedger()
 
 describe('requests', () => {
   /** One settled turn above the tier's threshold. */

@@ -6,7 +6,7 @@ import { hours, usd, weekly } from '../ledger/contract-bench.fixture.ts'
 import type { Allowance } from '../model/allowance.ts'
 import { GIVEN_BACK } from '../model/ending.fixture.ts'
 import { formatUsd, parseUsd } from '../model/money.ts'
-import { planStanding } from './plans.ts'
+import { planStatus } from './plans.ts'
 import { windowRows } from './requests.ts'
 import { ADA, BEN, told, useSpending } from './spending.fixture.ts'
 import { parseWindowId, windowId } from './windows.ts'
@@ -26,7 +26,7 @@ const deps = (windows = WINDOWS) => ({
 })
 
 async function plan(account = ADA, windows = WINDOWS) {
-  return planAnswer.parse(told(await planStanding(deps(windows), account)))
+  return planAnswer.parse(told(await planStatus(deps(windows), account)))
 }
 
 async function rowsOf(id: string, { limit = 200, account = ADA } = {}) {

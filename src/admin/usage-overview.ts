@@ -9,7 +9,7 @@ import { resolveAccount, walletOf } from './accounts.ts'
 import { HOUR_MS, hourAt, noSuchZone } from './date-ranges.ts'
 import { type OfferedModelsDeps, suggestModel } from './models.ts'
 import { done, type Outcome } from './outcome.ts'
-import { type PlanStandingDeps, planStanding } from './plans.ts'
+import { type PlanStatusDeps, planStatus } from './plans.ts'
 import { type RefusedTurnsDeps, refusedBetween } from './refused-turns.ts'
 import { listRequests } from './requests.ts'
 import { NO_USAGE, type UsageDeps, usedBetween, usedView } from './usage-report.ts'
@@ -55,11 +55,11 @@ export async function usageOverview(
   })
 }
 
-export interface OverviewDeps extends PlanStandingDeps, OfferedModelsDeps {
-  readonly db: PlanStandingDeps['db']
+export interface OverviewDeps extends PlanStatusDeps, OfferedModelsDeps {
+  readonly db: PlanStatusDeps['db']
   readonly clock: OfferedModelsDeps['clock']
   readonly catalog: OfferedModelsDeps['catalog']
-  readonly ledger: PlanStandingDeps['ledger'] & Pick<Ledger, 'standing'>
+  readonly ledger: PlanStatusDeps['ledger'] & Pick<Ledger, 'standing'>
 }
 
 const RECENT = 10
@@ -69,7 +69,7 @@ export async function overview(deps: OverviewDeps, row: AccountRow): Promise<Out
   const requests = await listRequests(deps, row, { limit: RECENT })
   if (requests.kind === 'refused') return requests
   const recent = requests.value.items
-  const standing = await planStanding(deps, row)
+  const standing = await planStatus(deps, row)
   if (standing.kind === 'refused') return standing
   const { state, plan, windows } = standing.value
   return done({

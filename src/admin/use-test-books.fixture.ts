@@ -4,27 +4,27 @@ import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { createAccount } from './accounts.ts'
-import { openTestBooks, type TestBooks } from './books.fixture.ts'
+import { openTestLedger, type TestLedger } from './books.fixture.ts'
 
-export interface BooksOfEachTest extends Omit<TestBooks, 'close'> {
+export interface LedgerOfEachTest extends Omit<TestLedger, 'close'> {
   /** As a process that ends, and the one after it. */
   restart(): Promise<void>
 }
 
-interface Wishes {
+interface FundingRequests {
   readonly clock?: Clock
   /** Who has an account, as `ada` for `ada@example.com`, in the order of their rows. */
   readonly owners?: readonly string[]
 }
 
 /** Opens books before each test of a file, and closes them behind it. What is read here are those of the test that runs. */
-export function useTestBooks({ clock = systemClock, owners = [] }: Wishes = {}): BooksOfEachTest {
+export function useTestLedger({ clock = systemClock, owners = [] }: FundingRequests = {}): LedgerOfEachTest {
   let folder: string
-  let books: TestBooks
+  let books: TestLedger
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'millrace-books-'))
-    books = await openTestBooks(folder, clock)
+    books = await openTestLedger(folder, clock)
     for (const owner of owners) await createAccount(books.deps, { email: `${owner}@example.com` })
   })
   afterEach(async () => {
@@ -47,7 +47,7 @@ export function useTestBooks({ clock = systemClock, owners = [] }: Wishes = {}):
     },
     async restart() {
       await books.close()
-      books = await openTestBooks(folder, clock)
+      books = await openTestLedger(folder, clock)
     },
   }
 }

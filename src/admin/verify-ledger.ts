@@ -19,7 +19,7 @@ export interface FileCheck {
   readonly report: IntegrityReport
 }
 
-interface BooksReport extends Omit<VerifyReport, 'suspects'> {
+interface LedgerReport extends Omit<VerifyReport, 'suspects'> {
   /** Accounts on which nothing moves until they add up again. */
   readonly frozen: readonly string[]
   /** Acts in the audit trail. */
@@ -34,7 +34,7 @@ interface BooksReport extends Omit<VerifyReport, 'suspects'> {
  * Adds the books up again, all of them. That they do not hold is an answer, not a failure to answer. Accounts that do not
  * add up are frozen by this, and those that do again are set free. The audit trail is proved with them.
  */
-export async function verifyLedger(deps: VerifyLedgerDeps): Promise<Outcome<BooksReport>> {
+export async function verifyLedger(deps: VerifyLedgerDeps): Promise<Outcome<LedgerReport>> {
   const files = (await deps.checkFiles?.()) ?? []
   const checks = files.map(({ file, report }) => ({
     name: `${file} is undamaged`,
@@ -67,7 +67,7 @@ const wordsOf = ({ file, report }: FileCheck): string[] =>
     ? report.findings.map((finding) => `${file}: ${finding}`)
     : [`${file}: not checked, because too much was written meanwhile. Run this again when less is asked.`]
 
-async function verifyRows(deps: VerifyLedgerDeps): Promise<Omit<BooksReport, 'damage'>> {
+async function verifyRows(deps: VerifyLedgerDeps): Promise<Omit<LedgerReport, 'damage'>> {
   const { suspects: _, ...report } = await deps.ledger.audit({ whole: true })
   const audit = await verifyAudit(deps)
   const words = audit.broken_at === null ? '' : ` (first at ${audit.broken_at})`

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { useOperatedBooks } from './operations.fixture.ts'
+import { useOperatorLedger } from './operations.fixture.ts'
 
-const { must, refusal, run } = useOperatedBooks()
+const { must, refusal, run } = useOperatorLedger()
 
 describe('the wallet', () => {
   const credit = (changes: object = {}) => ({

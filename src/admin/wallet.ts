@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { creditBody, fundingRequest } from '../contract/operate.ts'
-import type { askForFundsBody, walletAnswer, wish } from '../contract/owner.ts'
+import type { requestFundingBody, walletAnswer, wish } from '../contract/owner.ts'
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByRow, type StoredAccount } from '../db/accounts.ts'
 import {
@@ -25,14 +25,14 @@ import {
   walletOf,
   walletView,
 } from './accounts.ts'
-import { type ActorLog, carryOutOrder } from './audit.ts'
+import { type ActorLog, applyOrder } from './audit.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 import { cutPage, isoTime, type Page, readAmount, readCursor, writeCursor } from './values.ts'
 
 export interface CreditWalletDeps {
   readonly db: LedgerDb
   readonly ledger: Pick<Ledger, 'credit'>
-  readonly trail: ActorLog
+  readonly auditLog: ActorLog
 }
 
 interface WalletCredit extends WalletView {
@@ -82,7 +82,7 @@ async function moveMoney(
   // What may be long comes last: the trail cuts it.
   const detail = `${inUsd(amount)} (${ref}): ${reason}`
   const order = { action: 'wallet_ordered', target: account.id, account: account.row, detail } as const
-  return carryOutOrder(deps, order, async () => {
+  return applyOrder(deps, order, async () => {
     const moved = await deps.ledger.credit({ account: account.row as AccountRow, kind, amount, reason, ref })
     const outcome = outcomeOf(moved, { account, amount, reason, ref })
     return moved.kind === 'exists' ? { outcome, void: 'counted before' } : { outcome }
@@ -131,7 +131,7 @@ function outcomeOf(moved: CreditOutcome, { account, amount, reason, ref }: Moved
   }
 }
 
-export interface WalletStandingDeps {
+export interface WalletBalanceDeps {
   readonly db: LedgerDb
   readonly ledger: Pick<Ledger, 'standing'>
 }
@@ -142,7 +142,7 @@ interface WalletStanding extends WalletView {
   readonly currency: 'USD'
 }
 
-export async function showWallet(deps: WalletStandingDeps, args: OneAccount): Promise<Outcome<WalletStanding>> {
+export async function showWallet(deps: WalletBalanceDeps, args: OneAccount): Promise<Outcome<WalletStanding>> {
   const resolved = await resolveAccount(deps, args.account)
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
@@ -160,8 +160,8 @@ async function runningOnWallet(
 }
 
 /** A wallet as the next admission sees it, with what is on its way out and what was asked for. */
-export async function walletStanding(
-  deps: WalletStandingDeps,
+export async function walletBalance(
+  deps: WalletBalanceDeps,
   account: AccountRow,
 ): Promise<z.output<typeof walletAnswer>> {
   const { running } = await runningOnWallet(deps, account)
@@ -189,17 +189,17 @@ export async function openFundingRequest(
 interface AskForFundsDeps {
   readonly db: LedgerDb
   readonly clock: Clock
-  readonly trail: ActorLog
+  readonly auditLog: ActorLog
 }
 
 /**
  * Says to the operator that funds are wanted, where no card can be charged. The next credit answers it. Asking again
  * changes what is asked for, so that nobody fills the operator's list.
  */
-export async function askForFunds(
+export async function requestFunding(
   deps: AskForFundsDeps,
   account: AccountRow,
-  args: z.output<typeof askForFundsBody>,
+  args: z.output<typeof requestFundingBody>,
 ): Promise<Outcome<FundingRequestView | null>> {
   const read = readAmount(args.amount)
   if (read.kind === 'refused') return read
@@ -207,7 +207,7 @@ export async function askForFunds(
   if (owner?.status === 'closed') return accountClosed(owner)
   const order = { account, amount_nano: read.amount, note: args.note, at: deps.clock.now() }
   const detail = inUsd(read.amount)
-  await deps.trail.act({ action: 'funds_asked', account, detail }, [fundingRequestPut(deps.db, order)])
+  await deps.auditLog.act({ action: 'funds_asked', account, detail }, [fundingRequestPut(deps.db, order)])
   // Read back: a credit may have answered it in the same moment.
   return done(await openFundingRequest(deps, account))
 }

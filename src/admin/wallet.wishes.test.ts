@@ -1,28 +1,28 @@
 import { describe, expect, it } from 'vitest'
 import { fundingRequest } from '../contract/operate.ts'
-import { askForFundsBody } from '../contract/owner.ts'
+import { requestFundingBody } from '../contract/owner.ts'
 import { pageOf } from '../contract/values.ts'
 import { updateAccountStatus } from '../db/set-up.fixture.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { createCodes } from './codes.ts'
 import { redeemCode } from './redeem-code.ts'
-import { useTestBooks } from './use-test-books.fixture.ts'
+import { useTestLedger } from './use-test-books.fixture.ts'
 import {
   adjustWallet,
-  askForFunds,
   creditWallet,
   listFundingRequests,
   openFundingRequest,
   refundWallet,
+  requestFunding,
 } from './wallet.ts'
 
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
 const TEN = { account: 'ada@example.com', amount: '10.00', reason: 'paid' }
 
-const books = useTestBooks({ owners: ['ada', 'ben', 'cyd'] })
+const books = useTestLedger({ owners: ['ada', 'ben', 'cyd'] })
 
-const ask = (account = ADA, amount = '20.00', note = '') => askForFunds(books.deps, account, { amount, note })
+const ask = (account = ADA, amount = '20.00', note = '') => requestFunding(books.deps, account, { amount, note })
 
 async function list(args: { after?: string; limit: number } = { limit: 10 }) {
   const outcome = await listFundingRequests(books.deps, args)
@@ -99,10 +99,10 @@ describe('asking for funds', () => {
   it('is one line of words, and not for closed accounts', async () => {
     // The operator reads it in a terminal, which obeys control characters.
     for (const note of ['a\nb', '\u0007', '\u001b[2J', '\u009b2J', 'x'.repeat(501)]) {
-      expect(askForFundsBody.safeParse({ amount: '1', note }).success).toBe(false)
+      expect(requestFundingBody.safeParse({ amount: '1', note }).success).toBe(false)
     }
-    expect(askForFundsBody.safeParse({ amount: '1', note: '' }).success).toBe(true)
-    expect(askForFundsBody.parse({ amount: '1', note: '  please  ' })).toEqual({ amount: '1', note: 'please' })
+    expect(requestFundingBody.safeParse({ amount: '1', note: '' }).success).toBe(true)
+    expect(requestFundingBody.parse({ amount: '1', note: '  please  ' })).toEqual({ amount: '1', note: 'please' })
     await updateAccountStatus(books.deps.db, ADA, 'closed')
     expect(await ask()).toMatchObject({ reason: 'account_closed' })
   })

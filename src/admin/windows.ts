@@ -32,12 +32,12 @@ export function parseWindowId(id: string): NamedWindow | undefined {
 
 const windowName = (subject: string): string => subject.slice(SUBJECT.length)
 
-export type WindowStanding = z.output<typeof window>
+export type WindowStatus = z.output<typeof window>
 
 export const usedOf = ({ entered_nano, posted_nano }: StoredWindow): bigint => entered_nano - posted_nano
 
 /** A window as the books have written it down: one that is over has nothing left, whatever has expired of it. */
-export function storedWindow(stored: StoredWindow, requests: number | null): WindowStanding {
+export function storedWindow(stored: StoredWindow, requests: number | null): WindowStatus {
   const { subject, period_start: start, period_end: end, posted_nano, held_nano, granted_nano } = stored
   return {
     ...{ name: windowName(subject), opened: true, id: windowId({ subject, start }) },

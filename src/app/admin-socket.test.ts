@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { done, type Outcome } from '../admin/outcome.ts'
 import { ADMIN_BOUNDS, type AdminSocket, openAdminSocket, placeAdminSocket, removeStaleSocket } from './admin-socket.ts'
-import { askServer } from './operator.ts'
+import { sendToServer } from './operator.ts'
 
 let folder: string
 let server: AdminSocket
@@ -31,7 +31,7 @@ afterEach(async () => {
 })
 
 const ask = (operation: string, args: unknown = {}, version = '1.0.0') =>
-  askServer(server.path, { version, operation, args })
+  sendToServer(server.path, { version, operation, args })
 
 /** Sends bytes and collects what comes back until the server has closed or said `lines` lines. */
 function send(bytes: string | Buffer, lines = 1): Promise<string[]> {
@@ -161,14 +161,14 @@ it('says what to do about a folder that stands in its place', async () => {
 
 describe('askServer', () => {
   it('knows when nobody is there', async () => {
-    expect(await askServer(join(folder, 'nobody.sock'), { version: '1', operation: 'x', args: {} })).toEqual({
+    expect(await sendToServer(join(folder, 'nobody.sock'), { version: '1', operation: 'x', args: {} })).toEqual({
       kind: 'absent',
     })
   })
 
   it('says when no answer comes in time', async () => {
     run = () => new Promise(() => {})
-    const reply = await askServer(server.path, { version: '1.0.0', operation: 'x', args: {} }, 20)
+    const reply = await sendToServer(server.path, { version: '1.0.0', operation: 'x', args: {} }, 20)
     expect(reply).toMatchObject({ kind: 'broken' })
   })
 })

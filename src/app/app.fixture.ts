@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import { openTestBooks } from '../admin/books.fixture.ts'
+import { openTestLedger } from '../admin/books.fixture.ts'
 import { DatabaseLocked } from '../db/sqlite/failure.ts'
 import { listenOn } from '../server/listener.ts'
 import type { AppOutcome, OpenApp, Serving } from './app.ts'
@@ -7,7 +7,7 @@ import type { AppOutcome, OpenApp, Serving } from './app.ts'
 /** Real books and real listening sockets, but nobody answers on them: for tests of what stands around the edge. */
 export const openTestApp: OpenApp = async ({ settings }): Promise<AppOutcome> => {
   try {
-    const books = await openTestBooks(settings.config.storage.data)
+    const books = await openTestLedger(settings.config.storage.data)
     const servers: Server[] = []
     const close = async () => {
       for (const server of servers) await new Promise<void>((resolve) => server.close(() => resolve()))

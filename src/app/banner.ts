@@ -15,53 +15,53 @@ import { shellWord } from '../lib/anywhere/shell-word.ts'
 import { isLoopback } from '../lib/network.ts'
 import { writePrivately } from '../lib/private-files.ts'
 import { consoleSetupFile } from './create-app.ts'
-import type { ServingGround } from './server-note.ts'
+import type { ServeContext } from './server-note.ts'
 
-type Ground = Pick<ServingGround, 'settings' | 'terminal' | 'app'>
+type Ground = Pick<ServeContext, 'settings' | 'terminal' | 'app'>
 
 const logsJson = ({ settings }: Ground): boolean => settings.config.telemetry.log.format === 'json'
 
 /** Says that the server is ready, and to a newcomer everything that the first request needs. */
-export async function announceReady(ground: ServingGround): Promise<void> {
-  const { settings, app, terminal } = ground
+export async function announceReady(context: ServeContext): Promise<void> {
+  const { settings, app, terminal } = context
   const { server, storage, upstreams } = settings.config
   const config = configPathOf(settings)
-  const attended = terminal.attended && !logsJson(ground)
+  const attended = terminal.attended && !logsJson(context)
   const firstRun = { configPath: config, host: server.host, data: storage.data, attended }
   const books = await greetFirstRun(app.operations, firstRun)
   const catalog = app.operations.catalog()
-  announce(ground, {
-    version: ground.version,
-    node: ground.node,
+  announce(context, {
+    version: context.version,
+    node: context.node,
     data: storage.data,
     config,
-    url: ground.url,
+    url: context.url,
     publicUrl: server.publicUrl,
-    metricsUrl: ground.metricsUrl,
-    console: await inviteToConsole(ground, attended),
+    metricsUrl: context.metricsUrl,
+    console: await inviteToConsole(context, attended),
     loopback: isLoopback(server.host),
     upstreams: bannerUpstreams(catalog, upstreams),
     model: firstModel(catalog),
-    command: (words) => commandLine(ground, words),
+    command: (words) => commandLine(context, words),
     books,
     notices: app.notices,
-    seconds: ground.clock.nowMicros() / 1e6,
+    seconds: context.clock.nowMicros() / 1e6,
   })
 }
 
 /** A command with this configuration file and data folder, for any working directory. */
-function commandLine({ program, settings }: ServingGround, words: string): string {
+function commandLine({ program, settings }: ServeContext, words: string): string {
   const config = configPathOf(settings)
   const named = config === undefined ? '' : ` --config ${shellWord(config)}`
   return `${program} ${words}${named} --data ${shellWord(settings.config.storage.data)}`
 }
 
 /** Somebody has to be the first; the link is a secret, so it goes where the first key goes. */
-async function inviteToConsole(ground: ServingGround, attended: boolean): Promise<BannerConsole | undefined> {
-  const { settings, app } = ground
+async function inviteToConsole(context: ServeContext, attended: boolean): Promise<BannerConsole | undefined> {
+  const { settings, app } = context
   const { server, storage } = settings.config
   if (!settings.config.console.enabled) return undefined
-  const url = `${server.publicUrl ?? ground.url}/console`
+  const url = `${server.publicUrl ?? context.url}/console`
   const invited = await inviteFirstPerson(app.operations.people)
   const file = consoleSetupFile(storage.data)
   if (invited === undefined) {
@@ -76,9 +76,9 @@ async function inviteToConsole(ground: ServingGround, attended: boolean): Promis
 }
 
 /** With JSON asked for, everything that is said is a line of JSON; a secret is never part of one. */
-function announce(ground: ServingGround, facts: BannerFacts): void {
-  const { terminal, app } = ground
-  if (!logsJson(ground)) {
+function announce(context: ServeContext, facts: BannerFacts): void {
+  const { terminal, app } = context
+  if (!logsJson(context)) {
     terminal.err(formatBanner(styleFor(terminal.colours.err), facts))
     return
   }
@@ -89,9 +89,9 @@ function announce(ground: ServingGround, facts: BannerFacts): void {
   app.log.info({ url, data, config: config ?? null, console: told?.url, ...firstKey, ...setup }, 'ready')
 }
 
-export function say(ground: Ground, message: string): void {
-  if (logsJson(ground)) ground.app.log.info({}, message)
-  else ground.terminal.err(`${message}\n`)
+export function say(context: Ground, message: string): void {
+  if (logsJson(context)) context.app.log.info({}, message)
+  else context.terminal.err(`${message}\n`)
 }
 
 /** Every provider with how many models have a lane on it. */
@@ -123,7 +123,7 @@ export interface BannerFacts {
   readonly upstreams: readonly BannerUpstream[]
   /** What the curl line asks for; undefined when the configuration has no model. */
   readonly model: string | undefined
-  readonly books: BannerBooks
+  readonly books: BannerLedger
   /** A shell line that runs the given command against this server. */
   readonly command: (words: string) => string
   /** What was found in the data folder that the operator has to know of. */
@@ -138,7 +138,7 @@ interface BannerUpstream {
 }
 
 /** What a newcomer needs to be told about accounts. */
-type BannerBooks =
+type BannerLedger =
   /** Just made; the key is either shown here or lies in a file. */
   | { readonly kind: 'first-run'; readonly credit: string; readonly key: ShownKey | StoredKey }
   | { readonly kind: 'no-account' }
@@ -277,7 +277,7 @@ function shortPath(path: string): string {
   return path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }
 
-interface FirstRunGround {
+interface FirstRunContext {
   readonly configPath: string | undefined
   readonly host: string
   readonly data: string
@@ -291,20 +291,20 @@ const TEST_CREDIT = '10.00'
  * An account, test credit and a key for somebody who has just installed Millrace: only with no configuration, an empty
  * database and a server that nobody else can reach, so that no free key ever stands open to a network.
  */
-async function greetFirstRun(deps: Omit<OperationDeps, 'status'>, ground: FirstRunGround): Promise<BannerBooks> {
+async function greetFirstRun(deps: Omit<OperationDeps, 'status'>, context: FirstRunContext): Promise<BannerLedger> {
   if ((await listAccounts(deps.db, { after: 0, limit: 1 })).length > 0) return { kind: 'in-use' }
-  if (ground.configPath !== undefined || !isLoopback(ground.host)) return { kind: 'no-account' }
+  if (context.configPath !== undefined || !isLoopback(context.host)) return { kind: 'no-account' }
 
   const account = mustBeDone(await createAccount(deps, { email: PLACEHOLDER_EMAIL }))
   const credit = { account: account.id, amount: TEST_CREDIT, reason: 'test credit of the first run', ref: 'first-run' }
   mustBeDone(await creditWallet(deps, credit))
   const made = mustBeDone(await createKey(deps, { account: account.id, kind: 'wallet', name: 'first key' }))
-  return { kind: 'first-run', credit: TEST_CREDIT, key: await handOver(made.key, ground) }
+  return { kind: 'first-run', credit: TEST_CREDIT, key: await handOver(made.key, context) }
 }
 
-async function handOver(secret: string, ground: FirstRunGround): Promise<{ secret: string } | { file: string }> {
-  if (ground.attended) return { secret }
-  const file = join(ground.data, 'first-key')
+async function handOver(secret: string, context: FirstRunContext): Promise<{ secret: string } | { file: string }> {
+  if (context.attended) return { secret }
+  const file = join(context.data, 'first-key')
   await writePrivately(file, `${secret}\n`)
   return { file }
 }

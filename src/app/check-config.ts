@@ -1,6 +1,6 @@
 import { type CatalogView, catalogView } from '../admin/compare-catalog.ts'
 import { termsView } from '../admin/models.ts'
-import { type PlanView, planView, windowsInWords } from '../admin/plans.ts'
+import { describeWindows, type PlanView, planView } from '../admin/plans.ts'
 import { loadCatalog, type ModelDefinition, type PriceList } from '../catalog/load-catalog.ts'
 import { variantsOf } from '../catalog/resolve-model.ts'
 import type { Config } from '../config/config.ts'
@@ -105,7 +105,7 @@ function contextWarnings(models: readonly ModelDefinition[], { lanes }: CatalogV
 }
 
 const planLine = (plan: PlanView): string =>
-  `    ${plan.id}  ${windowsInWords(plan)}  opens ${plan.opens.join(', ') || 'no model: none of its models is for builder keys'}`
+  `    ${plan.id}  ${describeWindows(plan)}  opens ${plan.opens.join(', ') || 'no model: none of its models is for builder keys'}`
 
 const originName = (origin: ConfigOrigin, cwd: string): string =>
   origin.kind === 'file' ? shortestPath(origin.path, cwd) : 'no file (defaults)'

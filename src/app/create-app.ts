@@ -29,9 +29,9 @@ import { type ClockEvent, createSteadyClock, HOLD_MS, type SteadyClock } from '.
 import type { RequestId } from '../model/ids.ts'
 import { createEstimateErrors } from '../pricing/estimate.ts'
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
-import { type AuditTrailEnd, createMetrics } from '../telemetry/metrics.ts'
+import { type AuditLogEnd, createMetrics } from '../telemetry/metrics.ts'
 import type { App, AppLog, AppOptions, AppOutcome, Contents, Core, OpenedLedger, Services } from './app.ts'
-import { filesOfLedger, listSetAside, noticesOf } from './data-folder.ts'
+import { filesOfLedger, listQuarantined, noticesOf } from './data-folder.ts'
 import { watchLanes } from './jobs.ts'
 import {
   apiKeyPepper,
@@ -45,7 +45,7 @@ import { openContentOfLedger } from './open-content.ts'
 import { operationsOf } from './operations.ts'
 import { DEFAULTS } from './overrides.ts'
 import { createRuleBook } from './rules.ts'
-import { consoleHouseOf, openServing } from './serving.ts'
+import { consoleServicesOf, openServing } from './serving.ts'
 
 /** Builds everything once. What opens registers its closing on the next line. */
 export async function openApp(ground: AppOptions): Promise<AppOutcome> {
@@ -69,15 +69,15 @@ async function build(ground: AppOptions, log: Log, closing: Closing): Promise<Ap
   const died = new Promise<Error>((resolve) => {
     onDeath = resolve
   })
-  const asideBefore = listSetAside(ground.settings.config.storage.data)
+  const openBefore = listQuarantined(ground.settings.config.storage.data)
   const laid = await openCore({ ...ground, log, onDeath }, closing)
   if (laid.kind === 'refused') return laid
-  const parts = await createServices(laid.foundation, closing)
+  const parts = await createServices(laid.core, closing)
   const notices = noticesOf(parts.database.journal.found, parts.contentFound, parts.progress.mark.receipt > 0)
   // A command says errors only, and may be the one that has found it.
   for (const { message, facts } of notices) log.error(facts, message)
-  if (asideBefore.length > 0) {
-    notices.push({ message: `Set aside earlier, and not served: ${asideBefore.join(', ')}.`, facts: {} })
+  if (openBefore.length > 0) {
+    notices.push({ message: `Set aside earlier, and not served: ${openBefore.join(', ')}.`, facts: {} })
   }
   const operations = operationsOf(parts)
   // What a dead process had given to somebody and not made money of. Money that must wait stops no server.
@@ -92,7 +92,7 @@ async function build(ground: AppOptions, log: Log, closing: Closing): Promise<Ap
     driver: parts.database.file.driver,
     log,
     rules: parts.rules,
-    openServing: (facts) => openServing(parts, consoleHouseOf(parts, { ...operations, ...facts }), closing),
+    openServing: (facts) => openServing(parts, consoleServicesOf(parts, { ...operations, ...facts }), closing),
     notices: notices.map(({ message }) => message),
     died,
     close: () => closing.close(),
@@ -100,7 +100,7 @@ async function build(ground: AppOptions, log: Log, closing: Closing): Promise<Ap
   return { kind: 'open', app }
 }
 
-type OpenedCore = { readonly kind: 'laid'; readonly foundation: Core } | Extract<AppOutcome, { kind: 'refused' }>
+type OpenedCore = { readonly kind: 'laid'; readonly core: Core } | Extract<AppOutcome, { kind: 'refused' }>
 
 /** The key ring and the database that it belongs to: with another ring nothing of it could be read. */
 async function openCore(handed: AppOptions & Pick<Core, 'log' | 'onDeath'>, closing: Closing): Promise<OpenedCore> {
@@ -116,7 +116,7 @@ async function openCore(handed: AppOptions & Pick<Core, 'log' | 'onDeath'>, clos
   closing.add(() => database.close())
   const { db } = database
   // After the ledger: a ring that is made beside a ledger which has lost its own would only hide that.
-  const place = { dataDir, secretFromEnvironment: config.keyRing.secretKey }
+  const place = { dataDir, secretFromEnvironment: config.keyring.secretKey }
   const missing = await findMissingKeyring(db, place)
   if (missing !== undefined) return { kind: 'refused', message: missing }
   const loaded = await loadKeyring(place)
@@ -136,7 +136,7 @@ async function openCore(handed: AppOptions & Pick<Core, 'log' | 'onDeath'>, clos
   const progress = { mark: NO_MARK }
   return {
     kind: 'laid',
-    foundation: {
+    core: {
       ...{ config, clock, random, overrides, log, metrics },
       ...{ database, db, ring, progress, onDeath },
     },
@@ -144,23 +144,23 @@ async function openCore(handed: AppOptions & Pick<Core, 'log' | 'onDeath'>, clos
 }
 
 /** All that exists, in the order in which things need each other. */
-async function createServices(foundation: Core, closing: Closing): Promise<Services> {
-  const { config, clock, log, metrics, db, ring } = foundation
-  metrics.watchAuditTrail(() => auditTrailHead(foundation))
-  const contents = await openContents(foundation, closing)
-  const books = await openLedgerServices(foundation, contents, closing)
+async function createServices(core: Core, closing: Closing): Promise<Services> {
+  const { config, clock, log, metrics, db, ring } = core
+  metrics.watchAuditLog(() => auditTrailHead(core))
+  const contents = await openContents(core, closing)
+  const books = await openLedgerServices(core, contents, closing)
   const rules = await createRuleBook(
     { db, clock, onPlansMissing: (plans) => log.warn({ plans }, PLANS_MISSING) },
     config,
   )
   return {
-    ...{ ...foundation, ...contents, ...books, rules },
+    ...{ ...core, ...contents, ...books, rules },
     seals: createSeals(ring.keys),
-    health: watchLanes({ ...foundation, rules }),
+    health: watchLanes({ ...core, rules }),
     countedInputs: createCountedInputs((found) => log.warn(found, CONTEXT_TOO_SMALL)),
     estimateErrors: createEstimateErrors(),
     finder: createCallerFinder({ db, pepper: apiKeyPepper(ring), clock }),
-    people: await openPeople(foundation, contents, closing),
+    people: await openPeople(core, contents, closing),
   }
 }
 
@@ -168,7 +168,7 @@ const CONTEXT_TOO_SMALL = 'context_tokens looks too small: a provider counted mo
 const PLANS_MISSING = 'accounts are on plans that the configuration does not have: their builder keys are refused'
 
 /** A figure that cannot be read keeps nobody from reading the others. */
-async function auditTrailHead({ db, log }: Core): Promise<AuditTrailEnd | undefined> {
+async function auditTrailHead({ db, log }: Core): Promise<AuditLogEnd | undefined> {
   try {
     const head = await findAuditHead(db)
     return head && { rows: head.seq, head: Buffer.from(head.hash).readUIntBE(0, 6) }
@@ -191,12 +191,8 @@ function logOptions({ settings, purpose }: AppOptions): LogOptions {
 const USAGE_INTERVAL_MS = 500
 
 /** Whatever a dead process left open is resolved here. */
-export async function openLedgerServices(
-  foundation: Core,
-  contents: Contents,
-  closing: Closing,
-): Promise<OpenedLedger> {
-  const { config, clock, overrides, log, metrics, database } = foundation
+export async function openLedgerServices(core: Core, contents: Contents, closing: Closing): Promise<OpenedLedger> {
+  const { config, clock, overrides, log, metrics, database } = core
   const { db, patientDb, file, journal } = database
   const usage = createUsageKeeper({
     ...{ db: patientDb, content: contents.content, clock, intervalMs: USAGE_INTERVAL_MS },
@@ -210,7 +206,7 @@ export async function openLedgerServices(
     markIntervalMs: config.ledger.markIntervalMs,
     outageGraceMs: overrides.outageGraceMs,
     readBackPauseMs: overrides.readBackPauseMs,
-    observer: observerOf(foundation, usage),
+    observer: observerOf(core, usage),
   })
   closing.add(() => ledger.close())
   metrics.watchOpenHolds(() => ledger.openHolds)
@@ -253,13 +249,13 @@ const observerOf = ({ log, metrics, progress }: Core, usage: UsageKeeper): Ledge
 const REFUSED_INTERVAL_MS = 5000
 
 /** Before the books, because their recovery asks which answers were kept; closed after them. */
-export async function openContents(foundation: Core, closing: Closing): Promise<Contents> {
-  const { clock, log } = foundation
-  const { built, ...found } = await openContentOfLedger(foundation, async (file, mark) => {
-    foundation.progress.mark = mark
+export async function openContents(core: Core, closing: Closing): Promise<Contents> {
+  const { clock, log } = core
+  const { built, ...found } = await openContentOfLedger(core, async (file, mark) => {
+    core.progress.mark = mark
     return keepIn(
-      withMarks(file, () => foundation.progress.mark),
-      foundation,
+      withMarks(file, () => core.progress.mark),
+      core,
     )
   })
   const { content, failed } = built

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { JournalFindings } from '../db/settle-journal.ts'
-import { ASIDE_NAME, type AsideReason } from '../lib/files.ts'
+import { ASIDE_NAME, type QuarantineReason } from '../lib/files.ts'
 import { findLedgerOfKeyring } from './key-ring.ts'
 import type { ContentFound } from './open-content.ts'
 
@@ -19,7 +19,7 @@ export function filesOfLedger(data: string): string[] {
 }
 
 /** Files that were set aside, now or before, and are still in the data folder. */
-export const listSetAside = (data: string): string[] =>
+export const listQuarantined = (data: string): string[] =>
   statSync(data, { throwIfNoEntry: false })?.isDirectory()
     ? readdirSync(data)
         .filter((name) => ASIDE_NAME.test(name))
@@ -31,7 +31,7 @@ interface Notice {
   readonly facts: Readonly<Record<string, string | number>>
 }
 
-const REASONS: Readonly<Record<AsideReason, string>> = {
+const REASONS: Readonly<Record<QuarantineReason, string>> = {
   damaged: 'is damaged',
   'other-ledger': 'belongs to another ledger than ledger.db',
   ahead: 'knows of requests that ledger.db does not have; one of the two was restored from a backup',
@@ -46,17 +46,17 @@ export function noticesOf(
 ): Notice[] {
   const notices: Notice[] = []
   const say = (message: string, facts: Notice['facts']) => notices.push({ message, facts })
-  if (content.setAside !== undefined) {
-    const file = basename(content.setAside.file)
-    const { reason } = content.setAside
+  if (content.quarantine !== undefined) {
+    const file = basename(content.quarantine.file)
+    const { reason } = content.quarantine
     const lost = 'its stored responses and kept answers are not served, and usage is counted again from the ledger'
     say(`content.db ${REASONS[reason]}. It is set aside as ${file}: ${lost}.`, { file, reason })
   } else if (content.isNew && isUsed) {
     say('content.db was missing and is made anew: stored responses and kept answers from before are gone.', {})
   }
-  if (journal.setAside !== undefined) {
-    const file = basename(journal.setAside.file)
-    const { reason } = journal.setAside
+  if (journal.quarantine !== undefined) {
+    const file = basename(journal.quarantine.file)
+    const { reason } = journal.quarantine
     say(`settles.journal ${REASONS[reason]}. It is set aside as ${file}: nothing of it is charged.`, { file, reason })
   } else if (journal.isNew && isUsed) {
     say(

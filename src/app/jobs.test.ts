@@ -22,7 +22,7 @@ function auditWith(answers: (() => Promise<VerifyReport>)[]) {
       ledger: {
         audit: () => answers[seen.audits++]!(),
       },
-      metrics: { booksAudited: ({ violations }) => void seen.violations.push(violations) },
+      metrics: { ledgerAudited: ({ violations }) => void seen.violations.push(violations) },
       log: { error: (_, message) => void seen.errors.push(message) },
     },
     10,

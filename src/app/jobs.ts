@@ -31,7 +31,7 @@ export function startJobs(parts: Services, closing: Closing): void {
 
 interface AuditorDeps {
   readonly ledger: { audit(options: { readonly whole: boolean }): Promise<VerifyReport> }
-  readonly metrics: { booksAudited(report: { readonly violations: number }): void }
+  readonly metrics: { ledgerAudited(report: { readonly violations: number }): void }
   readonly log: Pick<AppLog, 'error'>
 }
 
@@ -40,7 +40,7 @@ export function startAuditor({ ledger, metrics, log }: AuditorDeps, intervalMs: 
   let auditing = false
   const audit = async (): Promise<void> => {
     const report = await ledger.audit({ whole: false })
-    metrics.booksAudited(report)
+    metrics.ledgerAudited(report)
     if (report.ok) return
     const broken = report.checks.filter(({ violations }) => violations > 0)
     log.error(
@@ -92,7 +92,7 @@ export function watchLanes({ clock, random, rules, log, metrics }: WatchDeps): L
     onChange: (whose, aside) => say(log, whose, aside, clock.nowMicros()),
   })
   const lanes = () => rules.current.catalog.models.flatMap((model) => model.lanes)
-  metrics.watchLanesAside(() =>
+  metrics.watchOpenLanes(() =>
     lanes().flatMap((lane) => {
       const aside = health.openCircuitOf(lane)
       return aside ? [{ lane: lane.id, reason: aside.reason }] : []

@@ -23,13 +23,13 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true }))
 
 const load = (secretFromEnvironment?: string) => loadKeyring({ dataDir, secretFromEnvironment })
-const ringPath = () => join(dataDir, 'keyring.json')
+const keyringPath = () => join(dataDir, 'keyring.json')
 
 describe('the key ring', () => {
   it('is made at the first start, for its owner alone, and is the same one ever after', async () => {
     const first = await load()
     expect(first.source).toBe('new-file')
-    expect(statSync(ringPath()).mode & 0o777).toBe(0o600)
+    expect(statSync(keyringPath()).mode & 0o777).toBe(0o600)
     const second = await load()
     expect(second).toEqual({ ...first, source: 'file' })
     expect(second.keys).toMatchObject([{ id: expect.stringMatching(/^[0-9a-f]{32}$/), label: 'k1' }])
@@ -40,20 +40,20 @@ describe('the key ring', () => {
     'that others may read or write (%o) is closed to them, and that is told once',
     async (mode) => {
       const made = await load()
-      chmodSync(ringPath(), mode)
+      chmodSync(keyringPath(), mode)
       expect(await load()).toEqual({ ...made, source: 'file', wasOpenTo: mode.toString(8).padStart(4, '0') })
-      expect(statSync(ringPath()).mode & 0o777).toBe(0o600)
+      expect(statSync(keyringPath()).mode & 0o777).toBe(0o600)
       expect(await load()).not.toHaveProperty('wasOpenTo')
     },
   )
 
   it.skipIf(process.platform === 'win32')('of another user is refused with the cure, but for root', async () => {
     await load()
-    const own = statSync(ringPath()).uid
+    const own = statSync(keyringPath()).uid
     const loadAs = (uid: number) => loadKeyring({ dataDir, secretFromEnvironment: undefined, uid })
     const message = `belongs to another user (uid ${own})`
     await expect(loadAs(own + 4242)).rejects.toThrow(message)
-    await expect(loadAs(own + 4242)).rejects.toThrow(`chown ${own + 4242} ${ringPath()}`)
+    await expect(loadAs(own + 4242)).rejects.toThrow(`chown ${own + 4242} ${keyringPath()}`)
     expect((await loadAs(0)).source).toBe('file')
     expect((await loadAs(own)).source).toBe('file')
   })
@@ -70,30 +70,30 @@ describe('the key ring', () => {
     expect(findLedgerOfKeyring(dataDir)).toBe(undefined)
     expect(await nameLedgerOfKeyring(dataDir, 'a1')).toBe(true)
     expect(findLedgerOfKeyring(dataDir)).toBe('a1')
-    expect(statSync(ringPath()).mode & 0o777).toBe(0o600)
+    expect(statSync(keyringPath()).mode & 0o777).toBe(0o600)
     expect((await load()).keys).toEqual(before.keys)
-    renameSync(ringPath(), join(dataDir, 'elsewhere.json'))
-    symlinkSync('elsewhere.json', ringPath())
+    renameSync(keyringPath(), join(dataDir, 'elsewhere.json'))
+    symlinkSync('elsewhere.json', keyringPath())
     expect(await nameLedgerOfKeyring(dataDir, 'b2')).toBe(false)
     expect(findLedgerOfKeyring(dataDir)).toBe('a1')
-    rmSync(ringPath())
+    rmSync(keyringPath())
     expect(await nameLedgerOfKeyring(dataDir, 'b2')).toBe(false)
-    expect(existsSync(ringPath())).toBe(false)
+    expect(existsSync(keyringPath())).toBe(false)
   })
 
   it('comes from the environment when it is given there, and then writes nothing', async () => {
     const ring = await load('x'.repeat(32))
     expect(ring.source).toBe('environment')
-    expect(existsSync(ringPath())).toBe(false)
+    expect(existsSync(keyringPath())).toBe(false)
     expect((await load('y'.repeat(32))).keys[0].id).not.toBe(ring.keys[0].id)
     await expect(load('short')).rejects.toThrow(/MILLRACE_SECRET_KEY has a secret of fewer/)
   })
 
   it('may have several keys, of which the primary one seals', async () => {
     const old = await load()
-    const file = JSON.parse(readFileSync(ringPath(), 'utf8'))
+    const file = JSON.parse(readFileSync(keyringPath(), 'utf8'))
     const next = { id: 'k2', secret: Buffer.alloc(32, 9).toString('base64url') }
-    writeFileSync(ringPath(), JSON.stringify({ ...file, primary: 'k2', keys: [...file.keys, next] }))
+    writeFileSync(keyringPath(), JSON.stringify({ ...file, primary: 'k2', keys: [...file.keys, next] }))
     const ring = await load()
     expect(ring.keys.map(({ label }) => label)).toEqual(['k2', 'k1'])
     expect(ring.keys[1]).toEqual(old.keys[0])
@@ -111,7 +111,7 @@ describe('the key ring', () => {
   it('names a secret in the same way wherever it stands, whatever it is called, in the environment or in the file', async () => {
     const secret = 'a secret-that-was/in+the environment'.replaceAll(' ', '_')
     const key = { id: 'moved', secret: Buffer.from(secret).toString('base64url') }
-    writeFileSync(ringPath(), JSON.stringify({ version: 1, primary: 'moved', keys: [key] }))
+    writeFileSync(keyringPath(), JSON.stringify({ version: 1, primary: 'moved', keys: [key] }))
     const [inFile, inEnvironment] = [await load(), await load(secret)]
     expect(inFile.keys[0]).toEqual({ ...inEnvironment.keys[0], label: 'moved' })
   })
@@ -119,19 +119,19 @@ describe('the key ring', () => {
   it('is not taken for one when it is something else, and its text is in no message', async () => {
     const secret = 'top-secret-text'
     const key = { id: 'k1', secret: 'A'.repeat(43) }
-    const ringWith = (...keys: object[]) => JSON.stringify({ version: 1, primary: 'k1', keys })
+    const keyringWith = (...keys: object[]) => JSON.stringify({ version: 1, primary: 'k1', keys })
     for (const [text, fault] of [
       ['', 'its text is not JSON'],
       [secret, 'its text is not JSON'],
       [`{"keys": ${secret}`, 'its text is not JSON'],
-      [ringWith(), 'keys is not'],
-      [ringWith(key, { id: 'k2', secret }), 'keys.1.secret is not 43 or more'],
-      [ringWith(key, { [secret]: secret }), 'keys.1.id is not'],
-      [ringWith({ ...key, [secret]: 1 }), 'keys.0 is not'],
-      [ringWith({ ...key, id: 'k2' }), '"primary" is the id of none'],
-      [ringWith(key, { ...key, secret: 'B'.repeat(43) }), 'two of its keys have the same id'],
+      [keyringWith(), 'keys is not'],
+      [keyringWith(key, { id: 'k2', secret }), 'keys.1.secret is not 43 or more'],
+      [keyringWith(key, { [secret]: secret }), 'keys.1.id is not'],
+      [keyringWith({ ...key, [secret]: 1 }), 'keys.0 is not'],
+      [keyringWith({ ...key, id: 'k2' }), '"primary" is the id of none'],
+      [keyringWith(key, { ...key, secret: 'B'.repeat(43) }), 'two of its keys have the same id'],
     ] as const) {
-      writeFileSync(ringPath(), text)
+      writeFileSync(keyringPath(), text)
       const failure = await load().catch((error: Error) => error)
       expect(failure).toMatchObject({ message: expect.stringContaining(`is not a key ring: ${fault}`) })
       expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure))).not.toContain(secret)
@@ -140,9 +140,9 @@ describe('the key ring', () => {
 
   it.skipIf(process.getuid?.() === 0)('that cannot be read is an error, never a reason for a new one', async () => {
     await load()
-    chmodSync(ringPath(), 0)
+    chmodSync(keyringPath(), 0)
     await expect(load()).rejects.toThrow()
-    chmodSync(ringPath(), 0o600)
+    chmodSync(keyringPath(), 0o600)
   })
 })
 
@@ -161,7 +161,7 @@ describe('a database', () => {
 
   const [k1, k2, k3] = ['A', 'B', 'C'].map((letter, index) => ({ id: `k${index + 1}`, secret: letter.repeat(43) }))
   const loadFile = (primary: string, ...keys: unknown[]) => {
-    writeFileSync(ringPath(), JSON.stringify({ version: 1, primary, keys }))
+    writeFileSync(keyringPath(), JSON.stringify({ version: 1, primary, keys }))
     return load()
   }
   const foundingOf = async (ring: Keyring) => {
@@ -178,7 +178,7 @@ describe('a database', () => {
       reason: expect.stringContaining('is not on the key ring'),
       cure: expect.stringContaining('unset MILLRACE_SECRET_KEY'),
     })
-    rmSync(ringPath())
+    rmSync(keyringPath())
     expect(await check(await load())).toMatchObject({
       kind: 'refused',
       cure: expect.stringContaining('this start made a new one'),

@@ -58,14 +58,14 @@ export async function loadKeyring(options: {
   }
 }
 
-const ringKey = (label: string, secret: Buffer): KeyringKey => ({
+const keyringKey = (label: string, secret: Buffer): KeyringKey => ({
   id: deriveKey(secret, 'fingerprint', 16).toString('hex'),
   label,
   secret,
 })
 
-const spokenKey = (secret: string): KeyringKey => ringKey('environment', Buffer.from(secret))
-const writtenKey = ({ id, secret }: RingFileKey): KeyringKey => ringKey(id, Buffer.from(secret, 'base64url'))
+const spokenKey = (secret: string): KeyringKey => keyringKey('environment', Buffer.from(secret))
+const writtenKey = ({ id, secret }: RingFileKey): KeyringKey => keyringKey(id, Buffer.from(secret, 'base64url'))
 
 /**
  * Durable before anything is sealed with it, and never over a ring that is there. False when one is. The name is given to the

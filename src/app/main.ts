@@ -18,5 +18,5 @@ const LAST_WORDS_MS = 2_000
 const endServer = () => void setTimeout(() => process.exit(), LAST_WORDS_MS).unref()
 
 const program = programCommand({ node: process.execPath, script: process.argv[1]!, environment })
-const ground = { environment, terminal, faults, endServer, cwd: process.cwd(), program }
-process.exitCode = await runMain(ground, process.argv.slice(2))
+const context = { environment, terminal, faults, endServer, cwd: process.cwd(), program }
+process.exitCode = await runMain(context, process.argv.slice(2))

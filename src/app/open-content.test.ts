@@ -66,7 +66,7 @@ async function withContent<Result>(
   )
   const result = await work(opened.built.responses)
   await opened.built.close()
-  return { result, reason: opened.setAside?.reason, file: opened.setAside?.file }
+  return { result, reason: opened.quarantine?.reason, file: opened.quarantine?.file }
 }
 
 const later = Date.UTC(2027, 0, 1)

@@ -17,14 +17,14 @@ import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { listReceiptsThatAreThere } from '../db/usage-slices.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type AsideReason, type SetAside, setAside } from '../lib/files.ts'
+import { type Quarantined, type QuarantineReason, quarantine } from '../lib/files.ts'
 import type { Overrides } from './overrides.ts'
 
 /** content.db as it was found. */
 export interface ContentFound {
   /** There was none, or it was set aside. */
   readonly isNew: boolean
-  readonly setAside: SetAside | undefined
+  readonly quarantine: Quarantined | undefined
 }
 
 type OpenedContent<Built> = ContentFound & { readonly built: Built }
@@ -49,16 +49,16 @@ export async function openContentOfLedger<Built>(ground: Ground, build: Build<Bu
   const path = join(ground.config.storage.data, 'content.db')
   const wasThere = existsSync(path)
   const first = await openOnce(ground, path, build)
-  if (first.kind === 'ours') return { built: first.built, isNew: !wasThere, setAside: undefined }
-  const aside = setAside(path, first.reason, ground.clock.now())
+  if (first.kind === 'ours') return { built: first.built, isNew: !wasThere, quarantine: undefined }
+  const aside = quarantine(path, first.reason, ground.clock.now())
   const second = await openOnce(ground, path, build)
   if (second.kind !== 'ours') throw new Error(`${path} could not be made anew`)
-  return { built: second.built, isNew: true, setAside: aside }
+  return { built: second.built, isNew: true, quarantine: aside }
 }
 
 type Opened<Built> =
   | { readonly kind: 'ours'; readonly built: Built }
-  | { readonly kind: 'not-ours'; readonly reason: AsideReason }
+  | { readonly kind: 'not-ours'; readonly reason: QuarantineReason }
 
 async function openOnce<Built>(
   { overrides, clock, onDeath, database }: Ground,
@@ -97,7 +97,7 @@ function described(path: string, cause: unknown): unknown {
 }
 
 /** How far this ledger had got, or why the file is not used with it. A file that belongs to none becomes this ledger's. */
-async function judge(file: SqliteFile, { db, ledger }: Ground['database']): Promise<LedgerMark | AsideReason> {
+async function judge(file: SqliteFile, { db, ledger }: Ground['database']): Promise<LedgerMark | QuarantineReason> {
   const of = await findContentLedger(file)
   if (of !== undefined) {
     if (of.ledger !== ledger) return 'other-ledger'

@@ -33,7 +33,7 @@ export function operationsOf(parts: Services): App['operations'] {
     catalog: () => rules.current.catalog,
     liveKeysMax: () => rules.current.liveKeysMax,
     keyRates: () => rules.current.limits.key,
-    trail: actorLogOf(people.audit, COMMAND_LINE),
+    auditLog: actorLogOf(people.audit, COMMAND_LINE),
     mintKey: (kind) => mintKey({ pepper, random }, kind),
     digestCode: (letters) => digestKey(codePepper, letters),
     redeemTries: createRedeemTries(clock),

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { askServer } from './operator.ts'
+import { sendToServer } from './operator.ts'
 
 let folder: string
 let server: Server | undefined
@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 
 const path = () => join(folder, 'admin.sock')
-const ask = (timeoutMs?: number) => askServer(path(), { version: '1.0.0', operation: 'status', args: {} }, timeoutMs)
+const ask = (timeoutMs?: number) => sendToServer(path(), { version: '1.0.0', operation: 'status', args: {} }, timeoutMs)
 
 /** Something else than a server of ours listens there. */
 async function listen(answer: (socket: Socket) => void): Promise<void> {

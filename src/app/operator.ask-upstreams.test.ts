@@ -23,10 +23,10 @@ const withUpstream = (id: string) => `upstreams: [{ id: ${id}, wire: demo }]\nmo
 
 /** Which upstreams a command in the folder names, and by which file. */
 async function listed(config?: string) {
-  const ground = { cwd: folder, environment: { HOME: folder } }
+  const context = { cwd: folder, environment: { HOME: folder } }
   const upstreams = createUpstreams({
     ...{ clock: systemClock, random: secureRandom },
-    loadSettings: (flags) => loadSettings(ground, flags),
+    loadSettings: (flags) => loadSettings(context, flags),
   })
   const answer = await upstreams.list({ config, data })
   return answer.kind === 'invalid' ? answer.message : { ids: answer.value.map(({ id }) => id), ...answer.used }

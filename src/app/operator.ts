@@ -9,7 +9,7 @@ import {
   type ConfigUsed,
   EXIT,
   type FromConfig,
-  type LaneTestWish,
+  type LaneTestRequest,
   type Operator,
   type OperatorAnswer,
   type Place,
@@ -27,7 +27,7 @@ import { mintIdsOf } from '../protocols/shared/event-reader.ts'
 import { resolveHost } from '../providers/address-guard.ts'
 import { ADMIN_BOUNDS, type AdminAnswer, type AdminRequest, createLineReader } from './admin-socket.ts'
 import type { OpenApp } from './app.ts'
-import { hasLedger, listSetAside } from './data-folder.ts'
+import { hasLedger, listQuarantined } from './data-folder.ts'
 import { openSend } from './open-send.ts'
 import { describeHolder, findRunningServer, readServerNote } from './server-note.ts'
 
@@ -39,7 +39,7 @@ interface OperatorDeps {
   readonly clock: Clock
   readonly random: RandomBytes
   readonly loadSettings: (place: Place) => SettingsOutcome
-  readonly openHouse: OpenApp
+  readonly openApp: OpenApp
   readonly pause: (ms: number) => Promise<void>
 }
 
@@ -88,7 +88,7 @@ async function askRunning(
 ): Promise<Answer | undefined> {
   const server = await readServerNote(data)
   if (server === undefined) return undefined
-  const reply = await askServer(server.socket, { version: deps.version, operation, args })
+  const reply = await sendToServer(server.socket, { version: deps.version, operation, args })
   switch (reply.kind) {
     case 'absent':
       return undefined
@@ -132,7 +132,7 @@ async function doHere(
   args: unknown,
 ): Promise<Answer | { kind: 'locked' }> {
   const { data } = settings.config.storage
-  const set_aside = listSetAside(data)
+  const set_aside = listQuarantined(data)
   const { version, node } = deps
   const notRunning: ServerStatus = { running: false, version, node, data, has_ledger: hasLedger(data), set_aside }
   // Asking how things are must not make a data folder.
@@ -140,7 +140,7 @@ async function doHere(
   // A mistyped path must not create a new ledger and key ring, which would look healthy.
   if (!hasLedger(data) && !(name === 'accounts.create' && existsSync(data)))
     return { kind: 'unreachable', exit: EXIT.failure, message: noLedger(data) }
-  const opened = await deps.openHouse({ settings, clock: deps.clock, random: deps.random, purpose: 'command' })
+  const opened = await deps.openApp({ settings, clock: deps.clock, random: deps.random, purpose: 'command' })
   if (opened.kind === 'locked') return opened
   if (opened.kind === 'refused') return { kind: 'unreachable', exit: EXIT.failure, message: opened.message }
   const { app } = opened
@@ -162,7 +162,7 @@ type ServerReply =
 const NOBODY_THERE = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK'])
 
 /** Sends one request through the admin socket and waits for its answer. Never rejects. */
-export function askServer(
+export function sendToServer(
   path: string,
   request: AdminRequest,
   timeoutMs: number = ADMIN_BOUNDS.answerTimeoutMs,
@@ -248,7 +248,7 @@ async function chooseConfig({ loadSettings }: AskDeps, place: Place): Promise<Ch
 /** What a call costs nobody asks here. */
 const catalogOf = ({ upstreams, models }: Config) => loadCatalog({ upstreams, models }, () => 0)
 
-async function test({ clock, random }: AskDeps, { config, used }: ChosenConfig, wish: LaneTestWish) {
+async function test({ clock, random }: AskDeps, { config, used }: ChosenConfig, wish: LaneTestRequest) {
   const { names, onBegin, onTested } = wish
   const { upstreams, bounds } = config
   const { byUpstream, unknown } = chosenLanes(catalogOf(config), upstreams, names)

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openTestBooks, type TestBooks } from '../admin/books.fixture.ts'
+import { openTestLedger, type TestLedger } from '../admin/books.fixture.ts'
 import { runOperation } from '../admin/operations.ts'
 import { loaded } from '../config/config.fixture.ts'
 import { createRuleBook, type MissingPlan, type RuleBook, SWAPPED_SECTIONS } from './rules.ts'
@@ -17,13 +17,13 @@ const withPlan = (id: string, allowance = '1') =>
   }).config
 
 let folder: string
-let books: TestBooks
+let books: TestLedger
 let rules: RuleBook
 let missing: (readonly MissingPlan[])[]
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-rules-'))
-  books = await openTestBooks(folder)
+  books = await openTestLedger(folder)
   missing = []
   const { db, clock } = books.deps
   rules = await createRuleBook({ db, clock, onPlansMissing: (plans) => missing.push(plans) }, withPlan('pro'))

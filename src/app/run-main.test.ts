@@ -11,8 +11,8 @@ it('ends with a sentence, not a stack, when something breaks that nobody expecte
   const terminal = createTestTerminal()
   await writeFile(join(folder, 'keyring.json'), 'garbage')
   const process = { faults: { take: () => () => {} }, endServer() {} }
-  const ground = { environment: { HOME: folder }, cwd: folder, program: 'millrace', terminal, ...process }
-  expect(await runMain(ground, ['accounts', 'list', '--data', folder])).toBe(1)
+  const context = { environment: { HOME: folder }, cwd: folder, program: 'millrace', terminal, ...process }
+  expect(await runMain(context, ['accounts', 'list', '--data', folder])).toBe(1)
   expect(terminal.said.err).toMatch(/^error: .*keyring\.json is not a key ring.*\n$/)
   expect(terminal.said.out).toBe('')
   await rm(folder, { recursive: true })

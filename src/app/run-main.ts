@@ -13,7 +13,7 @@ import { createOperator, createUpstreams } from './operator.ts'
 import { createSignals, type Faults, failureSentences, readVersions } from './process.ts'
 import { serve } from './serve.ts'
 
-interface MainGround {
+interface MainContext {
   readonly environment: Environment
   readonly cwd: string
   /** The command that starts this program in the user's shell: `millrace`, or `node dist/app/main.js`. */
@@ -25,42 +25,42 @@ interface MainGround {
 }
 
 /** Ties the command line to the parts behind it; a failure that nobody expected ends with a sentence, not a stack. */
-export async function runMain(ground: MainGround, argv: readonly string[]): Promise<ExitCode> {
+export async function runMain(context: MainContext, argv: readonly string[]): Promise<ExitCode> {
   try {
-    return await runCli(cliDeps(ground), argv)
+    return await runCli(cliDeps(context), argv)
   } catch (error) {
-    for (const line of failureSentences(error)) ground.terminal.err(`error: ${line}\n`)
+    for (const line of failureSentences(error)) context.terminal.err(`error: ${line}\n`)
     return isMissingPart(error) ? EXIT.missingPart : EXIT.failure
   }
 }
 
-function cliDeps(ground: MainGround): CliDeps {
-  const { terminal } = ground
+function cliDeps(context: MainContext): CliDeps {
+  const { terminal } = context
   const versions = readVersions()
   const common = {
     version: versions.millrace,
     node: versions.node,
-    program: ground.program,
+    program: context.program,
     clock: systemClock,
     random: secureRandom,
-    openHouse,
-    loadSettings: (flags: Parameters<typeof loadSettings>[1]) => loadSettings(ground, flags),
+    openApp,
+    loadSettings: (flags: Parameters<typeof loadSettings>[1]) => loadSettings(context, flags),
   }
   return {
     terminal,
-    program: ground.program,
+    program: context.program,
     operator: createOperator({ ...common, pause }),
     serve: (options) =>
       serve(
-        { ...common, terminal, faults: ground.faults, pid: process.pid, openSignals: () => createSignals(process) },
+        { ...common, terminal, faults: context.faults, pid: process.pid, openSignals: () => createSignals(process) },
         options,
-      ).finally(() => ground.endServer()),
+      ).finally(() => context.endServer()),
     upstreams: createUpstreams(common),
-    checkConfig: (place) => checkConfig(configSources(ground, place)),
-    writeTemplate: (path, mode) => writeTemplate(ground.cwd, path, mode),
+    checkConfig: (place) => checkConfig(configSources(context, place)),
+    writeTemplate: (path, mode) => writeTemplate(context.cwd, path, mode),
     versions,
   }
 }
 
 /** Loaded when it is needed: `--help` shall not wait for a database driver. */
-const openHouse: OpenApp = async (ground) => (await import('./create-app.ts')).openApp(ground)
+const openApp: OpenApp = async (context) => (await import('./create-app.ts')).openApp(context)

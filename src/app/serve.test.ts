@@ -37,7 +37,7 @@ const common = () => ({
   node: '20.20.2',
   clock: systemClock,
   random: secureRandom,
-  openHouse: openTestApp,
+  openApp: openTestApp,
 })
 const operator = () =>
   createOperator({

@@ -9,17 +9,17 @@ import { urlOf } from '../lib/network.ts'
 import { makeDataFolder } from '../lib/private-files.ts'
 import { openAdminSocket } from './admin-socket.ts'
 import { announceReady, say } from './banner.ts'
-import { listSetAside } from './data-folder.ts'
+import { listQuarantined } from './data-folder.ts'
 import { listenApi, listenMetrics } from './listen.ts'
 import type { Signals } from './process.ts'
 import { createReloader, watchConfig } from './reload-config.ts'
 import {
   describeHolder,
   openServerNote,
+  type ServeContext,
   type ServeDeps,
-  type ServeGround,
+  type ServeOutcomeContext,
   type ServerNote,
-  type ServingGround,
   type Standing,
 } from './server-note.ts'
 import { shutDown } from './shutdown.ts'
@@ -34,7 +34,7 @@ export async function serve(deps: ServeDeps, options: ServeOptions): Promise<Exi
   const { settings } = loaded
   const { data } = settings.config.storage
   await makeDataFolder(data)
-  const opened = await deps.openHouse({ settings, clock: deps.clock, random: deps.random, purpose: 'server' })
+  const opened = await deps.openApp({ settings, clock: deps.clock, random: deps.random, purpose: 'server' })
   if (opened.kind === 'locked') return fail(deps, EXIT.cannotBind, await describeHolder(data, deps.program))
   if (opened.kind === 'refused') return fail(deps, EXIT.failure, opened.message)
   const { app } = opened
@@ -44,10 +44,10 @@ export async function serve(deps: ServeDeps, options: ServeOptions): Promise<Exi
     const standing: Standing = {
       status: () => ({ running: false, version: deps.version, node: deps.node, data }),
     }
-    const ground = { ...deps, options, settings, app, closing, standing }
-    const note = await openServerNote(ground)
-    const ready = await openDoors(ground)
-    return ready.kind === 'failed' ? fail(deps, EXIT.cannotBind, ready.message) : await attend(ready.ground, note)
+    const context = { ...deps, options, settings, app, closing, standing }
+    const note = await openServerNote(context)
+    const ready = await openDoors(context)
+    return ready.kind === 'failed' ? fail(deps, EXIT.cannotBind, ready.message) : await attend(ready.context, note)
   } finally {
     // The log closes last of all: what the end has to say belongs into it.
     await closing.close().finally(() => app.log.close())
@@ -55,13 +55,13 @@ export async function serve(deps: ServeDeps, options: ServeOptions): Promise<Exi
 }
 
 type Doors =
-  | { readonly kind: 'open'; readonly ground: ServingGround }
+  | { readonly kind: 'open'; readonly context: ServeContext }
   | { readonly kind: 'failed'; readonly message: string }
 
-async function openDoors(ground: ServeGround): Promise<Doors> {
-  const { settings, app, terminal } = ground
+async function openDoors(context: ServeOutcomeContext): Promise<Doors> {
+  const { settings, app, terminal } = context
   const { server } = settings.config
-  const serving = await app.openServing({ version: ground.version, status: () => ground.standing.status() })
+  const serving = await app.openServing({ version: context.version, status: () => context.standing.status() })
   const api = await listenApi(serving, server)
   if (api.kind === 'failed') return api
   const metrics = await listenMetrics(serving, settings)
@@ -70,31 +70,31 @@ async function openDoors(ground: ServeGround): Promise<Doors> {
   if (metrics.kind === 'listening' && metrics.notice !== undefined) terminal.err(`${metrics.notice}\n`)
   const url = urlOf(server.host, api.port)
   const metricsUrl = metrics.kind === 'listening' ? `${urlOf(server.metricsHost, metrics.port)}/metrics` : undefined
-  return { kind: 'open', ground: { ...ground, serving, url, metricsUrl, startedAt: ground.clock.now() } }
+  return { kind: 'open', context: { ...context, serving, url, metricsUrl, startedAt: context.clock.now() } }
 }
 
 /** From the first request on to the last. */
-async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode> {
-  const { app, serving, settings, closing } = ground
+async function attend(context: ServeContext, note: ServerNote): Promise<ExitCode> {
+  const { app, serving, settings, closing } = context
   const state: ServingState = { draining: false, reloadRefused: null }
-  ground.standing.status = () => statusOf(ground, state)
-  const operations = { ...app.operations, status: () => ground.standing.status() }
+  context.standing.status = () => statusOf(context, state)
+  const operations = { ...app.operations, status: () => context.standing.status() }
   const socket = await openAdminSocket(
     {
-      version: ground.version,
+      version: context.version,
       run: (operation, args) => runOperation(operations, operation, args),
       onFailure: (operation, error) => app.log.error({ operation, error }, 'an operation failed'),
     },
     note.socket,
   )
   closing.add(() => socket.close())
-  const signals = ground.openSignals()
+  const signals = context.openSignals()
   closing.add(() => signals.close())
-  const broken = whenBroken(ground)
-  closing.add(reloadOnChange(ground, signals, state))
+  const broken = whenBroken(context)
+  closing.add(reloadOnChange(context, signals, state))
   // Whoever finds the address there may send signals at once.
-  await note.write(ground.url)
-  await announceReady(ground)
+  await note.write(context.url)
+  await announceReady(context)
 
   const exit = await Promise.race([signals.next().then(() => EXIT.ok), broken])
   state.draining = true
@@ -103,7 +103,7 @@ async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode
     drainMs: settings.config.drain.timeoutMs,
     lingerMs: settings.config.drain.lingerMs,
     settleMs: SETTLE_MS,
-    say: (message) => say(ground, message),
+    say: (message) => say(context, message),
     nextSignal: () => signals.next(),
     close: () => closing.close(),
   })
@@ -115,24 +115,24 @@ async function attend(ground: ServingGround, note: ServerNote): Promise<ExitCode
  * kept: the server stops, and whoever supervises it starts it again. Its turns end and settle first, as far as they still
  * can. What breaks meanwhile is only logged, because the way out is bounded already.
  */
-function whenBroken(ground: ServingGround): Promise<ExitCode> {
+function whenBroken(context: ServeContext): Promise<ExitCode> {
   return new Promise((resolve) => {
     const stop = (error: unknown, message: string) => {
-      ground.app.log.error({ error }, message)
-      say(ground, 'Something broke that nobody expected: this server stops. Its log says what.')
+      context.app.log.error({ error }, message)
+      say(context, 'Something broke that nobody expected: this server stops. Its log says what.')
       resolve(EXIT.failure)
     }
-    ground.closing.add(ground.faults.take((error) => stop(error, 'nobody caught this')))
-    void ground.app.died.then((death) => stop(death, 'the thread of a database has ended'))
+    context.closing.add(context.faults.take((error) => stop(error, 'nobody caught this')))
+    void context.app.died.then((death) => stop(death, 'the thread of a database has ended'))
   })
 }
 
 /** The file is read again when it changes, and on SIGHUP. Connections of upstreams that are gone end in their own time. */
-function reloadOnChange(ground: ServingGround, signals: Signals, state: ServingState): () => void {
-  const { app, serving, settings } = ground
+function reloadOnChange(context: ServeContext, signals: Signals, state: ServingState): () => void {
+  const { app, serving, settings } = context
   const reload = createReloader(
     {
-      loadSettings: () => ground.loadSettings(ground.options),
+      loadSettings: () => context.loadSettings(context.options),
       rules: app.rules,
       log: app.log,
       onSwapped: async () => void serving.retireConnections(),
@@ -153,27 +153,27 @@ interface ServingState {
   reloadRefused: string | null
 }
 
-function statusOf(ground: ServingGround, state: Readonly<ServingState>): ServerStatus {
-  const { settings, app, serving } = ground
+function statusOf(context: ServeContext, state: Readonly<ServingState>): ServerStatus {
+  const { settings, app, serving } = context
   return {
     running: true,
     draining: state.draining,
-    version: ground.version,
-    node: ground.node,
+    version: context.version,
+    node: context.node,
     driver: app.driver,
-    pid: ground.pid,
-    url: ground.url,
+    pid: context.pid,
+    url: context.url,
     public_url: settings.config.server.publicUrl ?? null,
     data: settings.config.storage.data,
     config: configPathOf(settings) ?? 'none (defaults)',
     reload_refused: state.reloadRefused,
-    started_at: isoTime(ground.startedAt),
+    started_at: isoTime(context.startedAt),
     ledger_available: app.ledgerAvailable(),
     clock: clockView(app.operations.ledgerClock.standing()),
     models: app.operations.catalog().models.length,
     requests_running: serving.turnsRunning,
     requests_served: serving.requestsServed,
-    set_aside: listSetAside(settings.config.storage.data),
+    set_aside: listQuarantined(settings.config.storage.data),
   }
 }
 

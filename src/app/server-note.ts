@@ -36,7 +36,7 @@ export interface ServerNote {
 const pathIn = (data: string): string => join(data, 'server.json')
 
 /** `server.json`, from the first moment on: who finds the folder locked shall learn by whom. */
-export async function openServerNote({ version, pid, settings, closing }: ServeGround): Promise<ServerNote> {
+export async function openServerNote({ version, pid, settings, closing }: ServeOutcomeContext): Promise<ServerNote> {
   const { data } = settings.config.storage
   const stale = await readServerNote(data)
   if (stale !== undefined) await removeStaleSocket(data, stale.socket)
@@ -98,7 +98,7 @@ export interface ServeDeps {
   readonly terminal: Terminal
   readonly faults: Faults
   readonly loadSettings: (options: ServeOptions) => SettingsOutcome
-  readonly openHouse: OpenApp
+  readonly openApp: OpenApp
   /** From its call on, SIGINT and SIGTERM are ours. */
   readonly openSignals: () => Signals
 }
@@ -109,7 +109,7 @@ export interface Standing {
 }
 
 /** A server whose data folder is its own: what everything on the way to serving needs. */
-export interface ServeGround extends ServeDeps {
+export interface ServeOutcomeContext extends ServeDeps {
   readonly options: ServeOptions
   readonly settings: LoadedConfig
   readonly app: App
@@ -118,7 +118,7 @@ export interface ServeGround extends ServeDeps {
 }
 
 /** A server that listens. */
-export interface ServingGround extends ServeGround {
+export interface ServeContext extends ServeOutcomeContext {
   readonly serving: Serving
   readonly url: string
   readonly metricsUrl: string | undefined

@@ -17,7 +17,7 @@ import { earlyRefusal } from '../gateway/refusals.ts'
 import { createRetryAfter } from '../gateway/retry-after.ts'
 import { createCacheSalts } from '../gateway/seals.ts'
 import { serveTurn, type TurnDeps } from '../gateway/serve-turn.ts'
-import type { AskedTurn } from '../gateway/turn.ts'
+import type { TurnInput } from '../gateway/turn.ts'
 import type { Closing } from '../lib/async.ts'
 import { createByteBudget } from '../lib/bytes.ts'
 import { wholeSeconds } from '../lib/clock.ts'
@@ -194,7 +194,7 @@ const edgeOptionsOf = ({ config: { bounds, streams, server }, overrides }: Servi
  * contents. How long it all took is said by the edge, which also counts the reading of the body.
  */
 const turnLogFields = (
-  { request, caller }: AskedTurn,
+  { request, caller }: TurnInput,
   { problem, firstByteMs, totalMs: _, attempts: __, ...record }: TurnRecord,
 ): LogFields => ({
   ...record,
@@ -250,7 +250,7 @@ function turnDepsOf(parts: Services, { turns, send, recording }: TurnMeans): Tur
     callSeals: createCallSealMemory({ nowMicros: () => clock.nowMicros() }),
     cacheSaltOf: createCacheSalts(parts.ring.founding.secret),
     send,
-    lessons: createLearnedCapabilities(),
+    capabilities: createLearnedCapabilities(),
     health,
     retries: createRetryBudget({ nowMicros: () => clock.nowMicros(), terms: () => rules.current.routing.retries }),
     patience: createRetryAfter({ mostMs: () => rules.current.routing.patienceMs, random: () => uniform(random) }),
@@ -327,7 +327,7 @@ async function consoleDepsOf(parts: Services, app: ConsoleServices): Promise<Con
 }
 
 /** What the use cases behind the console ask for, beside those of the command line. */
-export const consoleHouseOf = (
+export const consoleServicesOf = (
   { config, content, usage, refusedTurns, log }: Services,
   operations: Omit<OperationDeps, 'status'> & ServerFacts,
 ): ConsoleServices => ({

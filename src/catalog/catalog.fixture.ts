@@ -20,7 +20,7 @@ const DEMO: Upstream = {
     totalMs: 1_800_000,
   },
   headers: new Map(),
-  onClientGone: 'cancel_estimate',
+  disconnectPolicy: 'cancel_estimate',
 }
 
 const rate = (micro: bigint) => micro as PicoPerToken

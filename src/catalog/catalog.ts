@@ -21,14 +21,14 @@ export interface Upstream {
   /** What every call carries besides its own headers. Values may be credentials. */
   readonly headers: ReadonlyMap<string, Secret>
   /** What happens to a call whose client hangs up. */
-  readonly onClientGone: OnClientGone
+  readonly disconnectPolicy: DisconnectPolicy
 }
 
 /**
  * `cancel_estimate`: the provider is cut, input and what it produced are charged. `drain`: it is read on without the client
  * for a while, and what it counts is charged. `cancel_free`: it is cut, and nothing is charged.
  */
-export type OnClientGone = 'cancel_estimate' | 'drain' | 'cancel_free'
+export type DisconnectPolicy = 'cancel_estimate' | 'drain' | 'cancel_free'
 
 /** How long each phase of a call may take. */
 export interface UpstreamTimeouts {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type CommandContext, inPages, type PageOptions, showList } from './command-context.ts'
 import { columnsOf, dayOf, formatFacts } from './format.ts'
-import { planInWords } from './plans.ts'
+import { describePlan } from './plans.ts'
 
 export function addAccounts(program: Command, context: CommandContext): void {
   const accounts = program.command('accounts').description('who uses this server')
@@ -68,7 +68,7 @@ function addShow(accounts: Command, context: CommandContext): void {
           ['balance', `${shown.wallet.balance} USD`],
           ['held', `${shown.wallet.held} USD`],
           ['available', `${shown.wallet.available} USD`],
-          ['plan', planInWords(shown.plan)],
+          ['plan', describePlan(shown.plan)],
           ['active keys', String(shown.active_keys)],
         ]),
       }))

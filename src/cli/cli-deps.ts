@@ -69,10 +69,10 @@ export type InitOutcome =
 export interface Upstreams {
   list(place: Place): Promise<FromConfig<readonly UpstreamView[]>>
   /** Nothing is asked before `onBegin`; `onTested` hears of each lane as it comes. */
-  test(place: Place, wish: LaneTestWish): Promise<FromConfig<readonly LaneTest[]>>
+  test(place: Place, wish: LaneTestRequest): Promise<FromConfig<readonly LaneTest[]>>
 }
 
-export interface LaneTestWish {
+export interface LaneTestRequest {
   /** Ids of upstreams, models or lanes; none for all. */
   readonly names: readonly string[]
   onBegin(lanes: number, used: ConfigUsed): void

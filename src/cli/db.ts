@@ -52,7 +52,7 @@ function addClock(db: Command, context: CommandContext): void {
         data: formatFacts(style, [
           ['ledger time', report.ledger_time],
           ['wall clock', report.wall_time],
-          ['state', clockWords(report)],
+          ['state', describeClock(report)],
         ]),
         aside: `${DID[report.did]}${aheadWords(style, report)}${lookWords(report)}`,
       }))
@@ -69,7 +69,7 @@ const DID: Readonly<Record<ClockReport['did'], string>> = {
 }
 
 /** How the clocks differ, in one line. */
-export function clockWords({ state, ahead_seconds, follows_in_seconds }: ClockView): string {
+export function describeClock({ state, ahead_seconds, follows_in_seconds }: ClockView): string {
   switch (state) {
     case 'together':
       return 'ledger time follows the wall clock'

@@ -45,7 +45,7 @@ function addList(keys: Command, context: CommandContext): void {
           columns: COLUMNS,
           rows: items.map((key) => [
             ...[key.id, key.name, key.kind, key.shown, key.state, key.models?.join(',') ?? 'all'],
-            ...[capsInWords(key.caps), dayOf(key.expires_at ?? 'never'), key.email],
+            ...[describeCaps(key.caps), dayOf(key.expires_at ?? 'never'), key.email],
           ]),
           next,
           command: ['keys', 'list', ...(account === undefined ? [] : ['--account', account])],
@@ -235,7 +235,7 @@ function addChange(keys: Command, context: CommandContext): void {
         return
       }
       await context.operate('keys.change', { key, ...terms }, (changed) => ({
-        data: `"${changed.name}" (${changed.id}) may call ${changed.models?.join(', ') ?? 'all models'} and spend ${capsInWords(changed.caps)}.\n`,
+        data: `"${changed.name}" (${changed.id}) may call ${changed.models?.join(', ') ?? 'all models'} and spend ${describeCaps(changed.caps)}.\n`,
       }))
     })
 }
@@ -252,7 +252,7 @@ function addCaps(keys: Command, context: CommandContext): void {
         return
       }
       await context.operate('keys.caps', { key, ...capsOf(day, month) }, (changed) => ({
-        data: `"${changed.name}" (${changed.id}) may spend ${capsInWords(changed.caps)}.\n`,
+        data: `"${changed.name}" (${changed.id}) may spend ${describeCaps(changed.caps)}.\n`,
       }))
     })
 }
@@ -285,7 +285,7 @@ const unlessWord = <Value, Word extends string>(value: Value | Word, word: Word)
   value === word ? null : (value as Exclude<Value, Word>)
 
 /** `5.00 a day, 50.00 a month`, or `without a cap`. */
-const capsInWords = ({ day, month }: CapsView): string => {
+const describeCaps = ({ day, month }: CapsView): string => {
   const words = [day && `${day} USD a day`, month && `${month} USD a month`].filter(Boolean)
   return words.length === 0 ? 'without a cap' : words.join(', ')
 }

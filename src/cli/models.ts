@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { LaneAsideView, RouteLaneView, RouteView } from '../admin/explain-route.ts'
+import type { OpenLaneView, RouteLaneView, RouteView } from '../admin/explain-route.ts'
 import type { ModelView } from '../admin/models.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, formatTable, type Style } from './format.ts'
@@ -71,7 +71,7 @@ const laneRow = (lane: RouteLaneView): string[] => [
   lane.cannot.join(' '),
 ]
 
-const REASONS: Readonly<Record<LaneAsideView['reason'], string>> = {
+const REASONS: Readonly<Record<OpenLaneView['reason'], string>> = {
   failing: 'has failed',
   busy: 'limits requests',
   overloaded: 'is overloaded',

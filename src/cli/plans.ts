@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type SubscriptionView, windowsInWords } from '../admin/plans.ts'
+import { describeWindows, type SubscriptionView } from '../admin/plans.ts'
 import type { CapView, WindowView } from '../admin/windows.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
@@ -22,7 +22,7 @@ function addList(plans: Command, context: CommandContext): void {
       await context.operate('plans.list', {}, ({ items }, style) => {
         if (items.length === 0) return { data: '', aside: 'The configuration has no plan.\n' }
         const rows = items.map((plan) => [
-          ...[plan.id, String(plan.accounts), windowsInWords(plan), plan.opens.join(' ') || 'no model'],
+          ...[plan.id, String(plan.accounts), describeWindows(plan), plan.opens.join(' ') || 'no model'],
         ])
         return { data: formatTable(style, COLUMNS, rows) }
       })
@@ -68,7 +68,7 @@ const STATES = {
 } as const satisfies Record<SubscriptionView['state'], string>
 
 /** What an account is on, in a few words. */
-export const planInWords = ({ state, plan, until }: Pick<SubscriptionView, 'state' | 'plan' | 'until'>): string => {
+export const describePlan = ({ state, plan, until }: Pick<SubscriptionView, 'state' | 'plan' | 'until'>): string => {
   const till = until === null ? '' : `, until ${until}`
   return plan === null ? STATES.none : `${plan} (${STATES[state]}${state === 'active' ? till : ''})`
 }

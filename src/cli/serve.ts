@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { EXIT } from './cli-deps.ts'
 import { type CommandContext, parsePort } from './command-context.ts'
-import { clockWords } from './db.ts'
+import { describeClock } from './db.ts'
 import { formatFacts } from './format.ts'
 
 interface ServeFlags {
@@ -110,7 +110,7 @@ export function addStatus(program: Command, context: CommandContext): void {
               ]),
           ['data', status.data],
           ['books', status.ledger_available ? 'open' : 'not available'],
-          ['clock', clockWords(status.clock)],
+          ['clock', describeClock(status.clock)],
           ['models', String(status.models)],
           ['requests', `${status.requests_running} running, ${status.requests_served} served`],
         ])

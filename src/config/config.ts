@@ -15,7 +15,7 @@ export interface Config {
   readonly drain: { readonly timeoutMs: number; readonly lingerMs: number }
   /** `data` is absolute. */
   readonly storage: { readonly data: string; readonly database: DatabaseChoice }
-  readonly keyRing: { readonly secretKey: string | undefined }
+  readonly keyring: { readonly secretKey: string | undefined }
   readonly upstreams: readonly Upstream[]
   readonly models: readonly ModelDefinition[]
   readonly plans: readonly Plan[]

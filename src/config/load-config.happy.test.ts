@@ -87,7 +87,7 @@ models: [{ id: m, description: "$\${NOT}", context_tokens: 9, max_output_tokens:
     const files = { '/srv/key': `${'k'.repeat(40)}\n` }
     const { config } = loaded({ yaml, files, environment: { H: '::1', EMPTY: '', ON: 'false' } })
     expect(config.server).toMatchObject({ port: 4700, host: '::1', metricsPort: 4800 })
-    expect(config.keyRing.secretKey).toBe('k'.repeat(40))
+    expect(config.keyring.secretKey).toBe('k'.repeat(40))
     expect(config.telemetry.metrics).toBe(false)
     expect(config.models[0]?.description).toBe('${NOT}')
   })

@@ -128,19 +128,19 @@ export type SettingsOutcome =
       readonly data: string | undefined
     }
 
-interface SettingsGround {
+interface SettingsContext {
   readonly environment: Environment
   readonly cwd: string
 }
 
-export const configSources = (ground: SettingsGround, flags: ConfigFlags): ConfigSources => ({
+export const configSources = (ground: SettingsContext, flags: ConfigFlags): ConfigSources => ({
   ...ground,
   flags,
   readFile: readConfigFile,
 })
 
 /** The configuration that a command line means, or what is wrong with it in the words of `millrace check`. */
-export function loadSettings(ground: SettingsGround, flags: ConfigFlags): SettingsOutcome {
+export function loadSettings(ground: SettingsContext, flags: ConfigFlags): SettingsOutcome {
   const outcome = loadConfig(configSources(ground, flags))
   if (outcome.kind === 'loaded') return { kind: 'loaded', settings: outcome }
   return {

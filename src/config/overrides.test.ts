@@ -76,17 +76,17 @@ describe('the secret key', () => {
   const secret = 's'.repeat(40)
 
   test('comes from its variable or from the file that a variable names', () => {
-    expect(loaded({ environment: { MILLRACE_SECRET_KEY: secret } }).config.keyRing.secretKey).toBe(secret)
+    expect(loaded({ environment: { MILLRACE_SECRET_KEY: secret } }).config.keyring.secretKey).toBe(secret)
     const world = { files: { '/run/key': `${secret}\n` }, environment: { MILLRACE_SECRET_KEY_FILE: '/run/key' } }
-    expect(loaded(world).config.keyRing.secretKey).toBe(secret)
+    expect(loaded(world).config.keyring.secretKey).toBe(secret)
   })
 
   test('may be several with spaces between, or one a line, each of which is long enough', () => {
     const secrets = `${'n'.repeat(32)} ${secret}`
-    expect(loaded({ environment: { MILLRACE_SECRET_KEY: secrets } }).config.keyRing.secretKey).toBe(secrets)
+    expect(loaded({ environment: { MILLRACE_SECRET_KEY: secrets } }).config.keyring.secretKey).toBe(secrets)
     const lines = { '/run/key': `${secrets.replace(' ', '\n')}\n` }
     const world = { files: lines, environment: { MILLRACE_SECRET_KEY_FILE: '/run/key' } }
-    expect(loaded(world).config.keyRing.secretKey).toBe(secrets.replace(' ', '\n'))
+    expect(loaded(world).config.keyring.secretKey).toBe(secrets.replace(' ', '\n'))
     const [short] = problemsOf({ environment: { MILLRACE_SECRET_KEY: `${secret} hunter2` } })
     expect(short?.message).toContain('spaces between')
     expect(JSON.stringify(short)).not.toMatch(/hunter2|sss/)

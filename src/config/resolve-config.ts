@@ -23,7 +23,7 @@ export function resolveConfig(parsed: ParsedConfig, data: string): Config {
     bounds: resolveBounds(parsed.bounds),
     drain: { timeoutMs: parsed.drain.timeout, lingerMs: parsed.drain.linger },
     storage: { data, database: parsed.storage.database },
-    keyRing: { secretKey: parsed.key_ring.secret_key },
+    keyring: { secretKey: parsed.key_ring.secret_key },
     upstreams: parsed.upstreams.map(resolveUpstream),
     models: parsed.models.map(resolveModel),
     plans: parsed.plans.map(resolvePlan),
@@ -106,7 +106,7 @@ const resolveUpstream = (upstream: ParsedUpstream): Upstream => ({
     totalMs: upstream.timeouts.total,
   },
   headers: new Map(Object.entries(upstream.headers).map(([name, value]) => [name.toLowerCase(), new Secret(value)])),
-  onClientGone: upstream.on_client_gone,
+  disconnectPolicy: upstream.on_client_gone,
 })
 
 const resolveModel = (model: ParsedModel): Config['models'][number] => ({

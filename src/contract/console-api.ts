@@ -21,7 +21,6 @@ import {
   systemAnswer,
 } from './operate.ts'
 import {
-  askForFundsBody,
   changeKeyBody,
   createKeyBody,
   keyItem,
@@ -39,6 +38,7 @@ import {
   refusedTurnsAnswer,
   refusedTurnsQuery,
   requestDetail,
+  requestFundingBody,
   requestsPage,
   requestsQuery,
   rotateKeyBody,
@@ -50,37 +50,37 @@ import {
   windowRows,
 } from './owner.ts'
 import {
-  askForInvitation,
   auditItem,
   auditQuery,
   changePassword,
   confirm,
   invitation,
+  requestInvitation,
   sessionItem,
   signIn,
   signUp,
   standing,
 } from './people.ts'
-import { type Asker, nothing, pageOf, pageQuery, type Route } from './values.ts'
+import { nothing, pageOf, pageQuery, type Requester, type Route } from './values.ts'
 
 const NO_ANSWER = z.strictObject({})
 /** A file: the schema says nothing of it. */
 const FILE = z.string()
 
-const ask = <Who extends Asker, Query extends z.ZodType, Answer extends z.ZodType>(
+const ask = <Who extends Requester, Query extends z.ZodType, Answer extends z.ZodType>(
   who: Who,
   query: Query,
   answer: Answer,
 ): Route<Who, Query, typeof nothing, Answer> => ({ who, confirmed: false, query, body: nothing, answer })
 
-const act = <Who extends Asker, Body extends z.ZodType, Answer extends z.ZodType>(
+const act = <Who extends Requester, Body extends z.ZodType, Answer extends z.ZodType>(
   who: Who,
   body: Body,
   answer: Answer,
 ): Route<Who, typeof nothing, Body, Answer> => ({ who, confirmed: false, query: nothing, body, answer })
 
 /** An act that makes keys or moves money: the password has to be fresh. */
-const graveAct = <Who extends Asker, Body extends z.ZodType, Answer extends z.ZodType>(
+const graveAct = <Who extends Requester, Body extends z.ZodType, Answer extends z.ZodType>(
   who: Who,
   body: Body,
   answer: Answer,
@@ -98,7 +98,7 @@ export const CONSOLE_API = {
   'POST /session': act('anyone', signIn, standing),
   'DELETE /session': act('signed-in', nothing, standing),
   'POST /session/confirm': act('signed-in', confirm, standing),
-  'POST /invitation': act('anyone', askForInvitation, invitation),
+  'POST /invitation': act('anyone', requestInvitation, invitation),
   'POST /sign-up': act('anyone', signUp, standing),
   'PUT /password': act('signed-in', changePassword, standing),
   'GET /sessions': ask('signed-in', nothing, z.strictObject({ items: z.array(sessionItem) })),
@@ -117,7 +117,7 @@ export const CONSOLE_API = {
   'GET /wallet/statement': ask('owner', statementQuery, pageOf(movement)),
   'GET /wallet/statement.csv': ask('owner', statementExportQuery, FILE),
   'POST /wallet/redeem': graveAct('owner', redeemBody, redeemed),
-  'POST /wallet/ask': act('owner', askForFundsBody, walletAnswer),
+  'POST /wallet/ask': act('owner', requestFundingBody, walletAnswer),
   'GET /plan': ask('owner', nothing, planAnswer),
   'GET /plan/windows/:window': ask('owner', pageQuery, windowRows),
   'GET /usage': ask('owner', usageQuery, usageAnswer),

@@ -166,7 +166,7 @@ export const statementExportQuery = z.strictObject({ ...rangeFields, kind: movem
 
 export const redeemBody = z.strictObject({ code: line(100) })
 export const redeemed = z.strictObject({ amount: money, wallet })
-export const askForFundsBody = z.strictObject({ amount, note: note(500) })
+export const requestFundingBody = z.strictObject({ amount, note: note(500) })
 
 export const window = z.strictObject({
   /** `5h`, `7d`, `week`, `month`: what the plan calls it. */

@@ -71,4 +71,4 @@ export const signIn = z.strictObject({ email: line(254), password })
 export const confirm = z.strictObject({ password })
 export const changePassword = z.strictObject({ current: password, next: newPassword })
 /** In a body, though it only asks: whoever has the code becomes that person, and addresses are written down on the way. */
-export const askForInvitation = z.strictObject({ code: line(40) })
+export const requestInvitation = z.strictObject({ code: line(40) })

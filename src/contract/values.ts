@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findUnseen, unseenInWords } from '../lib/text.ts'
+import { describeUnseen, findUnseen } from '../lib/text.ts'
 
 /** Nothing at all: for acts without a body and questions without a query. */
 export const nothing = z.strictObject({})
@@ -34,7 +34,7 @@ export type PageQuery = z.output<typeof pageQuery>
 
 /** Only what is seen: two names that look alike are one, and a terminal obeys nothing in them. */
 const seen = (text: z.ZodString): z.ZodString =>
-  text.refine((value) => findUnseen(value) === undefined, { error: ({ input }) => unseenInWords(String(input)) })
+  text.refine((value) => findUnseen(value) === undefined, { error: ({ input }) => describeUnseen(String(input)) })
 
 /** A person's words on one line: nothing that cannot be seen, nothing empty, no line of a novel. */
 export const line = (charactersMax: number) => note(charactersMax).min(1, 'is empty')
@@ -62,13 +62,18 @@ export const amount = z.string().max(30)
 export const moment = z.string().max(40)
 
 /** Who may ask. `anyone` needs no session; an owner has an account; an operator has all of them. */
-export type Asker = 'anyone' | 'signed-in' | 'owner' | 'operator'
+export type Requester = 'anyone' | 'signed-in' | 'owner' | 'operator'
 
 /**
  * One question or act of the console. The path is relative to `/console/api`; `:name` in it is an id. What comes in is
  * checked by these schemas, and what goes out is typed by them on both sides.
  */
-export interface Route<Who extends Asker, Query extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType> {
+export interface Route<
+  Who extends Requester,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+> {
   readonly who: Who
   /** Only within minutes of a password: what makes keys or moves money. `to-widen`: where it lets a key do more. */
   readonly confirmed: boolean | 'to-widen'
@@ -77,7 +82,7 @@ export interface Route<Who extends Asker, Query extends z.ZodType, Body extends 
   readonly answer: Answer
 }
 
-export type AnyRoute = Route<Asker, z.ZodType, z.ZodType, z.ZodType>
+export type AnyRoute = Route<Requester, z.ZodType, z.ZodType, z.ZodType>
 
 /** Why something was refused. The console words what it knows and shows `message` for the rest. */
 export interface ConsoleError {

@@ -30,7 +30,7 @@ export const LEDGER_TIMES_AHEAD: readonly TimesAhead[] = [
   {
     ...{ what: 'windows', table: 'buckets', key: 'row', slicedBy: 'account', among: 'closed_at IS NULL' },
     ...{ columns: ['period_start', 'period_end'], reads: ['subject'], where: `kind = 'window' AND period_start > ?3` },
-    mend: inPeriod,
+    repair: inPeriod,
   },
   {
     ...{
@@ -41,22 +41,22 @@ export const LEDGER_TIMES_AHEAD: readonly TimesAhead[] = [
       reads: ['subject'],
     },
     where: 'period_start > ?3',
-    mend: inPeriod,
+    repair: inPeriod,
   },
   {
     ...{ what: 'subscriptions', table: 'subscriptions', key: 'row', columns: ['started_at', 'billing_day'] },
     where: 'started_at > ?3',
-    mend: (_, { to }) => ({ started_at: to, billing_day: dayOfMonth(to) }),
+    repair: (_, { to }) => ({ started_at: to, billing_day: dayOfMonth(to) }),
   },
   {
     ...{ what: 'idempotency_keys', table: 'claims', key: 'receipt', columns: ['at', 'expires_at'], where: 'at > ?3' },
-    mend: beginsNow('at', 'expires_at'),
+    repair: beginsNow('at', 'expires_at'),
   },
   {
     ...{ what: 'sessions', table: 'sessions', key: 'row' },
     columns: ['created_at', 'seen_at', 'confirmed_at', 'expires_at'],
     where: 'MAX(created_at, seen_at, confirmed_at) > ?3',
-    mend: (row, { to }) => ({
+    repair: (row, { to }) => ({
       created_at: Math.min(ms(row, 'created_at'), to),
       seen_at: Math.min(ms(row, 'seen_at'), to),
       confirmed_at: Math.min(ms(row, 'confirmed_at'), to),
@@ -66,21 +66,21 @@ export const LEDGER_TIMES_AHEAD: readonly TimesAhead[] = [
   {
     ...{ what: 'invitations', table: 'invites', key: 'row', columns: ['created_at', 'expires_at'] },
     where: 'created_at > ?3',
-    mend: beginsNow('created_at', 'expires_at'),
+    repair: beginsNow('created_at', 'expires_at'),
   },
   {
     ...{ what: 'rotated_keys', table: 'keys', key: 'row', columns: ['former_until'], sliceRows: KEYS_AT_ONCE },
     where: `former_until > ?3 + ${GRACE_MAX_MS}`,
-    mend: (row, { from, to }) => ({ former_until: Math.max(to, ms(row, 'former_until') - (from - to)) }),
+    repair: (row, { from, to }) => ({ former_until: Math.max(to, ms(row, 'former_until') - (from - to)) }),
   },
   {
     ...{ what: 'running_requests', table: 'receipts', key: 'row', columns: ['opened_at'], among: `state = 'open'` },
     where: 'opened_at > ?3',
-    mend: (_, { to }) => ({ opened_at: to }),
+    repair: (_, { to }) => ({ opened_at: to }),
   },
   {
     ...{ what: 'progress_marks', table: 'marks', key: 'node', columns: ['at'], where: 'at > ?3' },
-    mend: (_, { to }) => ({ at: to }),
+    repair: (_, { to }) => ({ at: to }),
   },
 ]
 

@@ -244,7 +244,7 @@ const TOLD = [
 const MODELS_TOLD = 10
 
 /** What a list tells of a key: of its models how many there are, and the first of them. */
-export interface ToldKey extends Pick<StoredKey, (typeof TOLD)[number]> {
+export interface ShownKey extends Pick<StoredKey, (typeof TOLD)[number]> {
   /** Null where it names none. */
   models_count: number | null
   /** A JSON array, filled up with nulls. */
@@ -265,12 +265,12 @@ interface SearchOfKeys extends PageOfKeys {
  * The keys of an account with every word in what is told of them, all where there is no word: newest first, revoked ones
  * included.
  */
-export async function listToldKeys(
+export async function listShownKeys(
   db: LedgerDb,
   account: number,
   { before, limit, words }: SearchOfKeys,
-): Promise<ToldKey[]> {
-  const found: ToldKey[] = []
+): Promise<ShownKey[]> {
+  const found: ShownKey[] = []
   for (let behind = before; found.length < limit; ) {
     const slice = sql`FROM keys WHERE account = ${account} AND row < ${behind} ORDER BY row DESC LIMIT ${KEYS_AT_ONCE}`
     const { rows } = await (words.length === 0 ? allOf(slice) : thoseWith(words, slice)).execute(db)
@@ -282,7 +282,7 @@ export async function listToldKeys(
 }
 
 /** A key as a list tells of it, or nothing of it but its row where the words are not in it. */
-type LookedAt = { looked_at: number } & (ToldKey | { row: null })
+type LookedAt = { looked_at: number } & (ShownKey | { row: null })
 
 const allOf = (slice: RawBuilder<unknown>) => sql<LookedAt>`SELECT row AS looked_at, ${TOLD_COLUMNS} ${slice}`
 

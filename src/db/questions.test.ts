@@ -13,7 +13,7 @@ import {
   type KeyChange,
   keyInsert,
   keyUpdate,
-  listToldKeys,
+  listShownKeys,
   listWholeKeys,
   type NewKey,
 } from './keys.ts'
@@ -280,7 +280,7 @@ it('answers every question that grows with the books from an index', async () =>
   await findKeyByDigest(listening, new Uint8Array(32))
   await listWholeKeys(listening, 1, ALL)
   await listWholeKeys(listening, undefined, ALL)
-  await listToldKeys(listening, 1, { ...ALL, words: [] })
+  await listShownKeys(listening, 1, { ...ALL, words: [] })
   await findReceipt(listening, 'req_a')
   await listOpenReceipts(listening)
   await findTransferByRef(listening, 1, 'credit', 'may')

@@ -59,8 +59,8 @@ describe('the journal of settles', () => {
     await theirs.close()
     const ours = await openJournal()
     expect(await ours.read()).toEqual([])
-    expect(ours.found).toMatchObject({ isNew: false, setAside: { reason: 'other-ledger' } })
-    expect((await readFile(ours.found.setAside!.file)).includes('req_theirs')).toBe(true)
+    expect(ours.found).toMatchObject({ isNew: false, quarantine: { reason: 'other-ledger' } })
+    expect((await readFile(ours.found.quarantine!.file)).includes('req_theirs')).toBe(true)
     await ours.append('req_ours {}')
     await ours.close()
     expect(await reopened()).toEqual(['req_ours {}'])
@@ -73,7 +73,7 @@ describe('the journal of settles', () => {
     await first.close()
     const second = await openJournal({ knows: async (record) => record.startsWith('req_known') })
     expect(await second.read()).toEqual([])
-    expect(second.found.setAside?.reason).toBe('ahead')
+    expect(second.found.quarantine?.reason).toBe('ahead')
     await second.close()
   })
 
@@ -112,7 +112,7 @@ describe('the journal of settles', () => {
     whole[20]! ^= 1
     await writeFile(path, whole)
     const journal = await openJournal()
-    expect(journal.found.setAside?.reason).toBe('damaged')
+    expect(journal.found.quarantine?.reason).toBe('damaged')
     await journal.close()
   })
 
@@ -126,7 +126,7 @@ describe('the journal of settles', () => {
     await writeFile(path, Buffer.concat([...records, Buffer.alloc(BYTES)]).subarray(0, BYTES))
     const journal = await openJournal()
     expect(await journal.read()).toEqual(['req_a {}', 'req_b {}'])
-    expect(journal.found).toEqual({ isNew: false, setAside: undefined, damaged: 0, cutOff: false })
+    expect(journal.found).toEqual({ isNew: false, quarantine: undefined, damaged: 0, cutOff: false })
     await journal.close()
     const later = await openJournal({ ledger: 'b'.repeat(32) })
     expect(await later.read(), 'it is this ledger’s from then on').toEqual([])

@@ -1,7 +1,7 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { type SetAside, setAside, syncFolder } from '../lib/files.ts'
+import { type Quarantined, quarantine, syncFolder } from '../lib/files.ts'
 import type { SqliteFile } from './sqlite/sqlite-file.ts'
 import type { LedgerDb } from './tables.ts'
 
@@ -25,7 +25,7 @@ export interface SettleJournal {
 export interface JournalFindings {
   /** There was no file. */
   readonly isNew: boolean
-  readonly setAside: SetAside | undefined
+  readonly quarantine: Quarantined | undefined
   /** Records, or runs of them, that cannot be read although later ones can. */
   readonly damaged: number
   /** The last record is not whole: it was never told to be durable. */
@@ -100,15 +100,15 @@ interface OpenedFile {
   readonly end: number
 }
 
-const NOTHING_FOUND: JournalFindings = { isNew: false, setAside: undefined, damaged: 0, cutOff: false }
+const NOTHING_FOUND: JournalFindings = { isNew: false, quarantine: undefined, damaged: 0, cutOff: false }
 
 async function openWhole(options: JournalOptions, bytes: number): Promise<OpenedFile> {
   const { path, ledger, knows = async () => true } = options
   const file = await openThere(path)
   if (file === undefined) return makeFile(options, bytes, [], { ...NOTHING_FOUND, isNew: true })
-  const anew = async (reason: SetAside['reason']): Promise<OpenedFile> => {
+  const anew = async (reason: Quarantined['reason']): Promise<OpenedFile> => {
     await file.close()
-    return makeFile(options, bytes, [], { ...NOTHING_FOUND, setAside: setAside(path, reason, options.now()) })
+    return makeFile(options, bytes, [], { ...NOTHING_FOUND, quarantine: quarantine(path, reason, options.now()) })
   }
   try {
     const read = readJournal(await readWhole(file, bytes))

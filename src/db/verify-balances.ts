@@ -18,7 +18,7 @@ export const exactSum = ({ high_nano, low_nano }: { readonly high_nano: bigint; 
   (high_nano << 32n) + low_nano
 
 /** Where the rows of the books end at this moment, and what the outside world has then. */
-interface BooksEnd {
+interface LedgerEnd {
   last_receipt: number
   last_transfer: number
   /** Null: none is open. */
@@ -27,8 +27,8 @@ interface BooksEnd {
 }
 
 /** One statement: the outside's balance is that of exactly the transfers up to the last one. */
-export async function findBooksEnd(db: LedgerDb): Promise<BooksEnd> {
-  const { rows } = await sql<BooksEnd>`SELECT
+export async function findLedgerEnd(db: LedgerDb): Promise<LedgerEnd> {
+  const { rows } = await sql<LedgerEnd>`SELECT
     (SELECT COALESCE(MAX(row), 0) FROM receipts) AS last_receipt,
     (SELECT COALESCE(MAX(row), 0) FROM transfers) AS last_transfer,
     (SELECT MIN(row) FROM receipts INDEXED BY open_receipts WHERE state = 'open') AS first_open,

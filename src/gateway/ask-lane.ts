@@ -17,17 +17,17 @@ import {
 } from '../providers/upstream-answer.ts'
 import { type AttemptResult, type LaneAttempt, type LaneServices, laneCap } from './attempt.ts'
 import { NOTHING_PRODUCED, type Produced, type RunFate } from './attempt-outcome.ts'
-import { type Cancellation, goingPolicyOf, type StopReason } from './cancellation.ts'
+import { type Cancellation, drainPolicyOf, type StopReason } from './cancellation.ts'
 import { ignoredFieldsHeader } from './response-headers.ts'
 import { type ReturnRoute, routeTo } from './route-strategy.ts'
 import type { RunningTurn } from './running-turn.ts'
-import { carryStream } from './stream.ts'
+import { relayStream } from './stream.ts'
 import {
-  type AskedFields,
   failed,
   faultOfFailure,
   invalidAnswer,
   overloaded,
+  type RequestFields,
   refused,
   refusedInside,
   timedOut,
@@ -36,7 +36,7 @@ import {
 /** How a lane is asked: as its dialect says, without what it has turned out not to take. */
 export interface AttemptOptions {
   /** How many fields it has refused, and was asked again without. */
-  readonly lessonsTaken: number
+  readonly rulesApplied: number
   /** What it does not take as this turn has it. */
   readonly withoutFields: readonly string[]
   /** It does not take back what was sealed. */
@@ -47,16 +47,16 @@ export interface AttemptOptions {
   readonly onceMore: boolean
 }
 
-export interface AskedLane {
+export interface CalledLane {
   readonly tried: AttemptResult
-  readonly road: ReturnRoute
+  readonly strategy: ReturnRoute
   /** The provider's no, where it has said one by its status. */
   readonly refusal?: { readonly error: ProviderError; readonly kind: RefusalClass }
 }
 
 interface Asking {
   readonly dialect: LaneDialect
-  readonly manner: AttemptOptions
+  readonly options: AttemptOptions
 }
 
 /** Asks one lane once, and carries what comes to the client. */
@@ -65,35 +65,35 @@ export async function callLane(
   turn: RunningTurn,
   on: LaneAttempt,
   asking: Asking,
-): Promise<AskedLane> {
+): Promise<CalledLane> {
   const { cancellation } = turn
   const { lane } = on
-  const policy = goingPolicyOf(lane)
+  const policy = drainPolicyOf(lane)
   on.hiding = hidingOf(asking.dialect, turn)
   // A stream without a head is nothing that anybody owes for; a JSON answer gets its head when it has been made.
   cancellation.follow(turn.request.delivery === 'json' ? policy : 'cut')
-  const { road, answered } = await setOut(deps, turn, on, asking)
+  const { strategy, answered } = await setOut(deps, turn, on, asking)
   const outcome = await answered
   if (outcome.kind === 'failed') {
     // A JSON answer gets its head when it has been made: silence says nothing there.
-    if (cancellation.abortReason === 'client-gone' && road.delivery === 'stream') on.leftWithoutHead()
+    if (cancellation.abortReason === 'client-gone' && strategy.delivery === 'stream') on.leftWithoutHead()
     // A provider that was never reached has made nothing, however long that took.
-    const used = isUntouched(outcome) ? NOTHING_PRODUCED : workOn(on, road)
-    if (cancellation.abortReason) return { tried: stopped(cancellation.abortReason, undefined, used), road }
+    const used = isUntouched(outcome) ? NOTHING_PRODUCED : workOn(on, strategy)
+    if (cancellation.abortReason) return { tried: stopped(cancellation.abortReason, undefined, used), strategy }
     const fate = { ...failed(faultOfFailure(outcome)), mayBeBilled: !isUntouched(outcome) }
-    return { tried: { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }, road }
+    return { tried: { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }, strategy }
   }
   on.headCame()
   if (outcome.status < 400) {
     cancellation.follow(policy)
-    const fate = await carryBack(deps, turn, on, { road, body: outcome.body })
-    return { tried: { fate, status: outcome.status, outcome: fate.kind }, road }
+    const fate = await carryBack(deps, turn, on, { strategy, body: outcome.body })
+    return { tried: { fate, status: outcome.status, outcome: fate.kind }, strategy }
   }
   const error = readProviderError(outcome.status, await readBeginning(outcome.body))
-  if (cancellation.abortReason) return { tried: stopped(cancellation.abortReason, outcome.status), road }
+  if (cancellation.abortReason) return { tried: stopped(cancellation.abortReason, outcome.status), strategy }
   const kind = classifyRefusal(error)
   const fate = refused(error, turn.request, readRetryAfter(outcome.headers, deps.now()))
-  return { tried: { fate, status: outcome.status, outcome: kind }, road, refusal: { error, kind } }
+  return { tried: { fate, status: outcome.status, outcome: kind }, strategy, refusal: { error, kind } }
 }
 
 /** What was written for the lane is let go of here: it need not stay in memory for as long as its answer streams. */
@@ -101,19 +101,19 @@ async function setOut(
   { mint, send }: LaneServices,
   turn: RunningTurn,
   { lane }: LaneAttempt,
-  { dialect, manner }: Asking,
+  { dialect, options }: Asking,
 ) {
   const { request, encoder, callSeals, cacheSalt, entry, effort, admitRequest, cancellation } = turn
   const { model } = entry
   const cap = laneCap(turn, lane)
   const outputCap = capWithin(model.contextTokens, { cap, input: admitRequest.inputEstimate, request })
-  const journey = { request, encoder, mint, callSeals, cacheSalt, model, effort, outputCap }
+  const attemptInput = { request, encoder, mint, callSeals, cacheSalt, model, effort, outputCap }
   await pauseAfter(request.body.bytes)
-  const { sent, ...road } = await routeTo(lane, dialect, { ...journey, ...manner })
+  const { sent, ...strategy } = await routeTo(lane, dialect, { ...attemptInput, ...options })
   turn.sink.announce(ignoredFieldsHeader(sent.leftOut, request.body))
-  const { delivery } = road
+  const { delivery } = strategy
   const call = { upstream: lane.upstream, model: lane.model, body: sent.body, delivery, signal: cancellation.signal }
-  return { road, answered: send(call) }
+  return { strategy, answered: send(call) }
 }
 
 /** What the cap is fitted to. */
@@ -142,7 +142,7 @@ const ANSWER_TOKENS = 1024
 const SUMMARY_TOKENS = 2048
 
 interface AnsweringLane {
-  readonly road: ReturnRoute
+  readonly strategy: ReturnRoute
   readonly body: UpstreamAnswer['body']
 }
 
@@ -152,11 +152,11 @@ function carryBack(
   on: LaneAttempt,
   answering: AnsweringLane,
 ): Promise<RunFate> {
-  const { road, body } = answering
-  if (road.delivery === 'json' && road.carryReply) {
-    return carryJson({ body, on, request: turn.request, stop: turn.cancellation, carry: road.carryReply, bounds })
+  const { strategy, body } = answering
+  if (strategy.delivery === 'json' && strategy.carryReply) {
+    return carryJson({ body, on, request: turn.request, stop: turn.cancellation, carry: strategy.carryReply, bounds })
   }
-  return carryStream({ turn, on, body, carrier: road.carrier(), frameBytesMax: bounds.frameBytesMax })
+  return relayStream({ turn, on, body, adapter: strategy.adapter(), frameBytesMax: bounds.frameBytesMax })
 }
 
 /** A JSON answer has no head before it is made: only its time tells that it was worked on. */
@@ -174,11 +174,11 @@ export function stopped(reason: StopReason, status: number | undefined, used = N
   return { fate, status, outcome: reason }
 }
 
-interface CarriedJson {
+interface RelayedJson {
   readonly body: UpstreamBody
   readonly stop: Cancellation
   readonly on: Pick<LaneAttempt, 'askedMs'>
-  readonly request: AskedFields
+  readonly request: RequestFields
   /** Reads the body as the lane's protocol, and says it in the client's. */
   carry(reply: ReceivedReply): EncodedReply
   readonly bounds: { readonly bodyBytesMax: number; readonly depthMax: number; readonly valuesMax: number }
@@ -187,7 +187,7 @@ interface CarriedJson {
 const NOTHING = Buffer.alloc(0)
 
 /** A whole answer at once: it is read, checked, and handed on as the client's protocol has it. */
-async function carryJson(json: CarriedJson): Promise<RunFate> {
+async function carryJson(json: RelayedJson): Promise<RunFate> {
   const whole = await readWhole(json)
   if (whole instanceof Error) {
     const { stoppedFor } = json.stop
@@ -208,7 +208,7 @@ async function carryJson(json: CarriedJson): Promise<RunFate> {
         kind: 'finished',
         answer: { unsent: NOTHING, close: reply.close },
         used: { usage: reply.usage, outputBytes: reply.outputBytes, wholeMs: json.on.askedMs() },
-        unheard: json.stop.leftEarly,
+        unheard: json.stop.disconnectedEarly,
       }
     case 'error':
       // An error with status 200 is an error all the same.
@@ -219,12 +219,12 @@ async function carryJson(json: CarriedJson): Promise<RunFate> {
 }
 
 /** Nothing of it can be counted before it is whole. */
-const madeFor = ({ on }: CarriedJson): Produced => ({ ...NOTHING_PRODUCED, wholeMs: on.askedMs() })
+const madeFor = ({ on }: RelayedJson): Produced => ({ ...NOTHING_PRODUCED, wholeMs: on.askedMs() })
 
 const unusable = (message: string): RunFate => failed(overloaded(message))
 
 /** How the body failed is a value here, because it is expected; so is one that is larger than any answer may be. */
-async function readWhole({ body, bounds }: CarriedJson): Promise<Buffer | Error> {
+async function readWhole({ body, bounds }: RelayedJson): Promise<Buffer | Error> {
   const parts: Buffer[] = []
   let size = 0
   try {

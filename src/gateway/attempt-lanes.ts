@@ -10,7 +10,7 @@ import type { LaneHealth, LanePermit } from '../routing/lane-health.ts'
 import { type LearnedCapabilities, laneDialect } from '../routing/learned-capabilities.ts'
 import type { StickyLanes } from '../routing/plan-lanes.ts'
 import type { RetryBudget } from '../routing/retry-budget.ts'
-import { type AskedLane, type AttemptOptions, callLane, stopped } from './ask-lane.ts'
+import { type AttemptOptions, type CalledLane, callLane, stopped } from './ask-lane.ts'
 import { LaneAttempt, type LaneServices } from './attempt.ts'
 import type { FailedLane, Run, RunFate } from './attempt-outcome.ts'
 import { releaseBody } from './request-memory.ts'
@@ -233,7 +233,7 @@ function nobodyToAsk(health: LaneHealth, lanes: readonly Lane[], retryAfterSecon
 }
 
 const PLAINLY: AttemptOptions = {
-  ...{ lessonsTaken: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false, onceMore: false },
+  ...{ rulesApplied: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false, onceMore: false },
 }
 
 /**
@@ -242,17 +242,25 @@ const PLAINLY: AttemptOptions = {
  */
 async function tryLane(deps: LaneServices, turn: RunningTurn, on: LaneAttempt): Promise<RunFate> {
   const { lane } = on
-  for (let manner = PLAINLY; ; ) {
+  for (let options = PLAINLY; ; ) {
     // Who has gone before anybody was asked has cost nothing.
     if (turn.cancellation.abortReason) return stopped(turn.cancellation.abortReason, undefined).fate
-    const dialect = without(deps.lessons.dialectOf(lane.id, laneDialect(lane)), manner.withoutFields)
-    const asked = await callLane(deps, turn, on, { dialect, manner })
+    const dialect = without(deps.capabilities.dialectOf(lane.id, laneDialect(lane)), options.withoutFields)
+    const asked = await callLane(deps, turn, on, { dialect, options })
     on.answered(asked.tried)
-    const { lessons } = deps
+    const { capabilities } = deps
     const isOnly = turn.entry.model.lanes.length === 1
-    const other = anotherManner({ lessons, request: turn.request, laneId: lane.id, isOnly, dialect, manner, asked })
+    const other = anotherManner({
+      capabilities,
+      request: turn.request,
+      laneId: lane.id,
+      isOnly,
+      dialect,
+      options,
+      asked,
+    })
     if (other === undefined) return asked.tried.fate
-    manner = other
+    options = other
   }
 }
 
@@ -260,14 +268,14 @@ const without = (dialect: LaneDialect, fields: readonly string[]): LaneDialect =
   fields.length === 0 ? dialect : { ...dialect, withoutFields: [...dialect.withoutFields, ...fields] }
 
 interface Answered {
-  readonly lessons: LearnedCapabilities
+  readonly capabilities: LearnedCapabilities
   readonly request: TurnRequest
   readonly laneId: string
   /** There is no other lane to ask. */
   readonly isOnly: boolean
   readonly dialect: LaneDialect
-  readonly manner: AttemptOptions
-  readonly asked: AskedLane
+  readonly options: AttemptOptions
+  readonly asked: CalledLane
 }
 
 /** Asks the same lane in another manner; undefined where that is no help. */
@@ -278,9 +286,9 @@ const CURES: readonly RetryRule[] = [withoutField, withoutSeals, withoutNativeCo
 
 function anotherManner(answered: Answered): AttemptOptions | undefined {
   if (answered.asked.tried.fate.kind !== 'failed') return undefined
-  for (const cure of CURES) {
-    const manner = cure(answered)
-    if (manner) return manner
+  for (const retryRule of CURES) {
+    const options = retryRule(answered)
+    if (options) return options
   }
   return undefined
 }
@@ -289,42 +297,48 @@ function anotherManner(answered: Answered): AttemptOptions | undefined {
 const LESSONS_A_TURN_MAX = 3
 
 /** A field that we write is learned, one of the client's is left out of its one turn. */
-function withoutField({ lessons, laneId, dialect, manner, asked: { refusal } }: Answered): AttemptOptions | undefined {
-  if (refusal?.kind !== 'unsupported-field' || manner.lessonsTaken >= LESSONS_A_TURN_MAX) return undefined
-  const lessonsTaken = manner.lessonsTaken + 1
-  if (lessons.learn(laneId, dialect, refusal.error)) return { ...manner, lessonsTaken }
-  const passing = lessons.passing(dialect, refusal.error)
+function withoutField({
+  capabilities,
+  laneId,
+  dialect,
+  options,
+  asked: { refusal },
+}: Answered): AttemptOptions | undefined {
+  if (refusal?.kind !== 'unsupported-field' || options.rulesApplied >= LESSONS_A_TURN_MAX) return undefined
+  const rulesApplied = options.rulesApplied + 1
+  if (capabilities.learn(laneId, dialect, refusal.error)) return { ...options, rulesApplied }
+  const passing = capabilities.passing(dialect, refusal.error)
   if (passing.length === 0) return undefined
-  return { ...manner, lessonsTaken, withoutFields: [...manner.withoutFields, ...passing] }
+  return { ...options, rulesApplied, withoutFields: [...options.withoutFields, ...passing] }
 }
 
 /** What a model has thought before is not worth a turn that fails. A relay gives nothing back but what its client has sent. */
-function withoutSeals({ request, dialect, manner, asked: { tried } }: Answered): AttemptOptions | undefined {
-  if (tried.fate.kind !== 'failed' || !tried.fate.refusesSeals || manner.withoutSeals) return undefined
+function withoutSeals({ request, dialect, options, asked: { tried } }: Answered): AttemptOptions | undefined {
+  if (tried.fate.kind !== 'failed' || !tried.fate.refusesSeals || options.withoutSeals) return undefined
   const mayGiveSeals = request.protocol === 'responses' ? request.sealed.size > 0 : dialect.wire !== 'chat'
-  return mayGiveSeals ? { ...manner, withoutSeals: true } : undefined
+  return mayGiveSeals ? { ...options, withoutSeals: true } : undefined
 }
 
 /** After a slip of the model, the only lane of a model gets the same request once more; otherwise the next lane gets it. */
-function onceMore({ isOnly, manner, asked: { tried } }: Answered): AttemptOptions | undefined {
-  if (!isOnly || manner.onceMore || tried.fate.kind !== 'failed' || !tried.fate.slipped) return undefined
-  return { ...manner, onceMore: true }
+function onceMore({ isOnly, options, asked: { tried } }: Answered): AttemptOptions | undefined {
+  if (!isOnly || options.onceMore || tried.fate.kind !== 'failed' || !tried.fate.slipped) return undefined
+  return { ...options, onceMore: true }
 }
 
 /** What a server may say that has never heard of compaction. */
 const CANNOT_COMPACT: ReadonlySet<RefusalClass> = new Set(['rejected', 'unsupported-field', 'not-found'])
 
 function withoutNativeCompaction({
-  lessons,
+  capabilities,
   laneId,
-  manner,
-  asked: { road, refusal },
+  options,
+  asked: { strategy, refusal },
 }: Answered): AttemptOptions | undefined {
-  if (road.nativeCompaction === undefined) return undefined
-  const hasNotCompacted = road.nativeCompaction.hasFailed()
+  if (strategy.nativeCompaction === undefined) return undefined
+  const hasNotCompacted = strategy.nativeCompaction.hasFailed()
   const refusesIt = refusal !== undefined && CANNOT_COMPACT.has(refusal.kind)
   if (!hasNotCompacted && !refusesIt) return undefined
   // What is wrong with one request must not be held against the server by everybody else's.
-  if (hasNotCompacted || (refusal && refusesTrigger(refusal.error))) lessons.learnNoCompaction(laneId)
-  return { ...manner, withoutNativeCompaction: true }
+  if (hasNotCompacted || (refusal && refusesTrigger(refusal.error))) capabilities.learnNoCompaction(laneId)
+  return { ...options, withoutNativeCompaction: true }
 }

@@ -11,7 +11,7 @@ import type { RunningTurn } from './running-turn.ts'
 
 export interface LaneServices {
   readonly send: Send
-  readonly lessons: LearnedCapabilities
+  readonly capabilities: LearnedCapabilities
   readonly mint: MintIds
   readonly nowMicros: () => number
   readonly now: () => number

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
-import type { OnClientGone } from '../catalog/catalog.ts'
+import type { DisconnectPolicy } from '../catalog/catalog.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { Cancellation, type CutReason, goingPolicyOf } from './cancellation.ts'
+import { Cancellation, type CutReason, drainPolicyOf } from './cancellation.ts'
 import { createDrains } from './drains.ts'
 
 /** Listeners that can be counted and called. */
@@ -32,12 +32,16 @@ function open({ atOnceMax = 1, isHeard = true } = {}) {
     ACCOUNT,
     isHeard ? { onDisconnect: client.on } : undefined,
   )
-  const stand = () => ({ stopped: stop.signal.stopped, reason: stop.abortReason, leftEarly: stop.leftEarly })
+  const stand = () => ({
+    stopped: stop.signal.stopped,
+    reason: stop.abortReason,
+    disconnectedEarly: stop.disconnectedEarly,
+  })
   return { client, server, stop, stand, drains, time }
 }
 
-const HERE = { stopped: false, reason: undefined, leftEarly: false }
-const LEFT = { stopped: true, reason: 'client-gone', leftEarly: true }
+const HERE = { stopped: false, reason: undefined, disconnectedEarly: false }
+const LEFT = { stopped: true, reason: 'client-gone', disconnectedEarly: true }
 
 describe('a client that goes', () => {
   it('before its answer is whole stops the provider', () => {
@@ -51,10 +55,10 @@ describe('a client that goes', () => {
     const { client, stop, stand } = open()
     stop.answerIsWhole()
     client.fire()
-    expect(stand()).toEqual({ stopped: false, reason: 'client-gone', leftEarly: false })
+    expect(stand()).toEqual({ stopped: false, reason: 'client-gone', disconnectedEarly: false })
     stop.answerIsWhole()
     stop.follow('cut')
-    expect(stand().leftEarly, 'it went once').toBe(false)
+    expect(stand().disconnectedEarly, 'it went once').toBe(false)
   })
 
   it('after another lane was asked has no answer: the end of the one before was none', () => {
@@ -69,7 +73,7 @@ describe('a client that goes', () => {
     const { client, server, stand } = open()
     server.fire('draining')
     client.fire()
-    expect(stand()).toEqual({ stopped: true, reason: 'draining', leftEarly: true })
+    expect(stand()).toEqual({ stopped: true, reason: 'draining', disconnectedEarly: true })
   })
 
   it('is not state of where the answer is finished for whoever asks again', () => {
@@ -83,7 +87,7 @@ describe('a server that ends its turns', () => {
   it.each(['draining', 'ledger-gone'] as const)('stops the provider (%s)', (why) => {
     const { server, stand } = open()
     server.fire(why)
-    expect(stand()).toEqual({ stopped: true, reason: why, leftEarly: false })
+    expect(stand()).toEqual({ stopped: true, reason: why, disconnectedEarly: false })
   })
 
   it('waits for no usage, and the first reason stands', () => {
@@ -91,7 +95,7 @@ describe('a server that ends its turns', () => {
     stop.answerIsWhole()
     server.fire('ledger-gone')
     client.fire()
-    expect(stand()).toEqual({ stopped: true, reason: 'ledger-gone', leftEarly: false })
+    expect(stand()).toEqual({ stopped: true, reason: 'ledger-gone', disconnectedEarly: false })
     const left = open()
     left.client.fire()
     left.server.fire('draining')
@@ -181,7 +185,7 @@ describe('a provider that is read on for a client that has gone', () => {
   it('has not finished for that client, whenever it says why it ends', () => {
     const { stop, stand } = drained()
     stop.answerIsWhole()
-    expect(stand().leftEarly).toBe(true)
+    expect(stand().disconnectedEarly).toBe(true)
   })
 
   it('is not begun to be read on when it was stopped already', () => {
@@ -195,8 +199,8 @@ describe('a provider that is read on for a client that has gone', () => {
 
 describe('when its client goes, a provider', () => {
   const { model } = catalogOf(modelDefinition('m')).entries.get('m')!
-  const meant = (onClientGone: OnClientGone) =>
-    goingPolicyOf({ ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, onClientGone } })
+  const meant = (disconnectPolicy: DisconnectPolicy) =>
+    drainPolicyOf({ ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, disconnectPolicy } })
 
   it('is cut unless the operator has written that it is read on', () => {
     expect([meant('cancel_estimate'), meant('cancel_free'), meant('drain')]).toEqual(['cut', 'cut', 'drain'])

@@ -14,7 +14,7 @@ export type CutReason = 'draining' | 'ledger-gone'
 export type OnCut = (listener: (why: CutReason) => void) => () => void
 
 /** What the going of its client means for a provider: it is cut, or it is read on without the client. */
-type GoingPolicy = 'cut' | 'drain'
+type DrainPolicy = 'cut' | 'drain'
 
 export interface CancellationServices {
   readonly onCut: OnCut
@@ -45,7 +45,7 @@ export class Cancellation {
   readonly #forgetClient: (() => void) | undefined
   readonly #forgetCut: () => void
   #client: 'here' | 'has-it-all' | 'gone-with-it' | 'gone-early' = 'here'
-  #policy: GoingPolicy = 'cut'
+  #policy: DrainPolicy = 'cut'
   #endDrain: (() => void) | undefined
   #first: StopReason | undefined
 
@@ -72,17 +72,17 @@ export class Cancellation {
 
   /** Why the provider was stopped. For a client that went with the whole answer it was not: only the usage was awaited. */
   get stoppedFor(): StopReason | undefined {
-    const hadItAll = this.#first === 'client-gone' && !this.leftEarly
+    const hadItAll = this.#first === 'client-gone' && !this.disconnectedEarly
     return this.#provider.stopped && !hadItAll ? this.#first : undefined
   }
 
   /** The client went before its answer was whole. */
-  get leftEarly(): boolean {
+  get disconnectedEarly(): boolean {
     return this.#client === 'gone-early'
   }
 
   /** Of the lane that is asked from here on, until it is said anew: one that was asked before has not given the answer. */
-  follow(policy: GoingPolicy): void {
+  follow(policy: DrainPolicy): void {
     this.#policy = policy
     if (this.#client === 'has-it-all') this.#client = 'here'
   }
@@ -114,4 +114,5 @@ export class Cancellation {
 }
 
 /** A cancel is a cancel: only an operator who prefers exact to fast has answers read on. */
-export const goingPolicyOf = ({ upstream }: Lane): GoingPolicy => (upstream.onClientGone === 'drain' ? 'drain' : 'cut')
+export const drainPolicyOf = ({ upstream }: Lane): DrainPolicy =>
+  upstream.disconnectPolicy === 'drain' ? 'drain' : 'cut'

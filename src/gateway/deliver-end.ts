@@ -19,13 +19,13 @@ type Listener = Pick<RunningTurn, 'sink' | 'encoder'>
  * The last thing the client gets, after the money is resolved: what says that the answer is complete may only leave when
  * its charge is durable (R3). Returns the problem that was said, if one was.
  */
-export function deliverEnd(turn: Listener, lastWords: FinalFrames, settled: SettleOutcome): Problem | undefined {
-  const { fate, resolution } = lastWords
+export function deliverEnd(turn: Listener, finalFrames: FinalFrames, settled: SettleOutcome): Problem | undefined {
+  const { fate, resolution } = finalFrames
   switch (fate.kind) {
     case 'finished':
-      return fate.unheard ? undefined : complete(turn, lastWords, settled)
+      return fate.unheard ? undefined : complete(turn, finalFrames, settled)
     case 'broken-off':
-      turn.sink.end(lastWords.say(undefined))
+      turn.sink.end(finalFrames.say(undefined))
       return fate.problem
     case 'failed':
     case 'withheld':
@@ -37,9 +37,9 @@ export function deliverEnd(turn: Listener, lastWords: FinalFrames, settled: Sett
   }
 }
 
-function complete(turn: Listener, lastWords: FinalFrames, settled: SettleOutcome): Problem | undefined {
-  if (settled.kind === 'settled' && lastWords.resolution.owed) {
-    turn.sink.end(lastWords.say(settled))
+function complete(turn: Listener, finalFrames: FinalFrames, settled: SettleOutcome): Problem | undefined {
+  if (settled.kind === 'settled' && finalFrames.resolution.owed) {
+    turn.sink.end(finalFrames.say(settled))
     return undefined
   }
   // Somebody else has resolved this hold, or its charge is not durable: nothing that sounds like an end may be said.
@@ -71,7 +71,7 @@ function cutProblem(why: CutReason, { owed }: Resolution): Problem {
 }
 
 /** Our own fault after the head has gone: the stream says so; before it, whoever catches the throw does. */
-export function sayInternalError(turn: RunningTurn): void {
+export function sendInternalError(turn: RunningTurn): void {
   if (turn.sink.phase !== 'head' && turn.sink.phase !== 'body') return
   say(turn, internalError(turn.requestId))
 }

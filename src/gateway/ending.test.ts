@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
-import type { Model, OnClientGone } from '../catalog/catalog.ts'
+import type { DisconnectPolicy, Model } from '../catalog/catalog.ts'
 import type { InputUsage, Usage } from '../model/usage.ts'
 import { LaneRate } from '../pricing/lane-rates.ts'
 import { priceUsage } from '../pricing/price.ts'
@@ -132,8 +132,8 @@ describe('a client that went before its answer was whole', () => {
   const produced = { usage: undefined, outputBytes: 20 }
   const answer = { unsent: Buffer.alloc(0), close: () => Buffer.alloc(0) }
 
-  const ended = (fate: RunFate, onClientGone: OnClientGone, headGone = true) => {
-    const lane = { ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, onClientGone } }
+  const ended = (fate: RunFate, disconnectPolicy: DisconnectPolicy, headGone = true) => {
+    const lane = { ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, disconnectPolicy } }
     const run: Run = { fate, lane, attempts: [], firstContentAt: 0 }
     return resolveEnding(run, { ...bounds, headGone })
   }

@@ -71,7 +71,7 @@ const wasMade = ({ reason, used }: Extract<RunFate, { kind: 'stopped' }>, { rate
 
 /** The client went before its answer was whole: it pays for what was produced, unless the operator does. */
 function unheard({ lane }: Run, used: Produced, bounds: EndingBounds): Resolution {
-  if (lane?.upstream.onClientGone === 'cancel_free') return free('client_gone')
+  if (lane?.upstream.disconnectPolicy === 'cancel_free') return free('client_gone')
   return charge('client_gone', used, bounds)
 }
 

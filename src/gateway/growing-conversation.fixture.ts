@@ -7,7 +7,7 @@ import type { Effort } from '../model/effort.ts'
 import type { AccountId, AccountRow, RequestId } from '../model/ids.ts'
 import type { Protocol } from '../model/turn.ts'
 import { framesOf, type PlainAnswer } from '../protocols/hostile/answer-frames.fixture.ts'
-import { playVoice } from '../protocols/hostile/play-encoder.fixture.ts'
+import { playEncoder } from '../protocols/hostile/play-encoder.fixture.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
 import { countedIds } from '../protocols/mint-ids.fixture.ts'
 import { finalOf } from '../protocols/responses/encoder.fixture.ts'
@@ -81,7 +81,7 @@ export function openGateway(lane: Lane, effort: Effort | undefined): Gateway {
         () => true,
       )
       const dialect = laneDialect(lane)
-      const { sent, ...road } = await routeTo(lane, dialect, {
+      const { sent, ...strategy } = await routeTo(lane, dialect, {
         ...{ request, encoder, mint, callSeals, cacheSalt: 'salt', effort, outputCap: 50_000 },
         ...{ model: { lanes: [lane], passFields: [] }, withoutSeals: false, withoutNativeCompaction: false },
       })
@@ -91,7 +91,7 @@ export function openGateway(lane: Lane, effort: Effort | undefined): Gateway {
         answer(answer) {
           const frames = signed(dialect.wire, framesOf(dialect.wire, answer), turn)
           const stream = frames.map(({ said }) => `data: ${typeof said === 'string' ? said : JSON.stringify(said)}\n\n`)
-          const { said, end } = playVoice(encoder, road.carrier(), [Buffer.from(stream.join(''))], 9)
+          const { said, end } = playEncoder(encoder, strategy.adapter(), [Buffer.from(stream.join(''))], 9)
           if (end === 'failed') throw new Error(`The answer did not reach its client: ${said}`)
           const state = HEARERS[request.protocol](String(said))
           if (request.protocol === 'responses' && 'storedItems' in encoder) {

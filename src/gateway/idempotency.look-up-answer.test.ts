@@ -17,7 +17,7 @@ async function openScene(over: Partial<Pick<Ledger, 'available'>> & { durable?: 
   const claim = { requestId: 'req_1' as RequestId, state: 'kept', fingerprint: await digests.fingerprintOf(BODY) }
   const ledger = {
     available: over.available ?? true,
-    takeRequest: () => ({ kind: 'taken', standings: [] }),
+    takeRequest: () => ({ kind: 'taken', statuses: [] }),
     async lookUpClaim() {
       scene.asked += 1
       return {

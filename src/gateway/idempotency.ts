@@ -82,7 +82,7 @@ async function giveAgain(
   leave: () => void,
 ): Promise<LookedUpAnswer> {
   const counted = await deps.ledger.takeRequest(limitsOfCaller(deps.limits, caller))
-  const headers = limitHeaders(counted.standings)
+  const headers = limitHeaders(counted.statuses)
   if (counted.kind === 'refused') return { kind: 'refused', problem: rateProblem(counted.refusal), headers, leave }
   let taken = 0
   const leaveBoth = () => {

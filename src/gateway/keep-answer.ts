@@ -68,21 +68,21 @@ export class Keeping {
    * The whole answer, before anything is charged for it: a charge without its answer would be money for nothing, an answer
    * without its charge is charged by recovery. Resolves to the ending with what whoever repeats the request will find.
    */
-  async keep(ending: Ending, lastWords: WordsToKeep): Promise<Ending> {
+  async keep(ending: Ending, finalFrames: WordsToKeep): Promise<Ending> {
     const stored = this.#stored
     const isStream = this.#turn.request.delivery === 'stream'
-    if (isStream) this.#recording?.close(lastWords.say())
+    if (isStream) this.#recording?.close(finalFrames.say())
     // The voice has said its end, and can be asked for the response.
-    else lastWords.say()
+    else finalFrames.say()
     // In this order: whoever repeats the request gets the id, and what it stands for has to be there.
     this.#stands = (await stored?.keep(ending)) ?? 'not-stored'
     if (!isStream) {
       // A JSON answer that could not be stored still has the chance to say so.
       if (stored && this.#stands === 'not-stored' && this.#voice.protocol === 'responses') {
-        this.#voice.tellUnstored()
-        lastWords.forget()
+        this.#voice.encodeUnstored()
+        finalFrames.forget()
       }
-      this.#recording?.close(lastWords.say())
+      this.#recording?.close(finalFrames.say())
     }
     return this.#turn.claim === undefined ? ending : { ...ending, kept: await this.#keepForRepetition(ending) }
   }

@@ -55,7 +55,7 @@ function playSchedule(random: Random, tally: Tally): void {
   const configured = { key: rates(random), account: rates(random), accountModel: rates(random), model: rates(random) }
   const people = PEOPLE.map((person) => ({ person, caller: callerOf(person) }))
   const naive = createNaiveLimits((scope, { key }) => naively(scope, configured, PEOPLE[key - 1]!))
-  const books = createLedgerState({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
+  const ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
   const open: { turn: NaiveTurn; limits: readonly AppliedLimit[] }[] = []
   let now = random(10 * SECOND)
   let retryMicros = SECOND
@@ -70,13 +70,13 @@ function playSchedule(random: Random, tally: Tally): void {
     }
     const limits = limitsForTurn(configured, caller, turn)
     const expected = naive.judge(turn, now)
-    const refusal = lookAtLimits(books, limits, now)
+    const refusal = lookAtLimits(ledgerState, limits, now)
     if (!refusal) {
       expect(expected === 'too-large' || expected.some(({ micros }) => micros > EDGE_MICROS)).toBe(false)
       count(tally, 'admitted')
       naive.start(turn, now)
       expect(naive.mostOver).toBeLessThan(EDGE_MICROS)
-      startUnderLimits(books, limits, now)
+      startUnderLimits(ledgerState, limits, now)
       open.push({ turn, limits })
       return
     }
@@ -92,7 +92,7 @@ function playSchedule(random: Random, tally: Tally): void {
     expect(longest - (named?.micros ?? 0)).toBeLessThanOrEqual(1)
     expect(seconds).toBeLessThanOrEqual(Math.ceil(longest / SECOND))
     expect(seconds).toBeGreaterThanOrEqual(Math.ceil((longest - EDGE_MICROS) / SECOND))
-    keepsItsWord({ books, limits, refusal, seconds, now, tally })
+    keepsItsWord({ ledgerState, limits, refusal, seconds, now, tally })
     retryMicros = seconds * SECOND
   }
 
@@ -101,7 +101,7 @@ function playSchedule(random: Random, tally: Tally): void {
     if (!ended) return
     const used = random(4) ? random(ended.turn.tokens + 1) : random(5000)
     count(tally, used > ended.turn.tokens ? 'debt' : 'refund')
-    endUnderLimits(books, ended.limits, used, now)
+    endUnderLimits(ledgerState, ended.limits, used, now)
     naive.end(ended.turn, used, now)
   }
 
@@ -111,9 +111,9 @@ function playSchedule(random: Random, tally: Tally): void {
   }
 
   const sweep = () => {
-    const before = books.rates.size
-    forgetEarnedBackRates(books, now)
-    if (books.rates.size < before) count(tally, 'forgotten')
+    const before = ledgerState.rates.size
+    forgetEarnedBackRates(ledgerState, now)
+    if (ledgerState.rates.size < before) count(tally, 'forgotten')
   }
 
   const acts = [admit, admit, admit, admit, end, end, wait, wait, sweep]
@@ -121,7 +121,7 @@ function playSchedule(random: Random, tally: Tally): void {
 }
 
 interface Promised {
-  readonly books: LedgerState
+  readonly ledgerState: LedgerState
   readonly limits: readonly AppliedLimit[]
   readonly refusal: LimitRefusal
   readonly seconds: number
@@ -130,10 +130,10 @@ interface Promised {
 }
 
 /** If nobody else comes, it is refused a second before the time it was told, and let through at that time. */
-function keepsItsWord({ books, limits, refusal, seconds, now, tally }: Promised): void {
+function keepsItsWord({ ledgerState, limits, refusal, seconds, now, tally }: Promised): void {
   // When a place is free depends on those who have it.
   const rated = limits.filter(({ kind }) => kind !== 'concurrent')
-  const refusalAt = (nowMicros: number) => lookAtLimits(books, rated, nowMicros)?.kind
+  const refusalAt = (nowMicros: number) => lookAtLimits(ledgerState, rated, nowMicros)?.kind
   if (refusal.limit.kind !== 'concurrent') {
     expect(refusalAt(now + (seconds - 1) * SECOND)).toBe('limited')
     count(tally, 'early')

@@ -17,7 +17,7 @@ import { countedIds } from '../protocols/mint-ids.fixture.ts'
 import { requestWith } from '../protocols/responses/encoder.fixture.ts'
 import type { UpstreamCall } from '../providers/send.ts'
 import type { UpstreamOutcome } from '../providers/upstream-answer.ts'
-import { anyNumberOfRetries, everyLaneAsked } from '../routing/lane-health.fixture.ts'
+import { anyNumberOfRetries, everyLaneRequested } from '../routing/lane-health.fixture.ts'
 import { createLearnedCapabilities } from '../routing/learned-capabilities.ts'
 import { createStickyLanes } from '../routing/plan-lanes.ts'
 import { createCallSealMemory } from './call-seal-memory.ts'
@@ -47,7 +47,7 @@ interface Asked {
 }
 
 const SAME: CallerOutcome = { kind: 'caller', caller: CALLER }
-const CHANGED: Admission = { kind: 'refused', refusal: { kind: 'rights-changed' }, standings: [] }
+const CHANGED: Admission = { kind: 'refused', refusal: { kind: 'rights-changed' }, statuses: [] }
 
 async function moneyOfTurn(
   { turn, responses = { keeps: false }, judged = [], changedTimes = 0 }: Asked,
@@ -63,7 +63,7 @@ async function moneyOfTurn(
     kind: 'admitted',
     cap: CAP,
     amount: 1_000_000n as NanoUsd,
-    standings: [],
+    statuses: [],
     overlap: false,
     durable: Promise.resolve('durable'),
     mark: () => {},
@@ -93,8 +93,8 @@ async function moneyOfTurn(
       asked.push(JSON.parse(call.body.toString()))
       return providers[asked.length - 1]!(call)
     },
-    lessons: createLearnedCapabilities(),
-    health: everyLaneAsked,
+    capabilities: createLearnedCapabilities(),
+    health: everyLaneRequested,
     retries: anyNumberOfRetries,
     patience: { mostMs: () => 0, wait: async () => false },
     sticky: createStickyLanes({ nowMicros: () => 0 }),

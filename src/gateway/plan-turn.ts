@@ -20,7 +20,7 @@ import { holdTermsFor, inputBound } from '../pricing/price.ts'
 import type { SeenPrefixes, SentPrompt } from '../pricing/seen-prefixes.ts'
 import { codecs } from '../protocols/codecs.ts'
 import { measureText } from '../protocols/fields/input-size.ts'
-import { askedField } from '../protocols/responses/fields.ts'
+import { requestedField } from '../protocols/responses/fields.ts'
 import { type CallSeals, opaqueForLane, restoreSeals } from '../protocols/seals/call-seals.ts'
 import { SUMMARY_REQUEST_BYTES } from '../protocols/shared/summary.ts'
 import { clientName } from '../protocols/shared/texts.ts'
@@ -29,7 +29,7 @@ import type { ConversationNames, StickyLanes } from '../routing/plan-lanes.ts'
 import type { CallSealMemory } from './call-seal-memory.ts'
 import { conversationNames } from './conversation-names.ts'
 import type { CacheSaltOf } from './seals.ts'
-import type { AskedTurn, Turn } from './turn.ts'
+import type { Turn, TurnInput } from './turn.ts'
 
 export interface PlanDeps extends AdmissionDeps {
   readonly catalog: Catalog
@@ -45,7 +45,7 @@ type PlannedTurn =
 const NO_NAMES: ConversationNames = { findBy: [], rememberAs: [] }
 
 /** Finds the model of a request, and with it catalogue, price, limits and cap of the moment: a turn keeps what it began with. */
-export async function planTurn(deps: PlanDeps, asked: AskedTurn): Promise<PlannedTurn> {
+export async function planTurn(deps: PlanDeps, asked: TurnInput): Promise<PlannedTurn> {
   const { caller, request } = asked
   const resolved = resolveModel(deps.catalog, caller, request)
   if (resolved.kind === 'refused') return resolved
@@ -222,7 +222,7 @@ const TIMES_MEASURED = 2
 
 /** The client leaves it to the provider to drop the middle of its input. */
 const mayBeTruncated = (request: TurnRequest): boolean =>
-  request.protocol === 'responses' && askedField(request, 'truncation') === 'auto'
+  request.protocol === 'responses' && requestedField(request, 'truncation') === 'auto'
 
 /** What comes before the messages in the prompt that a provider makes of a request. */
 const PREAMBLE_FIELDS = ['instructions', 'tools', 'functions', 'response_format', 'text']

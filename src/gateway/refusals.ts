@@ -182,10 +182,10 @@ const detailsOf = ({ allowance, limit, used, resetsAt }: OfAllowance) => ({
   resets_at: Math.ceil(resetsAt / 1000),
 })
 
-function smaller({ tokensCovered }: MoneyRefusal, request: TurnRequest, cure: string): string {
+function smaller({ tokensCovered }: MoneyRefusal, request: TurnRequest, retryRule: string): string {
   return tokensCovered === undefined || tokensCovered < 1
-    ? `The input alone is more than what is left. ${cure}.`
-    : `${cure}, or set ${request.outputCapParam} to ${tokensCovered} or less.`
+    ? `The input alone is more than what is left. ${retryRule}.`
+    : `${retryRule}, or set ${request.outputCapParam} to ${tokensCovered} or less.`
 }
 
 /** What a request is told whose idempotency key another one has taken, long ago or in the moment of admission. */

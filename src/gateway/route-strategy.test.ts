@@ -3,7 +3,7 @@ import type { Lane } from '../catalog/catalog.ts'
 import type { Fields } from '../lib/types.ts'
 import type { Wire } from '../model/event.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
-import { countedIds, openVoice, settledCharge } from '../protocols/responses/encoder.fixture.ts'
+import { countedIds, openEncoder, settledCharge } from '../protocols/responses/encoder.fixture.ts'
 import { added, ended, event } from '../protocols/responses/re-emit.fixture.ts'
 import { requestOf, withItems } from '../protocols/responses/read-request.fixture.ts'
 import { NO_CALL_SEALS } from '../protocols/seals/call-seals.ts'
@@ -17,27 +17,27 @@ async function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<Responses
   const asked = requestOf({ ...withItems({ role: 'user', content: 'Hi' }), tools: [{ type: 'function', name: 'f' }] })
   const request: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
   const [lane] = lanes
-  const encoder = openVoice({ others: { request } })
-  const road = await routeTo(lane, laneDialect(lane), {
+  const encoder = openEncoder({ others: { request } })
+  const strategy = await routeTo(lane, laneDialect(lane), {
     ...{ request, encoder, mint: countedIds(), callSeals: NO_CALL_SEALS, cacheSalt: 'salt' },
     ...{ model: { lanes, passFields: [] }, effort: undefined, outputCap: 500 },
     ...{ withoutSeals: false, withoutNativeCompaction: false },
   })
-  const body = JSON.parse(String(road.sent.body)) as Fields
-  return { road, body, encoder }
+  const body = JSON.parse(String(strategy.sent.body)) as Fields
+  return { strategy, body, encoder }
 }
 
 const isNative = ({ body }: { body: Fields }) => JSON.stringify(body.input ?? []).includes('compaction_trigger')
 
 describe('a conversation is made short', async () => {
   it('by a provider that can, where all that comes later runs on it', async () => {
-    const { road, body } = await roadOn([laneOn('responses', 'openai')])
+    const { strategy, body } = await roadOn([laneOn('responses', 'openai')])
     expect(body).toMatchObject({
       stream: true,
       max_output_tokens: 500,
       input: [{ role: 'user' }, { type: 'compaction_trigger' }],
     })
-    expect(road.delivery).toBe('stream')
+    expect(strategy.delivery).toBe('stream')
     expect(isNative(await roadOn([laneOn('responses', 'openai'), laneOn('responses', 'openai')]))).toBe(true)
   })
 
@@ -47,15 +47,15 @@ describe('a conversation is made short', async () => {
     ['another lane could not read it', [laneOn('responses', 'openai'), laneOn('responses', 'openai', 'there')]],
     ['another lane speaks Chat', [laneOn('responses', 'openai'), laneOn('chat', 'vllm', 'there')]],
   ] as const)('by a summary, without tools, where %s', async (_why, lanes) => {
-    const { body, road } = await roadOn(lanes as unknown as readonly [Lane])
+    const { body, strategy } = await roadOn(lanes as unknown as readonly [Lane])
     expect(JSON.stringify(body)).toMatch(/the summary that will stand/)
-    expect([body.tools, body.tool_choice, road.nativeCompaction]).toEqual([undefined, undefined, undefined])
+    expect([body.tools, body.tool_choice, strategy.nativeCompaction]).toEqual([undefined, undefined, undefined])
   })
 
   it('by who made it short before, whatever its server has said since', async () => {
     const lane = laneOn('responses', 'generic')
     expect(isNative(await roadOn([lane, laneOn('chat', 'vllm', 'there')], { boundTo: 'here' }))).toBe(true)
-    expect((await roadOn([lane], { boundTo: 'here' })).road.nativeCompaction).toBeUndefined()
+    expect((await roadOn([lane], { boundTo: 'here' })).strategy.nativeCompaction).toBeUndefined()
   })
 
   it('a plain text is one message', async () => {
@@ -72,22 +72,22 @@ describe('a conversation is made short', async () => {
   })
 
   it('and an answer without the item says that the server cannot', async () => {
-    const { road } = await roadOn([laneOn('responses', 'openai')])
-    const carrier = road.carrier()
-    carrier.read(ended({ output: [] }))
-    expect(road.nativeCompaction?.hasFailed()).toBe(true)
-    expect(carrier.state.error).toBeDefined()
+    const { strategy } = await roadOn([laneOn('responses', 'openai')])
+    const adapter = strategy.adapter()
+    adapter.read(ended({ output: [] }))
+    expect(strategy.nativeCompaction?.hasFailed()).toBe(true)
+    expect(adapter.state.error).toBeDefined()
   })
 
   it('what came of it is told as one item, with all that the stream needs', async () => {
-    const { road, encoder } = await roadOn([laneOn('responses', 'openai')], { delivery: 'stream' })
-    const carrier = road.carrier()
+    const { strategy, encoder } = await roadOn([laneOn('responses', 'openai')], { delivery: 'stream' })
+    const adapter = strategy.adapter()
     const item = { type: 'compaction', id: 'theirs', encrypted_content: 'gAAA' }
     for (const frame of [added(item), event('response.output_item.done', { output_index: 0, item }), ended()]) {
-      expect(carrier.read(frame)).toEqual({ bytes: undefined, isContent: false })
+      expect(adapter.read(frame)).toEqual({ bytes: undefined, isContent: false })
     }
-    expect(carrier.compactedSize?.()).toEqual({ bytes: 0, hasSealed: true })
-    const text = String(carrier.close(settledCharge()))
+    expect(adapter.compactedSize?.()).toEqual({ bytes: 0, hasSealed: true })
+    const text = String(adapter.close(settledCharge()))
     expect(text.match(/^event: .*/gm)).toEqual(
       ['created', 'in_progress', 'output_item.added', 'output_item.done', 'completed'].map(
         (name) => `event: response.${name}`,
@@ -96,6 +96,6 @@ describe('a conversation is made short', async () => {
     expect(text).not.toContain('"gAAA"')
     expect(encoder.status()).toBe('completed')
     // However often it is worked out, it is the same.
-    expect(String(carrier.close(settledCharge()))).toBe(text)
+    expect(String(adapter.close(settledCharge()))).toBe(text)
   })
 })

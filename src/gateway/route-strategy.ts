@@ -19,7 +19,7 @@ import type {
   RelayTarget,
   WrittenRequest,
 } from '../protocols/shared/lane-target.ts'
-import { askForSummary, createSummaryReader, transcriptOf } from '../protocols/shared/summary.ts'
+import { createSummaryReader, transcriptOf, writeSummaryRequest } from '../protocols/shared/summary.ts'
 import { readAnswerTool } from '../protocols/tools/answer-tool.ts'
 import { restoreTools } from '../protocols/tools/restore-tools.ts'
 import type { TurnEncoder } from './turn.ts'
@@ -34,7 +34,7 @@ interface RouteStrategy {
   /** The request in the lane's words. */
   readonly sent: LaneRequest
   /** For an answer that streams. */
-  carrier(): StreamAdapter
+  adapter(): StreamAdapter
   /** The provider is asked to make a conversation short in its own way; one that cannot may be asked in ours. */
   readonly nativeCompaction?: {
     /** It has answered, and not with that. */
@@ -71,20 +71,20 @@ interface AttemptInput {
  * else there is between a client and a lane is translated.
  */
 const STRATEGIES = [
-  road({
+  strategy({
     client: 'chat',
     lane: 'chat',
     isOpen: ({ request, dialect }) => chat.canRewrite(request, dialect),
     build: (way) => relay(way, chat.rewriteRequest),
   }),
-  road({ client: 'responses', lane: 'responses', isOpen: isMadeShortThere, build: compactionByProvider }),
-  road({
+  strategy({ client: 'responses', lane: 'responses', isOpen: isMadeShortThere, build: compactionByProvider }),
+  strategy({
     client: 'responses',
     lane: 'any',
     isOpen: ({ request }) => request.compacts !== undefined,
     build: compactionBySummary,
   }),
-  road({
+  strategy({
     client: 'responses',
     lane: 'responses',
     isOpen: goesAsItCame,
@@ -93,8 +93,8 @@ const STRATEGIES = [
 ]
 
 /** The road from this client to this lane. */
-export async function routeTo(lane: Lane, dialect: LaneDialect, journey: AttemptInput): Promise<RouteStrategy> {
-  const way = { ...(journey.withoutSeals ? forgettingSeals(journey) : journey), lane, dialect }
+export async function routeTo(lane: Lane, dialect: LaneDialect, attemptInput: AttemptInput): Promise<RouteStrategy> {
+  const way = { ...(attemptInput.withoutSeals ? forgettingSeals(attemptInput) : attemptInput), lane, dialect }
   for (const build of STRATEGIES) {
     const found = build(way)
     if (found !== undefined) return await found
@@ -114,7 +114,7 @@ type Between<Client extends Protocol, Wire extends LaneWire> = Way & {
   readonly dialect: Extract<LaneDialect, { wire: Wire }>
 }
 
-interface RoadRow<Client extends Protocol, Wire extends LaneWire> {
+interface StrategyRow<Client extends Protocol, Wire extends LaneWire> {
   readonly client: Client
   readonly lane: Wire | 'any'
   /** Left out: always. */
@@ -123,22 +123,25 @@ interface RoadRow<Client extends Protocol, Wire extends LaneWire> {
 }
 
 /** Builds it where it is open, and else nothing. */
-function road<Client extends Protocol, Wire extends LaneWire>({
+function strategy<Client extends Protocol, Wire extends LaneWire>({
   client,
   lane,
   isOpen = () => true,
   build,
-}: RoadRow<Client, Wire>): (way: Way) => RouteStrategy | Promise<RouteStrategy> | undefined {
+}: StrategyRow<Client, Wire>): (way: Way) => RouteStrategy | Promise<RouteStrategy> | undefined {
   const isBetween = (way: Way): way is Between<Client, Wire> =>
     way.request.protocol === client && way.encoder.protocol === client && (lane === 'any' || way.dialect.wire === lane)
   return (way) => (isBetween(way) && isOpen(way) ? build(way) : undefined)
 }
 
 /** What only who has sealed it can open is neither sent nor asked for: the lane has refused it. */
-const forgettingSeals = (journey: AttemptInput): AttemptInput => ({
-  ...journey,
-  request: journey.request.protocol === 'responses' ? { ...journey.request, sealed: new Map() } : journey.request,
-  callSeals: { ...journey.callSeals, find: NO_CALL_SEALS.find },
+const forgettingSeals = (attemptInput: AttemptInput): AttemptInput => ({
+  ...attemptInput,
+  request:
+    attemptInput.request.protocol === 'responses'
+      ? { ...attemptInput.request, sealed: new Map() }
+      : attemptInput.request,
+  callSeals: { ...attemptInput.callSeals, find: NO_CALL_SEALS.find },
 })
 
 function goesAsItCame({ request, dialect }: Between<'responses', 'responses'>): boolean {
@@ -154,14 +157,14 @@ interface RelayWay<Request, Dialect> extends Omit<Way, 'request' | 'encoder' | '
 /** Client and lane speak the same language: the request goes in the client's words, and the answer comes in the lane's. */
 function relay<Request extends TurnRequest, Dialect>(
   way: RelayWay<Request, Dialect>,
-  retarget: (request: Request, target: RelayTarget<Dialect>) => LaneRequest,
+  rewrite: (request: Request, target: RelayTarget<Dialect>) => LaneRequest,
 ): RouteStrategy {
   const { request, encoder, dialect, lane } = way
   const speaking = { model: lane.model, origin: lane.origin, dialect }
   return {
     delivery: request.delivery,
-    sent: retarget(request, relayTargetOf(way, request.delivery)),
-    carrier: () => encoder.relay(speaking),
+    sent: rewrite(request, relayTargetOf(way, request.delivery)),
+    adapter: () => encoder.relay(speaking),
     carryReply: (reply) => encoder.relayReply(reply, speaking),
   }
 }
@@ -197,7 +200,7 @@ function compactionByProvider(way: Between<'responses', 'responses'>): RouteStra
     delivery: 'stream',
     sent: responses.rewriteRequest(withTrigger(request), relayTargetOf(way, 'stream')),
     // Read anew at its end: a conversation that was kept would live as long as the answer.
-    carrier: () => encoder.compact(reader),
+    adapter: () => encoder.compact(reader),
     ...(request.boundTo === undefined ? { nativeCompaction: { hasFailed: () => reader.hasFailed } } : {}),
   }
 }
@@ -209,7 +212,7 @@ async function compactionBySummary(way: Between<'responses', LaneWire>): Promise
   const { request, encoder } = way
   const conversation = codecs.readConversation(request, await codecs.parseRequest(request))
   await pauseAfter(request.body.bytes)
-  const written = codecs.writeRequest(askForSummary(conversation), laneTargetOf(way))
+  const written = codecs.writeRequest(writeSummaryRequest(conversation), laneTargetOf(way))
   const body = await bytesOf(written, request)
   // A long one is longer than any summary, and would live as long as the answer.
   const transcript = request.body.bytes.length > TRANSCRIBED_BYTES_MAX ? '' : transcriptOf(conversation)
@@ -217,7 +220,7 @@ async function compactionBySummary(way: Between<'responses', LaneWire>): Promise
     delivery: 'stream',
     // What else this lane has no words for would have changed an answer, and a summary is none.
     sent: { body, leftOut: request.optionalFields },
-    carrier: () => encoder.compact(createSummaryReader(readerOf(way), transcript)),
+    adapter: () => encoder.compact(createSummaryReader(readerOf(way), transcript)),
   }
 }
 
@@ -236,7 +239,7 @@ async function translation(way: Way): Promise<RouteStrategy> {
       body: await bytesOf(written, request),
       leftOut: [...new Set([...request.optionalFields, ...codecs.beyondConversation(request), ...leftOut])],
     },
-    carrier() {
+    adapter() {
       const said = readerOf(way)
       const lane = answerTool === undefined ? said : readAnswerTool(said, answerTool)
       return encoder.translate(restoreTools(carriesSeals ? lane : noticeSeals(lane, callSeals.keep), tools))

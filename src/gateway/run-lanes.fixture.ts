@@ -8,7 +8,7 @@ import { parseRequest } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
 import { countedIds } from '../protocols/mint-ids.fixture.ts'
 import type { UpstreamBody, UpstreamFailed, UpstreamOutcome } from '../providers/upstream-answer.ts'
-import { anyNumberOfRetries, everyLaneAsked } from '../routing/lane-health.fixture.ts'
+import { anyNumberOfRetries, everyLaneRequested } from '../routing/lane-health.fixture.ts'
 import { createLearnedCapabilities } from '../routing/learned-capabilities.ts'
 import { attemptLanes, type RunDeps } from './attempt-lanes.ts'
 import { createCallSealMemory } from './call-seal-memory.ts'
@@ -75,8 +75,8 @@ export async function playLanes({ delivery, plays, turn = turnOf(delivery), ...m
   let asked = 0
   const deps: RunDeps = {
     send: () => Promise.resolve(plays[asked++]!(delivery)),
-    lessons: createLearnedCapabilities(),
-    health: everyLaneAsked,
+    capabilities: createLearnedCapabilities(),
+    health: everyLaneRequested,
     retries: anyNumberOfRetries,
     patience: { mostMs: () => 0, wait: async () => false },
     sticky: { find: () => undefined, remember() {} },

@@ -17,7 +17,7 @@ import {
   learnFromTurn,
   recordOf,
   recordOfRefused,
-  sayInternalError,
+  sendInternalError,
   type TurnRecord,
 } from './deliver-end.ts'
 import { boundsOf, endingOf, resolveEnding } from './ending.ts'
@@ -26,7 +26,7 @@ import { type PlanDeps, planTurn } from './plan-turn.ts'
 import { refusalProblem } from './refusals.ts'
 import { ignoredToolsHeader } from './response-headers.ts'
 import { ReleaseGate, type RunningTurn } from './running-turn.ts'
-import { type AskedTurn, createEncoder, type EncoderServices, type Turn } from './turn.ts'
+import { createEncoder, type EncoderServices, type Turn, type TurnInput } from './turn.ts'
 
 export interface TurnDeps extends PlanDeps, RunDeps, CancellationServices, KeepDeps, EncoderServices {
   readonly ledger: Pick<Ledger, 'admit' | 'limitStatuses'>
@@ -40,7 +40,7 @@ export interface TurnDeps extends PlanDeps, RunDeps, CancellationServices, KeepD
  * it, which settles before anything says that the answer is complete. The rules R1 to R3 are written in docs/architecture.md.
  * A throw in here is our own fault: the hold stays, and recovery resolves it; releasing it would give the answer away.
  */
-export async function serveTurn(deps: TurnDeps, asked: AskedTurn): Promise<TurnRecord> {
+export async function serveTurn(deps: TurnDeps, asked: TurnInput): Promise<TurnRecord> {
   for (let tries = 1; ; tries++) {
     // Read before the caller is judged: a change that comes later is noticed by admission.
     const judged = { rights: deps.rights, at: deps.rights.changes }
@@ -61,7 +61,7 @@ const JUDGED_MAX = 5
 async function serveAdmitted(deps: TurnDeps, turn: Turn, admitted: Admission): Promise<TurnRecord> {
   const isRefused = admitted.kind === 'refused'
   // A JSON answer tells them at its end, when it is known what it used.
-  if (isRefused || turn.request.delivery === 'stream') turn.sink.announce(limitHeaders(admitted.standings))
+  if (isRefused || turn.request.delivery === 'stream') turn.sink.announce(limitHeaders(admitted.statuses))
   if (isRefused) {
     return refuse(deps, turn, turn.entry.model, refusalProblem(admitted.refusal, turn.request))
   }
@@ -91,7 +91,7 @@ async function runTurn(deps: TurnDeps, turn: RunningTurn): Promise<TurnRecord> {
     return await endTurn(deps, turn, await askLanes(deps, turn))
   } catch (error) {
     const wasQuiet = sink.phase === 'quiet'
-    sayInternalError(turn)
+    sendInternalError(turn)
     if (wasQuiet) await keeping.forget()
     else await keeping.end('internal_error')
     throw error
@@ -120,13 +120,13 @@ async function endTurn(deps: TurnDeps, turn: RunningTurn, run: Run): Promise<Tur
   const resolution = resolveEnding(run, bounds)
   const estimateError = learnFromTurn(turn, run, resolution, bounds)
   if (resolution.owed) rememberConversation(deps, turn, run)
-  const lastWords = new FinalFrames(turn, run.fate, resolution)
-  const ending = await keepAnswer(turn, lastWords, endingOf(turn, run, resolution, deps.nowMicros()))
+  const finalFrames = new FinalFrames(turn, run.fate, resolution)
+  const ending = await keepAnswer(turn, finalFrames, endingOf(turn, run, resolution, deps.nowMicros()))
   const settled = await turn.hold.settle(ending)
   // A keep-alive may have opened the answer meanwhile.
   const wasQuiet = sink.phase === 'quiet'
   if (wasQuiet) sink.announce(limitHeaders(deps.ledger.limitStatuses(turn.admitRequest.limits)))
-  const said = deliverEnd(turn, lastWords, settled)
+  const said = deliverEnd(turn, finalFrames, settled)
   // Whoever was told by its status that nothing came of it shall find nothing.
   if (said && wasQuiet) await keeping.forget()
   else await keeping.end(ending.outcome)
@@ -141,16 +141,16 @@ function rememberConversation({ sticky, seen }: TurnDeps, turn: RunningTurn, { l
 }
 
 /** The answer first, then its charge: what is kept already tells the charge that it will have. */
-async function keepAnswer({ hold, keeping }: RunningTurn, lastWords: FinalFrames, ending: Ending): Promise<Ending> {
-  const { fate } = lastWords
+async function keepAnswer({ hold, keeping }: RunningTurn, finalFrames: FinalFrames, ending: Ending): Promise<Ending> {
+  const { fate } = finalFrames
   const { owed } = ending
   const isWhole = fate.kind === 'finished' || fate.kind === 'broken-off'
   if (keeping.keepsNothing || !owed || !isWhole) return ending
   // R1: an answer that can be had by its id was given, and what has no hold cannot be charged after a crash.
   if ((await hold.durable) === 'lost') return ending
   const { charge } = chargeWithin(hold.amount, owed)
-  const say = () => lastWords.say(fate.kind === 'finished' ? { charge, tier: owed.tier } : undefined)
-  return keeping.keep(ending, { say, forget: () => lastWords.forget() })
+  const say = () => finalFrames.say(fate.kind === 'finished' ? { charge, tier: owed.tier } : undefined)
+  return keeping.keep(ending, { say, forget: () => finalFrames.forget() })
 }
 
 const notAsked = (problem: Problem): Run => ({
@@ -168,7 +168,7 @@ function turnHeaders({ request }: Turn, hold: AdmittedTurn): Record<string, stri
   }
 }
 
-function refuse(deps: TurnDeps, turn: AskedTurn, model: Model | undefined, said: Problem): TurnRecord {
+function refuse(deps: TurnDeps, turn: TurnInput, model: Model | undefined, said: Problem): TurnRecord {
   turn.sink.refuse(said)
   return recordOfRefused(model, said, msBetween(turn.startedAt, deps.nowMicros()))
 }

@@ -1,12 +1,12 @@
 import { isObject } from '../lib/types.ts'
 import type { LaneWire } from '../model/event.ts'
-import type { FrameSaid, Json } from '../protocols/hostile/dice.fixture.ts'
+import type { EncodedFrame, Json } from '../protocols/hostile/dice.fixture.ts'
 
 /** The frames of an answer with what its provider signs or seals of them, each time otherwise. */
-export const signed = (wire: LaneWire, frames: readonly FrameSaid[], turn: number): FrameSaid[] =>
+export const signed = (wire: LaneWire, frames: readonly EncodedFrame[], turn: number): EncodedFrame[] =>
   frames.flatMap((frame) => SIGNERS[wire](frame, turn))
 
-const SIGNERS: Readonly<Record<LaneWire, (frame: FrameSaid, turn: number) => FrameSaid[]>> = {
+const SIGNERS: Readonly<Record<LaneWire, (frame: EncodedFrame, turn: number) => EncodedFrame[]>> = {
   chat: (frame) => [frame],
   responses: (frame, turn) => [eachObject(frame, (value) => (isSealed(value) ? sealed(value, turn) : value))],
   anthropic: signThinking,
@@ -20,7 +20,7 @@ const isSealed = ({ type, summary }: Json): boolean =>
 const sealed = (item: Json, turn: number): Json => ({ ...item, encrypted_content: `enc-${turn}-${item.id}` })
 
 /** The signature comes with the last delta. */
-function signThinking(frame: FrameSaid, turn: number): FrameSaid[] {
+function signThinking(frame: EncodedFrame, turn: number): EncodedFrame[] {
   const said = frame.said as Json
   if (said.type !== 'content_block_delta' || !isObject(said.delta) || said.delta.type !== 'thinking_delta')
     return [frame]
@@ -28,7 +28,7 @@ function signThinking(frame: FrameSaid, turn: number): FrameSaid[] {
   return [frame, { ...frame, said: { ...said, delta } }]
 }
 
-const eachObject = (frame: FrameSaid, change: (value: Json) => Json): FrameSaid => ({
+const eachObject = (frame: EncodedFrame, change: (value: Json) => Json): EncodedFrame => ({
   ...frame,
   said: JSON.parse(JSON.stringify(frame.said), (_name, value) => (isObject(value) ? change(value) : value)),
 })

@@ -21,11 +21,11 @@ import {
   timedOut,
 } from './upstream-errors.ts'
 
-interface CarriedStream {
+interface RelayedStream {
   readonly turn: RunningTurn
   readonly on: LaneAttempt
   readonly body: UpstreamBody
-  readonly carrier: StreamAdapter
+  readonly adapter: StreamAdapter
   readonly frameBytesMax: number
 }
 
@@ -40,7 +40,7 @@ const HELD_FRAMES_MAX = 3
  * socket is full the provider is not read. Frames before the first content are held back, and no content passes before the hold is
  * durable (R1). Only a read of the provider may fail here: any other throw is our own fault, and nobody's charge.
  */
-export async function carryStream(stream: CarriedStream): Promise<RunFate> {
+export async function relayStream(stream: RelayedStream): Promise<RunFate> {
   const usage = createUsageWait(stream.body)
   try {
     return await carryFrames(stream, usage)
@@ -49,8 +49,8 @@ export async function carryStream(stream: CarriedStream): Promise<RunFate> {
   }
 }
 
-async function carryFrames(stream: CarriedStream, usage: UsageWait): Promise<RunFate> {
-  const { carrier, on, turn } = stream
+async function carryFrames(stream: RelayedStream, usage: UsageWait): Promise<RunFate> {
+  const { adapter, on, turn } = stream
   const { sink, hold } = turn
   const { bytesPerToken } = turn.entry.model
   const splitter = createFrameSplitter({ frameBytesMax: stream.frameBytesMax })
@@ -60,9 +60,9 @@ async function carryFrames(stream: CarriedStream, usage: UsageWait): Promise<Run
     const read = await readOn(stream.body)
     if (read instanceof Error) return stopReading(stream, fateOfFailure(stream, read, ready))
     if (read.length === 0) break
-    const bytesBefore = carrier.state.outputBytes
+    const bytesBefore = adapter.state.outputBytes
     const state = hear(stream, splitter, read)
-    if (carrier.state.outputBytes > bytesBefore) on.wordsCame()
+    if (adapter.state.outputBytes > bytesBefore) on.wordsCame()
     ready.push(...state.pieces)
     if (state.content && !on.hasContent) {
       const problem = await turn.releaseGate.opened()
@@ -74,7 +74,7 @@ async function carryFrames(stream: CarriedStream, usage: UsageWait): Promise<Run
       ready = []
       // Nothing is delivered to who has gone.
       if (!sink.disconnected)
-        hold.mark(estimateTokens(carrier.state.outputBytes - carrier.state.heldBytes, bytesPerToken))
+        hold.mark(estimateTokens(adapter.state.outputBytes - adapter.state.heldBytes, bytesPerToken))
       if (full) {
         await full
         on.readsOn()
@@ -88,13 +88,13 @@ async function carryFrames(stream: CarriedStream, usage: UsageWait): Promise<Run
         failed(overloaded('Server error: the provider sent too much before its first content.')),
       )
     if (isWhole(stream)) turn.cancellation.answerIsWhole()
-    if (isOver(carrier)) break
-    if (carrier.state.finished) usage.begin()
+    if (isOver(adapter)) break
+    if (adapter.state.finished) usage.begin()
     if (isPastTheCap(stream))
       return stopReading(stream, ended(stream, overloaded('Server error: the provider went on past the output cap.')))
   }
   // What follows the last frame is no part of the answer.
-  if (!carrier.state.done) carrier.state.error ??= errorInstead(splitter.rest())
+  if (!adapter.state.done) adapter.state.error ??= errorInstead(splitter.rest())
   return stopReading(stream, fateOfEnd(stream, ready))
 }
 
@@ -115,13 +115,13 @@ interface Heard {
 }
 
 /** What follows an end or an error is not part of the answer, although it came with the same read. */
-function hear({ carrier }: CarriedStream, splitter: FrameSplitter, read: readonly Buffer[]): Heard {
+function hear({ adapter }: RelayedStream, splitter: FrameSplitter, read: readonly Buffer[]): Heard {
   const pieces: Buffer[] = []
   let content = false
   splitter.push(joinBuffers(read))
   try {
-    while (!isOver(carrier)) {
-      const carried = carrier.readTemplated(splitter) ?? readNext(carrier, splitter)
+    while (!isOver(adapter)) {
+      const carried = adapter.readTemplated(splitter) ?? readNext(adapter, splitter)
       if (!carried) break
       if (carried.bytes) pieces.push(carried.bytes)
       content ||= carried.isContent
@@ -133,9 +133,9 @@ function hear({ carrier }: CarriedStream, splitter: FrameSplitter, read: readonl
   return { pieces, content, failure: undefined }
 }
 
-function readNext(carrier: StreamAdapter, splitter: FrameSplitter): EncodedFrame | undefined {
+function readNext(adapter: StreamAdapter, splitter: FrameSplitter): EncodedFrame | undefined {
   const frame = splitter.next()
-  return frame && carrier.read(frame)
+  return frame && adapter.read(frame)
 }
 
 const isOver = ({ state }: StreamAdapter): boolean =>
@@ -153,17 +153,17 @@ const OPENING_BRACE = 0x7b
 
 const sizeOf = (pieces: readonly Buffer[]): number => pieces.reduce((sum, { length }) => sum + length, 0)
 
-const isPastTheCap = ({ carrier, turn, on }: CarriedStream): boolean =>
-  carrier.state.outputBytes > laneCap(turn, on.lane) * turn.request.choices * BYTES_PER_TOKEN_MAX
+const isPastTheCap = ({ adapter, turn, on }: RelayedStream): boolean =>
+  adapter.state.outputBytes > laneCap(turn, on.lane) * turn.request.choices * BYTES_PER_TOKEN_MAX
 
 /** An answer that is known to be whole lets its connection serve again; any other is cut, so that the provider stops. */
-function stopReading(stream: CarriedStream, fate: RunFate): RunFate {
+function stopReading(stream: RelayedStream, fate: RunFate): RunFate {
   if (fate.kind === 'finished') stream.body.release()
   else stream.body.cancel()
   return fate
 }
 
-const producedOf = ({ carrier: { state }, on }: CarriedStream): Produced => ({
+const producedOf = ({ adapter: { state }, on }: RelayedStream): Produced => ({
   usage: state.usageIsFinal ? state.usage : undefined,
   usageSoFar: state.usageIsFinal ? undefined : state.usage,
   countedBytes: state.countedBytes,
@@ -176,8 +176,8 @@ const producedOf = ({ carrier: { state }, on }: CarriedStream): Produced => ({
 })
 
 /** The stream has ended; only a finish reason makes that a whole answer. */
-function fateOfEnd(stream: CarriedStream, ready: readonly Buffer[]): RunFate {
-  const { state } = stream.carrier
+function fateOfEnd(stream: RelayedStream, ready: readonly Buffer[]): RunFate {
+  const { state } = stream.adapter
   if (isWhole(stream)) return finished(stream, ready)
   if (state.error) {
     if (stream.on.hasContent) return brokenOff(stream, faultInside(state.error, stream.turn.request))
@@ -189,21 +189,21 @@ function fateOfEnd(stream: CarriedStream, ready: readonly Buffer[]): RunFate {
   return ended(stream, overloaded('Server error: the provider ended its answer before it was complete.'))
 }
 
-const isWhole = ({ carrier: { state } }: CarriedStream): boolean =>
+const isWhole = ({ adapter: { state } }: RelayedStream): boolean =>
   state.finished && state.error === undefined && state.invalid === undefined
 
-const finished = (stream: CarriedStream, ready: readonly Buffer[]): RunFate => ({
+const finished = (stream: RelayedStream, ready: readonly Buffer[]): RunFate => ({
   kind: 'finished',
   answer: {
     unsent: joinBuffers(ready),
-    close: stream.carrier.close,
-    compacted: stream.carrier.compactedSize?.(),
+    close: stream.adapter.close,
+    compacted: stream.adapter.compactedSize?.(),
   },
   used: producedOf(stream),
-  unheard: stream.turn.cancellation.leftEarly,
+  unheard: stream.turn.cancellation.disconnectedEarly,
 })
 
-function fateOfFailure(stream: CarriedStream, error: Error, ready: readonly Buffer[]): RunFate {
+function fateOfFailure(stream: RelayedStream, error: Error, ready: readonly Buffer[]): RunFate {
   const { stoppedFor } = stream.turn.cancellation
   if (stoppedFor) return stoppedStream(stream, stoppedFor)
   // The client has its finish reason: what is missing is at most a usage, and that is no reason to call it a failure.
@@ -214,16 +214,16 @@ function fateOfFailure(stream: CarriedStream, error: Error, ready: readonly Buff
   return ended(stream, overloaded(what))
 }
 
-const ended = (stream: CarriedStream, fault: LaneFault): RunFate =>
+const ended = (stream: RelayedStream, fault: LaneFault): RunFate =>
   stream.on.hasContent ? brokenOff(stream, fault) : failed(fault)
 
 /** For who has gone it makes no difference by whom the answer was ended. */
-const brokenOff = (stream: CarriedStream, fault: LaneFault): RunFate =>
-  stream.turn.cancellation.leftEarly
+const brokenOff = (stream: RelayedStream, fault: LaneFault): RunFate =>
+  stream.turn.cancellation.disconnectedEarly
     ? stoppedStream(stream, 'client-gone')
     : { kind: 'broken-off', problem: inStream(fault), used: producedOf(stream) }
 
-const stoppedStream = (stream: CarriedStream, reason: StopReason): RunFate => ({
+const stoppedStream = (stream: RelayedStream, reason: StopReason): RunFate => ({
   kind: 'stopped',
   reason,
   accepted: true,

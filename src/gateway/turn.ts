@@ -18,7 +18,7 @@ import type { ConversationNames } from '../routing/plan-lanes.ts'
 import type { Sink } from './sink.ts'
 
 /** A request as the edge hands it over: who asks for what, and where the answer goes. */
-export interface AskedTurn {
+export interface TurnInput {
   readonly requestId: RequestId
   readonly caller: Caller
   /** Undefined for all but the few clients that get some errors in another form. */
@@ -34,7 +34,7 @@ export interface AskedTurn {
 }
 
 /** What may be admitted: the model is found, and the rules of the moment have been asked for the last time. */
-export interface Turn extends AskedTurn {
+export interface Turn extends TurnInput {
   readonly entry: CatalogEntry
   readonly effort: Effort | undefined
   readonly price: Price

@@ -75,10 +75,10 @@ export const failed = (fault: LaneFault): FailedLane => laneFailed(beforeContent
 const SAME_ELSEWHERE: ReadonlySet<RefusalClass> = new Set(['rejected', 'too-long', 'too-large', 'filtered'])
 
 /** The client's names for the fields that a provider's error may name. */
-export type AskedFields = Pick<TurnRequest, 'inputField' | 'outputCapParam' | 'effortParam'>
+export type RequestFields = Pick<TurnRequest, 'inputField' | 'outputCapParam' | 'effortParam'>
 
 /** The provider said no before any content, by its status or in its answer. A header says better when to come back. */
-export function refused(error: ProviderError, asked: AskedFields, retryAfterMs = error.retryAfterMs): FailedLane {
+export function refused(error: ProviderError, asked: RequestFields, retryAfterMs = error.retryAfterMs): FailedLane {
   const kind = classifyRefusal(error)
   return {
     kind: 'failed',
@@ -94,17 +94,17 @@ export function refused(error: ProviderError, asked: AskedFields, retryAfterMs =
 /** An error inside an answer has no status: its words are all there is. */
 const withoutStatus = (said: UpstreamError): ProviderError => ({ ...said, status: undefined, param: said.param })
 
-export const refusedInside = (said: UpstreamError, asked: AskedFields): FailedLane =>
+export const refusedInside = (said: UpstreamError, asked: RequestFields): FailedLane =>
   refused(withoutStatus(said), asked)
 
-export function faultInside(said: UpstreamError, asked: AskedFields): LaneFault {
+export function faultInside(said: UpstreamError, asked: RequestFields): LaneFault {
   const error = withoutStatus(said)
   return faultOfRefusal(classifyRefusal(error), { error, asked, retryAfterMs: error.retryAfterMs })
 }
 
 interface Refusal {
   readonly error: ProviderError
-  readonly asked: AskedFields
+  readonly asked: RequestFields
   readonly retryAfterMs: number | undefined
 }
 

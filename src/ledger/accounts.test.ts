@@ -9,8 +9,8 @@ import { createLedgerState, type LedgerState, type OpenTurn } from './state/stat
 const bench = useLedger()
 const HOUR = 3_600_000_000
 
-let books: LedgerState
-let shelf: AccountCache
+let ledgerState: LedgerState
+let cache: AccountCache
 let nowMicros: number
 const pending = new Set<AccountRow>()
 
@@ -18,25 +18,25 @@ beforeEach(async () => {
   for (const name of ['b', 'c', 'd']) {
     await insertAccount(bench.database.file, { id: `acct_${name}`, email: `${name}@example.com`, createdAt: 1 })
   }
-  books = createLedgerState({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
+  ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
   nowMicros = systemClock.nowMicros()
   pending.clear()
-  shelf = createAccountCache({
+  cache = createAccountCache({
     db: bench.database.db,
-    books,
+    ledgerState,
     nowMicros: () => nowMicros,
     pendingAccounts: () => pending,
   })
   for (const account of [1, 2, 3, 4]) await use(account)
 })
 
-const use = (account: number) => shelf.withBooks(account as AccountRow, () => {})
-const there = () => [...books.accounts.keys()]
+const use = (account: number) => cache.withState(account as AccountRow, () => {})
+const there = () => [...ledgerState.accounts.keys()]
 
 it('lets nobody work on an account while it is read again', async () => {
   const done: string[] = []
   let adopt = () => {}
-  const reading = shelf.readAgain(
+  const reading = cache.readAgain(
     2 as AccountRow,
     () =>
       new Promise((resolve) => {
@@ -47,65 +47,65 @@ it('lets nobody work on an account while it is read again', async () => {
       }),
   )
   await Promise.resolve()
-  expect([shelf.reading(2 as AccountRow) !== undefined, shelf.reading(3 as AccountRow) !== undefined]).toEqual([
+  expect([cache.reading(2 as AccountRow) !== undefined, cache.reading(3 as AccountRow) !== undefined]).toEqual([
     true,
     false,
   ])
-  const working = shelf.withBooks(2 as AccountRow, () => void done.push('worked'))
+  const working = cache.withState(2 as AccountRow, () => void done.push('worked'))
   await use(3)
   adopt()
   await Promise.all([reading, working])
   expect(done).toEqual(['adopted', 'worked'])
-  expect(shelf.reading(2 as AccountRow) !== undefined).toBe(false)
+  expect(cache.reading(2 as AccountRow) !== undefined).toBe(false)
 })
 
 describe('the shelf', () => {
   it('puts idle accounts away, oldest first, down to what may be there', () => {
-    shelf.tidy(1)
+    cache.tidy(1)
     expect(there(), 'nobody is idle yet').toEqual([1, 2, 3, 4])
     nowMicros += HOUR
     void use(2)
-    shelf.tidy(4)
+    cache.tidy(4)
     expect(there(), 'there is room').toEqual([1, 2, 3, 4])
-    shelf.tidy(2)
+    cache.tidy(2)
     expect(there()).toEqual([2, 4])
-    shelf.tidy(0)
+    cache.tidy(0)
     expect(there(), 'it was used just now').toEqual([2])
   })
 
   it('leaves an account with an open hold where it is, even a hold of nothing', () => {
     const turn = { requestId: 'req_1' as RequestId, account: 3 as AccountRow, hold: 0n } as OpenTurn
-    books.turns.set(turn.requestId, turn)
+    ledgerState.turns.set(turn.requestId, turn)
     nowMicros += HOUR
-    shelf.tidy(0)
+    cache.tidy(0)
     expect(there()).toEqual([3])
   })
 
   it('leaves an account until everything that was decided on it is recorded', () => {
     pending.add(2 as AccountRow)
     nowMicros += HOUR
-    shelf.tidy(0)
+    cache.tidy(0)
     expect(there()).toEqual([2])
     pending.clear()
-    shelf.tidy(0)
+    cache.tidy(0)
     expect(there()).toEqual([])
   })
 
   it('reads an account again as the file has it', async () => {
     nowMicros += HOUR
-    shelf.tidy(0)
+    cache.tidy(0)
     await bench.database.file.atomic([{ sql: 'UPDATE buckets SET posted_nano = 7 WHERE account = 2', rows: [[]] }])
     await use(2)
-    expect(books.accounts.get(2 as AccountRow)?.wallet.posted).toBe(7n)
+    expect(ledgerState.accounts.get(2 as AccountRow)?.wallet.posted).toBe(7n)
   })
 
   it('reads how far an account has counted, whether a transfer or a receipt came last', async () => {
     const { file } = bench.database
     const last = async () => {
       nowMicros += HOUR
-      shelf.tidy(0)
+      cache.tidy(0)
       await use(2)
-      return books.accounts.get(2 as AccountRow)?.movements
+      return ledgerState.accounts.get(2 as AccountRow)?.movements
     }
     expect(await last()).toBe(0)
     const transfer = "INSERT INTO transfers VALUES (?, ?, ?, 2, ?, 'why', 5, 1, ?, ?)"

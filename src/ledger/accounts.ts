@@ -20,7 +20,7 @@ export interface AccountCache {
    * Calls `work` with the account's books, in the same step in which they are found in memory: at once where they are
    * there. Nobody works on books that were replaced while they waited.
    */
-  withBooks<Result>(account: AccountRow, work: (books: AccountState) => Result | Promise<Result>): Promise<Result>
+  withState<Result>(account: AccountRow, work: (ledgerState: AccountState) => Result | Promise<Result>): Promise<Result>
   /** Reads an account again whose books are not what the file has. Whoever works on it waits until `adopt` has put it in. */
   readAgain(account: AccountRow, adopt: () => Promise<void>): Promise<void>
   /** Of an account that is being read again: resolves when that is over, whatever came of it. */
@@ -31,14 +31,14 @@ export interface AccountCache {
 
 interface AccountShelfDeps {
   readonly db: LedgerDb
-  readonly books: LedgerState
+  readonly ledgerState: LedgerState
   nowMicros(): number
   /** Accounts on which something was decided that the file does not have yet: it would bring them back without it. */
   pendingAccounts(): ReadonlySet<AccountRow>
 }
 
 export function createAccountCache(deps: AccountShelfDeps): AccountCache {
-  const { books } = deps
+  const { ledgerState } = deps
   const loading = new Map<AccountRow, Promise<void>>()
   const usedAt = new Map<AccountRow, number>()
   const rereading = new Map<AccountRow, Promise<void>>()
@@ -47,14 +47,14 @@ export function createAccountCache(deps: AccountShelfDeps): AccountCache {
     try {
       const shelved = await loadAccountState(deps.db, account)
       // Between the question and the answer nothing can have moved: money only moves on accounts that are here.
-      if (!books.accounts.has(account)) books.accounts.set(account, shelved)
+      if (!ledgerState.accounts.has(account)) ledgerState.accounts.set(account, shelved)
     } finally {
       loading.delete(account)
     }
   }
 
   return {
-    async withBooks(account, work) {
+    async withState(account, work) {
       usedAt.set(account, deps.nowMicros())
       // Whoever waited asks again: the books may have been read anew meanwhile, without it.
       for (;;) {
@@ -63,7 +63,7 @@ export function createAccountCache(deps: AccountShelfDeps): AccountCache {
           await again.catch(() => {})
           continue
         }
-        const there = books.accounts.get(account)
+        const there = ledgerState.accounts.get(account)
         if (there) return work(there)
         const running = loading.get(account) ?? read(account)
         loading.set(account, running)
@@ -81,16 +81,16 @@ export function createAccountCache(deps: AccountShelfDeps): AccountCache {
     },
     reading: (account) => rereading.get(account)?.catch(() => {}),
     tidy(accountsMax) {
-      if (books.accounts.size <= accountsMax) return
-      const holding = new Set([...books.turns.values()].map((turn) => turn.account))
+      if (ledgerState.accounts.size <= accountsMax) return
+      const holding = new Set([...ledgerState.turns.values()].map((turn) => turn.account))
       const unrecorded = deps.pendingAccounts()
       const idleBefore = deps.nowMicros() - IDLE_MICROS
-      for (const account of books.accounts.keys()) {
-        if (books.accounts.size <= accountsMax) break
+      for (const account of ledgerState.accounts.keys()) {
+        if (ledgerState.accounts.size <= accountsMax) break
         if (holding.has(account) || unrecorded.has(account) || (usedAt.get(account) ?? 0) > idleBefore) continue
-        books.accounts.delete(account)
+        ledgerState.accounts.delete(account)
       }
-      for (const account of usedAt.keys()) if (!books.accounts.has(account)) usedAt.delete(account)
+      for (const account of usedAt.keys()) if (!ledgerState.accounts.has(account)) usedAt.delete(account)
     },
   }
 }
@@ -109,19 +109,19 @@ export async function loadAccountState(db: LedgerDb, account: AccountRow): Promi
   const wallet = buckets.find(({ kind }) => kind === 'wallet')
   if (!wallet) throw new Error(`Account ${account} has no wallet`)
   const { row, posted_nano: posted, held_nano: held } = wallet
-  const books = createAccountState(account, { row: row as BucketRow, posted, held })
+  const ledgerState = createAccountState(account, { row: row as BucketRow, posted, held })
   // Oldest first: an older period of the same window has been outlived by the next one.
   for (const bucket of buckets) {
     if (bucket.kind !== 'window') continue
-    const before = books.periods.get(bucket.subject)
-    if (before) books.outlived.add(before)
-    books.periods.set(bucket.subject, periodOf(bucket))
+    const before = ledgerState.periods.get(bucket.subject)
+    if (before) ledgerState.outlived.add(before)
+    ledgerState.periods.set(bucket.subject, periodOf(bucket))
   }
-  for (const counter of counters) books.counters.set(counter.subject, counterOf(counter))
-  books.subscription = subscription && subscriptionOf(subscription)
-  books.frozen = frozen
-  books.movements = movements
-  return books
+  for (const counter of counters) ledgerState.counters.set(counter.subject, counterOf(counter))
+  ledgerState.subscription = subscription && subscriptionOf(subscription)
+  ledgerState.frozen = frozen
+  ledgerState.movements = movements
+  return ledgerState
 }
 
 const periodOf = (bucket: LiveBucket): PeriodBucket => ({

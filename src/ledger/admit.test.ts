@@ -17,7 +17,7 @@ describe('rights that change between their judgement and the decision', () => {
     expect(await bench.ledger.admit(bench.request(), judged)).toMatchObject({ kind: 'admitted' })
     rights.changes += 1
     const refusal = { kind: 'rights-changed' }
-    expect(await bench.ledger.admit(bench.request(), judged)).toEqual({ kind: 'refused', refusal, standings: [] })
+    expect(await bench.ledger.admit(bench.request(), judged)).toEqual({ kind: 'refused', refusal, statuses: [] })
     expect((await bench.ledger.standing(bench.account)).held).toBe(HOLD)
   })
 })

@@ -17,34 +17,34 @@ import type {
 } from './ledger.ts'
 import { record, recordEnd, replayJournal } from './recovery.ts'
 import { type AdmitRequest, admitTurn } from './state/admit-turn.ts'
-import { roomUnder, standingOfAllowance } from './state/allowances.ts'
+import { allowanceStatusOf, roomUnder } from './state/allowances.ts'
 import { type Charged, chargeWithin } from './state/close-turn.ts'
 import { type AccountState, availableIn } from './state/state.ts'
 import { runningSubscription } from './state/subscriptions.ts'
-import { lookAtLimits, standingsOf, startUnderLimits } from './state/turn-limits.ts'
+import { limitStatusesOf, lookAtLimits, startUnderLimits } from './state/turn-limits.ts'
 
 /** With room for this many more turns of the same size, asking the provider before the commit risks nothing. */
 const COMFORTABLE_TURNS = 20
 
 /** Limits and hold in one step; what was decided joins the batch that is about to be recorded. */
 export const admit = (core: LedgerCore, request: AdmitRequest, judged?: JudgedRights): Promise<Admission> =>
-  core.shelf.withBooks(request.account, () => decide(core, request, judged))
+  core.cache.withState(request.account, () => decide(core, request, judged))
 
 function decide(core: LedgerCore, request: AdmitRequest, judged: JudgedRights | undefined): Admission {
   // The account may have been read from the file meanwhile: whoever lost their rights in that time is judged again.
   if (judged && judged.rights.changes !== judged.at)
-    return { kind: 'refused', refusal: { kind: 'rights-changed' }, standings: [] }
+    return { kind: 'refused', refusal: { kind: 'rights-changed' }, statuses: [] }
   // From here to the enqueue nothing waits: the gate that was seen open is the one behind which the books are changed.
-  if (!core.gate.open) return { kind: 'refused', refusal: { kind: 'unavailable' }, standings: [] }
+  if (!core.gate.open) return { kind: 'refused', refusal: { kind: 'unavailable' }, statuses: [] }
   const { requestId, account, limits } = request
   const nowMicros = core.nowMicros()
-  const outcome = admitTurn(core.books, { ...request, at: core.now(), nowMicros })
-  const standings = standingsOf(core.books, limits, nowMicros)
-  if (outcome.kind !== 'held') return { kind: 'refused', refusal: outcome, standings }
+  const outcome = admitTurn(core.ledgerState, { ...request, at: core.now(), nowMicros })
+  const statuses = limitStatusesOf(core.ledgerState, limits, nowMicros)
+  if (outcome.kind !== 'held') return { kind: 'refused', refusal: outcome, statuses }
   const { receipt, cap, hold, changes } = outcome
-  const overlap = isComfortable(core, request, hold, standings)
+  const overlap = isComfortable(core, request, hold, statuses)
   const durable = record(core, account, changes)
-  return createAdmittedTurn(core, { requestId, account, receipt, cap, amount: hold, standings, overlap, durable })
+  return createAdmittedTurn(core, { requestId, account, receipt, cap, amount: hold, statuses, overlap, durable })
 }
 
 /**
@@ -55,25 +55,25 @@ function isComfortable(
   core: LedgerCore,
   { requestId, limits, claim }: AdmitRequest,
   hold: NanoUsd,
-  standings: readonly LimitStatus[],
+  statuses: readonly LimitStatus[],
 ): boolean {
   if (claim) return false
-  const turn = core.books.turns.get(requestId)
+  const turn = core.ledgerState.turns.get(requestId)
   const needed = hold * BigInt(COMFORTABLE_TURNS)
   if (turn?.buckets.some((bucket) => availableIn(bucket) < needed)) return false
   if (turn?.counted.some(({ counter }) => roomUnder(counter) < needed)) return false
-  return standings.every(({ remaining }, index) => remaining >= (limits[index]?.cost ?? 0) * COMFORTABLE_TURNS)
+  return statuses.every(({ remaining }, index) => remaining >= (limits[index]?.cost ?? 0) * COMFORTABLE_TURNS)
 }
 
 /** An answer that is given again runs no turn and costs nothing, but it is a request like any other. */
 export function takeRequest(core: LedgerCore, limits: readonly AppliedLimit[]): TakenRequest {
-  const { books } = core
+  const { ledgerState } = core
   const nowMicros = core.nowMicros()
   const counted = limits.filter(({ kind }) => kind === 'requests')
-  const refusal = lookAtLimits(books, counted, nowMicros)
-  if (!refusal) startUnderLimits(books, counted, nowMicros)
-  const standings = standingsOf(books, limits, nowMicros)
-  return refusal ? { kind: 'refused', refusal, standings } : { kind: 'taken', standings }
+  const refusal = lookAtLimits(ledgerState, counted, nowMicros)
+  if (!refusal) startUnderLimits(ledgerState, counted, nowMicros)
+  const statuses = limitStatusesOf(ledgerState, limits, nowMicros)
+  return refusal ? { kind: 'refused', refusal, statuses } : { kind: 'taken', statuses }
 }
 
 interface PlacedHold {
@@ -82,7 +82,7 @@ interface PlacedHold {
   readonly receipt: number
   readonly cap: number
   readonly amount: NanoUsd
-  readonly standings: readonly LimitStatus[]
+  readonly statuses: readonly LimitStatus[]
   readonly overlap: boolean
   readonly durable: Promise<Durability>
 }
@@ -99,7 +99,7 @@ function createAdmittedTurn(core: LedgerCore, placed: PlacedHold): AdmittedTurn 
     leave: () => {
       core.attended.delete(requestId)
       // A hold that is still open keeps its progress, because the sweeper charges by it; behind a shut gate nobody knows yet.
-      if (core.gate.open && !core.books.turns.has(requestId)) core.marks.forget(receipt)
+      if (core.gate.open && !core.ledgerState.turns.has(requestId)) core.marks.forget(receipt)
     },
   }
 }
@@ -117,7 +117,7 @@ async function close(core: LedgerCore, placed: PlacedHold, ending: Ending): Prom
     // It may have shut again between its word and this step: the books are never changed behind a shut gate.
     if (!core.gate.open) continue
     // Something else that was decided on its account was refused: this turn is open in the file, and ends when that is in memory.
-    const reading = core.shelf.reading(placed.account)
+    const reading = core.cache.reading(placed.account)
     if (reading) {
       await reading
       if (!core.gate.open) continue
@@ -157,7 +157,7 @@ const outcomeOf = (owed: Owed | undefined, { charge, shortfall }: Charged): Sett
   owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' }
 
 /** The account as memory knows it: exact, and what the next admission decides on. */
-export const standingOf = ({ wallet }: AccountState): AccountStatusReport => ({
+export const statusOf = ({ wallet }: AccountState): AccountStatusReport => ({
   balance: wallet.posted as NanoUsd,
   held: wallet.held as NanoUsd,
   available: availableIn(wallet) as NanoUsd,
@@ -169,10 +169,10 @@ export const allowanceReport = (
   account: AccountRow,
   allowances: readonly Allowance[],
 ): Promise<AllowanceReport> =>
-  core.shelf.withBooks(account, (books) => {
+  core.cache.withState(account, (ledgerState) => {
     const at = core.now()
     return {
-      subscription: runningSubscription(books, at),
-      standings: allowances.map((allowance) => standingOfAllowance(books, allowance, at)),
+      subscription: runningSubscription(ledgerState, at),
+      statuses: allowances.map((allowance) => allowanceStatusOf(ledgerState, allowance, at)),
     }
   })

@@ -115,7 +115,7 @@ describe('a year of a plan in the file', () => {
     expect((await bench.ledger.standing(account)).balance, 'nothing of it came out of the wallet').toBe(HOLD * 100n)
     const periods = await readPeriods()
     expectNoOverlap(periods)
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
     console.log(`a year in the file: seed ${seed}, ${JSON.stringify({ ...counts, periods: periods.length })}`)
     for (const [name, count] of Object.entries(counts)) expect(count, name).toBeGreaterThan(0)
   }, 120_000)
@@ -135,9 +135,9 @@ describe('a year of a plan in the file', () => {
 
   /** What a person is shown is, to the last unit, what the receipts of that window add up to. */
   async function expectBarsAreRows(allowances: readonly Allowance[]): Promise<void> {
-    const { standings } = await bench.ledger.allowanceStatuses(bench.account, allowances)
+    const { statuses } = await bench.ledger.allowanceStatuses(bench.account, allowances)
     const periods = await readPeriods()
-    for (const { allowance, period, granted, posted, running } of standings) {
+    for (const { allowance, period, granted, posted, running } of statuses) {
       const row = running && periods.find((each) => each.row === running.row)
       const charged = allowance.unit === 'cap' ? await chargedUnder(allowance.subject, period) : row?.charged_nano
       expect(granted - posted, allowance.subject).toBe(charged ?? 0n)

@@ -36,10 +36,11 @@ it('books that are read from the file are those in memory, however the changes w
       }
       await expectTheFileSaysTheSame(database, beside)
       seen.operations += sequence.steps.length
-      seen.openTurns += beside.books.turns.size
-      for (const { periods, outlived } of beside.books.accounts.values()) seen.periods += periods.size + outlived.size
+      seen.openTurns += beside.ledgerState.turns.size
+      for (const { periods, outlived } of beside.ledgerState.accounts.values())
+        seen.periods += periods.size + outlived.size
       seen.compactions += beside.facts.turns.filter(({ compaction }) => compaction).length
-      seen.claims += [...beside.books.claims.values()].filter((claim) => claim).length
+      seen.claims += [...beside.ledgerState.claims.values()].filter((claim) => claim).length
     }),
   )
   await fc.assert(property, { seed: SEED, numRuns: SEQUENCES_RUN, endOnFailure: true })
@@ -63,16 +64,19 @@ async function withDatabase(run: (database: Database) => Promise<void>): Promise
   }
 }
 
-async function expectTheFileSaysTheSame({ db }: Database, { books, facts }: Beside): Promise<void> {
-  const scopes = [...books.claims.keys()]
-  const read = await readBooks(db, { limitsOf: (requestId) => books.turns.get(requestId)?.limits ?? NO_LIMITS, scopes })
-  for (const [account, shelved] of books.accounts) {
+async function expectTheFileSaysTheSame({ db }: Database, { ledgerState, facts }: Beside): Promise<void> {
+  const scopes = [...ledgerState.claims.keys()]
+  const read = await readBooks(db, {
+    limitsOf: (requestId) => ledgerState.turns.get(requestId)?.limits ?? NO_LIMITS,
+    scopes,
+  })
+  for (const [account, shelved] of ledgerState.accounts) {
     const stored = read.accounts.get(account) ?? (await loadAccountState(db, account))
     expect(plain(stored)).toEqual(plain({ ...shelved, frozen: false }))
   }
-  expect(running(read.turns)).toEqual(running(books.turns))
-  expect(read.issued).toBe(books.issued)
-  for (const [scope, claim] of books.claims) expect(read.claims.get(scope)).toEqual(claim)
+  expect(running(read.turns)).toEqual(running(ledgerState.turns))
+  expect(read.issued).toBe(ledgerState.issued)
+  for (const [scope, claim] of ledgerState.claims) expect(read.claims.get(scope)).toEqual(claim)
   const receipts = await db.selectFrom('receipts').select(['tokens_before', 'tokens_after']).orderBy('row').execute()
   const compactions = facts.turns.map(({ compaction }) => compaction)
   expect(receipts).toEqual(

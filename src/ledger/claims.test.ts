@@ -70,7 +70,7 @@ describe('an idempotency key', () => {
     expect(bench.failures).toEqual([])
     await second.settle(settlement(100n))
     expect(await stateOf()).toBe('not-kept durable')
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   })
 
   it('says of a second request whether its body is the same', async () => {
@@ -112,7 +112,7 @@ describe('recovery finds a kept answer', () => {
       ...{ charge_nano: 10n * 1000n + 2n * 5000n, attempts: JSON.stringify(ending.attempts), total_ms: 2 },
     })
     expect(await stateOf()).toBe('kept durable')
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   })
 
   it('and says of a compaction what its turn would have said', async () => {

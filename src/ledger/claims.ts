@@ -2,7 +2,7 @@ import { findClaim, type StoredClaim } from '../db/claims.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Durability } from './batcher.ts'
-import { standingClaim } from './state/admit-turn.ts'
+import { existingClaim } from './state/admit-turn.ts'
 import type { Claim, LedgerState } from './state/state.ts'
 
 /** What the books know of an idempotency key, from the moment it was asked until everybody who asked has left. */
@@ -31,14 +31,14 @@ export interface ClaimCache {
 
 interface ClaimCacheDeps {
   readonly db: LedgerDb
-  readonly books: LedgerState
+  readonly ledgerState: LedgerState
   now(): number
   /** Whether what the books say at this moment is in the file, when that is known. */
   recorded(): Promise<Durability>
 }
 
 export function createClaimCache(deps: ClaimCacheDeps): ClaimCache {
-  const { db, books } = deps
+  const { db, ledgerState } = deps
   const askers = new Map<string, number>()
   const reading = new Map<string, Promise<void>>()
 
@@ -46,7 +46,7 @@ export function createClaimCache(deps: ClaimCacheDeps): ClaimCache {
     try {
       const stored = await findClaim(db, scope)
       // Whoever could have changed it has asked as well, and so has found it here.
-      if (!books.claims.has(scope)) books.claims.set(scope, stored && claimOf(stored))
+      if (!ledgerState.claims.has(scope)) ledgerState.claims.set(scope, stored && claimOf(stored))
     } finally {
       reading.delete(scope)
     }
@@ -62,7 +62,7 @@ export function createClaimCache(deps: ClaimCacheDeps): ClaimCache {
     void deps.recorded().then(() => forget(scope))
   }
   const forget = (scope: string): void => {
-    if (!askers.has(scope) && books.claims.get(scope)?.state !== 'running') books.claims.delete(scope)
+    if (!askers.has(scope) && ledgerState.claims.get(scope)?.state !== 'running') ledgerState.claims.delete(scope)
   }
 
   return {
@@ -70,7 +70,7 @@ export function createClaimCache(deps: ClaimCacheDeps): ClaimCache {
       askers.set(scope, (askers.get(scope) ?? 0) + 1)
       try {
         // Books that are read back meanwhile may have come without it.
-        while (!books.claims.has(scope)) {
+        while (!ledgerState.claims.has(scope)) {
           const running = reading.get(scope) ?? read(scope)
           reading.set(scope, running)
           await running
@@ -82,7 +82,7 @@ export function createClaimCache(deps: ClaimCacheDeps): ClaimCache {
       let here = true
       const at = deps.now()
       return {
-        claim: standingClaim(books, { scope }, at),
+        claim: existingClaim(ledgerState, { scope }, at),
         at,
         durable: deps.recorded(),
         leave() {
@@ -95,7 +95,7 @@ export function createClaimCache(deps: ClaimCacheDeps): ClaimCache {
       return [...askers.keys()]
     },
     async tidy() {
-      const ended = [...books.claims].flatMap(([scope, claim]) => (claim?.state === 'running' ? [] : scope))
+      const ended = [...ledgerState.claims].flatMap(([scope, claim]) => (claim?.state === 'running' ? [] : scope))
       if (ended.length === 0) return
       await deps.recorded()
       for (const scope of ended) forget(scope)

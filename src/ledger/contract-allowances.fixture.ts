@@ -39,10 +39,10 @@ export function allowancesContract(bench: ContractBench): void {
       await bench.credit(HOLD * 100n)
       const limits = [limitOf('tokens', 1000, 900)]
       const turn = await bench.admit({ limits })
-      expect(turn.standings).toMatchObject([{ remaining: 100 }])
+      expect(turn.statuses).toMatchObject([{ remaining: 100 }])
       expect(await bench.refusal({ limits })).toMatchObject({ kind: 'limited' })
       await turn.settle(settlement(1n, 40))
-      expect((await bench.admit({ limits })).standings[0]?.remaining).toBeLessThan(100)
+      expect((await bench.admit({ limits })).statuses[0]?.remaining).toBeLessThan(100)
     })
 
     it('of turns at once count those of all that run, and get the places of dead ones back', async () => {

@@ -118,8 +118,8 @@ export function contractBench(home: LedgerHome) {
     standing: () => home.ledger.standing(home.account),
     /** What is left of allowances, less what running turns hold. */
     async left(...allowances: Allowance[]): Promise<bigint[]> {
-      const { standings } = await home.ledger.allowanceStatuses(home.account, allowances)
-      return standings.map(({ posted, held }) => posted - held)
+      const { statuses } = await home.ledger.allowanceStatuses(home.account, allowances)
+      return statuses.map(({ posted, held }) => posted - held)
     },
     subscribe: (...windows: Allowance[]) =>
       home.ledger.assignPlan({ account: home.account, plan: 'builder', windows, endsAt: undefined }),

@@ -215,7 +215,7 @@ export function moneyContract(bench: ContractBench): void {
       const requests = limitOf('requests', 2)
       const limits = [requests, limitOf('tokens', 500, 500), limitOf('concurrent', 1)]
       const taken = await home.ledger.takeRequest(limits)
-      expect([taken.kind, taken.standings.map(({ remaining }) => remaining)]).toEqual(['taken', [1, 500, 1]])
+      expect([taken.kind, taken.statuses.map(({ remaining }) => remaining)]).toEqual(['taken', [1, 500, 1]])
       // Had it taken tokens or a place, this turn would be refused.
       const turn = await bench.admit({ limits })
       const refused = await home.ledger.takeRequest(limits)

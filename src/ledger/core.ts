@@ -15,9 +15,9 @@ export interface LedgerCore {
   readonly db: LedgerDb
   readonly patientDb: LedgerDb
   readonly file: SqliteFile
-  readonly books: LedgerState
+  readonly ledgerState: LedgerState
   readonly gate: LedgerGate
-  readonly shelf: AccountCache
+  readonly cache: AccountCache
   readonly claims: ClaimCache
   readonly batcher: Batcher
   readonly marks: MarkKeeper

@@ -60,10 +60,10 @@ export interface LedgerObserver {
   doesNotAddUp(account: AccountRow, error: Error): void
 }
 
-/** With empty books; `adoptBooks` puts in what the file says. */
+/** With empty books; `adoptLedger` puts in what the file says. */
 export async function createCore(deps: LedgerDeps, closing: AbortSignal): Promise<LedgerCore> {
   const { db, patientDb, file, clock, observer } = deps
-  const books = await emptyBooks(db)
+  const ledgerState = await emptyState(db)
   const now = () => clock.now()
   const nowMicros = () => clock.nowMicros()
   const gate = createLedgerGate(deps.outageGraceMs)
@@ -90,17 +90,17 @@ export async function createCore(deps: LedgerDeps, closing: AbortSignal): Promis
     db,
     patientDb,
     file,
-    books,
+    ledgerState,
     gate,
     batcher,
-    shelf: createAccountCache({ db, books, nowMicros, pendingAccounts: () => batcher.pendingAccounts() }),
-    claims: createClaimCache({ db, books, now, recorded: () => batcher.recorded() }),
+    cache: createAccountCache({ db, ledgerState, nowMicros, pendingAccounts: () => batcher.pendingAccounts() }),
+    claims: createClaimCache({ db, ledgerState, now, recorded: () => batcher.recorded() }),
     findKeptFacts: deps.findKeptFacts ?? (async () => new Map()),
     marks: createMarkKeeper({ batcher, gate, now, intervalMs: deps.markIntervalMs }),
     journaled: await openJournaledEnds(deps.journal, waitingEnds(db, file)),
     attended: new Set(),
     suspect(account, error) {
-      const found = books.accounts.get(account)
+      const found = ledgerState.accounts.get(account)
       if (!found || found.frozen) return
       found.frozen = true
       observer.doesNotAddUp(account, error)
@@ -114,7 +114,7 @@ export async function createCore(deps: LedgerDeps, closing: AbortSignal): Promis
 }
 
 /** New rows go behind those that the file has. */
-async function emptyBooks(db: LedgerDb): Promise<LedgerState> {
+async function emptyState(db: LedgerDb): Promise<LedgerState> {
   const { receipt, transfer, bucket, subscription } = await findNewestRows(db)
   return createLedgerState({
     receipt: receipt + 1,
@@ -130,12 +130,12 @@ async function emptyBooks(db: LedgerDb): Promise<LedgerState> {
  */
 function freezeAndReadAgain(core: LedgerCore, account: AccountRow, refused: readonly Operation[]): Promise<void> {
   // Freeze in memory at once, so that nothing more is admitted, even if the read fails.
-  const ahead = core.books.accounts.get(account)
+  const ahead = core.ledgerState.accounts.get(account)
   if (ahead) ahead.frozen = true
-  return core.shelf.readAgain(account, async () => {
+  return core.cache.readAgain(account, async () => {
     await setFrozen(core.file, account, core.now())
-    const { books } = core
-    const turnsBefore = [...books.turns.values()].filter((turn) => turn.account === account)
+    const { ledgerState } = core
+    const turnsBefore = [...ledgerState.turns.values()].filter((turn) => turn.account === account)
     const scopes = new Set([...turnsBefore.flatMap(({ claim }) => claim ?? []), ...refused.flatMap(scopesOf)])
     const [loaded, receipts, claims] = await Promise.all([
       loadAccountState(core.db, account),
@@ -144,14 +144,14 @@ function freezeAndReadAgain(core: LedgerCore, account: AccountRow, refused: read
     ])
     // From here on nothing waits: nobody meets an account of which one half is old and the other new.
     const limits = new Map(turnsBefore.map((turn) => [turn.requestId, turn.limits]))
-    for (const { requestId } of turnsBefore) books.turns.delete(requestId)
+    for (const { requestId } of turnsBefore) ledgerState.turns.delete(requestId)
     for (const receipt of receipts) {
       const turn = openTurnOf(receipt, loaded, limits.get(receipt.request_id as never) ?? NO_LIMITS)
-      books.turns.set(turn.requestId, turn)
+      ledgerState.turns.set(turn.requestId, turn)
     }
-    books.accounts.set(account, loaded)
-    for (const [scope, claim] of claims) books.claims.set(scope, claim)
-    books.running = countAllRunning(books.turns.values())
+    ledgerState.accounts.set(account, loaded)
+    for (const [scope, claim] of claims) ledgerState.claims.set(scope, claim)
+    ledgerState.running = countAllRunning(ledgerState.turns.values())
   })
 }
 
@@ -163,7 +163,7 @@ const scopesOf = ({ changes }: Operation): string[] =>
  * at the first row and lifts the freeze of accounts that add up again; else only what has come since the last proof is
  * read. Only a proof without a finding moves the mark.
  */
-export async function auditBooks(core: LedgerCore, { whole }: { readonly whole: boolean }): Promise<VerifyReport> {
+export async function auditLedger(core: LedgerCore, { whole }: { readonly whole: boolean }): Promise<VerifyReport> {
   const before = await findProof(core.db)
   const { report, proved } = await verifyLedgerState({
     db: core.patientDb,
@@ -180,7 +180,7 @@ export async function auditBooks(core: LedgerCore, { whole }: { readonly whole: 
 }
 
 async function freeze(core: LedgerCore, account: AccountRow): Promise<void> {
-  await core.shelf.withBooks(account, () => {
+  await core.cache.withState(account, () => {
     // In memory first: from the moment at which the file says so, nobody may find it there without.
     setFrozenInMemory(core, account, { frozen: true })
     return setFrozen(core.file, account, core.now())
@@ -197,6 +197,6 @@ async function thawAllBut(core: LedgerCore, suspects: ReadonlySet<AccountRow>): 
 }
 
 function setFrozenInMemory(core: LedgerCore, account: AccountRow, { frozen }: { readonly frozen: boolean }): void {
-  const books = core.books.accounts.get(account)
-  if (books) books.frozen = frozen
+  const ledgerState = core.ledgerState.accounts.get(account)
+  if (ledgerState) ledgerState.frozen = frozen
 }

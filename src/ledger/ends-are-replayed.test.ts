@@ -10,7 +10,7 @@ const REQUEST = 'req_1' as RequestId
 function journalInMemory(): SettleJournal {
   let records: string[] = []
   return {
-    found: { isNew: false, setAside: undefined, damaged: 0, cutOff: false },
+    found: { isNew: false, quarantine: undefined, damaged: 0, cutOff: false },
     append: async (record) => records.push(record) > 0,
     read: async () => records,
     async clear(stillNeeded) {
@@ -21,7 +21,7 @@ function journalInMemory(): SettleJournal {
 }
 
 /** What waits in the ledger. */
-function shelfInMemory(): ShelvedEnds {
+function cacheInMemory(): ShelvedEnds {
   const records = new Map<RequestId, string>()
   return {
     read: async () => [...records.values()],
@@ -39,11 +39,11 @@ type Recorded = 'recorded' | 'not-open' | 'lost' | 'broken'
 /** What becomes of an end that was written down when the books say this of it: done, still known, in the journal, in the ledger. */
 async function replayed(kind: Recorded) {
   const journal = journalInMemory()
-  const shelf = shelfInMemory()
-  const ends = await openJournaledEnds(journal, shelf)
+  const cache = cacheInMemory()
+  const ends = await openJournaledEnds(journal, cache)
   await ends.write({ requestId: REQUEST, ending: settlement(1000n) })
   const done = await ends.replay(async () => ({ kind }))
-  return [done, ends.has(REQUEST), (await journal.read()).length, (await shelf.read()).length]
+  return [done, ends.has(REQUEST), (await journal.read()).length, (await cache.read()).length]
 }
 
 it.each([
@@ -56,12 +56,12 @@ it.each([
 })
 
 it('an end that has waited in the ledger is recorded when its account adds up again, also after a restart', async () => {
-  const [journal, shelf] = [journalInMemory(), shelfInMemory()]
-  const before = await openJournaledEnds(journal, shelf)
+  const [journal, cache] = [journalInMemory(), cacheInMemory()]
+  const before = await openJournaledEnds(journal, cache)
   await before.write({ requestId: REQUEST, ending: settlement(1000n) })
   await before.replay(async () => ({ kind: 'broken' }))
-  const ends = await openJournaledEnds(journal, shelf)
+  const ends = await openJournaledEnds(journal, cache)
   expect(ends.has(REQUEST)).toBe(true)
   expect(await ends.replay(async () => ({ kind: 'recorded' }))).toBe(true)
-  expect([ends.isEmpty, await shelf.read()]).toEqual([true, []])
+  expect([ends.isEmpty, await cache.read()]).toEqual([true, []])
 })

@@ -31,7 +31,7 @@ const pragma = async (text: string): Promise<number> => {
 }
 
 const ENDS_AND_PROOF = /UPDATE receipts|INTO meta/
-const mend = () => bench.failWrites(undefined)
+const repair = () => bench.failWrites(undefined)
 const opensAgain = () => expect.poll(() => bench.ledger.available, { timeout: 20_000 }).toBe(true)
 const receiptOf = (requestId: string) => findReceipt(bench.database.db, requestId)
 
@@ -53,7 +53,7 @@ describe('the end of a turn while the books cannot be written', () => {
     expect(await bench.database.journal.read()).toHaveLength(2)
     expect(bench.ledger.available).toBe(false)
 
-    mend()
+    repair()
     await opensAgain()
     expect(await receiptOf(charged.requestId)).toMatchObject({
       ...{ outcome: 'completed', charge_nano: 1000n, output: 2 },
@@ -62,7 +62,7 @@ describe('the end of a turn while the books cannot be written', () => {
     expect(await receiptOf(free.requestId)).toMatchObject({ state: 'released', charge_nano: 0n, tokens_before: null })
     expect(await bench.database.journal.read()).toEqual([])
     await bench.expectMemoryIsTheFile()
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   })
 
   it('is in the books after a crash, before anybody guesses what the turn had cost', async () => {
@@ -74,7 +74,7 @@ describe('the end of a turn while the books cannot be written', () => {
     const compaction = { tokensBefore: 48_210, tokensAfter: 0 }
     const settled = await turn.settle({ ...settlement(HOLD + 7n), compaction })
     expect(settled).toMatchObject({ kind: 'settled', charge: HOLD, shortfall: 7n })
-    mend()
+    repair()
     await bench.reopen()
     expect(await receiptOf(turn.requestId)).toMatchObject({
       outcome: 'completed',
@@ -85,7 +85,7 @@ describe('the end of a turn while the books cannot be written', () => {
     })
     expect(bench.recovered).toBe(0)
     expect(await bench.database.journal.read()).toEqual([])
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
     await bench.reopen()
     expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 9n })
   })
@@ -112,12 +112,12 @@ describe('the end of a turn while the books cannot be written', () => {
     bench.failWrites(ENDS_AND_PROOF)
     await turn.settle(settlement(1000n))
     const [record] = await bench.database.journal.read()
-    mend()
+    repair()
     await opensAgain()
     await bench.database.journal.append(record!)
     await bench.reopen()
     expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 10n - 1000n, held: 0n })
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   })
 
   it('is lost, and nothing that sounds like an end may be said, where neither can be written', async () => {
@@ -127,7 +127,7 @@ describe('the end of a turn while the books cannot be written', () => {
     bench.failWrites(ENDS_AND_PROOF)
     await bench.database.journal.close()
     expect(await turn.settle(settlement(1000n))).toEqual({ kind: 'lost' })
-    mend()
+    repair()
     await opensAgain()
   })
 })
@@ -155,7 +155,7 @@ it('a journal that cannot be emptied keeps nobody waiting, and is emptied the ne
   journal.clear = () => Promise.reject(new Error('input/output error'))
   bench.failWrites(ENDS_AND_PROOF)
   expect(await turn.settle(settlement(1000n))).toMatchObject({ kind: 'settled' })
-  mend()
+  repair()
   await opensAgain()
   expect(await receiptOf(turn.requestId)).toMatchObject({ outcome: 'completed', charge_nano: 1000n })
   expect(await journal.read()).toHaveLength(1)
@@ -164,7 +164,7 @@ it('a journal that cannot be emptied keeps nobody waiting, and is emptied the ne
   await bench.reopen()
   expect(await bench.database.journal.read()).toEqual([])
   expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 10n - 1000n, held: 0n })
-  await bench.expectCleanBooks()
+  await bench.expectBalancedLedger()
 })
 
 describe('a disk that is full', () => {
@@ -190,7 +190,7 @@ describe('a disk that is full', () => {
     expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 100n - 20_000n, held: 0n })
     expect(await (await bench.admit()).settle(GIVEN_BACK)).toEqual({ kind: 'released' })
     await bench.expectMemoryIsTheFile()
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   }, 60_000)
 })
 

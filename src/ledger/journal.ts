@@ -33,11 +33,11 @@ type RecordEnd = (end: TurnEnd) => Promise<{ readonly kind: 'recorded' | 'not-op
 
 export async function openJournaledEnds(journal: SettleJournal, shelved: ShelvedEnds): Promise<JournaledEnds> {
   const waiting = new Map<RequestId, TurnEnd>()
-  const onShelf = new Set<RequestId>()
+  const isCached = new Set<RequestId>()
   for (const record of await shelved.read()) {
     const end = decode(record)
     keep(waiting, end)
-    onShelf.add(end.requestId)
+    isCached.add(end.requestId)
   }
   for (const record of await journal.read()) keep(waiting, decode(record))
   let replaying: Promise<unknown> = Promise.resolve()
@@ -51,7 +51,7 @@ export async function openJournaledEnds(journal: SettleJournal, shelved: Shelved
         const { kind } = await record(end)
         // One that is not open was recorded after all, before the crash.
         if (kind === 'recorded' || kind === 'not-open') waiting.delete(end.requestId)
-        if (kind === 'broken' && !onShelf.has(end.requestId)) stuck.push(end)
+        if (kind === 'broken' && !isCached.has(end.requestId)) stuck.push(end)
         return kind
       }),
     )
@@ -67,13 +67,13 @@ export async function openJournaledEnds(journal: SettleJournal, shelved: Shelved
         stuck.map(({ requestId }) => requestId),
         stuck.map(encode),
       )
-      for (const { requestId } of stuck) onShelf.add(requestId)
+      for (const { requestId } of stuck) isCached.add(requestId)
     }
-    await journal.clear(() => writing > 0 || [...waiting.keys()].some((requestId) => !onShelf.has(requestId)))
-    const over = [...onShelf].filter((requestId) => !waiting.has(requestId))
+    await journal.clear(() => writing > 0 || [...waiting.keys()].some((requestId) => !isCached.has(requestId)))
+    const over = [...isCached].filter((requestId) => !waiting.has(requestId))
     if (over.length === 0) return
     await shelved.remove(over)
-    for (const requestId of over) onShelf.delete(requestId)
+    for (const requestId of over) isCached.delete(requestId)
   }
 
   const replay = async (record: RecordEnd): Promise<boolean> => {

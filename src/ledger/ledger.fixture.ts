@@ -44,7 +44,7 @@ export interface LedgerBench {
   holdQuestion(table: string): { asked: Promise<void>; letGo(): void }
   /** Memory says of the account what the file says. */
   expectMemoryIsTheFile(): Promise<void>
-  expectCleanBooks(): Promise<void>
+  expectBalancedLedger(): Promise<void>
 }
 
 export { HOLD }
@@ -194,7 +194,7 @@ export function useLedger(options: { markIntervalMs: number } = { markIntervalMs
       const wallet = { subject: 'wallet', posted_nano: balance, held_nano: holding }
       expect(await listLiveBuckets(database.db, account)).toContainEqual(expect.objectContaining(wallet))
     },
-    async expectCleanBooks() {
+    async expectBalancedLedger() {
       const { report } = await verifyLedgerState({ db: database.db })
       expect(report.checks.filter(({ violations }) => violations > 0)).toEqual([])
       expect(report).toMatchObject({ ok: true, violations: 0 })

@@ -51,13 +51,13 @@ export interface Ledger {
 }
 
 export type TakenRequest =
-  | { readonly kind: 'taken'; readonly standings: readonly LimitStatus[] }
-  | { readonly kind: 'refused'; readonly refusal: LimitRefusal; readonly standings: readonly LimitStatus[] }
+  | { readonly kind: 'taken'; readonly statuses: readonly LimitStatus[] }
+  | { readonly kind: 'refused'; readonly refusal: LimitRefusal; readonly statuses: readonly LimitStatus[] }
 
 /** How an account stands on allowances: what its keys may still use, and until when. */
 export interface AllowanceReport {
   readonly subscription: Subscription | undefined
-  readonly standings: readonly AllowanceStatus[]
+  readonly statuses: readonly AllowanceStatus[]
 }
 
 /** Exact, and the same number that admission decides on. */
@@ -69,7 +69,7 @@ export interface AccountStatusReport {
 
 export type Admission =
   | AdmittedTurn
-  | { readonly kind: 'refused'; readonly refusal: AdmissionRefusal; readonly standings: readonly LimitStatus[] }
+  | { readonly kind: 'refused'; readonly refusal: AdmissionRefusal; readonly statuses: readonly LimitStatus[] }
 
 /** When the rights of a caller were judged: `at` is the number of changes to keys and accounts at that moment. */
 export interface JudgedRights {
@@ -92,7 +92,7 @@ export interface AdmittedTurn {
   /** The output cap that the hold covers: what the provider is told. */
   readonly cap: number
   readonly amount: NanoUsd
-  readonly standings: readonly LimitStatus[]
+  readonly statuses: readonly LimitStatus[]
   /** Whether the provider may be asked before the hold is durable (far from every edge). */
   readonly overlap: boolean
   /** Never rejects. Anything but `durable` means that the hold was not placed: nothing may be delivered. */

@@ -41,7 +41,7 @@ it('windows that ended long ago do not stand for ever on an account that nobody 
 
   await (await bench.admit(ofPlan)).settle(settlement(7n))
   expect(await liveWindows()).toHaveLength(2)
-  await bench.expectCleanBooks()
+  await bench.expectBalancedLedger()
 })
 
 it('a window on which a turn still holds is not closed under it', async () => {
@@ -55,7 +55,7 @@ it('a window on which a turn still holds is not closed under it', async () => {
   turn.leave()
   await bench.ledger.sweep()
   expect(await liveWindows()).toEqual([])
-  await bench.expectCleanBooks()
+  await bench.expectBalancedLedger()
 })
 
 it('counters of spend caps go a day behind their period, and come again with the next use', async () => {
@@ -74,7 +74,7 @@ it('counters of spend caps go a day behind their period, and come again with the
 
   await (await bench.admit({ allowances: caps(1) })).settle(settlement(6n))
   await held.settle(settlement(7n))
-  await bench.expectCleanBooks()
+  await bench.expectBalancedLedger()
   const spent = `SELECT subject, spent_nano FROM spend_counters WHERE account = ${bench.account} ORDER BY subject`
   expect(await bench.database.file.all(spent, [])).toEqual([
     { subject: 'cap:1:day', spent_nano: 6n },
@@ -87,5 +87,5 @@ it('counters of spend caps go a day behind their period, and come again with the
   expect(await counters()).toEqual([])
   await bench.reopen()
   await (await bench.admit({ allowances: caps(1) })).settle(settlement(8n))
-  await bench.expectCleanBooks()
+  await bench.expectBalancedLedger()
 })

@@ -4,12 +4,12 @@ import { forgetSums } from '../db/proofs.ts'
 import { findTransferByRef } from '../db/statement.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { admit, allowanceReport, standingOf, takeRequest } from './admit.ts'
+import { admit, allowanceReport, statusOf, takeRequest } from './admit.ts'
 import type { LedgerCore } from './core.ts'
-import { auditBooks, createCore, type LedgerDeps, type LedgerObserver } from './create-core.ts'
+import { auditLedger, createCore, type LedgerDeps, type LedgerObserver } from './create-core.ts'
 import type { CreditOrder, CreditOutcome, Ledger } from './ledger.ts'
 import {
-  adoptBooks,
+  adoptLedger,
   NO_LIMITS,
   READ_BACK_PAUSE_MS,
   readBackUntilItWorks,
@@ -22,7 +22,7 @@ import { closePeriod } from './state/allowances.ts'
 import { accountStateOf, type Change } from './state/state.ts'
 import { assignPlan, endPlan } from './state/subscriptions.ts'
 import { transferMoney } from './state/transfer-money.ts'
-import { forgetEarnedBackRates, lookAtLimits, standingsOf } from './state/turn-limits.ts'
+import { forgetEarnedBackRates, limitStatusesOf, lookAtLimits } from './state/turn-limits.ts'
 
 const ACCOUNTS_IN_MEMORY_MAX = 10_000
 
@@ -30,7 +30,7 @@ const ACCOUNTS_IN_MEMORY_MAX = 10_000
 export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
   const closing = new AbortController()
   const core = await createCore(deps, closing.signal)
-  adoptBooks(core, await readBooks(deps.db, { limitsOf: () => NO_LIMITS, scopes: [] }))
+  adoptLedger(core, await readBooks(deps.db, { limitsOf: () => NO_LIMITS, scopes: [] }))
   if (!(await replayJournal(core))) throw new Error('The books could not be brought up to their journal')
   await resolveAndTell(core, deps.observer)
 
@@ -41,20 +41,20 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
     },
     onOutage: (listener) => core.gate.onOutage(listener),
     get openHolds() {
-      return core.books.turns.size
+      return core.ledgerState.turns.size
     },
-    standing: (account) => core.shelf.withBooks(account, standingOf),
-    limitStatuses: (limits) => standingsOf(core.books, limits, core.nowMicros()),
-    limitRefusal: (limits) => lookAtLimits(core.books, limits, core.nowMicros()),
+    standing: (account) => core.cache.withState(account, statusOf),
+    limitStatuses: (limits) => limitStatusesOf(core.ledgerState, limits, core.nowMicros()),
+    limitRefusal: (limits) => lookAtLimits(core.ledgerState, limits, core.nowMicros()),
     admit: (request, judged) => admit(core, request, judged),
     takeRequest: (limits) => takeRequest(core, limits),
     lookUpClaim: (scope) => core.claims.lookUp(scope),
     allowanceStatuses: (account, allowances) => allowanceReport(core, account, allowances),
-    audit: (options) => auditBooks(core, options),
+    audit: (options) => auditLedger(core, options),
     async sweep() {
-      core.shelf.tidy(ACCOUNTS_IN_MEMORY_MAX)
+      core.cache.tidy(ACCOUNTS_IN_MEMORY_MAX)
       await core.claims.tidy()
-      forgetEarnedBackRates(core.books, core.nowMicros())
+      forgetEarnedBackRates(core.ledgerState, core.nowMicros())
       if (!core.gate.open) return 0
       const resolved = await resolveAndTell(core, deps.observer)
       if (core.gate.open) await forgetAllExpiredClaims(core)
@@ -98,22 +98,22 @@ function createOperatorCommands(core: LedgerCore): Pick<Ledger, 'credit' | 'assi
         if (credits.get(order.account) === mine) credits.delete(order.account)
       }
     },
-    assignPlan: (order) => carryOut(core, order.account, (at) => assignPlan(core.books, { ...order, at })),
-    endPlan: (order) => carryOut(core, order.account, (at) => endPlan(core.books, { endsAt: at, ...order, at })),
+    assignPlan: (order) => carryOut(core, order.account, (at) => assignPlan(core.ledgerState, { ...order, at })),
+    endPlan: (order) => carryOut(core, order.account, (at) => endPlan(core.ledgerState, { endsAt: at, ...order, at })),
   }
 }
 
 /** Money by the operator's word, once per reference. */
 async function creditOnce(core: LedgerCore, order: CreditOrder): Promise<CreditOutcome> {
   const { account } = order
-  await waitForBooks(core)
+  await waitForLedger(core)
   const known = await findTransferByRef(core.db, account, order.kind, order.ref)
   if (known && known.amount_nano !== order.amount) return { kind: 'ref-taken', amount: known.amount_nano as NanoUsd }
-  if (known) return { kind: 'exists', standing: await core.shelf.withBooks(account, standingOf) }
+  if (known) return { kind: 'exists', standing: await core.cache.withState(account, statusOf) }
   const { moved, standing } = await carryOut(core, account, (at) => {
-    const outcome = transferMoney(core.books, { ...order, at })
+    const outcome = transferMoney(core.ledgerState, { ...order, at })
     const changes = outcome.kind === 'transferred' ? outcome.changes : undefined
-    return { moved: outcome, changes, standing: standingOf(accountStateOf(core.books, account)) }
+    return { moved: outcome, changes, standing: statusOf(accountStateOf(core.ledgerState, account)) }
   })
   if (moved.kind === 'too-much') return moved
   return { kind: moved.kind === 'short' ? 'short' : 'credited', standing }
@@ -123,7 +123,7 @@ async function creditOnce(core: LedgerCore, order: CreditOrder): Promise<CreditO
 const ORDER_WAIT_MS = 10_000
 
 /** Throws when the books cannot be looked at in time. */
-async function waitForBooks(core: LedgerCore): Promise<void> {
+async function waitForLedger(core: LedgerCore): Promise<void> {
   if (!(await core.gate.whenOpen(ORDER_WAIT_MS))) throw new Error('The ledger is being read back; nothing was changed')
 }
 
@@ -133,8 +133,8 @@ async function carryOut<Outcome extends object>(
   account: AccountRow,
   decide: (at: number) => Outcome & { readonly changes?: readonly Change[] | undefined },
 ): Promise<Outcome> {
-  await waitForBooks(core)
-  return core.shelf.withBooks(account, async () => {
+  await waitForLedger(core)
+  return core.cache.withState(account, async () => {
     // From here to the enqueue nothing waits.
     if (!core.gate.open) throw new Error('The ledger failed meanwhile; nothing was changed')
     const outcome = decide(core.now())
@@ -194,7 +194,7 @@ async function closeIdlePeriods(core: LedgerCore): Promise<void> {
     endedBefore: yesterday,
     limit: ROWS_AT_ONCE,
   })) {
-    const counters = core.books.accounts.get(account as AccountRow)?.counters
+    const counters = core.ledgerState.accounts.get(account as AccountRow)?.counters
     const counter = counters?.get(subject)
     // In memory it may have begun its next period, or be in use by a turn that is not in the file yet.
     if (counter?.start === period_start && counter.held === 0n) counters?.delete(subject)
@@ -207,8 +207,8 @@ async function closeIdlePeriods(core: LedgerCore): Promise<void> {
 
 /** By what memory says of it, which may be ahead of the file. */
 const closeWindow = (core: LedgerCore, { row, account, subject }: IdleWindow, endedBefore: number): Promise<void> =>
-  core.shelf.withBooks(account as AccountRow, async (books) => {
-    const window = [books.periods.get(subject), ...books.outlived].find((bucket) => bucket?.row === row)
-    if (!window || window.end >= endedBefore || window.held !== 0n || books.frozen || !core.gate.open) return
-    await record(core, books.account, closePeriod(core.books, books, window, core.now()))
+  core.cache.withState(account as AccountRow, async (ledgerState) => {
+    const window = [ledgerState.periods.get(subject), ...ledgerState.outlived].find((bucket) => bucket?.row === row)
+    if (!window || window.end >= endedBefore || window.held !== 0n || ledgerState.frozen || !core.gate.open) return
+    await record(core, ledgerState.account, closePeriod(core.ledgerState, ledgerState, window, core.now()))
   })

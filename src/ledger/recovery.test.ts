@@ -46,7 +46,7 @@ describe('while the books are being read back', () => {
     expect(await bench.ledger.sweep()).toBe(1)
     expect(await findReceipt(bench.database.db, orphan.requestId)).toMatchObject({ state: 'settled', output: 5 })
     await bench.expectMemoryIsTheFile()
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   })
 
   it('the sweeper does not touch books that were read back while it looked up a price', async () => {
@@ -62,7 +62,7 @@ describe('while the books are being read back', () => {
     price.letGo()
     expect(await sweep).toBe(1)
     await bench.expectMemoryIsTheFile()
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   })
 
   it('a recovery that was lost is not counted, keeps its progress, and is done again', async () => {
@@ -78,7 +78,7 @@ describe('while the books are being read back', () => {
     await opensAgain()
     expect(await bench.ledger.sweep()).toBe(1)
     expect(await findReceipt(bench.database.db, orphan.requestId)).toMatchObject({ output: 7 })
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   })
 
   it('a charge that was lost is tried again once the books can be written, although the turn has left', async () => {
@@ -92,7 +92,7 @@ describe('while the books are being read back', () => {
     bench.failWrites(undefined)
     expect(await settled).toMatchObject({ kind: 'settled', charge: 1000n })
     await bench.expectMemoryIsTheFile()
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   })
 
   it('a turn whose books were read anew settles on them, and a mark stays what memory knows', async () => {
@@ -149,7 +149,7 @@ describe('what is counted on an account', () => {
       [3, charged + 7n],
     ])
     await bench.expectMemoryIsTheFile()
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   })
 })
 
@@ -178,7 +178,7 @@ describe('a full disk', () => {
     expect((await before.settle(settlement(1000n))).kind).toBe('settled')
     expect(await (await bench.admit()).durable).toBe('durable')
     await bench.expectMemoryIsTheFile()
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   })
 
   it.each(['settled', 'released'] as const)(
@@ -202,7 +202,7 @@ describe('a full disk', () => {
       expect(bench.failures).toHaveLength(1)
       expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ state })
       await bench.expectMemoryIsTheFile()
-      await bench.expectCleanBooks()
+      await bench.expectBalancedLedger()
     },
   )
 

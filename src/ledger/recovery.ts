@@ -32,7 +32,7 @@ import {
 import { countAllRunning } from './state/turn-limits.ts'
 
 /** What the file says: the holds that are open, the accounts they stand on, and how far their answers had got. */
-interface RecordedBooks {
+interface RecordedState {
   readonly accounts: Map<AccountRow, AccountState>
   readonly turns: Map<RequestId, OpenTurn>
   readonly marks: ReadonlyMap<number, number>
@@ -52,7 +52,7 @@ interface WhatMatters {
 }
 
 /** Reads beside the books that are in memory, which stay as they are until this is adopted whole. */
-export async function readBooks(db: LedgerDb, { limitsOf, scopes }: WhatMatters): Promise<RecordedBooks> {
+export async function readBooks(db: LedgerDb, { limitsOf, scopes }: WhatMatters): Promise<RecordedState> {
   const [receipts, marks, issued] = await Promise.all([listOpenReceipts(db), findMarks(db), findIssued(db)])
   const accounts = new Map<AccountRow, AccountState>()
   const turns = new Map<RequestId, OpenTurn>()
@@ -68,9 +68,9 @@ export async function readBooks(db: LedgerDb, { limitsOf, scopes }: WhatMatters)
 }
 
 /** In one step, without waiting: nobody ever meets books of which one half is old and the other new. */
-export function adoptBooks(core: LedgerCore, { accounts, turns, marks, issued, claims }: RecordedBooks): void {
+export function adoptLedger(core: LedgerCore, { accounts, turns, marks, issued, claims }: RecordedState): void {
   // Places are counted anew from the turns that are left: those whose hold was lost will not give theirs back.
-  Object.assign(core.books, { accounts, turns, issued, claims, running: countAllRunning(turns.values()) })
+  Object.assign(core.ledgerState, { accounts, turns, issued, claims, running: countAllRunning(turns.values()) })
   core.marks.restore(marks, new Set([...turns.values()].map((turn) => turn.receipt)))
 }
 
@@ -135,7 +135,7 @@ export async function readBackUntilItWorks(
   { failuresBefore, pauseMs }: { readonly failuresBefore: number; readonly pauseMs: number },
 ): Promise<void> {
   // What each running turn takes from the limits is known in memory only.
-  const { turns } = core.books
+  const { turns } = core.ledgerState
   const limitsOfLiving = (requestId: RequestId) =>
     (core.attended.has(requestId) ? turns.get(requestId)?.limits : undefined) ?? NO_LIMITS
   for (let failures = failuresBefore; ; failures++) {
@@ -144,7 +144,7 @@ export async function readBackUntilItWorks(
       await core.batcher.idle()
       if (closing.aborted) return
       await proveWritable(core.file)
-      adoptBooks(core, await readBooks(core.db, { limitsOf: limitsOfLiving, scopes: core.claims.asked }))
+      adoptLedger(core, await readBooks(core.db, { limitsOf: limitsOfLiving, scopes: core.claims.asked }))
       core.batcher.reopen()
       // Before anybody else may touch them: what was written down meanwhile is what happened.
       // Where that failed, the failure has begun another reading back.
@@ -183,7 +183,7 @@ export async function resolveOrphans(core: LedgerCore): Promise<number> {
 }
 
 const orphansOf = (core: LedgerCore): OpenTurn[] =>
-  [...core.books.turns.values()].filter(
+  [...core.ledgerState.turns.values()].filter(
     ({ requestId }) => !core.attended.has(requestId) && !core.journaled.has(requestId),
   )
 
@@ -251,10 +251,10 @@ type RecordedEnd =
 
 /** Ends a turn in the books at once, and says when that is durable. */
 export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<RecordedEnd> {
-  const turn = core.books.turns.get(end.requestId)
+  const turn = core.ledgerState.turns.get(end.requestId)
   if (!turn) return { kind: 'not-open' }
   // What memory says of it is not what the file says, and is about to be read again.
-  if (core.shelf.reading(turn.account)) return { kind: 'broken' }
+  if (core.cache.reading(turn.account)) return { kind: 'broken' }
   const closed = tryToClose(core, turn.account, end)
   if (closed.kind !== 'closed') return closed
   // What was lost is ended again, and needs its progress then.
@@ -267,7 +267,7 @@ export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<Recorde
 
 function tryToClose(core: LedgerCore, account: AccountRow, end: TurnEnd): CloseOutcome | { readonly kind: 'broken' } {
   try {
-    return closeTurn(core.books, { ...end, at: core.now(), nowMicros: core.nowMicros() })
+    return closeTurn(core.ledgerState, { ...end, at: core.now(), nowMicros: core.nowMicros() })
   } catch (error) {
     if (!(error instanceof BrokenRule)) throw error
     core.suspect(account, error)

@@ -77,7 +77,7 @@ describe('verify of books in use', () => {
     expect((await verifyLedgerState({ db })).report).toMatchObject({ ok: true, accounts: 1, receipts: 6, transfers: 2 })
     expect(questions).toBeGreaterThanOrEqual(6)
     expect(rowsMost, 'rows of one answer').toBeLessThan(10)
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
   })
 
   it('reads them in slices, and misses none', async () => {
@@ -114,7 +114,7 @@ describe('verify finds', () => {
       await bench.run(`UPDATE buckets SET posted_nano = posted_nano + 1 WHERE row = ${bucket}`)
       expect(await broken()).toEqual([rule])
       await bench.run(`UPDATE buckets SET posted_nano = posted_nano - 1 WHERE row = ${bucket}`)
-      await bench.expectCleanBooks()
+      await bench.expectBalancedLedger()
     }
   })
 
@@ -141,7 +141,7 @@ describe('verify finds', () => {
     await bench.run("UPDATE receipts SET kind = 'builder', movement = 4, balance_nano = NULL WHERE row = 2")
     expect(await broken()).toContain(GAP)
     await bench.run(`UPDATE receipts SET kind = 'wallet', movement = 3, balance_nano = ${HOLD * 9n - 7n} WHERE row = 2`)
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
     await bench.run('UPDATE transfers SET movement = 2')
     expect(await broken()).toContain(GAP)
     await bench.run('UPDATE transfers SET movement = NULL')
@@ -154,7 +154,7 @@ describe('verify finds', () => {
     await bench.run('UPDATE receipts SET balance_nano = NULL WHERE row = 3')
     expect(await broken()).toEqual([BALANCE, 'posted is the sum of entries'])
     await bench.run(`UPDATE receipts SET balance_nano = ${HOLD * 9n - 7n} WHERE row = 3`)
-    await bench.expectCleanBooks()
+    await bench.expectBalancedLedger()
     await bench.run('UPDATE transfers SET balance_nano = balance_nano - 1')
     expect(await broken()).toEqual([BALANCE])
   })

@@ -7,7 +7,7 @@ import {
   checkWallets,
   checkWindows,
   exactSum,
-  findBooksEnd,
+  findLedgerEnd,
   findMovementAt,
   listKeysUnderCaps,
   sumChargesOfCaps,
@@ -77,7 +77,7 @@ export async function verifyLedgerState({
 }: VerifyOptions): Promise<{ readonly report: VerifyReport; readonly proved: StoredProof }> {
   const sinceProof = since !== NOTHING_PROVED
   const tally = createTally()
-  const end = await findBooksEnd(db)
+  const end = await findLedgerEnd(db)
   const receipts = { after: since.receipt, to: end.last_receipt }
   await inSlices(nowMicros, receipts, async (slice) => tally.addRows('receipts', await checkReceipts(db, slice)))
   const transfers = { after: since.transfer, to: end.last_transfer }

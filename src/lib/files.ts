@@ -25,12 +25,12 @@ export async function writeDurably(path: string, text: string): Promise<void> {
 }
 
 /** Why a file of the data folder is not used. It stands in the file's new name. */
-export type AsideReason = 'damaged' | 'other-ledger' | 'ahead'
+export type QuarantineReason = 'damaged' | 'other-ledger' | 'ahead'
 
 /** A file that was given another name, so that nothing of it is served and nothing of it is lost. */
-export interface SetAside {
+export interface Quarantined {
   readonly file: string
-  readonly reason: AsideReason
+  readonly reason: QuarantineReason
 }
 
 /** What SQLite keeps beside a database; it finds them again by the new name. */
@@ -39,7 +39,7 @@ const COMPANIONS = ['', '-wal', '-shm', '-journal']
 export const ASIDE_NAME = /\.set-aside-(?:damaged|other-ledger|ahead)-[0-9TZ.-]+(?:-wal|-shm|-journal)?$/
 
 /** Renames a closed file and what belongs to it. A name that is taken is never written over. */
-export function setAside(path: string, reason: AsideReason, now: number): SetAside {
+export function quarantine(path: string, reason: QuarantineReason, now: number): Quarantined {
   const time = new Date(now).toISOString().replaceAll(':', '-')
   let file = `${path}.set-aside-${reason}-${time}`
   for (let count = 2; existsSync(file); count++) file = `${path}.set-aside-${reason}-${time}-${count}`

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addToRate, correctRate, type RateRule, standingOfRate, takeFromRate } from './rates.ts'
+import { addToRate, correctRate, type RateRule, rateStatusOf, takeFromRate } from './rates.ts'
 
 const MINUTE = 60_000_000
 
@@ -79,11 +79,11 @@ describe('takeFromRate', () => {
 describe('standingOfRate', () => {
   it('rounds what is left down, and what is missing by drift alone up', () => {
     const rule = { perMinute: 60, burst: 10 }
-    expect(standingOfRate(rule, 3_000_000, 0).remaining).toBe(7)
-    expect(standingOfRate(rule, 3_000_000.001, 0).remaining).toBe(7)
-    expect(standingOfRate(rule, 3_000_001, 0).remaining).toBe(6)
-    expect(standingOfRate({ perMinute: 1, burst: 10 }, 60_100_000, 0).remaining).toBe(8)
-    expect(standingOfRate(rule, 0, 5_000_000)).toEqual({ remaining: 10, resetMs: 0 })
+    expect(rateStatusOf(rule, 3_000_000, 0).remaining).toBe(7)
+    expect(rateStatusOf(rule, 3_000_000.001, 0).remaining).toBe(7)
+    expect(rateStatusOf(rule, 3_000_001, 0).remaining).toBe(6)
+    expect(rateStatusOf({ perMinute: 1, burst: 10 }, 60_100_000, 0).remaining).toBe(8)
+    expect(rateStatusOf(rule, 0, 5_000_000)).toEqual({ remaining: 10, resetMs: 0 })
   })
 })
 
@@ -93,20 +93,20 @@ describe('a rate that is reserved from', () => {
 
   it('gives back what was reserved and not used', () => {
     const corrected = correctRate(rule, reserved, { reserved: 60, used: 10 }, 0)
-    expect(standingOfRate(rule, corrected, 0)).toEqual({ remaining: 50, resetMs: 10_000 })
+    expect(rateStatusOf(rule, corrected, 0)).toEqual({ remaining: 50, resetMs: 10_000 })
   })
 
   it('gives nothing back to before now', () => {
     const late = 5 * MINUTE
     const corrected = correctRate(rule, reserved, { reserved: 60, used: 0 }, late)
     expect(corrected).toBe(late)
-    expect(standingOfRate(rule, corrected, late)).toEqual({ remaining: 60, resetMs: 0 })
+    expect(rateStatusOf(rule, corrected, late)).toEqual({ remaining: 60, resetMs: 0 })
   })
 
   it('counts a debt from now where everything was earned back meanwhile, and from there where it was not', () => {
     const late = 5 * MINUTE
     const owing = correctRate(rule, 0, { reserved: 10, used: 40 }, late)
-    expect(standingOfRate(rule, owing, late)).toEqual({ remaining: 30, resetMs: 30_000 })
-    expect(standingOfRate(rule, addToRate(rule, owing, 20, late), late)).toEqual({ remaining: 10, resetMs: 50_000 })
+    expect(rateStatusOf(rule, owing, late)).toEqual({ remaining: 30, resetMs: 30_000 })
+    expect(rateStatusOf(rule, addToRate(rule, owing, 20, late), late)).toEqual({ remaining: 10, resetMs: 50_000 })
   })
 })

@@ -48,7 +48,7 @@ export const correctRate = (
 ): number => Math.max(nowMicros, addToRate(rule, reachedAt, used - reserved, nowMicros))
 
 /** What is left now, and how long until all of it is back. */
-export function standingOfRate(
+export function rateStatusOf(
   rule: RateRule,
   reachedAt: number,
   nowMicros: number,

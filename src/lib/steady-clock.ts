@@ -13,14 +13,14 @@ import type { Clock } from './clock.ts'
  *   difference stays until an operator sets ledger time back.
  */
 export interface SteadyClock extends Clock {
-  standing(): ClockStanding
+  standing(): ClockStatus
   /** Follows a forward step now, on the operator's word. False: there is no step to follow. */
   follow(): boolean
   /** Sets ledger time back to the wall clock, on the operator's word. */
   setBack(): void
 }
 
-export interface ClockStanding {
+export interface ClockStatus {
   /**
    * `together`: at most `STEP_MS` apart. `step`: the wall clock has stepped forward and is not followed yet.
    * `catching-up`: the wall clock is behind and ledger time runs at half speed. `ahead`: ledger time is too far ahead for that.
@@ -114,7 +114,7 @@ export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyCloc
       reportSeldom({ kind: 'together-again' })
     }
   }
-  const stateOf = (behindMicros: number): ClockStanding['state'] => {
+  const stateOf = (behindMicros: number): ClockStatus['state'] => {
     if (step !== undefined) return 'step'
     if (behindMicros <= STEP_MICROS) return 'together'
     return behindMicros <= CATCH_UP_MAX_MICROS ? 'catching-up' : 'ahead'

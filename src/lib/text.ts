@@ -58,7 +58,7 @@ export function findUnseen(text: string): string | undefined {
 }
 
 /** What is wrong with a name, as a sentence goes on behind it; undefined for nothing. */
-export function unseenInWords(text: string): string | undefined {
+export function describeUnseen(text: string): string | undefined {
   const unseen = findUnseen(text)
   return unseen && `has a character that nobody can see (${unseen})`
 }

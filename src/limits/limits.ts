@@ -94,10 +94,10 @@ function limitsOn(scope: LimitScope, owner: string, rates: LimitRates): CallerLi
  * `x-ratelimit-*` under the names that OpenAI's clients read. Where several limits of one kind apply (the key's,
  * the account's, the model's), the one with least left is told: it is the one that will stop the client.
  */
-export function limitHeaders(standings: readonly LimitStatus[]): Record<string, string> {
+export function limitHeaders(statuses: readonly LimitStatus[]): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const kind of ['requests', 'tokens'] as const) {
-    const standing = tightest(standings, kind)
+    const standing = tightest(statuses, kind)
     if (!standing) continue
     headers[`x-ratelimit-limit-${kind}`] = String(standing.limit)
     headers[`x-ratelimit-remaining-${kind}`] = String(standing.remaining)
@@ -107,12 +107,12 @@ export function limitHeaders(standings: readonly LimitStatus[]): Record<string, 
 }
 
 /** Whether these headers tell of limits already. */
-export const tellsLimits = (headers: Readonly<Record<string, unknown>>): boolean =>
+export const showsLimits = (headers: Readonly<Record<string, unknown>>): boolean =>
   headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
 
-function tightest(standings: readonly LimitStatus[], kind: LimitKind): LimitStatus | undefined {
+function tightest(statuses: readonly LimitStatus[], kind: LimitKind): LimitStatus | undefined {
   let found: LimitStatus | undefined
-  for (const standing of standings) {
+  for (const standing of statuses) {
     if (standing.kind === kind && (!found || standing.remaining < found.remaining)) found = standing
   }
   return found

@@ -186,13 +186,13 @@ type Words = Extract<ContentPart, { readonly type: 'text' | 'refusal' }>
 export const isText = (part: ContentPart): part is Words => part.type === 'text' || part.type === 'refusal'
 
 /** The words among parts, as the string that every server takes. */
-export const textOfParts = (parts: readonly ContentPart[], separator: string): string =>
+export const partsText = (parts: readonly ContentPart[], separator: string): string =>
   parts.flatMap((part) => (isText(part) ? [part.text] : [])).join(separator)
 
 /** What the assistant said, and what it refused: where both go into one text, they stay apart. */
-export const saidAndRefused = (parts: readonly ContentPart[]): readonly [said: string, refused: string] => {
+export const textAndRefusals = (parts: readonly ContentPart[]): readonly [said: string, refused: string] => {
   const wordsOf = (kind: ContentPart['type']) =>
-    textOfParts(
+    partsText(
       parts.filter(({ type }) => type === kind),
       '',
     )

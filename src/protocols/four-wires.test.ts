@@ -3,12 +3,12 @@ import { expect, it } from 'vitest'
 import type { LaneWire } from '../model/event.ts'
 import type { Protocol } from '../model/turn.ts'
 import { framesOf, type Piece, type PlainAnswer } from './hostile/answer-frames.fixture.ts'
-import type { FrameSaid } from './hostile/dice.fixture.ts'
+import type { EncodedFrame } from './hostile/dice.fixture.ts'
 import { LANE_WIRES } from './hostile/hostile-streams.fixture.ts'
-import { type Played, playVoice } from './hostile/play-encoder.fixture.ts'
-import { chatVoice, readerOf } from './hostile/play-stream.fixture.ts'
+import { type Played, playEncoder } from './hostile/play-encoder.fixture.ts'
+import { chatEncoder, readerOf } from './hostile/play-stream.fixture.ts'
 import { toldIn } from './losses/turns.fixture.ts'
-import { openVoice } from './responses/encoder.fixture.ts'
+import { openEncoder } from './responses/encoder.fixture.ts'
 
 const SEED = 20_272
 const RUNS = 300
@@ -51,16 +51,16 @@ const answers: fc.Arbitrary<PlainAnswer> = fc
     counts: { input: input + cached, cached, output: 1 + output + thought, thought },
   }))
 
-const bytesOf = (frames: readonly FrameSaid[]): Buffer =>
+const bytesOf = (frames: readonly EncodedFrame[]): Buffer =>
   Buffer.from(frames.map(({ said }) => `data: ${typeof said === 'string' ? said : JSON.stringify(said)}\n\n`).join(''))
 
 /** Reasoning that a wire tells as it is and one that it tells as a summary are one thing for who has asked for summaries. */
 const voiceOf = (client: Protocol, delivery: 'stream' | 'json') =>
-  client === 'chat' ? chatVoice(delivery) : openVoice({ fields: { reasoning: { summary: 'auto' } }, delivery })
+  client === 'chat' ? chatEncoder(delivery) : openEncoder({ fields: { reasoning: { summary: 'auto' } }, delivery })
 
 function play(wire: LaneWire, client: Protocol, delivery: 'stream' | 'json', bytes: Buffer): Played {
   const voice = voiceOf(client, delivery)
-  return playVoice(voice, voice.translate(readerOf(wire)), [bytes], 9)
+  return playEncoder(voice, voice.translate(readerOf(wire)), [bytes], 9)
 }
 
 it('an answer is the same for its client on each of the four wires, and so are its counts', {
@@ -89,10 +89,10 @@ it('an answer is the same for its client on each of the four wires, and so are i
 })
 
 function usageOf(wire: LaneWire, bytes: Buffer) {
-  const voice = chatVoice('stream')
-  const carrier = voice.translate(readerOf(wire))
-  playVoice(voice, carrier, [bytes], 9)
-  return carrier.state.usage
+  const voice = chatEncoder('stream')
+  const adapter = voice.translate(readerOf(wire))
+  playEncoder(voice, adapter, [bytes], 9)
+  return adapter.state.usage
 }
 
 const usageIn = ({ counts: { input, cached, output, thought } }: PlainAnswer) => ({

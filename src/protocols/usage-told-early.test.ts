@@ -7,7 +7,7 @@ import { createChatTap } from './chat/tap.ts'
 import { geminiDialect } from './gemini/dialects.ts'
 import { createEventReader as geminiReader } from './gemini/read-events.ts'
 import { countedIds } from './mint-ids.fixture.ts'
-import { createStepReader } from './responses/read-stream.ts'
+import { createItemEventReader } from './responses/read-stream.ts'
 import type { StreamState } from './shared/stream-state.ts'
 
 interface Listener {
@@ -30,7 +30,7 @@ const listeners = {
   'chat, translated': () => chatReader({ dialect: chatDialect('generic'), origin: 'o', mint }),
   anthropic: () => anthropicReader({ dialect: anthropicDialect('anthropic'), origin: 'o', mint }),
   gemini: () => geminiReader({ dialect: geminiDialect('gemini'), origin: 'o', mint }),
-  responses: () => createStepReader('o'),
+  responses: () => createItemEventReader('o'),
 } satisfies Record<string, () => Listener>
 
 const frame = (value: { readonly type?: string }) =>

@@ -98,7 +98,7 @@ export const upstreamAt = (baseUrl: string, more: Partial<Upstream> = {}): Upstr
   allowPrivate: true,
   timeouts: TIMEOUTS,
   headers: new Map(),
-  onClientGone: 'cancel_estimate',
+  disconnectPolicy: 'cancel_estimate',
   ...more,
 })
 

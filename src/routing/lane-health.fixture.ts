@@ -2,7 +2,7 @@ import { createLaneHealth, type LaneHealth } from './lane-health.ts'
 import type { RetryBudget } from './retry-budget.ts'
 
 /** Every lane is asked, whatever was found out about it. */
-export const everyLaneAsked: LaneHealth = createLaneHealth({
+export const everyLaneRequested: LaneHealth = createLaneHealth({
   nowMicros: () => 0,
   random: () => 0,
   failing: () => undefined,

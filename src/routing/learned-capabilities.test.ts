@@ -19,11 +19,11 @@ describe('a lane that refuses', () => {
       expect.arrayContaining(['presencePenalty', 'frequencyPenalty']),
     ],
   ])('teaches once, and is not asked for it again: %s', (message, fields) => {
-    const lessons = createLearnedCapabilities()
-    expect(lessons.learn('far/a', PLAIN, says(message))).toBe(true)
-    expect(lessons.dialectOf('far/a', PLAIN).withoutFields).toEqual(fields)
-    expect(lessons.learn('far/a', PLAIN, says(message))).toBe(false)
-    expect(lessons.dialectOf('far/b', PLAIN).withoutFields).toEqual([])
+    const capabilities = createLearnedCapabilities()
+    expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(true)
+    expect(capabilities.dialectOf('far/a', PLAIN).withoutFields).toEqual(fields)
+    expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(false)
+    expect(capabilities.dialectOf('far/b', PLAIN).withoutFields).toEqual([])
   })
 
   it.each([
@@ -40,9 +40,9 @@ describe('a lane that refuses', () => {
     google('parametersJsonSchema', 'tools[0].function_declarations[0]'),
     'Invalid JSON payload received. Unknown name "systemInstruction": Cannot find field.',
   ])('what makes the request another one is never left out: %s', (message) => {
-    const lessons = createLearnedCapabilities()
-    expect(lessons.learn('far/a', PLAIN, says(message))).toBe(false)
-    expect(lessons.passing(PLAIN, says(message))).toEqual([])
+    const capabilities = createLearnedCapabilities()
+    expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(false)
+    expect(capabilities.passing(PLAIN, says(message))).toEqual([])
   })
 
   it.each<[string, string]>([
@@ -50,11 +50,11 @@ describe('a lane that refuses', () => {
     ["output_config.effort: Input should be 'low' or 'high'", 'output_config'],
     ['Thinking level MINIMAL is not supported for this model.', 'thinkingConfig'],
   ])('one effort says nothing about others: left out this once, and not remembered: %s', (message, field) => {
-    const lessons = createLearnedCapabilities()
-    expect(lessons.learn('far/a', PLAIN, says(message))).toBe(false)
-    expect(lessons.passing(PLAIN, says(message))).toEqual([field])
-    expect(lessons.passing({ withoutFields: [field] }, says(message))).toEqual([])
-    expect(lessons.dialectOf('far/a', PLAIN)).toBe(PLAIN)
+    const capabilities = createLearnedCapabilities()
+    expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(false)
+    expect(capabilities.passing(PLAIN, says(message))).toEqual([field])
+    expect(capabilities.passing({ withoutFields: [field] }, says(message))).toEqual([])
+    expect(capabilities.dialectOf('far/a', PLAIN)).toBe(PLAIN)
   })
 
   it('a value that a client has chosen is not left out for it', () => {
@@ -63,16 +63,16 @@ describe('a lane that refuses', () => {
   })
 
   it('has said nothing about a field that only one client has sent: it is left out this once', () => {
-    const lessons = createLearnedCapabilities()
+    const capabilities = createLearnedCapabilities()
     for (let made = 0; made < 100; made++) {
       const field = `made_up_${'x'.repeat((made % 20) + 1)}`
       const error = says(`Unrecognized request argument supplied: '${field}'`)
-      expect(lessons.learn('far/a', PLAIN, error)).toBe(false)
-      expect(lessons.passing(PLAIN, error)).toEqual([field])
-      expect(lessons.passing({ withoutFields: [field] }, error)).toEqual([])
+      expect(capabilities.learn('far/a', PLAIN, error)).toBe(false)
+      expect(capabilities.passing(PLAIN, error)).toEqual([field])
+      expect(capabilities.passing({ withoutFields: [field] }, error)).toEqual([])
     }
-    expect(lessons.dialectOf('far/a', PLAIN)).toBe(PLAIN)
-    expect(lessons.learn('far/a', PLAIN, says('temperature: Extra inputs are not permitted'))).toBe(true)
+    expect(capabilities.dialectOf('far/a', PLAIN)).toBe(PLAIN)
+    expect(capabilities.learn('far/a', PLAIN, says('temperature: Extra inputs are not permitted'))).toBe(true)
   })
 
   it.each([

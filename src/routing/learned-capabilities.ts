@@ -89,11 +89,11 @@ interface Learned {
 const NOTHING: Learned = { without: new Set(), capField: undefined, compacts: true }
 
 export function createLearnedCapabilities(): LearnedCapabilities {
-  const lessons = createLruMap<string, Learned>(LANES_MAX)
-  const of = (lane: string): Learned => lessons.get(lane) ?? NOTHING
+  const capabilities = createLruMap<string, Learned>(LANES_MAX)
+  const of = (lane: string): Learned => capabilities.get(lane) ?? NOTHING
   return {
     dialectOf(lane, dialect) {
-      const learned = lessons.get(lane)
+      const learned = capabilities.get(lane)
       if (learned === undefined) return dialect
       return {
         ...dialect,
@@ -103,7 +103,7 @@ export function createLearnedCapabilities(): LearnedCapabilities {
         withoutFields: [...dialect.withoutFields, ...learned.without],
       }
     },
-    learnNoCompaction: (lane) => lessons.set(lane, { ...of(lane), compacts: false }),
+    learnNoCompaction: (lane) => capabilities.set(lane, { ...of(lane), compacts: false }),
     learn(lane, dialect, error) {
       const refused = refusedField(error)
       const learned = of(lane)
@@ -116,10 +116,10 @@ export function createLearnedCapabilities(): LearnedCapabilities {
         // A cap is renamed, never left out: the hold covers what the cap allows. Refused under both names, the lane is not for us.
         const capField = learned.capField ?? dialect.capField
         if (field !== capField || learned.capField !== undefined) return false
-        lessons.set(lane, { ...learned, capField: OTHER_CAP[field] })
+        capabilities.set(lane, { ...learned, capField: OTHER_CAP[field] })
         return true
       }
-      lessons.set(lane, { ...learned, without: new Set([...learned.without, ...fields]) })
+      capabilities.set(lane, { ...learned, without: new Set([...learned.without, ...fields]) })
       return true
     },
     passing({ withoutFields }, error) {

@@ -25,7 +25,7 @@ export async function readBody(bytes: Buffer, bounds: BodyBounds, place: Pick<Sl
   if (bytes.length === 0) return refused(problem('invalid_json', 'The body is empty. Send a JSON object.'))
   if (!isUtf8(bytes)) return refused(problem('invalid_json', 'The body is not valid UTF-8. Encode it as UTF-8.'))
   // A byte of space costs as much as a byte of a number, and a client chooses how many come.
-  const scan = await scanInPieces(bytes, bounds, { pieceBytes: SCANNED_BYTES, pause: () => giveWay(bytes) })
+  const scan = await scanInPieces(bytes, bounds, { pieceBytes: SCANNED_BYTES, pause: () => yieldToOthers(bytes) })
   switch (scan.kind) {
     case 'too-deep':
       return refused(problem('request_too_large', `The body is nested deeper than ${bounds.depthMax} levels.`))
@@ -43,11 +43,11 @@ export async function readBody(bytes: Buffer, bounds: BodyBounds, place: Pick<Sl
   }
   const full = place.take(scan.valueBytes + TEXTS * textBytes(bytes))
   if (full) return refused(full)
-  await giveWay(bytes)
+  await yieldToOthers(bytes)
   // The scan has seen that it begins as an object, so it is one or no JSON at all.
   const value = (await parseInPieces(bytes, scan.large)) as ParsedBody['value'] | undefined
   if (value !== undefined) return { kind: 'read', body: { bytes, members: scan.members, value } }
-  await giveWay(bytes)
+  await yieldToOthers(bytes)
   return refused(invalidJson(bytes))
 }
 
@@ -113,10 +113,10 @@ export async function receiveBody(exchange: Exchange, place: Slot): Promise<Rece
   if (request.destroyed) return { kind: 'gone' }
   if (connection.failure && !request.complete) return refused(connection.failure)
 
-  askForBody(exchange)
+  requestBody(exchange)
   const collected = await collectBody(exchange, place, coding.kind === 'coded' ? coding.createDecoder() : undefined)
   if (collected.kind !== 'collected') return collected
-  await giveWay(collected.bytes)
+  await yieldToOthers(collected.bytes)
   return { kind: 'received', bytes: collected.bytes }
 }
 
@@ -265,7 +265,7 @@ function refuseSize(bytes: number, rawBytes: number, bounds: BodyBounds): Proble
 }
 
 /** Whoever has sent a head only, and waits to be asked for the rest, is asked for it. */
-export function askForBody(exchange: Exchange): void {
+export function requestBody(exchange: Exchange): void {
   if (exchange.expectation !== 'continue') return
   exchange.response.writeContinue()
   exchange.expectation = 'none'
@@ -274,7 +274,7 @@ export function askForBody(exchange: Exchange): void {
 /** From here on the steps of reading a body take turns with everybody else's work. */
 const LARGE_BYTES = 1024 * 1024
 
-export async function giveWay(bytes: Buffer): Promise<void> {
+export async function yieldToOthers(bytes: Buffer): Promise<void> {
   if (bytes.length > LARGE_BYTES) await afterOneTurn()
 }
 
@@ -288,7 +288,7 @@ async function afterOneTurn(): Promise<void> {
  * Where the event loop is late, a request may have lain in its socket for longer than its client waits. That it has gone is read
  * one turn of the loop after its request was: to begin before that would be work for nobody, when there is least time for it.
  */
-export async function goneMeanwhile({ request: { socket }, edge }: Exchange): Promise<boolean> {
+export async function disconnectedMeanwhile({ request: { socket }, edge }: Exchange): Promise<boolean> {
   if (!edge.isLate()) return false
   await afterOneTurn()
   return socket.readableEnded || socket.destroyed

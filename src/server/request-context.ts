@@ -3,7 +3,7 @@ import type { CallerOutcome } from '../auth/callers.ts'
 import type { FoundEvents, FoundResponse } from '../db/content/stored-responses.ts'
 import type { KeyedCall, LookedUpAnswer } from '../gateway/idempotency.ts'
 import type { SentBody } from '../gateway/read-turn.ts'
-import type { AskedTurn } from '../gateway/turn.ts'
+import type { TurnInput } from '../gateway/turn.ts'
 import { createBag } from '../lib/bag.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
@@ -133,7 +133,7 @@ export interface EdgeDeps {
   /** The request that a body is, with all that it refers to. */
   readTurn(sent: SentBody): MaybePromise<ReadRequestOutcome>
   /** Answers through the sink. It throws after a fault of ours, and has said so itself in a stream that has begun. */
-  serveTurn(asked: AskedTurn): Promise<ServedTurn>
+  serveTurn(asked: TurnInput): Promise<ServedTurn>
   /** A turn was refused before it began, and leaves no receipt: it is only counted. */
   turnRefused(caller: Caller, code: ProblemCode): void
   /** The entries of `GET /models` for this caller. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { tellsLimits } from '../limits/limits.ts'
+import { showsLimits } from '../limits/limits.ts'
 import { findClientProgram } from '../model/caller.ts'
 import { PROBLEMS, type Problem, problemEnvelope, retryHeaders } from '../model/problem.ts'
 import { pushCrossOrigin } from './cross-origin.ts'
@@ -110,7 +110,7 @@ export function writeHead(exchange: Exchange, status: number, headers: Headers):
   }
   const head = ['x-request-id', exchange.requestId as string]
   // A turn tells them itself, with those of its model.
-  if (caller !== undefined && !tellsLimits(headers)) pushHeaders(head, edge.limitHeaders(caller))
+  if (caller !== undefined && !showsLimits(headers)) pushHeaders(head, edge.limitHeaders(caller))
   pushHeaders(head, exchange.ownHeaders === undefined ? headers : { ...exchange.ownHeaders, ...headers })
   if (closes && headers.connection === undefined) head.push('connection', 'close')
   pushCrossOrigin(head, exchange)

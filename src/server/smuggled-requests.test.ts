@@ -59,8 +59,8 @@ describe.each(OFFERS)('behind an offered upgrade (%s)', (_name, offer) => {
   const offering = getRequest('/v1/key', ...offer)
 
   it('the body of a pipelined request never runs as a request', async () => {
-    const carrier = chatRequest({ headers: [`content-length: ${HIDDEN.length}`], body: '' })
-    const { answer, left, bodies, logs } = await attack(Buffer.concat([offering, carrier]), HIDDEN)
+    const adapter = chatRequest({ headers: [`content-length: ${HIDDEN.length}`], body: '' })
+    const { answer, left, bodies, logs } = await attack(Buffer.concat([offering, adapter]), HIDDEN)
     expect([answer.status, answer.headers.connection, left]).toEqual([200, 'close', ''])
     expect(bodies).toEqual([])
     expect(logs).toHaveLength(1)

@@ -61,15 +61,15 @@ it('the length of the audit trail and its head are of one reading, and not there
   const metrics = createMetrics()
   let acts = 0
   // Somebody acts between any two readings.
-  metrics.watchAuditTrail(async () => {
+  metrics.watchAuditLog(async () => {
     acts += 1
     return acts === 3 ? undefined : { rows: acts, head: 100 + acts }
   })
-  const trail = async () => (await metrics.render()).body.match(/^millrace_audit_trail_\w+ .*$/gm)
-  expect(await trail()).toEqual(['millrace_audit_trail_rows 1', 'millrace_audit_trail_head 101'])
-  expect(await trail()).toEqual(['millrace_audit_trail_rows 2', 'millrace_audit_trail_head 102'])
-  expect(await trail()).toBe(null)
-  expect(await trail()).toEqual(['millrace_audit_trail_rows 4', 'millrace_audit_trail_head 104'])
+  const auditLog = async () => (await metrics.render()).body.match(/^millrace_audit_trail_\w+ .*$/gm)
+  expect(await auditLog()).toEqual(['millrace_audit_trail_rows 1', 'millrace_audit_trail_head 101'])
+  expect(await auditLog()).toEqual(['millrace_audit_trail_rows 2', 'millrace_audit_trail_head 102'])
+  expect(await auditLog()).toBe(null)
+  expect(await auditLog()).toEqual(['millrace_audit_trail_rows 4', 'millrace_audit_trail_head 104'])
 })
 
 it('how loaded the process is, is asked once a scrape for all its series', async () => {

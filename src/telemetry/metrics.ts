@@ -177,7 +177,7 @@ interface CountedMetrics {
   batchCommitted(batch: { readonly operations: number; readonly seconds: number }): void
   holdsRecovered(count: number): void
   /** What the last audit of the books found: zero, or somebody has to look. */
-  booksAudited(report: { readonly violations: number }): void
+  ledgerAudited(report: { readonly violations: number }): void
 }
 
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
@@ -196,7 +196,7 @@ function createCountedMetrics(registry: Registry): CountedMetrics {
       books.commitSeconds.observe(seconds)
     },
     holdsRecovered: (count) => books.holdsRecovered.inc(count),
-    booksAudited({ violations }) {
+    ledgerAudited({ violations }) {
       books.violations.set(violations)
       books.auditedAt.setToCurrentTime()
     },
@@ -224,12 +224,12 @@ function createCountedSeries(registry: Registry) {
 interface WatchedMetrics {
   watchOpenHolds(read: () => number): void
   /** The lanes that no request is sent to now. */
-  watchLanesAside(read: () => readonly { readonly lane: string; readonly reason: string }[]): void
+  watchOpenLanes(read: () => readonly { readonly lane: string; readonly reason: string }[]): void
   watchLoad(read: () => LoadNow): void
   /** Whether the last reload of the configuration was refused. */
   watchReload(isRefused: () => boolean): void
   /** Undefined while there is no row, or none can be read. */
-  watchAuditTrail(read: () => Promise<AuditTrailEnd | undefined>): void
+  watchAuditLog(read: () => Promise<AuditLogEnd | undefined>): void
 }
 
 /** How much of what this process may take on is in use. */
@@ -242,7 +242,7 @@ interface LoadNow {
 }
 
 /** How long the audit trail is, and the first 48 bits of the hash of its last row: a number is exact up to there. */
-export interface AuditTrailEnd {
+export interface AuditLogEnd {
   readonly rows: number
   readonly head: number
 }
@@ -258,7 +258,7 @@ function createWatchedMetrics(registry: Registry, atEachScrape: (read: GaugeRead
       const open = gauge(METRIC.holdsOpen, 'Holds that stand on wallets and windows now.')
       atEachScrape(() => open.set(read()))
     },
-    watchLanesAside(read) {
+    watchOpenLanes(read) {
       const aside = new Gauge({
         name: METRIC.lanesAside,
         help: 'Lanes that no request is sent to now, and why.',
@@ -292,13 +292,13 @@ function createWatchedMetrics(registry: Registry, atEachScrape: (read: GaugeRead
         strained.set(Number(load.isStrained))
       })
     },
-    watchAuditTrail(read) {
+    watchAuditLog(read) {
       const rows = gauge(METRIC.auditRows, 'Rows of the audit trail, which never are fewer.')
       const head = gauge(METRIC.auditHead, 'The first 48 bits of the hash of the last of them, as a number.')
       atEachScrape(async () => {
-        const trail = await read()
-        setOrHide(rows, trail?.rows)
-        setOrHide(head, trail?.head)
+        const auditLog = await read()
+        setOrHide(rows, auditLog?.rows)
+        setOrHide(head, auditLog?.head)
       })
     },
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { copyDist } from '../program/copies.mjs'
-import { createAccount, createKey, placeIn, startServer, verifyBooks } from '../program/program.mjs'
+import { createAccount, createKey, placeIn, startServer, verifyLedger } from '../program/program.mjs'
 
 const OWNER = 'owner@localhost'
 
@@ -28,7 +28,7 @@ export async function serveGateway({ dist, config }) {
       server.kill('SIGTERM')
       const { code: exit } = await server.ended
       const errors = readFileSync(logPath, 'utf8').split('\n').filter(isError)
-      const { ok } = await verifyBooks(place)
+      const { ok } = await verifyLedger(place)
       tally.check(exit === 0, `the server ends by itself when it is asked to (${exit})`)
       tally.check(errors.length === 0, `the server logged ${errors.length} errors`)
       tally.check(ok, 'db verify finds nothing')

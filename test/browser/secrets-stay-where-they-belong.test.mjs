@@ -97,11 +97,11 @@ async function fillEveryList({ origin, operate }, page) {
   await operate('plans', 'assign', 'ada@example.com', 'pro')
   const { key } = await operate('keys', 'create', '--account', 'ada@example.com', '--kind', 'builder', '--name', 'plan')
   expect((await streamChat(origin, key, { model: 'paid', max_tokens: 5 })).status).toBe(200)
-  expect(await page.evaluate(askForFunds)).toBe(200)
+  expect(await page.evaluate(requestFunding)).toBe(200)
   await operate('people', 'invite', 'ben@example.com', '--account', 'ada@example.com')
 }
 
-const askForFunds = async () => {
+const requestFunding = async () => {
   const { csrf } = await (await fetch('/console/api/session')).json()
   const headers = { 'content-type': 'application/json', 'x-csrf-token': csrf }
   const body = JSON.stringify({ amount: '20.00', note: 'for the walk' })

@@ -20,7 +20,7 @@ import { systemClock } from '../../dist/lib/clock.js'
 import { secureRandom } from '../../dist/lib/random-id.js'
 import { mintRequestId } from '../../dist/model/ids.js'
 import { holdTermsFor, priceUsage } from '../../dist/pricing/price.js'
-import { createBareAccount, createKey, placeIn, verifyBooks } from '../program/program.mjs'
+import { createBareAccount, createKey, placeIn, verifyLedger } from '../program/program.mjs'
 import { createRandom } from '../program/random.mjs'
 import { drawRequest, isBusy, MODELS } from './lib/a-year-of-requests.mjs'
 
@@ -60,14 +60,14 @@ for (const key of KEYS) keys.push({ ...key, secret: (await createKey(place, { em
 writeFileSync(join(folder, 'seed.json'), JSON.stringify({ email: EMAIL, keys }, null, 2))
 
 const began = performance.now()
-const counts = await fillBooks()
+const counts = await fillLedger()
 say(`filled in ${seconds(began)} s: ${JSON.stringify(counts)}`)
 const counted = performance.now()
 await countUsage()
 say(`usage counted from the first receipt in ${seconds(counted)} s`)
-say(JSON.stringify(await verifyBooks(place)))
+say(JSON.stringify(await verifyLedger(place)))
 
-async function fillBooks() {
+async function fillLedger() {
   const end = systemClock.now() - 60_000
   const begin = end - 365 * DAY
   const clock = { at: begin, now: () => clock.at, nowMicros: () => clock.at * 1000 }

@@ -4,8 +4,8 @@
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readOptions } from '../program/options.mjs'
-import { verifyBooks } from '../program/program.mjs'
-import { readBooks } from '../program/read-books.mjs'
+import { verifyLedger } from '../program/program.mjs'
+import { readLedgerRows } from '../program/read-books.mjs'
 import { openGround } from './lib/ground.mjs'
 import { sendKeyed } from './lib/keyed-ask.mjs'
 import { nanoOf } from './lib/price.mjs'
@@ -38,12 +38,12 @@ const requests = Array.from({ length: options.keys }, (_, index) => planRequest(
 const killing = killNowAndThen()
 const outcomes = await Promise.all(requests.map((asked, index) => runCopies(asked, index)))
 await killing
-const underLoad = await verifyBooks(stage.place)
+const underLoad = await verifyLedger(stage.place)
 const late = await Promise.all(requests.map((asked) => askOnce(asked, undefined)))
 const refusals = await askWrongly()
 const exit = await stage.stop()
-const books = await readBooks({ ...stage.place, dist: trueDist })
-const verify = await verifyBooks({ ...stage.place, dist: trueDist })
+const books = await readLedgerRows({ ...stage.place, dist: trueDist })
+const verify = await verifyLedger({ ...stage.place, dist: trueDist })
 judge()
 agent.destroy()
 tally.close()

@@ -4,8 +4,8 @@
 //                           [--mutant settle-after-end] [--dist FOLDER]
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readOptions } from '../program/options.mjs'
-import { verifyBooks } from '../program/program.mjs'
-import { copyWreck, readBooks } from '../program/read-books.mjs'
+import { verifyLedger } from '../program/program.mjs'
+import { copyWreck, readLedgerRows } from '../program/read-books.mjs'
 import { auditWreck, INVARIANTS } from './lib/audit.mjs'
 import { auditCredits } from './lib/audit-rows.mjs'
 import { startClients } from './lib/clients.mjs'
@@ -55,7 +55,7 @@ async function killAndAudit() {
   const operator = createOperator({ stage, accounts, random })
   await liveAndDie(stage, operator)
   await sleep(CALM_MS)
-  const underLoad = await verifyBooks(stage.place)
+  const underLoad = await verifyLedger(stage.place)
   await clients.stop()
   statistics.add(await readMetrics(stage.metricsPort))
   const result = await finish({ stage, trueDist, slackMs })
@@ -116,7 +116,7 @@ async function live(stage, life) {
 
 async function readWreck({ place }) {
   const { data, clear } = copyWreck(place.data)
-  const books = await readBooks({ dist: ground.trueDist, data })
+  const books = await readLedgerRows({ dist: ground.trueDist, data })
   clear()
   wrecks.count += 1
   wrecks.open += books.receipts.filter(({ state }) => state === 'open').length

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runnerImport } from 'vite'
 import { readOptions } from '../program/options.mjs'
-import { createAccount, createKey, placeIn, startServer, verifyBooks } from '../program/program.mjs'
+import { createAccount, createKey, placeIn, startServer, verifyLedger } from '../program/program.mjs'
 import { createTally } from '../program/tally.mjs'
 
 const SHOWN_MAX = 60
@@ -103,6 +103,6 @@ const errors = readFileSync(logPath, 'utf8')
   .split('\n')
   .filter((line) => /"level":"(error|fatal)"/.test(line))
 tally.check(errors.length === 0, `it has logged no error (${errors.length}) ${errors[0] ?? ''}`)
-const books = await verifyBooks(place)
+const books = await verifyLedger(place)
 tally.check(books.ok, `the books add up over ${books.receipts} receipts`)
 tally.close()

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readOptions } from '../program/options.mjs'
-import { createAccount, createKey, placeIn, startServer, verifyBooks } from '../program/program.mjs'
+import { createAccount, createKey, placeIn, startServer, verifyLedger } from '../program/program.mjs'
 import { createRandom } from '../program/random.mjs'
 import { createTally } from '../program/tally.mjs'
 import { CONFIG_TEXT } from './lib/config-text.mjs'
@@ -94,7 +94,7 @@ const errors = readFileSync(logPath, 'utf8')
   .split('\n')
   .filter((line) => /"level":"(error|fatal)"/.test(line))
 tally.check(errors.length === 0, `it has logged no error (${errors.length}) ${shown(Buffer.from(errors[0] ?? ''))}`)
-const books = await verifyBooks(place)
+const books = await verifyLedger(place)
 tally.check(books.ok, `the books add up over ${books.receipts} receipts`)
 tally.close()
 

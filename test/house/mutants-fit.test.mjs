@@ -1,18 +1,28 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { chooseMutants } from '../chaos/lib/mutations.mjs'
 import { MUTANTS } from '../mutants/lib/mutations.mjs'
+import { MUTANTS as DURABILITY_MUTANTS } from '../power/lib/mutations.mjs'
 
 const ROOT = new URL('../../', import.meta.url)
 
-const placesOf = ({ file, find }) => readFileSync(new URL(file, ROOT), 'utf8').split(find).length - 1
+const placesOf = ({ file, find }, root = ROOT) => readFileSync(new URL(file, root), 'utf8').split(find).length - 1
 
-it('every mutant of the source finds the one place that it spoils: a stale one would prove nothing, and says so only in the long suites', () => {
-  const stale = MUTANTS.flatMap(({ name, replacements }) =>
-    replacements.filter((replacement) => placesOf(replacement) !== 1).map(({ file }) => `${name}: ${file}`),
+const staleIn = (mutants, root) =>
+  mutants.flatMap(({ name, replacements, control = [] }) =>
+    [...replacements, ...control].filter((patch) => placesOf(patch, root) !== 1).map(({ file }) => `${name}: ${file}`),
   )
-  expect(stale).toEqual([])
+
+it('every mutant of the source matches exactly one place', () => {
+  expect(staleIn(MUTANTS)).toEqual([])
 })
 
-it('a mutant whose place has changed would be noticed', () => {
+it('every mutant of the built program matches exactly one place', () => {
+  const mutants = [...chooseMutants(''), ...DURABILITY_MUTANTS]
+  expect(mutants.length).toBeGreaterThan(10)
+  expect(staleIn(mutants, new URL('dist/', ROOT))).toEqual([])
+})
+
+it('a mutant that matches nothing is noticed', () => {
   expect(placesOf({ file: 'src/ledger/state/admit-turn.ts', find: 'no such line' })).toBe(0)
 })

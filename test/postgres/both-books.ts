@@ -2,7 +2,7 @@ import { asJson } from '../../src/db/postgres/pool.ts'
 import { compactionOf } from '../../src/ledger/contract-bench.fixture.ts'
 import { type AdmitRow, type CloseRow, createSeenLimits, refusalOf } from '../../src/ledger/postgres/core.ts'
 import { type AdmitOutcome, type AdmitRequest, admitTurn } from '../../src/ledger/state/admit-turn.ts'
-import { standingOfAllowance } from '../../src/ledger/state/allowances.ts'
+import { allowanceStatusOf } from '../../src/ledger/state/allowances.ts'
 import { closeTurn } from '../../src/ledger/state/close-turn.ts'
 import {
   type Change,
@@ -14,12 +14,12 @@ import {
 } from '../../src/ledger/state/state.ts'
 import { assignPlan, endPlan, type PlanOutcome } from '../../src/ledger/state/subscriptions.ts'
 import { type TransferMoney, transferMoney } from '../../src/ledger/state/transfer-money.ts'
-import { standingsOf } from '../../src/ledger/state/turn-limits.ts'
+import { limitStatusesOf } from '../../src/ledger/state/turn-limits.ts'
 import type { Allowance } from '../../src/model/allowance.ts'
 import type { Ending } from '../../src/model/ending.ts'
 import type { AccountRow, BucketRow, RequestId } from '../../src/model/ids.ts'
 import type { CompactedTokens } from '../../src/model/turn.ts'
-import type { PostgresBooks } from './postgres-books.ts'
+import type { PostgresLedgerState } from './postgres-books.ts'
 
 export interface CloseWish {
   readonly requestId: RequestId
@@ -29,23 +29,28 @@ export interface CloseWish {
 }
 
 /** The two that must agree: the reducer in memory, and the functions of the database. Each operation answers for both. */
-export async function createBothBooks(
-  postgres: PostgresBooks,
+export async function createBothLedgers(
+  postgres: PostgresLedgerState,
   accounts: readonly AccountRow[],
   scopes: readonly string[],
 ) {
   const { pool } = postgres
   const call = async <Result>(words: string, values: readonly unknown[]): Promise<Result> =>
     (await pool.query(`SELECT ${words} AS result`, values as unknown[])).rows[0].result
-  const books: LedgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: PERIOD_ROWS_FROM, subscription: 1 })
+  const ledgerState: LedgerState = createLedgerState({
+    receipt: 1,
+    transfer: 1,
+    bucket: PERIOD_ROWS_FROM,
+    subscription: 1,
+  })
   for (const account of accounts) {
     const found = await pool.query(`SELECT row::integer FROM buckets WHERE kind = 'wallet' AND account = $1`, [account])
-    books.accounts.set(
+    ledgerState.accounts.set(
       account,
       createAccountState(account, { row: found.rows[0].row as BucketRow, posted: 0n, held: 0n }),
     )
   }
-  for (const scope of scopes) books.claims.set(scope, undefined)
+  for (const scope of scopes) ledgerState.claims.set(scope, undefined)
   /** What has closed or moved since somebody looked, by the reducer. */
   let moved: string[] = []
   let compared = accounts.map(() => 0)
@@ -69,20 +74,20 @@ export async function createBothBooks(
     },
     async admit(turns: readonly AdmitRequest[]) {
       const expected = turns.map((turn) => {
-        const outcome = admitTurn(books, { ...turn, at: micros / 1000, nowMicros: micros })
+        const outcome = admitTurn(ledgerState, { ...turn, at: micros / 1000, nowMicros: micros })
         remember(outcome)
-        return { outcome: withoutChanges(outcome), standings: standingsOf(books, turn.limits, micros) }
+        return { outcome: withoutChanges(outcome), statuses: limitStatusesOf(ledgerState, turn.limits, micros) }
       })
       const rows = await call<AdmitRow[]>('admit_turns($1, $2)', [asJson(turns), node])
       const found = rows.map((row, index) => ({
         outcome: outcomeOf(turns[index]!, row),
-        standings: createSeenLimits(() => micros).learn(turns[index]!.limits, row),
+        statuses: createSeenLimits(() => micros).learn(turns[index]!.limits, row),
       }))
       return { expected, found }
     },
     async close(wishes: readonly CloseWish[]) {
       const expected = wishes.map((wish) => {
-        const closed = closeTurn(books, {
+        const closed = closeTurn(ledgerState, {
           requestId: wish.requestId,
           ending: endingOf(wish),
           at: micros / 1000,
@@ -108,7 +113,7 @@ export async function createBothBooks(
     async transfer(order: Omit<TransferMoney, 'at'>) {
       const name = `${order.account} ${order.kind} ${order.ref}`
       const known = refs.get(name)
-      const decided = known === undefined ? transferMoney(books, { ...order, at: micros / 1000 }) : undefined
+      const decided = known === undefined ? transferMoney(ledgerState, { ...order, at: micros / 1000 }) : undefined
       if (decided) remember(decided)
       const expected = decided?.kind ?? (known === order.amount ? 'exists' : 'ref-taken')
       if (expected === 'transferred') refs.set(name, order.amount)
@@ -121,16 +126,16 @@ export async function createBothBooks(
       windows: readonly Allowance[]
       endsAt: number | undefined
     }) {
-      const assigned = assignPlan(books, { ...order, at: micros / 1000 })
+      const assigned = assignPlan(ledgerState, { ...order, at: micros / 1000 })
       remember(assigned)
       return { expected: planOf(assigned), found: planOf(await call<PlanOutcome>('assign_plan($1)', [asJson(order)])) }
     },
     async end(account: AccountRow, endsAt: number) {
-      const expected = planOf(endPlan(books, { account, endsAt, at: micros / 1000 }))
+      const expected = planOf(endPlan(ledgerState, { account, endsAt, at: micros / 1000 }))
       return { expected, found: planOf(await call<PlanOutcome>('end_plan($1, $2)', [account, endsAt])) }
     },
     async freeze(account: AccountRow, frozen: boolean) {
-      books.accounts.get(account)!.frozen = frozen
+      ledgerState.accounts.get(account)!.frozen = frozen
       await pool.query('UPDATE accounts SET frozen_at = $2 WHERE row = $1', [account, frozen ? 1 : null])
     },
     /** Everything that decisions look at. */
@@ -142,18 +147,18 @@ export async function createBothBooks(
       )
       const buckets = (await pool.query(BUCKETS)).rows.map((row) => JSON.stringify(row))
       const movements = (await pool.query(MOVEMENTS, [accounts, compared])).rows.map(({ words }) => words as string)
-      compared = accounts.map((account) => books.accounts.get(account)!.movements)
+      compared = accounts.map((account) => ledgerState.accounts.get(account)!.movements)
       const since = moved.sort()
       moved = []
-      const periods = [...books.accounts.values()].flatMap((account) => [...account.periods.values()])
+      const periods = [...ledgerState.accounts.values()].flatMap((account) => [...account.periods.values()])
       return {
         ends: periods.map(({ end }) => end),
         expected: {
-          buckets: bucketsOf(books).sort(),
+          buckets: bucketsOf(ledgerState).sort(),
           movements: since,
-          standings: accounts.map((account) => standingsIn(books, account, allowances, micros / 1000)),
+          statuses: accounts.map((account) => standingsIn(ledgerState, account, allowances, micros / 1000)),
         },
-        found: { buckets: buckets.sort(), movements: movements.sort(), standings: reports.map(({ draws }) => draws) },
+        found: { buckets: buckets.sort(), movements: movements.sort(), statuses: reports.map(({ draws }) => draws) },
       }
     },
   }
@@ -212,8 +217,8 @@ const BUCKETS = `SELECT account::integer, subject, period_start::text AS start, 
   UNION ALL SELECT account::integer, subject, period_start::text, period_end::text, bound_nano::text, spent_nano::text,
     held_nano::text FROM spend_counters`
 
-const bucketsOf = (books: LedgerState): string[] =>
-  [...books.accounts.values()].flatMap(({ account, wallet, periods, counters, outlived }) => [
+const bucketsOf = (ledgerState: LedgerState): string[] =>
+  [...ledgerState.accounts.values()].flatMap(({ account, wallet, periods, counters, outlived }) => [
     JSON.stringify({
       ...{ account, subject: 'wallet', start: null, end: null, granted: '0' },
       ...{ posted: String(wallet.posted), held: String(wallet.held) },
@@ -232,8 +237,8 @@ const bucketsOf = (books: LedgerState): string[] =>
     ),
   ])
 
-const standingsIn = (books: LedgerState, account: AccountRow, allowances: readonly Allowance[], at: number) =>
+const standingsIn = (ledgerState: LedgerState, account: AccountRow, allowances: readonly Allowance[], at: number) =>
   allowances.map((allowance) => {
-    const { period, granted, posted, held } = standingOfAllowance(books.accounts.get(account)!, allowance, at)
+    const { period, granted, posted, held } = allowanceStatusOf(ledgerState.accounts.get(account)!, allowance, at)
     return { ...period, granted: String(granted), posted: String(posted), held: String(held) }
   })

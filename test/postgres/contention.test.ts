@@ -5,7 +5,7 @@ import type { AdmittedTurn, Ledger } from '../../src/ledger/ledger.ts'
 import type { AdmitRequest } from '../../src/ledger/state/admit-turn.ts'
 import { settlement } from '../../src/model/ending.fixture.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
-import { createPostgresBooks, type PostgresBooks, postgres } from './postgres-books.ts'
+import { createPostgresLedgerState, type PostgresLedgerState, postgres } from './postgres-books.ts'
 import { openNode } from './postgres-home.ts'
 
 const NODES = 4
@@ -13,20 +13,20 @@ const TURNS = 400
 
 /** Several nodes ask for the same at once; the database lets as many pass as there is room for, and never one more. */
 describe.skipIf(!postgres)('four nodes at once', () => {
-  let books: PostgresBooks
+  let ledgerState: PostgresLedgerState
   let account: AccountRow
   let nodes: Ledger[]
 
   beforeEach(async () => {
-    books = await createPostgresBooks()
-    account = await books.addAccount()
-    const opened = Array.from({ length: NODES }, () => openNode(books.connect(2) as PostgresPool))
+    ledgerState = await createPostgresLedgerState()
+    account = await ledgerState.addAccount()
+    const opened = Array.from({ length: NODES }, () => openNode(ledgerState.connect(2) as PostgresPool))
     nodes = (await Promise.all(opened)).map(({ ledger }) => ledger)
   })
   afterEach(async () => {
-    expect(await books.violations()).toEqual([])
+    expect(await ledgerState.violations()).toEqual([])
     await Promise.all(nodes.map((node) => node.close()))
-    await books.close()
+    await ledgerState.close()
   })
 
   const credit = (amount: bigint) =>
@@ -73,13 +73,13 @@ describe.skipIf(!postgres)('four nodes at once', () => {
     const allowances = [hours(5, HOLD * 30n), dayCap(HOLD * 25n)]
     await nodes[0]!.assignPlan({ account, plan: 'builder', windows: [hours(5, HOLD * 30n)], endsAt: undefined })
     expect((await storm(() => ({ kind: 'builder', allowances }))).admitted).toBe(25)
-    const { rows } = await books.pool.query(
+    const { rows } = await ledgerState.pool.query(
       `SELECT (SELECT count(*)::integer FROM buckets WHERE kind = 'window') AS windows,
         (SELECT count(*)::integer FROM spend_counters) AS counters`,
     )
     expect(rows).toEqual([{ windows: 1, counters: 1 }])
-    const { standings } = await nodes[3]!.allowanceStatuses(account, allowances)
-    expect(standings).toMatchObject([
+    const { statuses } = await nodes[3]!.allowanceStatuses(account, allowances)
+    expect(statuses).toMatchObject([
       { posted: HOLD * 30n - (HOLD / 2n) * 25n, held: 0n },
       { posted: HOLD * 25n - (HOLD / 2n) * 25n, held: 0n },
     ])
@@ -113,7 +113,7 @@ describe.skipIf(!postgres)('four nodes at once', () => {
 
   it('on accounts and limits in any mixture: nobody waits for another in a circle', async () => {
     await credit(HOLD * 1000n)
-    const others = await Promise.all(Array.from({ length: 5 }, () => books.addAccount()))
+    const others = await Promise.all(Array.from({ length: 5 }, () => ledgerState.addAccount()))
     for (const other of others) {
       await nodes[0]!.credit({
         account: other,
@@ -135,7 +135,9 @@ describe.skipIf(!postgres)('four nodes at once', () => {
       ),
     })
     expect((await storm(mixed)).admitted).toBe(TURNS)
-    const { rows } = await books.pool.query('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
+    const { rows } = await ledgerState.pool.query(
+      'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
+    )
     expect(Number(rows[0].deadlocks)).toBe(0)
   })
 })

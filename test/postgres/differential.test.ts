@@ -4,8 +4,8 @@ import type { AdmitRequest } from '../../src/ledger/state/admit-turn.ts'
 import { fractionsFrom } from '../../src/lib/seeded-random.fixture.ts'
 import { type Allowance, type Cycle, periodAt } from '../../src/model/allowance.ts'
 import type { AccountRow, RequestId } from '../../src/model/ids.ts'
-import { createBothBooks } from './both-books.ts'
-import { createPostgresBooks, postgres } from './postgres-books.ts'
+import { createBothLedgers } from './both-books.ts'
+import { createPostgresLedgerState, postgres } from './postgres-books.ts'
 
 const RUNS = 5
 /** More runs while some kind of answer has not come up. */
@@ -28,9 +28,9 @@ describe.skipIf(!postgres)('the reducer and the database', () => {
   })
 
   it('decide alike at the very moment when something ends, and just before', async () => {
-    const database = await createPostgresBooks()
+    const database = await createPostgresLedgerState()
     const account = await database.addAccount()
-    const both = await createBothBooks(database, [account], ['a'])
+    const both = await createBothLedgers(database, [account], ['a'])
     const start = Date.UTC(2026, 0, 31)
     const window = { ...allowance('window:5h', 'quota', CYCLES[0]!, createDice(1)), amount: usd(600_000n) }
     const claim = (at: number) => ({ scope: 'a', fingerprint: 'x', expiresAt: at + HOUR })
@@ -63,20 +63,20 @@ describe.skipIf(!postgres)('the reducer and the database', () => {
 
   it(`reckon the same periods (MILLRACE_SEED=${seed})`, async () => {
     const dice = createDice(seed)
-    const books = await createPostgresBooks()
+    const ledgerState = await createPostgresLedgerState()
     const asked = Array.from({ length: 3000 }, () => ({
       cycle: dice.of(CYCLES),
       at: dice.below(4_000_000_000) * 1000 + dice.of([0, 1, 999]),
       day: 1 + dice.below(31),
     }))
-    const { rows } = await books.pool.query(
+    const { rows } = await ledgerState.pool.query(
       `SELECT array_to_json(period_at(value -> 'cycle', (value ->> 'at')::bigint, (value ->> 'day')::integer)) AS period
         FROM jsonb_array_elements($1) WITH ORDINALITY ORDER BY ordinality`,
       [JSON.stringify(asked)],
     )
     const expected = asked.map(({ cycle, at, day }) => periodAt(cycle, at, day))
     expect(rows.map(({ period: [start, end] }) => ({ start, end }))).toEqual(expected)
-    await books.close()
+    await ledgerState.close()
   })
 })
 
@@ -177,9 +177,9 @@ function turnOf(dice: Dice, account: AccountRow, at: number): AdmitRequest {
 }
 
 async function compareRun(dice: Dice, counts: Map<string, number>): Promise<void> {
-  const database = await createPostgresBooks()
+  const database = await createPostgresLedgerState()
   const accounts = [await database.addAccount(), await database.addAccount()]
-  const both = await createBothBooks(database, accounts, SCOPES)
+  const both = await createBothLedgers(database, accounts, SCOPES)
   const asked: RequestId[] = []
   /** When something ends: the clock stands at exactly these moments now and then, where 'before' and 'until' differ. */
   const ends = new Set<number>()

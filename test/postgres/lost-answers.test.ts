@@ -3,7 +3,7 @@ import type { PostgresPool } from '../../src/db/postgres/pool.ts'
 import { HOLD, limitOf, requestFor, usd } from '../../src/ledger/contract-bench.fixture.ts'
 import { settlement } from '../../src/model/ending.fixture.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
-import { createPostgresBooks, type PostgresBooks, postgres } from './postgres-books.ts'
+import { createPostgresLedgerState, type PostgresLedgerState, postgres } from './postgres-books.ts'
 import { cuttable, LEASE_MS, openNode } from './postgres-home.ts'
 
 /** Does what it is asked, and loses the answer of the next calls of this function: as a connection that dies in a commit. */
@@ -25,22 +25,22 @@ function forgetful(pool: PostgresPool) {
 }
 
 describe.skipIf(!postgres)('when the answer of the database is lost', () => {
-  let books: PostgresBooks
+  let ledgerState: PostgresLedgerState
   let account: AccountRow
   let connection: ReturnType<typeof forgetful>
   let node: Awaited<ReturnType<typeof openNode>>
 
   beforeEach(async () => {
-    books = await createPostgresBooks()
-    account = await books.addAccount()
-    connection = forgetful(books.connect(4, 'node') as PostgresPool)
+    ledgerState = await createPostgresLedgerState()
+    account = await ledgerState.addAccount()
+    connection = forgetful(ledgerState.connect(4, 'node') as PostgresPool)
     node = await openNode(connection.pool)
     await node.ledger.credit({ account, kind: 'credit', amount: usd(HOLD * 10n), reason: 'test', ref: 'first' })
   })
   afterEach(async () => {
-    expect(await books.violations()).toEqual([])
+    expect(await ledgerState.violations()).toEqual([])
     await node.ledger.close()
-    await books.close()
+    await ledgerState.close()
   })
 
   const admit = async () => {
@@ -55,7 +55,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     expect(turns.map(({ amount }) => amount)).toEqual([HOLD, HOLD, HOLD])
     expect(node.facts.troubles.length).toBeGreaterThanOrEqual(2)
     expect((await node.ledger.standing(account)).held).toBe(HOLD * 3n)
-    expect(turns[0]?.standings).toMatchObject([{ kind: 'concurrent', remaining: 2 }])
+    expect(turns[0]?.statuses).toMatchObject([{ kind: 'concurrent', remaining: 2 }])
   })
 
   it('a settle is sent again, charges once, and is told what it charged', async () => {
@@ -86,7 +86,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
   })
 
   it('because its connections are killed again and again, the books stay exact', async () => {
-    const killer = books.connect(1)
+    const killer = ledgerState.connect(1)
     let kills = 0
     const killUntil = async (isOver: () => boolean) => {
       while (!isOver()) {
@@ -145,40 +145,40 @@ const KILL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 
 describe.skipIf(!postgres)('a node that was away for longer than its lease', () => {
   it('finds its turns ended by another one, charged by their marks, and says nothing of an end', async () => {
-    const books = await createPostgresBooks()
-    const account = await books.addAccount()
-    const paused = cuttable(books.connect() as PostgresPool)
+    const ledgerState = await createPostgresLedgerState()
+    const account = await ledgerState.addAccount()
+    const paused = cuttable(ledgerState.connect() as PostgresPool)
     const first = await openNode(paused.pool)
     await first.ledger.credit({ account, kind: 'credit', amount: usd(HOLD * 10n), reason: 'test', ref: 'first' })
     const admission = await first.ledger.admit(requestFor(account))
     if (admission.kind !== 'admitted') throw new Error('refused')
     admission.mark(3)
-    await expect.poll(async () => (await books.pool.query('SELECT FROM marks')).rows.length).toBe(1)
+    await expect.poll(async () => (await ledgerState.pool.query('SELECT FROM marks')).rows.length).toBe(1)
 
-    const second = await openNode(books.connect() as PostgresPool)
+    const second = await openNode(ledgerState.connect() as PostgresPool)
     expect(await second.ledger.sweep()).toBe(0)
-    await books.setClock({ aheadMs: LEASE_MS })
-    const third = await openNode(books.connect() as PostgresPool)
+    await ledgerState.setClock({ aheadMs: LEASE_MS })
+    const third = await openNode(ledgerState.connect() as PostgresPool)
     expect(third.facts.recovered).toBe(1)
 
     expect(await admission.settle(settlement(20_000n))).toEqual({ kind: 'not-ours' })
     expect(await third.ledger.standing(account)).toMatchObject({ balance: HOLD * 10n - 40_000n - 15_000n, held: 0n })
     const late = await first.ledger.admit(requestFor(account))
     expect(late).toMatchObject({ kind: 'refused', refusal: { kind: 'unavailable' } })
-    expect(await books.violations()).toEqual([])
+    expect(await ledgerState.violations()).toEqual([])
     await Promise.all([first, second, third].map(({ ledger }) => ledger.close()))
-    await books.close()
+    await ledgerState.close()
   })
 
   it('begins a new lease, and admits again', async () => {
-    const books = await createPostgresBooks()
-    const account = await books.addAccount()
-    const { ledger, facts } = await openNode(books.connect() as PostgresPool, { leaseMs: 300 })
+    const ledgerState = await createPostgresLedgerState()
+    const account = await ledgerState.addAccount()
+    const { ledger, facts } = await openNode(ledgerState.connect() as PostgresPool, { leaseMs: 300 })
     await ledger.credit({ account, kind: 'credit', amount: usd(HOLD), reason: 'test', ref: 'first' })
-    await books.setClock({ aheadMs: 1000 })
+    await ledgerState.setClock({ aheadMs: 1000 })
     await expect.poll(() => facts.leasesLost).toBe(1)
     await expect.poll(async () => (await ledger.admit(requestFor(account))).kind).toBe('admitted')
     await ledger.close()
-    await books.close()
+    await ledgerState.close()
   })
 })

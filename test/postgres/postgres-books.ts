@@ -9,7 +9,7 @@ import { type AccountRow, mintAccountId } from '../../src/model/ids.ts'
 export const postgres = inject('postgres')
 
 /** A database of its own on the server of this run, with empty books. */
-export interface PostgresBooks {
+export interface PostgresLedgerState {
   /** Another pool of connections to it, as another node has one. */
   connect(connections?: number, name?: string): pg.Pool
   readonly pool: pg.Pool
@@ -27,7 +27,7 @@ const PRICE = {
 
 let made = 0
 
-export async function createPostgresBooks(): Promise<PostgresBooks> {
+export async function createPostgresLedgerState(): Promise<PostgresLedgerState> {
   const { host, user } = postgres!
   const database = `books_${process.pid}_${++made}`
   const admin = new pg.Pool({ host, user, database: 'postgres', max: 1 })

@@ -5,7 +5,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/open-ledger.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
-import { createPostgresBooks, type PostgresBooks } from './postgres-books.ts'
+import { createPostgresLedgerState, type PostgresLedgerState } from './postgres-books.ts'
 
 export const LEASE_MS = 600_000
 
@@ -52,36 +52,36 @@ export async function openNode(
 }
 
 /** The home of the contract on PostgreSQL: one node, and after a crash the next one. */
-export function usePostgresHome(): LedgerHome & { readonly books: PostgresBooks } {
-  let books: PostgresBooks
+export function usePostgresHome(): LedgerHome & { readonly ledgerState: PostgresLedgerState } {
+  let ledgerState: PostgresLedgerState
   let account: AccountRow
   let node: Awaited<ReturnType<typeof openNode>>
   let connection: ReturnType<typeof cuttable>
   let aheadMs: number
 
   const open = async () => {
-    connection = cuttable(books.connect() as PostgresPool)
+    connection = cuttable(ledgerState.connect() as PostgresPool)
     node = await openNode(connection.pool)
   }
   const advance = async (ms: number) => {
     aheadMs += ms
-    await books.setClock({ aheadMs })
+    await ledgerState.setClock({ aheadMs })
   }
 
   beforeEach(async () => {
     aheadMs = 0
-    books = await createPostgresBooks()
-    account = await books.addAccount()
+    ledgerState = await createPostgresLedgerState()
+    account = await ledgerState.addAccount()
     await open()
   })
   afterEach(async () => {
     await node.ledger.close()
-    await books.close()
+    await ledgerState.close()
   })
 
   return {
-    get books() {
-      return books
+    get ledgerState() {
+      return ledgerState
     },
     get ledger() {
       return node.ledger
@@ -95,16 +95,16 @@ export function usePostgresHome(): LedgerHome & { readonly books: PostgresBooks 
     async advance(ms) {
       await advance(ms)
       // A node that is alive renews its lease meanwhile.
-      await books.pool.query('UPDATE nodes SET lease_until = lease_until + $1 WHERE lease_until > 0', [ms])
+      await ledgerState.pool.query('UPDATE nodes SET lease_until = lease_until + $1 WHERE lease_until > 0', [ms])
     },
-    now: async () => Number((await books.pool.query('SELECT ledger_micros() / 1000 AS now')).rows[0].now),
+    now: async () => Number((await ledgerState.pool.query('SELECT ledger_micros() / 1000 AS now')).rows[0].now),
     async crash() {
       connection.cut()
       await advance(LEASE_MS)
       await open()
     },
     async receipt(requestId) {
-      const { rows } = await books.pool.query(RECEIPT, [requestId])
+      const { rows } = await ledgerState.pool.query(RECEIPT, [requestId])
       const found = rows[0]
       if (!found) return undefined
       const amount = (text: string | null) => (text === null ? null : BigInt(text))
@@ -114,14 +114,14 @@ export function usePostgresHome(): LedgerHome & { readonly books: PostgresBooks 
       return { state, outcome, output, estimated, charge, shortfall, compaction }
     },
     async untilMarked() {
-      const marks = async () => (await books.pool.query('SELECT node FROM marks')).rows.length
+      const marks = async () => (await ledgerState.pool.query('SELECT node FROM marks')).rows.length
       await expect.poll(marks).toBe(1)
     },
     async freeze() {
-      await books.pool.query('UPDATE accounts SET frozen_at = 1')
+      await ledgerState.pool.query('UPDATE accounts SET frozen_at = 1')
     },
     async violations() {
-      const violations = await books.violations()
+      const violations = await ledgerState.violations()
       expect(violations).toEqual([])
       return violations.length
     },

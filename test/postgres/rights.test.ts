@@ -7,7 +7,7 @@ import { usePostgresHome } from './postgres-home.ts'
 describe.skipIf(!postgres)('an account that is not active, on PostgreSQL', () => {
   const home = usePostgresHome()
   const bench = contractBench(home)
-  const become = (status: string) => home.books.pool.query('UPDATE accounts SET status = $1', [status])
+  const become = (status: string) => home.ledgerState.pool.query('UPDATE accounts SET status = $1', [status])
 
   it('is refused where the hold is placed, and holds nothing', async () => {
     await bench.credit(HOLD * 3n)

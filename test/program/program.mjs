@@ -44,7 +44,7 @@ export async function millrace(place, ...words) {
 }
 
 /** The report of `db verify`, which ends with exit code 1 when the books do not hold. */
-export async function verifyBooks(place) {
+export async function verifyLedger(place) {
   const { out, err } = await runCommand(place, ['db', 'verify', '--json'])
   if (out === '') throw new Error(`db verify said nothing: ${err}`)
   const report = JSON.parse(out)

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 const TABLES = ['accounts', 'keys', 'buckets', 'spend_counters', 'receipts', 'transfers', 'entries', 'claims']
 
 /** The rows themselves, read while no server runs and before any command could resolve what it left. */
-export async function readBooks({ dist, data }) {
+export async function readLedgerRows({ dist, data }) {
   const load = (file) => import(pathToFileURL(join(dist, file)).href)
   const [{ openDatabase }, { openContent }, { systemClock: clock }] = await Promise.all([
     load('db/open-database.js'),

@@ -7,7 +7,7 @@ import { copyAcceptance } from '../acceptance/acceptance-folder.mjs'
 import { runToEnd } from '../acceptance/own-processes.mjs'
 import { serveGateway } from '../acceptance/serve-gateway.mjs'
 import { readOptions } from '../program/options.mjs'
-import { readBooks } from '../program/read-books.mjs'
+import { readLedgerRows } from '../program/read-books.mjs'
 import { createTally } from '../program/tally.mjs'
 import { askAndHangUp, askWhole, PROTOCOLS } from './lib/ask-recorded.mjs'
 import { checkCut, checkWhole } from './lib/check-costs.mjs'
@@ -54,7 +54,7 @@ async function priceAll(copy) {
   }
   await gateway.stop(tally)
   provider.close()
-  const { receipts } = await readBooks(gateway.place)
+  const { receipts } = await readLedgerRows(gateway.place)
   const prices = new Map(config.models.map(({ id, price }) => [id, price]))
   const receiptOf = new Map(receipts.map((receipt) => [receipt.request_id, receipt]))
   tally.check(receipts.length === whole.length + cut.length, `${whole.length + cut.length} requests, as many receipts`)

@@ -6,7 +6,7 @@ import { geminiTalk } from '../fakes/gemini-talk.ts'
 import { responsesTalk } from '../fakes/responses-talk.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../support/test-config.ts'
-import { expectCleanBooks } from '../support/use-server.ts'
+import { expectBalancedLedger } from '../support/use-server.ts'
 
 /** What a client may have behind a model, without being told. */
 export interface LaneCase {
@@ -102,7 +102,7 @@ export function useLanes(more = ''): () => LaneHouse {
     const asked = (model: string) => (providers.get(model)?.talks ?? []).map((talk) => talk.asked)
     house = Object.assign(server, { asked })
   })
-  afterEach(() => expectCleanBooks(current()))
+  afterEach(() => expectBalancedLedger(current()))
   afterAll(async () => {
     await house?.close()
     for (const provider of providers.values()) await provider.close()

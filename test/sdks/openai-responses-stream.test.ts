@@ -5,7 +5,7 @@ import { problem } from '../../src/model/problem.ts'
 import {
   eventReader,
   frameOf,
-  openVoice,
+  openEncoder,
   settledCharge,
   tellAll,
 } from '../../src/protocols/responses/encoder.fixture.ts'
@@ -51,7 +51,7 @@ describe('the openai client puts together', () => {
   ])('the same answer from the deltas as from the end: %s', async (_name, fields) => {
     const end: TurnEvent = { type: 'turn-end', reason: 'tool-calls' }
     const events = [...thought, text('Hel'), text('lo'), { type: 'refusal-delta', text: 'No' } as const, ...calls]
-    const stream = tellAll(openVoice({ fields }), ...[...events, end].map((event) => [event]))
+    const stream = tellAll(openEncoder({ fields }), ...[...events, end].map((event) => [event]))
     const snapshots: unknown[] = []
     const running = clientThatGets(stream).responses.stream(QUESTION)
     running.on('event', () => snapshots.push(null))
@@ -62,30 +62,30 @@ describe('the openai client puts together', () => {
   })
 
   it('an answer with silences, between items too', async () => {
-    const voice = openVoice()
+    const voice = openEncoder()
     const opened = `${voice.keepAlive()}${voice.keepAlive()}`
-    const carrier = voice.translate(eventReader())
+    const adapter = voice.translate(eventReader())
     const said = [[text('Hel')], [text('lo')], calls, [{ type: 'turn-end', reason: 'tool-calls' } as const]].map(
-      (events) => `${carrier.read(frameOf(...events)).bytes}${voice.keepAlive()}`,
+      (events) => `${adapter.read(frameOf(...events)).bytes}${voice.keepAlive()}`,
     )
-    const final = await finalOf(opened + said.join('') + carrier.close(settledCharge()))
+    const final = await finalOf(opened + said.join('') + adapter.close(settledCharge()))
     expect([final.status, final.output_text, final.output.length]).toEqual(['completed', 'Hello', 3])
   })
 
   it('an answer without items, as a whole one', async () => {
-    const final = await finalOf(tellAll(openVoice(), [{ type: 'turn-end', reason: 'stop' }]))
+    const final = await finalOf(tellAll(openEncoder(), [{ type: 'turn-end', reason: 'stop' }]))
     expect([final.status, final.output_text, final.output]).toEqual(['completed', '', []])
   })
 
   it('an answer that was cut', async () => {
-    const final = await finalOf(tellAll(openVoice(), [text('Hel'), { type: 'turn-end', reason: 'length' }]))
+    const final = await finalOf(tellAll(openEncoder(), [text('Hel'), { type: 'turn-end', reason: 'length' }]))
     expect([final.status, final.output_text]).toEqual(['incomplete', 'Hel'])
   })
 })
 
 describe('the openai client throws on a failure', () => {
   const failing = (): string => {
-    const voice = openVoice()
+    const voice = openEncoder()
     const said = voice.translate(eventReader()).read(frameOf(text('Hel'))).bytes
     return `${said}${voice.fail(problem('upstream_error', 'It broke.'))}`
   }

@@ -13,11 +13,11 @@ import { memoryMb } from '../../bench/lib/memory.mjs'
 import { copyDist } from '../program/copies.mjs'
 import { findFreePort } from '../program/free-port.mjs'
 import { readOptions } from '../program/options.mjs'
-import { placeIn, startServer, verifyBooks } from '../program/program.mjs'
+import { placeIn, startServer, verifyLedger } from '../program/program.mjs'
 import { createRandom } from '../program/random.mjs'
-import { readBooks } from '../program/read-books.mjs'
+import { readLedgerRows } from '../program/read-books.mjs'
 import { createTally } from '../program/tally.mjs'
-import { auditBooks } from './lib/audit.mjs'
+import { auditLedger } from './lib/audit.mjs'
 import { startClients } from './lib/clients.mjs'
 import { boundsFor, checkGrowth } from './lib/growth.mjs'
 import { openLiveHeap } from './lib/live-heap.mjs'
@@ -133,21 +133,21 @@ async function waitForQuiet(before) {
 }
 
 async function checkBooks({ charges }) {
-  const underWay = await verifyBooks(place)
+  const underWay = await verifyLedger(place)
   tally.check(underWay.ok, 'db verify finds nothing while the server runs')
   server.kill('SIGTERM')
   const late = setTimeout(() => server.kill('SIGKILL'), EXIT_WITHIN_MS)
   const { code: exit } = await server.ended
   clearTimeout(late)
   tally.check(exit === 0, `the server ends by itself when it is asked to (${exit})`)
-  const books = await readBooks(place)
-  const faults = auditBooks({ books, charges })
+  const books = await readLedgerRows(place)
+  const faults = auditLedger({ books, charges })
   for (const fault of faults.slice(0, 5)) console.log(`  ${fault}`)
   tally.check(
     faults.length === 0,
     `${books.receipts.length} receipts and ${charges.size} charges that were told make the balances (${faults.length} faults)`,
   )
-  tally.check((await verifyBooks(place)).ok, 'db verify finds nothing at rest')
+  tally.check((await verifyLedger(place)).ok, 'db verify finds nothing at rest')
   const errors = readFileSync(logPath, 'utf8')
     .split('\n')
     .filter((line) => /"level":"?(error|fatal|50|60)/.test(line))

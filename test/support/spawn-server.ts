@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { OperationName, OperationValue } from '../../src/admin/operations.ts'
-import { askServer } from '../../src/app/operator.ts'
+import { sendToServer } from '../../src/app/operator.ts'
 import { openDatabase } from '../../src/db/open-database.ts'
 import type { LedgerDb } from '../../src/db/tables.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -36,7 +36,7 @@ export interface SpawnedServer {
   /** An operator's wish through the admin socket: quicker than a command. */
   operate<Name extends OperationName>(name: Name): Promise<OperationValue<Name>>
   /** The rows of its books; only once it has ended. */
-  readBooks<Answer>(question: (db: LedgerDb) => Promise<Answer>): Promise<Answer>
+  readLedgerRows<Answer>(question: (db: LedgerDb) => Promise<Answer>): Promise<Answer>
   /** Ends it if it still runs, and deletes its folder. */
   close(): Promise<void>
 }
@@ -106,12 +106,12 @@ function handle(place: program.Place, first: Life, again: () => Promise<Life>) {
     json: (...args: readonly string[]) => program.millrace(place, ...args),
     async operate<Name extends OperationName>(operation: Name) {
       const { socket, version } = JSON.parse(await readFile(join(place.data, 'server.json'), 'utf8'))
-      const reply = await askServer(socket, { version, operation, args: {} })
+      const reply = await sendToServer(socket, { version, operation, args: {} })
       if (reply.kind !== 'reply' || reply.answer.kind !== 'answered' || reply.answer.outcome.kind !== 'done')
         throw new Error(`${operation}: ${JSON.stringify(reply)}`)
       return reply.answer.outcome.value as OperationValue<Name>
     },
-    async readBooks<Answer>(question: (db: LedgerDb) => Promise<Answer>) {
+    async readLedgerRows<Answer>(question: (db: LedgerDb) => Promise<Answer>) {
       const database = await openDatabase({ path: join(place.data, 'ledger.db'), clock: systemClock })
       return question(database.db).finally(() => database.close())
     },

@@ -17,7 +17,7 @@ export function useServer(options: StartOptions = {}): () => TestServer {
   beforeAll(async () => {
     server = await startServer(options)
   })
-  afterEach(() => expectCleanBooks(current()))
+  afterEach(() => expectBalancedLedger(current()))
   afterAll(async () => {
     if (server) await expectAllBooksClean(server)
     await server?.close()
@@ -36,7 +36,7 @@ interface Proved {
 const provedOf = new WeakMap<TestServer, Proved>()
 
 /** Nothing runs, nothing is held, and the rows add up: those since the last time, and every so often all of them. */
-export async function expectCleanBooks(server: TestServer): Promise<void> {
+export async function expectBalancedLedger(server: TestServer): Promise<void> {
   const { proofs, last } = provedOf.get(server) ?? { proofs: 0, last: NOTHING_PROVED }
   await until(() => server.serving.turnsRunning === 0)
   if (proofs % PROOFS_BETWEEN === PROOFS_BETWEEN - 1) await expectAllBooksClean(server)

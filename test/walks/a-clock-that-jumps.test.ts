@@ -10,7 +10,7 @@ import { expectProblem } from '../support/expect-problem.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { openSubscriber, type Subscriber, spend } from '../support/subscriber.ts'
 import { PLANS_CONFIG } from '../support/test-config.ts'
-import { expectCleanBooks } from '../support/use-server.ts'
+import { expectBalancedLedger } from '../support/use-server.ts'
 
 const MINUTE = 60_000
 const HOUR = 3_600_000
@@ -98,7 +98,7 @@ describe('A wall clock that jumps 400 days', () => {
     expect(await clock()).toMatchObject({ state: 'together', follows_in_seconds: null })
     server.advance(10 * MINUTE)
     expectProblem(await spend(server, person.builder, 1), 'allowance_exhausted')
-    await expectCleanBooks(server)
+    await expectBalancedLedger(server)
   })
 
   it('is followed when it has held, or at once on the word of an operator, which the audit trail keeps', async () => {
@@ -205,7 +205,7 @@ describe('What was lived through under a clock of 2027', () => {
       // Nothing that is closed has changed, and the books hold.
       expect((await late.receipts()).slice(0, receipts.length)).toEqual(receipts)
       expect([await person.wallet(), await late.wallet()]).toEqual(balances)
-      await expectCleanBooks(server)
+      await expectBalancedLedger(server)
       expect((await server.operate('db.verify', {})).ok).toBe(true)
 
       // What is recorded from now on has the right time, is found by its day, and a restart stays there.
@@ -246,7 +246,7 @@ describe('What was lived through under a clock of 2027', () => {
     for (let read = await reader.read(); !read.done; read = await reader.read())
       text += Buffer.from(read.value).toString()
     expect(text).toMatch(/\[DONE\]\s*$/)
-    await expectCleanBooks(server)
+    await expectBalancedLedger(server)
     const last = (await person.receipts()).at(-1)!
     expect(last).toMatchObject({ state: 'settled', outcome: 'completed' })
     expect(last.closed_at! - last.opened_at).toBeGreaterThanOrEqual(0)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { listOwnKeys } from '../../src/admin/key-views.ts'
 import { playgroundKey } from '../../src/admin/keys.ts'
-import { askForFunds } from '../../src/admin/wallet.ts'
+import { requestFunding } from '../../src/admin/wallet.ts'
 import { chat } from '../support/ask.ts'
 import { openAccount, rowOf } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
@@ -33,7 +33,7 @@ describe('a code of an operator', () => {
     const account = await openAccount(server(), { credit: '0' })
     const { operations } = server().app
     const row = await rowOf(server(), account.id)
-    await askForFunds(operations, row, { amount: '3.00', note: 'please' })
+    await requestFunding(operations, row, { amount: '3.00', note: 'please' })
     expect((await server().operate('wallet.wishes', {})).items).toMatchObject([{ account: account.id, amount: '3.00' }])
     await server().operate('wallet.credit', { account: account.id, amount: '3.00', reason: 'asked', ref: 'wish' })
     expect(await server().operate('wallet.wishes', {})).toEqual({ items: [], next: null })

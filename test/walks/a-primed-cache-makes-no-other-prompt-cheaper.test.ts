@@ -6,7 +6,7 @@ import { send } from '../support/ask.ts'
 import { framesOf, readStream } from '../support/read-stream.ts'
 import { openAccount, type TestAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
-import { expectCleanBooks } from '../support/use-server.ts'
+import { expectBalancedLedger } from '../support/use-server.ts'
 import { type FarHouse, startFarHouse } from './faults/far-house.ts'
 
 /** Nano-dollars a token: what the provider has seen just before costs a quarter. */
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   house.far.forget()
-  await expectCleanBooks(house.server)
+  await expectBalancedLedger(house.server)
 })
 afterAll(() => house?.close())
 

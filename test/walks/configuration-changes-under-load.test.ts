@@ -226,7 +226,7 @@ describe('a configuration that changes under load', { timeout: 120_000 }, () => 
     expect(code, server.said()).toBe(0)
     expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
 
-    const { receipts, prices } = await server.readBooks(async (db) => ({
+    const { receipts, prices } = await server.readLedgerRows(async (db) => ({
       receipts: await db.selectFrom('receipts').selectAll().execute(),
       prices: await db.selectFrom('prices').selectAll().execute(),
     }))

@@ -7,7 +7,7 @@ import { readStream } from '../support/read-stream.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { nanoOf, openAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
-import { expectCleanBooks } from '../support/use-server.ts'
+import { expectBalancedLedger } from '../support/use-server.ts'
 
 const started: TestServer[] = []
 
@@ -19,7 +19,7 @@ async function openServer(): Promise<TestServer> {
 
 afterEach(async () => {
   for (const server of started.splice(0)) {
-    await expectCleanBooks(server)
+    await expectBalancedLedger(server)
     await server.close()
   }
 })

@@ -15,7 +15,7 @@ describe('the books cannot be written for a moment', () => {
   const breakOn = async (change: 'INSERT' | 'UPDATE') => {
     makeRoom = await fillDiskFor(server().app.operations.db, `${change} ON receipts`)
   }
-  const mend = async () => {
+  const repair = async () => {
     await makeRoom()
     await until(() => server().app.ledgerAvailable())
   }
@@ -30,7 +30,7 @@ describe('the books cannot be written for a moment', () => {
       expect(answer.headers.get('retry-after')).toBe('2')
       await until(() => server().app.ledgerAvailable())
     }
-    await mend()
+    await repair()
     expect(await account.wallet()).toEqual(before)
     expect((await chat(server(), account)).status).toBe(200)
     expect(await account.receipts()).toHaveLength(1)
@@ -41,7 +41,7 @@ describe('the books cannot be written for a moment', () => {
     const made = await account.createKey({ limits: { concurrent: 1 } })
     await breakOn('INSERT')
     expectProblem(await chat(server(), made), 'ledger_unavailable')
-    await mend()
+    await repair()
     expect((await chat(server(), made)).status).toBe(200)
     expect((await chat(server(), made)).status).toBe(200)
   })
@@ -62,7 +62,7 @@ describe('the books cannot be written for a moment', () => {
     const { json: before } = await get(server(), account, `/requests/${response.headers.get('x-request-id')}`)
     expect(before).toMatchObject({ state: 'open' })
 
-    await mend()
+    await repair()
     const { json } = await get(server(), account, `/requests/${response.headers.get('x-request-id')}`)
     expect(json).toMatchObject({ outcome: 'completed', charge: usage.millrace.charge })
     expect((await chat(server(), account)).status).toBe(200)
@@ -72,7 +72,7 @@ describe('the books cannot be written for a moment', () => {
     const account = await openAccount(server())
     await breakOn('INSERT')
     expectProblem(await chat(server(), account), 'ledger_unavailable')
-    await mend()
+    await repair()
     const ready = await fetch(`${server().baseUrl.replace('/v1', '')}/readyz`)
     expect(await ready.json()).toEqual({ status: 'ready' })
   })

@@ -12,7 +12,7 @@ import { expectProblem } from '../support/expect-problem.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { openAccount } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
-import { expectCleanBooks } from '../support/use-server.ts'
+import { expectBalancedLedger } from '../support/use-server.ts'
 import { ask, open } from './idempotency/keyed.ts'
 
 /** The secrets by name; the first one is the primary one. */
@@ -68,7 +68,7 @@ const goOnFrom = (server: TestServer, who: { readonly key: string }, { json }: A
 describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing) => {
   const start = async (...ring: Ring) => startServer({ folder, config: (await setRing(ring)).config })
   const close = async (server: TestServer) => {
-    await expectCleanBooks(server)
+    await expectBalancedLedger(server)
     await server.close()
   }
   /** Where commands of the operator find it while no server runs. */

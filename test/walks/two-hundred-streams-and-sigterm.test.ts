@@ -84,7 +84,7 @@ async function expectOver(lost: string) {
 }
 
 const receiptsById = async () => {
-  const rows = await server.readBooks((db) => db.selectFrom('receipts').selectAll().execute())
+  const rows = await server.readLedgerRows((db) => db.selectFrom('receipts').selectAll().execute())
   return new Map(rows.map((row) => [row.request_id, row]))
 }
 

@@ -101,12 +101,12 @@ const DAY_MS = 86_400_000
 export const CONTENT_TIMES_AHEAD: readonly TimesAhead[] = [
   {
     ...{ what: 'kept_answers', table: 'answers', key: 'rowid', columns: ['at', 'expires_at'], where: 'at > ?3' },
-    mend: ({ at, expires_at: end }, { to }) => ({ at: to, expires_at: Number(end) - (Number(at) - to) }),
+    repair: ({ at, expires_at: end }, { to }) => ({ at: to, expires_at: Number(end) - (Number(at) - to) }),
   },
   {
     ...{ what: 'stored_responses', table: 'responses', key: 'response', columns: ['created_at', 'expires_at'] },
     where: 'created_at > ?3',
-    mend: ({ created_at: at, expires_at: end }, { to }) => ({
+    repair: ({ created_at: at, expires_at: end }, { to }) => ({
       created_at: to,
       // 0 is that of one that was deleted.
       expires_at: Math.max(0, Number(end) - (Number(at) - to)),
@@ -116,10 +116,10 @@ export const CONTENT_TIMES_AHEAD: readonly TimesAhead[] = [
     // A lockout lasts minutes: one that ends more than a day ahead is of the time that is taken back.
     ...{ what: 'lockouts', table: 'lockouts', key: 'name', slicedBy: 'until', columns: ['until'] },
     where: `until > ?3 + ${DAY_MS}`,
-    mend: ({ until }, { from, to }) => ({ until: Math.max(to, Number(until) - (from - to)) }),
+    repair: ({ until }, { from, to }) => ({ until: Math.max(to, Number(until) - (from - to)) }),
   },
   {
     ...{ what: 'usage_series', table: 'usage_series', key: 'series', columns: ['last_at'], where: 'last_at > ?3' },
-    mend: (_, { to }) => ({ last_at: to }),
+    repair: (_, { to }) => ({ last_at: to }),
   },
 ]

@@ -28,7 +28,7 @@ export interface TimesAhead {
   readonly reads?: readonly string[]
   readonly where: string
   /** New values of the columns; undefined where nobody can know them, and a person has to look. */
-  readonly mend?: (row: SqlRow, setBack: SetBack) => Readonly<Record<string, SqlValue>>
+  readonly repair?: (row: SqlRow, setBack: SetBack) => Readonly<Record<string, SqlValue>>
 }
 
 /** A few milliseconds of the thread that has the file. */
@@ -54,23 +54,23 @@ export async function* listTimesAhead(
 }
 
 /** Puts them right and returns how many there were. Doing it twice changes nothing more. */
-export async function mendTimesAhead(
+export async function repairTimesAhead(
   file: Pick<SqliteFile, 'all' | 'atomic'>,
   ahead: TimesAhead,
   setBack: SetBack,
 ): Promise<number> {
-  const { table, key, columns, mend } = ahead
-  if (mend === undefined) return 0
+  const { table, key, columns, repair } = ahead
+  if (repair === undefined) return 0
   const sql = `UPDATE ${table} SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE ${key} = ?`
-  let mended = 0
+  let repaired = 0
   for await (const rows of listTimesAhead(file, ahead, setBack)) {
     const values = rows.map((row) => {
       const { [key]: name } = row
-      const changed = { ...row, ...mend(row, setBack) }
+      const changed = { ...row, ...repair(row, setBack) }
       return [...columns.map((column) => changed[column]!), name!]
     })
     await file.atomic([{ sql, rows: values }])
-    mended += rows.length
+    repaired += rows.length
   }
-  return mended
+  return repaired
 }

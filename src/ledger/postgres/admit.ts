@@ -6,7 +6,7 @@ import type { AdmitRequest } from '../state/admit-turn.ts'
 import { type AdmitRow, type LimitStates, type PostgresCore, refusalOf, refusedByLimit } from './core.ts'
 import { closeOnPostgres } from './settle.ts'
 
-const UNAVAILABLE: Admission = { kind: 'refused', refusal: { kind: 'unavailable' }, standings: [] }
+const UNAVAILABLE: Admission = { kind: 'refused', refusal: { kind: 'unavailable' }, statuses: [] }
 
 /** When the answer comes the hold is committed, so nothing is left to wait for. */
 export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest): Promise<Admission> {
@@ -21,24 +21,24 @@ export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest)
     return undefined
   })
   if (!row) return UNAVAILABLE
-  const standings = core.limits.learn(request.limits, row)
-  if (row.kind === 'held') return admittedTurn(core, request, row, standings)
+  const statuses = core.limits.learn(request.limits, row)
+  if (row.kind === 'held') return admittedTurn(core, request, row, statuses)
   core.attended.delete(requestId)
-  return { kind: 'refused', refusal: refusalOf(request, row), standings }
+  return { kind: 'refused', refusal: refusalOf(request, row), statuses }
 }
 
 function admittedTurn(
   core: PostgresCore,
   { requestId }: AdmitRequest,
   { receipt, cap, hold }: Extract<AdmitRow, { kind: 'held' }>,
-  standings: AdmittedTurn['standings'],
+  statuses: AdmittedTurn['statuses'],
 ): AdmittedTurn {
   core.open.add(requestId)
   return {
     kind: 'admitted',
     cap,
     amount: BigInt(hold) as NanoUsd,
-    standings,
+    statuses,
     overlap: true,
     durable: Promise.resolve('durable'),
     mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
@@ -59,8 +59,8 @@ export async function takeRequestOnPostgres(
   const counted = limits.filter(({ kind }) => kind === 'requests')
   const row = await core.call<LimitStates & { readonly number: number | null }>('take_request($1)', [asJson(counted)])
   core.limits.learn(counted, row)
-  const standings = core.limits.standings(limits)
+  const statuses = core.limits.statuses(limits)
   const { number } = row
-  if (number === null) return { kind: 'taken', standings }
-  return { kind: 'refused', refusal: refusedByLimit({ limits: counted }, { ...row, number }), standings }
+  if (number === null) return { kind: 'taken', statuses }
+  return { kind: 'refused', refusal: refusedByLimit({ limits: counted }, { ...row, number }), statuses }
 }

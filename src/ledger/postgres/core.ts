@@ -8,7 +8,7 @@ import type { AdmissionRefusal } from '../ledger.ts'
 import type { MarkKeeper } from '../marks.ts'
 import { type AdmitRequest, type Draw, decideCap } from '../state/admit-turn.ts'
 import { type AllowanceStatus, type Claim, createLedgerState, type LedgerState } from '../state/state.ts'
-import { forgetEarnedBackRates, type LimitRefusal, lookAtLimits, standingsOf } from '../state/turn-limits.ts'
+import { forgetEarnedBackRates, type LimitRefusal, limitStatusesOf, lookAtLimits } from '../state/turn-limits.ts'
 
 /** What the operations of a ledger on PostgreSQL share. */
 export interface PostgresCore {
@@ -105,21 +105,21 @@ export function refusedByLimit(
   const limit = limits[row.number]
   const state = row.limits[row.number]
   if (!limit || !state) throw new Error('The database named a limit that the request does not have')
-  const books = createLedgerState({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
-  books.running.set(limit.subject, state.running)
-  books.rates.set(limit.subject, state.reachedAt)
-  const refusal = lookAtLimits(books, [limit], row.ticks)
+  const ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
+  ledgerState.running.set(limit.subject, state.running)
+  ledgerState.rates.set(limit.subject, state.reachedAt)
+  const refusal = lookAtLimits(ledgerState, [limit], row.ticks)
   if (!refusal) throw new Error('The database refused a request that its limits let pass')
   return refusal
 }
 
 const drawOf = (allowance: Allowance | undefined, amounts: AmountsRow): Draw => ({
-  standing: allowance && allowanceStandingOf(allowance, amounts),
+  standing: allowance && allowanceStatusFrom(allowance, amounts),
   posted: BigInt(amounts.posted),
   held: BigInt(amounts.held),
 })
 
-export const allowanceStandingOf = (allowance: Allowance, amounts: AmountsRow): AllowanceStatus => ({
+export const allowanceStatusFrom = (allowance: Allowance, amounts: AmountsRow): AllowanceStatus => ({
   allowance,
   period: { start: amounts.start ?? 0, end: amounts.end ?? 0 },
   running: undefined,
@@ -134,7 +134,7 @@ export const allowanceStandingOf = (allowance: Allowance, amounts: AmountsRow): 
  */
 interface SeenLimits {
   learn(limits: readonly AppliedLimit[], states: LimitStates): LimitStatus[]
-  standings(limits: readonly AppliedLimit[]): LimitStatus[]
+  statuses(limits: readonly AppliedLimit[]): LimitStatus[]
   tidy(): void
 }
 
@@ -145,7 +145,7 @@ export function createSeenLimits(nowMicros: () => number): SeenLimits {
     bucket: 1,
     subscription: 1,
   })
-  const books = seen as LedgerState
+  const ledgerState = seen as LedgerState
   let aheadMicros = 0
   return {
     learn(limits, states) {
@@ -153,13 +153,13 @@ export function createSeenLimits(nowMicros: () => number): SeenLimits {
       for (const [index, { subject, kind }] of limits.entries()) {
         const state = states.limits[index]
         if (!state) continue
-        if (kind === 'concurrent') books.running.set(subject, state.running)
-        else books.rates.set(subject, state.reachedAt)
+        if (kind === 'concurrent') ledgerState.running.set(subject, state.running)
+        else ledgerState.rates.set(subject, state.reachedAt)
       }
-      return standingsOf(books, limits, states.ticks)
+      return limitStatusesOf(ledgerState, limits, states.ticks)
     },
-    standings: (limits) => standingsOf(books, limits, nowMicros() + aheadMicros),
-    tidy: () => forgetEarnedBackRates(books, nowMicros() + aheadMicros),
+    statuses: (limits) => limitStatusesOf(ledgerState, limits, nowMicros() + aheadMicros),
+    tidy: () => forgetEarnedBackRates(ledgerState, nowMicros() + aheadMicros),
   }
 }
 

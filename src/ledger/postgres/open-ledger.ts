@@ -13,7 +13,7 @@ import { admitOnPostgres, takeRequestOnPostgres } from './admit.ts'
 import {
   type AdmitRow,
   type AmountsRow,
-  allowanceStandingOf,
+  allowanceStatusFrom,
   type CloseOp,
   type CloseRow,
   createOpBatches,
@@ -51,7 +51,7 @@ const RENEWALS_A_LEASE = 3
 export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledger> {
   const { observer } = deps
   const core = await createCore(deps)
-  const desk = operatorDesk(core)
+  const operatorCommands = operatorDesk(core)
   const sweep = async () => {
     const resolved = await recoverOnPostgres(core)
     if (resolved > 0) observer.recovered(resolved)
@@ -60,7 +60,7 @@ export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledg
   await sweep()
   const stopRenewing = keepLease(core, deps)
   return {
-    ...desk,
+    ...operatorCommands,
     get available() {
       return core.available
     },
@@ -72,7 +72,7 @@ export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledg
       const report = await core.call<Omit<VerifyReport, 'ok'>>('audit_books()', [])
       return { ...report, ok: report.violations === 0 }
     },
-    limitStatuses: (limits) => core.limits.standings(limits),
+    limitStatuses: (limits) => core.limits.statuses(limits),
     // What this node has heard of may be over, and whom it refused by that would never be told otherwise.
     limitRefusal: () => undefined,
     admit: (request) => admitOnPostgres(core, request),
@@ -168,14 +168,17 @@ function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerDeps
 const beginNode = async ({ call }: Pick<PostgresCore, 'call'>, leaseMs: number): Promise<number> =>
   Number(await call<string>('begin_node($1)', [leaseMs]))
 
-type Desk = Pick<Ledger, 'standing' | 'credit' | 'lookUpClaim' | 'allowanceStatuses' | 'assignPlan' | 'endPlan'>
+type OperatorCommands = Pick<
+  Ledger,
+  'standing' | 'credit' | 'lookUpClaim' | 'allowanceStatuses' | 'assignPlan' | 'endPlan'
+>
 
 /** What is asked and ordered by people, one call each. */
-const operatorDesk = (core: PostgresCore): Desk => ({
+const operatorDesk = (core: PostgresCore): OperatorCommands => ({
   async standing(account) {
-    const row = await core.call<StandingRow | null>('account_standing($1)', [account])
+    const row = await core.call<StatusRow | null>('account_standing($1)', [account])
     if (!row) throw new Error(`Account ${account} has no wallet`)
-    return accountStandingOf(row)
+    return accountStatusOf(row)
   },
   credit: async (order) => creditOutcomeOf(await core.call<CreditRow>('transfer_money($1)', [asJson(order)])),
   async lookUpClaim(scope) {
@@ -185,11 +188,11 @@ const operatorDesk = (core: PostgresCore): Desk => ({
   },
   async allowanceStatuses(account, allowances) {
     const report = await core.call<ReportRow>('allowance_report($1, $2)', [account, asJson(allowances)])
-    const standings = allowances.flatMap((allowance, index) => {
+    const statuses = allowances.flatMap((allowance, index) => {
       const amounts = report.draws[index]
-      return amounts ? [allowanceStandingOf(allowance, amounts)] : []
+      return amounts ? [allowanceStatusFrom(allowance, amounts)] : []
     })
-    return { subscription: report.subscription ? subscriptionOf(report.subscription) : undefined, standings }
+    return { subscription: report.subscription ? subscriptionOf(report.subscription) : undefined, statuses }
   },
   assignPlan: async (order) => planOutcomeOf(await core.call<PlanRow>('assign_plan($1)', [asJson(order)])),
   endPlan: async ({ account, endsAt }) =>
@@ -204,10 +207,10 @@ interface LookedUpRow {
   readonly claim: Claim | null
 }
 
-type StandingRow = Readonly<Record<keyof AccountStatusReport, string>>
+type StatusRow = Readonly<Record<keyof AccountStatusReport, string>>
 
 type CreditRow =
-  | { readonly kind: 'credited' | 'exists' | 'short'; readonly standing: StandingRow }
+  | { readonly kind: 'credited' | 'exists' | 'short'; readonly standing: StatusRow }
   | { readonly kind: 'ref-taken'; readonly amount: string }
   | { readonly kind: 'too-much'; readonly holder: 'wallet' | 'books'; readonly most: string }
 
@@ -224,7 +227,7 @@ type PlanRow =
 
 const nano = (text: string) => BigInt(text) as NanoUsd
 
-const accountStandingOf = ({ balance, held, available }: StandingRow): AccountStatusReport => ({
+const accountStatusOf = ({ balance, held, available }: StatusRow): AccountStatusReport => ({
   balance: nano(balance),
   held: nano(held),
   available: nano(available),
@@ -233,7 +236,7 @@ const accountStandingOf = ({ balance, held, available }: StandingRow): AccountSt
 function creditOutcomeOf(row: CreditRow): CreditOutcome {
   if (row.kind === 'ref-taken') return { kind: row.kind, amount: nano(row.amount) }
   if (row.kind === 'too-much') return { ...row, most: nano(row.most) }
-  return { kind: row.kind, standing: accountStandingOf(row.standing) }
+  return { kind: row.kind, standing: accountStatusOf(row.standing) }
 }
 
 const subscriptionOf = (row: SubscriptionRow): Subscription => ({ ...row, endsAt: row.endsAt ?? undefined })

@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { booksWith, changesOf, closeOf, endingOf, HOUR_MS, turnsOn } from './books.fixture.ts'
+import { changesOf, closeOf, endingOf, HOUR_MS, stateWith, turnsOn } from './books.fixture.ts'
 import { closeTurn } from './close-turn.ts'
 import type { LedgerState } from './state.ts'
 
 const claim = { scope: 'key 1, /v1/chat/completions, order-7', fingerprint: 'body 1', expiresAt: 24 * HOUR_MS }
 
-let books: LedgerState
+let ledgerState: LedgerState
 let turns: ReturnType<typeof turnsOn>
 
 beforeEach(() => {
-  books = booksWith(100_000n)
-  books.claims.set(claim.scope, undefined)
-  turns = turnsOn(books, { claim })
+  ledgerState = stateWith(100_000n)
+  ledgerState.claims.set(claim.scope, undefined)
+  turns = turnsOn(ledgerState, { claim })
 })
 
 describe('an idempotency key', () => {
@@ -21,7 +21,7 @@ describe('an idempotency key', () => {
 
   it('is not taken by a request that is refused', () => {
     expect(turns.hold('a', 4_000_000, 5, { modelCap: 4_000_000 }).kind).toBe('short')
-    expect(books.claims.get(claim.scope)).toBeUndefined()
+    expect(ledgerState.claims.get(claim.scope)).toBeUndefined()
     expect(turns.hold('b', 100, 5).kind).toBe('held')
   })
 
@@ -31,7 +31,7 @@ describe('an idempotency key', () => {
     const running = { kind: 'claimed', claim: { state: 'running', requestId: 'a', fingerprint: 'body 1' } }
     expect(turns.hold('b', 100, 1)).toMatchObject(running)
     expect(turns.hold('b', 100, 25 * HOUR_MS, other)).toMatchObject(running)
-    expect(books.turns.size).toBe(1)
+    expect(ledgerState.turns.size).toBe(1)
   })
 
   it.each([
@@ -39,7 +39,7 @@ describe('an idempotency key', () => {
     ['not-kept', false],
   ] as const)('whose turn was charged is %s until its time is over', (state, kept) => {
     turns.hold('a', 100, 0)
-    const closed = closeTurn(books, closeOf('a', endingOf(10n, { kept })))
+    const closed = closeTurn(ledgerState, closeOf('a', endingOf(10n, { kept })))
     expect(changesOf(closed).at(-1)).toMatchObject({ kind: 'claim-ended', receipt: 1, scope: claim.scope, state })
     expect(turns.hold('b', 100, claim.expiresAt - 1)).toMatchObject({ kind: 'claimed', claim: { state, receipt: 1 } })
     expect(turns.hold('b', 100, claim.expiresAt).kind).toBe('held')
@@ -60,19 +60,19 @@ describe('an idempotency key', () => {
 
   it('is answered before anything else is looked at: money, limits, and books that are frozen', () => {
     turns.hold('a', 100, 0)
-    books.accounts.get(1 as never)!.frozen = true
+    ledgerState.accounts.get(1 as never)!.frozen = true
     expect(turns.hold('b', 4_000_000, 0).kind).toBe('claimed')
     expect(turns.hold('b', 100, 0, { claim: undefined })).toEqual({ kind: 'frozen' })
   })
 
   it('that nobody has looked up is a broken promise, not a guess', () => {
-    books.claims.clear()
+    ledgerState.claims.clear()
     expect(() => turns.hold('a', 100, 0)).toThrow('was not looked up')
   })
 
   it('does not keep another one from being taken', () => {
     const other = { ...claim, scope: 'key 2, /v1/chat/completions, order-7' }
-    books.claims.set(other.scope, undefined)
+    ledgerState.claims.set(other.scope, undefined)
     turns.hold('a', 100, 0)
     expect(turns.hold('b', 100, 0, { claim: other }).kind).toBe('held')
   })

@@ -4,11 +4,11 @@ import { admitTurn } from './admit-turn.ts'
 import {
   accountOf,
   admitOf,
-  booksWith,
   builderWith,
   capOf,
   changesOf,
   HOUR_MS,
+  stateWith,
   time,
   turnsOn,
   windowOf,
@@ -19,20 +19,20 @@ const [FIVE_HOURS, WEEK, MONTH] = [windowOf('5h', 5_000n), windowOf('week', 9_00
 
 describe('the kind of the key decides what is drawn on', () => {
   it('a builder key never touches the wallet, however full it is', () => {
-    const { books, hold, settle } = builderWith([FIVE_HOURS], T0)
+    const { ledgerState, hold, settle } = builderWith([FIVE_HOURS], T0)
     hold('a', 3_000, T0)
     settle('a', 9_999n, T0)
     expect(hold('b', 3_000, T0).kind).toBe('exhausted')
-    expect(accountOf(books).wallet).toMatchObject({ posted: 1_000_000n, held: 0n })
+    expect(accountOf(ledgerState).wallet).toMatchObject({ posted: 1_000_000n, held: 0n })
   })
 
   it('a wallet key never touches a window, whatever it is handed', () => {
-    const { books } = builderWith([FIVE_HOURS], T0)
-    const { hold } = turnsOn(books, { kind: 'wallet', allowances: [FIVE_HOURS] })
+    const { ledgerState } = builderWith([FIVE_HOURS], T0)
+    const { hold } = turnsOn(ledgerState, { kind: 'wallet', allowances: [FIVE_HOURS] })
     expect(changesOf(hold('a', 8_000, T0)).find(({ kind }) => kind === 'receipt-opened')).toMatchObject({
-      buckets: [accountOf(books).wallet.row],
+      buckets: [accountOf(ledgerState).wallet.row],
     })
-    expect(accountOf(books).periods.size).toBe(0)
+    expect(accountOf(ledgerState).periods.size).toBe(0)
   })
 
   it('a builder key with no window at all has no subscription, even with a spend cap', () => {
@@ -125,7 +125,7 @@ describe('a refusal names what stands in the way', () => {
   })
 
   it("a short wallet before a key's spend cap, and that before a used-up window", () => {
-    const short = turnsOn(booksWith(1_500n), { allowances: [capOf('day', 1_200n)] })
+    const short = turnsOn(stateWith(1_500n), { allowances: [capOf('day', 1_200n)] })
     expect(short.hold('a', 1_000, T0).kind).toBe('short')
     const { hold, settle } = builderWith([FIVE_HOURS], T0)
     hold('a', 3_500, T0)
@@ -135,25 +135,25 @@ describe('a refusal names what stands in the way', () => {
   })
 
   it('money that running turns hold is said to be in flight, and where', () => {
-    const books = booksWith(50_000n)
-    const { hold } = turnsOn(books, { allowances: [capOf('day', 3_000n)] })
+    const ledgerState = stateWith(50_000n)
+    const { hold } = turnsOn(ledgerState, { allowances: [capOf('day', 3_000n)] })
     hold('a', 1_000, T0)
     expect(hold('b', 1_000, T0)).toMatchObject({ kind: 'in-flight', available: 1_000n, of: { name: 'day' } })
     expect(hold('b', 1_000, T0, { allowances: [] }).kind).toBe('held')
-    const poor = turnsOn(booksWith(3_000n), {})
+    const poor = turnsOn(stateWith(3_000n), {})
     poor.hold('a', 1_000, T0)
     expect(poor.hold('b', 1_000, T0)).toMatchObject({ kind: 'in-flight', of: undefined })
   })
 })
 
 it('a hundred at once on a window for ten: ten are admitted', () => {
-  const { books } = builderWith([windowOf('5h', 20_000n), windowOf('month', 30_000n)], T0)
+  const { ledgerState } = builderWith([windowOf('5h', 20_000n), windowOf('month', 30_000n)], T0)
   const op = admitOf({ kind: 'builder', allowances: [windowOf('5h', 20_000n), windowOf('month', 30_000n)], at: T0 })
   const kinds = Array.from(
     { length: 100 },
-    (_, index) => admitTurn(books, { ...op, requestId: `req_${index}` as RequestId, clientCap: 1_000 }).kind,
+    (_, index) => admitTurn(ledgerState, { ...op, requestId: `req_${index}` as RequestId, clientCap: 1_000 }).kind,
   )
   expect(kinds.filter((kind) => kind === 'held')).toHaveLength(10)
   expect(new Set(kinds)).toEqual(new Set(['held', 'in-flight']))
-  expect(accountOf(books).periods.get('window:5h')).toMatchObject({ posted: 20_000n, held: 20_000n })
+  expect(accountOf(ledgerState).periods.get('window:5h')).toMatchObject({ posted: 20_000n, held: 20_000n })
 })

@@ -4,7 +4,7 @@ import type { AccountRow, KeyRow, RequestId } from '../../model/ids.ts'
 import type { AppliedLimit } from '../../model/limit.ts'
 import { largest, type NanoUsd, smallest, ZERO } from '../../model/money.ts'
 import { type ChosenCapTerms, type HoldTerms, holdFor, tokensCovered } from '../../model/price.ts'
-import { counterSet, countHold, openPeriod, standingOfAllowance } from './allowances.ts'
+import { allowanceStatusOf, counterSet, countHold, openPeriod } from './allowances.ts'
 import {
   type AccountState,
   type AllowanceStatus,
@@ -77,14 +77,14 @@ export type AdmitOutcome =
  * Claim, limits and hold in one step: either all of them are taken, or nothing is. Limits are asked before the money: who sends
  * more than may be sent is told to wait, whatever a wallet says that others hold the rest of.
  */
-export function admitTurn(books: LedgerState, op: AdmitTurn): AdmitOutcome {
-  const claim = op.claim && standingClaim(books, op.claim, op.at)
+export function admitTurn(ledgerState: LedgerState, op: AdmitTurn): AdmitOutcome {
+  const claim = op.claim && existingClaim(ledgerState, op.claim, op.at)
   if (claim) return { kind: 'claimed', claim, sameBody: claim.fingerprint === op.claim?.fingerprint }
-  const account = accountStateOf(books, op.account)
+  const account = accountStateOf(ledgerState, op.account)
   if (account.frozen) return { kind: 'frozen' }
   const unsubscribed = op.kind === 'builder' ? lackOfSubscription(account, op) : undefined
   if (unsubscribed) return { kind: unsubscribed }
-  const limited = lookAtLimits(books, op.limits, op.nowMicros)
+  const limited = lookAtLimits(ledgerState, op.limits, op.nowMicros)
   if (limited) return limited
   const draws = drawsOf(account, op)
   const decided = decideCap(op, draws)
@@ -95,8 +95,8 @@ export function admitTurn(books: LedgerState, op: AdmitTurn): AdmitOutcome {
     drawn.every((draw) => availableIn(draw) >= hold),
     'a hold is placed on what is there',
   )
-  startUnderLimits(books, op.limits, op.nowMicros)
-  return placeHold(books, op, account, { drawn, hold, cap: decided.cap })
+  startUnderLimits(ledgerState, op.limits, op.nowMicros)
+  return placeHold(ledgerState, op, account, { drawn, hold, cap: decided.cap })
 }
 
 interface DecidedHold {
@@ -106,20 +106,20 @@ interface DecidedHold {
 }
 
 function placeHold(
-  books: LedgerState,
+  ledgerState: LedgerState,
   op: AdmitTurn,
   account: AccountState,
   { drawn, hold, cap }: DecidedHold,
 ): AdmitOutcome {
   const { at } = op
-  const receipt = books.next.receipt++
-  const { buckets, counted, changes } = holdOnAll(books, account, drawn, { receipt, hold, at })
+  const receipt = ledgerState.next.receipt++
+  const { buckets, counted, changes } = holdOnAll(ledgerState, account, drawn, { receipt, hold, at })
   const turn = openTurnOf(op, { receipt, hold, buckets, counted, outputBound: cap * op.choices })
-  books.turns.set(turn.requestId, turn)
+  ledgerState.turns.set(turn.requestId, turn)
   changes.push(receiptOf(turn, op, cap))
   for (const { row } of buckets) changes.push({ kind: 'bucket-moved', bucket: row, posted: 0n, held: hold })
   for (const { counter } of counted) changes.push(counterSet(op.account, counter))
-  if (op.claim) changes.push(openClaim(books, op.claim, { requestId: op.requestId, receipt, at }))
+  if (op.claim) changes.push(openClaim(ledgerState, op.claim, { requestId: op.requestId, receipt, at }))
   return { kind: 'held', receipt, cap, hold, changes }
 }
 
@@ -169,7 +169,7 @@ const isWallet = (draw: Draw): boolean => draw.standing === undefined
 
 /** On all of them or on none: from here on nothing refuses any more, so windows may be opened. */
 function holdOnAll(
-  books: LedgerState,
+  ledgerState: LedgerState,
   account: AccountState,
   draws: readonly Draw[],
   { receipt, hold, at }: { readonly receipt: number; readonly hold: NanoUsd; readonly at: number },
@@ -182,7 +182,7 @@ function holdOnAll(
       counted = [...counted, countHold(account, standing, { receipt, hold })]
       continue
     }
-    const opened = standing && openPeriod(books, account, standing, at)
+    const opened = standing && openPeriod(ledgerState, account, standing, at)
     if (opened) changes.push(...opened.changes)
     const bucket = opened?.bucket ?? account.wallet
     bucket.held += hold
@@ -239,7 +239,7 @@ export function drawsOf(account: AccountState, { kind, allowances, at }: Drawing
   if (kind === 'wallet') draws.push({ standing: undefined, posted: account.wallet.posted, held: account.wallet.held })
   for (const allowance of allowances) {
     if (kind === 'wallet' && allowance.unit === 'quota') continue
-    const standing = standingOfAllowance(account, allowance, at)
+    const standing = allowanceStatusOf(account, allowance, at)
     draws.push({ standing, posted: standing.posted, held: standing.held })
   }
   return draws
@@ -295,8 +295,8 @@ function refuseMoney({ terms, at }: WantedCap, draws: readonly Draw[], cap: numb
 }
 
 /** Only when the last of those that are used up has ended is there room again. */
-const latestOf = (standings: readonly AllowanceStatus[], unit: Allowance['unit']): AllowanceStatus | undefined =>
-  standings
+const latestOf = (statuses: readonly AllowanceStatus[], unit: Allowance['unit']): AllowanceStatus | undefined =>
+  statuses
     .filter(({ allowance }) => allowance.unit === unit)
     .reduce<AllowanceStatus | undefined>(
       (latest, next) => (latest && latest.period.end >= next.period.end ? latest : next),
@@ -326,29 +326,29 @@ export interface ClaimRequest {
 }
 
 /** Whoever has the key already. Its scope has been looked up before, or the answer would be a guess. */
-export function standingClaim(
-  books: LedgerState,
+export function existingClaim(
+  ledgerState: LedgerState,
   { scope }: Pick<ClaimRequest, 'scope'>,
   at: number,
 ): Claim | undefined {
-  if (!books.claims.has(scope)) throw new Error('An idempotency key was not looked up before an operation on it')
-  const claim = books.claims.get(scope)
+  if (!ledgerState.claims.has(scope)) throw new Error('An idempotency key was not looked up before an operation on it')
+  const claim = ledgerState.claims.get(scope)
   return claim && (claim.state === 'running' || claim.expiresAt > at) ? claim : undefined
 }
 
 function openClaim(
-  books: LedgerState,
+  ledgerState: LedgerState,
   claim: ClaimRequest,
   turn: { readonly requestId: RequestId; readonly receipt: number; readonly at: number },
 ): Change {
   const { requestId, receipt, at } = turn
-  books.claims.set(claim.scope, { ...claim, requestId, receipt, state: 'running' })
+  ledgerState.claims.set(claim.scope, { ...claim, requestId, receipt, state: 'running' })
   return { kind: 'claim-opened', receipt, at, ...claim }
 }
 
-export function endClaim(books: LedgerState, scope: string, state: 'kept' | 'not-kept' | 'dropped'): Change {
-  const claim = books.claims.get(scope)
+export function endClaim(ledgerState: LedgerState, scope: string, state: 'kept' | 'not-kept' | 'dropped'): Change {
+  const claim = ledgerState.claims.get(scope)
   if (claim === undefined) throw new Error('A turn ended whose idempotency key is not in the books')
-  books.claims.set(scope, state === 'dropped' ? undefined : { ...claim, state })
+  ledgerState.claims.set(scope, state === 'dropped' ? undefined : { ...claim, state })
   return { kind: 'claim-ended', receipt: claim.receipt, scope, state }
 }

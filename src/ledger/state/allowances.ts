@@ -18,7 +18,7 @@ import {
 } from './state.ts'
 
 /** Looks, and changes nothing: a request that is refused opens no period. */
-export function standingOfAllowance(account: AccountState, allowance: Allowance, at: number): AllowanceStatus {
+export function allowanceStatusOf(account: AccountState, allowance: Allowance, at: number): AllowanceStatus {
   if (allowance.unit === 'cap') return standingOfCap(account, allowance, at)
   const newest = account.periods.get(allowance.subject)
   if (newest && newest.end > at && !isUnused(newest)) return standingOn(newest, allowance)
@@ -41,7 +41,7 @@ function standingOn(running: PeriodBucket, allowance: Allowance): AllowanceStatu
 
 /** The bucket that a turn holds on, and what had to change for it to be there. */
 export function openPeriod(
-  books: LedgerState,
+  ledgerState: LedgerState,
   account: AccountState,
   standing: AllowanceStatus,
   at: number,
@@ -49,17 +49,17 @@ export function openPeriod(
   const { allowance, running } = standing
   if (running) return { bucket: running, changes: NOTHING }
   const newest = account.periods.get(allowance.subject)
-  if (newest && isUnused(newest)) return openAgain(books, account, newest, standing, at)
-  const left = newest ? leaveBehind(books, account, newest, at) : NOTHING
-  const bucket = createPeriod(books, account, standing)
+  if (newest && isUnused(newest)) return openAgain(ledgerState, account, newest, standing, at)
+  const left = newest ? leaveBehind(ledgerState, account, newest, at) : NOTHING
+  const bucket = createPeriod(ledgerState, account, standing)
   const { row, subject, start, end } = bucket
   const opened: Change = { kind: 'period-opened', bucket: row, account: account.account, subject, start, end }
-  return { bucket, changes: [...left, opened, ...grant(books, account, bucket, allowance.amount, at)] }
+  return { bucket, changes: [...left, opened, ...grant(ledgerState, account, bucket, allowance.amount, at)] }
 }
 
 /** So much more for a period, or less: what was used of it stays used. */
 export function grant(
-  books: LedgerState,
+  ledgerState: LedgerState,
   account: AccountState,
   bucket: PeriodBucket,
   amount: bigint,
@@ -68,7 +68,7 @@ export function grant(
   if (amount === 0n) return NOTHING
   bucket.granted += amount
   bucket.posted += amount
-  return moveBetween(books, account, bucket, {
+  return moveBetween(ledgerState, account, bucket, {
     transferKind: 'grant',
     counter: SIDES.quota.issued,
     amount,
@@ -79,7 +79,7 @@ export function grant(
 
 /** Ends what a period has left, once it has ended and no turn holds on it any more. */
 export function closePeriod(
-  books: LedgerState,
+  ledgerState: LedgerState,
   account: AccountState,
   bucket: PeriodBucket,
   at: number,
@@ -92,7 +92,7 @@ export function closePeriod(
   if (rest === 0n) return [closed]
   const reason = 'unused when its period ended'
   const expiry = { transferKind: 'expiry', counter: EXPIRED, amount: -rest, reason, at } as const
-  return [...moveBetween(books, account, bucket, expiry), closed]
+  return [...moveBetween(ledgerState, account, bucket, expiry), closed]
 }
 
 const NOTHING: readonly Change[] = []
@@ -102,13 +102,13 @@ export const isUnused = (bucket: PeriodBucket): boolean => bucket.posted === buc
 
 /** An unused one begins again with the next use, and by the plan as it is then. */
 function openAgain(
-  books: LedgerState,
+  ledgerState: LedgerState,
   account: AccountState,
   bucket: PeriodBucket,
   { allowance, period: { start, end } }: AllowanceStatus,
   at: number,
 ) {
-  const granted = grant(books, account, bucket, allowance.amount - bucket.granted, at)
+  const granted = grant(ledgerState, account, bucket, allowance.amount - bucket.granted, at)
   if (bucket.start === start && bucket.end === end) return { bucket, changes: granted }
   bucket.start = start
   bucket.end = end
@@ -117,15 +117,24 @@ function openAgain(
 }
 
 /** What turns still hold on stays until the last of them has ended: they are settled where they were held. */
-function leaveBehind(books: LedgerState, account: AccountState, bucket: PeriodBucket, at: number): readonly Change[] {
-  if (bucket.held === 0n) return closePeriod(books, account, bucket, at)
+function leaveBehind(
+  ledgerState: LedgerState,
+  account: AccountState,
+  bucket: PeriodBucket,
+  at: number,
+): readonly Change[] {
+  if (bucket.held === 0n) return closePeriod(ledgerState, account, bucket, at)
   account.outlived.add(bucket)
   return NOTHING
 }
 
-function createPeriod(books: LedgerState, account: AccountState, { allowance, period }: AllowanceStatus): PeriodBucket {
+function createPeriod(
+  ledgerState: LedgerState,
+  account: AccountState,
+  { allowance, period }: AllowanceStatus,
+): PeriodBucket {
   const { subject } = allowance
-  const row = books.next.bucket++ as BucketRow
+  const row = ledgerState.next.bucket++ as BucketRow
   const bucket: PeriodBucket = { row, unit: 'quota', subject, ...period, granted: 0n, posted: 0n, held: 0n }
   account.periods.set(subject, bucket)
   return bucket
@@ -139,10 +148,15 @@ interface Movement {
   readonly at: number
 }
 
-function moveBetween(books: LedgerState, owner: AccountState, bucket: PeriodBucket, movement: Movement): Change[] {
+function moveBetween(
+  ledgerState: LedgerState,
+  owner: AccountState,
+  bucket: PeriodBucket,
+  movement: Movement,
+): Change[] {
   const { transferKind, counter, reason, at } = movement
   const amount = movement.amount as NanoUsd
-  const transfer = books.next.transfer++
+  const transfer = ledgerState.next.transfer++
   const { row, unit } = bucket
   return [
     {

@@ -7,7 +7,7 @@ import type { Change, LedgerState } from './state.ts'
 
 /** The books, the naive facts and the recorded rows of one sequence, side by side. */
 export interface Beside {
-  readonly books: LedgerState
+  readonly ledgerState: LedgerState
   readonly facts: NaiveFacts
   readonly rows: RecordedRows
   readonly count: (what: string) => void

@@ -20,15 +20,18 @@ export const ACCOUNT = ACCOUNTS[0]!
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 
-export function booksWith(posted: bigint): LedgerState {
-  const books = createLedgerState({ receipt: 1, transfer: 1, bucket: PERIOD_ROWS_FROM, subscription: 1 })
+export function stateWith(posted: bigint): LedgerState {
+  const ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: PERIOD_ROWS_FROM, subscription: 1 })
   for (const account of ACCOUNTS) {
-    books.accounts.set(account, createAccountState(account, { row: (10 + account) as BucketRow, posted, held: 0n }))
+    ledgerState.accounts.set(
+      account,
+      createAccountState(account, { row: (10 + account) as BucketRow, posted, held: 0n }),
+    )
   }
-  return books
+  return ledgerState
 }
 
-export const accountOf = (books: LedgerState): AccountState => books.accounts.get(ACCOUNT)!
+export const accountOf = (ledgerState: LedgerState): AccountState => ledgerState.accounts.get(ACCOUNT)!
 
 export const time = (text: string): number => Date.parse(text)
 
@@ -87,24 +90,29 @@ const CYCLES = {
 export const windowOf = (name: keyof typeof CYCLES, amount: bigint): Allowance => quotaOf(name, CYCLES[name], amount)
 export const capOf = (name: 'day' | 'month', amount: bigint): Allowance => spendCapOf(1, name, amount)
 
-export const assign = (books: LedgerState, plan: string, windows: readonly Allowance[], at: number, endsAt?: number) =>
-  assignPlan(books, { account: ACCOUNT, plan, windows, endsAt, at })
+export const assign = (
+  ledgerState: LedgerState,
+  plan: string,
+  windows: readonly Allowance[],
+  at: number,
+  endsAt?: number,
+) => assignPlan(ledgerState, { account: ACCOUNT, plan, windows, endsAt, at })
 
 /** An account whose plan has these windows, and what its builder key does. */
 export function builderWith(windows: readonly Allowance[], at: number) {
-  const books = booksWith(1_000_000n)
-  assign(books, 'plan', windows, at)
-  return { books, ...turnsOn(books, { kind: 'builder', allowances: windows }) }
+  const ledgerState = stateWith(1_000_000n)
+  assign(ledgerState, 'plan', windows, at)
+  return { ledgerState, ...turnsOn(ledgerState, { kind: 'builder', allowances: windows }) }
 }
 
 /** Holds of 1,000 and more, by the cap: `hold('a', 500)` holds 1,500. */
-export function turnsOn(books: LedgerState, over: Partial<AdmitTurn>) {
+export function turnsOn(ledgerState: LedgerState, over: Partial<AdmitTurn>) {
   return {
     hold: (name: string, clientCap: number, at: number, more: Partial<AdmitTurn> = {}): AdmitOutcome =>
-      admitTurn(books, admitOf({ ...over, requestId: name as RequestId, clientCap, at, ...more })),
+      admitTurn(ledgerState, admitOf({ ...over, requestId: name as RequestId, clientCap, at, ...more })),
     settle: (name: string, cost: bigint, at: number): CloseOutcome =>
-      closeTurn(books, closeOf(name, endingOf(cost), at)),
-    release: (name: string, at: number): CloseOutcome => closeTurn(books, closeOf(name, endingOf(undefined), at)),
+      closeTurn(ledgerState, closeOf(name, endingOf(cost), at)),
+    release: (name: string, at: number): CloseOutcome => closeTurn(ledgerState, closeOf(name, endingOf(undefined), at)),
   }
 }
 

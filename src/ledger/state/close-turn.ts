@@ -34,8 +34,8 @@ export type CloseOutcome =
   | { readonly kind: 'not-open' }
 
 /** The one way a hold ends, for every ending of every endpoint. */
-export function closeTurn(books: LedgerState, op: CloseTurn): CloseOutcome {
-  const turn = books.turns.get(op.requestId)
+export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome {
+  const turn = ledgerState.turns.get(op.requestId)
   if (!turn) return { kind: 'not-open' }
   const { owed } = op.ending
   const { charge, shortfall } = chargeWithin(turn.hold, owed)
@@ -45,13 +45,13 @@ export function closeTurn(books: LedgerState, op: CloseTurn): CloseOutcome {
     'a hold ends where it was placed',
   )
   mustCountHold(turn)
-  books.turns.delete(op.requestId)
+  ledgerState.turns.delete(op.requestId)
   for (const bucket of turn.buckets) {
     bucket.held -= turn.hold
     bucket.posted -= charge
   }
-  endUnderLimits(books, turn.limits, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.nowMicros)
-  return { kind: 'closed', charge, shortfall, changes: changesOf(books, turn, op, { charge, shortfall }) }
+  endUnderLimits(ledgerState, turn.limits, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.nowMicros)
+  return { kind: 'closed', charge, shortfall, changes: changesOf(ledgerState, turn, op, { charge, shortfall }) }
 }
 
 /** A charge never exceeds its hold; what cannot be collected is written down as shortfall, not hidden. */
@@ -61,9 +61,9 @@ export function chargeWithin(hold: NanoUsd, owed: Pick<Owed, 'cost'> | undefined
   return { charge, shortfall: (cost - charge) as NanoUsd }
 }
 
-function changesOf(books: LedgerState, turn: OpenTurn, op: CloseTurn, charged: Charged): Change[] {
+function changesOf(ledgerState: LedgerState, turn: OpenTurn, op: CloseTurn, charged: Charged): Change[] {
   const { charge } = charged
-  const account = accountStateOf(books, turn.account)
+  const account = accountStateOf(ledgerState, turn.account)
   const changes: Change[] = [
     {
       kind: 'receipt-closed',
@@ -80,18 +80,18 @@ function changesOf(books: LedgerState, turn: OpenTurn, op: CloseTurn, charged: C
     changes.push({ kind: 'bucket-moved', bucket: row, posted: -charge, held: -turn.hold })
   }
   if (turn.counted.length > 0) changes.push(...countCharge(turn, charge))
-  changes.push(...closeOutlived(books, account, turn, op.at))
-  if (turn.claim !== undefined) changes.push(endClaim(books, turn.claim, claimStateOf(op.ending)))
+  changes.push(...closeOutlived(ledgerState, account, turn, op.at))
+  if (turn.claim !== undefined) changes.push(endClaim(ledgerState, turn.claim, claimStateOf(op.ending)))
   return changes
 }
 
 /** Periods that only this turn kept from being closed, the oldest first. */
-function closeOutlived(books: LedgerState, account: AccountState, turn: OpenTurn, at: number): readonly Change[] {
+function closeOutlived(ledgerState: LedgerState, account: AccountState, turn: OpenTurn, at: number): readonly Change[] {
   if (account.outlived.size === 0) return []
   return [...account.outlived]
     .filter((period) => period.held === 0n && turn.buckets.includes(period))
     .sort((one, other) => one.row - other.row)
-    .flatMap((period) => closePeriod(books, account, period, at))
+    .flatMap((period) => closePeriod(ledgerState, account, period, at))
 }
 
 /** What was charged is never run again; what was not may be. */

@@ -5,10 +5,10 @@ import { bucketOf, type RecordedBucket } from './recorded-rows.fixture.ts'
 import type { AccountState, Bucket, PeriodBucket, SpendCounter } from './state.ts'
 
 /** What the books hold, what the facts add up to, and what the recorded changes add up to. */
-export function expectSameBooks(beside: Beside): void {
-  const { books, rows } = beside
+export function expectSameState(beside: Beside): void {
+  const { ledgerState, rows } = beside
   const rowOf = rowsOfPeriods(beside)
-  for (const account of books.accounts.values()) {
+  for (const account of ledgerState.accounts.values()) {
     const { wallet } = account
     expectAmounts(wallet, { row: wallet.row, ...walletOf(beside.facts, account.account) })
     expectAsRecorded(beside, account)
@@ -22,7 +22,8 @@ export function expectSameBooks(beside: Beside): void {
   expectClaimsAndPlans(beside)
   expectMovements(beside)
   const open = beside.facts.turns.filter(({ state }) => state === 'open')
-  if (books.turns.size !== open.length) expect([...books.turns.keys()]).toEqual(open.map(({ requestId }) => requestId))
+  if (ledgerState.turns.size !== open.length)
+    expect([...ledgerState.turns.keys()]).toEqual(open.map(({ requestId }) => requestId))
 }
 
 interface Amounts {
@@ -119,8 +120,8 @@ function expectUseOfRows({ rows }: Beside): void {
 }
 
 /** Each account has counted what is recorded, and what the facts know of it comes in the same order with the same balances. */
-function expectMovements({ books, rows, facts }: Beside): void {
-  for (const { account, movements } of books.accounts.values()) {
+function expectMovements({ ledgerState, rows, facts }: Beside): void {
+  for (const { account, movements } of ledgerState.accounts.values()) {
     const recorded = rows.movements.get(account) ?? []
     if (movements !== recorded.length) expect(movements, `movements of ${account}`).toBe(recorded.length)
     const known = recorded.filter(({ what }) => what !== 'allowance')
@@ -132,13 +133,13 @@ function expectMovements({ books, rows, facts }: Beside): void {
   }
 }
 
-function expectClaimsAndPlans({ books, rows, facts }: Beside): void {
-  for (const [scope, claim] of books.claims) {
+function expectClaimsAndPlans({ ledgerState, rows, facts }: Beside): void {
+  for (const [scope, claim] of ledgerState.claims) {
     const recorded = rows.claims.get(scope)
     if (claim?.receipt === recorded?.receipt && claim?.state === recorded?.state) continue
     expect(claim).toMatchObject(recorded ?? { scope: 'free' })
   }
-  for (const { account, subscription } of books.accounts.values()) {
+  for (const { account, subscription } of ledgerState.accounts.values()) {
     const planned = facts.plans.findLast((each) => each.account === account)
     expectSamePlan(subscription, planned)
     if (subscription) expectSamePlan(rows.plans.get(subscription.row), planned)

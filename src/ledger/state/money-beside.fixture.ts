@@ -9,15 +9,15 @@ import { assignPlan, endPlan } from './subscriptions.ts'
 import { transferMoney } from './transfer-money.ts'
 
 export function transfer(beside: Beside, account: number, amount: bigint): void {
-  const { books, facts, count, at } = beside
+  const { ledgerState, facts, count, at } = beside
   const kind = amount > 0n ? 'credit' : amount % 2n === 0n ? 'refund' : 'adjustment'
   const expected = transferNaively(facts, account, amount)
-  const outcome = transferMoney(books, {
+  const outcome = transferMoney(ledgerState, {
     account: account as AccountRow,
     kind,
     amount: amount as NanoUsd,
     reason: 'test',
-    ref: `transfer ${books.next.transfer}`,
+    ref: `transfer ${ledgerState.next.transfer}`,
     at,
   })
   const { changes = [], ...said } = { changes: undefined, ...outcome }
@@ -27,14 +27,14 @@ export function transfer(beside: Beside, account: number, amount: bigint): void 
 }
 
 export function assign(beside: Beside, step: StepOf<'assign'>): void {
-  const { books, facts, count, at } = beside
+  const { ledgerState, facts, count, at } = beside
   const account = BUSY[step.account]!
   const endsAt = step.days === undefined ? undefined : at + step.days * DAY_MS
   const { plan } = step
   const before = runningPlan(facts, account, at)?.plan
   const op = { plan, windows: PLANS[plan]!, endsAt, at }
   const expected = assignNaively(facts, { ...op, account })
-  const outcome = assignPlan(books, { ...op, account: account as AccountRow })
+  const outcome = assignPlan(ledgerState, { ...op, account: account as AccountRow })
   expectEqual(outcome.kind, expected.kind)
   record(beside, outcome.kind === 'changed' ? outcome.changes : [])
   const how = before === undefined ? 'a first plan' : before === plan ? 'the same plan' : 'another plan'
@@ -45,11 +45,11 @@ export function assign(beside: Beside, step: StepOf<'assign'>): void {
 }
 
 export function end(beside: Beside, step: StepOf<'end'>): void {
-  const { books, facts, count, at } = beside
+  const { ledgerState, facts, count, at } = beside
   const account = BUSY[step.account]!
   const endsAt = at - (at % DAY_MS) + (step.days + 1) * DAY_MS
   const expected = endNaively(facts, account, endsAt, at)
-  const outcome = endPlan(books, { account: account as AccountRow, endsAt, at })
+  const outcome = endPlan(ledgerState, { account: account as AccountRow, endsAt, at })
   expectEqual(outcome.kind, expected.kind)
   record(beside, outcome.kind === 'changed' ? outcome.changes : [])
   count(`end: ${outcome.kind}`)

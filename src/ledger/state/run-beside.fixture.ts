@@ -1,7 +1,7 @@
 import type { AccountRow, BucketRow } from '../../model/ids.ts'
 import { type Beside, BUSY, type StepOf } from './beside.fixture.ts'
 import { DAY_MS, HOUR_MS } from './books.fixture.ts'
-import { expectSameBooks } from './expect-same-books.fixture.ts'
+import { expectSameState } from './expect-same-books.fixture.ts'
 import { assign, end, transfer } from './money-beside.fixture.ts'
 import { createFacts } from './naive-facts.fixture.ts'
 import { createRows } from './recorded-rows.fixture.ts'
@@ -27,14 +27,22 @@ export function runBeside(
   count: (what: string) => void,
   onChanges: (changes: readonly Change[]) => void = () => {},
 ): Beside {
-  const books = createLedgerState({ receipt: 1, transfer: 1, bucket: PERIOD_ROWS_FROM, subscription: 1 })
+  const ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: PERIOD_ROWS_FROM, subscription: 1 })
   const accounts = [...BUSY, ...(nearlyFull ? FULL : [])]
   for (const account of accounts as AccountRow[]) {
-    books.accounts.set(account, createAccountState(account, { row: walletRow(account), posted: 0n, held: 0n }))
+    ledgerState.accounts.set(account, createAccountState(account, { row: walletRow(account), posted: 0n, held: 0n }))
   }
-  for (const key of [0, 1]) for (const name of [0, 1, 2]) books.claims.set(`key ${key}, ${name}`, undefined)
+  for (const key of [0, 1]) for (const name of [0, 1, 2]) ledgerState.claims.set(`key ${key}, ${name}`, undefined)
   const rows = createRows(accounts.map((account) => [account, walletRow(account)]))
-  const beside: Beside = { books, facts: createFacts(), rows, count, onChanges, at: startsAt, nowMicros: 1_000_000 }
+  const beside: Beside = {
+    ledgerState,
+    facts: createFacts(),
+    rows,
+    count,
+    onChanges,
+    at: startsAt,
+    nowMicros: 1_000_000,
+  }
 
   if (nearlyFull) for (const account of FULL) transfer(beside, account, BILLION - (account === 12 ? 90_000n : 0n))
   for (const account of BUSY) transfer(beside, account, 20_000n)
@@ -43,7 +51,7 @@ export function runBeside(
   for (const step of steps) {
     beside.nowMicros += 200_000
     perform(beside, step)
-    expectSameBooks(beside)
+    expectSameState(beside)
   }
   return beside
 }
@@ -69,7 +77,7 @@ function perform(beside: Beside, step: Step): void {
       freeze(beside, step)
       return
     case 'forget-rates':
-      forgetEarnedBackRates(beside.books, beside.nowMicros)
+      forgetEarnedBackRates(beside.ledgerState, beside.nowMicros)
       return
     case 'wait':
       wait(beside, step)
@@ -77,9 +85,9 @@ function perform(beside: Beside, step: Step): void {
   }
 }
 
-function freeze({ books, facts }: Beside, { account: index, frozen }: StepOf<'freeze'>): void {
+function freeze({ ledgerState, facts }: Beside, { account: index, frozen }: StepOf<'freeze'>): void {
   const account = BUSY[index]!
-  books.accounts.get(account as AccountRow)!.frozen = frozen
+  ledgerState.accounts.get(account as AccountRow)!.frozen = frozen
   if (frozen) facts.frozen.add(account)
   else facts.frozen.delete(account)
 }

@@ -6,7 +6,7 @@ import { type Allowance, allowancesOfCaps, type Cycle } from '../../model/allowa
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import { admitTurn } from './admit-turn.ts'
-import { standingOfAllowance } from './allowances.ts'
+import { allowanceStatusOf } from './allowances.ts'
 import { closeOf, endingOf } from './books.fixture.ts'
 import { closeTurn } from './close-turn.ts'
 import { createClerk } from './simulated-account.fixture.ts'
@@ -59,12 +59,12 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
     counts[name] = (counts[name] ?? 0) + by
   }
   const accounts = BEGINNINGS.map((_, index) => (index + 1) as AccountRow)
-  const books = createLedgerState({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
+  const ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
   const wallets = new Map(accounts.map((account) => [account as number, { row: 10 + account, posted: 0n }]))
   const clerk = createClerk(wallets)
   for (const account of accounts) {
     const wallet = { row: (10 + account) as BucketRow, posted: 0n, held: 0n }
-    books.accounts.set(account, createAccountState(account, wallet))
+    ledgerState.accounts.set(account, createAccountState(account, wallet))
   }
   const machine = { time: BEGINNINGS[0]! }
   let latest = 0
@@ -81,7 +81,7 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
   const ownerOfWallet = new Map<RequestId, AccountRow>()
 
   const allowancesOf = (account: AccountRow, kind: 'wallet' | 'builder') => {
-    const plan = runningSubscription(books.accounts.get(account)!, now())?.plan
+    const plan = runningSubscription(ledgerState.accounts.get(account)!, now())?.plan
     const windows = kind === 'builder' && plan !== undefined ? PLANS[plan]! : []
     return { plan, all: [...windows, ...allowancesOfCaps(account as number as KeyRow, caps.get(account)!)] }
   }
@@ -91,7 +91,7 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
     const { plan, all } = allowancesOf(account, kind)
     const requestId = `req_${++requests}` as RequestId
     const stale = kind === 'builder' && next(40) === 0
-    const outcome = admitTurn(books, {
+    const outcome = admitTurn(ledgerState, {
       requestId,
       account,
       key: account as number as KeyRow,
@@ -127,12 +127,14 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
   const end = (turn: (typeof open)[number]) => {
     open.splice(open.indexOf(turn), 1)
     const cost = next(10) === 0 ? turn.hold + BigInt(next(50)) : BigInt(next(Number(turn.hold) + 1))
-    const outlived = books.turns
+    const outlived = ledgerState.turns
       .get(turn.requestId)!
-      .buckets.some((bucket) => [...books.accounts.values()].some((account) => account.outlived.has(bucket as never)))
+      .buckets.some((bucket) =>
+        [...ledgerState.accounts.values()].some((account) => account.outlived.has(bucket as never)),
+      )
     if (outlived) count('outlived')
     const ending = endingOf(next(8) === 0 ? undefined : cost)
-    const closed = closeTurn(books, closeOf(turn.requestId, ending, now()))
+    const closed = closeTurn(ledgerState, closeOf(turn.requestId, ending, now()))
     if (closed.kind !== 'closed') throw new Error(`${turn.requestId} was not open`)
     const owner = ownerOfWallet.get(turn.requestId)
     if (owner) spentOnWallet.set(owner, spentOnWallet.get(owner)! + closed.charge)
@@ -145,8 +147,8 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
     const endsAt = next(3) === 0 ? at + next(40 * DAY) + 1 : undefined
     const outcome =
       next(4) === 0
-        ? endPlan(books, { account, endsAt: next(2) === 0 ? at : at + next(10 * DAY), at })
-        : assignPlan(books, { account, plan, windows: PLANS[plan]!, endsAt, at })
+        ? endPlan(ledgerState, { account, endsAt: next(2) === 0 ? at : at + next(10 * DAY), at })
+        : assignPlan(ledgerState, { account, plan, windows: PLANS[plan]!, endsAt, at })
     count(outcome.kind)
     if (outcome.kind === 'changed') clerk.record(outcome.changes)
   }
@@ -154,7 +156,7 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
   const moveMoney = (account: AccountRow) => {
     const amount = BigInt(next(3000) - 600) as NanoUsd
     const order = { account, kind: 'credit' as const, amount, reason: 'test', ref: `${++requests}`, at: now() }
-    const outcome = transferMoney(books, order)
+    const outcome = transferMoney(ledgerState, order)
     if (outcome.kind !== 'transferred') return
     credited.set(account, credited.get(account)! + amount)
     clerk.record(outcome.changes)
@@ -162,7 +164,9 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
 
   /** To somewhere between a moment and two days later, often to the very edge of a period, sometimes back. */
   const passTime = () => {
-    const ends = [...books.accounts.values()].flatMap(({ periods }) => [...periods.values()].map((one) => one.end))
+    const ends = [...ledgerState.accounts.values()].flatMap(({ periods }) =>
+      [...periods.values()].map((one) => one.end),
+    )
     const edges = ends.filter((edge) => edge > machine.time && edge < machine.time + 4 * DAY)
     if (next(50) === 0) {
       count('clock set back')
@@ -174,10 +178,10 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
 
   /** What a person sees is the sum of the rows that used it. */
   const expectBars = (account: AccountRow) => {
-    const state = books.accounts.get(account)!
+    const state = ledgerState.accounts.get(account)!
     for (const kind of ['wallet', 'builder'] as const) {
       for (const allowance of allowancesOf(account, kind).all) {
-        const { granted, posted, held, running, period } = standingOfAllowance(state, allowance, now())
+        const { granted, posted, held, running, period } = allowanceStatusOf(state, allowance, now())
         const row =
           allowance.unit === 'cap'
             ? clerk.countedIn(account, allowance.name, period)
@@ -199,8 +203,14 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
     while (now() < END) {
       // Mostly one after the other, so that windows are used up and not only opened.
       if (next(8) === 0) account = pick(accounts.filter((one) => now() >= BEGINNINGS[one - 1]!))
-      if (books.accounts.get(account)!.subscription === undefined) {
-        const begun = assignPlan(books, { account, plan: 'small', windows: PLANS.small!, endsAt: undefined, at: now() })
+      if (ledgerState.accounts.get(account)!.subscription === undefined) {
+        const begun = assignPlan(ledgerState, {
+          account,
+          plan: 'small',
+          windows: PLANS.small!,
+          endsAt: undefined,
+          at: now(),
+        })
         if (begun.kind === 'changed') clerk.record(begun.changes)
       }
       const dice = next(100)

@@ -186,8 +186,8 @@ export function mustHold(isTrue: boolean, rule: string): void {
 }
 
 /** The account's books; whoever applies an operation has loaded them before. */
-export function accountStateOf(books: LedgerState, account: AccountRow): AccountState {
-  const found = books.accounts.get(account)
+export function accountStateOf(ledgerState: LedgerState, account: AccountRow): AccountState {
+  const found = ledgerState.accounts.get(account)
   if (!found) throw new Error(`The books of account ${account} were not loaded before an operation on them`)
   return found
 }

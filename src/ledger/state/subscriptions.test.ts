@@ -4,11 +4,11 @@ import {
   ACCOUNT,
   accountOf,
   assign,
-  booksWith,
   builderWith,
   capOf,
   DAY_MS,
   HOUR_MS,
+  stateWith,
   time,
   turnsOn,
   windowOf,
@@ -20,12 +20,13 @@ const T0 = time('2026-01-31T09:30:00Z')
 const SMALL = [windowOf('5h', 5_000n), windowOf('month', 20_000n)]
 const LARGE = [windowOf('5h', 12_000n), windowOf('month', 60_000n)]
 
-const amounts = (books: LedgerState) =>
+const amounts = (ledgerState: LedgerState) =>
   ['window:5h', 'window:month'].map((subject) => {
-    const { granted, posted } = accountOf(books).periods.get(subject)!
+    const { granted, posted } = accountOf(ledgerState).periods.get(subject)!
     return [granted, posted]
   })
-const end = (books: LedgerState, endsAt: number, at: number) => endPlan(books, { account: ACCOUNT, endsAt, at })
+const end = (ledgerState: LedgerState, endsAt: number, at: number) =>
+  endPlan(ledgerState, { account: ACCOUNT, endsAt, at })
 
 function usedPlan(windows: readonly Allowance[]) {
   const builder = builderWith(windows, T0)
@@ -36,48 +37,48 @@ function usedPlan(windows: readonly Allowance[]) {
 
 describe('a plan', () => {
   it('is needed by a builder key, and not by a wallet key', () => {
-    const books = booksWith(10_000n)
-    const { hold } = turnsOn(books, { allowances: SMALL })
+    const ledgerState = stateWith(10_000n)
+    const { hold } = turnsOn(ledgerState, { allowances: SMALL })
     expect(hold('a', 10, T0, { kind: 'builder' })).toEqual({ kind: 'no-subscription' })
     expect(hold('a', 10, T0).kind).toBe('held')
   })
 
   it('counts until just before its end, and turns that run then keep what they hold', () => {
-    const { books, hold, settle } = builderWith(SMALL, T0)
+    const { ledgerState, hold, settle } = builderWith(SMALL, T0)
     const endsAt = T0 + DAY_MS
-    expect(end(books, endsAt, T0)).toMatchObject({ kind: 'changed', subscription: { endsAt } })
+    expect(end(ledgerState, endsAt, T0)).toMatchObject({ kind: 'changed', subscription: { endsAt } })
     expect(hold('a', 100, endsAt - 1).kind).toBe('held')
     expect(hold('b', 100, endsAt)).toEqual({ kind: 'no-subscription' })
     expect(settle('a', 1_050n, endsAt + 1)).toMatchObject({ kind: 'closed', charge: 1_050n })
   })
 
   it('that was changed while a request was on its way has none of its windows opened by it', () => {
-    const { books, hold } = builderWith(SMALL, T0)
-    assign(books, 'other', LARGE, T0 + 1)
+    const { ledgerState, hold } = builderWith(SMALL, T0)
+    assign(ledgerState, 'other', LARGE, T0 + 1)
     expect(hold('late', 10, T0 + 2, { plan: 'plan' })).toEqual({ kind: 'plan-changed' })
-    expect(accountOf(books).periods.size).toBe(0)
+    expect(accountOf(ledgerState).periods.size).toBe(0)
     expect(hold('again', 10, T0 + 3, { plan: 'other', allowances: LARGE }).kind).toBe('held')
   })
 
   it('that is assigned again as it is changes nothing; with another end, only that', () => {
-    const { books } = usedPlan(SMALL)
-    expect(assign(books, 'plan', SMALL, T0 + 1)).toMatchObject({ kind: 'unchanged' })
-    const changed = assign(books, 'plan', SMALL, T0 + 1, T0 + DAY_MS)
+    const { ledgerState } = usedPlan(SMALL)
+    expect(assign(ledgerState, 'plan', SMALL, T0 + 1)).toMatchObject({ kind: 'unchanged' })
+    const changed = assign(ledgerState, 'plan', SMALL, T0 + 1, T0 + DAY_MS)
     expect(changed).toMatchObject({ changes: [{ kind: 'subscription-ended', subscription: 1, endsAt: T0 + DAY_MS }] })
-    expect(end(books, T0 + DAY_MS, T0 + 2)).toMatchObject({ kind: 'unchanged' })
-    expect(assign(books, 'plan', SMALL, T0 + 3)).toMatchObject({ changes: [{ endsAt: undefined }] })
+    expect(end(ledgerState, T0 + DAY_MS, T0 + 2)).toMatchObject({ kind: 'unchanged' })
+    expect(assign(ledgerState, 'plan', SMALL, T0 + 3)).toMatchObject({ changes: [{ endsAt: undefined }] })
   })
 
   it('cannot be ended where none runs', () => {
-    expect(end(booksWith(0n), T0, T0)).toEqual({ kind: 'no-subscription' })
+    expect(end(stateWith(0n), T0, T0)).toEqual({ kind: 'no-subscription' })
   })
 })
 
 describe('another plan', () => {
   it('with more grants it at once, and what was used stays used', () => {
-    const { books, hold } = usedPlan(SMALL)
-    const changed = assign(books, 'large', LARGE, T0 + HOUR_MS)
-    expect(amounts(books)).toEqual([
+    const { ledgerState, hold } = usedPlan(SMALL)
+    const changed = assign(ledgerState, 'large', LARGE, T0 + HOUR_MS)
+    expect(amounts(ledgerState)).toEqual([
       [12_000n, 9_500n],
       [60_000n, 57_500n],
     ])
@@ -88,52 +89,52 @@ describe('another plan', () => {
   })
 
   it('with less counts for the windows that open from then on', () => {
-    const { books, hold } = usedPlan(LARGE)
-    assign(books, 'small', SMALL, T0 + HOUR_MS)
-    expect(amounts(books)).toEqual([
+    const { ledgerState, hold } = usedPlan(LARGE)
+    assign(ledgerState, 'small', SMALL, T0 + HOUR_MS)
+    expect(amounts(ledgerState)).toEqual([
       [12_000n, 9_500n],
       [60_000n, 57_500n],
     ])
     hold('b', 100, T0 + 6 * HOUR_MS, { allowances: SMALL })
-    expect(amounts(books)).toEqual([
+    expect(amounts(ledgerState)).toEqual([
       [5_000n, 5_000n],
       [60_000n, 57_500n],
     ])
   })
 
   it('does not widen a window that has ended or was never used: it opens by the new plan anyway', () => {
-    const { books } = usedPlan(SMALL)
-    assign(books, 'large', LARGE, T0 + 6 * HOUR_MS)
-    expect(amounts(books)[0]).toEqual([5_000n, 2_500n])
+    const { ledgerState } = usedPlan(SMALL)
+    assign(ledgerState, 'large', LARGE, T0 + 6 * HOUR_MS)
+    expect(amounts(ledgerState)[0]).toEqual([5_000n, 2_500n])
     const unused = builderWith(SMALL, T0)
     unused.hold('a', 100, T0)
     unused.release('a', T0)
-    assign(unused.books, 'large', LARGE, T0 + 1)
-    expect(amounts(unused.books)[0]).toEqual([5_000n, 5_000n])
+    assign(unused.ledgerState, 'large', LARGE, T0 + 1)
+    expect(amounts(unused.ledgerState)[0]).toEqual([5_000n, 5_000n])
   })
 
   it('widens a window on which nothing but a hold stands', () => {
-    const { books, hold } = builderWith(SMALL, T0)
+    const { ledgerState, hold } = builderWith(SMALL, T0)
     hold('a', 100, T0)
-    assign(books, 'large', LARGE, T0 + 1)
-    expect(amounts(books)[0]).toEqual([12_000n, 12_000n])
+    assign(ledgerState, 'large', LARGE, T0 + 1)
+    expect(amounts(ledgerState)[0]).toEqual([12_000n, 12_000n])
   })
 
   it('keeps the day of billing as long as the subscription goes on; a new one begins on its own', () => {
-    const { books } = usedPlan(SMALL)
-    assign(books, 'large', LARGE, time('2026-02-10T00:00:00Z'))
-    expect(accountOf(books).subscription).toMatchObject({ row: 2, plan: 'large', billingDay: 31 })
-    end(books, time('2026-02-11T00:00:00Z'), time('2026-02-10T12:00:00Z'))
-    assign(books, 'large', LARGE, time('2026-02-12T00:00:00Z'))
-    expect(accountOf(books).subscription).toMatchObject({ row: 3, billingDay: 12 })
+    const { ledgerState } = usedPlan(SMALL)
+    assign(ledgerState, 'large', LARGE, time('2026-02-10T00:00:00Z'))
+    expect(accountOf(ledgerState).subscription).toMatchObject({ row: 2, plan: 'large', billingDay: 31 })
+    end(ledgerState, time('2026-02-11T00:00:00Z'), time('2026-02-10T12:00:00Z'))
+    assign(ledgerState, 'large', LARGE, time('2026-02-12T00:00:00Z'))
+    expect(accountOf(ledgerState).subscription).toMatchObject({ row: 3, billingDay: 12 })
   })
 
   it('leaves wallet and spend caps as they are', () => {
-    const { books, hold, settle } = builderWith(SMALL, T0)
+    const { ledgerState, hold, settle } = builderWith(SMALL, T0)
     hold('a', 500, T0, { allowances: [...SMALL, capOf('day', 4_000n)] })
     settle('a', 1_200n, T0)
-    assign(books, 'large', LARGE, T0 + 1)
-    expect(accountOf(books).counters.get('cap:1:day')).toMatchObject({ bound: 4_000n, spent: 1_200n })
-    expect(accountOf(books).wallet.posted).toBe(1_000_000n)
+    assign(ledgerState, 'large', LARGE, T0 + 1)
+    expect(accountOf(ledgerState).counters.get('cap:1:day')).toMatchObject({ bound: 4_000n, spent: 1_200n })
+    expect(accountOf(ledgerState).wallet.posted).toBe(1_000_000n)
   })
 })

@@ -47,8 +47,8 @@ export function lackOfSubscription(
  * More allowance counts at once, and what was used stays used; less counts for the windows that open from now on. Turns
  * that run keep what they hold, and the day of billing stays as long as the subscription goes on.
  */
-export function assignPlan(books: LedgerState, op: AssignPlan): PlanOutcome {
-  const account = accountStateOf(books, op.account)
+export function assignPlan(ledgerState: LedgerState, op: AssignPlan): PlanOutcome {
+  const account = accountStateOf(ledgerState, op.account)
   const { plan, endsAt, at } = op
   const running = runningSubscription(account, at)
   if (running?.plan === plan) {
@@ -56,7 +56,7 @@ export function assignPlan(books: LedgerState, op: AssignPlan): PlanOutcome {
   }
   const ended = running ? endAt(running, at).changes : []
   const subscription: Subscription = {
-    row: books.next.subscription++,
+    row: ledgerState.next.subscription++,
     plan,
     billingDay: running?.billingDay ?? dayOfMonth(at),
     startedAt: at,
@@ -73,12 +73,12 @@ export function assignPlan(books: LedgerState, op: AssignPlan): PlanOutcome {
     startedAt: at,
     endsAt,
   }
-  const widened = op.windows.flatMap((window) => widen(books, account, window, at))
+  const widened = op.windows.flatMap((window) => widen(ledgerState, account, window, at))
   return { kind: 'changed', subscription, changes: [...ended, started, ...widened] }
 }
 
-export function endPlan(books: LedgerState, { account, endsAt, at }: EndPlan): PlanOutcome {
-  const running = runningSubscription(accountStateOf(books, account), at)
+export function endPlan(ledgerState: LedgerState, { account, endsAt, at }: EndPlan): PlanOutcome {
+  const running = runningSubscription(accountStateOf(ledgerState, account), at)
   if (!running) return { kind: 'no-subscription' }
   return running.endsAt === endsAt ? { kind: 'unchanged', subscription: running } : endAt(running, endsAt)
 }
@@ -90,12 +90,12 @@ function endAt(subscription: Subscription, endsAt: number | undefined) {
 }
 
 function widen(
-  books: LedgerState,
+  ledgerState: LedgerState,
   account: AccountState,
   { subject, amount }: Allowance,
   at: number,
 ): readonly Change[] {
   const running = account.periods.get(subject)
   if (!running || running.end <= at || isUnused(running) || running.granted >= amount) return []
-  return grant(books, account, running, amount - running.granted, at)
+  return grant(ledgerState, account, running, amount - running.granted, at)
 }

@@ -7,18 +7,18 @@ import { transferMoney } from './transfer-money.ts'
 const BILLION = 1_000_000_000n * 1_000_000_000n
 const INT64_MAX = 2n ** 63n - 1n
 
-let books: LedgerState
+let ledgerState: LedgerState
 
 beforeEach(() => {
-  books = createLedgerState({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
+  ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
   for (let account = 1 as AccountRow; account <= 12; account++) {
     const wallet = { row: (10 + account) as BucketRow, posted: 0n, held: 0n }
-    books.accounts.set(account, createAccountState(account, wallet))
+    ledgerState.accounts.set(account, createAccountState(account, wallet))
   }
 })
 
 const transfer = (account: number, amount: bigint) =>
-  transferMoney(books, {
+  transferMoney(ledgerState, {
     account: account as AccountRow,
     kind: 'credit',
     amount: amount as NanoUsd,
@@ -30,7 +30,7 @@ const transfer = (account: number, amount: bigint) =>
 it('one wallet holds a billion dollars and not one nano-dollar more', () => {
   expect(transfer(1, BILLION).kind).toBe('transferred')
   expect(transfer(1, 1n)).toEqual({ kind: 'too-much', holder: 'wallet', most: BILLION })
-  expect(books.accounts.get(1 as AccountRow)?.wallet.posted).toBe(BILLION)
+  expect(ledgerState.accounts.get(1 as AccountRow)?.wallet.posted).toBe(BILLION)
   expect(transfer(1, -1n).kind).toBe('transferred')
   expect(transfer(1, 1n).kind).toBe('transferred')
 })
@@ -39,16 +39,16 @@ it('all credits together stay within the integers of the database', () => {
   const kinds = Array.from({ length: 12 }, (_, index) => transfer(index + 1, BILLION).kind)
   expect(kinds).toEqual([...Array(9).fill('transferred'), ...Array(3).fill('too-much')])
   expect(transfer(12, BILLION)).toEqual({ kind: 'too-much', holder: 'books', most: 9n * BILLION })
-  expect(books.issued).toBe(9n * BILLION)
-  expect(books.issued).toBeLessThan(INT64_MAX)
+  expect(ledgerState.issued).toBe(9n * BILLION)
+  expect(ledgerState.issued).toBeLessThan(INT64_MAX)
 })
 
 it('what running turns hold cannot be taken out, to the last nano-dollar', () => {
   transfer(1, 1000n)
-  books.accounts.get(1 as AccountRow)!.wallet.held = 300n
+  ledgerState.accounts.get(1 as AccountRow)!.wallet.held = 300n
   expect(transfer(1, -701n)).toEqual({ kind: 'short', available: 700n })
   expect(transfer(1, -700n).kind).toBe('transferred')
-  expect(books.accounts.get(1 as AccountRow)?.wallet).toMatchObject({ posted: 300n, held: 300n })
+  expect(ledgerState.accounts.get(1 as AccountRow)?.wallet).toMatchObject({ posted: 300n, held: 300n })
 })
 
 it('what is taken back makes room again', () => {

@@ -30,21 +30,21 @@ const WALLET_MAX = dollars(1_000_000_000n)
 /** No balance of the books can be more than everything that was ever put in, and every one has to fit into its row. */
 const ISSUED_MAX = NANO_MAX
 
-export function transferMoney(books: LedgerState, op: TransferMoney): TransferOutcome {
-  const owner = accountStateOf(books, op.account)
+export function transferMoney(ledgerState: LedgerState, op: TransferMoney): TransferOutcome {
+  const owner = accountStateOf(ledgerState, op.account)
   const { wallet } = owner
   if (availableIn(wallet) + op.amount < 0n) return { kind: 'short', available: availableIn(wallet) as NanoUsd }
-  const tooMuch = op.amount > 0n ? boundPassed(books, wallet.posted, op.amount) : undefined
+  const tooMuch = op.amount > 0n ? boundPassed(ledgerState, wallet.posted, op.amount) : undefined
   if (tooMuch) return tooMuch
   wallet.posted += op.amount
-  books.issued += op.amount
+  ledgerState.issued += op.amount
   const { account, amount, reason, ref, at } = op
   return {
     kind: 'transferred',
     changes: [
       {
         kind: 'transferred',
-        transfer: books.next.transfer++,
+        transfer: ledgerState.next.transfer++,
         transferKind: op.kind,
         unit: 'usd',
         account,
@@ -63,8 +63,8 @@ export function transferMoney(books: LedgerState, op: TransferMoney): TransferOu
   }
 }
 
-function boundPassed(books: LedgerState, posted: bigint, amount: bigint): TooMuch | undefined {
+function boundPassed(ledgerState: LedgerState, posted: bigint, amount: bigint): TooMuch | undefined {
   if (posted + amount > WALLET_MAX) return { kind: 'too-much', holder: 'wallet', most: WALLET_MAX }
-  if (books.issued + amount > ISSUED_MAX) return { kind: 'too-much', holder: 'books', most: ISSUED_MAX }
+  if (ledgerState.issued + amount > ISSUED_MAX) return { kind: 'too-much', holder: 'books', most: ISSUED_MAX }
   return undefined
 }

@@ -2,7 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AppliedLimit } from '../../model/limit.ts'
 import { createLedgerState } from './state.ts'
-import { endUnderLimits, forgetEarnedBackRates, lookAtLimits, standingsOf, startUnderLimits } from './turn-limits.ts'
+import {
+  endUnderLimits,
+  forgetEarnedBackRates,
+  limitStatusesOf,
+  lookAtLimits,
+  startUnderLimits,
+} from './turn-limits.ts'
 
 const MINUTE = 60_000_000
 
@@ -16,7 +22,7 @@ const tokens = (over: Partial<AppliedLimit> = {}): AppliedLimit => ({
   ...over,
 })
 
-const emptyBooks = () => createLedgerState({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
+const emptyState = () => createLedgerState({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
 
 /** Over every stretch of time that ends now: what was let through in it, less what its length has earned. */
 function mostAboveRate(
@@ -35,42 +41,42 @@ function mostAboveRate(
 
 describe('a token limit', () => {
   it('counts what a long turn used beyond its reservation, although the sweep forgot the rate meanwhile', () => {
-    const books = emptyBooks()
+    const ledgerState = emptyState()
     const limit = tokens()
-    startUnderLimits(books, [limit], 0)
-    forgetEarnedBackRates(books, 2 * MINUTE)
-    expect(books.rates.size).toBe(0)
-    endUnderLimits(books, [limit], 13_000, 2 * MINUTE)
+    startUnderLimits(ledgerState, [limit], 0)
+    forgetEarnedBackRates(ledgerState, 2 * MINUTE)
+    expect(ledgerState.rates.size).toBe(0)
+    endUnderLimits(ledgerState, [limit], 13_000, 2 * MINUTE)
     // 12,000 more than was reserved: two minutes' worth, counted from the moment they are known.
-    expect(standingsOf(books, [limit], 2 * MINUTE)).toMatchObject([{ remaining: 0, resetMs: 120_000 }])
-    expect(lookAtLimits(books, [limit], 2 * MINUTE)).toMatchObject({ kind: 'limited', retryAfterMs: 70_000 })
+    expect(limitStatusesOf(ledgerState, [limit], 2 * MINUTE)).toMatchObject([{ remaining: 0, resetMs: 120_000 }])
+    expect(lookAtLimits(ledgerState, [limit], 2 * MINUTE)).toMatchObject({ kind: 'limited', retryAfterMs: 70_000 })
   })
 
   it('forgets a rate when it is earned back whole, and not a moment before', () => {
-    const books = emptyBooks()
-    startUnderLimits(books, [tokens()], 0)
-    forgetEarnedBackRates(books, 9_999_999)
-    expect(books.rates.size).toBe(1)
-    forgetEarnedBackRates(books, 10_000_000)
-    expect(books.rates.size).toBe(0)
+    const ledgerState = emptyState()
+    startUnderLimits(ledgerState, [tokens()], 0)
+    forgetEarnedBackRates(ledgerState, 9_999_999)
+    expect(ledgerState.rates.size).toBe(1)
+    forgetEarnedBackRates(ledgerState, 10_000_000)
+    expect(ledgerState.rates.size).toBe(0)
   })
 
   it('gives back what a turn did not use, at its end and never to before now', () => {
-    const books = emptyBooks()
+    const ledgerState = emptyState()
     const of = (cost: number) => [tokens({ limit: 1000, burst: 2000, cost })]
-    const remainingAt = (nowMicros: number) => standingsOf(books, of(1), nowMicros)[0]?.remaining
-    startUnderLimits(books, of(1500), 0)
-    endUnderLimits(books, of(1500), 500, 0)
+    const remainingAt = (nowMicros: number) => limitStatusesOf(ledgerState, of(1), nowMicros)[0]?.remaining
+    startUnderLimits(ledgerState, of(1500), 0)
+    endUnderLimits(ledgerState, of(1500), 500, 0)
     expect(remainingAt(0)).toBe(1500)
-    startUnderLimits(books, of(1000), 0)
-    endUnderLimits(books, of(1000), 0, 10 * MINUTE)
+    startUnderLimits(ledgerState, of(1000), 0)
+    endUnderLimits(ledgerState, of(1000), 0, 10 * MINUTE)
     expect(remainingAt(10 * MINUTE), 'time that nobody used is not saved up').toBe(2000)
   })
 
   it('keeps one number a limit, however many turns are open', () => {
-    const books = emptyBooks()
-    for (let turn = 0; turn < 1000; turn++) startUnderLimits(books, [tokens({ cost: 1 })], 0)
-    expect([...books.rates.values()]).toEqual([expect.closeTo(10_000_000, 0)])
+    const ledgerState = emptyState()
+    for (let turn = 0; turn < 1000; turn++) startUnderLimits(ledgerState, [tokens({ cost: 1 })], 0)
+    expect([...ledgerState.rates.values()]).toEqual([expect.closeTo(10_000_000, 0)])
   })
 
   it('takes at most burst + rate × time in any stretch of time, with corrections counted when they are made', () => {
@@ -98,31 +104,31 @@ describe('a token limit', () => {
         fc.integer({ min: 900, max: 2000 }),
         fc.array(step, { minLength: 40, maxLength: 100 }),
         (perMinute, burst, steps) => {
-          const books = emptyBooks()
+          const ledgerState = emptyState()
           const open: AppliedLimit[] = []
           let nowMicros = 0
           const counted: { at: number; tokens: number }[] = []
           for (const next of steps) {
             if (next.do === 'wait') nowMicros += next.micros
             else if (next.do === 'sweep') {
-              const before = books.rates.size
-              forgetEarnedBackRates(books, nowMicros)
-              seen.forgotten += before - books.rates.size
+              const before = ledgerState.rates.size
+              forgetEarnedBackRates(ledgerState, nowMicros)
+              seen.forgotten += before - ledgerState.rates.size
             } else if (next.do === 'admit') {
               const limit = tokens({ limit: perMinute, burst, cost: next.cost })
-              if (lookAtLimits(books, [limit], nowMicros)) {
+              if (lookAtLimits(ledgerState, [limit], nowMicros)) {
                 seen.limited++
                 continue
               }
               seen.admitted++
               open.push(limit)
-              startUnderLimits(books, [limit], nowMicros)
+              startUnderLimits(ledgerState, [limit], nowMicros)
               counted.push({ at: nowMicros, tokens: next.cost })
               expect(mostAboveRate(counted, perMinute, nowMicros)).toBeLessThanOrEqual(burst + 1e-3)
             } else {
               const [ended] = open.splice(next.pick % Math.max(1, open.length), 1)
               if (!ended) continue
-              endUnderLimits(books, [ended], next.used, nowMicros)
+              endUnderLimits(ledgerState, [ended], next.used, nowMicros)
               counted.push({ at: nowMicros, tokens: next.used - ended.cost })
               if (next.used > ended.cost) seen.debts++
               else seen.refunds++

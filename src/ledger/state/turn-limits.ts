@@ -1,4 +1,4 @@
-import { addToRate, correctRate, type RateRule, standingOfRate, takeFromRate } from '../../lib/rates.ts'
+import { addToRate, correctRate, type RateRule, rateStatusOf, takeFromRate } from '../../lib/rates.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/limit.ts'
 import type { LedgerState } from './state.ts'
 
@@ -14,7 +14,7 @@ const ruleOf = (limit: AppliedLimit): RateRule => ({ perMinute: limit.limit, bur
 
 /** Whether a turn may begin, without taking anything. Of several that refuse, the one that refuses longest is named. */
 export function lookAtLimits(
-  books: LedgerState,
+  ledgerState: LedgerState,
   limits: readonly AppliedLimit[],
   nowMicros: number,
 ): LimitRefusal | undefined {
@@ -24,10 +24,10 @@ export function lookAtLimits(
   }
   for (const limit of limits) {
     if (limit.kind === 'concurrent') {
-      if ((books.running.get(limit.subject) ?? 0) >= limit.limit) wait(limit, CONCURRENCY_RETRY_MS)
+      if ((ledgerState.running.get(limit.subject) ?? 0) >= limit.limit) wait(limit, CONCURRENCY_RETRY_MS)
       continue
     }
-    const decision = takeFromRate(ruleOf(limit), reachedBy(books, limit, nowMicros), limit.cost, nowMicros)
+    const decision = takeFromRate(ruleOf(limit), reachedBy(ledgerState, limit, nowMicros), limit.cost, nowMicros)
     if (decision.kind === 'too-large') return { kind: 'limit-too-small', limit }
     if (decision.kind === 'wait') wait(limit, decision.waitMs)
   }
@@ -35,33 +35,40 @@ export function lookAtLimits(
 }
 
 /** Takes from all of them, once they have been looked at: from here on none of them refuses. */
-export function startUnderLimits(books: LedgerState, limits: readonly AppliedLimit[], nowMicros: number): void {
+export function startUnderLimits(ledgerState: LedgerState, limits: readonly AppliedLimit[], nowMicros: number): void {
   for (const limit of limits) {
     const { kind, subject, cost } = limit
-    if (kind === 'concurrent') countRunning(books, subject, 1)
-    else books.rates.set(subject, addToRate(ruleOf(limit), reachedBy(books, limit, nowMicros), cost, nowMicros))
+    if (kind === 'concurrent') countRunning(ledgerState, subject, 1)
+    else
+      ledgerState.rates.set(
+        subject,
+        addToRate(ruleOf(limit), reachedBy(ledgerState, limit, nowMicros), cost, nowMicros),
+      )
   }
 }
 
 /** Gives the turn's places back, and corrects the tokens it reserved to those it used. */
 export function endUnderLimits(
-  books: LedgerState,
+  ledgerState: LedgerState,
   limits: readonly AppliedLimit[],
   tokensUsed: number,
   nowMicros: number,
 ): void {
   for (const limit of limits) {
     const { kind, subject, cost } = limit
-    if (kind === 'concurrent') countRunning(books, subject, -1)
+    if (kind === 'concurrent') countRunning(ledgerState, subject, -1)
     if (kind !== 'tokens') continue
     const correction = { reserved: cost, used: tokensUsed }
-    books.rates.set(subject, correctRate(ruleOf(limit), reachedBy(books, limit, nowMicros), correction, nowMicros))
+    ledgerState.rates.set(
+      subject,
+      correctRate(ruleOf(limit), reachedBy(ledgerState, limit, nowMicros), correction, nowMicros),
+    )
   }
 }
 
 /** A rate that has been earned back whole is the same as one that was never used. */
-export function forgetEarnedBackRates(books: LedgerState, nowMicros: number): void {
-  for (const [subject, reachedAt] of books.rates) if (reachedAt <= nowMicros) books.rates.delete(subject)
+export function forgetEarnedBackRates(ledgerState: LedgerState, nowMicros: number): void {
+  for (const [subject, reachedAt] of ledgerState.rates) if (reachedAt <= nowMicros) ledgerState.rates.delete(subject)
 }
 
 /** How many turns run under each concurrency limit. */
@@ -76,21 +83,30 @@ export function countAllRunning(turns: Iterable<{ readonly limits: readonly Appl
 }
 
 /** How the limits stand now: what the answer's headers tell the client. */
-export function standingsOf(books: LedgerState, limits: readonly AppliedLimit[], nowMicros: number): LimitStatus[] {
+export function limitStatusesOf(
+  ledgerState: LedgerState,
+  limits: readonly AppliedLimit[],
+  nowMicros: number,
+): LimitStatus[] {
   return limits.map((limit) => {
     const { kind, limit: most } = limit
     if (kind === 'concurrent') {
-      return { kind, limit: most, remaining: Math.max(0, most - (books.running.get(limit.subject) ?? 0)), resetMs: 0 }
+      return {
+        kind,
+        limit: most,
+        remaining: Math.max(0, most - (ledgerState.running.get(limit.subject) ?? 0)),
+        resetMs: 0,
+      }
     }
-    return { kind, limit: most, ...standingOfRate(ruleOf(limit), reachedBy(books, limit, nowMicros), nowMicros) }
+    return { kind, limit: most, ...rateStatusOf(ruleOf(limit), reachedBy(ledgerState, limit, nowMicros), nowMicros) }
   })
 }
 
 const reachedBy = ({ rates }: LedgerState, { subject }: AppliedLimit, nowMicros: number): number =>
   rates.get(subject) ?? nowMicros
 
-function countRunning(books: LedgerState, subject: string, by: 1 | -1): void {
-  const count = (books.running.get(subject) ?? 0) + by
-  if (count > 0) books.running.set(subject, count)
-  else books.running.delete(subject)
+function countRunning(ledgerState: LedgerState, subject: string, by: 1 | -1): void {
+  const count = (ledgerState.running.get(subject) ?? 0) + by
+  if (count > 0) ledgerState.running.set(subject, count)
+  else ledgerState.running.delete(subject)
 }

@@ -11,7 +11,7 @@ import { closeNaively } from './naive-operations.fixture.ts'
 import { capsOf, limitsOf, PLANS, PRICES } from './sequence-steps.fixture.ts'
 
 export function admit(beside: Beside, step: StepOf<'admit'>): void {
-  const { books, facts, at, nowMicros, count } = beside
+  const { ledgerState, facts, at, nowMicros, count } = beside
   const account = BUSY[step.account]!
   const { clientCap, modelCap, chosenCap, kind } = step
   const request = {
@@ -28,7 +28,7 @@ export function admit(beside: Beside, step: StepOf<'admit'>): void {
     nowMicros,
   }
   const expected = admitNaively(facts, { ...request, account })
-  const outcome = admitTurn(books, {
+  const outcome = admitTurn(ledgerState, {
     ...request,
     account: account as AccountRow,
     key: (step.key + 1) as KeyRow,
@@ -72,7 +72,7 @@ function countHeld(
 }
 
 export function close(beside: Beside, step: StepOf<'close'>): void {
-  const { books, facts, count, at, nowMicros } = beside
+  const { ledgerState, facts, count, at, nowMicros } = beside
   const open = facts.turns.filter(({ state }) => state === 'open')
   const ended = facts.turns.find(({ state }) => state !== 'open')
   const turn: NaiveTurn | undefined = open[step.pick % (open.length + 1)] ?? ended
@@ -89,7 +89,7 @@ export function close(beside: Beside, step: StepOf<'close'>): void {
   })
   const owed =
     cost === undefined ? undefined : { usage: { ...usage, estimated: false }, tier: 0, cost: cost as NanoUsd }
-  const outcome = closeTurn(books, {
+  const outcome = closeTurn(ledgerState, {
     requestId: requestId as RequestId,
     ending: endingOf(undefined, { owed, compaction: step.compaction, kept: step.kept }),
     at,

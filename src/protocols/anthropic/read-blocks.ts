@@ -2,7 +2,7 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { FinishReason, TurnEvent } from '../../model/event.ts'
 import { restoreNumbersIn } from '../json/exact-numbers.ts'
 import type { ReaderOptions } from '../shared/event-reader.ts'
-import { findGaps, type WordsPlace, type WordsRun } from '../sse/frame-template.ts'
+import { findGaps, type TemplateRun, type TemplateSlot } from '../sse/frame-template.ts'
 import { NAMELESS_CALL } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
 
@@ -11,7 +11,7 @@ export interface BlockReader {
   /** One frame of a block: its start, a piece of it, or its end. */
   read(frame: Fields): readonly TurnEvent[]
   /** More of the words that the last frame had. */
-  goOn(run: WordsRun): void
+  goOn(run: TemplateRun): void
   /** Nothing more comes. */
   endAll(reason: FinishReason): readonly TurnEvent[]
   /** Of words and of calls. */
@@ -269,7 +269,7 @@ function pushSeal(state: State, block: Fields): void {
 }
 
 /** All that a delta says beyond its words stands the same in the next one: its block, and fields that nobody knows. */
-export const WORDS_PLACE: WordsPlace = {
+export const WORDS_PLACE: TemplateSlot = {
   gaps: findGaps(['text', 'thinking', 'partial_json']),
   wordsOf: ({ type, delta }) => (type === 'content_block_delta' && isObject(delta) ? wordsIn(delta) : undefined),
 }

@@ -4,8 +4,8 @@ import type { Usage } from '../../model/usage.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/event-reader.ts'
 import { newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
-import { hearData, markedData, nameOfFrame } from '../sse/frame-data.ts'
-import { createAlikeWords } from '../sse/frame-template.ts'
+import { markedData, nameOfFrame, parseFrameData } from '../sse/frame-data.ts'
+import { createWordTemplates } from '../sse/frame-template.ts'
 import { NO_CALLS, WORDS_BEHIND_END } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
 import { type BlockReader, createBlockReader, WORDS_PLACE } from './read-blocks.ts'
@@ -16,7 +16,7 @@ export function createEventReader(options: ReaderOptions<AnthropicDialect>): Eve
   const state = newStreamState()
   const blocks = createBlockReader(options)
   const reading: Reading = { state, blocks, counts: {}, usage: undefined, hasBegun: false }
-  const alike = createAlikeWords(WORDS_PLACE)
+  const alike = createWordTemplates(WORDS_PLACE)
   /** The last frame was nothing but words. */
   let canGoOn = false
   return {
@@ -99,7 +99,7 @@ function finish({ state, blocks }: Reading, stopReason: unknown): readonly TurnE
 }
 
 function hearFrame(state: StreamState, bytes: Buffer): Fields | undefined {
-  const data = hearData(state, bytes)
+  const data = parseFrameData(state, bytes)
   if (data === undefined) return undefined
   const isNamed = data.type !== undefined
   if (data.type !== 'error' && (isNamed || !isError(data.error))) {

@@ -8,9 +8,9 @@ import {
   type FilePart,
   isText,
   type MessageItem,
+  partsText,
   type ReasoningItem,
   type ResultItem,
-  textOfParts,
 } from '../../model/conversation.ts'
 import type { Protocol } from '../../model/turn.ts'
 import { tryParse } from '../json/strings.ts'
@@ -168,7 +168,7 @@ function writeResult(writing: Writing, id: string, result: ResultItem | undefine
 }
 
 function resultContent(writing: Writing, { content }: ResultItem): string | readonly Block[] {
-  return content.every(isText) ? textOfParts(content, '\n') : writeParts(content.map(unmarked), writing)
+  return content.every(isText) ? partsText(content, '\n') : writeParts(content.map(unmarked), writing)
 }
 
 /** The mark goes on the whole result, not on its parts. */

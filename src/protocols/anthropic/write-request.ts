@@ -7,7 +7,7 @@ import {
   budgetWithin,
   hasBias,
   type LaneTarget,
-  namesOfAsked,
+  requestedNames,
   unlessZero,
   type WrittenRequest,
 } from '../shared/lane-target.ts'
@@ -149,7 +149,7 @@ function writeUser({ identity: { safetyIdentifier, user } }: Conversation, lane:
 }
 
 const withoutCounterpart = ({ sampling, verbosity, identity }: Conversation, { client }: SettingsLane): string[] =>
-  namesOfAsked([
+  requestedNames([
     ['presence_penalty', unlessZero(sampling.presencePenalty) !== undefined],
     ['frequency_penalty', unlessZero(sampling.frequencyPenalty) !== undefined],
     ['seed', sampling.seed !== undefined],

@@ -3,12 +3,12 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { FinishReason } from '../../model/event.ts'
 import { isError, readError, type UpstreamError } from '../refusals/provider-error.ts'
 import type { StreamState } from '../shared/stream-state.ts'
-import { hearData } from '../sse/frame-data.ts'
+import { parseFrameData } from '../sse/frame-data.ts'
 import { BROKEN_ARGUMENTS, NAMELESS_CALL, NO_CALLS } from '../tools/tool-names.ts'
 
 /** The chunk in a frame of a chat stream; undefined, with what it means noted, where there is none. */
-export function hearChunk(state: Pick<StreamState, 'done' | 'invalid' | 'error'>, frame: Buffer): Fields | undefined {
-  const chunk = hearData(state, frame)
+export function parseChunk(state: Pick<StreamState, 'done' | 'invalid' | 'error'>, frame: Buffer): Fields | undefined {
+  const chunk = parseFrameData(state, frame)
   if (chunk === undefined) return undefined
   const failed = chunk.error ?? (isObject(chunk.x_groq) ? chunk.x_groq.error : undefined)
   if (!isError(failed)) return chunk
@@ -49,7 +49,7 @@ function thinkingOf(thinking: unknown): string {
  * servers use. It tells content from a head, and is the base of an estimate where a provider reports no usage; a stream
  * and a JSON answer are counted alike.
  */
-export function bytesOfWords(said: Fields): number {
+export function textBytesOf(said: Fields): number {
   return (
     bytesOf(said.content) +
     bytesOf(said.refusal) +
@@ -128,7 +128,7 @@ export type CallsSoFar = 'none' | 'whole' | 'cut' | 'broken' | 'nameless'
  * A finish reason in the words that clients know. An answer with tool calls that stopped has stopped to call them; one whose
  * arguments break off was cut by its cap, although some servers say the same of it (vLLM, in streams).
  */
-export function finishWord(reason: unknown, answer: { callsSoFar(): CallsSoFar }): string | null {
+export function finishReasonFrom(reason: unknown, answer: { callsSoFar(): CallsSoFar }): string | null {
   if (typeof reason !== 'string' || reason === '') return null
   const word = (Object.hasOwn(FINISH_WORDS, reason) ? FINISH_WORDS[reason] : undefined) ?? reason
   if (word !== 'stop' && word !== 'tool_calls') return word
@@ -170,13 +170,13 @@ export function joinChoices(choices: readonly unknown[], under: 'delta' | 'messa
 
 export interface ModelRenamer {
   readonly to: string
-  wayFor(frame: Buffer, chunk: Fields): RenameWay
+  wayFor(frame: Buffer, chunk: Fields): ModelRename
   /** Takes one frame, or several of which each has the member as the one had whose way this is. */
-  apply(way: Exclude<RenameWay, 'anew'>, frames: Buffer): Buffer
+  apply(way: Exclude<ModelRename, 'anew'>, frames: Buffer): Buffer
 }
 
 /** It has the right name already, or the name can be put in place, or the frame has to be written anew. */
-export type RenameWay = 'none' | 'in-place' | 'anew'
+export type ModelRename = 'none' | 'in-place' | 'anew'
 
 /**
  * Puts the name that the client knows in place of the lane's. Inside JSON strings quotes are escaped, so the quoted

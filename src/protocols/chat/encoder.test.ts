@@ -40,17 +40,17 @@ const USAGE = {
   millrace: { charge: '0.000001', currency: 'USD', tier: 0, price_version: 7 },
 }
 
-function voiceFor(body: object) {
+function encoderFor(body: object) {
   const mint = countedIds()
   const request = requestOf({ messages: MESSAGES, ...body })
   return createChatEncoder({ request, model: 'public', requestId: 'req_1', mint, now: () => 7999 })
 }
 
 function carry(body: object) {
-  const carrier = voiceFor(body).translate(readerOf(EVENTS))
-  const carried = EVENTS.map(() => carrier.read(FRAME))
+  const adapter = encoderFor(body).translate(readerOf(EVENTS))
+  const carried = EVENTS.map(() => adapter.read(FRAME))
   const said = Buffer.concat(carried.flatMap(({ bytes }) => bytes ?? []))
-  return { carried, said: String(said), closing: String(carrier.close(SETTLED)) }
+  return { carried, said: String(said), closing: String(adapter.close(SETTLED)) }
 }
 
 const chunksIn = (frames: string) =>
@@ -75,8 +75,8 @@ it('a stream says what is content, and closes with the usage for whoever asked f
 })
 
 it('an end without words is no content', () => {
-  const carrier = voiceFor({ stream: true }).translate(readerOf([[{ type: 'turn-end', reason: 'length' }]]))
-  const carried = carrier.read(FRAME)
+  const adapter = encoderFor({ stream: true }).translate(readerOf([[{ type: 'turn-end', reason: 'length' }]]))
+  const carried = adapter.read(FRAME)
   expect(carried.isContent).toBe(false)
   expect(chunksIn(String(carried.bytes)).at(-1).choices[0].finish_reason).toBe('length')
 })
@@ -117,9 +117,9 @@ it('a stream and a JSON answer have the same words', () => {
 
 it('no calls and no reasoning leave no empty member behind, and a refusal alone is no text', () => {
   const of = (...events: TurnEvent[]) => {
-    const carrier = voiceFor({}).translate(readerOf([events]))
-    carrier.read(FRAME)
-    return JSON.parse(String(carrier.close(SETTLED))).choices[0]
+    const adapter = encoderFor({}).translate(readerOf([events]))
+    adapter.read(FRAME)
+    return JSON.parse(String(adapter.close(SETTLED))).choices[0]
   }
   expect(of({ type: 'turn-end', reason: 'stop' })).toEqual({
     index: 0,
@@ -131,7 +131,7 @@ it('no calls and no reasoning leave no empty member behind, and a refusal alone 
 })
 
 it('an answer keeps its id and time when its lane fails and another one speaks', () => {
-  const voice = voiceFor({ stream: true })
+  const voice = encoderFor({ stream: true })
   const first = voice.translate(readerOf([[{ type: 'message-start', phase: undefined }]]))
   expect(first.read(FRAME).bytes).toBeUndefined()
   const second = voice.translate(readerOf([[{ type: 'text-delta', text: 'a' }]]))
@@ -140,7 +140,7 @@ it('an answer keeps its id and time when its lane fails and another one speaks',
 })
 
 it('a comment breaks its silence, and a failure is said in an error frame without an end', () => {
-  const voice = voiceFor({ stream: true })
+  const voice = encoderFor({ stream: true })
   expect(voice.keepAlive()).toBeUndefined()
   const said = String(voice.fail(problem('upstream_error', 'It broke.')))
   expect(JSON.parse(said.slice(6))).toMatchObject({ error: { message: 'It broke.', request_id: 'req_1' } })

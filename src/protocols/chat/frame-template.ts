@@ -2,10 +2,10 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import { endOfPlainText, endOfString, isQuote, measureString, tryParse } from '../json/strings.ts'
 import { afterLiteral, frameFilled, PATTERNS_IN_VAIN_MAX } from '../sse/frame-template.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
-import type { ModelRenamer, RenameWay } from './chunk.ts'
+import type { ModelRename, ModelRenamer } from './chunk.ts'
 
 /** The frames that come next in a stream and differ from the last one only in their words: they need not be parsed. */
-export interface AlikeFrames {
+export interface FrameTemplates {
   /** From a frame that was read as `chunk`, with so many bytes of words in it, and changed in no way but its name. */
   learn(way: KnownWay, read: { readonly frame: Buffer; readonly chunk: Fields; readonly words: number }): void
   /** Until the next one is learned, no frame is like another. */
@@ -21,9 +21,9 @@ interface AlikeRun {
   readonly frames: number
 }
 
-type KnownWay = Exclude<RenameWay, 'anew'>
+type KnownWay = Exclude<ModelRename, 'anew'>
 
-export function createAlikeFrames(rename: ModelRenamer): AlikeFrames {
+export function createFrameTemplates(rename: ModelRenamer): FrameTemplates {
   let known: { readonly pattern: ChunkPattern; readonly way: KnownWay } | undefined
   let patternsInVain = 0
 

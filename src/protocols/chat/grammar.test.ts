@@ -18,7 +18,7 @@ const ANSWER: TurnEvent[] = [
   { type: 'turn-end', reason: 'tool-calls' },
 ]
 
-const voiceFor = (usage: boolean) =>
+const encoderFor = (usage: boolean) =>
   createChatEncoder({
     request: requestOf({
       messages: [{ role: 'user', content: 'q' }],
@@ -29,12 +29,12 @@ const voiceFor = (usage: boolean) =>
   })
 
 function whole(usage: boolean): string {
-  const carrier = voiceFor(usage).translate(readerOf([ANSWER]))
-  return `${carrier.read(frame({})).bytes}${carrier.close(SETTLED)}`
+  const adapter = encoderFor(usage).translate(readerOf([ANSWER]))
+  return `${adapter.read(frame({})).bytes}${adapter.close(SETTLED)}`
 }
 
 function failed(): string {
-  const voice = voiceFor(true)
+  const voice = encoderFor(true)
   const { bytes } = voice.translate(readerOf([ANSWER.slice(0, 6)])).read(frame({}))
   return `${bytes}${voice.fail(problem('upstream_error', 'It broke.'))}`
 }

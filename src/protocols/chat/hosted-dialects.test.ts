@@ -95,7 +95,7 @@ const delta = (said: object, over: object = {}) => ({
 })
 const LOOK = { id: 'toolu_9', type: 'function', function: { name: 'look', arguments: '{"town":"Bergen"}' } }
 
-function voiceFor(stream: boolean) {
+function encoderFor(stream: boolean) {
   const request = requestOf({ messages: QUESTION, stream })
   return createChatEncoder({ request, model: 'mill', requestId: 'req_1', mint: countedIds(), now: () => 1 })
 }
@@ -103,15 +103,15 @@ function voiceFor(stream: boolean) {
 /** A stream as a client of Chat gets it, and as events. */
 function heardOf(dialect: string, chunks: readonly object[]) {
   const lane = { model: 'lane', dialect: chatDialect(dialect) }
-  const carrier = voiceFor(true).relay(lane)
+  const adapter = encoderFor(true).relay(lane)
   const sent = chunks.flatMap((chunk) => {
-    const { bytes } = carrier.read(frame(chunk))
+    const { bytes } = adapter.read(frame(chunk))
     return bytes === undefined ? [] : [JSON.parse(String(bytes).slice('data: '.length)) as { choices: Fields[] }]
   })
   const reader = createEventReader({ dialect: lane.dialect, origin: 'lane', mint: countedIds() })
   const events: TurnEvent[] = chunks.flatMap((chunk) => reader.read(frame(chunk)))
-  expect([carrier.state.invalid, reader.state.invalid]).toEqual([undefined, undefined])
-  expect([carrier.state.finished, reader.state.finished]).toEqual([true, true])
+  expect([adapter.state.invalid, reader.state.invalid]).toEqual([undefined, undefined])
+  expect([adapter.state.finished, reader.state.finished]).toEqual([true, true])
   return { choices: sent.flatMap(({ choices }) => choices), events }
 }
 
@@ -121,7 +121,7 @@ function replied(dialect: string, choices: readonly object[]) {
   const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 1000 })
   if (scanned.kind !== 'scanned') throw new Error('not JSON')
   const body = { bytes, members: scanned.members }
-  const reply = voiceFor(false).relayReply({ body, value }, { model: 'lane', dialect: chatDialect(dialect) })
+  const reply = encoderFor(false).relayReply({ body, value }, { model: 'lane', dialect: chatDialect(dialect) })
   return reply.kind === 'reply' ? (JSON.parse(String(reply.close(SETTLED))) as { choices: Fields[] }) : reply
 }
 

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { scanJson } from '../json/scan-json.ts'
-import { mendMessages } from './parse-request.ts'
+import { repairMessages } from './parse-request.ts'
 
 const BOUNDS = { depthMax: 64, valuesMax: 10_000 }
 
-function mended(text: string): string | undefined {
+function repaired(text: string): string | undefined {
   const bytes = Buffer.from(`{"model":"m","messages":${text}}`)
   const scanned = scanJson(bytes, BOUNDS)
   if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
-  return mendMessages({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })?.toString()
+  return repairMessages({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })?.toString()
 }
 
 const mendedAssistant = (message: object): unknown => {
-  const written = mended(JSON.stringify([{ role: 'assistant', ...message }]))
+  const written = repaired(JSON.stringify([{ role: 'assistant', ...message }]))
   return written === undefined ? 'as it came' : JSON.parse(written)[0]
 }
 
@@ -21,7 +21,7 @@ const tool_calls = [{ id: '1', type: 'function', function: { name: 'look', argum
 describe('mendMessages', () => {
   it('leaves messages alone that every server takes', () => {
     expect(
-      mended('[{"role":"user","content":""},{"role":"assistant","content":""},{"role":"system","content":[]}]'),
+      repaired('[{"role":"user","content":""},{"role":"assistant","content":""},{"role":"system","content":[]}]'),
     ).toBe(undefined)
     for (const content of ['', null, 'words', undefined])
       expect(mendedAssistant({ content, tool_calls })).toBe('as it came')
@@ -40,11 +40,11 @@ describe('mendMessages', () => {
   })
 
   it('leaves out of any message what is null, except its content', () => {
-    expect(mended('[{"role":"user","name":null,"content":"Hi"}]')).toBe('[{"role":"user","content":"Hi"}]')
+    expect(repaired('[{"role":"user","name":null,"content":"Hi"}]')).toBe('[{"role":"user","content":"Hi"}]')
     expect(mendedAssistant({ content: 'Hi', refusal: null, audio: null, tool_calls: [] })).toEqual({
       ...{ role: 'assistant', content: 'Hi' },
     })
-    expect(mended('[{"role":"function","name":"look","content":null}]')).toBe(undefined)
+    expect(repaired('[{"role":"function","name":"look","content":null}]')).toBe(undefined)
   })
 
   it('keeps every other byte: spaces, escapes, numbers and what it does not know', () => {
@@ -53,7 +53,7 @@ describe('mendMessages', () => {
       '{"role":"tool","tool_call_id":"1","content":"1.0e2"}',
     ]
     const odd = '{"role":"assistant", "x": 1.50, "content":"[\\"}", "tool_calls":null}'
-    expect(mended(`[ ${others[0]} ,${odd},\n${others[1]}]`)).toBe(
+    expect(repaired(`[ ${others[0]} ,${odd},\n${others[1]}]`)).toBe(
       `[ ${others[0]} ,{"role":"assistant", "x": 1.50, "content":"[\\"}"},\n${others[1]}]`,
     )
   })

@@ -10,7 +10,7 @@ import {
   checkNames,
   checkOtherPart,
   checkText,
-  checkWord,
+  checkToken,
   isAbsent,
   missing,
   noFilesHere,
@@ -42,9 +42,9 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
   const asked = readEffort(value)
   if (asked.kind === 'refused') return asked
   const { effort, effortParam } = asked
-  const mended = mendMessages(body)
+  const repaired = repairMessages(body)
   const choices = (value.n as number | null | undefined) ?? 1
-  const rewritten = mended ? new Map([...tools.rewritten, ['messages', mended] as const]) : new Map(tools.rewritten)
+  const rewritten = repaired ? new Map([...tools.rewritten, ['messages', repaired] as const]) : new Map(tools.rewritten)
   return {
     kind: 'read',
     request: {
@@ -160,7 +160,7 @@ function checkMessage(param: string, message: unknown, others: OtherInput[]): Pr
   const { role } = message
   const place = `${param}.role`
   if (typeof role !== 'string') return role === undefined ? missing(place) : wrongType(place, role, 'a string')
-  return checkWord(place, role, ROLES) ?? checkContent(`${param}.content`, role, message, others)
+  return checkToken(place, role, ROLES) ?? checkContent(`${param}.content`, role, message, others)
 }
 
 function checkContent(
@@ -284,7 +284,7 @@ type Changes = ReadonlyMap<string, string | null>
  * have no value, and what an assistant has not said in four ways; servers refuse some of these, each other ones. Only
  * what says nothing is changed, and only in the messages that have it.
  */
-export function mendMessages(body: ParsedBody): Buffer | undefined {
+export function repairMessages(body: ParsedBody): Buffer | undefined {
   const changes = (body.value.messages as readonly Fields[]).map(changesOf)
   if (changes.every((each) => each === undefined)) return undefined
   const messages = memberBytes(body, 'messages')

@@ -4,19 +4,19 @@ import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/event
 import { readLogprobs } from '../shared/logprobs.ts'
 import { newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
 import { firstOf } from '../shared/texts.ts'
-import { createAlikeWords, findGaps, type WordsPlace } from '../sse/frame-template.ts'
+import { createWordTemplates, findGaps, type TemplateSlot } from '../sse/frame-template.ts'
 import { BROKEN_ARGUMENTS, WORDS_BEHIND_END } from '../tools/tool-names.ts'
 import {
-  bytesOfWords,
   callsBegun,
   failureInFinish,
   faultInCalls,
-  finishWord,
-  hearChunk,
+  finishReasonFrom,
   joinChoices,
+  parseChunk,
   plainContent,
   reasoningTextOf,
   saidBy,
+  textBytesOf,
 } from './chunk.ts'
 import type { ChatDialect } from './dialects.ts'
 import { ToolCallRepair } from './repair-tool-calls.ts'
@@ -30,13 +30,13 @@ export function createEventReader(options: ReaderOptions<ChatDialect>): EventRea
     state,
     usage: createUsageListener({ dialect: options.dialect, choices: 1 }),
     // Only tells calls apart: what the client sees is minted when a call begins.
-    mender: new ToolCallRepair(() => ''),
+    repairer: new ToolCallRepair(() => ''),
     begun: new Map(),
     wordsHandedOn: 0,
     logprobs: [],
     thought: '',
   }
-  const alike = createAlikeWords(WORDS_PLACE)
+  const alike = createWordTemplates(WORDS_PLACE)
   /** The last frame was nothing but words. */
   let canGoOn = false
   return {
@@ -45,7 +45,7 @@ export function createEventReader(options: ReaderOptions<ChatDialect>): EventRea
       canGoOn = false
       alike.forget()
       if (state.done || state.invalid !== undefined || state.error) return []
-      const chunk = hearChunk(state, frame)
+      const chunk = parseChunk(state, frame)
       if (chunk === undefined) return []
       const events: TurnEvent[] = []
       reading.usage.hear(chunk)
@@ -73,7 +73,7 @@ interface Reading {
   readonly options: ReaderOptions<ChatDialect>
   readonly state: StreamState
   readonly usage: UsageListener
-  readonly mender: ToolCallRepair
+  readonly repairer: ToolCallRepair
   /** The calls that have begun, in that order, by the mender's number. */
   readonly begun: Map<number, number>
   wordsHandedOn: number
@@ -84,7 +84,7 @@ interface Reading {
 }
 
 function readChunk(reading: Reading, chunk: Fields, events: TurnEvent[]): void {
-  const { state, mender } = reading
+  const { state, repairer } = reading
   const { splitsChoices } = reading.options.dialect
   const choice = firstOf(
     splitsChoices && Array.isArray(chunk.choices) ? joinChoices(chunk.choices, 'delta') : chunk.choices,
@@ -92,13 +92,13 @@ function readChunk(reading: Reading, chunk: Fields, events: TurnEvent[]): void {
   if (choice === undefined) return
   if (state.finished) {
     const said = saidBy(choice)
-    if (bytesOfWords(said) > 0 || callsBegun(said) > 0) state.invalid = WORDS_BEHIND_END
+    if (textBytesOf(said) > 0 || callsBegun(said) > 0) state.invalid = WORDS_BEHIND_END
     return
   }
   state.error = failureInFinish(choice)
   if (state.error) return
   readDelta(reading, saidBy(choice), choice.logprobs, events)
-  state.heldBytes = mender.waitingBytes()
+  state.heldBytes = repairer.waitingBytes()
   state.outputBytes = reading.wordsHandedOn + state.heldBytes
   state.calls = reading.begun.size
   state.finished = readFinish(reading, choice.finish_reason, events)
@@ -106,7 +106,7 @@ function readChunk(reading: Reading, chunk: Fields, events: TurnEvent[]): void {
 
 function readDelta(reading: Reading, raw: Fields, logprobs: unknown, events: TurnEvent[]): void {
   const delta = inPlainWords(reading, raw)
-  reading.wordsHandedOn += bytesOfWords(delta)
+  reading.wordsHandedOn += textBytesOf(delta)
   const reasoning = reasoningTextOf(delta)
   if (reasoning !== '') think(reading, reasoning, events)
   for (const token of readLogprobs(isObject(logprobs) ? logprobs.content : undefined)) reading.logprobs.push(token)
@@ -137,7 +137,7 @@ function sealThought(reading: Reading, events: TurnEvent[]): void {
 }
 
 /** The delta with strings for lists of parts, and every call in the fragments that clients know. */
-function inPlainWords({ mender }: Reading, raw: Fields): Fields {
+function inPlainWords({ repairer }: Reading, raw: Fields): Fields {
   const { function_call: legacy, ...delta } = raw
   if (Array.isArray(raw.content)) {
     const { content, reasoning } = plainContent(raw.content)
@@ -147,7 +147,7 @@ function inPlainWords({ mender }: Reading, raw: Fields): Fields {
   const calls = Array.isArray(raw.tool_calls) ? raw.tool_calls : []
   // The older form knows one call, and begins to say its name with it.
   const fragments = calls.length === 0 && isObject(legacy) ? [{ index: 0, function: legacy }] : calls
-  delta.tool_calls = mender.mend(fragments) ?? fragments.filter(isObject)
+  delta.tool_calls = repairer.repair(fragments) ?? fragments.filter(isObject)
   return delta
 }
 
@@ -178,10 +178,10 @@ function readFragment(reading: Reading, fragment: Fields, events: TurnEvent[]): 
 
 function readFinish(reading: Reading, reason: unknown, events: TurnEvent[]): boolean {
   const calls = reading.begun.size
-  const word = finishWord(reason, reading.mender)
+  const word = finishReasonFrom(reason, reading.repairer)
   if (word === null) return false
   // This call may be a custom tool of the client: `restore-tools.ts` knows, and checks the arguments.
-  const fault = faultInCalls(word, reading.mender)
+  const fault = faultInCalls(word, reading.repairer)
   if (fault !== undefined && fault !== BROKEN_ARGUMENTS) {
     reading.state.invalid = fault
     return false
@@ -209,7 +209,7 @@ function isOnlyWords({ options, thought, logprobs }: Reading, events: readonly T
 const isWords = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
 /** A chunk with one kind of words in its one choice, and with no calls, of which more has to be known than their words. */
-const WORDS_PLACE: WordsPlace = {
+const WORDS_PLACE: TemplateSlot = {
   gaps: findGaps(['content', 'refusal', 'reasoning_content', 'reasoning']),
   wordsOf({ choices }) {
     const [choice, ...others] = Array.isArray(choices) ? choices : []

@@ -2,9 +2,9 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { Usage } from '../../model/usage.ts'
 import { readError, type UpstreamError } from '../refusals/provider-error.ts'
 import type { MintIds } from '../shared/event-reader.ts'
-import { bytesOfWords, failureInFinish, faultInCalls, finishWord, joinChoices, plainContent } from './chunk.ts'
+import { failureInFinish, faultInCalls, finishReasonFrom, joinChoices, plainContent, textBytesOf } from './chunk.ts'
 import type { ChatDialect } from './dialects.ts'
-import { isAskedFor, takeReasoningText } from './repair-chunk.ts'
+import { isRequested, takeReasoningText } from './repair-chunk.ts'
 import { ToolCallRepair } from './repair-tool-calls.ts'
 import { createUsageListener } from './usage.ts'
 
@@ -39,17 +39,17 @@ export function readReply(value: unknown, options: ReplyOptions): ChatReply {
   if (failed) return { kind: 'error', said: failed }
   const usage = createUsageListener({ dialect: options.dialect, choices: choices.length })
   usage.hear(value)
-  const mended = mendChoices(choices, { ...options, mintCallId: options.mint.callId })
-  if (mended.fault !== undefined) return { kind: 'invalid', what: mended.fault }
+  const repaired = mendChoices(choices, { ...options, mintCallId: options.mint.callId })
+  if (repaired.fault !== undefined) return { kind: 'invalid', what: repaired.fault }
   return {
     kind: 'reply',
     rewritten: rewrittenMembers(
       value,
-      { ...mended, changed: mended.changed || choices !== value.choices },
+      { ...repaired, changed: repaired.changed || choices !== value.choices },
       options.mint,
     ),
     usage: usage.usage(),
-    outputBytes: mended.choices.reduce((sum, choice) => sum + bytesOfWords(choice.message as Fields), 0),
+    outputBytes: repaired.choices.reduce((sum, choice) => sum + textBytesOf(choice.message as Fields), 0),
   }
 }
 
@@ -59,11 +59,11 @@ const hasMessage = (choice: unknown): choice is Fields => isObject(choice) && is
 
 function rewrittenMembers(
   value: Fields,
-  mended: MendedChoices,
+  repaired: MendedChoices,
   mint: Pick<MintIds, 'completionId'>,
 ): Map<string, Buffer> {
   const rewritten = new Map<string, Buffer>()
-  if (mended.changed) rewritten.set('choices', Buffer.from(JSON.stringify(mended.choices)))
+  if (repaired.changed) rewritten.set('choices', Buffer.from(JSON.stringify(repaired.choices)))
   if (typeof value.id !== 'string' || value.id === '')
     rewritten.set('id', Buffer.from(JSON.stringify(mint.completionId())))
   if (value.object !== 'chat.completion') rewritten.set('object', Buffer.from('"chat.completion"'))
@@ -87,39 +87,39 @@ interface Requested {
 
 /** The same for a JSON answer: repairs its choices, and drops those that were not requested. */
 function mendChoices(choices: readonly Fields[], asked: Requested): MendedChoices {
-  const mended = new Map<number, Fields>()
+  const repaired = new Map<number, Fields>()
   let fault: string | undefined
   for (const [at, choice] of choices.entries()) {
     const index = typeof choice.index === 'number' ? choice.index : at
-    if (!isAskedFor(index, asked.choices) || mended.has(index)) continue
+    if (!isRequested(index, asked.choices) || repaired.has(index)) continue
     const fresh = mendChoice(choice, index, asked)
     fault ??= fresh.fault
-    mended.set(index, fresh.choice)
+    repaired.set(index, fresh.choice)
   }
-  if (mended.size < asked.choices) fault ??= `${mended.size} of ${asked.choices} choices`
-  const kept = [...mended.values()]
+  if (repaired.size < asked.choices) fault ??= `${repaired.size} of ${asked.choices} choices`
+  const kept = [...repaired.values()]
   const changed = kept.length < choices.length || kept.some((choice, at) => choice !== choices[at])
   return { choices: kept, changed, fault }
 }
 
 function mendChoice(choice: Fields, index: number, asked: Requested) {
   const message = isObject(choice.message) ? choice.message : {}
-  const mended = mendMessage(message, asked)
+  const repaired = mendMessage(message, asked)
   // A JSON answer that came whole is whole, although some servers do not say why it ended.
-  const calls = callsIn(mended)
-  const word = finishWord(choice.finish_reason, calls) ?? finishWord('stop', calls)
+  const calls = callsIn(repaired)
+  const word = finishReasonFrom(choice.finish_reason, calls) ?? finishReasonFrom('stop', calls)
   // A call without a name is none of them any more.
   const fault = faultInCalls(word, calls) ?? faultInCalls(word, callsIn(message))
   const finish = word === 'tool_calls' && asked.functionForm ? 'function_call' : word
-  if (mended === choice.message && finish === choice.finish_reason && index === choice.index) return { choice, fault }
-  return { choice: { ...choice, index, message: mended, finish_reason: finish }, fault }
+  if (repaired === choice.message && finish === choice.finish_reason && index === choice.index) return { choice, fault }
+  return { choice: { ...choice, index, message: repaired, finish_reason: finish }, fault }
 }
 
 function callsIn({ tool_calls: calls, function_call: called }: Fields): ToolCallRepair {
-  const mender = new ToolCallRepair(() => '')
-  if (Array.isArray(calls)) mender.mend(fragmentsOf(calls))
-  else if (isObject(called)) mender.mend([{ index: 0, function: called }])
-  return mender
+  const repairer = new ToolCallRepair(() => '')
+  if (Array.isArray(calls)) repairer.repair(fragmentsOf(calls))
+  else if (isObject(called)) repairer.repair([{ index: 0, function: called }])
+  return repairer
 }
 
 /** Whole calls are fragments that come all at once; the index belongs to streams only. */
@@ -143,19 +143,19 @@ function mendMessage(message: Fields, { functionForm, mintCallId }: Requested): 
   // Present and empty is not absent: several clients take a list, or even null, for calls to come.
   const empty = left === null || (Array.isArray(left) && left.length === 0)
   if (Object.keys(changes).length === 0 && !empty && !renames && older === undefined) return message
-  const mended = { ...message, ...changes }
-  if (renames) takeReasoningText(mended)
-  if (empty) delete mended.tool_calls
-  if (older !== undefined) delete mended.function_call
-  return mended
+  const repaired = { ...message, ...changes }
+  if (renames) takeReasoningText(repaired)
+  if (empty) delete repaired.tool_calls
+  if (older !== undefined) delete repaired.function_call
+  return repaired
 }
 
 function wholeCalls(calls: readonly unknown[], mintCallId: () => string): Fields[] | undefined {
-  const mender = new ToolCallRepair(mintCallId)
+  const repairer = new ToolCallRepair(mintCallId)
   const indexed = fragmentsOf(calls)
-  const mended = mender.mend(indexed) ?? indexed
-  const without = new Map(mender.withoutArguments().map((fragment) => [fragment.index, fragment.function]))
-  const plain = mended.map(({ index, ...call }) =>
+  const repaired = repairer.repair(indexed) ?? indexed
+  const without = new Map(repairer.withoutArguments().map((fragment) => [fragment.index, fragment.function]))
+  const plain = repaired.map(({ index, ...call }) =>
     without.has(index)
       ? { ...call, function: { ...(call.function as Fields), ...(without.get(index) as Fields) } }
       : call,

@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { MintIds } from '../shared/event-reader.ts'
 import { BROKEN_ARGUMENTS, WORDS_BEHIND_END } from '../tools/tool-names.ts'
-import { bytesOfWords, callsBegun, faultInCalls, finishWord, joinChoices, plainContent, saidBy } from './chunk.ts'
+import { callsBegun, faultInCalls, finishReasonFrom, joinChoices, plainContent, saidBy, textBytesOf } from './chunk.ts'
 import type { ChatDialect } from './dialects.ts'
 import { ToolCallRepair } from './repair-tool-calls.ts'
 
@@ -12,7 +12,7 @@ import { ToolCallRepair } from './repair-tool-calls.ts'
  * its own bytes.
  */
 export interface ChunkRepair {
-  mend(chunk: Fields): boolean
+  repair(chunk: Fields): boolean
   /** More arguments of the call that was spoken of last, in frames that need no mending. */
   goOn(text: string): void
   /** What is wrong with the answer and cannot be repaired. */
@@ -55,10 +55,10 @@ export function createChunkRepair(options: ChunkRepairOptions): ChunkRepair {
 
   /** Whether the choice goes to the client. */
   const keeps = (choice: Fields, index: number): boolean => {
-    if (!isAskedFor(index, options.choices)) return false
+    if (!isRequested(index, options.choices)) return false
     if (!stateOf(index).finished) return true
     const said = saidBy(choice)
-    if (bytesOfWords(said) > 0 || callsBegun(said) > 0) fault ??= WORDS_BEHIND_END
+    if (textBytesOf(said) > 0 || callsBegun(said) > 0) fault ??= WORDS_BEHIND_END
     return false
   }
 
@@ -68,7 +68,7 @@ export function createChunkRepair(options: ChunkRepairOptions): ChunkRepair {
     changed = remove(choice, 'message') || changed
     const delta = choice.delta as Fields
     changed = mendDelta(state, delta, options.functionForm) || changed
-    const finish = finishWord(choice.finish_reason, state.calls)
+    const finish = finishReasonFrom(choice.finish_reason, state.calls)
     if (finish === null) return choice.finish_reason === '' ? set(choice, 'finish_reason', null) : changed
     state.finished = true
     finishedCount += 1
@@ -89,7 +89,7 @@ export function createChunkRepair(options: ChunkRepairOptions): ChunkRepair {
       last?.calls.goOn(text)
       if (last?.calls.isBroken) fault ??= BROKEN_ARGUMENTS
     },
-    mend(chunk) {
+    repair(chunk) {
       id ??= typeof chunk.id === 'string' && chunk.id !== '' ? chunk.id : mint.completionId()
       created ??= typeof chunk.created === 'number' ? chunk.created : Math.floor(options.now() / 1000)
       let changed = set(chunk, 'id', id)
@@ -115,7 +115,7 @@ export function createChunkRepair(options: ChunkRepairOptions): ChunkRepair {
 }
 
 /** Choices that the client did not request are dropped. */
-export const isAskedFor = (index: unknown, choices: number): boolean =>
+export const isRequested = (index: unknown, choices: number): boolean =>
   Number.isInteger(index) && (index as number) >= 0 && (index as number) < choices
 
 function mendDelta(state: ChoiceState, delta: Fields, functionForm: boolean): boolean {
@@ -128,9 +128,9 @@ function mendDelta(state: ChoiceState, delta: Fields, functionForm: boolean): bo
   if (typeof delta.reasoning_text === 'string') changed = takeReasoningText(delta) || changed
   changed = takeFunctionCall(state, delta, functionForm) || changed
   if (Array.isArray(delta.tool_calls)) {
-    const mended = state.calls.mend(delta.tool_calls)
-    if (mended !== undefined && mended.length > 0) changed = set(delta, 'tool_calls', mended) || changed
-    if (delta.tool_calls.length === 0 || mended?.length === 0) changed = remove(delta, 'tool_calls') || changed
+    const repaired = state.calls.repair(delta.tool_calls)
+    if (repaired !== undefined && repaired.length > 0) changed = set(delta, 'tool_calls', repaired) || changed
+    if (delta.tool_calls.length === 0 || repaired?.length === 0) changed = remove(delta, 'tool_calls') || changed
   } else if (delta.tool_calls === null) changed = remove(delta, 'tool_calls') || changed
   // The role is said once, by the first chunk; some servers never do, and clients throw at the end of such a stream.
   if (!state.spoken && delta.role !== 'assistant') changed = set(delta, 'role', 'assistant') || changed
@@ -151,7 +151,7 @@ function takeFunctionCall({ calls }: ChoiceState, delta: Fields, functionForm: b
   if (!isObject(called)) return false
   const fragments = [{ index: 0, function: called }]
   if (functionForm) {
-    calls.mend(fragments)
+    calls.repair(fragments)
     return false
   }
   if (!Array.isArray(tool_calls) || tool_calls.length === 0) delta.tool_calls = fragments

@@ -43,11 +43,11 @@ export class ToolCallRepair {
   }
 
   /** The fragments of one delta; undefined when they can stay as they came. */
-  mend(fragments: readonly unknown[]): Fields[] | undefined {
-    const mended = fragments.filter(isObject).flatMap((fragment) => this.#mend(fragment))
-    return mended.length === fragments.length && mended.every((fragment, at) => fragment === fragments[at])
+  repair(fragments: readonly unknown[]): Fields[] | undefined {
+    const repaired = fragments.filter(isObject).flatMap((fragment) => this.#repair(fragment))
+    return repaired.length === fragments.length && repaired.every((fragment, at) => fragment === fragments[at])
       ? undefined
-      : mended
+      : repaired
   }
 
   /** More arguments of the call that was spoken of last, which need no mending. */
@@ -87,7 +87,7 @@ export class ToolCallRepair {
     return this.#waitingBytes
   }
 
-  #mend(fragment: Fields): Fields[] {
+  #repair(fragment: Fields): Fields[] {
     const call = this.#callOf(fragment)
     this.#last = call
     if (isCustom(fragment)) call.isCustom = true

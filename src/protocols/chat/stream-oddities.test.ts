@@ -257,22 +257,22 @@ function carrierOn(road: (typeof ROADS)[number]): StreamAdapter {
 
 /** What its client sees of a stream that comes in pieces of that many bytes. */
 function hear(road: (typeof ROADS)[number], stream: string, pieceBytes: number) {
-  const carrier = carrierOn(road)
+  const adapter = carrierOn(road)
   const splitter = createFrameSplitter({ frameBytesMax: 100_000 })
-  const isOver = () => carrier.state.done || carrier.state.error !== undefined || carrier.state.invalid !== undefined
+  const isOver = () => adapter.state.done || adapter.state.error !== undefined || adapter.state.invalid !== undefined
   let sent = ''
   const bytes = Buffer.from(stream)
   for (let at = 0; at < bytes.length && !isOver(); at += pieceBytes) {
     splitter.push(bytes.subarray(at, at + pieceBytes))
     while (!isOver()) {
-      const alike = carrier.readTemplated(splitter)
+      const alike = adapter.readTemplated(splitter)
       const next = alike ? undefined : splitter.next()
       if (!alike && !next) break
-      sent += String((alike ?? carrier.read(next!)).bytes ?? '')
+      sent += String((alike ?? adapter.read(next!)).bytes ?? '')
     }
   }
-  if (carrier.state.finished && !carrier.state.error && !carrier.state.invalid) sent += String(carrier.close(SETTLED))
-  return { sent, state: carrier.state }
+  if (adapter.state.finished && !adapter.state.error && !adapter.state.invalid) sent += String(adapter.close(SETTLED))
+  return { sent, state: adapter.state }
 }
 
 interface Fragment {

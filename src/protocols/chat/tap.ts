@@ -6,9 +6,9 @@ import type { MintIds } from '../shared/event-reader.ts'
 import { newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
 import { dataFrame } from '../sse/frame-data.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
-import { bytesOfWords, callsBegun, createModelRenamer, failureInFinish, hearChunk, type ModelRenamer } from './chunk.ts'
+import { callsBegun, createModelRenamer, failureInFinish, type ModelRenamer, parseChunk, textBytesOf } from './chunk.ts'
 import type { ChatDialect } from './dialects.ts'
-import { type AlikeFrames, createAlikeFrames } from './frame-template.ts'
+import { createFrameTemplates, type FrameTemplates } from './frame-template.ts'
 import { type ChunkRepair, createChunkRepair } from './repair-chunk.ts'
 import { createUsageListener, type UsageListener } from './usage.ts'
 import type { StreamHead } from './write-events.ts'
@@ -49,8 +49,8 @@ export function createChatTap(options: ChatTapOptions): ChatTap {
     options,
     rename,
     usage: createUsageListener(options),
-    mender: createChunkRepair(options),
-    alike: createAlikeFrames(rename),
+    repairer: createChunkRepair(options),
+    alike: createFrameTemplates(rename),
   }
   return {
     state,
@@ -64,8 +64,8 @@ export function createChatTap(options: ChatTapOptions): ChatTap {
       if (alike === undefined) return undefined
       state.outputBytes += alike.words
       state.contentFrames += alike.frames
-      for (const written of argumentsIn(alike.bytes)) listening.mender.goOn(written)
-      state.invalid ??= listening.mender.fault
+      for (const written of argumentsIn(alike.bytes)) listening.repairer.goOn(written)
+      state.invalid ??= listening.repairer.fault
       return { bytes: alike.bytes, isContent: alike.words > 0 }
     },
   }
@@ -76,12 +76,12 @@ interface Listening {
   readonly options: ChatTapOptions
   readonly rename: ModelRenamer
   readonly usage: UsageListener
-  readonly mender: ChunkRepair
-  readonly alike: AlikeFrames
+  readonly repairer: ChunkRepair
+  readonly alike: FrameTemplates
 }
 
 function readFrame(listening: Listening, frame: Buffer): EncodedFrame {
-  const chunk = hearChunk(listening.state, frame)
+  const chunk = parseChunk(listening.state, frame)
   if (chunk === undefined) return NOTHING_ENCODED
   const tellsUsage = listening.usage.hear(chunk)
   const carried = readChunk(listening, frame, chunk, tellsUsage)
@@ -90,17 +90,17 @@ function readFrame(listening: Listening, frame: Buffer): EncodedFrame {
 }
 
 function readChunk(listening: Listening, frame: Buffer, chunk: Fields, tellsUsage: boolean): EncodedFrame {
-  const { state, rename, mender } = listening
+  const { state, rename, repairer } = listening
   // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
   if (!hasChoices(chunk)) return NOTHING_ENCODED
-  const mended = mender.mend(chunk)
+  const repaired = repairer.repair(chunk)
   const choices = (chunk.choices as unknown[]).filter(isObject)
-  if (choices.length === 0 && mender.fault === undefined) return NOTHING_ENCODED
+  if (choices.length === 0 && repairer.fault === undefined) return NOTHING_ENCODED
   state.head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
   const bytesBefore = state.outputBytes
   for (const choice of choices) readChoice(state, choice)
-  if (state.error === undefined) state.invalid ??= mender.fault
-  state.finished = mender.finished
+  if (state.error === undefined) state.invalid ??= repairer.fault
+  state.finished = repairer.finished
   if (state.error !== undefined || state.invalid !== undefined) {
     // The failure is said in our own words; what came in the same chunk goes nowhere and counts for nothing.
     state.outputBytes = bytesBefore
@@ -114,7 +114,7 @@ function readChunk(listening: Listening, frame: Buffer, chunk: Fields, tellsUsag
     return { bytes: dataFrame({ ...rest, choices: withoutUsage, model: rename.to, usage: null }), isContent }
   }
   // Clients that decode strictly throw at bytes that are not UTF-8: written anew they are what lenient ones would read.
-  const way = mended || !isUtf8(frame) ? 'anew' : rename.wayFor(frame, chunk)
+  const way = repaired || !isUtf8(frame) ? 'anew' : rename.wayFor(frame, chunk)
   if (way === 'anew') return { bytes: dataFrame({ ...chunk, model: rename.to }), isContent }
   if (isContent) listening.alike.learn(way, { frame, chunk, words: state.outputBytes - bytesBefore })
   return { bytes: rename.apply(way, frame), isContent }
@@ -125,7 +125,7 @@ const hasChoices = ({ choices }: Fields): boolean => Array.isArray(choices) && c
 function readChoice(state: StreamState, choice: Fields): void {
   state.error = failureInFinish(choice) ?? state.error
   if (!isObject(choice.delta)) return
-  state.outputBytes += bytesOfWords(choice.delta)
+  state.outputBytes += textBytesOf(choice.delta)
   state.calls += callsBegun(choice.delta)
 }
 

@@ -6,9 +6,9 @@ import type { Reply, ReplyItem, ReplyMessage } from '../../model/reply.ts'
 import type { ChatRequest, RequestBody } from '../../model/turn.ts'
 import { spliceMembers } from '../json/elements.ts'
 import { latin1OfText } from '../json/strings.ts'
-import { BREAK, joinedWords } from '../shared/texts.ts'
+import { BREAK, joinTexts } from '../shared/texts.ts'
 import { DONE_FRAME, dataFrame } from '../sse/frame-data.ts'
-import type { WordsRun } from '../sse/frame-template.ts'
+import type { TemplateRun } from '../sse/frame-template.ts'
 import { FINISH_REASONS } from './chunk.ts'
 import { writeUsage } from './usage.ts'
 
@@ -18,7 +18,7 @@ interface ChatEventWriter {
   write(events: readonly TurnEvent[]): Buffer | undefined
   /** The last events were one piece of words, which became one frame: more of the same can follow. */
   readonly canGoOn: boolean
-  goOn(run: WordsRun): Buffer
+  goOn(run: TemplateRun): Buffer
 }
 
 /** What is the same in every chunk of one answer. */
@@ -51,13 +51,13 @@ export function createEventWriter(stamp: ChunkStamp): ChatEventWriter {
       writing.frames = ''
       return bytes
     },
-    goOn({ pieces }: WordsRun) {
-      around ??= aroundWords(writing)
+    goOn({ pieces }: TemplateRun) {
+      around ??= textEnvelope(writing)
       const { before, behind } = around
       return Buffer.from(before + pieces.join(behind + before) + behind, 'latin1')
     },
   }
-  let around: AroundWords | undefined
+  let around: TextEnvelope | undefined
   return writer
 }
 
@@ -175,12 +175,12 @@ function frameOf({ head }: Writing, delta: Fields, logprobs: Fields | null, fini
 }
 
 /** The bytes of a frame around its words, as a character for each. */
-interface AroundWords {
+interface TextEnvelope {
   readonly before: string
   readonly behind: string
 }
 
-function aroundWords(writing: Writing): AroundWords {
+function textEnvelope(writing: Writing): TextEnvelope {
   const frame = latin1OfText(frameOf(writing, writing.lastWords ?? {}, null, null))
   // Nothing behind the words is an empty string.
   const at = frame.lastIndexOf('""') + 1
@@ -204,11 +204,9 @@ export function writeReply(reply: Reply, stamp: ChunkStamp, settled: SettledChar
 function writeMessage(items: readonly ReplyItem[]): Fields {
   const messages = items.filter((item) => item.type === 'message')
   const calls = items.flatMap((item) => (item.type === 'tool-call' ? [writeCall(item)] : []))
-  const content = joinedWords(messages.map((message) => wordsIn(message, 'text')))
-  const reasoning = joinedWords(
-    items.flatMap((item) => (item.type === 'reasoning' ? [item.text, ...item.summary] : [])),
-  )
-  const refusal = joinedWords(messages.map((message) => wordsIn(message, 'refusal')))
+  const content = joinTexts(messages.map((message) => wordsIn(message, 'text')))
+  const reasoning = joinTexts(items.flatMap((item) => (item.type === 'reasoning' ? [item.text, ...item.summary] : [])))
+  const refusal = joinTexts(messages.map((message) => wordsIn(message, 'refusal')))
   return {
     role: 'assistant',
     content: content === '' && (calls.length > 0 || refusal !== '') ? null : content,

@@ -7,9 +7,9 @@ import {
   type ConversationItem,
   isText,
   type MessageItem,
+  partsText,
   type ReasoningItem,
-  saidAndRefused,
-  textOfParts,
+  textAndRefusals,
 } from '../../model/conversation.ts'
 import type { TurnRequest } from '../../model/turn.ts'
 import { arrayElements, jsonArray, spliceElement } from '../json/elements.ts'
@@ -21,7 +21,7 @@ import {
   BREAK,
   clientName,
   FROM_RESULT,
-  joinedWords,
+  joinTexts,
   type NamedApart,
   RESULT_ELSEWHERE,
 } from '../shared/texts.ts'
@@ -117,7 +117,7 @@ function assistantOf(writing: Writing): AssistantTurn {
 
 function addWords(writing: Writing, { content, name }: MessageItem): void {
   const assistant = assistantOf(writing)
-  const [said, refused] = saidAndRefused(content)
+  const [said, refused] = textAndRefusals(content)
   assistant.texts.push(said)
   // On a server with one field for both, text and refusal stay separate texts.
   if (refused !== '') (writing.dialect.refusals ? assistant.refusals : assistant.texts).push(refused)
@@ -147,7 +147,7 @@ function writeMessage(writing: Writing, { role, content, name }: MessageItem): v
   }
   noteOtherParts(writing, content)
   const known = role === 'developer' && !dialect.developerRole ? 'system' : role
-  messages.push({ role: known, content: textOfParts(content, '\n'), ...named })
+  messages.push({ role: known, content: partsText(content, '\n'), ...named })
 }
 
 function nameIfTaken(writing: Writing, name: string | undefined): Fields {
@@ -172,8 +172,8 @@ function endAssistant(writing: Writing): void {
   writing.assistant = undefined
   if (!assistant) return
   const { calls, texts, refusals, name } = assistant
-  const text = joinedWords(texts)
-  const reasoning = joinedWords(assistant.reasoning)
+  const text = joinTexts(texts)
+  const reasoning = joinTexts(assistant.reasoning)
   const saysNothing = text === '' && (calls.size > 0 || refusals.length > 0)
   messages.push({
     role: 'assistant',
@@ -206,7 +206,7 @@ function writeResult(
 ): void {
   const shown = (content ?? []).filter((part) => !isText(part)).flatMap(writePart)
   if (content) noteLost(writing, content)
-  const text = content === undefined ? ABORTED : textOfParts(content, '\n')
+  const text = content === undefined ? ABORTED : partsText(content, '\n')
   writing.messages.push({
     role: 'tool',
     tool_call_id: callIdFor(call.callId, writing.dialect),

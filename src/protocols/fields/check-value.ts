@@ -25,7 +25,7 @@ export function checkValue(param: string, value: unknown, check: ValueCheck): Pr
     case 'strings':
       return isStrings(value) ? undefined : wrongType(param, value, 'an array of strings')
     case 'one-of':
-      return checkWord(param, value, new Set(check.words))
+      return checkToken(param, value, new Set(check.words))
     case 'text-only':
       return checkTextOnly(param, value)
   }
@@ -119,7 +119,7 @@ export function checkName(param: string, value: unknown): Problem | undefined {
 export const checkMaybeText = (param: string, value: unknown): Problem | undefined =>
   isAbsent(value) ? undefined : checkText(param, value)
 
-export function checkWord(param: string, value: unknown, words: ReadonlySet<string>): Problem | undefined {
+export function checkToken(param: string, value: unknown, words: ReadonlySet<string>): Problem | undefined {
   const found = checkText(param, value)
   if (found || words.has(value as string)) return found
   const message = `\`${param}\` is ${shown(value as string)}; it must be one of ${[...words].join(', ')}.`

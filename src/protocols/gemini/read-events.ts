@@ -4,7 +4,7 @@ import { isError, readError, type UpstreamError } from '../refusals/provider-err
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/event-reader.ts'
 import { newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
 import { firstOf } from '../shared/texts.ts'
-import { hearData, markedData } from '../sse/frame-data.ts'
+import { markedData, parseFrameData } from '../sse/frame-data.ts'
 import { NAMELESS_CALL, WORDS_BEHIND_END } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
 import { type CallReader, createCallReader, type ReadCall, signatureOf } from './read-call.ts'
@@ -28,7 +28,7 @@ export function createEventReader(options: ReaderOptions<GeminiDialect>): EventR
     state,
     read(frame) {
       if (state.done || state.invalid !== undefined || state.error) return []
-      const chunk = hearChunk(state, frame)
+      const chunk = parseChunk(state, frame)
       if (chunk === undefined) return []
       const events: TurnEvent[] = []
       const bytesBefore = state.outputBytes
@@ -165,8 +165,8 @@ function hearCounts(reading: Reading, { usageMetadata }: Fields): void {
 }
 
 /** The chunk in a frame; undefined, with what it means noted, where there is none. */
-function hearChunk(state: StreamState, frame: Buffer): Fields | undefined {
-  const chunk = hearData(state, frame)
+function parseChunk(state: StreamState, frame: Buffer): Fields | undefined {
+  const chunk = parseFrameData(state, frame)
   // Who overlooks that events are asked for answers with one list of all chunks.
   if (chunk === undefined && OPENING.has(frame[0])) state.invalid = 'a list of chunks instead of a stream'
   if (chunk === undefined) return undefined

@@ -5,10 +5,10 @@ import {
   type ConversationItem,
   isText,
   type MessageItem,
+  partsText,
   type ReasoningItem,
   type ResultItem,
-  saidAndRefused,
-  textOfParts,
+  textAndRefusals,
 } from '../../model/conversation.ts'
 import { opaqueForLane } from '../seals/call-seals.ts'
 import { inlineData } from '../shared/data-url.ts'
@@ -119,7 +119,7 @@ function turnOf(writing: Writing): ModelTurn {
 
 function addWords(writing: Writing, { content }: MessageItem): void {
   for (const part of content) noteLost(writing, part)
-  const text = saidAndRefused(content).filter(Boolean).join(BREAK)
+  const text = textAndRefusals(content).filter(Boolean).join(BREAK)
   if (text === '') return
   const { parts } = turnOf(writing)
   const last = parts.at(-1)
@@ -159,7 +159,7 @@ function writeResult(writing: Writing, result: ResultItem): void {
   const { content } = result
   endTurn(writing)
   writing.leftOut.add(clientName('strayResult', writing.lane.client))
-  const text = `The result of a tool call that is not shown here:\n${textOfParts(content, '\n')}`
+  const text = `The result of a tool call that is not shown here:\n${partsText(content, '\n')}`
   addParts(writing, 'user', [{ text }, ...shownParts(writing, content)])
 }
 
@@ -174,7 +174,7 @@ function writeMessage(writing: Writing, { role, content }: MessageItem): void {
     return
   }
   for (const part of content) noteLost(writing, part)
-  const text = textOfParts(content, '\n')
+  const text = partsText(content, '\n')
   if (text !== '') addParts(writing, 'user', [{ text: `[${role}] ${text}` }])
 }
 
@@ -232,7 +232,7 @@ function endTurn(writing: Writing): void {
 
 function resultText(content: readonly ContentPart[] | undefined, shown: number): string {
   if (content === undefined) return ABORTED
-  const text = textOfParts(content, '\n')
+  const text = partsText(content, '\n')
   return text === '' && shown > 0 ? RESULT_ELSEWHERE : text
 }
 

@@ -4,11 +4,11 @@ import {
   type Conversation,
   type ConversationItem,
   isText,
+  partsText,
   type Sampling,
   type SchemaFormat,
   type ToolChoice,
   type ToolDefinition,
-  textOfParts,
   userMessage,
 } from '../../model/conversation.ts'
 import { type EffortSpelling, type ModelTraits, spellEffort } from '../../model/effort.ts'
@@ -18,11 +18,11 @@ import {
   hasBias,
   isNamed,
   type LaneTarget,
-  namesOfAsked,
+  requestedNames,
   unlessZero,
   type WrittenRequest,
 } from '../shared/lane-target.ts'
-import { clientName, joinedWords, PLEA_FOR_JSON } from '../shared/texts.ts'
+import { clientName, joinTexts, PLEA_FOR_JSON } from '../shared/texts.ts'
 import { answerToolFor } from '../tools/answer-tool.ts'
 import { customAsFunction } from '../tools/custom-tools.ts'
 import { allowedTools, createToolNames, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
@@ -72,7 +72,7 @@ function partSystem({ instructions, items }: Conversation, pleas: readonly strin
   const first = leading === -1 ? items.length : leading
   const texts = [instructions, ...items.slice(0, first).map(systemTextOf), ...pleas]
   return {
-    system: joinedWords(texts),
+    system: joinTexts(texts),
     items: items.slice(first),
   }
 }
@@ -85,12 +85,12 @@ interface Parted {
 /** Undefined for what is no instruction, or is more than text. */
 function systemTextOf(item: ConversationItem): string | undefined {
   if (item.type !== 'message' || (item.role !== 'system' && item.role !== 'developer')) return undefined
-  return item.content.every(isText) ? textOfParts(item.content, '\n') : undefined
+  return item.content.every(isText) ? partsText(item.content, '\n') : undefined
 }
 
 function withoutCounterpart(conversation: Conversation, client: Protocol): readonly string[] {
   const { sampling, identity, verbosity, parallelToolCalls, tools, items } = conversation
-  return namesOfAsked([
+  return requestedNames([
     ['logit_bias', hasBias(sampling)],
     ['parallel_tool_calls', parallelToolCalls === false && tools.length > 0],
     [clientName('verbosity', client), verbosity !== undefined],
@@ -110,7 +110,7 @@ interface WrittenSampling {
 function writeSampling(sampling: Sampling, { dialect, client }: LaneTarget<GeminiDialect>): WrittenSampling {
   const { temperature, topP, stop, seed, topLogprobs } = sampling
   const stops = stop.filter((word) => word !== '')
-  const wanted: readonly Wish[] = [
+  const wanted: readonly FundingRequest[] = [
     ['temperature', { temperature }],
     ['top_p', { topP }],
     ['presence_penalty', { presencePenalty: unlessZero(sampling.presencePenalty) }],
@@ -131,7 +131,7 @@ function writeSampling(sampling: Sampling, { dialect, client }: LaneTarget<Gemin
 }
 
 /** As clients call it, and what it is here. */
-type Wish = readonly [name: string, fields: Fields]
+type FundingRequest = readonly [name: string, fields: Fields]
 
 /** By the client's name, as rows and traits have it, or by the server's own, as it has complained itself. */
 const isRefused = (name: string, wish: Fields, { withoutFields }: GeminiDialect): boolean =>

@@ -1,5 +1,5 @@
 import type { LaneWire } from '../../model/event.ts'
-import type { FrameSaid, Json } from './dice.fixture.ts'
+import type { EncodedFrame, Json } from './dice.fixture.ts'
 
 /** What each of the four wires can say, in no wire's words. */
 export interface PlainAnswer {
@@ -35,11 +35,11 @@ export const CANONICAL: PlainAnswer = {
 }
 
 const hasCalls = ({ pieces }: PlainAnswer): boolean => pieces.some(({ kind }) => kind === 'call')
-const named = (type: string, fields: Json = {}): FrameSaid => ({ name: type, said: { type, ...fields } })
+const named = (type: string, fields: Json = {}): EncodedFrame => ({ name: type, said: { type, ...fields } })
 
-function inChat(answer: PlainAnswer): FrameSaid[] {
+function inChat(answer: PlainAnswer): EncodedFrame[] {
   const { input, cached, output, thought } = answer.counts
-  const chunk = (delta: Json, finish_reason: string | null = null): FrameSaid => ({
+  const chunk = (delta: Json, finish_reason: string | null = null): EncodedFrame => ({
     said: {
       ...{ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm' },
       choices: [{ index: 0, delta, finish_reason }],
@@ -71,7 +71,7 @@ function inChat(answer: PlainAnswer): FrameSaid[] {
   ]
 }
 
-function inResponses({ pieces, end, counts }: PlainAnswer): FrameSaid[] {
+function inResponses({ pieces, end, counts }: PlainAnswer): EncodedFrame[] {
   const items = pieces.map((piece, index) => itemOf(piece, index))
   const { input, cached, output, thought } = counts
   const usage = {
@@ -147,7 +147,7 @@ function itemOf(piece: Piece, index: number): ItemFrames {
   }
 }
 
-function inAnthropic(answer: PlainAnswer): FrameSaid[] {
+function inAnthropic(answer: PlainAnswer): EncodedFrame[] {
   const { input, cached, output, thought } = answer.counts
   const usage = { input_tokens: input - cached, cache_creation_input_tokens: 0, cache_read_input_tokens: cached }
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] }
@@ -181,13 +181,13 @@ function blockDeltaOf({ kind }: Piece, words: string): Json {
   return kind === 'call' ? { type: 'input_json_delta', partial_json: words } : { type: 'text_delta', text: words }
 }
 
-function inGemini({ pieces, end, counts }: PlainAnswer): FrameSaid[] {
+function inGemini({ pieces, end, counts }: PlainAnswer): EncodedFrame[] {
   const { input, cached, output, thought } = counts
   const usageMetadata = {
     ...{ promptTokenCount: input, cachedContentTokenCount: cached, thoughtsTokenCount: thought },
     ...{ candidatesTokenCount: output - thought, totalTokenCount: input + output },
   }
-  const chunk = (parts: readonly Json[], over: Json = {}): FrameSaid => ({
+  const chunk = (parts: readonly Json[], over: Json = {}): EncodedFrame => ({
     said: { candidates: [{ content: { role: 'model', parts }, index: 0, ...over }], usageMetadata, responseId: 'r1' },
   })
   const told = pieces.flatMap((piece) => {
@@ -201,4 +201,4 @@ function inGemini({ pieces, end, counts }: PlainAnswer): FrameSaid[] {
 const WRITERS = { chat: inChat, responses: inResponses, anthropic: inAnthropic, gemini: inGemini } as const
 
 /** The answer as servers stream it that speak this wire. */
-export const framesOf = (wire: LaneWire, answer: PlainAnswer): FrameSaid[] => WRITERS[wire](answer)
+export const framesOf = (wire: LaneWire, answer: PlainAnswer): EncodedFrame[] => WRITERS[wire](answer)

@@ -1,10 +1,10 @@
-import type { Dice, FrameSaid, Json } from './dice.fixture.ts'
+import type { Dice, EncodedFrame, Json } from './dice.fixture.ts'
 import { wordsOf } from './values.fixture.ts'
 
-const event = (type: string, fields: Json = {}): FrameSaid => ({ name: type, said: { type, ...fields } })
+const event = (type: string, fields: Json = {}): EncodedFrame => ({ name: type, said: { type, ...fields } })
 
 /** An answer as Messages streams it: blocks one after the other, or now and then two at once. */
-export function anthropicFrames(dice: Dice): FrameSaid[] {
+export function anthropicFrames(dice: Dice): EncodedFrame[] {
   const { pick, onceIn, between } = dice
   const inputUsage = () => ({
     input_tokens: between(0, 90),
@@ -12,10 +12,10 @@ export function anthropicFrames(dice: Dice): FrameSaid[] {
     cache_read_input_tokens: pick([0, 10, null]),
     ...(onceIn(4) ? { cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 } } : {}),
   })
-  const deltas = (index: number, of: () => Json): FrameSaid[] =>
+  const deltas = (index: number, of: () => Json): EncodedFrame[] =>
     Array.from({ length: between(0, 5) }, () => event('content_block_delta', { index, delta: of() }))
-  const block = (index: number): FrameSaid[] => {
-    const content = pick<() => [Json, FrameSaid[]]>([
+  const block = (index: number): EncodedFrame[] => {
+    const content = pick<() => [Json, EncodedFrame[]]>([
       () => [{ type: 'text', text: '' }, deltas(index, () => ({ type: 'text_delta', text: wordsOf(dice) }))],
       () => [
         { type: 'text', text: wordsOf(dice), citations: null },
@@ -93,9 +93,9 @@ export function anthropicFrames(dice: Dice): FrameSaid[] {
   ]
 }
 
-function interleaved({ random }: Dice, blocks: readonly FrameSaid[][]): FrameSaid[] {
+function interleaved({ random }: Dice, blocks: readonly EncodedFrame[][]): EncodedFrame[] {
   const left = blocks.filter(({ length }) => length > 0).map((frames) => [...frames])
-  const told: FrameSaid[] = []
+  const told: EncodedFrame[] = []
   while (left.length > 0) {
     const at = random(left.length)
     told.push(left[at]!.shift()!)

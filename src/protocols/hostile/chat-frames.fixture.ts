@@ -1,8 +1,8 @@
-import type { Dice, FrameSaid, Json } from './dice.fixture.ts'
+import type { Dice, EncodedFrame, Json } from './dice.fixture.ts'
 import { wordsOf } from './values.fixture.ts'
 
 /** An answer as servers stream it that speak Chat: one way of each server, mixed at will. */
-export function chatFrames(dice: Dice): FrameSaid[] {
+export function chatFrames(dice: Dice): EncodedFrame[] {
   const { pick, onceIn, between } = dice
   const style = {
     indexed: !onceIn(4),
@@ -20,7 +20,7 @@ export function chatFrames(dice: Dice): FrameSaid[] {
     ...(onceIn(2) ? { completion_tokens_details: { reasoning_tokens: between(0, 50) } } : {}),
     ...(onceIn(4) ? { prompt_cache_hit_tokens: between(0, 99) } : {}),
   })
-  const chunk = (delta: Json, finish: string | null = null, over: Json = {}): FrameSaid => {
+  const chunk = (delta: Json, finish: string | null = null, over: Json = {}): EncodedFrame => {
     const choice = {
       ...(onceIn(9) ? {} : { index: 0 }),
       [onceIn(30) ? 'message' : 'delta']: delta,
@@ -42,14 +42,14 @@ export function chatFrames(dice: Dice): FrameSaid[] {
   const logprobs = () => ({
     content: [{ token: 'a', logprob: -0.1, bytes: [97], top_logprobs: [{ token: 'b', logprob: -2, bytes: null }] }],
   })
-  const thought = (): FrameSaid => {
+  const thought = (): EncodedFrame => {
     const words = wordsOf(dice)
     if (style.reasoning === 'parts')
       return chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: words }] }] })
     if (style.reasoning === 'both') return chunk({ reasoning: words, reasoning_content: words })
     return chunk({ content: pick([null, '']), [style.reasoning]: words })
   }
-  const said = (): FrameSaid => {
+  const said = (): EncodedFrame => {
     const words = wordsOf(dice)
     if (onceIn(12)) return chunk({ content: [{ type: 'text', text: words }, { type: 'image' }] })
     if (onceIn(12)) return chunk({ refusal: words })
@@ -57,9 +57,9 @@ export function chatFrames(dice: Dice): FrameSaid[] {
     if (onceIn(8)) (said as { choices: Json[] }).choices[0]!.logprobs = logprobs()
     return { said }
   }
-  const calls = (): FrameSaid[] => {
+  const calls = (): EncodedFrame[] => {
     const first = between(0, 1)
-    const begin = (at: number): FrameSaid => {
+    const begin = (at: number): EncodedFrame => {
       const address = { ...(style.indexed ? { index: at } : {}), ...(onceIn(8) ? {} : { id: `id${at}` }) }
       const name = onceIn(12) ? '' : `tool_${at}`
       if (style.custom) return chunk({ tool_calls: [{ ...address, type: 'custom', custom: { name, input: '' } }] })
@@ -67,7 +67,7 @@ export function chatFrames(dice: Dice): FrameSaid[] {
       const args = pick<unknown>(['', '', '{"a":1}', { a: 1 }, wordsOf(dice)])
       return chunk({ tool_calls: [{ ...address, type: 'function', function: { name, arguments: args } }] })
     }
-    const goOn = (at: number): FrameSaid => {
+    const goOn = (at: number): EncodedFrame => {
       const address = { ...(style.indexed ? { index: at } : {}), ...(onceIn(4) ? { id: `id${at}` } : {}) }
       const words = wordsOf(dice)
       const fragment = style.custom
@@ -80,7 +80,7 @@ export function chatFrames(dice: Dice): FrameSaid[] {
       ...Array.from({ length: between(0, 4) }, () => goOn(pick([at + first, at + first, first]))),
     ]).flat()
   }
-  const runs = (of: () => FrameSaid): FrameSaid[] => Array.from({ length: between(0, 6) }, of)
+  const runs = (of: () => EncodedFrame): EncodedFrame[] => Array.from({ length: between(0, 6) }, of)
   const hasCalls = onceIn(3)
   const finish = onceIn(6)
     ? pick(['length', 'content_filter', 'eos', 'model_length', 'error', 'function_call'])

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { randomFrom } from '../../lib/seeded-random.fixture.ts'
 import type { LaneWire } from '../../model/event.ts'
 import { CANONICAL, framesOf } from './answer-frames.fixture.ts'
-import { diceOf, type FrameSaid } from './dice.fixture.ts'
+import { diceOf, type EncodedFrame } from './dice.fixture.ts'
 import { LANE_WIRES } from './hostile-streams.fixture.ts'
-import { judgeStream, playVoice } from './play-encoder.fixture.ts'
+import { judgeStream, playEncoder } from './play-encoder.fixture.ts'
 import { compareReadings, readInPieces, readWhole } from './play-reader.fixture.ts'
-import { chatVoice, readerOf, responsesVoice } from './play-stream.fixture.ts'
+import { chatEncoder, readerOf, responsesEncoder } from './play-stream.fixture.ts'
 
 /** As the wire's own servers write it. */
-const plain = (frames: readonly FrameSaid[]): string =>
+const plain = (frames: readonly EncodedFrame[]): string =>
   frames
     .map(({ name, said }) => {
       const data = typeof said === 'string' ? said : JSON.stringify(said)
@@ -90,8 +90,8 @@ describe.each(LANE_WIRES)('a stream of %s', (wire) => {
     const dice = diceOf(randomFrom(bytes.length))
     for (let end = 0; end <= bytes.length; end += 11) {
       const client = end % 2 === 0 ? 'chat' : 'responses'
-      const voice = client === 'chat' ? chatVoice('stream') : responsesVoice(dice, 'stream')
-      judgeStream(client, playVoice(voice, voice.translate(readerOf(wire)), [bytes.subarray(0, end)], 1))
+      const voice = client === 'chat' ? chatEncoder('stream') : responsesEncoder(dice, 'stream')
+      judgeStream(client, playEncoder(voice, voice.translate(readerOf(wire)), [bytes.subarray(0, end)], 1))
     }
   })
 

@@ -21,7 +21,7 @@ export const diceOf = (random: Random): Dice => ({
 export type Json = Record<string, unknown>
 
 /** A frame as its server means it: what it says, and how it calls that where its wire has names for frames. */
-export interface FrameSaid {
+export interface EncodedFrame {
   readonly name?: string
   /** A text stands for itself, as `[DONE]` does. */
   readonly said: unknown

@@ -1,8 +1,8 @@
-import type { Dice, FrameSaid, Json } from './dice.fixture.ts'
+import type { Dice, EncodedFrame, Json } from './dice.fixture.ts'
 import { wordsOf } from './values.fixture.ts'
 
 /** An answer as streamGenerateContent gives it: no names, no last mark, every chunk a response of its own. */
-export function geminiFrames(dice: Dice): FrameSaid[] {
+export function geminiFrames(dice: Dice): EncodedFrame[] {
   const { pick, onceIn, between } = dice
   const usageMetadata = () => ({
     promptTokenCount: between(0, 90),
@@ -43,7 +43,7 @@ export function geminiFrames(dice: Dice): FrameSaid[] {
             ]),
     ])()
   const text = (): Json => ({ text: wordsOf(dice) })
-  const chunk = (parts: readonly Json[], candidate: Json = {}): FrameSaid => ({
+  const chunk = (parts: readonly Json[], candidate: Json = {}): EncodedFrame => ({
     said: {
       candidates: [
         { content: { role: 'model', parts }, index: 0, ...candidate },

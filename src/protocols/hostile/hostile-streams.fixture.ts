@@ -2,14 +2,14 @@ import { randomFrom } from '../../lib/seeded-random.fixture.ts'
 import type { LaneWire } from '../../model/event.ts'
 import { anthropicFrames } from './anthropic-frames.fixture.ts'
 import { chatFrames } from './chat-frames.fixture.ts'
-import { type Dice, diceOf, type FrameSaid, type Tally } from './dice.fixture.ts'
+import { type Dice, diceOf, type EncodedFrame, type Tally } from './dice.fixture.ts'
 import { geminiFrames } from './gemini-frames.fixture.ts'
 import { mutateFrame, mutateOrder } from './mutate-stream.fixture.ts'
 import { responsesFrames } from './responses-frames.fixture.ts'
 import { spellFrames } from './spell-frames.fixture.ts'
 
 /** The grammar of each wire. */
-const GRAMMARS: Readonly<Record<LaneWire, (dice: Dice) => FrameSaid[]>> = {
+const GRAMMARS: Readonly<Record<LaneWire, (dice: Dice) => EncodedFrame[]>> = {
   chat: chatFrames,
   responses: responsesFrames,
   anthropic: anthropicFrames,
@@ -26,7 +26,7 @@ export interface HostileStream {
 }
 
 /** A stream as a good server sends it. */
-export const plainStream = (wire: LaneWire, dice: Dice): FrameSaid[] => GRAMMARS[wire](dice)
+export const plainStream = (wire: LaneWire, dice: Dice): EncodedFrame[] => GRAMMARS[wire](dice)
 
 /** The stream of that number: most are sane but for one or two things, a few are wrong all over. */
 export function hostileStream(seed: number, number: number, tally: Tally): HostileStream {

@@ -1,11 +1,11 @@
 import type { LaneWire } from '../../model/event.ts'
-import type { FrameSaid, Json } from './dice.fixture.ts'
+import type { EncodedFrame, Json } from './dice.fixture.ts'
 
 /** One way to keep a reader busy: few bytes each, and as many of them as frames may be long. */
 export interface Monster {
   readonly wire: LaneWire
   readonly what: string
-  frames(): Iterable<FrameSaid>
+  frames(): Iterable<EncodedFrame>
 }
 
 /** What is filled with them: in a long run, nearly all that a frame may be long. */
@@ -25,13 +25,13 @@ function full<Value>(of: (at: number) => Value): Value[] {
 const times = <Value>(count: number, of: (at: number) => Value): Value[] =>
   Array.from({ length: count }, (_, at) => of(at))
 
-const one = (said: unknown): FrameSaid[] => [{ said }]
-const event = (type: string, fields: Json): FrameSaid => ({ name: type, said: { type, ...fields } })
+const one = (said: unknown): EncodedFrame[] => [{ said }]
+const event = (type: string, fields: Json): EncodedFrame => ({ name: type, said: { type, ...fields } })
 
-const delta = (fields: Json): FrameSaid => ({ said: { choices: [{ index: 0, delta: fields }] } })
+const delta = (fields: Json): EncodedFrame => ({ said: { choices: [{ index: 0, delta: fields }] } })
 const called = (index: number, name = 'f'): Json => ({ index, id: `c${index}`, function: { name, arguments: '' } })
 
-const CHAT: Readonly<Record<string, () => Iterable<FrameSaid>>> = {
+const CHAT: Readonly<Record<string, () => Iterable<EncodedFrame>>> = {
   'calls in one chunk': () => [delta({ tool_calls: full((at) => called(at)) })],
   'calls without an index in one chunk': () => [
     delta({ tool_calls: full((at) => ({ id: `${at}`, function: { name: 'f' } })) }),
@@ -55,13 +55,13 @@ const CHAT: Readonly<Record<string, () => Iterable<FrameSaid>>> = {
 }
 
 const item = (index: number, type: string, fields: Json = {}): Json => ({ id: `i${index}`, type, ...fields })
-const added = (index: number, of: Json): FrameSaid =>
+const added = (index: number, of: Json): EncodedFrame =>
   event('response.output_item.added', { output_index: index, item: of })
-const done = (index: number, of: Json): FrameSaid =>
+const done = (index: number, of: Json): EncodedFrame =>
   event('response.output_item.done', { output_index: index, item: of })
 const text = { type: 'output_text', text: 'a' }
 
-const RESPONSES: Readonly<Record<string, () => Iterable<FrameSaid>>> = {
+const RESPONSES: Readonly<Record<string, () => Iterable<EncodedFrame>>> = {
   'parts in one message': () => [done(0, item(0, 'message', { content: full(() => text) }))],
   'parts in a summary': () => [
     done(0, item(0, 'reasoning', { summary: full(() => ({ type: 'summary_text', text: 'a' })) })),
@@ -110,11 +110,11 @@ const RESPONSES: Readonly<Record<string, () => Iterable<FrameSaid>>> = {
   ],
 }
 
-const toolUse = (index: number): FrameSaid =>
+const toolUse = (index: number): EncodedFrame =>
   event('content_block_start', { index, content_block: { type: 'tool_use', id: `t${index}`, name: 'f', input: {} } })
-const blockDelta = (index: number, fields: Json): FrameSaid => event('content_block_delta', { index, delta: fields })
+const blockDelta = (index: number, fields: Json): EncodedFrame => event('content_block_delta', { index, delta: fields })
 
-const ANTHROPIC: Readonly<Record<string, () => Iterable<FrameSaid>>> = {
+const ANTHROPIC: Readonly<Record<string, () => Iterable<EncodedFrame>>> = {
   'calls that do not end': () => times(30_000, toolUse),
   'arguments of no call that is known': () => [
     ...times(10_000, toolUse),
@@ -142,11 +142,11 @@ const ANTHROPIC: Readonly<Record<string, () => Iterable<FrameSaid>>> = {
     ),
 }
 
-const parts = (of: readonly unknown[], over: Json = {}): FrameSaid => ({
+const parts = (of: readonly unknown[], over: Json = {}): EncodedFrame => ({
   said: { candidates: [{ content: { parts: of }, ...over }] },
 })
 
-const GEMINI: Readonly<Record<string, () => Iterable<FrameSaid>>> = {
+const GEMINI: Readonly<Record<string, () => Iterable<EncodedFrame>>> = {
   'calls in one chunk': () => [parts(full(() => ({ functionCall: { name: 'f' } })))],
   'calls in many chunks': () => times(30_000, () => parts([{ functionCall: { name: 'f', args: {} } }])),
   'parts in one chunk': () => [parts(full((at) => ({ text: 'a', thought: at % 2 === 0 })))],
@@ -188,7 +188,7 @@ export const MONSTERS: readonly Monster[] = Object.entries({
 }).flatMap(([wire, all]) => Object.entries(all).map(([what, frames]) => ({ wire: wire as LaneWire, what, frames })))
 
 /** What ends an answer on each wire. */
-export const LAST: Readonly<Record<LaneWire, FrameSaid>> = {
+export const LAST: Readonly<Record<LaneWire, EncodedFrame>> = {
   chat: { said: { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] } },
   responses: event('response.completed', { response: { output: [] } }),
   anthropic: event('message_delta', { delta: { stop_reason: 'end_turn' } }),

@@ -3,15 +3,15 @@ import { randomFrom } from '../../lib/seeded-random.fixture.ts'
 import { problem } from '../../model/problem.ts'
 import { chatDialect } from '../chat/dialects.ts'
 import { createFrameSplitter, FrameTooLarge } from '../sse/split-frames.ts'
-import { diceOf, type FrameSaid } from './dice.fixture.ts'
+import { diceOf, type EncodedFrame } from './dice.fixture.ts'
 import { LAST, MONSTERS } from './monsters.fixture.ts'
-import { judgeStream, playVoice, withoutForeign } from './play-encoder.fixture.ts'
+import { judgeStream, playEncoder, withoutForeign } from './play-encoder.fixture.ts'
 import { readWhole } from './play-reader.fixture.ts'
-import { chatVoice, readerOf, responsesVoice } from './play-stream.fixture.ts'
+import { chatEncoder, readerOf, responsesEncoder } from './play-stream.fixture.ts'
 import { spell } from './values.fixture.ts'
 
 const dice = diceOf(randomFrom(1))
-const bytesOf = (frames: Iterable<FrameSaid>): Buffer =>
+const bytesOf = (frames: Iterable<EncodedFrame>): Buffer =>
   Buffer.from([...frames].map(({ said }) => `data: ${spell(said)}\n\n`).join(''))
 
 /** As reads of a socket are. */
@@ -57,8 +57,8 @@ describe.each(MONSTERS.map((monster) => [`${monster.wire}: ${monster.what}`, mon
     })
 
     it.each(['chat', 'responses'] as const)('is told a %s client', (client) => {
-      const voice = client === 'chat' ? chatVoice('stream') : responsesVoice(dice, 'stream')
-      const played = playVoice(voice, voice.translate(readerOf(wire)), piecesOf(bytes), 50)
+      const voice = client === 'chat' ? chatEncoder('stream') : responsesEncoder(dice, 'stream')
+      const played = playEncoder(voice, voice.translate(readerOf(wire)), piecesOf(bytes), 50)
       const isGivenUp = end === 'given up' || (client === 'responses' && GIVEN_UP_FOR_RESPONSES.has(name))
       expect(played.end).toBe(isGivenUp ? 'failed' : 'finished')
       // A word of one byte comes in a frame of its own: that is what there is of amplification.
@@ -67,16 +67,16 @@ describe.each(MONSTERS.map((monster) => [`${monster.wire}: ${monster.what}`, mon
     })
 
     const isReEmitted = () => {
-      const voice = responsesVoice(dice, 'stream')
-      const played = playVoice(voice, voice.relay({ origin: 'lane' }), piecesOf(bytes), 50)
+      const voice = responsesEncoder(dice, 'stream')
+      const played = playEncoder(voice, voice.relay({ origin: 'lane' }), piecesOf(bytes), 50)
       expect(played.end).toBe(end === 'given up' ? 'failed' : 'finished')
       if (played.said.length < 1_000_000) judgeStream('responses', withoutForeign(played))
     }
     if (wire === 'responses') it('is re-emitted', isReEmitted)
 
     const isRelayed = () => {
-      const voice = chatVoice('stream')
-      const played = playVoice(
+      const voice = chatEncoder('stream')
+      const played = playEncoder(
         voice,
         voice.relay({ model: 'lane', dialect: chatDialect('generic') }),
         piecesOf(bytes),
@@ -117,7 +117,7 @@ describe('a line of ten megabytes', () => {
     expect(reader.read(splitter.next()!)).toEqual([{ type: 'text-delta', text: 'a' }])
     splitter.push(Buffer.alloc(frameBytesMax + 1, 'y'))
     expect(() => splitter.next()).toThrow(FrameTooLarge)
-    const voice = chatVoice('stream')
+    const voice = chatEncoder('stream')
     expect(String(voice.fail(problem('upstream_error', 'The provider sent a frame that is too large.')))).toContain(
       'error',
     )

@@ -1,16 +1,16 @@
-import type { Dice, FrameSaid, Json } from './dice.fixture.ts'
+import type { Dice, EncodedFrame, Json } from './dice.fixture.ts'
 import { mutateJson } from './mutate-json.fixture.ts'
 import { errorOf, junkOf } from './values.fixture.ts'
 
 const isJson = (said: unknown): said is Json => typeof said === 'object' && said !== null
 
 /** A copy: frames that are told twice may come to differ. */
-const copyOf = ({ name, said }: FrameSaid): FrameSaid => ({
+const copyOf = ({ name, said }: EncodedFrame): EncodedFrame => ({
   ...(name === undefined ? {} : { name }),
   said: structuredClone(said),
 })
 
-type Change = (frames: FrameSaid[], dice: Dice, another: () => FrameSaid[]) => void
+type Change = (frames: EncodedFrame[], dice: Dice, another: () => EncodedFrame[]) => void
 
 /** What can be wrong with the order of a stream. */
 const CHANGES: Readonly<Record<string, Change>> = {
@@ -79,7 +79,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
 export const STREAM_CHANGES: readonly string[] = Object.keys(CHANGES)
 
 /** Changes the order of the stream in one way, and says in which. */
-export function mutateOrder(dice: Dice, frames: FrameSaid[], another: () => FrameSaid[]): string | undefined {
+export function mutateOrder(dice: Dice, frames: EncodedFrame[], another: () => EncodedFrame[]): string | undefined {
   const name = dice.pick(STREAM_CHANGES)
   if (frames.length === 0) return undefined
   CHANGES[name]!(frames, dice, another)
@@ -87,7 +87,7 @@ export function mutateOrder(dice: Dice, frames: FrameSaid[], another: () => Fram
 }
 
 /** Changes a value in one of the frames, and says how. */
-export function mutateFrame(dice: Dice, frames: FrameSaid[]): string | undefined {
+export function mutateFrame(dice: Dice, frames: EncodedFrame[]): string | undefined {
   const at = dice.random(Math.max(1, frames.length))
   const frame = frames[at]
   if (frame === undefined || !isJson(frame.said)) return undefined

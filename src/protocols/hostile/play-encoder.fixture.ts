@@ -17,9 +17,9 @@ export interface Played {
 const FRAME_BYTES_MAX = 4 * 1024 * 1024
 
 /** As a turn does it: nothing is read behind an end, an error or what is no frame of the wire. */
-export function playVoice(
+export function playEncoder(
   voice: ClientEncoder,
-  carrier: StreamAdapter,
+  adapter: StreamAdapter,
   pieces: Iterable<Buffer>,
   silentIn: number,
 ): Played {
@@ -27,11 +27,11 @@ export function playVoice(
   const said: Buffer[] = []
   let hasContent = false
   let at = 0
-  const { state } = carrier
+  const { state } = adapter
   for (const piece of pieces) {
     splitter.push(piece)
     while (!state.done && state.invalid === undefined && state.error === undefined) {
-      const carried = carrier.readTemplated(splitter) ?? readNext(carrier, splitter.next())
+      const carried = adapter.readTemplated(splitter) ?? readNext(adapter, splitter.next())
       if (carried === undefined) break
       if (carried.bytes !== undefined) said.push(carried.bytes)
       hasContent ||= carried.isContent
@@ -40,12 +40,12 @@ export function playVoice(
     if (silence !== undefined) said.push(silence)
   }
   const isWhole = state.finished && state.invalid === undefined && state.error === undefined
-  said.push(isWhole ? carrier.close(SETTLED) : voice.fail(problem('upstream_error', 'It broke.')))
+  said.push(isWhole ? adapter.close(SETTLED) : voice.fail(problem('upstream_error', 'It broke.')))
   return { said: Buffer.concat(said), end: isWhole ? 'finished' : 'failed', hasContent }
 }
 
-const readNext = (carrier: StreamAdapter, frame: Buffer | undefined): EncodedFrame | undefined =>
-  frame && carrier.read(frame)
+const readNext = (adapter: StreamAdapter, frame: Buffer | undefined): EncodedFrame | undefined =>
+  frame && adapter.read(frame)
 
 /**
  * A re-emitted stream without what it carries of its provider's own: fields that nobody knows, and what stands beside the

@@ -5,7 +5,7 @@ import { type ChatEncoder, createChatEncoder } from '../chat/encoder.ts'
 import { requestOf } from '../chat/translate.fixture.ts'
 import { codecs } from '../codecs.ts'
 import { countedIds } from '../mint-ids.fixture.ts'
-import { openVoice } from '../responses/encoder.fixture.ts'
+import { openEncoder } from '../responses/encoder.fixture.ts'
 import type { ResponsesEncoder } from '../responses/encoder.ts'
 import { noticeSeals } from '../seals/call-seals.ts'
 import type { EventReader } from '../shared/event-reader.ts'
@@ -14,7 +14,7 @@ import { restoreTools } from '../tools/restore-tools.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { Dice, Tally } from './dice.fixture.ts'
 import type { HostileStream } from './hostile-streams.fixture.ts'
-import { judgeJson, judgeRelay, judgeStream, type Played, playVoice, withoutForeign } from './play-encoder.fixture.ts'
+import { judgeJson, judgeRelay, judgeStream, type Played, playEncoder, withoutForeign } from './play-encoder.fixture.ts'
 import { compareReadings, type Read, readInPieces, readWhole } from './play-reader.fixture.ts'
 
 /** Of each wire the dialects whose reader differs. */
@@ -43,8 +43,8 @@ export function playStream({ wire, bytes, dice }: HostileStream, tally: Tally): 
   const reader = () => withWrappers(dice, readerOf(wire, dialect))
   for (const client of [dice.pick(['chat', 'responses'] as const)]) {
     const delivery = dice.onceIn(6) ? 'json' : 'stream'
-    const voice = client === 'chat' ? chatVoice(delivery) : responsesVoice(dice, delivery)
-    const played = playVoice(voice, voice.translate(reader()), pieces, dice.between(1, 5))
+    const voice = client === 'chat' ? chatEncoder(delivery) : responsesEncoder(dice, delivery)
+    const played = playEncoder(voice, voice.translate(reader()), pieces, dice.between(1, 5))
     if (delivery === 'stream') judgeStream(client, played)
     else judgeJson(client, played)
     tally.count(`${client} client, ${delivery}: ${played.end}`)
@@ -55,8 +55,8 @@ export function playStream({ wire, bytes, dice }: HostileStream, tally: Tally): 
     tally.count(`re-emitted: ${played.end}`)
   }
   if (wire === 'chat') {
-    const voice = chatVoice('stream')
-    const played = playVoice(voice, voice.relay({ model: 'lane', dialect: chatDialect(dialect) }), pieces, 9)
+    const voice = chatEncoder('stream')
+    const played = playEncoder(voice, voice.relay({ model: 'lane', dialect: chatDialect(dialect) }), pieces, 9)
     judgeRelay(played)
     tally.count(`relayed: ${played.end}`)
   }
@@ -64,8 +64,8 @@ export function playStream({ wire, bytes, dice }: HostileStream, tally: Tally): 
 }
 
 function reEmitted(dice: Dice, pieces: readonly Buffer[]): Played {
-  const voice = responsesVoice(dice, 'stream')
-  return playVoice(voice, voice.relay({ origin: 'lane' }), pieces, dice.between(1, 5))
+  const voice = responsesEncoder(dice, 'stream')
+  return playEncoder(voice, voice.relay({ origin: 'lane' }), pieces, dice.between(1, 5))
 }
 
 const byteByByte = (bytes: Buffer): Buffer[] =>
@@ -99,8 +99,8 @@ const withWrappers = ({ onceIn }: Dice, reader: EventReader): EventReader => {
   return onceIn(2) ? noticeSeals(restored, () => {}) : restored
 }
 
-export const responsesVoice = ({ onceIn }: Dice, delivery: 'stream' | 'json'): ResponsesEncoder =>
-  openVoice({
+export const responsesEncoder = ({ onceIn }: Dice, delivery: 'stream' | 'json'): ResponsesEncoder =>
+  openEncoder({
     fields: {
       ...(onceIn(2) ? { include: ['reasoning.encrypted_content'] } : {}),
       ...(onceIn(2) ? { reasoning: { summary: 'auto' } } : {}),
@@ -108,7 +108,7 @@ export const responsesVoice = ({ onceIn }: Dice, delivery: 'stream' | 'json'): R
     delivery,
   })
 
-export const chatVoice = (delivery: 'stream' | 'json'): ChatEncoder =>
+export const chatEncoder = (delivery: 'stream' | 'json'): ChatEncoder =>
   createChatEncoder({
     request: requestOf({
       ...{ messages: [{ role: 'user', content: 'q' }], stream: delivery === 'stream' },

@@ -1,18 +1,18 @@
-import type { Dice, FrameSaid, Json } from './dice.fixture.ts'
+import type { Dice, EncodedFrame, Json } from './dice.fixture.ts'
 import { wordsOf } from './values.fixture.ts'
 
 interface Told {
-  readonly frames: FrameSaid[]
+  readonly frames: EncodedFrame[]
   readonly item: Json
 }
 
 /** An answer as Responses streams it: items with their parts, words, the words again, and everything once more at the end. */
-export function responsesFrames(dice: Dice): FrameSaid[] {
+export function responsesFrames(dice: Dice): EncodedFrame[] {
   const { pick, onceIn, between } = dice
-  const event = (type: string, fields: Json = {}): FrameSaid => ({ name: type, said: { type, ...fields } })
+  const event = (type: string, fields: Json = {}): EncodedFrame => ({ name: type, said: { type, ...fields } })
   /** Servers of others leave out much of it. */
   const sparse = onceIn(4)
-  const some = (frame: FrameSaid): FrameSaid[] => (sparse && onceIn(2) ? [] : [frame])
+  const some = (frame: EncodedFrame): EncodedFrame[] => (sparse && onceIn(2) ? [] : [frame])
   const words = (): string[] => Array.from({ length: between(0, 5) }, () => wordsOf(dice))
 
   const message = (index: number): Told => {
@@ -159,7 +159,7 @@ export function responsesFrames(dice: Dice): FrameSaid[] {
 }
 
 /** Items that are written at once: a frame of each in turn. */
-const zipped = (items: readonly FrameSaid[][]): FrameSaid[] =>
+const zipped = (items: readonly EncodedFrame[][]): EncodedFrame[] =>
   Array.from({ length: Math.max(0, ...items.map(({ length }) => length)) }, (_, at) =>
     items.flatMap((frames) => frames[at] ?? []),
   ).flat()

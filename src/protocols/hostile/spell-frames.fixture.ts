@@ -1,4 +1,4 @@
-import type { Dice, FrameSaid, Tally } from './dice.fixture.ts'
+import type { Dice, EncodedFrame, Tally } from './dice.fixture.ts'
 import { spell } from './values.fixture.ts'
 
 /** How one server writes its frames. */
@@ -87,7 +87,7 @@ function withBytes(text: string, { random }: Dice, wrong: readonly number[]): Bu
 }
 
 /** A stream as bytes, `damages` of its frames damaged; how it is written is counted. */
-export function spellFrames(dice: Dice, frames: readonly FrameSaid[], damages: number, tally: Tally): Buffer {
+export function spellFrames(dice: Dice, frames: readonly EncodedFrame[], damages: number, tally: Tally): Buffer {
   const style = styleOf(dice)
   tally.count(`spelled: ${style.newline === '\n' ? 'LF' : style.newline === '\r\n' ? 'CRLF' : 'LF and CRLF'}`)
   if (style.colon === 'data:') tally.count('spelled: data without a space')
@@ -109,7 +109,7 @@ export function spellFrames(dice: Dice, frames: readonly FrameSaid[], damages: n
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece as string)))
 }
 
-function spellFrame(dice: Dice, { name, said }: FrameSaid, style: Style): string {
+function spellFrame(dice: Dice, { name, said }: EncodedFrame, style: Style): string {
   const json = typeof said === 'string' && !dice.onceIn(40) ? said : spell(said, style.lines === 'many' ? 1 : undefined)
   const letters = style.letters === 'escaped' ? escaped(json) : json
   const data = letters.split('\n').map((line) => style.colon + line)

@@ -8,7 +8,7 @@ import { codecs, type LaneDialect } from '../codecs.ts'
 import { collectReply } from '../collect-reply.fixture.ts'
 import { countedIds } from '../mint-ids.fixture.ts'
 import { responsesDialect } from '../responses/dialects.ts'
-import { openVoice } from '../responses/encoder.fixture.ts'
+import { openEncoder } from '../responses/encoder.fixture.ts'
 import type { ClientEncoder } from '../shared/client-encoder.ts'
 import type { EventReader } from '../shared/event-reader.ts'
 import { createFrameSplitter } from '../sse/split-frames.ts'
@@ -38,7 +38,7 @@ const SEALS = new Map([[SEALED, chatDialect('deepseek')]])
 /** A client that wants to know everything. */
 const openClient = (client: Protocol): ClientEncoder =>
   client === 'responses'
-    ? openVoice({ fields: { include: ['reasoning.encrypted_content'] } })
+    ? openEncoder({ fields: { include: ['reasoning.encrypted_content'] } })
     : createChatEncoder({
         request: requestOf({
           messages: [{ role: 'user', content: 'q' }],
@@ -80,10 +80,10 @@ const NONE = { uncachedInput: 0, cachedInput: 0, cacheWrite: 0, output: 0, reaso
 function carry({ lane, client }: Way, told: Told, what: string): { meant: Heard; understood: Heard } {
   const dialect = SEALS.get(what) ?? DIALECTS[lane]
   const frames = framesOf(told)
-  const carrier = openClient(client).translate(readerFor(dialect))
-  const said = frames.map((frame) => carrier.read(frame).bytes ?? Buffer.alloc(0))
-  const usage = { ...(carrier.state.usage ?? NONE), estimated: false }
-  const stream = Buffer.concat([...said, carrier.close({ ...SETTLED, usage })])
+  const adapter = openClient(client).translate(readerFor(dialect))
+  const said = frames.map((frame) => adapter.read(frame).bytes ?? Buffer.alloc(0))
+  const usage = { ...(adapter.state.usage ?? NONE), estimated: false }
+  const stream = Buffer.concat([...said, adapter.close({ ...SETTLED, usage })])
   return { meant: hear(dialect, frames), understood: hear(DIALECTS[client], splitFrames(stream)) }
 }
 

@@ -16,9 +16,9 @@ const ROWS_OF_CHAT = ['several messages', 'several reasonings', 'summary', 'summ
 
 /** What is left of a lane's chat stream when a Responses client has been told of it, as its frames. */
 function throughResponses(stream: string): string {
-  const carrier = openClient('responses', 'stream').translate(readerOf('chat'))
-  const said = framesIn([Buffer.from(stream)]).map((frame) => carrier.read(frame).bytes?.toString() ?? '')
-  return said.join('') + carrier.close(SETTLED).toString()
+  const adapter = openClient('responses', 'stream').translate(readerOf('chat'))
+  const said = framesIn([Buffer.from(stream)]).map((frame) => adapter.read(frame).bytes?.toString() ?? '')
+  return said.join('') + adapter.close(SETTLED).toString()
 }
 
 /** The items of an answer, without those that say nothing; a reasoning has one kind of words, and one seal. */

@@ -57,10 +57,10 @@ function expectedOf({ answer: { events }, road: { lane, client } }: Turn): Said 
 }
 
 /** What is counted of an answer only grows: marks of progress are made of it. */
-function watch(carrier: StreamAdapter): () => void {
+function watch(adapter: StreamAdapter): () => void {
   let [output, given] = [0, 0]
   return () => {
-    const { outputBytes, heldBytes } = carrier.state
+    const { outputBytes, heldBytes } = adapter.state
     const grows = heldBytes >= 0 && outputBytes >= output && outputBytes - heldBytes >= given
     // Asked of every frame: an expectation costs more than all the rest.
     if (!grows) expect({ outputBytes, heldBytes }).toEqual({ output, given })
@@ -72,7 +72,7 @@ function watch(carrier: StreamAdapter): () => void {
 interface Played {
   readonly said: Buffer
   readonly end: 'finished' | 'failed'
-  readonly carrier: StreamAdapter
+  readonly adapter: StreamAdapter
   readonly pieces: number
 }
 
@@ -82,23 +82,23 @@ function play({ answer, road, delivery, newline, ...turn }: Turn): Played {
   const voice = openClient(road.client, delivery)
   const said: (Buffer | undefined)[] = []
   if (turn.isSecond) said.push(voice.translate(readerOf(road.lane)).read(framesIn(pieces)[1]!).bytes)
-  const carrier = voice.translate(readerOf(road.lane))
-  const look = watch(carrier)
+  const adapter = voice.translate(readerOf(road.lane))
+  const look = watch(adapter)
   const taken = delivery === 'json' ? pieces : pieces.slice(0, turn.breakBehind)
   const take = createCutter()
   for (const [at, piece] of taken.entries()) {
     for (const frame of take(piece)) {
-      said.push(carrier.read(frame).bytes)
+      said.push(adapter.read(frame).bytes)
       look()
     }
-    if (turn.silences.includes(at) && !carrier.state.finished) said.push(voice.keepAlive())
+    if (turn.silences.includes(at) && !adapter.state.finished) said.push(voice.keepAlive())
   }
-  const end = carrier.state.finished ? 'finished' : 'failed'
-  const last = end === 'finished' ? carrier.close(SETTLED) : voice.fail(problem('upstream_error', 'It broke.'))
+  const end = adapter.state.finished ? 'finished' : 'failed'
+  const last = end === 'finished' ? adapter.close(SETTLED) : voice.fail(problem('upstream_error', 'It broke.'))
   return {
     said: Buffer.concat([...said.filter((each) => each !== undefined), last]),
     end,
-    carrier,
+    adapter,
     pieces: pieces.length,
   }
 }
@@ -110,14 +110,14 @@ it('turns of any kind are told by the grammar of their client, and lose what is 
   }
   fc.assert(
     fc.property(turns, (turn) => {
-      const { said, end, carrier, pieces } = play(turn)
+      const { said, end, adapter, pieces } = play(turn)
       const { road, delivery } = turn
       count(`${road.lane} to ${road.client}`)
       count(`${delivery}, ${end}`)
       count('pieces', pieces)
       count('bytes', said.length)
       const expected = expectedOf(turn)
-      expect(carrier.state.invalid).toBeUndefined()
+      expect(adapter.state.invalid).toBeUndefined()
       if (delivery === 'json') {
         expect(toldInJson(road.client, said.toString())).toEqual(expected)
         return
@@ -126,7 +126,7 @@ it('turns of any kind are told by the grammar of their client, and lose what is 
       expect(told).toMatchObject({ end })
       if (end === 'finished') expect((told as Told).said).toEqual(expected)
       else expectBeginning((told as Told).said, expected)
-      if (end === 'finished') expect(carrier.state.heldBytes).toBe(0)
+      if (end === 'finished') expect(adapter.state.heldBytes).toBe(0)
     }),
     { seed: SEED, numRuns: RUNS },
   )

@@ -1,5 +1,5 @@
 import type { ContentPart, ToolChoice, ToolDefinition } from '../../model/conversation.ts'
-import type { CarriedItemType } from '../responses/output-item.ts'
+import type { ForwardedItemType } from '../responses/output-item.ts'
 import { asked, type Specimen } from './specimen.fixture.ts'
 
 const user = (content: unknown = 'q') => ({ type: 'message', role: 'user', content })
@@ -32,7 +32,7 @@ const after = (what: string, without: object, withIt: object) =>
   asked(what, { input: [user(), without] }, { input: [user(), withIt] })
 
 /** Of each kind at least one: the compiler misses a kind that has none. */
-const ITEMS: Readonly<Record<Exclude<CarriedItemType, 'compaction'>, readonly Specimen[]>> = {
+const ITEMS: Readonly<Record<Exclude<ForwardedItemType, 'compaction'>, readonly Specimen[]>> = {
   message: [
     item('input[]: message, user', user('another')),
     item('input[]: message, system', { role: 'system', content: 's' }),

@@ -10,7 +10,7 @@ import { createEventWriter } from '../chat/write-events.ts'
 import { codecs } from '../codecs.ts'
 import { countedIds } from '../mint-ids.fixture.ts'
 import { responsesDialect } from '../responses/dialects.ts'
-import { eventReader, frameOf, openVoice, settledCharge } from '../responses/encoder.fixture.ts'
+import { eventReader, frameOf, openEncoder, settledCharge } from '../responses/encoder.fixture.ts'
 import type { ClientEncoder } from '../shared/client-encoder.ts'
 import type { EventReader } from '../shared/event-reader.ts'
 import { createFrameSplitter } from '../sse/split-frames.ts'
@@ -37,9 +37,9 @@ function sentInResponses(events: readonly TurnEvent[]): string {
   const fields = { include: ['reasoning.encrypted_content'] }
   // A provider's own seal is in no envelope.
   const others = { sealReasoning: ({ data }: Opaque) => data }
-  const carrier = openVoice({ fields, others }).translate(eventReader())
-  const said = events.map((event) => carrier.read(frameOf(event)).bytes?.toString() ?? '')
-  return said.join('') + carrier.close(settledCharge()).toString()
+  const adapter = openEncoder({ fields, others }).translate(eventReader())
+  const said = events.map((event) => adapter.read(frameOf(event)).bytes?.toString() ?? '')
+  return said.join('') + adapter.close(settledCharge()).toString()
 }
 
 /** The frames that each further piece of a stream completes. */
@@ -63,7 +63,7 @@ export function eventsIn(protocol: Protocol, stream: string): TurnEvent[] {
 
 export const openClient = (client: Protocol, delivery: Delivery): ClientEncoder =>
   client === 'responses'
-    ? openVoice({ fields: { include: ['reasoning.encrypted_content'] }, delivery })
+    ? openEncoder({ fields: { include: ['reasoning.encrypted_content'] }, delivery })
     : createChatEncoder({
         request: requestOf({
           ...{ messages: [{ role: 'user', content: 'q' }], stream: delivery === 'stream' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Fields } from '../../lib/types.ts'
-import { createStepReader } from './read-stream.ts'
+import { createItemEventReader } from './read-stream.ts'
 
 const event = (type: string, fields: Fields = {}): Fields => ({ type: `response.${type}`, ...fields })
 const message = (id: string, text: string): Fields => ({
@@ -34,7 +34,7 @@ const end = (status: 'completed' | 'incomplete', ...output: Fields[]): Fields =>
   event(status, { response: { status, output } })
 
 function hear(...events: Fields[]) {
-  const reader = createStepReader('lane')
+  const reader = createItemEventReader('lane')
   const steps = events.flatMap((each) => reader.read(Buffer.from(`data: ${JSON.stringify(each)}\n\n`)))
   const words = steps.flatMap((step) => (step.type === 'delta' ? [step.text] : []))
   return { invalid: reader.state.invalid, words, steps }

@@ -3,15 +3,15 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import { JsonProgress } from '../json/scan-json.ts'
 import { tryParse } from '../json/strings.ts'
 import { BROKEN_ARGUMENTS, NAMELESS_CALL } from '../tools/tool-names.ts'
-import { type HeardItem, partAt } from './item-queue.ts'
+import { partAt, type ReceivedItem } from './item-queue.ts'
 import {
   ITEM_OF_PART,
   isCall,
   nameOfCall,
+  type OutputItem,
+  type OutputPart,
   type PartKind,
   partKindOf,
-  type SpokenItem,
-  type SpokenPart,
   wordsOfPart,
 } from './output-item.ts'
 
@@ -25,7 +25,7 @@ export const textOf = (whole: unknown): string =>
  * Whether the text of a done event agrees with the deltas before it. Servers may omit it there, trim it, or reformat the JSON of
  * arguments. Reasoning is not compared, because nothing depends on its text.
  */
-export function saysTheSame({ kind, text }: SpokenPart, whole: unknown): boolean {
+export function hasSameText({ kind, text }: OutputPart, whole: unknown): boolean {
   const words = textOf(whole)
   if (words === '' || words === text || ITEM_OF_PART[kind] === 'reasoning') return true
   if (words.trim() === text.trim()) return true
@@ -44,10 +44,10 @@ function isSameValue(told: unknown, meant: unknown): boolean {
 }
 
 /** The same for a finished item as it appears in the whole response. */
-export function itemSaysTheSame(state: HeardItem, item: Fields): boolean {
+export function isSameItem(state: ReceivedItem, item: Fields): boolean {
   const agrees = (kind: PartKind, key: number | undefined, whole: unknown): boolean => {
     const part = partAt(state, kind, key)
-    return part === undefined ? textOf(whole) === '' : saysTheSame(part, whole)
+    return part === undefined ? textOf(whole) === '' : hasSameText(part, whole)
   }
   const { kind } = state.item
   if (callsAnother(state.item, item)) return false
@@ -62,7 +62,7 @@ export function itemSaysTheSame(state: HeardItem, item: Fields): boolean {
 }
 
 /** Whether all that was told of a message stands in its end, where that has anything at all. */
-export const hasEveryPart = ({ item }: HeardItem, content: readonly unknown[]): boolean =>
+export const hasEveryPart = ({ item }: ReceivedItem, content: readonly unknown[]): boolean =>
   content.length === 0 ||
   item.parts.every(({ kind, key, text }) => {
     const listed = content[key]
@@ -70,7 +70,7 @@ export const hasEveryPart = ({ item }: HeardItem, content: readonly unknown[]): 
   })
 
 /** A call that was told under a name keeps it. */
-export function callsAnother(told: SpokenItem, { name }: Fields): boolean {
+export function callsAnother(told: OutputItem, { name }: Fields): boolean {
   if (!isCall(told.kind) || typeof name !== 'string' || name === '') return false
   const known = nameOfCall(told)
   return known !== '' && name !== known
@@ -83,10 +83,10 @@ interface Ended {
 }
 
 /** What is wrong with the calls of an answer that is over. */
-export function faultInCalls(items: readonly HeardItem[], { functionsAreCustom, isCut }: Ended): string | undefined {
+export function faultInCalls(items: readonly ReceivedItem[], { functionsAreCustom, isCut }: Ended): string | undefined {
   if (items.some(({ item }) => isCall(item.kind) && nameOfCall(item) === '')) return NAMELESS_CALL
   const mayBeCut = isCut ? items.at(-1) : undefined
-  const isBroken = (state: HeardItem) =>
+  const isBroken = (state: ReceivedItem) =>
     state.item.kind === 'function_call' &&
     state.item.parts.some(({ text }) => !isArguments(text, { mayBeCut: state === mayBeCut }))
   return !functionsAreCustom && items.some(isBroken) ? BROKEN_ARGUMENTS : undefined

@@ -5,7 +5,7 @@ import { checkResponsesStream, eventsOf } from '../../../test/support/responses-
 import type { FinishReason, Phase, ToolKind, TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
 import type { StreamAdapter } from '../shared/client-encoder.ts'
-import { eventReader, frameOf, openVoice, plainSeal, settledCharge } from './encoder.fixture.ts'
+import { eventReader, frameOf, openEncoder, plainSeal, settledCharge } from './encoder.fixture.ts'
 import type { ResponsesEncoder } from './encoder.ts'
 
 const SEED = 20_261
@@ -81,7 +81,7 @@ const answers = fc.record({
   sealed: fc.boolean(),
 })
 
-interface Wishes {
+interface FundingRequests {
   readonly summary: boolean
   readonly sealed: boolean
 }
@@ -116,7 +116,7 @@ const isContent = (event: TurnEvent): boolean =>
 /** Plays the steps that are possible where they stand, and notes what was said by them. */
 class Play {
   readonly voice: ResponsesEncoder
-  carrier: StreamAdapter
+  adapter: StreamAdapter
   stream = ''
   said = nothingSaid()
   hasContent = false
@@ -126,22 +126,22 @@ class Play {
   private frames: Buffer[] = []
   private seals = 0
 
-  readonly wishes: Wishes
+  readonly wishes: FundingRequests
   private readonly fields: Record<string, unknown>
 
-  constructor(wishes: Wishes, counts: Record<string, number>) {
+  constructor(wishes: FundingRequests, counts: Record<string, number>) {
     this.wishes = wishes
     this.fields = {
       ...(wishes.summary ? { reasoning: { summary: 'auto' } } : {}),
       ...(wishes.sealed ? { include: ['reasoning.encrypted_content'] } : {}),
     }
-    this.voice = openVoice({ fields: this.fields })
-    this.carrier = this.voice.translate(eventReader())
+    this.voice = openEncoder({ fields: this.fields })
+    this.adapter = this.voice.translate(eventReader())
     this.counts = counts
   }
 
-  storedItems(): readonly ToldItem[] {
-    return this.voice.storedItems() as readonly unknown[] as readonly ToldItem[]
+  storedItems(): readonly EncodedItem[] {
+    return this.voice.storedItems() as readonly unknown[] as readonly EncodedItem[]
   }
 
   count(what: string): void {
@@ -156,10 +156,10 @@ class Play {
   deliver(): void {
     const frame = frameOf(...this.frame)
     this.frames.push(frame)
-    const { bytes, isContent } = this.carrier.read(frame)
+    const { bytes, isContent } = this.adapter.read(frame)
     this.stream += bytes ?? ''
     if (isContent) this.count('reads with content')
-    if (this.carrier.state.heldBytes > 0) this.count('reads that hold something')
+    if (this.adapter.state.heldBytes > 0) this.count('reads that hold something')
     this.frame = []
   }
 
@@ -189,7 +189,7 @@ class Play {
     this.frame = []
     this.frames = []
     this.said = nothingSaid()
-    this.carrier = this.voice.translate(eventReader())
+    this.adapter = this.voice.translate(eventReader())
   }
 
   private say(as: 'text' | 'refusal' | 'reasoning' | 'summary', words: string): void {
@@ -240,14 +240,14 @@ class Play {
     const reason = end === 'stop' && this.said.calls.length > 0 ? 'tool-calls' : end
     this.push({ type: 'turn-end', reason })
     this.deliver()
-    this.stream += this.carrier.close(settledCharge())
+    this.stream += this.adapter.close(settledCharge())
   }
 
   /** The same frames for a client that wants JSON. */
-  asReply(): { output: ToldItem[]; status: string } {
-    const carrier = openVoice({ fields: this.fields, delivery: 'json' }).translate(eventReader())
-    for (const frame of this.frames) carrier.read(frame)
-    return JSON.parse(String(carrier.close(settledCharge())))
+  asReply(): { output: EncodedItem[]; status: string } {
+    const adapter = openEncoder({ fields: this.fields, delivery: 'json' }).translate(eventReader())
+    for (const frame of this.frames) adapter.read(frame)
+    return JSON.parse(String(adapter.close(settledCharge())))
   }
 
   fail(): void {
@@ -256,7 +256,7 @@ class Play {
   }
 }
 
-interface ToldItem {
+interface EncodedItem {
   readonly type: string
   readonly call_id?: string
   readonly arguments?: string
@@ -267,7 +267,7 @@ interface ToldItem {
 }
 
 /** The same, put together from the last response alone. */
-function toldBy(output: readonly ToldItem[]): Said {
+function toldBy(output: readonly EncodedItem[]): Said {
   const told = nothingSaid()
   for (const item of output) {
     const callWords = item.arguments ?? item.input
@@ -290,7 +290,7 @@ function toldBy(output: readonly ToldItem[]): Said {
 }
 
 /** Ids go on counting where a lane before has used some. */
-const withoutId = (item: ToldItem): unknown => ({ ...item, id: undefined })
+const withoutId = (item: EncodedItem): unknown => ({ ...item, id: undefined })
 
 /** The words of all deltas, whatever they are part of. */
 const wordsIn = (stream: string): string =>
@@ -311,7 +311,7 @@ it('any answer is told by its grammar, and all of it', { timeout: 180_000 }, () 
       else play.finish(end)
       expect(checkResponsesStream(play.stream)).toEqual([])
       const events = eventsOf(play.stream)
-      const { output, status } = events.at(-1)!.response as { output: ToldItem[]; status: string }
+      const { output, status } = events.at(-1)!.response as { output: EncodedItem[]; status: string }
       const told = toldBy(output)
       play.count(status)
       for (const item of output) play.count(item.type)
@@ -333,7 +333,7 @@ it('any answer is told by its grammar, and all of it', { timeout: 180_000 }, () 
         const findings = events.flatMap((event) => document?.checkEvent(event) ?? [])
         expect(findings.filter(({ difference }) => difference === undefined)).toEqual([])
       }
-      const { outputBytes, heldBytes } = play.carrier.state
+      const { outputBytes, heldBytes } = play.adapter.state
       // Halves of a character weigh more apart than together.
       if (!steps.some((each) => 'words' in each && isHalf(each.words)))
         expect(Buffer.byteLength(wordsIn(play.stream))).toBe(outputBytes - heldBytes)
@@ -346,12 +346,12 @@ it('any answer is told by its grammar, and all of it', { timeout: 180_000 }, () 
 })
 
 /** What had been said when it broke is the beginning of all that was heard; the rest had to wait. */
-function expectBeginning(told: Said, { carrier, said }: Play): void {
+function expectBeginning(told: Said, { adapter, said }: Play): void {
   for (const name of ['text', 'refusal', 'reasoning', 'summary'] as const)
     expect(said[name].startsWith(told[name])).toBe(true)
   told.calls.forEach((call, at) => {
     expect(said.calls[at]?.callId).toBe(call.callId)
     expect(said.calls[at]?.words.startsWith(call.words)).toBe(true)
   })
-  if (carrier.state.heldBytes === 0) expect(lengthOf(told)).toBe(lengthOf(said))
+  if (adapter.state.heldBytes === 0) expect(lengthOf(told)).toBe(lengthOf(said))
 }

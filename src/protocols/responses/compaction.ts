@@ -10,8 +10,8 @@ import { framedSummary, isFramedSummary } from '../shared/summary.ts'
 import { DONE_FRAME } from '../sse/frame-data.ts'
 import { elementsOfBody, inputElements } from './input-items.ts'
 import type { Framing } from './item-frames.ts'
-import { isCallType, isOutputType, type SpokenItem, typeOfItem } from './output-item.ts'
-import { createStepReader } from './read-stream.ts'
+import { isCallType, isOutputType, type OutputItem, typeOfItem } from './output-item.ts'
+import { createItemEventReader } from './read-stream.ts'
 import { type ResponseOptions, type ResponseState, writeUsage } from './response-object.ts'
 import type { Sealing } from './write-item.ts'
 
@@ -131,9 +131,9 @@ interface NativeCompactionReader extends CompactionReader {
 }
 
 export function createNativeCompactionReader(origin: string): NativeCompactionReader {
-  const steps = createStepReader(origin)
+  const steps = createItemEventReader(origin)
   const state: StreamState = { ...steps.state }
-  let item: SpokenItem | undefined
+  let item: OutputItem | undefined
   const reader = {
     state,
     hasFailed: false,
@@ -177,7 +177,7 @@ interface CompactionSpeaker {
 }
 
 /** Nothing is told of it before the whole is there: until then another lane may be tried. */
-export function carryCompaction(reader: CompactionReader, speaker: CompactionSpeaker): StreamAdapter {
+export function encodeCompaction(reader: CompactionReader, speaker: CompactionSpeaker): StreamAdapter {
   let output: CompactedOutput | undefined
   const outputOnce = () => {
     output ??= compactedOutput(speaker.options, reader.compacted())

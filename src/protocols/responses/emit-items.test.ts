@@ -26,11 +26,11 @@ const typesIn = (bytes: Buffer) => eventsIn(bytes).map(({ type }) => String(type
 describe('what a re-emitted stream shows', () => {
   it('raw reasoning is a summary for who has asked for one, in the events, the item and what is stored', () => {
     const frames = [rawDelta('h'), rawDelta('m'), reasoningEnds({ summary: [], content: [rawText('hm')] }), ended()]
-    const { bytes, carrier } = reEmit(frames, { rawReasoning: 'as-summary' })
+    const { bytes, adapter } = reEmit(frames, { rawReasoning: 'as-summary' })
     expect(expectGrammar(bytes, { whole: true })).toEqual([
       { id: 'rs_ours1', type: 'reasoning', summary: [summaryText('hm')] },
     ])
-    expect(carrier.storedItems()).toEqual(lastResponse(bytes).output)
+    expect(adapter.storedItems()).toEqual(lastResponse(bytes).output)
     expect(typesIn(bytes).slice(2, -1)).toEqual([
       'output_item.added',
       'reasoning_summary_part.added',
@@ -49,9 +49,9 @@ describe('what a re-emitted stream shows', () => {
   })
 
   it('a silence within raw reasoning that is told as a summary is broken by a piece of summary', () => {
-    const carrier = createReEmitter(plainFraming(), laneOf({ rawReasoning: 'as-summary' }))
-    carrier.read(rawDelta('h'))
-    expect(eventsIn(carrier.emptyDelta()!)[0]).toMatchObject({
+    const adapter = createReEmitter(plainFraming(), laneOf({ rawReasoning: 'as-summary' }))
+    adapter.read(rawDelta('h'))
+    expect(eventsIn(adapter.emptyDelta()!)[0]).toMatchObject({
       type: 'response.reasoning_summary_text.delta',
       summary_index: 0,
       delta: '',
@@ -62,11 +62,11 @@ describe('what a re-emitted stream shows', () => {
     const item = { summary: [summaryText('short')], content: [rawText('long')] }
     const whole = reEmit([reasoningEnds(item), ended()], { rawReasoning })
     const inDeltas = reEmit([summaryDelta('short'), rawDelta('lo'), reasoningEnds(item), ended()], { rawReasoning })
-    for (const { bytes, carrier } of [whole, inDeltas]) {
+    for (const { bytes, adapter } of [whole, inDeltas]) {
       expect(expectGrammar(bytes, { whole: true })).toEqual([
         { id: 'rs_ours1', type: 'reasoning', summary: [summaryText('short')] },
       ])
-      expect(carrier.storedItems()).toEqual(lastResponse(bytes).output)
+      expect(adapter.storedItems()).toEqual(lastResponse(bytes).output)
       expect(String(bytes)).not.toMatch(/reasoning_text|"lo/)
     }
   })
@@ -87,9 +87,9 @@ describe('what a re-emitted stream shows', () => {
     const call = { id: 'f', type: 'function_call', name: 'go', arguments: '' }
     const typesOf = (output: readonly object[], seals: 'hidden' | 'shown'): unknown[] => {
       const ends = output.map((item, index) => event('response.output_item.done', { output_index: index, item }))
-      const { bytes, carrier } = reEmit([...ends, ended({ output })], { seals })
+      const { bytes, adapter } = reEmit([...ends, ended({ output })], { seals })
       const said = expectGrammar(bytes, { whole: true }).map(({ type }) => type)
-      expect(carrier.storedItems().map(({ type }) => type)).toEqual(said)
+      expect(adapter.storedItems().map(({ type }) => type)).toEqual(said)
       return said
     }
     expect(typesOf([message, seal], 'hidden')).toEqual(['message'])
@@ -122,7 +122,7 @@ describe('what a re-emitted stream shows', () => {
         : []),
       event('response.output_item.done', { output_index: index, item }),
     ])
-    const { bytes, carrier } = reEmit([...frames, ended({ output })], { seals: 'hidden' })
+    const { bytes, adapter } = reEmit([...frames, ended({ output })], { seals: 'hidden' })
     const said = expectGrammar(bytes, { whole: true })
     expect(said).toMatchObject([
       { type: 'reasoning', summary: [] },
@@ -133,7 +133,7 @@ describe('what a re-emitted stream shows', () => {
     expect(said[1]!.content).toHaveLength(1)
     expect(eventsIn(bytes).flatMap(({ content_index }) => content_index ?? [])).toEqual([0, 0, 0, 0])
     // What is sealed goes back to the provider, though the client has not asked to see it.
-    expect(carrier.storedItems()).toMatchObject([{ encrypted_content: 'in our envelope: sealed' }, ...said.slice(1)])
+    expect(adapter.storedItems()).toMatchObject([{ encrypted_content: 'in our envelope: sealed' }, ...said.slice(1)])
     expect(lastResponse(reEmit([...frames, ended({ output })]).bytes).output).toMatchObject([
       { type: 'reasoning', summary: [], encrypted_content: 'in our envelope: sealed' },
       ...[{ type: 'message' }, { type: 'function_call' }],
@@ -169,9 +169,9 @@ describe('what is not whole in a re-emitted stream', () => {
     const message = { id: 'm', type: 'message', content: [{ type: 'output_text', text: 'x' }], status: 'completed' }
     const output = [message, call, { id: 'e', type: 'message', content: [] }]
     const frames = output.map((item, index) => event('response.output_item.done', { output_index: index, item }))
-    const { bytes, carrier } = reEmit([...frames, event('response.incomplete', { response: { ...CUT, output } })])
+    const { bytes, adapter } = reEmit([...frames, event('response.incomplete', { response: { ...CUT, output } })])
     expect(expectGrammar(bytes, { whole: true })).toMatchObject([{ status: 'completed' }, { status: 'incomplete' }])
-    expect(carrier.storedItems()).toEqual(lastResponse(bytes).output)
+    expect(adapter.storedItems()).toEqual(lastResponse(bytes).output)
     const reply = reEmitReply({ ...CUT, output }, laneOf())
     expect(reply.kind === 'reply' && reply.answer.end(SETTLED).state.output).toMatchObject([
       { status: 'completed' },
@@ -180,7 +180,7 @@ describe('what is not whole in a re-emitted stream', () => {
   })
 
   it('is a reasoning that is open when the answer breaks off, or that is the last of a response that was cut', () => {
-    const broken = reEmit([rawDelta('hm')]).carrier
+    const broken = reEmit([rawDelta('hm')]).adapter
     expect(broken.openItems('incomplete')).toMatchObject([{ type: 'reasoning', status: 'incomplete' }])
     expect(broken.storedItems()).toEqual(broken.openItems('incomplete'))
     expect(broken.openItems('in_progress')[0]).not.toHaveProperty('status')
@@ -196,10 +196,10 @@ describe('what is not whole in a re-emitted stream', () => {
       delta('x'),
       event('response.output_item.done', { output_index: 0, item: { id: 'm', type: 'message' } }),
     ]
-    const { bytes, carrier } = reEmit(frames)
+    const { bytes, adapter } = reEmit(frames)
     expect(typesIn(bytes)).not.toContain('output_item.done')
-    expect(carrier.openItems('in_progress')).toMatchObject([{ status: 'in_progress' }])
-    expect(carrier.openItems('incomplete')).toMatchObject([{ status: 'incomplete' }])
+    expect(adapter.openItems('in_progress')).toMatchObject([{ status: 'in_progress' }])
+    expect(adapter.openItems('incomplete')).toMatchObject([{ status: 'incomplete' }])
   })
 
   it('is no item that another one follows, nor the last of a whole answer, whatever its provider says of it', () => {
@@ -213,13 +213,13 @@ describe('what is not whole in a re-emitted stream', () => {
 
   it('ends the same when its end is said twice, though it has nothing but a seal', () => {
     const framing = plainFraming()
-    const carrier = createReEmitter(framing, laneOf())
+    const adapter = createReEmitter(framing, laneOf())
     const goBack = framing.bookmark()
-    carrier.read(reasoningEnds({ summary: [], encrypted_content: 'sealed' }))
-    carrier.read(ended())
-    const first = carrier.end(SETTLED).bytes
+    adapter.read(reasoningEnds({ summary: [], encrypted_content: 'sealed' }))
+    adapter.read(ended())
+    const first = adapter.end(SETTLED).bytes
     goBack()
-    expect(String(carrier.end(SETTLED).bytes)).toBe(String(first))
+    expect(String(adapter.end(SETTLED).bytes)).toBe(String(first))
     expect(expectGrammar(first, { whole: true })).toHaveLength(1)
   })
 })

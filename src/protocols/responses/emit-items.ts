@@ -10,24 +10,24 @@ import {
   type UnsentEvent,
 } from './item-frames.ts'
 import {
-  type AnnotationStep,
-  type DeltaStep,
-  type ItemStep,
+  type AnnotationEvent,
+  type DeltaEvent,
+  type ItemEvent,
   isCall,
+  type OutputPart,
   type PartKind,
-  type SpokenPart,
 } from './output-item.ts'
 import {
+  type EmittedItem,
+  type EmittedPart,
+  emitItem,
   type ItemStatus,
   itemAtEnd,
-  type SaidItem,
-  type SaidPart,
   type Sealing,
   type SealsShown,
-  sayItem,
 } from './write-item.ts'
 
-export interface HowSaid extends Sealing {
+export interface EmitOptions extends Sealing {
   readonly mint: MintIds
   readonly seals: SealsShown
   /** A client that has asked for summaries gets raw reasoning as one. */
@@ -35,9 +35,9 @@ export interface HowSaid extends Sealing {
 }
 
 /** What the client is told of an answer's items: those that say something, in their order, without a gap between them. */
-interface SaidItems {
+interface EmittedItems {
   /** What the client is told of a step. */
-  follow(step: ItemStep): readonly UnsentEvent[]
+  follow(step: ItemEvent): readonly UnsentEvent[]
   /** The answer is over, in this way: what the client is told of that. */
   end(status: 'completed' | 'incomplete'): readonly UnsentEvent[]
   /** Where words are being told; undefined where no part is open. */
@@ -49,29 +49,29 @@ interface SaidItems {
 }
 
 interface Place {
-  readonly said: SaidItem
-  readonly part: SaidPart
+  readonly said: EmittedItem
+  readonly part: EmittedPart
 }
 
-interface Saying {
-  readonly how: HowSaid
+interface EmitState {
+  readonly how: EmitOptions
   /** All that were begun, whether there is anything to be told of them or not. */
-  readonly all: SaidItem[]
+  readonly all: EmittedItem[]
   toldCount: number
   /**
    * An item that has come to its end stays open until another one follows or the answer ends: if the answer turns out to
    * have been cut, the last item that the client knows is the one that is incomplete.
    */
-  last: SaidItem | undefined
+  last: EmittedItem | undefined
   open: Place | undefined
   /** Seals behind a message, of which nobody has been told yet. */
-  readonly waiting: SaidItem[]
+  readonly waiting: EmittedItem[]
   /** Annotations of a part that has no words yet. */
-  early: AnnotationStep[]
+  early: AnnotationEvent[]
 }
 
-export function createSaidItems(how: HowSaid): SaidItems {
-  const saying: Saying = { how, all: [], toldCount: 0, last: undefined, open: undefined, waiting: [], early: [] }
+export function createItemEmitter(how: EmitOptions): EmittedItems {
+  const saying: EmitState = { how, all: [], toldCount: 0, last: undefined, open: undefined, waiting: [], early: [] }
   const { all } = saying
   return {
     follow: (step) => follow(saying, saidOf(saying, step), step),
@@ -83,13 +83,13 @@ export function createSaidItems(how: HowSaid): SaidItems {
   }
 }
 
-const isTold = ({ outputIndex }: SaidItem): boolean => outputIndex !== undefined
+const isTold = ({ outputIndex }: EmittedItem): boolean => outputIndex !== undefined
 
 /** Items come one after the other: a step belongs to the last one, or begins the next. */
-function saidOf(saying: Saying, { item }: ItemStep): SaidItem {
+function saidOf(saying: EmitState, { item }: ItemEvent): EmittedItem {
   const last = saying.all[saying.all.length - 1]
   if (last?.item === item) return last
-  const said = sayItem(item, saying.how.mint)
+  const said = emitItem(item, saying.how.mint)
   saying.all.push(said)
   saying.early = []
   return said
@@ -97,7 +97,7 @@ function saidOf(saying: Saying, { item }: ItemStep): SaidItem {
 
 const NOTHING: readonly UnsentEvent[] = []
 
-function follow(saying: Saying, said: SaidItem, step: ItemStep): readonly UnsentEvent[] {
+function follow(saying: EmitState, said: EmittedItem, step: ItemEvent): readonly UnsentEvent[] {
   switch (step.type) {
     case 'item-start':
       // A call says something by its name; a message or a reasoning is told of with its first words.
@@ -123,19 +123,19 @@ function follow(saying: Saying, said: SaidItem, step: ItemStep): readonly Unsent
  * Some providers sign what they have said behind it. To who does not see the seal that is nothing behind the message, where
  * many look for the answer: it is told of when something follows that it has led to, and else not at all.
  */
-function waitsForCall(saying: Saying, said: SaidItem): boolean {
+function waitsForCall(saying: EmitState, said: EmittedItem): boolean {
   const waits = saying.how.seals === 'hidden' && !isTold(said) && saying.last?.item.kind === 'message'
   if (waits) saying.waiting.push(said)
   return waits
 }
 
-function tell(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
+function tell(saying: EmitState, said: EmittedItem): readonly UnsentEvent[] {
   if (isTold(said)) return NOTHING
   const waiting = saying.waiting.splice(0)
   return [...waiting, said].flatMap((each) => tellNext(saying, each))
 }
 
-function tellNext(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
+function tellNext(saying: EmitState, said: EmittedItem): readonly UnsentEvent[] {
   const before = endLast(saying, 'completed')
   said.outputIndex = saying.toldCount
   saying.toldCount += 1
@@ -144,20 +144,20 @@ function tellNext(saying: Saying, said: SaidItem): readonly UnsentEvent[] {
 }
 
 /** What a provider says of the item alone does not count: only the last of an answer that was cut is incomplete. */
-function endLast({ last, how }: Saying, status: 'completed' | 'incomplete'): readonly UnsentEvent[] {
+function endLast({ last, how }: EmitState, status: 'completed' | 'incomplete'): readonly UnsentEvent[] {
   if (last === undefined || last.status !== undefined) return NOTHING
   last.status = status
   return [endOfItem(last, how)]
 }
 
-function addPart(said: SaidItem, part: SpokenPart, kind: PartKind): SaidPart {
+function addPart(said: EmittedItem, part: OutputPart, kind: PartKind): EmittedPart {
   const added = { part, kind, index: said.parts.length, around: undefined }
   said.parts.push(added)
   return added
 }
 
 /** A part is told of with its first words, and with it an item that has not been told of yet. */
-function begin(saying: Saying, said: SaidItem, part: SaidPart): readonly UnsentEvent[] {
+function begin(saying: EmitState, said: EmittedItem, part: EmittedPart): readonly UnsentEvent[] {
   const annotations = saying.early.filter((step) => step.part === part.part)
   saying.early = []
   saying.open = { said, part }
@@ -165,10 +165,10 @@ function begin(saying: Saying, said: SaidItem, part: SaidPart): readonly UnsentE
   return [...started, ...annotations.map((step) => annotationOf(step, said, part))]
 }
 
-const partOf = ({ open }: Saying, { parts }: SaidItem, spoken: SpokenPart): SaidPart | undefined =>
+const partOf = ({ open }: EmitState, { parts }: EmittedItem, spoken: OutputPart): EmittedPart | undefined =>
   open?.part.part === spoken ? open.part : parts.find(({ part }) => part === spoken)
 
-function sayWords(saying: Saying, said: SaidItem, step: DeltaStep): readonly UnsentEvent[] {
+function sayWords(saying: EmitState, said: EmittedItem, step: DeltaEvent): readonly UnsentEvent[] {
   const known = partOf(saying, said, step.part)
   if (known !== undefined) return [deltaOf(step, said, known)]
   const kind = kindToTell(said, step.part.kind, saying.how.rawReasoning)
@@ -181,7 +181,7 @@ function sayWords(saying: Saying, said: SaidItem, step: DeltaStep): readonly Uns
  * As what words are told; undefined for those that are not. A reasoning has summaries or a text, never both: its own
  * summary goes before its text, and what has been told cannot be taken back.
  */
-function kindToTell({ parts }: SaidItem, kind: PartKind, raw: HowSaid['rawReasoning']): PartKind | undefined {
+function kindToTell({ parts }: EmittedItem, kind: PartKind, raw: EmitOptions['rawReasoning']): PartKind | undefined {
   if (kind === 'reasoning_text') {
     if (parts.some(({ part }) => part.kind === 'summary_text')) return undefined
     return raw === 'as-summary' ? 'summary_text' : kind
@@ -190,14 +190,14 @@ function kindToTell({ parts }: SaidItem, kind: PartKind, raw: HowSaid['rawReason
   return kind
 }
 
-function annotate(saying: Saying, said: SaidItem, step: AnnotationStep): readonly UnsentEvent[] {
+function annotate(saying: EmitState, said: EmittedItem, step: AnnotationEvent): readonly UnsentEvent[] {
   const part = partOf(saying, said, step.part)
   if (part !== undefined) return [annotationOf(step, said, part)]
   saying.early.push(step)
   return NOTHING
 }
 
-function endPart(saying: Saying, said: SaidItem, spoken: SpokenPart): readonly UnsentEvent[] {
+function endPart(saying: EmitState, said: EmittedItem, spoken: OutputPart): readonly UnsentEvent[] {
   const part = partOf(saying, said, spoken)
   saying.open = undefined
   return part === undefined ? NOTHING : endOfPart(said, part)

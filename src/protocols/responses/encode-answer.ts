@@ -3,28 +3,28 @@ import type { SettledCharge } from '../../model/ending.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import { type EncodedReply, NOTHING_ENCODED, type StreamAdapter } from '../shared/client-encoder.ts'
 import { DONE_FRAME } from '../sse/frame-data.ts'
-import { createSaidItems, type HowSaid } from './emit-items.ts'
-import { aroundWords, emptyDelta, type Framing, frameText, type UnsentEvent } from './item-frames.ts'
-import { type DeltaStep, type ItemStep, isCall, nameOfCall, type StepSource } from './output-item.ts'
-import { createStepReader } from './read-stream.ts'
+import { createItemEmitter, type EmitOptions } from './emit-items.ts'
+import { emptyDelta, type Framing, frameText, textEnvelope, type UnsentEvent } from './item-frames.ts'
+import { type DeltaEvent, type ItemEvent, type ItemEventSource, isCall, nameOfCall } from './output-item.ts'
+import { createItemEventReader } from './read-stream.ts'
 import { type ResponseState, writeUsage } from './response-object.ts'
-import type { AroundWords, ItemStatus } from './write-item.ts'
+import type { ItemStatus, TextEnvelope } from './write-item.ts'
 
 /**
  * Says an answer as a stream, whatever its lane speaks: ids, numbers and the response around the items are ours, fields
  * that nobody knows stay. Nothing is said before the first content, and the last event is said by `end`.
  */
-export function tellStream(source: StepSource, telling: Telling): ToldAnswer {
+export function encodeStream(source: ItemEventSource, telling: Telling): EncodedAnswer {
   const { framing } = telling
-  const said = createSaidItems(telling)
+  const said = createItemEmitter(telling)
   /** What came before the first content. It has no numbers yet: something else may be said first. */
   let unsent: UnsentEvent[] = []
   let hasSpoken = false
   /** All that the last frame said, and what is around its words when it is said again. */
-  let lastDelta: DeltaStep | undefined
-  let around: AroundWords | undefined
+  let lastDelta: DeltaEvent | undefined
+  let around: TextEnvelope | undefined
 
-  const follow = (step: ItemStep): boolean => {
+  const follow = (step: ItemEvent): boolean => {
     const events = said.follow(step)
     for (const event of events) unsent.push(event)
     if (step.type === 'delta') return events.length > 0
@@ -52,7 +52,7 @@ export function tellStream(source: StepSource, telling: Telling): ToldAnswer {
       const run = lastDelta && source.readTemplated(frames)
       const place = said.place()
       if (run === undefined || lastDelta === undefined || place === undefined) return undefined
-      around ??= aroundWords(lastDelta, place.said, place.part)
+      around ??= textEnvelope(lastDelta, place.said, place.part)
       return { bytes: framing.numberedRun(around.head, around, run.pieces), isContent: true }
     },
     read(frame) {
@@ -87,16 +87,16 @@ export function tellStream(source: StepSource, telling: Telling): ToldAnswer {
 }
 
 /** Says an answer as JSON: its client is told nothing before the whole. */
-export const tellReply = (source: StepSource, telling: Telling): ToldAnswer => tellItems(source, telling)
+export const encodeReply = (source: ItemEventSource, telling: Telling): EncodedAnswer => tellItems(source, telling)
 
-interface ToldItems extends ToldAnswer {
-  follow(steps: readonly ItemStep[]): void
+interface EncodedItems extends EncodedAnswer {
+  follow(steps: readonly ItemEvent[]): void
 }
 
-function tellItems(source: StepSource, telling: Telling): ToldItems {
-  const said = createSaidItems(telling)
+function tellItems(source: ItemEventSource, telling: Telling): EncodedItems {
+  const said = createItemEmitter(telling)
   const { state } = source
-  const follow = (steps: readonly ItemStep[]): void => {
+  const follow = (steps: readonly ItemEvent[]): void => {
     for (const step of steps) said.follow(step)
     const ending = source.ending()
     if (ending !== undefined) said.end(ending.kind)
@@ -124,14 +124,14 @@ function tellItems(source: StepSource, telling: Telling): ToldItems {
   }
 }
 
-type ReadReply = { readonly kind: 'reply'; readonly answer: ToldAnswer } | Exclude<EncodedReply, { kind: 'reply' }>
+type ReadReply = { readonly kind: 'reply'; readonly answer: EncodedAnswer } | Exclude<EncodedReply, { kind: 'reply' }>
 
 /** The same of a lane's answer that is JSON itself: read as a stream's end is. */
-export function tellWhole(value: unknown, origin: string, telling: Telling): ReadReply {
+export function encodeWhole(value: unknown, origin: string, telling: Telling): ReadReply {
   if (!isObject(value)) return NO_RESPONSE
   if (isError(value.error)) return { kind: 'error', said: readError(value.error) }
   if (!Array.isArray(value.output) && value.status === undefined) return NO_RESPONSE
-  const reader = createStepReader(origin)
+  const reader = createItemEventReader(origin)
   const answer = tellItems(reader, telling)
   // A server that does not say how it ended has ended: a JSON answer is whole.
   answer.follow(reader.readResponse(typeof value.status === 'string' ? value : { ...value, status: 'completed' }))
@@ -142,7 +142,7 @@ export function tellWhole(value: unknown, origin: string, telling: Telling): Rea
 const NO_RESPONSE = { kind: 'invalid', what: 'JSON that is not a response' } as const
 
 /** An answer on its way to a Responses client. */
-export interface ToldAnswer extends AnswerSoFar, Pick<StreamAdapter, 'read' | 'readTemplated' | 'state'> {
+export interface EncodedAnswer extends AnswerSoFar, Pick<StreamAdapter, 'read' | 'readTemplated' | 'state'> {
   /** The last bytes, and how the response stands with them. Only after `heard.finished`. */
   end(settled: SettledCharge): { readonly bytes: Buffer; readonly state: ResponseState }
 }
@@ -157,7 +157,7 @@ export interface AnswerSoFar {
   emptyDelta(): Buffer | undefined
 }
 
-export interface Telling extends HowSaid {
+export interface Telling extends EmitOptions {
   readonly framing: Framing
   /** The time of the end, in seconds. */
   readonly nowSeconds: () => number
@@ -167,7 +167,7 @@ export interface Telling extends HowSaid {
 
 /** How a response ends for the client. */
 function stateAtEnd(
-  source: Pick<StepSource, 'ending'>,
+  source: Pick<ItemEventSource, 'ending'>,
   output: readonly Fields[],
   settled: SettledCharge,
   { nowSeconds, isUnstored }: Pick<Telling, 'nowSeconds' | 'isUnstored'>,

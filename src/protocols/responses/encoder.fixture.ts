@@ -63,7 +63,7 @@ export function countedIds(): MintIds {
   }
 }
 
-export interface OpenedVoice {
+export interface OpenedEncoder {
   readonly fields?: Record<string, unknown>
   readonly delivery?: Delivery
   readonly others?: Partial<ResponsesEncoderOptions>
@@ -72,7 +72,7 @@ export interface OpenedVoice {
 /** So that a test sees what is in it. */
 export const plainSeal = ({ wire, origin, data }: Opaque): string => `sealed ${wire} ${origin} ${data}`
 
-export const openVoice = ({ fields = {}, delivery = 'stream', others = {} }: OpenedVoice = {}): ResponsesEncoder =>
+export const openEncoder = ({ fields = {}, delivery = 'stream', others = {} }: OpenedEncoder = {}): ResponsesEncoder =>
   createResponsesEncoder({
     request: requestWith(fields, { delivery }),
     model: 'mill-1',
@@ -128,9 +128,9 @@ export const settledCharge = (): SettledCharge => ({
 
 /** Everything that a lane says, as the client gets it in one piece; one frame for each list. */
 export function tellAll(voice: ResponsesEncoder, ...frames: readonly TurnEvent[][]): string {
-  const carrier = voice.translate(eventReader())
-  const said = frames.map((events) => carrier.read(frameOf(...events)).bytes?.toString() ?? '')
-  return said.join('') + carrier.close(settledCharge()).toString()
+  const adapter = voice.translate(eventReader())
+  const said = frames.map((events) => adapter.read(frameOf(...events)).bytes?.toString() ?? '')
+  return said.join('') + adapter.close(settledCharge()).toString()
 }
 
 export const text = (words: string): TurnEvent => ({ type: 'text-delta', text: words })

@@ -9,7 +9,7 @@ import {
   eventReader,
   finalOf,
   frameOf,
-  openVoice,
+  openEncoder,
   reasoning,
   settledCharge,
   shortly,
@@ -19,7 +19,7 @@ import {
 
 describe('a translated stream', () => {
   it('tells a text as one message, framed, numbered and repeated at the end', () => {
-    const stream = tellAll(openVoice(), [text('Hel')], [text('lo')], [end('stop')])
+    const stream = tellAll(openEncoder(), [text('Hel')], [text('lo')], [end('stop')])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(shortly(stream)).toEqual([
       'created',
@@ -65,7 +65,7 @@ describe('a translated stream', () => {
   })
 
   it('says nothing before the first content, and forgets what an earlier lane had begun', () => {
-    const voice = openVoice()
+    const voice = openEncoder()
     const first = voice.translate(eventReader())
     const begun = frameOf({ type: 'message-start', phase: 'commentary' }, text(''), { type: 'reasoning-start' })
     expect(first.read(begun)).toEqual({ bytes: undefined, isContent: false })
@@ -78,10 +78,10 @@ describe('a translated stream', () => {
   })
 
   it('tells of interleaved calls one after the other, and counts what waits', () => {
-    const carrier = openVoice().translate(eventReader())
+    const adapter = openEncoder().translate(eventReader())
     const heldAfter = (...events: TurnEvent[]) => {
-      const told = carrier.read(frameOf(...events))
-      return [carrier.state.heldBytes, told.bytes === undefined ? [] : shortly(String(told.bytes))]
+      const told = adapter.read(frameOf(...events))
+      return [adapter.state.heldBytes, told.bytes === undefined ? [] : shortly(String(told.bytes))]
     }
     expect(heldAfter(callStart(0), callDelta(0, '{'))).toEqual([
       0,
@@ -101,7 +101,7 @@ describe('a translated stream', () => {
   })
 
   it('takes a call for content before it has any arguments', () => {
-    const told = openVoice()
+    const told = openEncoder()
       .translate(eventReader())
       .read(frameOf(callStart(0)))
     expect([told.isContent, shortly(String(told.bytes)).at(-1)]).toEqual([true, 'output_item.added fc_1'])
@@ -109,14 +109,14 @@ describe('a translated stream', () => {
 
   it('adds nothing to a call that is over, or that nobody has begun', () => {
     const late = [callDelta(0, ' late'), callDelta(7, 'never'), callEnd(7), end('tool-calls')]
-    const stream = tellAll(openVoice(), [callStart(0), callDelta(0, '{}'), callEnd(0)], late)
+    const stream = tellAll(openEncoder(), [callStart(0), callDelta(0, '{}'), callEnd(0)], late)
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output).toMatchObject([{ arguments: '{}' }])
   })
 
   it('keeps a text that comes inside a call for afterwards', () => {
     const stream = tellAll(
-      openVoice(),
+      openEncoder(),
       [callStart(0), callDelta(0, '{'), text('Mean')],
       [callDelta(0, '}'), text('while')],
       [callEnd(0), end('tool-calls')],
@@ -135,7 +135,7 @@ describe('a translated stream', () => {
       namespace: 'files',
       tool: 'custom',
     }
-    const stream = tellAll(openVoice(), [custom, callDelta(0, '*** Begin')], [callEnd(0), end('tool-calls')])
+    const stream = tellAll(openEncoder(), [custom, callDelta(0, '*** Begin')], [callEnd(0), end('tool-calls')])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(shortly(stream).slice(2, 6)).toEqual([
       'output_item.added ctc_1',
@@ -164,7 +164,7 @@ describe('a translated stream', () => {
     ['content-filter', 'content_filter'],
   ] as const)('that is ended by %s has an incomplete last item', (reason, told) => {
     const cut = [callDelta(0, '{"a'), callEnd(0), end(reason)]
-    const stream = tellAll(openVoice(), [text('Let me look.'), callStart(0)], cut)
+    const stream = tellAll(openEncoder(), [text('Let me look.'), callStart(0)], cut)
     expect(checkResponsesStream(stream)).toEqual([])
     const { status, incomplete_details, completed_at, output } = finalOf(stream)
     expect({ status, incomplete_details, completed_at }).toEqual({
@@ -176,14 +176,18 @@ describe('a translated stream', () => {
   })
 
   it('takes the item before an empty one for the last', () => {
-    const stream = tellAll(openVoice(), [text('Hi')], [{ type: 'message-start', phase: 'final_answer' }, end('length')])
+    const stream = tellAll(
+      openEncoder(),
+      [text('Hi')],
+      [{ type: 'message-start', phase: 'final_answer' }, end('length')],
+    )
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output).toMatchObject([{ status: 'incomplete' }])
   })
 
   it('keeps commentary and final answer apart', () => {
     const stream = tellAll(
-      openVoice(),
+      openEncoder(),
       [{ type: 'message-start', phase: 'commentary' }, text('Looking.')],
       [{ type: 'message-start', phase: 'final_answer' }, text('Found.'), end('stop')],
     )
@@ -192,7 +196,7 @@ describe('a translated stream', () => {
   })
 
   it('tells a refusal as a part of its own', () => {
-    const stream = tellAll(openVoice(), [text('Well. '), { type: 'refusal-delta', text: 'No.' }, end('stop')])
+    const stream = tellAll(openEncoder(), [text('Well. '), { type: 'refusal-delta', text: 'No.' }, end('stop')])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output[0].content).toEqual([
       { type: 'output_text', text: 'Well. ', annotations: [], logprobs: [] },
@@ -204,7 +208,7 @@ describe('a translated stream', () => {
     const logprob = (token: string) => ({ token, logprob: -0.5, bytes: undefined, top: [] })
     const told = { token: 'ä', logprob: -0.5, bytes: [], top_logprobs: [] }
     const stream = tellAll(
-      openVoice(),
+      openEncoder(),
       [{ type: 'text-delta', text: '', logprobs: [logprob('ä')] }],
       [{ type: 'text-delta', text: 'ä', logprobs: [logprob('ä')] }],
       [text('!'), end('stop')],
@@ -215,7 +219,7 @@ describe('a translated stream', () => {
   })
 
   it('that says nothing at all is a whole answer without items', () => {
-    const stream = tellAll(openVoice(), [{ type: 'message-start', phase: undefined }, text('')], [end('stop')])
+    const stream = tellAll(openEncoder(), [{ type: 'message-start', phase: undefined }, text('')], [end('stop')])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(shortly(stream)).toEqual(['created', 'in_progress', 'completed'])
     expect(finalOf(stream).output).toEqual([])
@@ -224,14 +228,14 @@ describe('a translated stream', () => {
 
 describe('a silence', () => {
   it('is broken by the opening, by the response again, and by empty deltas', () => {
-    const voice = openVoice()
-    const carrier = voice.translate(eventReader())
+    const voice = openEncoder()
+    const adapter = voice.translate(eventReader())
     const said = [voice.keepAlive(), voice.keepAlive()]
-    said.push(carrier.read(frameOf(callStart(0))).bytes, voice.keepAlive())
-    said.push(carrier.read(frameOf(callDelta(0, '{}'), callEnd(0))).bytes, voice.keepAlive())
-    said.push(carrier.read(frameOf(text('Hi'))).bytes, voice.keepAlive())
-    said.push(carrier.read(frameOf(end('tool-calls'))).bytes, voice.keepAlive())
-    said.push(carrier.close(settledCharge()))
+    said.push(adapter.read(frameOf(callStart(0))).bytes, voice.keepAlive())
+    said.push(adapter.read(frameOf(callDelta(0, '{}'), callEnd(0))).bytes, voice.keepAlive())
+    said.push(adapter.read(frameOf(text('Hi'))).bytes, voice.keepAlive())
+    said.push(adapter.read(frameOf(end('tool-calls'))).bytes, voice.keepAlive())
+    said.push(adapter.close(settledCharge()))
     const stream = said.join('')
     expect(checkResponsesStream(stream)).toEqual([])
     expect(shortly(stream)).toEqual([
@@ -259,7 +263,7 @@ describe('a silence', () => {
 
   it('is not broken before the answer could be asked for by its id', () => {
     let stored = false
-    const voice = openVoice({ others: { mayOpen: () => stored } })
+    const voice = openEncoder({ others: { mayOpen: () => stored } })
     expect(voice.keepAlive()).toBeUndefined()
     stored = true
     expect(shortly(String(voice.keepAlive()))).toEqual(['created', 'in_progress'])
@@ -267,9 +271,9 @@ describe('a silence', () => {
 
   it('is not broken over the head of a first word that is made and still waits', () => {
     let stored = false
-    const voice = openVoice({ others: { mayOpen: () => stored } })
-    const carrier = voice.translate(eventReader())
-    const waiting = carrier.read(frameOf(text('x'))).bytes
+    const voice = openEncoder({ others: { mayOpen: () => stored } })
+    const adapter = voice.translate(eventReader())
+    const waiting = adapter.read(frameOf(text('x'))).bytes
     expect(voice.keepAlive()).toBeUndefined()
     stored = true
     const bytes = Buffer.concat([waiting!, voice.keepAlive()!])
@@ -277,25 +281,25 @@ describe('a silence', () => {
   })
 
   it('is not broken for a client that wants JSON', () => {
-    expect(openVoice({ delivery: 'json' }).keepAlive()).toBeUndefined()
+    expect(openEncoder({ delivery: 'json' }).keepAlive()).toBeUndefined()
   })
 })
 
 describe('a translated reply', () => {
   it('is the whole response at once, and the same that a stream ends with', () => {
     const events = [reasoning('Hm'), text('Hello'), callStart(0), callDelta(0, '{}'), callEnd(0), end('tool-calls')]
-    const voice = openVoice({ delivery: 'json' })
-    const carrier = voice.translate(eventReader())
-    expect(carrier.read(frameOf(...events))).toEqual({ bytes: undefined, isContent: false })
-    expect(carrier.state.heldBytes).toBe(carrier.state.outputBytes)
-    const body = JSON.parse(String(carrier.close(settledCharge())))
-    expect(body).toEqual(finalOf(tellAll(openVoice(), events)))
+    const voice = openEncoder({ delivery: 'json' })
+    const adapter = voice.translate(eventReader())
+    expect(adapter.read(frameOf(...events))).toEqual({ bytes: undefined, isContent: false })
+    expect(adapter.state.heldBytes).toBe(adapter.state.outputBytes)
+    const body = JSON.parse(String(adapter.close(settledCharge())))
+    expect(body).toEqual(finalOf(tellAll(openEncoder(), events)))
     expect(JSON.parse(voice.withoutItems(voice.status()))).toEqual({ ...body, output: [] })
     expect(voice.storedItems()).toEqual(body.output)
   })
 
   it('that was cut ends with an incomplete item', () => {
-    const body = tellAll(openVoice({ delivery: 'json' }), [reasoning('Hm'), text('Hel'), end('length')])
+    const body = tellAll(openEncoder({ delivery: 'json' }), [reasoning('Hm'), text('Hel'), end('length')])
     expect(JSON.parse(body)).toMatchObject({ status: 'incomplete', output: [{}, { status: 'incomplete' }] })
   })
 })

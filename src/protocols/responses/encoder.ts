@@ -5,14 +5,21 @@ import type { ResponsesRequest } from '../../model/turn.ts'
 import type { EncodedReply, RelayEncoder, StreamAdapter } from '../shared/client-encoder.ts'
 import type { CompactionReader, MintIds } from '../shared/event-reader.ts'
 import { DONE_FRAME } from '../sse/frame-data.ts'
-import { carryCompaction } from './compaction.ts'
+import { encodeCompaction } from './compaction.ts'
 import { SEALED_REASONING } from './dialects.ts'
-import { type AnswerSoFar, type Telling, type ToldAnswer, tellReply, tellStream, tellWhole } from './encode-answer.ts'
-import { askedField } from './fields.ts'
+import {
+  type AnswerSoFar,
+  type EncodedAnswer,
+  encodeReply,
+  encodeStream,
+  encodeWhole,
+  type Telling,
+} from './encode-answer.ts'
+import { requestedField } from './fields.ts'
 import { createFraming, type Framing } from './item-frames.ts'
-import { createStepsOfEvents } from './items-of-events.ts'
-import type { StepSource } from './output-item.ts'
-import { createStepReader } from './read-stream.ts'
+import { createItemEvents } from './items-of-events.ts'
+import type { ItemEventSource } from './output-item.ts'
+import { createItemEventReader } from './read-stream.ts'
 import type { ResponseOptions, ResponseState } from './response-object.ts'
 import type { Sealing } from './write-item.ts'
 
@@ -33,7 +40,7 @@ export interface ResponsesEncoder extends RelayEncoder<ResponsesLane> {
   /** The response without its items, in this status, as JSON: for whoever stores them apart. */
   withoutItems(status: ResponseState['status']): string
   /** From here on the response says that it is not stored. */
-  tellUnstored(): void
+  encodeUnstored(): void
   /** From here on the body of the request is not needed. */
   forgetBody(): void
   /** Its items with all that is sealed in them, whether the client has asked for that or not: for whoever stores them. */
@@ -96,14 +103,14 @@ export function createResponsesEncoder(options: ResponsesEncoderOptions): Respon
     protocol: 'responses',
     responseId: options.responseId,
     showsSeals,
-    translate: (reader) => carry(speaking, createStepsOfEvents(reader, telling.rawReasoning)),
-    relay: ({ origin }) => carry(speaking, createStepReader(origin)),
+    translate: (reader) => carry(speaking, createItemEvents(reader, telling.rawReasoning)),
+    relay: ({ origin }) => carry(speaking, createItemEventReader(origin)),
     relayReply: ({ value }, { origin }) => carryReply(speaking, value, origin),
     compact: (reader) => compact(speaking, reader),
     fail: (problem) => fail(speaking, problem),
     status: () => speaking.final?.status ?? 'in_progress',
     withoutItems: (status) => framing.responseJson({ ...stateIn(speaking, status), output: [] }),
-    tellUnstored() {
+    encodeUnstored() {
       speaking.isUnstored = true
     },
     forgetBody: framing.forgetBody,
@@ -131,8 +138,8 @@ function keepAlive(speaking: Speaking): Buffer | undefined {
   return answer?.emptyDelta() ?? Buffer.from(framing.responseFrame('response.in_progress', stateSoFar(speaking)))
 }
 
-function carry(speaking: Speaking, source: StepSource): StreamAdapter {
-  const tell = speaking.options.request.delivery === 'stream' ? tellStream : tellReply
+function carry(speaking: Speaking, source: ItemEventSource): StreamAdapter {
+  const tell = speaking.options.request.delivery === 'stream' ? encodeStream : encodeReply
   const answer = tell(source, speaking.telling)
   return {
     state: answer.state,
@@ -143,7 +150,7 @@ function carry(speaking: Speaking, source: StepSource): StreamAdapter {
 }
 
 function carryReply(speaking: Speaking, value: unknown, origin: string): EncodedReply {
-  const reply = tellWhole(value, origin, speaking.telling)
+  const reply = encodeWhole(value, origin, speaking.telling)
   if (reply.kind !== 'reply') return reply
   const { usage, outputBytes } = reply.answer.state
   return { kind: 'reply', usage, outputBytes, close: closeOf(speaking, reply.answer) }
@@ -154,7 +161,7 @@ function compact(speaking: Speaking, reader: CompactionReader): StreamAdapter {
   const storedItems = () => speaking.final?.output ?? []
   // Nothing is told of it before its end, so there is nothing to say in its pauses either.
   speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems }
-  return carryCompaction(reader, {
+  return encodeCompaction(reader, {
     ...{ options, framing },
     beginEnd: () => beginEnd(speaking),
     finish(state) {
@@ -165,7 +172,7 @@ function compact(speaking: Speaking, reader: CompactionReader): StreamAdapter {
   })
 }
 
-function closeOf(speaking: Speaking, answer: ToldAnswer): StreamAdapter['close'] {
+function closeOf(speaking: Speaking, answer: EncodedAnswer): StreamAdapter['close'] {
   speaking.answer = answer
   return (settled) => {
     beginEnd(speaking)
@@ -176,13 +183,13 @@ function closeOf(speaking: Speaking, answer: ToldAnswer): StreamAdapter['close']
 }
 
 function wantsSummary(request: ResponsesRequest): boolean {
-  const reasoning = askedField(request, 'reasoning')
+  const reasoning = requestedField(request, 'reasoning')
   const { summary, generate_summary } = isObject(reasoning) ? reasoning : {}
   return typeof (summary ?? generate_summary) === 'string'
 }
 
 function wantsSeals(request: ResponsesRequest): boolean {
-  const include = askedField(request, 'include')
+  const include = requestedField(request, 'include')
   return Array.isArray(include) && include.includes(SEALED_REASONING)
 }
 

@@ -74,7 +74,7 @@ export const NESTED_FIELDS: NestedTable = {
  * What a request says in one of its fields, as every lane gets it; null counts as absent. It is parsed each time, because a
  * parsed value that lives as long as its turn takes ten times the memory of its bytes.
  */
-export function askedField(request: Pick<ResponsesRequest, 'body' | 'rewritten'>, name: string): unknown {
+export function requestedField(request: Pick<ResponsesRequest, 'body' | 'rewritten'>, name: string): unknown {
   const written = writtenMember(request, name)
   return written === undefined ? undefined : (tryParse(written.toString('utf8')) ?? undefined)
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { checkResponsesStream, eventsOf, type StreamedEvent } from '../../../test/support/responses-grammar.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
-import { eventReader, frameOf, openVoice, tellAll } from './encoder.fixture.ts'
+import { eventReader, frameOf, openEncoder, tellAll } from './encoder.fixture.ts'
 
 /** An answer with an item of each kind. */
 const ANSWER: TurnEvent[] = [
@@ -29,10 +29,10 @@ const CALLS_END: TurnEvent[] = [
 const SEALED = { fields: { include: ['reasoning.encrypted_content'] } }
 
 const whole = (reason: 'tool-calls' | 'length'): string =>
-  tellAll(openVoice(SEALED), [...ANSWER, ...CALLS_END, { type: 'turn-end', reason }])
+  tellAll(openEncoder(SEALED), [...ANSWER, ...CALLS_END, { type: 'turn-end', reason }])
 
 function failed(): string {
-  const voice = openVoice(SEALED)
+  const voice = openEncoder(SEALED)
   const before = voice.translate(eventReader()).read(frameOf(...ANSWER)).bytes
   return `${before}${voice.fail(problem('upstream_error', 'It broke.'))}`
 }

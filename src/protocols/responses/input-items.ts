@@ -2,7 +2,7 @@ import type { Fields } from '../../lib/types.ts'
 import type { RequestBody } from '../../model/turn.ts'
 import { arrayElements } from '../json/elements.ts'
 import { ABORTED } from '../shared/texts.ts'
-import { isCallType, isCarriedType, isOutputType, typeOfItem } from './output-item.ts'
+import { isCallType, isForwardedType, isOutputType, typeOfItem } from './output-item.ts'
 import { ownTools } from './parse-tools.ts'
 
 const QUOTE = 0x22
@@ -41,13 +41,13 @@ type Item = Readonly<Fields>
  * for one, is answered by a `function_call_output`. A call that was given up before it had an output gets one that says so,
  * because providers refuse a call that nobody has answered.
  */
-export function carriedItems(items: readonly Item[]): Item[] {
+export function forwardedItems(items: readonly Item[]): Item[] {
   const { called, answered } = pairOutputs(items)
   const carried: Item[] = []
   const givenUp: Item[] = []
   for (const item of items) {
     const type = typeOfItem(item)
-    if (!isCarriedType(type) || (isOutputType(type) && !called.has(item.call_id))) continue
+    if (!isForwardedType(type) || (isOutputType(type) && !called.has(item.call_id))) continue
     if (!isCallType(type)) carried.push(...givenUp.splice(0))
     carried.push(...(type === 'additional_tools' ? withOwnTools(item) : [item]))
     if (isCallType(type) && !answered.has(item)) givenUp.push(outputOfGivenUp(item))

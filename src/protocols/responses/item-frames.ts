@@ -1,24 +1,24 @@
 import type { Fields } from '../../lib/types.ts'
 import { latin1OfText } from '../json/strings.ts'
-import { type AnnotationStep, type DeltaStep, nameOfCall, type PartKind } from './output-item.ts'
+import { type AnnotationEvent, type DeltaEvent, nameOfCall, type PartKind } from './output-item.ts'
 import { createResponseObject, type ResponseOptions, type ResponseState } from './response-object.ts'
 import {
-  type AroundWords,
+  type EmittedItem,
+  type EmittedPart,
   type HowShown,
   itemAtEnd,
   itemAtStart,
   logprobsOf,
   partAtEnd,
   partAtStart,
-  type SaidItem,
-  type SaidPart,
+  type TextEnvelope,
 } from './write-item.ts'
 
 /** An event of the client's stream, before it has a number; words with nothing beside them are most of all events. */
 export type UnsentEvent = readonly [type: string, fields: Fields] | UnsentWords
 
 interface UnsentWords {
-  readonly around: AroundWords
+  readonly around: TextEnvelope
   readonly text: string
 }
 
@@ -29,22 +29,22 @@ export const frameText = (framing: Framing, event: UnsentEvent): string =>
 const wordsText = (framing: Framing, { around: { head, before, behind }, text }: UnsentWords): string =>
   framing.numbered(head, before + JSON.stringify(text).slice(1, -1) + behind)
 
-export const startOfItem = (said: SaidItem, how: HowShown): UnsentEvent => [
+export const startOfItem = (said: EmittedItem, how: HowShown): UnsentEvent => [
   'response.output_item.added',
   { output_index: said.outputIndex, item: itemAtStart(said, how) },
 ]
 
-export const endOfItem = (said: SaidItem, how: HowShown): UnsentEvent => [
+export const endOfItem = (said: EmittedItem, how: HowShown): UnsentEvent => [
   'response.output_item.done',
   { output_index: said.outputIndex, item: itemAtEnd(said, how) },
 ]
 
-export const deltaOf = (step: DeltaStep, said: SaidItem, part: SaidPart): UnsentEvent =>
+export const deltaOf = (step: DeltaEvent, said: EmittedItem, part: EmittedPart): UnsentEvent =>
   step.event === undefined
     ? { around: aroundPlainWords(said, part), text: step.text }
     : [`${NAMES[part.kind]}.delta`, deltaFields(said, part, step.text, step.event)]
 
-export function annotationOf({ event, index }: AnnotationStep, said: SaidItem, part: SaidPart): UnsentEvent {
+export function annotationOf({ event, index }: AnnotationEvent, said: EmittedItem, part: EmittedPart): UnsentEvent {
   const at = { ...addressOf(said, part), annotation_index: index, annotation: event.annotation }
   return ['response.output_text.annotation.added', withOwn(at, event)]
 }
@@ -59,29 +59,29 @@ const NAMES: Readonly<Record<PartKind, string>> = {
 }
 
 /** An empty delta breaks a silence: every client takes it, and nothing is said by it. */
-export const emptyDelta = (said: SaidItem, part: SaidPart): UnsentEvent => ({
+export const emptyDelta = (said: EmittedItem, part: EmittedPart): UnsentEvent => ({
   around: aroundPlainWords(said, part),
   text: '',
 })
 
 /** What is around the words of a delta, for others that say the same beside them. */
-export const aroundWords = ({ event }: DeltaStep, said: SaidItem, part: SaidPart): AroundWords =>
+export const textEnvelope = ({ event }: DeltaEvent, said: EmittedItem, part: EmittedPart): TextEnvelope =>
   event === undefined ? aroundPlainWords(said, part) : around(event, said, part)
 
 /** Nothing of it is the provider's: it is the same as text. */
-function aroundPlainWords(said: SaidItem, part: SaidPart): AroundWords {
+function aroundPlainWords(said: EmittedItem, part: EmittedPart): TextEnvelope {
   part.around ??= around(undefined, said, part)
   return part.around
 }
 
-function around(event: Fields | undefined, said: SaidItem, part: SaidPart): AroundWords {
+function around(event: Fields | undefined, said: EmittedItem, part: EmittedPart): TextEnvelope {
   const members = latin1OfText(`,${JSON.stringify(deltaFields(said, part, '', event)).slice(1, -1)}`)
   // Before them stand only ids and places.
   const at = members.indexOf('"delta":""') + '"delta":"'.length
   return { head: frameHead(`${NAMES[part.kind]}.delta`), before: members.slice(0, at), behind: members.slice(at) }
 }
 
-export function startOfPart(said: SaidItem, part: SaidPart): readonly UnsentEvent[] {
+export function startOfPart(said: EmittedItem, part: EmittedPart): readonly UnsentEvent[] {
   if (part.kind === 'arguments' || part.kind === 'input') return []
   const fields = { ...addressOf(said, part), part: partAtStart(part) }
   return [
@@ -89,7 +89,7 @@ export function startOfPart(said: SaidItem, part: SaidPart): readonly UnsentEven
   ]
 }
 
-export function endOfPart(said: SaidItem, shown: SaidPart): readonly UnsentEvent[] {
+export function endOfPart(said: EmittedItem, shown: EmittedPart): readonly UnsentEvent[] {
   const { kind, part } = shown
   const { text } = part
   const done = `${NAMES[kind]}.done`
@@ -108,7 +108,7 @@ export function endOfPart(said: SaidItem, shown: SaidPart): readonly UnsentEvent
   ]
 }
 
-function addressOf({ id, outputIndex }: SaidItem, { kind, index }: SaidPart): Fields {
+function addressOf({ id, outputIndex }: EmittedItem, { kind, index }: EmittedPart): Fields {
   switch (kind) {
     case 'arguments':
     case 'input':
@@ -120,7 +120,7 @@ function addressOf({ id, outputIndex }: SaidItem, { kind, index }: SaidPart): Fi
   }
 }
 
-function deltaFields(said: SaidItem, part: SaidPart, delta: string, event: Fields | undefined): Fields {
+function deltaFields(said: EmittedItem, part: EmittedPart, delta: string, event: Fields | undefined): Fields {
   const fields = addressOf(said, part)
   fields.delta = delta
   if (part.kind === 'output_text') fields.logprobs = Array.isArray(event?.logprobs) ? event.logprobs : []

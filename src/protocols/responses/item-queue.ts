@@ -1,27 +1,27 @@
 import type { Fields } from '../../lib/types.ts'
 import type { StreamState } from '../shared/stream-state.ts'
 import {
+  type ItemEvent,
   type ItemKind,
-  type ItemStep,
   isCall,
   nameOfCall,
+  type OutputItem,
+  type OutputPart,
   type PartKind,
-  type SpokenItem,
-  type SpokenPart,
 } from './output-item.ts'
 
 /** An item while it is heard: where its steps wait until it is its turn. */
-export interface HeardItem {
-  readonly item: SpokenItem
+export interface ReceivedItem {
+  readonly item: OutputItem
   readonly index: number
   id: string | undefined
-  openPart: SpokenPart | undefined
+  openPart: OutputPart | undefined
   /** The provider has said that it is over; what is held of it is still to be told. */
   hasEnded: boolean
   hasStarted: boolean
   /** Its number among the items that have started. */
   toldAs: number
-  readonly held: ItemStep[]
+  readonly held: ItemEvent[]
   /** Of the words in these. */
   heldBytes: number
 }
@@ -30,9 +30,9 @@ export interface HeardItem {
 const ITEMS_MAX = 4096
 const PARTS_MAX = 4096
 
-const NO_STEPS: readonly ItemStep[] = []
+const NO_STEPS: readonly ItemEvent[] = []
 
-interface NewItem extends Pick<SpokenItem, 'kind' | 'fields'> {
+interface NewItem extends Pick<OutputItem, 'kind' | 'fields'> {
   readonly id?: string | undefined
   readonly index: number
   readonly callId?: string
@@ -48,8 +48,8 @@ export class ItemQueue {
   readonly #counts: Counts
   readonly #noArguments: '' | '{}'
   /** In the order of telling; those that have been told to their end are gone. */
-  readonly #waiting: HeardItem[] = []
-  #steps: ItemStep[] = []
+  readonly #waiting: ReceivedItem[] = []
+  #steps: ItemEvent[] = []
   #itemCount = 0
   #toldCount = 0
   #partCount = 0
@@ -60,9 +60,9 @@ export class ItemQueue {
     this.#noArguments = noArguments
   }
 
-  add({ kind, fields, id, index, callId }: NewItem): HeardItem {
+  add({ kind, fields, id, index, callId }: NewItem): ReceivedItem {
     this.#itemCount += 1
-    const received: HeardItem = {
+    const received: ReceivedItem = {
       item: { kind, fields, callId, opaque: undefined, parts: [], status: undefined },
       id,
       index,
@@ -80,7 +80,7 @@ export class ItemQueue {
   }
 
   /** What is heard of an item later, such as the name without which a call is not told. */
-  learn({ item, hasStarted }: HeardItem, fields: Fields): void {
+  learn({ item, hasStarted }: ReceivedItem, fields: Fields): void {
     // A call goes on under the name that it was told of with.
     const told = hasStarted && isCall(item.kind) ? { name: item.fields.name } : {}
     item.fields = { ...item.fields, ...fields, ...told }
@@ -88,19 +88,19 @@ export class ItemQueue {
   }
 
   /** Words for a part that is open. */
-  say(received: HeardItem, part: SpokenPart, text: string, event: Fields | undefined): void {
+  say(received: ReceivedItem, part: OutputPart, text: string, event: Fields | undefined): void {
     part.text += text
     this.#counts.outputBytes += Buffer.byteLength(text)
     this.#tell(received, { type: 'delta', item: received.item, part, text, event })
   }
 
   /** The part of this kind and key, which is opened where it is not open, and whichever was open is closed. */
-  openPart(received: HeardItem, kind: PartKind, key: number | undefined, fields: Fields): SpokenPart {
+  openPart(received: ReceivedItem, kind: PartKind, key: number | undefined, fields: Fields): OutputPart {
     const { item, openPart } = received
     if (openPart?.kind === kind && (key === undefined || key === openPart.key)) return openPart
     this.closePart(received)
     const alike = item.parts.filter((part) => (part.kind === 'summary_text') === (kind === 'summary_text'))
-    const part: SpokenPart = {
+    const part: OutputPart = {
       ...{
         kind,
         index: alike.length,
@@ -119,7 +119,7 @@ export class ItemQueue {
     return part
   }
 
-  closePart(received: HeardItem): void {
+  closePart(received: ReceivedItem): void {
     const { item, openPart: part } = received
     if (part === undefined) return
     received.openPart = undefined
@@ -127,13 +127,13 @@ export class ItemQueue {
     this.#tell(received, { type: 'part-end', item, part })
   }
 
-  annotate(received: HeardItem, part: SpokenPart, event: Fields): void {
+  annotate(received: ReceivedItem, part: OutputPart, event: Fields): void {
     const index = part.annotations.push(event.annotation) - 1
     this.#tell(received, { type: 'annotation', item: received.item, part, event, index })
   }
 
   /** The item is over. */
-  end(received: HeardItem, status: 'completed' | 'incomplete'): void {
+  end(received: ReceivedItem, status: 'completed' | 'incomplete'): void {
     const { item } = received
     if (received.hasEnded) return
     // A call without arguments has them all the same: they are empty.
@@ -159,7 +159,7 @@ export class ItemQueue {
   }
 
   /** What has become tellable since the last time. */
-  take(): readonly ItemStep[] {
+  take(): readonly ItemEvent[] {
     const steps = this.#steps
     if (steps.length === 0) return NO_STEPS
     this.#steps = []
@@ -177,7 +177,7 @@ export class ItemQueue {
     return this.#itemCount > ITEMS_MAX || this.#partCount > PARTS_MAX
   }
 
-  #tell(received: HeardItem, step: ItemStep): void {
+  #tell(received: ReceivedItem, step: ItemEvent): void {
     if (received === this.#waiting[0] && received.hasStarted) {
       push(this.#steps, step)
       return
@@ -192,7 +192,7 @@ export class ItemQueue {
   }
 
   /** Where words come for a later item and the one before has said all that it began, its end will not come. */
-  #passBy(received: HeardItem): void {
+  #passBy(received: ReceivedItem): void {
     let [first] = this.#waiting
     while (first !== undefined && first !== received && isIdle(first)) {
       this.end(first, 'completed')
@@ -225,16 +225,16 @@ export class ItemQueue {
 }
 
 export const partAt = (
-  { item, openPart }: HeardItem,
+  { item, openPart }: ReceivedItem,
   kind: PartKind,
   key: number | undefined,
-): SpokenPart | undefined =>
+): OutputPart | undefined =>
   openPart?.kind === kind && (key === undefined || openPart.key === key)
     ? openPart
     : item.parts.find((part) => part.kind === kind && (part.key === key || isCall(item.kind)))
 
 /** Words that follow on words of the same part, with nothing said beside them, are told as one. */
-function push(steps: ItemStep[], step: ItemStep): void {
+function push(steps: ItemEvent[], step: ItemEvent): void {
   const last = steps[steps.length - 1]
   const goesOn =
     last?.type === 'delta' && step.type === 'delta' && last.part === step.part && !last.event && !step.event
@@ -243,39 +243,39 @@ function push(steps: ItemStep[], step: ItemStep): void {
 }
 
 /** All that it began is said: its parts have had their last words. */
-const isIdle = ({ item, hasEnded }: HeardItem): boolean =>
+const isIdle = ({ item, hasEnded }: ReceivedItem): boolean =>
   !hasEnded && item.parts.length > 0 && item.parts.every(({ ended }) => ended !== undefined)
 
 /**
  * Which item an event speaks of. Servers name it by id, by index, by both, by neither, and some change the id in between;
  * an item of a tool that the provider runs itself is remembered too, so that its events are known for what they are.
  */
-export interface HeardItems {
+export interface ReceivedItems {
   /** For an event about parts or words of a kind of item; undefined when none is meant that is still open. */
-  find(event: Fields, kind: ItemKind): HeardItem | 'not-ours' | undefined
+  find(event: Fields, kind: ItemKind): ReceivedItem | 'not-ours' | undefined
   /** For the item itself, as it begins, ends, or stands in the whole response. */
   findItem(options: {
     id: string | undefined
     index: number | undefined
     kind: ItemKind
-  }): HeardItem | 'not-ours' | undefined
-  add(received: HeardItem): void
+  }): ReceivedItem | 'not-ours' | undefined
+  add(received: ReceivedItem): void
   addNotOurs(options: { id: string | undefined; index: number | undefined }): void
-  readonly all: readonly HeardItem[]
+  readonly all: readonly ReceivedItem[]
   /** The next index, for an item that comes without one. */
   nextIndex(): number
 }
 
-export function createHeardItems(): HeardItems {
-  const all: HeardItem[] = []
-  const byId = new Map<string, HeardItem | 'not-ours'>()
-  const byIndex = new Map<number, HeardItem | 'not-ours'>()
+export function createReceivedItems(): ReceivedItems {
+  const all: ReceivedItem[] = []
+  const byId = new Map<string, ReceivedItem | 'not-ours'>()
+  const byIndex = new Map<number, ReceivedItem | 'not-ours'>()
   let nextIndex = 0
 
   const seen = (index: number): void => {
     nextIndex = Math.max(nextIndex, index + 1)
   }
-  const isOpen = (found: HeardItem | 'not-ours' | undefined, kind: ItemKind): found is HeardItem | 'not-ours' =>
+  const isOpen = (found: ReceivedItem | 'not-ours' | undefined, kind: ItemKind): found is ReceivedItem | 'not-ours' =>
     found === 'not-ours' || (found !== undefined && !found.hasEnded && found.item.kind === kind)
 
   return {

@@ -2,26 +2,26 @@ import { assertNever, type Fields } from '../../lib/types.ts'
 import type { CallStart, FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
 import type { EventReader } from '../shared/event-reader.ts'
 import { newStreamState } from '../shared/stream-state.ts'
-import type { HowSaid } from './emit-items.ts'
-import { type HeardItem, ItemQueue } from './item-queue.ts'
+import type { EmitOptions } from './emit-items.ts'
+import { ItemQueue, type ReceivedItem } from './item-queue.ts'
 import {
   type AnswerEnding,
-  type DeltaStep,
+  type DeltaEvent,
+  type ItemEvent,
+  type ItemEventSource,
   type ItemKind,
-  type ItemStep,
   isCall,
+  type OutputPart,
   type PartKind,
-  type SpokenPart,
-  type StepSource,
 } from './output-item.ts'
 
 /** Another protocol's answer, for a client that speaks Responses: its events become the items that they tell of. */
-export function createStepsOfEvents(reader: EventReader, rawReasoning: HowSaid['rawReasoning']): StepSource {
+export function createItemEvents(reader: EventReader, rawReasoning: EmitOptions['rawReasoning']): ItemEventSource {
   const counts = { outputBytes: 0, heldBytes: 0, calls: 0 }
   const state = newStreamState()
   const forming = nothingFormed(new ItemQueue(counts, ''), rawReasoning)
   /** What the last frame was, where it was nothing but words of what is being told. */
-  let delta: DeltaStep | undefined
+  let delta: DeltaEvent | undefined
   /** The reader may hold something back too, so what it has heard is taken over, not shared. */
   const takeOver = (): void => {
     Object.assign(state, reader.state)
@@ -51,28 +51,28 @@ export function createStepsOfEvents(reader: EventReader, rawReasoning: HowSaid['
 }
 
 /** Nothing was begun or ended with them, and they have no log probabilities. */
-function onlyWords(steps: readonly ItemStep[]): DeltaStep | undefined {
+function onlyWords(steps: readonly ItemEvent[]): DeltaEvent | undefined {
   const [step] = steps
   return steps.length === 1 && step?.type === 'delta' && step.event === undefined ? step : undefined
 }
 
 interface Forming {
   readonly queue: ItemQueue
-  readonly rawReasoning: HowSaid['rawReasoning']
+  readonly rawReasoning: EmitOptions['rawReasoning']
   /** The calls that go on, by their numbers. */
-  readonly calls: Map<number, HeardItem>
+  readonly calls: Map<number, ReceivedItem>
   /** The item that was begun last, and how many there are. */
-  last: HeardItem | undefined
+  last: ReceivedItem | undefined
   itemCount: number
   /** The last one, where it ends when the next one begins: a message, a reasoning, or a call that is over. */
-  current: HeardItem | undefined
+  current: ReceivedItem | undefined
   /** The next words of the reasoning are a part of their own. */
   breaksPart: boolean
   lastThought: TurnEvent['type'] | undefined
   ending: AnswerEnding | undefined
 }
 
-const nothingFormed = (queue: ItemQueue, rawReasoning: HowSaid['rawReasoning']): Forming => ({
+const nothingFormed = (queue: ItemQueue, rawReasoning: EmitOptions['rawReasoning']): Forming => ({
   queue,
   rawReasoning,
   calls: new Map(),
@@ -114,7 +114,7 @@ const ENDINGS: Readonly<Record<FinishReason, AnswerEnding>> = {
   'content-filter': { kind: 'incomplete', reason: 'content_filter' },
 }
 
-function begin(forming: Forming, kind: ItemKind, fields: Fields, callId?: string): HeardItem {
+function begin(forming: Forming, kind: ItemKind, fields: Fields, callId?: string): ReceivedItem {
   const { queue, current } = forming
   if (current !== undefined) queue.end(current, 'completed')
   const item = queue.add({ kind, fields, index: forming.itemCount, ...(callId === undefined ? {} : { callId }) })
@@ -126,7 +126,7 @@ function begin(forming: Forming, kind: ItemKind, fields: Fields, callId?: string
 }
 
 /** The current item, where it is of this kind and more can be said in it. */
-const currentOf = ({ current }: Forming, kind: ItemKind): HeardItem | undefined =>
+const currentOf = ({ current }: Forming, kind: ItemKind): ReceivedItem | undefined =>
   current?.item.kind === kind ? current : undefined
 
 function sayInMessage(forming: Forming, kind: PartKind, text: string, logprobs: readonly TokenLogprob[]): void {
@@ -141,7 +141,7 @@ function sayInMessage(forming: Forming, kind: PartKind, text: string, logprobs: 
 }
 
 /** The part that is being said, or a new one. */
-const partOf = ({ queue }: Forming, item: HeardItem, kind: PartKind): SpokenPart =>
+const partOf = ({ queue }: Forming, item: ReceivedItem, kind: PartKind): OutputPart =>
   item.openPart?.kind === kind
     ? item.openPart
     : queue.openPart(item, kind, undefined, kind === 'output_text' ? { ...EMPTY_TEXT, logprobs: [] } : {})
@@ -149,7 +149,7 @@ const partOf = ({ queue }: Forming, item: HeardItem, kind: PartKind): SpokenPart
 const EMPTY_TEXT = { type: 'output_text', text: '', annotations: [] }
 
 /** Gives those that go with the next words. */
-function noteLogprobs({ fields, text }: SpokenPart, logprobs: readonly TokenLogprob[]): readonly Fields[] {
+function noteLogprobs({ fields, text }: OutputPart, logprobs: readonly TokenLogprob[]): readonly Fields[] {
   const fresh = logprobs.map(logprobFields)
   const all = fields.logprobs
   if (!Array.isArray(all)) return fresh

@@ -5,7 +5,7 @@ import { KNOWN_DIFFERENCES, type OpenFinding, openResponses } from '../../../tes
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
-import { eventReader, frameOf, openVoice, tellAll } from './encoder.fixture.ts'
+import { eventReader, frameOf, openEncoder, tellAll } from './encoder.fixture.ts'
 
 const document = openResponses()
 
@@ -35,13 +35,13 @@ const tools = [
 const format = { type: 'json_schema', name: 'answer', schema: { type: 'object' }, strict: true }
 const sealed = { include: ['reasoning.encrypted_content'] }
 
-const told = (fields: Record<string, unknown>, ...events: TurnEvent[]) => tellAll(openVoice({ fields }), events)
+const told = (fields: Record<string, unknown>, ...events: TurnEvent[]) => tellAll(openEncoder({ fields }), events)
 
 function failed(): string {
-  const voice = openVoice()
+  const voice = openEncoder()
   const opened = voice.keepAlive()
-  const carrier = voice.translate(eventReader())
-  const said = carrier.read(frameOf(text, ...call('function').slice(0, 2))).bytes
+  const adapter = voice.translate(eventReader())
+  const said = adapter.read(frameOf(text, ...call('function').slice(0, 2))).bytes
   return `${opened}${said}${voice.keepAlive()}${voice.fail(problem('upstream_error', 'It broke.'))}`
 }
 
@@ -64,7 +64,7 @@ const STREAMS: readonly (readonly [string, string, readonly string[]])[] = [
   ['a schema', told({ text: { format } }, text, stop), ['text.format.schema']],
   [
     'an effort of its own',
-    tellAll(openVoice({ others: { effort: 'max' as never } }), [text, stop]),
+    tellAll(openEncoder({ others: { effort: 'max' as never } }), [text, stop]),
     ['reasoning.effort'],
   ],
 ]

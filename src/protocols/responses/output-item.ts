@@ -3,7 +3,7 @@ import type { Opaque } from '../../model/event.ts'
 import { isAbsent } from '../fields/check-value.ts'
 import { readError, type UpstreamError } from '../refusals/provider-error.ts'
 import type { StreamState } from '../shared/stream-state.ts'
-import type { WordsRun } from '../sse/frame-template.ts'
+import type { TemplateRun } from '../sse/frame-template.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
 
 /**
@@ -11,27 +11,27 @@ import type { FrameSplitter } from '../sse/split-frames.ts'
  * has its end. Every answer of a lane that speaks Responses is read into these steps, and every other one that a Responses
  * client is told; what is made of them (events, frames, or the items of a JSON answer) is the business of others.
  */
-export type ItemStep =
-  | { readonly type: 'item-start'; readonly item: SpokenItem }
-  | { readonly type: 'part-start'; readonly item: SpokenItem; readonly part: SpokenPart }
-  | DeltaStep
-  | AnnotationStep
-  | { readonly type: 'part-end'; readonly item: SpokenItem; readonly part: SpokenPart }
-  | { readonly type: 'item-end'; readonly item: SpokenItem }
+export type ItemEvent =
+  | { readonly type: 'item-start'; readonly item: OutputItem }
+  | { readonly type: 'part-start'; readonly item: OutputItem; readonly part: OutputPart }
+  | DeltaEvent
+  | AnnotationEvent
+  | { readonly type: 'part-end'; readonly item: OutputItem; readonly part: OutputPart }
+  | { readonly type: 'item-end'; readonly item: OutputItem }
 
-export interface DeltaStep {
+export interface DeltaEvent {
   readonly type: 'delta'
-  readonly item: SpokenItem
-  readonly part: SpokenPart
+  readonly item: OutputItem
+  readonly part: OutputPart
   readonly text: string
   /** The provider's own event, for what else it says; undefined where it says nothing else, or came later. */
   readonly event: Fields | undefined
 }
 
-export interface AnnotationStep {
+export interface AnnotationEvent {
   readonly type: 'annotation'
-  readonly item: SpokenItem
-  readonly part: SpokenPart
+  readonly item: OutputItem
+  readonly part: OutputPart
   readonly event: Fields
   readonly index: number
 }
@@ -41,7 +41,7 @@ export type ItemKind = 'message' | 'reasoning' | 'function_call' | 'custom_tool_
 /** A message and a reasoning have parts; a call has exactly one, its arguments or input. */
 export type PartKind = 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text' | 'arguments' | 'input'
 
-export interface SpokenItem {
+export interface OutputItem {
   readonly kind: ItemKind
   /** The provider's own fields, as they were heard last. */
   fields: Fields
@@ -49,12 +49,12 @@ export interface SpokenItem {
   readonly callId: string | undefined
   /** What of it only its provider can read. */
   opaque: Opaque | undefined
-  readonly parts: SpokenPart[]
+  readonly parts: OutputPart[]
   /** Undefined until it has ended. */
   status: 'completed' | 'incomplete' | undefined
 }
 
-export interface SpokenPart {
+export interface OutputPart {
   readonly kind: PartKind
   /** Its place among the content, or among the summaries, of its item. */
   readonly index: number
@@ -74,31 +74,31 @@ export const isCall = (kind: ItemKind): kind is 'function_call' | 'custom_tool_c
   kind === 'function_call' || kind === 'custom_tool_call'
 
 /** What an item says that is written down elsewhere than in parts. */
-export const nameOfCall = ({ fields }: SpokenItem): string => (typeof fields.name === 'string' ? fields.name : '')
+export const nameOfCall = ({ fields }: OutputItem): string => (typeof fields.name === 'string' ? fields.name : '')
 
 /** A lane's answer, read: whatever the lane speaks, its frames become steps. */
-export interface StepSource {
-  read(frame: Buffer): readonly ItemStep[]
+export interface ItemEventSource {
+  read(frame: Buffer): readonly ItemEvent[]
   /** The frames that come next, each of which is the one step that the last one was, with other words; undefined for none. */
-  readTemplated(frames: FrameSplitter): WordsRun | undefined
+  readTemplated(frames: FrameSplitter): TemplateRun | undefined
   readonly state: StreamState
   /** Undefined until the lane has said that the answer is complete, or why it is not. */
   ending(): AnswerEnding | undefined
 }
 
 /** Events that carry words: which part they belong to, and under which name the whole of it stands in the last one. */
-export interface WordsEvent {
+export interface TextEvent {
   readonly kind: PartKind
   readonly stage: 'delta' | 'done'
   readonly wholeField: 'text' | 'refusal' | 'arguments' | 'input'
 }
 
-const pair = (name: string, kind: PartKind, wholeField: WordsEvent['wholeField']): [string, WordsEvent][] => [
+const pair = (name: string, kind: PartKind, wholeField: TextEvent['wholeField']): [string, TextEvent][] => [
   [`response.${name}.delta`, { kind, stage: 'delta', wholeField }],
   [`response.${name}.done`, { kind, stage: 'done', wholeField }],
 ]
 
-export const WORDS_EVENTS: ReadonlyMap<string, WordsEvent> = new Map([
+export const TEXT_EVENTS: ReadonlyMap<string, TextEvent> = new Map([
   ...pair('output_text', 'output_text', 'text'),
   ...pair('refusal', 'refusal', 'refusal'),
   ...pair('reasoning_text', 'reasoning_text', 'text'),
@@ -152,7 +152,7 @@ export const indexOfPart = (event: Fields, kind: PartKind): number | undefined =
 }
 
 /** Items that mean something to every model. All others belong to hosted tools or to one client, and are left out. */
-export type CarriedItemType =
+export type ForwardedItemType =
   | 'message'
   | 'reasoning'
   | 'function_call'
@@ -163,7 +163,7 @@ export type CarriedItemType =
   /** One that its provider alone can read: every other has become a message by now. */
   | 'compaction'
 
-const CARRIED: ReadonlySet<unknown> = new Set<CarriedItemType>([
+const CARRIED: ReadonlySet<unknown> = new Set<ForwardedItemType>([
   'message',
   'reasoning',
   'function_call',
@@ -186,7 +186,7 @@ const LEFT_OUT: ReadonlySet<unknown> = new Set([
 
 export const isLeftOutType = (type: unknown): boolean => LEFT_OUT.has(type)
 
-export const isCarriedType = (type: unknown): type is CarriedItemType => CARRIED.has(type)
+export const isForwardedType = (type: unknown): type is ForwardedItemType => CARRIED.has(type)
 
 /** Clients leave the type of a message out, and that of a reference. Undefined: it is neither. */
 export function typeOfItem(item: Readonly<Fields>): unknown {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { EMPTY_CONVERSATION } from '../../model/conversation.ts'
 import { conversationIn } from '../conversation-in.fixture.ts'
 import { AI_SDK, ALL_NULL, CODEX, CODEX_LITE, FROM_ELSEWHERE } from './client-requests.fixture.ts'
-import { carriedItems } from './input-items.ts'
+import { forwardedItems } from './input-items.ts'
 import { base, conversationOf, requestOf, withItems } from './read-request.fixture.ts'
 
 const text = (words: string) => ({ type: 'text', text: words })
@@ -189,7 +189,7 @@ describe('carriedItems', () => {
     const added = (...tools: readonly object[]) => ({ type: 'additional_tools', tools })
     const whole = added(own)
     const items = [whole, added({ type: 'mcp' }, own), added({ type: 'mcp' })]
-    const carried = carriedItems(items)
+    const carried = forwardedItems(items)
     expect(carried).toEqual([whole, added(own)])
     expect(carried[0]).toBe(whole)
   })

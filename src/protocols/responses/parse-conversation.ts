@@ -12,9 +12,9 @@ import type { Phase } from '../../model/event.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { markIn } from '../fields/cache-marks.ts'
 import { isAbsent } from '../fields/check-value.ts'
-import { askedField, NESTED_FIELDS } from './fields.ts'
-import { carriedItems } from './input-items.ts'
-import { type CarriedItemType, typeOfItem } from './output-item.ts'
+import { NESTED_FIELDS, requestedField } from './fields.ts'
+import { forwardedItems } from './input-items.ts'
+import { type ForwardedItemType, typeOfItem } from './output-item.ts'
 import { TEXT_PARTS } from './parse-request.ts'
 import { readTools } from './parse-tools.ts'
 
@@ -42,9 +42,9 @@ export function readConversation(request: ResponsesRequest, value: Readonly<Fiel
 const maybe = <Value>(value: unknown): Value | undefined => (value as Value | null | undefined) ?? undefined
 
 function itemsOf(input: string | readonly Fields[], sealed: ResponsesRequest['sealed']): ConversationItem[] {
-  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : carriedItems(input)
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : forwardedItems(input)
   return items.flatMap((item) => {
-    const type = typeOfItem(item) as CarriedItemType
+    const type = typeOfItem(item) as ForwardedItemType
     if (type === 'compaction') throw new Error('What only its provider can read cannot be translated')
     return type === 'additional_tools' ? [] : [readItem(type, item, sealed)]
   })
@@ -90,7 +90,7 @@ const identityOf = (value: Readonly<Fields>): Identity => ({
 
 /** What a request asks for that no conversation tells, so that a lane to which it is translated does not get it. */
 export function beyondConversation(request: ResponsesRequest): string[] {
-  const [truncation, reasoning, text] = ['truncation', 'reasoning', 'text'].map((name) => askedField(request, name))
+  const [truncation, reasoning, text] = ['truncation', 'reasoning', 'text'].map((name) => requestedField(request, name))
   return [
     ...(truncation === 'auto' ? ['truncation'] : []),
     ...(isObject(reasoning) && !isAbsent(reasoning.context) ? ['reasoning.context'] : []),
@@ -106,7 +106,7 @@ type Item = Readonly<Fields>
 
 /** One item that has been checked at the door. Tools are no item of a conversation: they are read with the others. */
 function readItem(
-  type: Exclude<CarriedItemType, 'additional_tools' | 'compaction'>,
+  type: Exclude<ForwardedItemType, 'additional_tools' | 'compaction'>,
   item: Item,
   sealed: ResponsesRequest['sealed'],
 ): ConversationItem {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { mendItems } from './parse-request.ts'
+import { repairItems } from './parse-request.ts'
 
 const user = { role: 'user', content: 'Hi' }
 const text = (type: string, more: object = {}) => ({ type, text: 'Hi', ...more })
@@ -16,22 +16,24 @@ describe('mendItems', () => {
       { type: 'function_call_output', call_id: '1', output: [text('input_text')] },
       { type: 'reasoning', summary: [text('summary_text')], content: [text('reasoning_text')] },
     ]
-    const mended = mendItems(items)
-    expect(mended.every((item, at) => item === items[at])).toBe(true)
-    expect(mended).toHaveLength(items.length)
+    const repaired = repairItems(items)
+    expect(repaired.every((item, at) => item === items[at])).toBe(true)
+    expect(repaired).toHaveLength(items.length)
   })
 
   it.each(['user', 'system', 'developer'])('gives a %s the parts of one who is heard', (role) => {
     const content = [text('output_text', { annotations: [], logprobs: [] }), text('text', { cache: 1 })]
-    const [mended] = mendItems([{ role, content, id: 'msg_1' }])
-    expect(JSON.parse(JSON.stringify(mended))).toEqual({
+    const [repaired] = repairItems([{ role, content, id: 'msg_1' }])
+    expect(JSON.parse(JSON.stringify(repaired))).toEqual({
       ...{ role, id: 'msg_1', content: [text('input_text'), text('input_text', { cache: 1 })] },
     })
   })
 
   it('gives an assistant the parts of one who speaks', () => {
-    const [mended] = mendItems([{ type: 'message', role: 'assistant', content: [text('input_text'), text('text')] }])
-    expect(mended?.content).toEqual([
+    const [repaired] = repairItems([
+      { type: 'message', role: 'assistant', content: [text('input_text'), text('text')] },
+    ])
+    expect(repaired?.content).toEqual([
       text('output_text', { annotations: [] }),
       text('output_text', { annotations: [] }),
     ])
@@ -39,8 +41,8 @@ describe('mendItems', () => {
 
   it('gives the output of a tool the parts of what is heard', () => {
     for (const type of ['function_call_output', 'custom_tool_call_output']) {
-      const [mended] = mendItems([{ type, call_id: '1', output: [text('text')] }])
-      expect(JSON.parse(JSON.stringify(mended))).toEqual({ type, call_id: '1', output: [text('input_text')] })
+      const [repaired] = repairItems([{ type, call_id: '1', output: [text('text')] }])
+      expect(JSON.parse(JSON.stringify(repaired))).toEqual({ type, call_id: '1', output: [text('input_text')] })
     }
   })
 
@@ -48,9 +50,9 @@ describe('mendItems', () => {
     'leaves out an assistant that has said nothing: $content',
     (said) => {
       const silent = { role: 'assistant', ...said }
-      expect(mendItems([user, silent, user])).toEqual([user, user])
+      expect(repairItems([user, silent, user])).toEqual([user, user])
       const thought = { type: 'reasoning', encrypted_content: 'sealed' }
-      expect(mendItems([thought, silent, user]), 'what reasoning has led to').toEqual([thought, silent, user])
+      expect(repairItems([thought, silent, user]), 'what reasoning has led to').toEqual([thought, silent, user])
     },
   )
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ALL_NULL, CLIENT_REQUESTS, CODEX, FROM_ELSEWHERE } from './client-requests.fixture.ts'
-import { askedField } from './fields.ts'
+import { requestedField } from './fields.ts'
 import { base, problemOf, read, requestOf, withItems } from './read-request.fixture.ts'
 
 describe('readRequest', () => {
@@ -52,14 +52,14 @@ describe('readRequest', () => {
 
   it('knows what was asked besides the input, without nulls', () => {
     const request = requestOf({ ...base, metadata: { a: 'b' }, user: null, temperature: 0, background: false })
-    const asked = ['metadata', 'user', 'temperature', 'background', 'text'].map((name) => askedField(request, name))
+    const asked = ['metadata', 'user', 'temperature', 'background', 'text'].map((name) => requestedField(request, name))
     expect(asked).toEqual([{ a: 'b' }, undefined, 0, false, undefined])
   })
 
   it('repeats no tools that the client does not get', () => {
-    const tools = askedField(requestOf(CODEX), 'tools') as { type: string }[]
+    const tools = requestedField(requestOf(CODEX), 'tools') as { type: string }[]
     expect(tools.map(({ type }) => type)).toEqual(['function', 'namespace', 'custom'])
-    expect(askedField(requestOf(FROM_ELSEWHERE), 'tools')).toBeUndefined()
+    expect(requestedField(requestOf(FROM_ELSEWHERE), 'tools')).toBeUndefined()
   })
 
   it('measures the input: bytes of its fields, items, tools with those inside namespaces and items', () => {

@@ -13,8 +13,8 @@ import {
   checkNames,
   checkOtherPart,
   checkText,
+  checkToken,
   checkValue,
-  checkWord,
   isAbsent,
   missing,
   noFilesHere,
@@ -30,8 +30,8 @@ import { checkModel, checkValues, demandsOf, type ReadNested, readNested } from 
 import { jsonArray } from '../json/elements.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../shared/event-reader.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
-import { carriedItems, elementsOfBody } from './input-items.ts'
-import { isCallType, isCarriedType, isLeftOutType, isOutputType, typeOfItem } from './output-item.ts'
+import { elementsOfBody, forwardedItems } from './input-items.ts'
+import { isCallType, isForwardedType, isLeftOutType, isOutputType, typeOfItem } from './output-item.ts'
 import { type ReadTools, readTools, rewrittenTools } from './parse-tools.ts'
 
 /**
@@ -52,7 +52,7 @@ export function parseRequest(body: ParsedBody, found: FoundInBody): ReadRequestO
   const tools = readTools(value)
   if (tools.kind === 'refused') return tools
   const items: readonly Fields[] | undefined = Array.isArray(value.input) ? value.input : undefined
-  const carried = items === undefined ? [] : carriedItems(items)
+  const carried = items === undefined ? [] : forwardedItems(items)
   if (items !== undefined && !carried.some(saysSomething)) return refused(nothingLeft(items))
   const { storable, previousItems, ...known } = found
   const storedInput = value.store === false ? undefined : storable
@@ -147,7 +147,7 @@ function rewrittenMembers(
   const { tools: declared, input } = body.value
   const rewritten = rewrittenTools(body, (declared as Fields[] | null | undefined) ?? [], tools)
   if (!Array.isArray(input)) return rewritten
-  const carried = mendItems(items)
+  const carried = repairItems(items)
   const isWhole = carried.length === input.length && carried.every((item, at) => item === input[at])
   if (isWhole) return rewritten
   // Items that stay keep their own bytes, which the provider has seen in earlier turns.
@@ -235,7 +235,7 @@ function checkItem(param: string, item: unknown, others: OtherInput[]): Problem 
   if (typeof type !== 'string') return wrongType(`${param}.type`, type, 'a string')
   const check = ITEMS.get(type)
   if (check !== undefined) return check(param, item, others)
-  return isLeftOutType(type) || isCarriedType(type) ? undefined : checkUnknown(param, item, type)
+  return isLeftOutType(type) || isForwardedType(type) ? undefined : checkUnknown(param, item, type)
 }
 
 const TYPE_SHOWN_MAX = 80
@@ -250,7 +250,7 @@ function checkUnknown(param: string, { role, content }: Readonly<Fields>, type: 
 const ROLES = new Set(['user', 'assistant', 'system', 'developer'])
 
 function checkMessage(param: string, item: Readonly<Fields>, others: OtherInput[]): Problem | undefined {
-  const found = checkWord(`${param}.role`, item.role, ROLES)
+  const found = checkToken(`${param}.role`, item.role, ROLES)
   if (found) return found
   // An assistant that only called tools has said nothing, and clients send that as null or not at all.
   if (isAbsent(item.content)) return item.role === 'assistant' ? undefined : missing(`${param}.content`)
@@ -311,7 +311,7 @@ function checkOrphans(items: readonly Readonly<Fields>[]): Problem | undefined {
   const called = new Set<unknown>()
   for (const item of items) {
     const type = typeOfItem(item)
-    if (isCallType(type) || !(isCarriedType(type) || isOutputType(type))) called.add(item.call_id)
+    if (isCallType(type) || !(isForwardedType(type) || isOutputType(type))) called.add(item.call_id)
   }
   for (const item of items) {
     const type = typeOfItem(item)
@@ -395,7 +395,7 @@ const FORMATS = new Set(['text', 'json_object', 'json_schema'])
 function checkFormat(text: unknown): Problem | undefined {
   const format = isObject(text) ? text.format : undefined
   if (!isObject(format)) return undefined
-  const found = checkWord('text.format.type', format.type, FORMATS)
+  const found = checkToken('text.format.type', format.type, FORMATS)
   if (found || format.type !== 'json_schema') return found
   if (isAbsent(format.name) && !isAbsent(format.json_schema)) {
     const message = '`text.format` is nested as Chat Completions nests it. Put name, schema and strict beside type.'
@@ -443,7 +443,7 @@ type Item = Readonly<Fields>
  * Checked items as every server takes them, each itself where nothing is wrong with it. Clients give a speaker the other's
  * kind of text part, or that of Chat, and servers refuse it; an assistant that has said nothing is no message at all.
  */
-export function mendItems(items: readonly Item[]): Item[] {
+export function repairItems(items: readonly Item[]): Item[] {
   return items.flatMap((item, at) => {
     // Sealed reasoning must be followed by what it led to, even where that is nothing.
     if (saysNothing(item) && items[at - 1]?.type !== 'reasoning') return []

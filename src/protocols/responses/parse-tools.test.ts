@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { spliceMembers } from '../json/elements.ts'
-import { askedField } from './fields.ts'
+import { requestedField } from './fields.ts'
 import { base, conversationOf, problemOf, read, requestOf, withItems } from './read-request.fixture.ts'
 
 const fn = (name: string, more: object = {}) => ({ type: 'function', name, parameters: { type: 'object' }, ...more })
@@ -113,7 +113,7 @@ describe('the tools of a request', () => {
     }
     expect(requestOf(asked).ignoredTools).toEqual(['web_search', 'shell', 'mcp', 'mcp'])
     expect(JSON.parse(sentOf(asked)).tools).toEqual([fn('a'), namespace('n', fn('b'))])
-    expect(askedField(requestOf(asked), 'tools')).toEqual([fn('a'), namespace('n', fn('b'))])
+    expect(requestedField(requestOf(asked), 'tools')).toEqual([fn('a'), namespace('n', fn('b'))])
   })
 
   it('keep their own bytes when others are left out', () => {
@@ -125,8 +125,8 @@ describe('the tools of a request', () => {
     const asked = { ...withTools({ type: 'mcp' }), tool_choice: 'auto', parallel_tool_calls: false }
     expect(JSON.parse(sentOf(asked))).toEqual(base)
     expect(conversationOf(asked)).toMatchObject({ tools: [], toolChoice: undefined })
-    expect(askedField(requestOf(asked), 'tools')).toBeUndefined()
-    expect(askedField(requestOf(asked), 'tool_choice')).toBeUndefined()
+    expect(requestedField(requestOf(asked), 'tools')).toBeUndefined()
+    expect(requestedField(requestOf(asked), 'tool_choice')).toBeUndefined()
     const withAdded = { ...asked, input: [added(fn('a')), { role: 'user', content: 'x' }] }
     expect(JSON.parse(sentOf(withAdded))).toMatchObject({ tool_choice: 'auto', parallel_tool_calls: false })
     expect(JSON.parse(sentOf(withAdded))).not.toHaveProperty('tools')
@@ -229,7 +229,7 @@ describe('tool_choice', () => {
     const some = choosing(allowed('auto', { type: 'web_search' }, { type: 'function', name: 'a' }))
     const rest = allowed('auto', { type: 'function', name: 'a' })
     expect(JSON.parse(sentOf(some)).tool_choice).toEqual(rest)
-    expect(askedField(requestOf(some), 'tool_choice')).toEqual(rest)
+    expect(requestedField(requestOf(some), 'tool_choice')).toEqual(rest)
     const only = choosing(allowed('auto', { type: 'web_search' }))
     expect(JSON.parse(sentOf(only)).tool_choice).toBe('none')
     expect(conversationOf(only).toolChoice).toEqual({ type: 'none' })

@@ -9,8 +9,8 @@ import {
   checkMaybeText,
   checkName,
   checkText,
+  checkToken,
   checkValue,
-  checkWord,
   isAbsent,
   missing,
   shown,
@@ -161,7 +161,7 @@ const INPUT_FORMATS = new Set(['text', 'grammar'])
 function checkGrammar(param: string, format: unknown): Problem | undefined {
   if (isAbsent(format)) return undefined
   if (!isObject(format)) return wrongType(param, format, 'an object')
-  const found = checkWord(`${param}.type`, format.type, INPUT_FORMATS)
+  const found = checkToken(`${param}.type`, format.type, INPUT_FORMATS)
   if (found || format.type === 'text') return found
   return checkText(`${param}.syntax`, format.syntax) ?? checkText(`${param}.definition`, format.definition)
 }
@@ -216,7 +216,7 @@ function readToolChoice(value: unknown, declared: Declared): ReadToolChoice {
 const isOwn = (type: unknown): type is ToolKind => type === 'function' || type === 'custom'
 
 function readWord(word: string, { definitions, ignored }: Declared): ReadToolChoice {
-  const found = checkWord('tool_choice', word, WORDS)
+  const found = checkToken('tool_choice', word, WORDS)
   if (found) return refused(found)
   if (word === 'required' && definitions.length === 0) {
     if (ignored.length > 0) return refused(hostedChoice(word))
@@ -242,7 +242,7 @@ const MODES: ReadonlySet<string> = new Set(['auto', 'required'])
 
 function readAllowed(value: Readonly<Fields>, declared: Declared): ReadToolChoice {
   const { mode, tools } = value
-  const found = checkWord('tool_choice.mode', mode, MODES)
+  const found = checkToken('tool_choice.mode', mode, MODES)
   if (found) return refused(found)
   if (isAbsent(tools)) return refused(missing('tool_choice.tools'))
   if (!Array.isArray(tools)) return refused(wrongType('tool_choice.tools', tools, 'an array'))

@@ -20,9 +20,9 @@ it('a re-emitted stream never throws and keeps the grammar, whatever frames come
       const items = expectGrammar(result.bytes, { whole: result.whole })
       for (const item of items) expectWorthShowing(item)
       if (rawReasoning === 'as-summary') expect(String(result.bytes)).not.toContain('event: response.reasoning_text')
-      expect(result.carrier.state.heldBytes).toBeGreaterThanOrEqual(0)
+      expect(result.adapter.state.heldBytes).toBeGreaterThanOrEqual(0)
       if (result.whole) {
-        expect(result.carrier.state.heldBytes).toBe(0)
+        expect(result.adapter.state.heldBytes).toBe(0)
         whole++
       }
       if (items.length > 0) contentful++

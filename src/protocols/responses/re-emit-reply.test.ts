@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { Fields } from '../../lib/types.ts'
 import { bytesOf, eventsIn, FIXTURES, framesIn, plainItems, SETTLED } from './answers.fixture.ts'
-import type { ToldAnswer } from './encode-answer.ts'
+import type { EncodedAnswer } from './encode-answer.ts'
 import { laneOf, lastResponse, reEmit, reEmitReply } from './re-emit.fixture.ts'
 
 describe('a JSON answer, re-emitted', () => {
   const replyOf = (value: unknown, over: Parameters<typeof laneOf>[0] = {}) => reEmitReply(value, laneOf(over))
-  const told = ({ end }: ToldAnswer): Fields & { output: Fields[] } => JSON.parse(String(end(SETTLED).bytes))
+  const told = ({ end }: EncodedAnswer): Fields & { output: Fields[] } => JSON.parse(String(end(SETTLED).bytes))
 
   it.each(FIXTURES)('collects to the same as the stream: %s', (fixture) => {
-    const { bytes, carrier, whole } = reEmit(framesIn([bytesOf(fixture)]))
+    const { bytes, adapter, whole } = reEmit(framesIn([bytesOf(fixture)]))
     if (!whole) return
     const streamed = lastResponse(bytes)
     // The provider's own response at the end of its stream is what it would have answered as JSON.
@@ -21,8 +21,8 @@ describe('a JSON answer, re-emitted', () => {
     expect(plainItems(answered.output)).toEqual(plainItems(streamed.output))
     expect({ ...answered, output: [] }).toEqual({ ...streamed, output: [] })
     expect([reply.answer.state.usage, reply.answer.state.outputBytes]).toEqual([
-      carrier.state.usage,
-      carrier.state.outputBytes,
+      adapter.state.usage,
+      adapter.state.outputBytes,
     ])
   })
 

@@ -9,22 +9,22 @@ import { added, delta, ended, event, laneOf, lastResponse, reEmit, reEmitReply }
 describe('what is sealed in a re-emitted stream', () => {
   it('shows sealed reasoning only to who has asked for it, and gives it whole to who stores it', () => {
     const frames = framesIn([bytesOf('summary-and-text')])
-    const { bytes, carrier } = reEmit(frames, { seals: 'hidden' })
+    const { bytes, adapter } = reEmit(frames, { seals: 'hidden' })
     expect(String(bytes)).not.toContain('sealed')
-    expect(carrier.storedItems()[0]).toMatchObject({ encrypted_content: 'in our envelope: sealed-by-the-provider' })
+    expect(adapter.storedItems()[0]).toMatchObject({ encrypted_content: 'in our envelope: sealed-by-the-provider' })
     const shown = reEmit(frames)
     expect(eventsIn(shown.bytes).find(({ type }) => type === 'response.output_item.added')).not.toHaveProperty(
       'item.encrypted_content',
     )
-    expect(lastResponse(shown.bytes).output[0]).toEqual(shown.carrier.storedItems()[0])
+    expect(lastResponse(shown.bytes).output[0]).toEqual(shown.adapter.storedItems()[0])
   })
 
   it('puts what is sealed into one envelope, which is the same wherever it is told', () => {
     let envelopes = 0
     const sealReasoning = ({ data }: Opaque) => `envelope ${++envelopes} of ${data.length} letters`
-    const { bytes, carrier } = reEmit(framesIn([bytesOf('summary-and-text')]), { sealReasoning })
+    const { bytes, adapter } = reEmit(framesIn([bytesOf('summary-and-text')]), { sealReasoning })
     const told = eventsIn(bytes).flatMap(({ item }) => (item as Fields | undefined)?.encrypted_content ?? [])
-    const whole = [...lastResponse(bytes).output, ...carrier.storedItems()].map((item) => item.encrypted_content)
+    const whole = [...lastResponse(bytes).output, ...adapter.storedItems()].map((item) => item.encrypted_content)
     expect([...told, ...whole.filter((seal) => seal !== undefined)]).toEqual(
       Array.from({ length: 3 }, () => 'envelope 1 of 22 letters'),
     )
@@ -46,9 +46,9 @@ describe('what is sealed in a re-emitted stream', () => {
     const told = { id: 'cmp_ours1', type: 'compaction', vendor: 1, encrypted_content: sealed }
     for (const seals of ['shown', 'hidden'] as const) {
       envelopes = 0
-      const { bytes, carrier } = reEmit(frames, { seals, sealCompaction })
+      const { bytes, adapter } = reEmit(frames, { seals, sealCompaction })
       expect(lastResponse(bytes).output[0]).toEqual(told)
-      expect(carrier.storedItems()).toEqual(lastResponse(bytes).output)
+      expect(adapter.storedItems()).toEqual(lastResponse(bytes).output)
       const items = eventsIn(bytes).flatMap(({ item }) => (item as Fields | undefined) ?? [])
       // It is told at once, as where it was asked for.
       expect(items.slice(0, 2)).toEqual([told, told])
@@ -62,8 +62,8 @@ describe('what is sealed in a re-emitted stream', () => {
   it('tells no seal of a reasoning whose end has not come: what comes at its beginning is too short', () => {
     const begun = added({ id: 'rs', type: 'reasoning', summary: [], encrypted_content: 'short' })
     const words = event('response.reasoning_summary_text.delta', { item_id: 'rs', summary_index: 0, delta: 'Hm' })
-    const { carrier } = reEmit([begun, words])
-    expect(carrier.storedItems()).toEqual([
+    const { adapter } = reEmit([begun, words])
+    expect(adapter.storedItems()).toEqual([
       { id: 'rs_ours1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm' }], status: 'incomplete' },
     ])
   })

@@ -1,8 +1,8 @@
 import type { Fields } from '../../lib/types.ts'
 import { eventsIn, mintInOrder, plainFraming, SETTLED } from './answers.fixture.ts'
-import { type Telling, tellStream, tellWhole } from './encode-answer.ts'
+import { encodeStream, encodeWhole, type Telling } from './encode-answer.ts'
 import type { Framing } from './item-frames.ts'
-import { createStepReader } from './read-stream.ts'
+import { createItemEventReader } from './read-stream.ts'
 
 /** How a lane is told of, before anybody knows with which framing. */
 type LaneTold = Omit<Telling, 'framing'>
@@ -19,24 +19,24 @@ export const laneOf = (over: Partial<LaneTold> = {}): LaneTold => ({
 })
 
 export const createReEmitter = (framing: Framing, lane: LaneTold) =>
-  tellStream(createStepReader('lane'), { ...lane, framing })
+  encodeStream(createItemEventReader('lane'), { ...lane, framing })
 
 export const reEmitReply = (value: unknown, lane: LaneTold) =>
-  tellWhole(value, 'lane', { ...lane, framing: plainFraming() })
+  encodeWhole(value, 'lane', { ...lane, framing: plainFraming() })
 
 export function reEmit(frames: readonly Buffer[], over: Partial<LaneTold> = {}) {
   const framing = plainFraming()
-  const carrier = createReEmitter(framing, laneOf(over))
+  const adapter = createReEmitter(framing, laneOf(over))
   const pieces: Buffer[] = []
   let firstContent: number | undefined
   for (const frame of frames) {
-    const { bytes, isContent } = carrier.read(frame)
+    const { bytes, isContent } = adapter.read(frame)
     if (bytes) pieces.push(bytes)
     if (isContent) firstContent ??= pieces.length
   }
-  const { finished } = carrier.state
-  const bytes = Buffer.concat(finished ? [...pieces, carrier.end(SETTLED).bytes] : pieces)
-  return { carrier, framing, bytes, firstContent, whole: finished }
+  const { finished } = adapter.state
+  const bytes = Buffer.concat(finished ? [...pieces, adapter.end(SETTLED).bytes] : pieces)
+  return { adapter, framing, bytes, firstContent, whole: finished }
 }
 
 export const lastResponse = (bytes: Buffer) => eventsIn(bytes).at(-1)!.response as Fields & { output: Fields[] }

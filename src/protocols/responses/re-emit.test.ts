@@ -8,9 +8,9 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
   const frames = framesIn([source])
 
   it('says what the provider has said, in the order of the grammar', () => {
-    const { carrier, bytes, whole } = reEmit(frames, { sealReasoning: ({ data }) => data })
+    const { adapter, bytes, whole } = reEmit(frames, { sealReasoning: ({ data }) => data })
     const items = expectGrammar(bytes, { whole })
-    const { usage, outputBytes, heldBytes, finished, error, invalid } = carrier.state
+    const { usage, outputBytes, heldBytes, finished, error, invalid } = adapter.state
     const ending = whole ? lastResponse(bytes) : undefined
     expect({
       items: plainItems(items),
@@ -41,11 +41,11 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
 
   it('keeps the grammar as far as it came, when it breaks off behind any frame', () => {
     for (let count = 0; count < frames.length; count++) {
-      const { bytes, whole, carrier } = reEmit(frames.slice(0, count))
+      const { bytes, whole, adapter } = reEmit(frames.slice(0, count))
       const items = expectGrammar(bytes, { whole })
-      expect(carrier.openItems('incomplete').slice(0, items.length)).toEqual(items)
-      expect(carrier.openItems('incomplete').length - items.length).toBeLessThanOrEqual(1)
-      const silence = carrier.emptyDelta()
+      expect(adapter.openItems('incomplete').slice(0, items.length)).toEqual(items)
+      expect(adapter.openItems('incomplete').length - items.length).toBeLessThanOrEqual(1)
+      const silence = adapter.emptyDelta()
       if (silence) expect(eventsIn(silence)[0]).toMatchObject({ delta: '' })
     }
   })
@@ -54,13 +54,13 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
 describe('a re-emitted stream', () => {
   it('says nothing before the first content, and then all of it at once, with a keep-alive in between', () => {
     const framing = plainFraming()
-    const carrier = createReEmitter(framing, laneOf())
-    expect(carrier.read(event('response.created', { response: {} })).bytes).toBeUndefined()
-    expect(carrier.read(added({ id: 'm', type: 'message', role: 'assistant', content: [] })).bytes).toBeUndefined()
-    expect(carrier.openItems('incomplete')).toEqual([])
-    expect(carrier.emptyDelta()).toBeUndefined()
+    const adapter = createReEmitter(framing, laneOf())
+    expect(adapter.read(event('response.created', { response: {} })).bytes).toBeUndefined()
+    expect(adapter.read(added({ id: 'm', type: 'message', role: 'assistant', content: [] })).bytes).toBeUndefined()
+    expect(adapter.openItems('incomplete')).toEqual([])
+    expect(adapter.emptyDelta()).toBeUndefined()
     const opening = Buffer.from(framing.opening())
-    const { bytes, isContent } = carrier.read(delta('x'))
+    const { bytes, isContent } = adapter.read(delta('x'))
     expect(isContent).toBe(true)
     expect(
       eventsIn(Buffer.concat([opening, bytes!])).map(({ type, sequence_number }) => [sequence_number, type]),
@@ -71,7 +71,7 @@ describe('a re-emitted stream', () => {
       [3, 'response.content_part.added'],
       [4, 'response.output_text.delta'],
     ])
-    expect(eventsIn(carrier.emptyDelta()!)).toEqual([
+    expect(eventsIn(adapter.emptyDelta()!)).toEqual([
       expect.objectContaining({
         type: 'response.output_text.delta',
         sequence_number: 5,
@@ -79,7 +79,7 @@ describe('a re-emitted stream', () => {
         delta: '',
       }),
     ])
-    expect(carrier.openItems('incomplete')).toEqual([
+    expect(adapter.openItems('incomplete')).toEqual([
       expect.objectContaining({ id: 'msg_ours1', status: 'incomplete' }),
     ])
   })
@@ -102,12 +102,12 @@ describe('a re-emitted stream', () => {
   })
 
   it('takes a call for content by its name, and a reasoning without a word for none', () => {
-    const carrier = createReEmitter(plainFraming(), laneOf())
+    const adapter = createReEmitter(plainFraming(), laneOf())
     const reasoning = { id: 'r', type: 'reasoning', summary: [] }
-    expect(carrier.read(added(reasoning))).toEqual({ bytes: undefined, isContent: false })
-    expect(carrier.read(event('response.output_item.done', { output_index: 0, item: reasoning })).isContent).toBe(false)
-    expect(carrier.read(added({ id: 'f', type: 'function_call', name: 'go', arguments: '' }, 1)).isContent).toBe(true)
-    expect(carrier.state.outputBytes).toBe(2)
+    expect(adapter.read(added(reasoning))).toEqual({ bytes: undefined, isContent: false })
+    expect(adapter.read(event('response.output_item.done', { output_index: 0, item: reasoning })).isContent).toBe(false)
+    expect(adapter.read(added({ id: 'f', type: 'function_call', name: 'go', arguments: '' }, 1)).isContent).toBe(true)
+    expect(adapter.state.outputBytes).toBe(2)
   })
 
   it('keeps fields that nobody knows, on events, items and parts', () => {
@@ -155,34 +155,34 @@ describe('a re-emitted stream', () => {
   })
 
   it('holds back what belongs to a later item, counts it, and tells it when its turn comes', () => {
-    const carrier = createReEmitter(plainFraming(), laneOf())
+    const adapter = createReEmitter(plainFraming(), laneOf())
     const call = (id: string, name: string) => ({ id, type: 'function_call', name, call_id: id, arguments: '' })
     const words = (id: string, index: number, text: string) =>
       event('response.function_call_arguments.delta', { item_id: id, output_index: index, delta: text })
-    carrier.read(added(call('a', 'f'), 0))
-    carrier.read(added(call('b', 'g'), 1))
-    expect(carrier.read(words('b', 1, '{"b":1}')).bytes).toBeUndefined()
-    expect(carrier.state).toMatchObject({ outputBytes: 1 + 7, heldBytes: 7 })
-    expect(eventsIn(carrier.read(words('a', 0, '{}')).bytes!)).toHaveLength(1)
+    adapter.read(added(call('a', 'f'), 0))
+    adapter.read(added(call('b', 'g'), 1))
+    expect(adapter.read(words('b', 1, '{"b":1}')).bytes).toBeUndefined()
+    expect(adapter.state).toMatchObject({ outputBytes: 1 + 7, heldBytes: 7 })
+    expect(eventsIn(adapter.read(words('a', 0, '{}')).bytes!)).toHaveLength(1)
     const done = event('response.output_item.done', { output_index: 0, item: { ...call('a', 'f'), arguments: '{}' } })
-    expect(eventsIn(carrier.read(done).bytes!).map(({ type }) => type)).toEqual([
+    expect(eventsIn(adapter.read(done).bytes!).map(({ type }) => type)).toEqual([
       'response.function_call_arguments.done',
       'response.output_item.done',
       'response.output_item.added',
       'response.function_call_arguments.delta',
     ])
-    expect(carrier.state).toMatchObject({ outputBytes: 1 + 2 + 1 + 7, heldBytes: 0 })
+    expect(adapter.state).toMatchObject({ outputBytes: 1 + 2 + 1 + 7, heldBytes: 0 })
   })
 
   it('does not wait for an end that does not come: words for the next item are one', () => {
-    const carrier = createReEmitter(plainFraming(), laneOf())
-    carrier.read(
+    const adapter = createReEmitter(plainFraming(), laneOf())
+    adapter.read(
       event('response.reasoning_text.delta', { item_id: 'r', output_index: 0, content_index: 0, delta: 'hm' }),
     )
-    carrier.read(event('response.reasoning_text.done', { item_id: 'r', output_index: 0, content_index: 0, text: 'hm' }))
-    const { bytes } = carrier.read(delta('so', { item_id: 'm', output_index: 1 }))
+    adapter.read(event('response.reasoning_text.done', { item_id: 'r', output_index: 0, content_index: 0, text: 'hm' }))
+    const { bytes } = adapter.read(delta('so', { item_id: 'm', output_index: 1 }))
     expect(eventsIn(bytes!).at(-1)).toMatchObject({ type: 'response.output_text.delta', output_index: 1, delta: 'so' })
-    expect(carrier.state.heldBytes).toBe(0)
+    expect(adapter.state.heldBytes).toBe(0)
   })
 
   it('tells the words that its deltas have left out, and none twice', () => {
@@ -209,12 +209,12 @@ describe('a re-emitted stream', () => {
 
   it('is invalid by what is no JSON object, and heeds nothing behind its end', () => {
     for (const data of ['{"type":', '[1]', '"x"', 'null', '<html>']) {
-      expect(reEmit([Buffer.from(`data: ${data}\n\n`)]).carrier.state.invalid).toBeDefined()
+      expect(reEmit([Buffer.from(`data: ${data}\n\n`)]).adapter.state.invalid).toBeDefined()
     }
-    const carrier = createReEmitter(plainFraming(), laneOf())
-    carrier.read(ended())
-    expect(carrier.read(delta('late')).bytes).toBeUndefined()
-    expect(carrier.state).toMatchObject({ finished: true, done: true, outputBytes: 0 })
+    const adapter = createReEmitter(plainFraming(), laneOf())
+    adapter.read(ended())
+    expect(adapter.read(delta('late')).bytes).toBeUndefined()
+    expect(adapter.state).toMatchObject({ finished: true, done: true, outputBytes: 0 })
   })
 
   it('says a status that the last event belies: an incomplete answer is no complete one', () => {
@@ -222,15 +222,15 @@ describe('a re-emitted stream', () => {
     const { bytes } = reEmit([delta('x'), event('response.completed', { response: cut })])
     expect(eventsIn(bytes).at(-1)?.type).toBe('response.incomplete')
     expect(lastResponse(bytes).output[0]).toMatchObject({ status: 'incomplete' })
-    expect(reEmit([event('response.completed', { response: { status: 'failed' } })]).carrier.state).toMatchObject({
+    expect(reEmit([event('response.completed', { response: { status: 'failed' } })]).adapter.state).toMatchObject({
       finished: false,
       error: { message: expect.stringContaining('failed') },
     })
   })
 
   it('bounds how many items there may be', () => {
-    const carrier = createReEmitter(plainFraming(), laneOf())
-    for (let at = 0; at < 5000; at++) carrier.read(added({ id: `m${at}`, type: 'message', content: [] }, at))
-    expect(carrier.state.invalid).toBeDefined()
+    const adapter = createReEmitter(plainFraming(), laneOf())
+    for (let at = 0; at < 5000; at++) adapter.read(added({ id: `m${at}`, type: 'message', content: [] }, at))
+    expect(adapter.state.invalid).toBeDefined()
   })
 })

@@ -5,20 +5,20 @@ import { readLogprobs } from '../shared/logprobs.ts'
 import type { StreamState } from '../shared/stream-state.ts'
 import type { ResponsesDialect } from './dialects.ts'
 import {
-  type DeltaStep,
-  type ItemStep,
+  type DeltaEvent,
+  type ItemEvent,
   isCall,
   nameOfCall,
+  type OutputItem,
+  type OutputPart,
   type ResponseEnding,
-  type SpokenItem,
-  type SpokenPart,
 } from './output-item.ts'
 import { readPhase } from './parse-conversation.ts'
-import { createStepReader, type StepReader } from './read-stream.ts'
+import { createItemEventReader, type ItemEventReader } from './read-stream.ts'
 
 /** A stream of a lane that speaks Responses, for a client that does not, or whose tools the lane does not know. */
 export function createEventReader({ mint, origin }: ReaderOptions<ResponsesDialect>): EventReader {
-  const steps = createStepReader(origin, { functionsAreCustom: true })
+  const steps = createItemEventReader(origin, { functionsAreCustom: true })
   const reading: EventState = { mint, state: steps.state, call: -1, begun: undefined, summary: undefined }
   let isOneEvent = false
   return {
@@ -39,16 +39,16 @@ interface EventState {
   /** The number of the call that is being told: calls are told one after the other. */
   call: number
   /** A message or a reasoning begins with its first words: an empty one is nothing. */
-  begun: SpokenItem | undefined
+  begun: OutputItem | undefined
   /** The part of a summary that is being told. */
-  summary: SpokenPart | undefined
+  summary: OutputPart | undefined
 }
 
 const NO_EVENTS: readonly TurnEvent[] = []
 
 const hasLogprobs = (event: TurnEvent): boolean => event.type === 'text-delta' && event.logprobs !== undefined
 
-function eventsOf(reading: EventState, step: ItemStep): readonly TurnEvent[] {
+function eventsOf(reading: EventState, step: ItemEvent): readonly TurnEvent[] {
   switch (step.type) {
     case 'item-start':
       return isToldCall(step.item) ? [startOfCall(reading, step.item)] : NO_EVENTS
@@ -67,9 +67,9 @@ function eventsOf(reading: EventState, step: ItemStep): readonly TurnEvent[] {
 }
 
 /** Nobody can make anything of a call that has come to its end without a name. */
-const isToldCall = (item: SpokenItem): boolean => isCall(item.kind) && nameOfCall(item) !== ''
+const isToldCall = (item: OutputItem): boolean => isCall(item.kind) && nameOfCall(item) !== ''
 
-function startOfCall(reading: EventState, item: SpokenItem): TurnEvent {
+function startOfCall(reading: EventState, item: OutputItem): TurnEvent {
   reading.call++
   const { namespace } = item.fields
   return {
@@ -82,14 +82,14 @@ function startOfCall(reading: EventState, item: SpokenItem): TurnEvent {
   }
 }
 
-function begin(reading: EventState, item: SpokenItem): TurnEvent[] {
+function begin(reading: EventState, item: OutputItem): TurnEvent[] {
   if (reading.begun === item) return []
   reading.begun = item
   if (item.kind === 'reasoning') return [{ type: 'reasoning-start' }]
   return [{ type: 'message-start', phase: readPhase(item.fields.phase) }]
 }
 
-function wordsOf(reading: EventState, { item, part, text, event }: DeltaStep): readonly TurnEvent[] {
+function wordsOf(reading: EventState, { item, part, text, event }: DeltaEvent): readonly TurnEvent[] {
   switch (part.kind) {
     case 'arguments':
     case 'input':
@@ -113,20 +113,20 @@ function wordsOf(reading: EventState, { item, part, text, event }: DeltaStep): r
   }
 }
 
-function beginSummary(reading: EventState, part: SpokenPart): TurnEvent[] {
+function beginSummary(reading: EventState, part: OutputPart): TurnEvent[] {
   if (reading.summary === part) return []
   reading.summary = part
   return [{ type: 'summary-start' }]
 }
 
 /** Sealed reasoning is taken as it stands at the end of its item: what comes at its beginning is shorter. */
-function sealOf(reading: EventState, item: SpokenItem): readonly TurnEvent[] {
+function sealOf(reading: EventState, item: OutputItem): readonly TurnEvent[] {
   const { opaque } = item
   if (item.kind !== 'reasoning' || opaque === undefined) return NO_EVENTS
   return [...begin(reading, item), { type: 'reasoning-seal', opaque }]
 }
 
-function lastEvents(reading: EventState, steps: StepReader): readonly TurnEvent[] {
+function lastEvents(reading: EventState, steps: ItemEventReader): readonly TurnEvent[] {
   const { usage } = steps.state
   const end: TurnEvent = { type: 'turn-end', reason: finishReasonOf(steps.ending(), reading.call >= 0) }
   return usage ? [{ type: 'usage', usage }, end] : [end]

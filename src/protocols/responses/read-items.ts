@@ -6,33 +6,33 @@ import {
   DISAGREES,
   faultInCalls,
   hasEveryPart,
-  itemSaysTheSame,
-  saysTheSame,
+  hasSameText,
+  isSameItem,
   textOf,
 } from './answer-faults.ts'
-import { createHeardItems, type HeardItem, type HeardItems, ItemQueue, partAt } from './item-queue.ts'
+import { createReceivedItems, ItemQueue, partAt, type ReceivedItem, type ReceivedItems } from './item-queue.ts'
 import {
   ITEM_OF_PART,
+  type ItemEvent,
   type ItemKind,
-  type ItemStep,
   indexOfPart,
   isCall,
   itemKindOf,
+  type OutputItem,
+  type OutputPart,
   type PartKind,
   partKindOf,
-  type SpokenItem,
-  type SpokenPart,
-  WORDS_EVENTS,
-  type WordsEvent,
+  TEXT_EVENTS,
+  type TextEvent,
   wordsOfPart,
 } from './output-item.ts'
 
 /** What a provider says of its items, mended: what is missing is inferred, what comes twice is told once. */
-export interface ItemHearer {
+export interface ItemParser {
   hear(type: string, event: Fields): void
   /** The items of a whole response: what has been heard of them before is not told again. Then all of them are over. */
   hearOutput(output: unknown, status: 'completed' | 'incomplete'): void
-  take(): readonly ItemStep[]
+  take(): readonly ItemEvent[]
   /** What could be taken is not told to anybody. */
   forget(): void
   /** More items, or more parts of them, than any answer has: what is heard from here on is not told. */
@@ -41,9 +41,9 @@ export interface ItemHearer {
   faultInCalls(ending: 'completed' | 'incomplete'): string | undefined
 }
 
-export function createItemHearer(state: StreamState, { origin, functionsAreCustom }: HearerOptions): ItemHearer {
+export function createItemParser(state: StreamState, { origin, functionsAreCustom }: ItemParserOptions): ItemParser {
   const queue = new ItemQueue(state, functionsAreCustom ? '' : '{}')
-  const hearing: Hearing = { state, items: createHeardItems(), queue, origin, functionsAreCustom }
+  const hearing: Hearing = { state, items: createReceivedItems(), queue, origin, functionsAreCustom }
   return {
     hear: (type, event) => hearOfItems(hearing, type, event),
     hearOutput: (output, status) => hearOutput(hearing, output, status),
@@ -54,7 +54,7 @@ export function createItemHearer(state: StreamState, { origin, functionsAreCusto
   }
 }
 
-interface HearerOptions {
+interface ItemParserOptions {
   readonly origin: string
   /** Functions may stand for custom tools of the client, whose input need not be JSON. */
   readonly functionsAreCustom: boolean
@@ -62,7 +62,7 @@ interface HearerOptions {
 
 /** What nobody knows is not for the client: strict ones throw at events without a meaning. */
 function hearOfItems(hearing: Hearing, type: string, event: Fields): void {
-  const words = WORDS_EVENTS.get(type)
+  const words = TEXT_EVENTS.get(type)
   if (words?.stage === 'delta') hearDelta(hearing, words.kind, event)
   else if (words) hearWhole(hearing, words, event)
   else STRUCTURE_EVENTS.get(type)?.(hearing, event)
@@ -112,7 +112,7 @@ function isToldAgain(hearing: Hearing, kind: PartKind, event: Fields): boolean {
 }
 
 /** The words again as a whole: where no deltas came, or not all, these are the ones. */
-function hearWhole(hearing: Hearing, { kind, wholeField }: WordsEvent, event: Fields): void {
+function hearWhole(hearing: Hearing, { kind, wholeField }: TextEvent, event: Fields): void {
   const known = hearing.items.find(event, ITEM_OF_PART[kind])
   if (known === 'not-ours') return
   // Words of an item that is over, or of a part that is: they have been told.
@@ -138,7 +138,7 @@ function hearWhole(hearing: Hearing, { kind, wholeField }: WordsEvent, event: Fi
 }
 
 /** The finished item that an event names by its id, its index, or both. */
-const endedItem = ({ items }: Hearing, { item_id: id, output_index: index }: Fields): HeardItem | undefined =>
+const endedItem = ({ items }: Hearing, { item_id: id, output_index: index }: Fields): ReceivedItem | undefined =>
   id === undefined && index === undefined
     ? undefined
     : items.all.find(
@@ -154,7 +154,7 @@ function hearItem(hearing: Hearing, event: Fields, what: 'begins' | 'ends'): voi
   const received = itemOf(hearing, what === 'begins' ? asItBegins(event.item) : event.item, index, what === 'begins')
   if (received === undefined || what === 'begins') return
   if (received.hasEnded) {
-    if (!itemSaysTheSame(received, event.item)) hearing.state.invalid ??= DISAGREES
+    if (!isSameItem(received, event.item)) hearing.state.invalid ??= DISAGREES
     return
   }
   finishItem(hearing, received, event.item, 'completed')
@@ -193,10 +193,10 @@ function hearAnnotation(hearing: Hearing, event: Fields): void {
 }
 
 function hearOutput(hearing: Hearing, output: unknown, status: 'completed' | 'incomplete'): void {
-  const claimed = new Set<HeardItem>()
+  const claimed = new Set<ReceivedItem>()
   const items = Array.isArray(output) ? output : []
   const ids = new Set(items.map((item) => (isObject(item) ? idOf(item) : undefined)))
-  const isFree = (other: HeardItem, kind: ItemKind, item: Fields): boolean =>
+  const isFree = (other: ReceivedItem, kind: ItemKind, item: Fields): boolean =>
     other.item.kind === kind &&
     !claimed.has(other) &&
     (other.id === undefined || !ids.has(other.id)) &&
@@ -220,9 +220,9 @@ function hearOutput(hearing: Hearing, output: unknown, status: 'completed' | 'in
     claimed.add(received)
     // What is cut is the last one.
     if (!received.hasEnded) finishItem(hearing, received, item, index === items.length - 1 ? status : 'completed')
-    else if (!itemSaysTheSame(received, item)) hearing.state.invalid ??= DISAGREES
+    else if (!isSameItem(received, item)) hearing.state.invalid ??= DISAGREES
   }
-  const isLeftOut = (received: HeardItem) => !claimed.has(received) && saysSomething(received)
+  const isLeftOut = (received: ReceivedItem) => !claimed.has(received) && saysSomething(received)
   if (claimed.size > 0 && hearing.items.all.some(isLeftOut)) hearing.state.invalid ??= DISAGREES
   hearing.queue.endAll(status)
   if (!isInOrder([...claimed].filter(saysSomething))) hearing.state.invalid ??= DISAGREES
@@ -232,31 +232,31 @@ function hearOutput(hearing: Hearing, output: unknown, status: 'completed' | 'in
  * A listed call under another `call_id` is another call, unless it says the same as one that has ended: vLLM mints new ids for its
  * final list (https://github.com/vllm-project/vllm/pull/47916).
  */
-const isAnotherCall = (received: HeardItem, item: Fields): boolean => {
+const isAnotherCall = (received: ReceivedItem, item: Fields): boolean => {
   const [told, listed] = [received.item.fields.call_id, item.call_id]
   if (!isCall(received.item.kind) || !isText(told) || !isText(listed) || told === listed) return false
-  return !received.hasEnded || !itemSaysTheSame(received, item)
+  return !received.hasEnded || !isSameItem(received, item)
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
 
 /** Told one after the other as they stand in the list. */
-const isInOrder = (items: readonly HeardItem[]): boolean =>
+const isInOrder = (items: readonly ReceivedItem[]): boolean =>
   items.every(({ toldAs }, at) => at === 0 || toldAs > items[at - 1]!.toldAs)
 
 /** The same item again, by its id and its words. */
-const isListedTwice = (found: HeardItem | undefined, item: Fields, claimed: ReadonlySet<HeardItem>): boolean =>
-  found !== undefined && claimed.has(found) && found.id === idOf(item) && itemSaysTheSame(found, item)
+const isListedTwice = (found: ReceivedItem | undefined, item: Fields, claimed: ReadonlySet<ReceivedItem>): boolean =>
+  found !== undefined && claimed.has(found) && found.id === idOf(item) && isSameItem(found, item)
 
 /** On reasoning nothing depends. */
-const saysSomething = ({ item }: HeardItem): boolean =>
+const saysSomething = ({ item }: ReceivedItem): boolean =>
   isCall(item.kind) || (item.kind === 'message' && item.parts.some(({ text }) => text !== ''))
 
 // How items begin and come to their ends, whatever event says so.
 
 interface Hearing {
   readonly state: StreamState
-  readonly items: HeardItems
+  readonly items: ReceivedItems
   readonly queue: ItemQueue
   readonly origin: string
   readonly functionsAreCustom: boolean
@@ -265,7 +265,7 @@ interface Hearing {
 const isReasoning = (kind: PartKind): boolean => ITEM_OF_PART[kind] === 'reasoning'
 
 /** The item that words belong to; where nobody has announced it, it begins with them. */
-function itemFor(hearing: Hearing, kind: PartKind, event: Fields): HeardItem | 'not-ours' {
+function itemFor(hearing: Hearing, kind: PartKind, event: Fields): ReceivedItem | 'not-ours' {
   const type = ITEM_OF_PART[kind]
   const found = hearing.items.find(event, type)
   if (found !== undefined) return found
@@ -276,7 +276,7 @@ function itemFor(hearing: Hearing, kind: PartKind, event: Fields): HeardItem | '
   return received
 }
 
-function itemOf(hearing: Hearing, item: Fields, index: number | undefined, isNew: boolean): HeardItem | undefined {
+function itemOf(hearing: Hearing, item: Fields, index: number | undefined, isNew: boolean): ReceivedItem | undefined {
   const kind = itemKindOf(item)
   const id = idOf(item) ?? (index === undefined ? textIn(item.call_id) : undefined)
   if (kind === undefined) {
@@ -294,7 +294,7 @@ function itemOf(hearing: Hearing, item: Fields, index: number | undefined, isNew
   return found
 }
 
-function begin(hearing: Hearing, item: Fields, index: number, id = idOf(item)): HeardItem | undefined {
+function begin(hearing: Hearing, item: Fields, index: number, id = idOf(item)): ReceivedItem | undefined {
   const kind = itemKindOf(item)
   if (kind === undefined) return undefined
   const received = hearing.queue.add({ kind, fields: item, id, index })
@@ -303,20 +303,20 @@ function begin(hearing: Hearing, item: Fields, index: number, id = idOf(item)): 
   return received
 }
 
-function learn(hearing: Hearing, received: HeardItem, item: Fields): void {
+function learn(hearing: Hearing, received: ReceivedItem, item: Fields): void {
   // The name of a call that no client has been told of yet may still be corrected.
   if (received.hasStarted && callsAnother(received.item, item)) hearing.state.invalid ??= DISAGREES
   hearing.queue.learn(received, item)
   received.item.opaque = opaqueIn(received.item, hearing)
 }
 
-function opaqueIn({ kind, fields: { encrypted_content: data } }: SpokenItem, { origin }: Hearing): Opaque | undefined {
+function opaqueIn({ kind, fields: { encrypted_content: data } }: OutputItem, { origin }: Hearing): Opaque | undefined {
   const isSealed = (kind === 'reasoning' || kind === 'compaction') && typeof data === 'string' && data !== ''
   return isSealed ? { wire: 'responses', origin, data } : undefined
 }
 
 /** The item as a whole: what of it has not been told is told now. */
-function finishItem(hearing: Hearing, received: HeardItem, item: Fields, status: 'completed' | 'incomplete'): void {
+function finishItem(hearing: Hearing, received: ReceivedItem, item: Fields, status: 'completed' | 'incomplete'): void {
   learn(hearing, received, item)
   if (received.item.kind === 'function_call') finishCall(hearing, received, 'arguments', item.arguments)
   else if (received.item.kind === 'custom_tool_call') finishCall(hearing, received, 'input', item.input)
@@ -334,11 +334,11 @@ function finishItem(hearing: Hearing, received: HeardItem, item: Fields, status:
   hearing.queue.end(received, told)
 }
 
-function finishCall(hearing: Hearing, received: HeardItem, kind: 'arguments' | 'input', whole: unknown): void {
+function finishCall(hearing: Hearing, received: ReceivedItem, kind: 'arguments' | 'input', whole: unknown): void {
   complete(hearing, received, hearing.queue.openPart(received, kind, undefined, {}), whole)
 }
 
-function finishParts(hearing: Hearing, received: HeardItem, parts: unknown): void {
+function finishParts(hearing: Hearing, received: ReceivedItem, parts: unknown): void {
   if (!Array.isArray(parts)) return
   for (const [index, part] of parts.entries()) {
     if (hearing.queue.tooMany()) return
@@ -350,7 +350,7 @@ function finishParts(hearing: Hearing, received: HeardItem, parts: unknown): voi
 
 function finishPart(
   hearing: Hearing,
-  received: HeardItem,
+  received: ReceivedItem,
   kind: PartKind,
   key: number | undefined,
   fields: Fields,
@@ -370,7 +370,7 @@ function finishPart(
 }
 
 /** What was said in deltas stays said: only words that are missing behind them are told. */
-function complete(hearing: Hearing, received: HeardItem, part: SpokenPart, whole: unknown): void {
+function complete(hearing: Hearing, received: ReceivedItem, part: OutputPart, whole: unknown): void {
   const words = textOf(whole)
   if (words.length > part.text.length && words.startsWith(part.text)) {
     hearing.queue.say(received, part, words.slice(part.text.length), undefined)
@@ -384,15 +384,15 @@ interface PartEnd {
 }
 
 /** The same of an item that is over: nothing can be added to it. */
-function agreeWithEnded(hearing: Hearing, over: HeardItem, { kind, key, whole }: PartEnd): void {
+function agreeWithEnded(hearing: Hearing, over: ReceivedItem, { kind, key, whole }: PartEnd): void {
   const part = partAt(over, kind, key)
   if (part !== undefined) agree(hearing, part, whole)
   else if (!isReasoning(kind) && textOf(whole) !== '') hearing.state.invalid ??= DISAGREES
 }
 
 /** What stands at the end is what was said. */
-function agree({ state }: Hearing, part: SpokenPart, whole: unknown): void {
-  if (!saysTheSame(part, whole)) state.invalid ??= DISAGREES
+function agree({ state }: Hearing, part: OutputPart, whole: unknown): void {
+  if (!hasSameText(part, whole)) state.invalid ??= DISAGREES
 }
 
 const idOf = ({ id }: Fields): string | undefined => textIn(id)

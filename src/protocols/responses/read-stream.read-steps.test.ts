@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { ItemStep } from './output-item.ts'
-import { createStepReader } from './read-stream.ts'
+import type { ItemEvent } from './output-item.ts'
+import { createItemEventReader } from './read-stream.ts'
 
 const event = (type: string, fields: object = {}) =>
   Buffer.from(`data: ${JSON.stringify({ type: `response.${type}`, ...fields })}\n\n`)
@@ -15,7 +15,7 @@ const call = (id: string, args: string) => ({ id, type: 'function_call', name: '
 const end = (status = 'completed', output: unknown = undefined) => event(status, { response: { status, output } })
 
 function stepsOf(frames: readonly Buffer[]) {
-  const reader = createStepReader('lane')
+  const reader = createItemEventReader('lane')
   return frames.flatMap((frame) => [...reader.read(frame)])
 }
 
@@ -29,7 +29,7 @@ function told(frames: readonly Buffer[]): unknown[] {
   }
   return [...items.values()]
 }
-const typesOf = (steps: readonly ItemStep[]) => steps.map(({ type }) => type)
+const typesOf = (steps: readonly ItemEvent[]) => steps.map(({ type }) => type)
 
 const DISAGREES = 'the end of an item does not match what came before it'
 
@@ -99,7 +99,7 @@ describe('the steps of a stream', () => {
     ],
     ['a call without a name', [done({ ...call('f', '{}'), name: '' }, 0), end()], 'a tool call without a name'],
   ])('%s: it is no answer', (_, frames, invalid) => {
-    const reader = createStepReader('lane')
+    const reader = createItemEventReader('lane')
     for (const frame of frames) reader.read(frame)
     expect([reader.state.invalid, reader.state.finished, reader.ending()]).toEqual([invalid, false, undefined])
   })
@@ -195,7 +195,7 @@ describe('the steps of a stream', () => {
 
   it('wait for the name of a call, however late it comes', () => {
     const words = event('function_call_arguments.delta', { item_id: 'f', output_index: 0, delta: '{}' })
-    const reader = createStepReader('lane')
+    const reader = createItemEventReader('lane')
     expect(reader.read(words)).toEqual([])
     expect(reader.state).toMatchObject({ outputBytes: 2, heldBytes: 2 })
     const steps = reader.read(event('function_call_arguments.done', { item_id: 'f', arguments: '{}', name: 'go' }))
@@ -205,7 +205,7 @@ describe('the steps of a stream', () => {
 
   it('read how it ended: a failure is one whatever its response says, and what only goes on has not ended', () => {
     const ended = (type: string, response: object) => {
-      const reader = createStepReader('lane')
+      const reader = createItemEventReader('lane')
       reader.read(event(type, { response }))
       return [reader.ending()?.kind, reader.state.error?.message, reader.state.done]
     }
@@ -217,9 +217,9 @@ describe('the steps of a stream', () => {
   })
 
   it('know an event by the line before its data where the data has no name', () => {
-    const reader = createStepReader('lane')
+    const reader = createItemEventReader('lane')
     const frame = Buffer.from('id: 1\nevent: response.output_text.delta\ndata: {"delta":"x"}\n\n')
     expect(typesOf(reader.read(frame))).toEqual(['item-start', 'part-start', 'delta'])
-    expect(createStepReader('lane').read(Buffer.from('data: {"delta":"x"}\n\n'))).toEqual([])
+    expect(createItemEventReader('lane').read(Buffer.from('data: {"delta":"x"}\n\n'))).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { inputTokensOf } from '../../model/usage.ts'
-import { createStepReader, readUsage } from './read-stream.ts'
+import { createItemEventReader, readUsage } from './read-stream.ts'
 import { RESPONSES_USAGE_ROWS } from './usage-rows.fixture.ts'
 
 const classesOf = (usage: ReturnType<typeof readUsage>) =>
@@ -15,7 +15,7 @@ describe('the usage of a Responses lane', () => {
   it('is taken from the last event, also of an answer that was cut or has failed', () => {
     const [{ told, means }] = RESPONSES_USAGE_ROWS as [(typeof RESPONSES_USAGE_ROWS)[number]]
     for (const status of ['completed', 'incomplete', 'failed']) {
-      const reader = createStepReader('lane')
+      const reader = createItemEventReader('lane')
       reader.read(
         Buffer.from(
           `data: ${JSON.stringify({ type: `response.${status}`, response: { status, output: [], usage: told } })}\n\n`,

@@ -2,41 +2,41 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { Usage } from '../../model/usage.ts'
 import { isError, readError, type UpstreamError } from '../refusals/provider-error.ts'
 import { agreeWithTotal, countOf, newStreamState, type StreamState, usageOfCounts } from '../shared/stream-state.ts'
-import { hearData, nameOfFrame } from '../sse/frame-data.ts'
-import { createAlikeWords, findGaps, type WordsPlace } from '../sse/frame-template.ts'
+import { nameOfFrame, parseFrameData } from '../sse/frame-data.ts'
+import { createWordTemplates, findGaps, type TemplateSlot } from '../sse/frame-template.ts'
 import {
   type AnswerEnding,
-  type DeltaStep,
-  type ItemStep,
+  type DeltaEvent,
+  type ItemEvent,
+  type ItemEventSource,
   isEnding,
   readEnding,
-  type StepSource,
 } from './output-item.ts'
-import { createItemHearer, type ItemHearer } from './read-items.ts'
+import { createItemParser, type ItemParser } from './read-items.ts'
 
 /** An answer of a lane that speaks Responses, read. */
-export interface StepReader extends StepSource {
+export interface ItemEventReader extends ItemEventSource {
   /** A whole response, as a JSON answer is one. */
-  readResponse(response: Fields): readonly ItemStep[]
+  readResponse(response: Fields): readonly ItemEvent[]
 }
 
 /** Of frames without words: what ends items says their whole text again, three times at most. */
 const BESIDE_WORDS_BYTES_MAX = 32 * 1024 * 1024
 
-const NO_STEPS: readonly ItemStep[] = []
+const NO_STEPS: readonly ItemEvent[] = []
 
-export function createStepReader(origin: string, { functionsAreCustom = false } = {}): StepReader {
+export function createItemEventReader(origin: string, { functionsAreCustom = false } = {}): ItemEventReader {
   const state = newStreamState()
   const reading: Reading = {
     state,
-    hearer: createItemHearer(state, { origin, functionsAreCustom }),
+    hearer: createItemParser(state, { origin, functionsAreCustom }),
     besideWords: 0,
     hasBegun: false,
     ending: undefined,
   }
-  const alike = createAlikeWords(WORDS_PLACE)
+  const alike = createWordTemplates(WORDS_PLACE)
   /** What the last frame was, where it was nothing but words of what is being told. */
-  let delta: DeltaStep | undefined
+  let delta: DeltaEvent | undefined
 
   return {
     state,
@@ -69,14 +69,14 @@ export function createStepReader(origin: string, { functionsAreCustom = false } 
 
 interface Reading {
   readonly state: StreamState
-  readonly hearer: ItemHearer
+  readonly hearer: ItemParser
   /** Bytes of frames without words. */
   besideWords: number
   hasBegun: boolean
   ending: AnswerEnding | undefined
 }
 
-function readItems(reading: Reading, { type, event }: NamedEvent, frameBytes: number): readonly ItemStep[] {
+function readItems(reading: Reading, { type, event }: NamedEvent, frameBytes: number): readonly ItemEvent[] {
   const { state, hearer } = reading
   if (type === 'response.created') {
     if (reading.hasBegun) state.invalid = 'a second response.created'
@@ -91,7 +91,7 @@ function readItems(reading: Reading, { type, event }: NamedEvent, frameBytes: nu
   return hearer.take()
 }
 
-function readEnd(reading: Reading, response: Fields, event: string | undefined): readonly ItemStep[] {
+function readEnd(reading: Reading, response: Fields, event: string | undefined): readonly ItemEvent[] {
   const { state, hearer } = reading
   const ending = readEnding(response, event)
   state.usage = readUsage(response.usage) ?? state.usage
@@ -116,7 +116,7 @@ function readEnd(reading: Reading, response: Fields, event: string | undefined):
 }
 
 /** Nothing was begun or ended by it, and nothing had waited for it. */
-function onlyDelta(steps: readonly ItemStep[]): DeltaStep | undefined {
+function onlyDelta(steps: readonly ItemEvent[]): DeltaEvent | undefined {
   const [step] = steps
   return steps.length === 1 && step?.type === 'delta' && step.event?.delta === step.text ? step : undefined
 }
@@ -129,7 +129,7 @@ interface NamedEvent {
 
 /** The event in a frame; undefined, with what it means noted, where there is none. */
 function hearEvent(state: Pick<StreamState, 'done' | 'invalid' | 'error'>, frame: Buffer): NamedEvent | undefined {
-  const event = hearData(state, frame)
+  const event = parseFrameData(state, frame)
   if (event === undefined) return undefined
   const type = typeof event.type === 'string' && event.type !== '' ? event.type : nameOfFrame(frame)
   if (type !== 'error' && !isBareError(event)) return { type, event }
@@ -150,7 +150,7 @@ function readErrorEvent(event: Fields): UpstreamError {
 }
 
 /** All that a delta says beyond its words stands the same in the next one: its item, its part, fields that nobody knows. */
-const WORDS_PLACE: WordsPlace = {
+const WORDS_PLACE: TemplateSlot = {
   gaps: findGaps(['delta']),
   wordsOf: ({ delta }) => (typeof delta === 'string' ? delta : undefined),
 }

@@ -4,7 +4,7 @@ import type { SettledCharge } from '../../model/ending.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { inputTokensOf } from '../../model/usage.ts'
 import { encodeCharge } from '../shared/stream-state.ts'
-import { askedField } from './fields.ts'
+import { requestedField } from './fields.ts'
 
 export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
@@ -74,7 +74,7 @@ const tailOf = ({ storedInput }: ResponsesRequest, { output, usage, unstored }: 
 
 /** Where the client has said nothing, what a provider would do by itself: some clients take no null for a number. */
 function echoOf({ request, effort }: ResponseOptions): Fields {
-  const asked = (name: string) => askedField(request, name)
+  const asked = (name: string) => requestedField(request, name)
   const reasoning = asked('reasoning')
   const { summary, generate_summary: olderSummary } = isObject(reasoning) ? reasoning : {}
   const metadata = asked('metadata')

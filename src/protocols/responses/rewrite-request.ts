@@ -8,9 +8,9 @@ import { opaqueForLane } from '../seals/call-seals.ts'
 import { type LaneRequest, type RelayTarget, saltFields } from '../shared/lane-target.ts'
 import { clientName } from '../shared/texts.ts'
 import { includeFor, LOGPROBS, type ResponsesDialect, takesLogprobs } from './dialects.ts'
-import { askedField, RESPONSES_FIELDS } from './fields.ts'
+import { RESPONSES_FIELDS, requestedField } from './fields.ts'
 import { inputElements } from './input-items.ts'
-import { effortWord, isEffortLost } from './write-request.ts'
+import { effortName, isEffortLost } from './write-request.ts'
 
 /**
  * The client's own bytes with the control fields written anew: names it spelled are replaced or dropped, what it left
@@ -32,7 +32,7 @@ export function rewriteRequest(request: ResponsesRequest, target: RelayTarget<Re
   changes.set('include', include.length === 0 || isWithout('include') ? null : JSON.stringify(include))
   for (const [name, salt] of Object.entries(saltFields(target))) changes.set(name, JSON.stringify(salt))
   const written = writtenMember(request, 'input')
-  if (written !== undefined) changes.set('input', retargetInput(written, { dialect, origin, sealed: request.sealed }))
+  if (written !== undefined) changes.set('input', rewriteInput(written, { dialect, origin, sealed: request.sealed }))
   return { body: spliceMembers(request.body, changes), leftOut }
 }
 
@@ -54,7 +54,7 @@ function fieldsLeftOut(request: ResponsesRequest, target: RelayTarget<ResponsesD
 const WITHOUT_LOSS = new Set(['store', 'previous_response_id'])
 
 function asksFor(request: ResponsesRequest, what: string): boolean {
-  const include = askedField(request, 'include')
+  const include = requestedField(request, 'include')
   return Array.isArray(include) && include.includes(what)
 }
 
@@ -66,8 +66,8 @@ function reasoningFor(
   target: RelayTarget<ResponsesDialect>,
   isWithout: (path: string) => boolean,
 ): string | null {
-  const effort = effortWord(target)
-  const said = askedField(request, 'reasoning')
+  const effort = effortName(target)
+  const said = requestedField(request, 'reasoning')
   const asked = isObject(said) ? said : {}
   const reasoning: Record<string, unknown> = effort === undefined ? {} : { effort }
   for (const name of REASONING_KEPT) {
@@ -96,7 +96,7 @@ interface InputTarget extends Pick<ResponsesRequest, 'sealed'> {
  * item is taken for what it says. An input without ids is rewritten in the same way, and a string becomes a message, so that it
  * stays a prefix of later inputs.
  */
-export const retargetInput = (input: Buffer, target: InputTarget): Buffer =>
+export const rewriteInput = (input: Buffer, target: InputTarget): Buffer =>
   jsonArray(inputElements(input).flatMap((item) => retargetItem(item, target) ?? []))
 
 const ID = Buffer.from('"id"')

@@ -21,11 +21,11 @@ function translated(frames: readonly Buffer[]) {
 }
 
 function reEmitted(frames: readonly Buffer[]) {
-  const { bytes, carrier } = reEmit(frames)
+  const { bytes, adapter } = reEmit(frames)
   const events = eventsIn(bytes)
   const deltas = (type: string) => events.flatMap((each) => (each.type === type ? [String(each.delta)] : [])).join('')
   const text = deltas('response.output_text.delta')
-  return { text, args: deltas('response.function_call_arguments.delta'), state: carrier.state, events, bytes }
+  return { text, args: deltas('response.function_call_arguments.delta'), state: adapter.state, events, bytes }
 }
 
 /** The same on both roads. */

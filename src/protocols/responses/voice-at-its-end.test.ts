@@ -8,7 +8,7 @@ import {
   eventReader,
   finalOf,
   frameOf,
-  openVoice,
+  openEncoder,
   requestWith,
   seal,
   settledCharge,
@@ -19,11 +19,11 @@ import {
 
 describe('an end', () => {
   it('may be written once to be kept and once to be sent', () => {
-    const voice = openVoice()
-    const carrier = voice.translate(eventReader())
-    const said = String(carrier.read(frameOf(text('Hi'), end('stop'))).bytes)
-    const kept = String(carrier.close(settledCharge()))
-    expect(String(carrier.close(settledCharge()))).toBe(kept)
+    const voice = openEncoder()
+    const adapter = voice.translate(eventReader())
+    const said = String(adapter.read(frameOf(text('Hi'), end('stop'))).bytes)
+    const kept = String(adapter.close(settledCharge()))
+    expect(String(adapter.close(settledCharge()))).toBe(kept)
     const failed = String(voice.fail(problem('ledger_unavailable', 'Not now.')))
     expect(String(voice.fail(problem('ledger_unavailable', 'Not now.')))).toBe(failed)
     expect(checkResponsesStream(said + kept)).toEqual([])
@@ -31,33 +31,33 @@ describe('an end', () => {
   })
 
   it('of an answer without content is the same each time too', () => {
-    const voice = openVoice({ fields: { include: ['reasoning.encrypted_content'] } })
-    const carrier = voice.translate(eventReader())
-    expect(carrier.read(frameOf(seal('gAAA'), end('stop'))).bytes).toBeUndefined()
-    const kept = String(carrier.close(settledCharge()))
-    expect(String(carrier.close(settledCharge()))).toBe(kept)
+    const voice = openEncoder({ fields: { include: ['reasoning.encrypted_content'] } })
+    const adapter = voice.translate(eventReader())
+    expect(adapter.read(frameOf(seal('gAAA'), end('stop'))).bytes).toBeUndefined()
+    const kept = String(adapter.close(settledCharge()))
+    expect(String(adapter.close(settledCharge()))).toBe(kept)
     expect(checkResponsesStream(kept)).toEqual([])
     expect(finalOf(kept).output).toMatchObject([{ encrypted_content: 'sealed responses lane gAAA' }])
   })
 
   it('has nothing behind it but counts', () => {
-    const stream = tellAll(openVoice(), [text('Hi'), end('stop')], [text(' again'), callStart(0)])
+    const stream = tellAll(openEncoder(), [text('Hi'), end('stop')], [text(' again'), callStart(0)])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output).toMatchObject([{ content: [{ text: 'Hi' }] }])
   })
 
   it('is no end before the reader has told why', () => {
-    const carrier = openVoice().translate(eventReader())
-    carrier.read(frameOf(text('Hi')))
-    expect(() => carrier.close(settledCharge())).toThrow('before its reader has told its end')
+    const adapter = openEncoder().translate(eventReader())
+    adapter.read(frameOf(text('Hi')))
+    expect(() => adapter.close(settledCharge())).toThrow('before its reader has told its end')
   })
 })
 
 describe('a failure', () => {
   it('of which nothing could be told yet begins at the beginning, without what was made meanwhile', () => {
-    const voice = openVoice({ others: { mayOpen: () => false } })
-    const carrier = voice.translate(eventReader())
-    carrier.read(frameOf(text('x')))
+    const voice = openEncoder({ others: { mayOpen: () => false } })
+    const adapter = voice.translate(eventReader())
+    adapter.read(frameOf(text('x')))
     const bytes = voice.fail(problem('server_is_overloaded', 'No room.'))
     expect(checkResponsesStream(String(bytes))).toEqual([])
     expect(finalOf(String(bytes))).toMatchObject({ status: 'failed', output: [] })
@@ -66,9 +66,9 @@ describe('a failure', () => {
   const broke = problem('upstream_error', 'It broke.', { source: 'upstream' })
 
   it('is told twice, with the items so far, and nothing follows', () => {
-    const voice = openVoice()
-    const carrier = voice.translate(eventReader())
-    const before = carrier.read(frameOf(text('Hel'), callStart(0), callDelta(0, '{"a'), callStart(1))).bytes
+    const voice = openEncoder()
+    const adapter = voice.translate(eventReader())
+    const before = adapter.read(frameOf(text('Hel'), callStart(0), callDelta(0, '{"a'), callStart(1))).bytes
     const stream = `${before}${voice.fail(broke)}`
     expect(checkResponsesStream(stream)).toEqual([])
     expect(eventsOf(stream).at(-2)).toMatchObject({
@@ -93,7 +93,7 @@ describe('a failure', () => {
   })
 
   it('opens the response first where nothing has been said', () => {
-    const stream = String(openVoice().fail(broke))
+    const stream = String(openEncoder().fail(broke))
     expect(checkResponsesStream(stream)).toEqual([])
     expect(shortly(stream)).toEqual(['created', 'in_progress', 'error', 'failed'])
   })
@@ -102,11 +102,11 @@ describe('a failure', () => {
 describe('a response that could not be stored', () => {
   it('says so where it is told at once, and only there', () => {
     const request = requestWith({}, { delivery: 'json', storedInput: () => [] })
-    const voice = openVoice({ others: { request } })
-    const carrier = voice.translate(eventReader())
-    carrier.read(frameOf(text('x'), end('stop')))
-    expect(JSON.parse(String(carrier.close(settledCharge())))).toMatchObject({ store: true, status: 'completed' })
-    voice.tellUnstored()
-    expect(JSON.parse(String(carrier.close(settledCharge())))).toMatchObject({ store: false, status: 'completed' })
+    const voice = openEncoder({ others: { request } })
+    const adapter = voice.translate(eventReader())
+    adapter.read(frameOf(text('x'), end('stop')))
+    expect(JSON.parse(String(adapter.close(settledCharge())))).toMatchObject({ store: true, status: 'completed' })
+    voice.encodeUnstored()
+    expect(JSON.parse(String(adapter.close(settledCharge())))).toMatchObject({ store: false, status: 'completed' })
   })
 })

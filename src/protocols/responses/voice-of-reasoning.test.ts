@@ -4,7 +4,7 @@ import type { Fields } from '../../lib/types.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
 import type { Delivery } from '../../model/turn.ts'
-import { end, eventReader, finalOf, frameOf, openVoice, reasoning, seal, tellAll, text } from './encoder.fixture.ts'
+import { end, eventReader, finalOf, frameOf, openEncoder, reasoning, seal, tellAll, text } from './encoder.fixture.ts'
 
 const outputOf = (answer: string, delivery: Delivery): Fields[] =>
   (delivery === 'stream' ? finalOf(answer) : JSON.parse(answer)).output
@@ -12,7 +12,7 @@ const outputOf = (answer: string, delivery: Delivery): Fields[] =>
 describe('reasoning', () => {
   const thought = [{ type: 'reasoning-start' } as const, reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')]
   const told = (fields: Record<string, unknown>, events: TurnEvent[] = thought) => {
-    const stream = tellAll(openVoice({ fields }), events)
+    const stream = tellAll(openEncoder({ fields }), events)
     expect(checkResponsesStream(stream)).toEqual([])
     return finalOf(stream).output[0]
   }
@@ -60,7 +60,7 @@ describe('reasoning', () => {
     for (const delivery of ['stream', 'json'] as const) {
       let envelopes = 0
       const others = { sealReasoning: () => `envelope ${++envelopes}` }
-      const voice = openVoice({ fields: { include: ['reasoning.encrypted_content'] }, delivery, others })
+      const voice = openEncoder({ fields: { include: ['reasoning.encrypted_content'] }, delivery, others })
       const answer = tellAll(voice, [reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')])
       expect(answer.match(/envelope \d/g)).toEqual(
         delivery === 'stream' ? ['envelope 1', 'envelope 1'] : ['envelope 1'],
@@ -71,7 +71,7 @@ describe('reasoning', () => {
 
   it('is stored with its seal though it was not asked for, and told without it', () => {
     for (const delivery of ['stream', 'json'] as const) {
-      const voice = openVoice({ delivery })
+      const voice = openEncoder({ delivery })
       const answer = tellAll(voice, [seal('gAAA'), text('Yes'), end('length')])
       expect(answer).not.toContain('gAAA')
       const [thought, message] = outputOf(answer, delivery)
@@ -81,11 +81,11 @@ describe('reasoning', () => {
   })
 
   it('is stored of an answer that failed as far as the client has been told of it', () => {
-    const voice = openVoice()
-    const carrier = voice.translate(eventReader())
-    carrier.read(frameOf(seal('gAAA')))
+    const voice = openEncoder()
+    const adapter = voice.translate(eventReader())
+    adapter.read(frameOf(seal('gAAA')))
     expect(voice.storedItems()).toEqual([])
-    carrier.read(frameOf(text('Yes')))
+    adapter.read(frameOf(text('Yes')))
     voice.fail(problem('upstream_error', 'It broke.'))
     expect(voice.storedItems()).toMatchObject([
       { encrypted_content: 'sealed responses lane gAAA' },
@@ -96,7 +96,15 @@ describe('reasoning', () => {
   it('has a summary in parts, and a raw text beside it is a second reasoning', () => {
     const start: TurnEvent = { type: 'summary-start' }
     const summary = (words: string): TurnEvent => ({ type: 'summary-delta', text: words })
-    const stream = tellAll(openVoice(), [start, summary('A'), start, start, summary('B'), reasoning('C'), end('stop')])
+    const stream = tellAll(openEncoder(), [
+      start,
+      summary('A'),
+      start,
+      start,
+      summary('B'),
+      reasoning('C'),
+      end('stop'),
+    ])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output).toMatchObject([
       { summary: [{ text: 'A' }, { text: 'B' }] },

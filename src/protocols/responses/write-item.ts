@@ -2,7 +2,7 @@ import { assertNever, type Fields } from '../../lib/types.ts'
 import type { Opaque } from '../../model/event.ts'
 import type { Compacted } from '../../model/turn.ts'
 import type { MintIds } from '../shared/event-reader.ts'
-import { type ItemKind, isCall, nameOfCall, type PartKind, type SpokenItem, type SpokenPart } from './output-item.ts'
+import { type ItemKind, isCall, nameOfCall, type OutputItem, type OutputPart, type PartKind } from './output-item.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
@@ -10,14 +10,14 @@ export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 export type SealsShown = 'shown' | 'hidden'
 
 /** An item as the client knows it: the provider's own fields, under ids that are ours. */
-export interface SaidItem {
-  readonly item: SpokenItem
+export interface EmittedItem {
+  readonly item: OutputItem
   readonly id: string
   readonly callId: string | undefined
   /** Its place among the items that the client is told of; undefined until it is one of them. */
   outputIndex: number | undefined
   /** What the client is told of what it says. */
-  readonly parts: SaidPart[]
+  readonly parts: EmittedPart[]
   /** How the client has been told that it is over; undefined while for the client it goes on. */
   status: 'completed' | 'incomplete' | undefined
   /** Our envelope around what the provider has sealed: made once, so that it is the same text wherever it is told. */
@@ -25,16 +25,16 @@ export interface SaidItem {
 }
 
 /** A part as the client knows it: raw reasoning may be a summary there, and parts without words have no place. */
-export interface SaidPart {
-  readonly part: SpokenPart
+export interface EmittedPart {
+  readonly part: OutputPart
   readonly kind: PartKind
   readonly index: number
   /** What is around its words where nothing else is said: the same for all of them, so made once. */
-  around: AroundWords | undefined
+  around: TextEnvelope | undefined
 }
 
 /** A delta up to its number, from there to its words, and behind them; as a character for each byte. */
-export interface AroundWords {
+export interface TextEnvelope {
   readonly head: string
   readonly before: string
   readonly behind: string
@@ -48,7 +48,7 @@ const PREFIX = {
   compaction: 'cmp',
 } as const satisfies Record<ItemKind, Parameters<MintIds['itemId']>[0]>
 
-export const sayItem = (item: SpokenItem, mint: MintIds): SaidItem => ({
+export const emitItem = (item: OutputItem, mint: MintIds): EmittedItem => ({
   item,
   id: mint.itemId(PREFIX[item.kind]),
   callId: isCall(item.kind) ? (item.callId ?? mint.callId()) : undefined,
@@ -59,7 +59,7 @@ export const sayItem = (item: SpokenItem, mint: MintIds): SaidItem => ({
 })
 
 /** The item as it begins: everything that it will say is still empty, but for one that is told at once. */
-export const itemAtStart = (said: SaidItem, how: HowShown): Fields =>
+export const itemAtStart = (said: EmittedItem, how: HowShown): Fields =>
   said.item.kind === 'compaction' ? itemAtEnd(said, how) : itemWith(said, 'in_progress', [])
 
 export interface HowShown extends Sealing {
@@ -69,7 +69,7 @@ export interface HowShown extends Sealing {
 }
 
 /** The item as it stands: whole when it has ended, and else as far as it has been said. */
-export function itemAtEnd(said: SaidItem, { seals, openAs, ...sealing }: HowShown): Fields {
+export function itemAtEnd(said: EmittedItem, { seals, openAs, ...sealing }: HowShown): Fields {
   const status = said.status ?? openAs ?? 'incomplete'
   const fields = itemWith(said, status, said.parts.map(partAtEnd))
   const { kind, opaque } = said.item
@@ -84,7 +84,7 @@ export function itemAtEnd(said: SaidItem, { seals, openAs, ...sealing }: HowShow
 const envelopeAround = (opaque: Opaque, kind: ItemKind, { sealReasoning, sealCompaction }: Sealing): string =>
   kind === 'compaction' ? sealCompaction({ kind: 'native', opaque }) : sealReasoning(opaque)
 
-function itemWith(said: SaidItem, status: ItemStatus, shown: readonly Fields[]): Fields {
+function itemWith(said: EmittedItem, status: ItemStatus, shown: readonly Fields[]): Fields {
   const fields = headOf(said)
   const { kind } = said.item
   switch (kind) {
@@ -112,7 +112,7 @@ function itemWith(said: SaidItem, status: ItemStatus, shown: readonly Fields[]):
 }
 
 /** Summaries or a text, never both, and what the provider has of them only as far as it is told. */
-function withThoughts(fields: Fields, { parts }: SaidItem, shown: readonly Fields[]): Fields {
+function withThoughts(fields: Fields, { parts }: EmittedItem, shown: readonly Fields[]): Fields {
   const isRaw = parts[0]?.kind === 'reasoning_text'
   fields.summary = isRaw ? [] : shown
   if (isRaw) fields.content = shown
@@ -120,7 +120,7 @@ function withThoughts(fields: Fields, { parts }: SaidItem, shown: readonly Field
   return fields
 }
 
-function headOf({ item, id, callId }: SaidItem): Fields {
+function headOf({ item, id, callId }: EmittedItem): Fields {
   const { kind, fields } = item
   const head: Fields = { id, type: kind }
   for (const name in fields) if (!OURS.has(name)) head[name] = fields[name]
@@ -136,13 +136,13 @@ function headOf({ item, id, callId }: SaidItem): Fields {
 const OURS = new Set(['id', 'type', 'call_id', 'encrypted_content', '__proto__'])
 
 /** A part with nothing in it yet. */
-export function partAtStart({ kind, part: { fields } }: SaidPart): Fields {
+export function partAtStart({ kind, part: { fields } }: EmittedPart): Fields {
   if (kind === 'refusal') return { ...fields, type: kind, refusal: '' }
   if (kind === 'output_text') return { ...fields, type: kind, text: '', annotations: [], logprobs: [] }
   return { ...fields, type: kind, text: '' }
 }
 
-export function partAtEnd({ kind, part }: SaidPart): Fields {
+export function partAtEnd({ kind, part }: EmittedPart): Fields {
   const { fields, text } = part
   if (kind === 'refusal') return { ...fields, type: kind, refusal: text }
   if (kind !== 'output_text') return { ...fields, type: kind, text }
@@ -151,7 +151,7 @@ export function partAtEnd({ kind, part }: SaidPart): Fields {
   return { ...fields, type: kind, text, annotations, logprobs: logprobsOf(part) }
 }
 
-export const logprobsOf = ({ fields, ended }: SpokenPart): readonly unknown[] => {
+export const logprobsOf = ({ fields, ended }: OutputPart): readonly unknown[] => {
   const logprobs = fields.logprobs ?? ended?.logprobs
   return Array.isArray(logprobs) ? logprobs : []
 }

@@ -7,12 +7,12 @@ import {
   type ConversationItem,
   isText,
   type MessageItem,
+  partsText,
   type ReasoningItem,
   type ResultItem,
   type ToolChoice,
   type ToolDefinition,
   type ToolName,
-  textOfParts,
 } from '../../model/conversation.ts'
 import { type Effort, spellEffort } from '../../model/effort.ts'
 import { opaqueForLane } from '../seals/call-seals.ts'
@@ -20,7 +20,7 @@ import {
   hasBias,
   isNamed,
   type LaneTarget,
-  namesOfAsked,
+  requestedNames,
   saltFields,
   unlessZero,
   type WrittenRequest,
@@ -95,13 +95,13 @@ const NEVER_LEFT_OUT = new Set(['model', 'input', 'stream', 'max_output_tokens']
 
 /** Parts of a field, which are named by themselves. */
 const beyondDialect = ({ sampling }: Conversation, target: LaneTarget<ResponsesDialect>): readonly string[] =>
-  namesOfAsked([
+  requestedNames([
     [clientName('effort', target.client), isEffortLost(target)],
     [clientName('logprobs', target.client), sampling.topLogprobs !== undefined && !takesLogprobs(target.dialect)],
   ])
 
 const withoutCounterpart = ({ sampling, items }: Conversation): readonly string[] =>
-  namesOfAsked([
+  requestedNames([
     ['stop', sampling.stop.length > 0],
     ['seed', sampling.seed !== undefined],
     ['logit_bias', hasBias(sampling)],
@@ -212,7 +212,7 @@ function writePart(part: ContentPart, text: 'input_text' | 'output_text'): Field
 
 /** Text is one string, which every server takes; only what is more than text comes in parts. */
 function writeOutput(content: readonly ContentPart[]): unknown {
-  return content.every(isText) ? textOfParts(content, '') : content.map((part) => writePart(part, 'input_text'))
+  return content.every(isText) ? partsText(content, '') : content.map((part) => writePart(part, 'input_text'))
 }
 
 /** Reasoning goes back sealed, to who has sealed it; never in words. */
@@ -234,7 +234,7 @@ interface WordTarget {
 }
 
 /** What `reasoning.effort` says to this model; undefined: nothing. */
-export function effortWord({ effort, dialect }: WordTarget): string | undefined {
+export function effortName({ effort, dialect }: WordTarget): string | undefined {
   if (effort === undefined || dialect.withoutFields.includes('reasoning')) return undefined
   const spelling = spellEffort(dialect.traits.efforts, effort)
   if (spelling === 'disabled') return 'none'
@@ -243,14 +243,14 @@ export function effortWord({ effort, dialect }: WordTarget): string | undefined 
 
 /** An effort was asked for, and the protocol has no place for how this model is told of it: a number, or nothing near. */
 export const isEffortLost = (target: WordTarget): boolean =>
-  target.effort !== undefined && effortWord(target) === undefined
+  target.effort !== undefined && effortName(target) === undefined
 
 /** How a lane is told to reason, and to tell of it; undefined: nothing is said of it. */
 function writeReasoningSettings(
   { reasoning }: Pick<Conversation, 'reasoning'>,
   target: WordTarget,
 ): Fields | undefined {
-  const effort = effortWord(target)
+  const effort = effortName(target)
   if (effort === undefined && reasoning.summary === undefined) return undefined
   return { effort, summary: reasoning.summary }
 }

@@ -2,7 +2,7 @@ import { type RandomBytes, randomId } from '../../lib/random-id.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import type { Refused } from '../../model/problem.ts'
 import type { Compacted, RequestBody, TurnRequest } from '../../model/turn.ts'
-import type { WordsRun } from '../sse/frame-template.ts'
+import type { TemplateRun } from '../sse/frame-template.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
 import type { StreamState } from './stream-state.ts'
 
@@ -14,7 +14,7 @@ export interface EventReader {
    * The frames that come next, each of which gives the one event that the last one gave, with other words; undefined for
    * none. What is not read here is read one by one, and means the same.
    */
-  readTemplated(frames: FrameSplitter): WordsRun | undefined
+  readTemplated(frames: FrameSplitter): TemplateRun | undefined
   readonly state: StreamState
 }
 

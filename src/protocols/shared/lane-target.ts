@@ -136,7 +136,7 @@ export function dialectByName<Dialect extends DialectTraits>(
 }
 
 /** Of what a conversation may ask for, with the name that its client has for each: the names of what it does ask for. */
-export const namesOfAsked = (settings: readonly (readonly [name: string, isAsked: boolean])[]): string[] =>
+export const requestedNames = (settings: readonly (readonly [name: string, isAsked: boolean])[]): string[] =>
   settings.flatMap(([name, isAsked]) => (isAsked ? [name] : []))
 
 /** Zero is no penalty: who knows none shall not seem to have lost one. */

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest'
 import type { TurnEvent } from '../../model/event.ts'
 import { eventReader, frameOf } from '../responses/encoder.fixture.ts'
 import { conversationOf, withItems } from '../responses/read-request.fixture.ts'
-import { askForSummary, createSummaryReader, framedSummary, SUMMARY_REQUEST_BYTES, transcriptOf } from './summary.ts'
+import {
+  createSummaryReader,
+  framedSummary,
+  SUMMARY_REQUEST_BYTES,
+  transcriptOf,
+  writeSummaryRequest,
+} from './summary.ts'
 
 const talk = conversationOf({
   ...withItems(
@@ -26,7 +32,7 @@ const talk = conversationOf({
 })
 
 it('a conversation that is to be summed up goes as it is, with one more message and no tools', () => {
-  const asked = askForSummary(talk)
+  const asked = writeSummaryRequest(talk)
   expect(asked.items.slice(0, -1)).toEqual(talk.items)
   expect(asked.items.at(-1)).toMatchObject({ type: 'message', role: 'user' })
   expect(Buffer.byteLength(JSON.stringify(asked.items.at(-1)))).toBeGreaterThan(SUMMARY_REQUEST_BYTES)

@@ -31,7 +31,7 @@ export const SUMMARY_REQUEST_BYTES = Buffer.byteLength(REQUEST)
  * The same conversation with nothing left to do but to sum it up. Without tools: some servers would have the model call
  * one, whatever they are told.
  */
-export function askForSummary(conversation: Conversation): Conversation {
+export function writeSummaryRequest(conversation: Conversation): Conversation {
   return {
     ...conversation,
     items: [...conversation.items, userMessage(REQUEST)],

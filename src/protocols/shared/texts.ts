@@ -25,7 +25,7 @@ export const PLEA_FOR_JSON = 'Answer with one JSON object, and with nothing befo
 export const BREAK = '\n\n'
 
 /** Those that say anything. */
-export const joinedWords = (texts: readonly (string | undefined)[]): string =>
+export const joinTexts = (texts: readonly (string | undefined)[]): string =>
   texts.filter((text) => text !== undefined && text !== '').join(BREAK)
 
 /** Of several answers that a server could give at once the first, by its index; one without an index stands in its place. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { hearData } from './frame-data.ts'
+import { parseFrameData } from './frame-data.ts'
 
-const parsed = (text: string) => hearData({ done: false, invalid: undefined }, Buffer.from(`data: ${text}\n\n`))
+const parsed = (text: string) => parseFrameData({ done: false, invalid: undefined }, Buffer.from(`data: ${text}\n\n`))
 const nested = (depth: number) => `${'{"a":['.repeat(depth / 2)}1${']}'.repeat(depth / 2)}`
 
 describe('the object in a frame', () => {
@@ -21,10 +21,10 @@ describe('the object in a frame', () => {
   it('is none where a line ends with CR alone, which would hide one frame in another', () => {
     for (const frame of ['event: a\rdata: {"a":1}\r\revent: b\ndata: {"b":1}\n\n', 'data: {"a":1}\r\n\rdata: {}\n\n']) {
       const state = { done: false, invalid: undefined }
-      expect(hearData(state, Buffer.from(frame))).toBeUndefined()
+      expect(parseFrameData(state, Buffer.from(frame))).toBeUndefined()
       expect(state.invalid).toBe('a line that ends with CR alone')
     }
-    expect(hearData({ done: false, invalid: undefined }, Buffer.from('event: a\r\ndata: {}\r\n\r\n'))).toEqual({})
+    expect(parseFrameData({ done: false, invalid: undefined }, Buffer.from('event: a\r\ndata: {}\r\n\r\n'))).toEqual({})
   })
 
   it('takes brackets in words for words', () => {

@@ -78,7 +78,7 @@ function isTooDeep(data: Buffer): boolean {
 }
 
 /** The object in a frame of a stream; undefined, with what it means noted, where there is none. */
-export function hearData(state: Pick<StreamState, 'done' | 'invalid'>, frame: Buffer): Fields | undefined {
+export function parseFrameData(state: Pick<StreamState, 'done' | 'invalid'>, frame: Buffer): Fields | undefined {
   if (hasLoneReturn(frame)) {
     state.invalid = 'a line that ends with CR alone'
     return undefined

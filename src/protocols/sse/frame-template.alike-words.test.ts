@@ -5,7 +5,7 @@ import { createChatEncoder } from '../chat/encoder.ts'
 import { codecs } from '../codecs.ts'
 import { countedIds } from '../mint-ids.fixture.ts'
 import { bytesOf, FIXTURES, SETTLED } from '../responses/answers.fixture.ts'
-import { openVoice, requestWith } from '../responses/encoder.fixture.ts'
+import { openEncoder, requestWith } from '../responses/encoder.fixture.ts'
 import type { ClientEncoder, EncodedFrame, StreamAdapter } from '../shared/client-encoder.ts'
 import { readAnswerTool } from '../tools/answer-tool.ts'
 import { restoreTools } from '../tools/restore-tools.ts'
@@ -16,7 +16,7 @@ import { createFrameSplitter } from './split-frames.ts'
 /** One answer on its way, and whatever else can be seen of it. */
 interface Speaking {
   readonly voice: ClientEncoder
-  readonly carrier: StreamAdapter
+  readonly adapter: StreamAdapter
   standing(): unknown
 }
 
@@ -31,9 +31,9 @@ const readerOf = (wire: 'chat' | 'responses' | 'anthropic', dialect = 'generic')
     codecs.createEventReader({ dialect: codecs.dialect(wire, dialect), origin: 'lane' }, countedIds()),
     NAMES,
   )
-const responsesVoice = () =>
-  openVoice({ fields: { include: ['reasoning.encrypted_content'] }, others: { mint: countedIds() } })
-const chatVoice = () =>
+const responsesEncoder = () =>
+  openEncoder({ fields: { include: ['reasoning.encrypted_content'] }, others: { mint: countedIds() } })
+const chatEncoder = () =>
   createChatEncoder({
     request: { ...requestWith(), protocol: 'chat', wantsUsage: true, functionForm: false },
     ...{ model: 'pub"lic ä', requestId: 'req_1', mint: countedIds(), now: () => 1_800_000_000_000 },
@@ -43,10 +43,10 @@ const ROADS: Readonly<Record<string, { readonly lane: 'chat' | 'responses' | 'an
   'a re-emitted answer': {
     lane: 'responses',
     open() {
-      const voice = responsesVoice()
+      const voice = responsesEncoder()
       return {
         voice,
-        carrier: voice.relay({ origin: 'lane' }),
+        adapter: voice.relay({ origin: 'lane' }),
         standing: voice.storedItems,
       }
     },
@@ -54,65 +54,65 @@ const ROADS: Readonly<Record<string, { readonly lane: 'chat' | 'responses' | 'an
   'Chat for a Responses client': {
     lane: 'chat',
     open() {
-      const voice = responsesVoice()
-      return { voice, carrier: voice.translate(readerOf('chat')), standing: voice.storedItems }
+      const voice = responsesEncoder()
+      return { voice, adapter: voice.translate(readerOf('chat')), standing: voice.storedItems }
     },
   },
   'Chat for a Responses client that wants JSON': {
     lane: 'chat',
     open() {
-      const voice = openVoice({ delivery: 'json', others: { mint: countedIds() } })
-      return { voice, carrier: voice.translate(readerOf('chat')), standing: voice.storedItems }
+      const voice = openEncoder({ delivery: 'json', others: { mint: countedIds() } })
+      return { voice, adapter: voice.translate(readerOf('chat')), standing: voice.storedItems }
     },
   },
   'Chat that wants its reasoning back, for a Responses client': {
     lane: 'chat',
     open() {
-      const voice = responsesVoice()
-      return { voice, carrier: voice.translate(readerOf('chat', 'deepseek')), standing: voice.storedItems }
+      const voice = responsesEncoder()
+      return { voice, adapter: voice.translate(readerOf('chat', 'deepseek')), standing: voice.storedItems }
     },
   },
   'Responses for a Responses client that has its tools translated': {
     lane: 'responses',
     open() {
-      const voice = responsesVoice()
-      return { voice, carrier: voice.translate(readerOf('responses')), standing: voice.storedItems }
+      const voice = responsesEncoder()
+      return { voice, adapter: voice.translate(readerOf('responses')), standing: voice.storedItems }
     },
   },
   'Anthropic for a Responses client': {
     lane: 'anthropic',
     open() {
-      const voice = responsesVoice()
-      return { voice, carrier: voice.translate(readerOf('anthropic')), standing: voice.storedItems }
+      const voice = responsesEncoder()
+      return { voice, adapter: voice.translate(readerOf('anthropic')), standing: voice.storedItems }
     },
   },
   'Anthropic for a Chat client': {
     lane: 'anthropic',
     open() {
-      const voice = chatVoice()
-      return { voice, carrier: voice.translate(readerOf('anthropic')), standing: () => undefined }
+      const voice = chatEncoder()
+      return { voice, adapter: voice.translate(readerOf('anthropic')), standing: () => undefined }
     },
   },
   'Anthropic whose answer is the input of a tool': {
     lane: 'anthropic',
     open() {
-      const voice = chatVoice()
+      const voice = chatEncoder()
       const reader = readAnswerTool(readerOf('anthropic'), 'call')
-      return { voice, carrier: voice.translate(reader), standing: () => undefined }
+      return { voice, adapter: voice.translate(reader), standing: () => undefined }
     },
   },
   'Responses for a Chat client': {
     lane: 'responses',
     open() {
-      const voice = chatVoice()
-      return { voice, carrier: voice.translate(readerOf('responses')), standing: () => undefined }
+      const voice = chatEncoder()
+      return { voice, adapter: voice.translate(readerOf('responses')), standing: () => undefined }
     },
   },
 }
 
 /** Reads a stream as a turn does, with or without what knows frames by sight; `pauses` are the reads behind which it is silent. */
 function readStream(speaking: Speaking, pieces: readonly Buffer[], pauses: ReadonlySet<number>, bySight: boolean) {
-  const { carrier, voice } = speaking
+  const { adapter, voice } = speaking
   const splitter = createFrameSplitter({ frameBytesMax: 1024 * 1024 })
   const seen: unknown[] = []
   let alike = 0
@@ -120,21 +120,21 @@ function readStream(speaking: Speaking, pieces: readonly Buffer[], pauses: Reado
     splitter.push(piece)
     let said = ''
     let isContent = false
-    while (!carrier.state.done && carrier.state.invalid === undefined && carrier.state.error === undefined) {
-      let carried: EncodedFrame | undefined = bySight ? carrier.readTemplated(splitter) : undefined
+    while (!adapter.state.done && adapter.state.invalid === undefined && adapter.state.error === undefined) {
+      let carried: EncodedFrame | undefined = bySight ? adapter.readTemplated(splitter) : undefined
       if (carried) alike += carried.bytes === undefined ? 1 : String(carried.bytes).split('data: ').length - 1
       else {
         const frame = splitter.next()
-        carried = frame && carrier.read(frame)
+        carried = frame && adapter.read(frame)
       }
       if (carried === undefined) break
       said += carried.bytes?.toString('latin1') ?? ''
       isContent ||= carried.isContent
     }
     const silence = pauses.has(at) ? voice.keepAlive()?.toString() : undefined
-    seen.push({ said, isContent, silence, state: structuredClone(carrier.state), standing: speaking.standing() })
+    seen.push({ said, isContent, silence, state: structuredClone(adapter.state), standing: speaking.standing() })
   }
-  const last = carrier.state.finished ? carrier.close(SETTLED).toString() : undefined
+  const last = adapter.state.finished ? adapter.close(SETTLED).toString() : undefined
   return { seen, last, standing: speaking.standing(), alike }
 }
 

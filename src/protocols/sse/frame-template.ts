@@ -4,7 +4,7 @@ import { readData } from './frame-data.ts'
 import type { FrameSplitter } from './split-frames.ts'
 
 /** What several frames say that mean the same as one before them, with other words. */
-export interface WordsRun {
+export interface TemplateRun {
   /**
    * The words of each as the inside of a JSON string, as it would be written here, a character for each byte of UTF-8: so
    * they can be put between bytes that were prepared, and all of it made one Buffer.
@@ -22,17 +22,17 @@ interface AlikeWords {
   /** Until the next one is learned, no frame is like another. */
   forget(): void
   /** All of them that are there; undefined for none. */
-  take(frames: FrameSplitter): WordsRun | undefined
+  take(frames: FrameSplitter): TemplateRun | undefined
 }
 
-export function createAlikeWords(place: WordsPlace): AlikeWords {
-  let pattern: WordsPattern | undefined
+export function createWordTemplates(place: TemplateSlot): AlikeWords {
+  let pattern: TemplatePattern | undefined
   let patternsInVain = 0
   return {
     learn(frame, words) {
       if (patternsInVain >= PATTERNS_IN_VAIN_MAX) return
       patternsInVain++
-      pattern = learnWordsPattern(place, frame, words)
+      pattern = learnTemplate(place, frame, words)
     },
     forget() {
       pattern = undefined
@@ -45,7 +45,7 @@ export function createAlikeWords(place: WordsPlace): AlikeWords {
   }
 }
 
-function takeRun(pattern: WordsPattern, frames: FrameSplitter): WordsRun | undefined {
+function takeRun(pattern: TemplatePattern, frames: FrameSplitter): TemplateRun | undefined {
   const { matched } = pattern
   const starts: number[] = []
   const ends: number[] = []
@@ -69,7 +69,7 @@ function takeRun(pattern: WordsPattern, frames: FrameSplitter): WordsRun | undef
 }
 
 /** Where the frames of a protocol have their words, and what else differs in them that means nothing. */
-export interface WordsPlace {
+export interface TemplateSlot {
   /** Finds them, made by `findGaps`. */
   readonly gaps: RegExp
   /** The words of a frame that has one string of them, and means nothing else that its reader would remember. */
@@ -80,7 +80,7 @@ export interface WordsPlace {
  * What the frames of a stream have in common that differ in one string of words: whoever has read one of them whole need
  * not parse the next. Their running number and their padding may differ too, which no reader looks at.
  */
-interface WordsPattern {
+interface TemplatePattern {
   /** Where the frame ends that begins at `from`; -1 when it is not of this pattern, or not all there. */
   match(bytes: Buffer, from: number): number
   /** Of the frame that was matched last. */
@@ -106,7 +106,7 @@ interface CutFrame {
 }
 
 /** The pattern of a frame with these words; undefined where no other frame can be known by it. */
-export function learnWordsPattern(place: WordsPlace, frame: Buffer, words: string): WordsPattern | undefined {
+export function learnTemplate(place: TemplateSlot, frame: Buffer, words: string): TemplatePattern | undefined {
   const cut = cutFrame(place, frame, words)
   if (cut === undefined || words === '' || words === STOPGAPS.words) return undefined
   const { literals, gaps } = cut
@@ -163,7 +163,7 @@ function endOfNumber(bytes: Buffer, from: number): number {
 export const findGaps = (names: readonly string[]): RegExp =>
   new RegExp(`"(${names.join('|')}|obfuscation)" ?: ?"|"sequence_number" ?: ?(?=\\d)`, 'g')
 
-function cutFrame({ gaps: places }: WordsPlace, frame: Buffer, words: string): CutFrame | undefined {
+function cutFrame({ gaps: places }: TemplateSlot, frame: Buffer, words: string): CutFrame | undefined {
   const text = frame.toString('latin1')
   const literals: Buffer[] = []
   const gaps: GapKind[] = []
@@ -189,7 +189,7 @@ function cutFrame({ gaps: places }: WordsPlace, frame: Buffer, words: string): C
 /** A pattern is proved with these in the gaps: whoever reads it must find each where it is expected. */
 const STOPGAPS = { words: 'stopgap for words', padding: 'stopgap for padding', number: '4503599627370497' } as const
 
-function isProved({ wordsOf }: WordsPlace, { literals, gaps }: CutFrame): boolean {
+function isProved({ wordsOf }: TemplateSlot, { literals, gaps }: CutFrame): boolean {
   const frame = frameFilled(literals, (gap) => STOPGAPS[gaps[gap]!])
   if (!isObject(frame) || wordsOf(frame) !== STOPGAPS.words) return false
   if (gaps.includes('padding') && frame.obfuscation !== STOPGAPS.padding) return false

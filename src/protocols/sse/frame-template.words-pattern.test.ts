@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { findGaps, learnWordsPattern, type WordsPlace } from './frame-template.ts'
+import { findGaps, learnTemplate, type TemplateSlot } from './frame-template.ts'
 
-const PLACE: WordsPlace = {
+const PLACE: TemplateSlot = {
   gaps: findGaps(['delta']),
   wordsOf: ({ delta }) => (typeof delta === 'string' ? delta : undefined),
 }
 const frameOf = (fields: object): Buffer => Buffer.from(`data: ${JSON.stringify(fields)}\n\n`)
-const learn = (fields: { delta: string }) => learnWordsPattern(PLACE, frameOf(fields), fields.delta)
+const learn = (fields: { delta: string }) => learnTemplate(PLACE, frameOf(fields), fields.delta)
 const matches = (learned: { delta: string }, next: object): boolean =>
   (learn(learned)?.match(frameOf(next), 0) ?? -1) !== -1
 
@@ -25,7 +25,7 @@ describe('frames with other words', () => {
 
   it('are not known where it is another member of that name that differs', () => {
     const inner = (words: string) => ({ inner: { delta: words }, delta: 'same' })
-    expect(learnWordsPattern(PLACE, frameOf(inner('a')), 'a')?.match(frameOf(inner('b')), 0)).toBe(-1)
+    expect(learnTemplate(PLACE, frameOf(inner('a')), 'a')?.match(frameOf(inner('b')), 0)).toBe(-1)
     const number = (at: number) => ({ inner: { sequence_number: at }, delta: 'a' })
     expect(matches(number(1), number(2))).toBe(false)
   })

@@ -5,7 +5,7 @@ import { type Problem, problem } from '../../model/problem.ts'
 import { memberBytes, type RequestBody } from '../../model/turn.ts'
 import { arrayElements } from '../json/elements.ts'
 import type { EventReader } from '../shared/event-reader.ts'
-import { joinedWords } from '../shared/texts.ts'
+import { joinTexts } from '../shared/texts.ts'
 import type { ToolNames } from './tool-names.ts'
 
 /** How a tool is told of whose input is the answer, on a lane that knows no other way to have one in a schema. */
@@ -19,7 +19,7 @@ type Named = Pick<SchemaFormat, 'name' | 'description'>
 /** The name is the client's; the namespace keeps it apart from the client's own tools. */
 export const answerToolFor = ({ name, description }: Named, names: ToolNames): AnswerTool => ({
   name: names.upstreamName({ name, namespace: 'answer', tool: 'function' }),
-  description: joinedWords(['Takes the whole answer: call it once, and say nothing besides.', description]),
+  description: joinTexts(['Takes the whole answer: call it once, and say nothing besides.', description]),
 })
 
 /**

@@ -1,11 +1,11 @@
 import type { CustomTool } from '../../model/conversation.ts'
-import { joinedWords } from '../shared/texts.ts'
+import { joinTexts } from '../shared/texts.ts'
 
 /** A tool that takes free text, for a server that has functions only: one string, which is found again in its calls. */
 export function customAsFunction({ description, grammar }: CustomTool): CustomFunction {
   // A grammar that nobody enforces is at least told to the model.
   const rule = grammar && `The input must match this ${grammar.syntax} grammar:\n${grammar.definition}`
-  const told = joinedWords([description, rule])
+  const told = joinTexts([description, rule])
   return { description: told === '' ? undefined : told, parameters: PARAMETERS }
 }
 

@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../lib/types.ts'
-import type { DemoHeard, DemoRequest, DemoTool } from './demo-request.ts'
+import type { DemoRequest, DemoTool, ParsedDemoRequest } from './demo-request.ts'
 
 /** What the demo says, in the pieces it says it in: each piece counts as one token. Every choice says the same. */
 export interface DemoReply {
@@ -67,7 +67,7 @@ function saidIn(request: DemoRequest, room: number): Said {
   return request.tool ? callOf(request.tool, request.heard, room) : wordsOf(request, room)
 }
 
-function callOf(tool: DemoTool, { end }: DemoHeard, room: number): Said {
+function callOf(tool: DemoTool, { end }: ParsedDemoRequest, room: number): Said {
   const written = exampleJson(tool.parameters, subjectOf(end))
   const tokens = Math.ceil(written.length / CHARACTERS_PER_TOKEN) + 1
   if (tokens <= room) {
@@ -89,7 +89,7 @@ function wordsOf({ heard, stop, schema }: DemoRequest, room: number): Said {
 /** A word at a time, because a long answer said at once would stop the server's thread. */
 type Answer = () => Iterable<string>
 
-function answerTo({ from, start, end }: DemoHeard): Answer {
+function answerTo({ from, start, end }: ParsedDemoRequest): Answer {
   if (from === 'tool') return wordsIn(`The tool said: ${quoted(start)}. This is Millrace's built-in demo model.`)
   const count = /\bcount to (\d{1,6})\b/i.exec(end)?.[1]
   if (count) return () => numbersTo(Math.min(Number(count), COUNT_MAX))

@@ -4,7 +4,7 @@ import { isObject } from '../../lib/types.ts'
 export interface DemoRequest {
   readonly model: string
   readonly promptTokens: number
-  readonly heard: DemoHeard
+  readonly heard: ParsedDemoRequest
   readonly stream: boolean
   readonly effort: string | undefined
   readonly outputCap: number
@@ -16,7 +16,7 @@ export interface DemoRequest {
 }
 
 /** What the demo answers to: the last thing that the user or a tool said, as far as the demo listens. */
-export interface DemoHeard {
+export interface ParsedDemoRequest {
   readonly from: 'user' | 'tool'
   readonly start: string
   readonly end: string
@@ -79,7 +79,7 @@ const tokensOf = (messages: readonly DemoMessage[]): number =>
   )
 
 /** The last message of the user or a tool. Instructions after it are not part of the conversation. */
-function heardIn(messages: readonly DemoMessage[]): DemoHeard {
+function heardIn(messages: readonly DemoMessage[]): ParsedDemoRequest {
   const last = messages.findLast(({ role }) => role === 'user' || role === 'tool')
   const text = last?.text ?? ''
   return { from: last?.role === 'tool' ? 'tool' : 'user', start: text.slice(0, HEARD_MAX), end: text.slice(-HEARD_MAX) }
@@ -89,7 +89,7 @@ function heardIn(messages: readonly DemoMessage[]): DemoHeard {
  * Which tool the demo calls: the one that the client forces, else, when the user spoke last, the one whose name has most
  * words in common with the message. After a tool's result it answers in words, so that a tool loop ends.
  */
-function toolToCall(fields: Fields, last: DemoMessage | undefined, heard: DemoHeard): DemoTool | undefined {
+function toolToCall(fields: Fields, last: DemoMessage | undefined, heard: ParsedDemoRequest): DemoTool | undefined {
   const choice = fields.tool_choice
   if (choice === 'none' || heard.from === 'tool') return undefined
   const tools = listOf(fields.tools)

@@ -6,7 +6,7 @@ import { named } from '../../contract/values.ts'
 import { gatherBytes } from '../../lib/bytes.ts'
 import { assertNever } from '../../lib/types.ts'
 import { internalError, type Problem } from '../../model/problem.ts'
-import { askForBody } from '../body.ts'
+import { requestBody } from '../body.ts'
 import { withoutOrigin } from '../paths.ts'
 import { type Exchange, whenDrained } from '../request-context.ts'
 import { endAnswer, type Headers, sendJsonBytes, sendProblem, watchClient, writeHead } from '../respond.ts'
@@ -16,7 +16,7 @@ import { API_HEADERS } from './files.ts'
 import type { AnyReply, Asking, ConsoleServices, FileReply, Handlers, Input, RouteOf } from './handler.ts'
 import { operatorHandlers } from './operator-handlers.ts'
 import { accountHandlers, keyHandlers, usageHandlers, walletHandlers } from './owner-handlers.ts'
-import { deviceCookie, endedCookie, findSignedIn, judgeAsker, openAsking, sessionCookie } from './session.ts'
+import { authorizeRequester, deviceCookie, endedCookie, findSignedIn, openAsking, sessionCookie } from './session.ts'
 import { sessionHandlers } from './session-handlers.ts'
 import type { Site } from './site.ts'
 
@@ -89,7 +89,7 @@ async function answer<Name extends RouteName>(
   { name, handlers, now }: Question<Name>,
 ): Promise<Response> {
   const route = ROUTES[name]
-  const judged = judgeAsker(context.env, route, now)
+  const judged = authorizeRequester(context.env, route, now)
   if (judged.kind === 'refused') return writeRefusal(context, judged)
   const read = await readInput<Name>(context, route)
   if (read.kind === 'refused') return writeRefusal(context, read)
@@ -196,7 +196,7 @@ type SmallBody =
 function readSmallBody(exchange: Exchange): Promise<SmallBody> {
   const { request } = exchange
   const gathered = gatherBytes()
-  askForBody(exchange)
+  requestBody(exchange)
   return new Promise((resolve) => {
     const settle = (outcome: SmallBody) => {
       request.off('data', onData).off('end', onEnd).off('close', onClose).pause()

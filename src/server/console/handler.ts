@@ -8,7 +8,7 @@ import type { PeopleDeps, Session } from '../../admin/people-deps.ts'
 import type { SignedIn } from '../../admin/sessions.ts'
 import type { OverviewDeps, UsageOverviewDeps } from '../../admin/usage-overview.ts'
 import type { AnswerOf, CONSOLE_API, ParamsOf, RouteName } from '../../contract/console-api.ts'
-import type { AnyRoute, Asker } from '../../contract/values.ts'
+import type { AnyRoute, Requester } from '../../contract/values.ts'
 import type { Site } from './site.ts'
 
 /** What is known of whoever asks, before it is judged whether they may. */
@@ -43,7 +43,7 @@ export interface AskingOwner extends AskingPerson {
 }
 
 /** As whom each kind of asker comes to a handler, when it was judged that they may. */
-export interface AskingAs extends Record<Asker, Asking> {
+export interface AskingAs extends Record<Requester, Asking> {
   readonly anyone: Asking
   readonly 'signed-in': AskingPerson
   readonly owner: AskingOwner
@@ -126,7 +126,7 @@ export interface ConsoleServices
 export const withActor = (
   { session }: AskingPerson,
   house: ConsoleServices,
-): ConsoleServices & { readonly trail: ActorLog } => ({
+): ConsoleServices & { readonly auditLog: ActorLog } => ({
   ...house,
-  trail: actorLogOf(house.people.audit, session.person.email),
+  auditLog: actorLogOf(house.people.audit, session.person.email),
 })

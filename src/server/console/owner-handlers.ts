@@ -6,14 +6,14 @@ import { type CreatedKey, changeKey, createKey, revokeKey, rotateKey } from '../
 import { offeredModels } from '../../admin/models.ts'
 import { done, type Outcome } from '../../admin/outcome.ts'
 import { disablePerson, enablePerson } from '../../admin/people.ts'
-import { assignPlan, endPlan, planStanding } from '../../admin/plans.ts'
+import { assignPlan, endPlan, planStatus } from '../../admin/plans.ts'
 import { redeemCode } from '../../admin/redeem-code.ts'
 import { refusedTurnsReport } from '../../admin/refused-turns.ts'
 import { listRequests, showRequest, windowRows } from '../../admin/requests.ts'
 import { exportStatement, walletStatement } from '../../admin/statement.ts'
 import { overview, usageOverview } from '../../admin/usage-overview.ts'
 import { exportUsage, usageReport } from '../../admin/usage-report.ts'
-import { adjustWallet, askForFunds, type CreditWalletDeps, creditWallet, walletStanding } from '../../admin/wallet.ts'
+import { adjustWallet, type CreditWalletDeps, creditWallet, requestFunding, walletBalance } from '../../admin/wallet.ts'
 import type { BodyOf } from '../../contract/console-api.ts'
 import { type AskingOwner, type AskingPerson, type ConsoleServices, type Handlers, withActor } from './handler.ts'
 
@@ -111,7 +111,7 @@ export const usageHandlers = (house: ConsoleServices) =>
   ({
     'GET /overview': (asking) => overview(house, asking.account.row),
     'GET /overview/usage': (asking, { query }) => usageOverview(house, { account: asking.account.id, ...query }),
-    'GET /plan': (asking) => planStanding(house, asking.account.row),
+    'GET /plan': (asking) => planStatus(house, asking.account.row),
     'GET /plan/windows/:window': (asking, { params, query }) =>
       windowRows(house, asking.account.row, params.window, query),
     'GET /usage': (asking, { query }) => usageReport(house, { account: asking.account.id, ...query }),
@@ -128,7 +128,7 @@ export const usageHandlers = (house: ConsoleServices) =>
 /** What an owner's wallet holds, what moved it, and how something comes into it. */
 export const walletHandlers = (house: ConsoleServices) =>
   ({
-    'GET /wallet': async (asking) => done(await walletStanding(house, asking.account.row)),
+    'GET /wallet': async (asking) => done(await walletBalance(house, asking.account.row)),
     'GET /wallet/statement': (asking, { query }) => walletStatement(house, asking.account.row, query),
     async 'GET /wallet/statement.csv'(asking, { query }) {
       const pieces = await exportStatement(house, asking.account.row, query)
@@ -137,7 +137,7 @@ export const walletHandlers = (house: ConsoleServices) =>
     'POST /wallet/redeem': (asking, { body }) => redeemCode(withActor(asking, house), asking.account.row, body),
     async 'POST /wallet/ask'(asking, { body }) {
       const { row } = asking.account
-      const asked = await askForFunds(withActor(asking, house), row, body)
-      return asked.kind === 'refused' ? asked : done(await walletStanding(house, row))
+      const asked = await requestFunding(withActor(asking, house), row, body)
+      return asked.kind === 'refused' ? asked : done(await walletBalance(house, row))
     },
   }) satisfies Partial<Handlers>

@@ -8,7 +8,7 @@ import { serveApi } from './api.ts'
 import type { ConsoleDeps } from './deps.ts'
 import { type ConsoleRefusal, refuse, sendRefusal } from './errors.ts'
 import { API_HEADERS, PAGE_HEADERS, sendFile } from './files.ts'
-import { type Asked, findSignedIn, isChange, isFromOwnPage, judgeAsker, openAsking } from './session.ts'
+import { type Asked, authorizeRequester, findSignedIn, isChange, isFromOwnPage, openAsking } from './session.ts'
 import { findSite, type Site } from './site.ts'
 
 const API = 'api/'
@@ -104,7 +104,7 @@ async function servePlayground(exchange: Exchange, { deps, site, endpoint: named
   if (endpoint === undefined) return sendRefusal(exchange, refuse('not_found', 'The playground has no such endpoint.'))
   if (request.method !== 'POST') return sendRefusal(exchange, refuse('method_not_allowed', 'Use POST.'))
   const asking = { ...openAsking(exchange, site), signedIn: await findSignedIn(exchange, deps, site) }
-  const judged = judgeAsker(asking, PLAYER, exchange.edge.clock.now())
+  const judged = authorizeRequester(asking, PLAYER, exchange.edge.clock.now())
   if (judged.kind === 'refused') return sendRefusal(exchange, judged)
   const kind = request.headers['x-millrace-pays'] === 'builder' ? 'builder' : 'wallet'
   const who = admitCaller(exchange, await deps.findPlayer(judged.asking.account, kind))

@@ -18,11 +18,11 @@ type Standing = AnswerOf<'GET /session'>
 export const sessionHandlers = (house: ConsoleServices) => {
   const { people } = house
   return {
-    'GET /session': async (asking) => done(await standingOf(house, asking, asking.signedIn)),
+    'GET /session': async (asking) => done(await statusOf(house, asking, asking.signedIn)),
     'POST /session': async (asking, { body }) => letIn(house, asking, await signIn(people, body, clientOf(asking))),
     'DELETE /session': async (asking) => {
       await signOut(people, asking.session)
-      const value = await standingOf(house, asking, undefined)
+      const value = await statusOf(house, asking, undefined)
       return { kind: 'session', secret: undefined, deviceTokens: undefined, value }
     },
     async 'POST /session/confirm'(asking, { body }) {
@@ -30,7 +30,7 @@ export const sessionHandlers = (house: ConsoleServices) => {
       if (outcome.kind === 'refused') return outcome
       const { secret } = asking.signedIn
       const session = await people.sessions.find(secret)
-      return done(await standingOf(house, asking, session && { secret, session }))
+      return done(await statusOf(house, asking, session && { secret, session }))
     },
     'POST /invitation': (_asking, { body }) => readInvite(people, body.code),
     'POST /sign-up': async (asking, { body }) => letIn(house, asking, await signUp(people, body, clientOf(asking))),
@@ -52,11 +52,11 @@ async function letIn(house: ConsoleServices, asking: Asking, outcome: Outcome<Si
   const { value: signedIn } = outcome
   const person = await findPersonByRow(house.db, signedIn.session.person.row)
   const deviceTokens = person && house.people.devices.remember(asking.deviceTokens, person)
-  return { kind: 'session', secret: signedIn.secret, deviceTokens, value: await standingOf(house, asking, signedIn) }
+  return { kind: 'session', secret: signedIn.secret, deviceTokens, value: await statusOf(house, asking, signedIn) }
 }
 
 /** What a page has to know before it shows anything. */
-async function standingOf(house: ConsoleServices, { site }: Asking, signedIn: SignedIn | undefined): Promise<Standing> {
+async function statusOf(house: ConsoleServices, { site }: Asking, signedIn: SignedIn | undefined): Promise<Standing> {
   return {
     person: signedIn === undefined ? null : signedInView(signedIn.session),
     csrf: signedIn === undefined ? null : csrfTokenOf(signedIn.secret),

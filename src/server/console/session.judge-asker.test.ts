@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import type { Session } from '../../admin/people-deps.ts'
-import type { Asker } from '../../contract/values.ts'
+import type { Requester } from '../../contract/values.ts'
 import type { AccountId, AccountRow, PersonId, SessionId } from '../../model/ids.ts'
 import type { Asking } from './handler.ts'
-import { type Asked, CONFIRMED_MS, csrfTokenOf, judgeAsker } from './session.ts'
+import { type Asked, authorizeRequester, CONFIRMED_MS, csrfTokenOf } from './session.ts'
 
 const NOW = 1_760_000_000_000
 const SECRET = 'the secret of a session'
 
-interface Wish {
+interface FundingRequest {
   readonly role?: 'owner' | 'operator'
   readonly status?: 'active' | 'suspended' | 'closed' | 'none'
   readonly confirmedAt?: number
   readonly asking?: Partial<Asking>
 }
 
-function sessionOf({ role = 'owner', status = 'active', confirmedAt = NOW }: Wish): Session {
+function sessionOf({ role = 'owner', status = 'active', confirmedAt = NOW }: FundingRequest): Session {
   const account = { id: 'acct_1' as AccountId, row: 7 as AccountRow, email: 'ann@example.com' }
   return {
     ...{ id: 'sess_1' as SessionId, row: 3, createdAt: NOW, seenAt: NOW, expiresAt: NOW + 1, confirmedAt },
@@ -25,7 +25,7 @@ function sessionOf({ role = 'owner', status = 'active', confirmedAt = NOW }: Wis
 }
 
 /** What comes of somebody who asks, from a page of their own session. */
-function judged(asked: Pick<Asked<Asker>, 'who'> & Partial<Asked<Asker>>, wish: Wish = {}) {
+function judged(asked: Pick<Asked<Requester>, 'who'> & Partial<Asked<Requester>>, wish: FundingRequest = {}) {
   const asking: Asking = {
     ...{ requestId: 'req_1', address: '192.0.2.1', agent: 'a browser', changes: false, log: {} },
     site: { origin: 'https://mill.example', isSecure: true, isPrivate: true },
@@ -34,7 +34,7 @@ function judged(asked: Pick<Asked<Asker>, 'who'> & Partial<Asked<Asker>>, wish: 
     signedIn: { secret: SECRET, session: sessionOf(wish) },
     ...wish.asking,
   }
-  const judgement = judgeAsker(asking, { confirmed: false, ...asked }, NOW)
+  const judgement = authorizeRequester(asking, { confirmed: false, ...asked }, NOW)
   return judgement.kind === 'may' ? 'may' : judgement.code
 }
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { parse, serialize } from 'hono/utils/cookie'
 import { DEVICE_MS } from '../../admin/known-devices.ts'
 import { SESSION_MS } from '../../admin/people-deps.ts'
-import type { AnyRoute, Asker } from '../../contract/values.ts'
+import type { AnyRoute, Requester } from '../../contract/values.ts'
 import type { Exchange } from '../request-context.ts'
 import type { ConsoleDeps } from './deps.ts'
 import { type ConsoleRefusal, refuse } from './errors.ts'
@@ -11,7 +11,7 @@ import type { Asking, AskingAs, AskingOwner, AskingPerson } from './handler.ts'
 import type { Site } from './site.ts'
 
 /** What is asked, as far as it matters for who may. */
-export interface Asked<Who extends Asker> extends Confirmed {
+export interface Asked<Who extends Requester> extends Confirmed {
   readonly who: Who
 }
 
@@ -23,19 +23,20 @@ type Judgement<Whoever extends Asking> = { readonly kind: 'may'; readonly asking
 export const CONFIRMED_MS = 15 * 60_000
 
 /** Whether whoever asks may, by their session alone: nothing of the question has been read. Every route asks here. */
-export const judgeAsker = <Who extends Asker>(
+export const authorizeRequester = <Who extends Requester>(
   asking: Asking,
   asked: Asked<Who>,
   now: number,
 ): Judgement<AskingAs[Who]> => JUDGES[asked.who](asking, asked, now)
 
-const JUDGES: { readonly [Who in Asker]: (asking: Asking, asked: Confirmed, now: number) => Judgement<AskingAs[Who]> } =
-  {
-    anyone: (asking) => mayTravel(asking) ?? { kind: 'may', asking },
-    'signed-in': judgePerson,
-    owner: judgeOwner,
-    operator: judgeOperator,
-  }
+const JUDGES: {
+  readonly [Who in Requester]: (asking: Asking, asked: Confirmed, now: number) => Judgement<AskingAs[Who]>
+} = {
+  anyone: (asking) => mayTravel(asking) ?? { kind: 'may', asking },
+  'signed-in': judgePerson,
+  owner: judgeOwner,
+  operator: judgeOperator,
+}
 
 function judgeOperator(asking: Asking, asked: Confirmed, now: number): Judgement<AskingPerson> {
   const judged = judgePerson(asking, asked, now)

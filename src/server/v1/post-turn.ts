@@ -7,7 +7,7 @@ import { createTurnstile } from '../../lib/async.ts'
 import { type Caller, findClientProgram } from '../../model/caller.ts'
 import { type Problem, type ProblemCode, refused } from '../../model/problem.ts'
 import { authenticate } from '../auth.ts'
-import { giveWay, goneMeanwhile, type ReceivedBody, readBody, receiveBody } from '../body.ts'
+import { disconnectedMeanwhile, type ReceivedBody, readBody, receiveBody, yieldToOthers } from '../body.ts'
 import type { Slot } from '../concurrency-limiter.ts'
 import { createJsonSink } from '../json-sink.ts'
 import { type Exchange, onAnswerOver, whenDrained } from '../request-context.ts'
@@ -20,7 +20,7 @@ import { createSseSink } from '../sse-sink.ts'
  * hear it, instead of waiting and coming back for it. It is asked before the body, which is what costs.
  */
 export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Promise<void> {
-  if (await goneMeanwhile(exchange)) return letGo(exchange)
+  if (await disconnectedMeanwhile(exchange)) return letGo(exchange)
   const who = await authenticate(exchange)
   if (who.kind === 'refused') return sendProblem(exchange, who.problem)
   await postTurnAs(exchange, endpoint, who.caller)
@@ -140,9 +140,9 @@ async function serve(exchange: Exchange, sent: SentBytes, claim?: ClaimRequest):
 async function readAsked({ edge }: Exchange, { endpoint, caller, received, place }: SentBytes) {
   const read = await readBody(received.bytes, edge.options.body, place)
   if (read.kind === 'refused') return read
-  await giveWay(received.bytes)
+  await yieldToOthers(received.bytes)
   const asked = await edge.readTurn({ endpoint, caller, body: read.body })
-  await giveWay(received.bytes)
+  await yieldToOthers(received.bytes)
   received.bytes = NOTHING
   if (asked.kind === 'refused') return asked
   const full = place.keep(bytesUntilContent(asked.request))

@@ -1,5 +1,5 @@
-import { verifyBooks } from '../../program/program.mjs'
-import { readBooks } from '../../program/read-books.mjs'
+import { verifyLedger } from '../../program/program.mjs'
+import { readLedgerRows } from '../../program/read-books.mjs'
 import { audit } from './audit.mjs'
 import { MARK_INTERVAL_MS } from './scene.mjs'
 
@@ -10,8 +10,8 @@ import { MARK_INTERVAL_MS } from './scene.mjs'
 export async function finish({ stage, trueDist, slackMs }) {
   const exit = await stage.stop()
   const place = { ...stage.place, dist: trueDist }
-  const books = await readBooks(place)
-  const verify = await verifyBooks(place)
+  const books = await readLedgerRows(place)
+  const verify = await verifyLedger(place)
   const { notes, kills, pauses } = stage
   return {
     exit,

@@ -36,11 +36,11 @@ const MUTANTS = [
     const wasQuiet = sink.phase === 'quiet';
     if (wasQuiet)
         sink.announce(limitHeaders(deps.ledger.limitStatuses(turn.admitRequest.limits)));
-    const said = deliverEnd(turn, lastWords, settled);`,
+    const said = deliverEnd(turn, finalFrames, settled);`,
         put: `    const wasQuiet = sink.phase === 'quiet';
     const { owed } = resolution;
     const guessed = owed ? { kind: 'settled', charge: owed.cost, shortfall: 0n, tier: owed.tier } : { kind: 'released' };
-    const said = deliverEnd(turn, lastWords, guessed);
+    const said = deliverEnd(turn, finalFrames, guessed);
     await new Promise((resolve) => setTimeout(resolve, 40));
     const settled = await turn.hold.settle(ending);`,
       },
@@ -54,7 +54,7 @@ const MUTANTS = [
     replacements: [
       {
         file: 'gateway/stream.js',
-        find: 'hold.mark(estimateTokens(carrier.state.outputBytes - carrier.state.heldBytes, bytesPerToken));',
+        find: 'hold.mark(estimateTokens(adapter.state.outputBytes - adapter.state.heldBytes, bytesPerToken));',
         put: '',
       },
     ],
@@ -127,7 +127,9 @@ const MUTANTS = [
     says: 'an idempotency key is dropped when its request ends, charged or not',
     procedure: 'ask-again',
     caughtBy: ['I10'],
-    replacements: [{ file: 'ledger/state/close-turn.js', find: "(owed === undefined ? 'dropped'", put: "(true ? 'dropped'" }],
+    replacements: [
+      { file: 'ledger/state/close-turn.js', find: "(owed === undefined ? 'dropped'", put: "(true ? 'dropped'" },
+    ],
   },
   {
     name: 'charge-before-answer',
@@ -150,10 +152,7 @@ const MUTANTS = [
     procedure: 'kill-before-the-charge',
     caughtBy: ['I10'],
     control: [slowSettles],
-    replacements: [
-      slowSettles,
-      { file: 'ledger/recovery.js', find: 'if (kept !== undefined)', put: 'if (false)' },
-    ],
+    replacements: [slowSettles, { file: 'ledger/recovery.js', find: 'if (kept !== undefined)', put: 'if (false)' }],
   },
 ]
 

@@ -2,7 +2,7 @@ import { randomFrom } from '../../../src/lib/seeded-random.fixture.ts'
 import type { Fields } from '../../../src/lib/types.ts'
 import type { LaneWire } from '../../../src/model/event.ts'
 import { framesOf, type Piece, type PlainAnswer } from '../../../src/protocols/hostile/answer-frames.fixture.ts'
-import { createTally, type Dice, diceOf, type FrameSaid } from '../../../src/protocols/hostile/dice.fixture.ts'
+import { createTally, type Dice, diceOf, type EncodedFrame } from '../../../src/protocols/hostile/dice.fixture.ts'
 import { LANE_WIRES } from '../../../src/protocols/hostile/hostile-streams.fixture.ts'
 import { mutateOrder } from '../../../src/protocols/hostile/mutate-stream.fixture.ts'
 import { spellFrames } from '../../../src/protocols/hostile/spell-frames.fixture.ts'
@@ -153,7 +153,7 @@ function streamOf(dice: Dice, wire: LaneWire, answers: readonly PlainAnswer[], w
 }
 
 /** A choice that nobody has asked for. */
-function addStray({ pick, random }: Dice, frames: FrameSaid[], choices: number): string {
+function addStray({ pick, random }: Dice, frames: EncodedFrame[], choices: number): string {
   const index = pick([choices, choices + 1, -1, 0.5])
   const delta = pick<Fields>([
     { content: 'astray' },
@@ -173,7 +173,7 @@ function addStray({ pick, random }: Dice, frames: FrameSaid[], choices: number):
   return 'a choice that nobody has asked for'
 }
 
-function written(dice: Dice, wire: LaneWire, answers: readonly PlainAnswer[]): FrameSaid[] {
+function written(dice: Dice, wire: LaneWire, answers: readonly PlainAnswer[]): EncodedFrame[] {
   const [answer] = answers
   if (answer === undefined) return []
   if (wire === 'gemini') return exactArguments(framesOf(wire, answer), answer)
@@ -181,7 +181,7 @@ function written(dice: Dice, wire: LaneWire, answers: readonly PlainAnswer[]): F
 }
 
 /** Arguments as their model has written them: a double would lose digits of them. */
-function exactArguments(frames: FrameSaid[], { pieces }: PlainAnswer): FrameSaid[] {
+function exactArguments(frames: EncodedFrame[], { pieces }: PlainAnswer): EncodedFrame[] {
   const all = pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.words.join('') || '{}'] : []))
   return frames.map((frame) => {
     const text = JSON.stringify(frame.said)
@@ -193,7 +193,7 @@ function exactArguments(frames: FrameSaid[], { pieces }: PlainAnswer): FrameSaid
 }
 
 /** Several choices of one stream, and their counts once. */
-function interleaved({ random }: Dice, answers: readonly PlainAnswer[]): FrameSaid[] {
+function interleaved({ random }: Dice, answers: readonly PlainAnswer[]): EncodedFrame[] {
   const told = answers.map((answer, index) =>
     framesOf('chat', answer)
       .slice(0, -2)
@@ -205,7 +205,7 @@ function interleaved({ random }: Dice, answers: readonly PlainAnswer[]): FrameSa
         return { said: { ...head, choices: [{ ...choice, index }] } }
       }),
   )
-  const frames: FrameSaid[] = []
+  const frames: EncodedFrame[] = []
   for (
     let left = told.filter(({ length }) => length > 0);
     left.length > 0;

@@ -39,7 +39,7 @@ export const OF_MONEY = [
     name: 'settle-twice',
     says: 'a hold that was closed stays open',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/ledger/state/close-turn.ts', find: '  books.turns.delete(op.requestId)\n', put: '' }],
+    replacements: [{ file: 'src/ledger/state/close-turn.ts', find: '  ledgerState.turns.delete(op.requestId)\n', put: '' }],
   },
   {
     name: 'context-is-a-discount',
@@ -102,8 +102,8 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/gateway/serve-turn.ts',
-        find: '    sayInternalError(turn)\n',
-        put: `    sayInternalError(turn)
+        find: '    sendInternalError(turn)\n',
+        put: `    sendInternalError(turn)
     const ending = { outcome: 'internal_error', owed: undefined, lane: undefined, totalMs: 0, attempts: [], kept: false }
     await turn.hold.settle(ending)
 `,
@@ -231,8 +231,8 @@ export const OF_MONEY = [
       },
       {
         file: 'src/ledger/state/allowances.ts',
-        find: 'grant(books, account, bucket, allowance.amount, at)',
-        put: 'grant(books, account, bucket, rest, at)',
+        find: 'grant(ledgerState, account, bucket, allowance.amount, at)',
+        put: 'grant(ledgerState, account, bucket, rest, at)',
       },
     ],
   },

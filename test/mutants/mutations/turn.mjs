@@ -28,8 +28,8 @@ export const OF_TURNS = [
     replacements: [
       {
         file: 'src/gateway/cancellation.ts',
-        find: `upstream.onClientGone === 'drain' ? 'drain' : 'cut'`,
-        put: `upstream.onClientGone === 'cancel_free' ? 'cut' : 'drain'`,
+        find: `upstream.disconnectPolicy === 'drain' ? 'drain' : 'cut'`,
+        put: `upstream.disconnectPolicy === 'cancel_free' ? 'cut' : 'drain'`,
       },
     ],
   },

@@ -130,8 +130,8 @@ export const OF_THE_WIRE = [
     replacements: [
       {
         file: 'src/protocols/responses/read-items.ts',
-        find: '!saysTheSame(part, whole)) state',
-        put: '!saysTheSame(part, part.text)) state',
+        find: '!hasSameText(part, whole)) state',
+        put: '!hasSameText(part, part.text)) state',
       },
     ],
   },
@@ -168,7 +168,7 @@ export const OF_THE_WIRE = [
     ],
   },
   {
-    name: 'no-role-is-mended',
+    name: 'no-role-is-repaired',
     says: 'a stream that never says its role stays so',
     caughtBy: ['src/protocols/chat/tap.test.ts', 'src/protocols/chat/stream-oddities.test.ts'],
     replacements: [

@@ -7,7 +7,7 @@ import { askUntilTold } from '../../chaos/lib/keyed-client.mjs'
 import { ACCOUNTS, configText, MARK_INTERVAL_MS } from '../../chaos/lib/scene.mjs'
 import { findFreePort } from '../../program/free-port.mjs'
 import { placeIn, runCommand, startServer } from '../../program/program.mjs'
-import { readBooks } from '../../program/read-books.mjs'
+import { readLedgerRows } from '../../program/read-books.mjs'
 import { runCommandHere } from './command-here.mjs'
 import { createDisk } from './disk.mjs'
 import { readLogs } from './read-log.mjs'
@@ -46,7 +46,7 @@ export async function judgeCut({ cut, folder, recording, dist, library, slackMs,
   if (way === 'server') await serveAgain({ place, notes, keys: keysKnown(recording.facts, at), random, report })
   const verify = await verifyOrSay(place, report)
   if (verify === undefined) return { violations, known, figures: undefined }
-  const books = await readBooks(place)
+  const books = await readLedgerRows(place)
   const wall = Math.ceil(recording.wallOffsetMs + at) + 1
   const whole = audit({
     ...{ notes, kills: [wall], pauses: [], books, verify, prepared },
@@ -79,7 +79,7 @@ async function judgeWreck({ folder, dist, prepared, violations }) {
     if (existsSync(join(folder, 'data', name))) cpSync(join(folder, 'data', name), join(copy, name))
   }
   try {
-    violations.push(...auditWreck(await readBooks({ dist, data: copy }), prepared))
+    violations.push(...auditWreck(await readLedgerRows({ dist, data: copy }), prepared))
   } catch (error) {
     violations.push({ invariant: 'verify', id: 'db', says: `after a cut: ${error.message}` })
   }

@@ -7,7 +7,9 @@ export const MUTANTS = [
     says: 'a commit does not wait for the disk',
     kinds: ['told', 'operator'],
     caughtBy: ['I7', 'owned'],
-    replacements: [{ file: 'db/sqlite/connection.js', find: "synchronous === 'full' ? 'FULL' : 'NORMAL'", put: "'NORMAL'" }],
+    replacements: [
+      { file: 'db/sqlite/connection.js', find: "synchronous === 'full' ? 'FULL' : 'NORMAL'", put: "'NORMAL'" },
+    ],
   },
   {
     name: 'contents-not-synced',

@@ -15,7 +15,7 @@ export async function readHow(load) {
   const options = (dialect) => ({ dialect, origin: 'recorded', mint })
   const READERS = {
     'openai-chat': ({ provider }) => chat.createEventReader(options(chatDialects.chatDialect(provider))),
-    'openai-responses': () => responses.createStepReader('recorded'),
+    'openai-responses': () => responses.createItemEventReader('recorded'),
     anthropic: () => anthropic.createEventReader(options(anthropicDialects.anthropicDialect('anthropic'))),
     gemini: () => gemini.createEventReader(options(geminiDialects.geminiDialect('gemini'))),
   }
@@ -25,7 +25,8 @@ export async function readHow(load) {
 function seenOf(exchange, reader) {
   const states = exchange.chunks.map((chunk) => {
     reader.read(frameOf(chunk))
-    const { usage, usageIsFinal, countedBytes, inputCounted, outputBytes, contentFrames, calls, finished } = reader.state
+    const { usage, usageIsFinal, countedBytes, inputCounted, outputBytes, contentFrames, calls, finished } =
+      reader.state
     return { usage, usageIsFinal, countedBytes, inputCounted, outputBytes, wordFrames: contentFrames, calls, finished }
   })
   const last = states.at(-1)

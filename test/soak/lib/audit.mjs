@@ -1,7 +1,7 @@
 import { nanoOf } from '../../chaos/lib/price.mjs'
 
 /** The books at rest held against what clients were told. Says each fault in a sentence. */
-export function auditBooks({ books, charges }) {
+export function auditLedger({ books, charges }) {
   const faults = []
   const { receipts, buckets, accounts, transfers } = books
   const byId = new Map(receipts.map((receipt) => [receipt.request_id, receipt]))

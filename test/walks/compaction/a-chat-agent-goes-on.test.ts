@@ -3,7 +3,7 @@ import type { Fields } from '../../../src/lib/types.ts'
 import { answerToHowMuch, HOW_MUCH, QUESTION, TASK } from '../../fakes/miller-mind.ts'
 import { chat } from '../../support/ask.ts'
 import { CHAT_TOOLS, resultOf } from './agent-tools.ts'
-import { createBill, expectExactBooks } from './bill.ts'
+import { createBill, expectExactCharges } from './bill.ts'
 import { createFacts } from './facts.ts'
 import { type MillHouse, openEveryMill } from './mill-house.ts'
 import { seedOfRun } from './runs.ts'
@@ -70,7 +70,7 @@ it(
     for (const { about, answer } of facts.known()) expect(await ask(QUESTION(about))).toBe(answer)
     expect(await ask(HOW_MUCH)).toBe(answerToHowMuch(done))
 
-    const total = await expectExactBooks(house, bill, 0)
+    const total = await expectExactCharges(house, bill, 0)
     console.log(
       `${bill.charges.size} requests, ${bill.changes} changes of the lane, ${bill.sealsBack} seals back, ${total} nano-dollars`,
     )

@@ -58,14 +58,18 @@ function chargeFor({ counted: { input, cached, output } }: MillServed, inputPico
 const CREDITED = nanoOf('1000.00')
 
 /** Ends the server; what is in its rows is what the bill says, and nothing else. */
-export async function expectExactBooks({ server, mills }: MillHouse, { charges }: Bill, lost: number): Promise<bigint> {
+export async function expectExactCharges(
+  { server, mills }: MillHouse,
+  { charges }: Bill,
+  lost: number,
+): Promise<bigint> {
   const owner = 'owner@example.com'
   const wallet = await server.json('wallet', 'show', owner)
   server.kill('SIGTERM')
   const { code } = await server.ended
   expect(code, server.said()).toBe(0)
   expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
-  const { receipts, held } = await server.readBooks(async (db) => ({
+  const { receipts, held } = await server.readLedgerRows(async (db) => ({
     receipts: await db.selectFrom('receipts').select(['request_id', 'state', 'outcome', 'charge_nano']).execute(),
     held: await db.selectFrom('buckets').select('row').where('held_nano', '!=', 0n).execute(),
   }))

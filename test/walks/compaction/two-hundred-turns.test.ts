@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createAgent } from './agent.ts'
-import { createBill, expectExactBooks } from './bill.ts'
+import { createBill, expectExactCharges } from './bill.ts'
 import { type MillHouse, openEveryMill } from './mill-house.ts'
 import { describeRun, seedOfRun } from './runs.ts'
 
@@ -49,7 +49,7 @@ it(
     })
     await agent.askForEverything()
 
-    const total = await expectExactBooks(house, bill, 2)
+    const total = await expectExactCharges(house, bill, 2)
     describeRun(agent, bill, total)
     expect(agent.facts.known()).toHaveLength(2 * FACTS_AT.length)
     for (const shortening of agent.shortenings) {

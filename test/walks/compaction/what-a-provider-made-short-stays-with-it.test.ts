@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { respond } from '../../support/ask-responses.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { createAgent } from './agent.ts'
-import { createBill, expectExactBooks } from './bill.ts'
+import { createBill, expectExactCharges } from './bill.ts'
 import { type MillHouse, openMillHouse } from './mill-house.ts'
 import { describeRun, seedOfRun } from './runs.ts'
 
@@ -60,7 +60,7 @@ it(
     await house.change({ lanes: ['east', 'west-again'] })
     await agent.work(20)
     await agent.askForEverything()
-    const total = await expectExactBooks(house, bill, 1)
+    const total = await expectExactCharges(house, bill, 1)
     describeRun(agent, bill, total)
   },
   TIMEOUT_MS,

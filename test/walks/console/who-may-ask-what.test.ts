@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CONSOLE_API, type RouteName } from '../../../src/contract/console-api.ts'
-import type { Asker } from '../../../src/contract/values.ts'
+import type { Requester } from '../../../src/contract/values.ts'
 import { chat } from '../../support/ask.ts'
 import { type ConsolePerson, openBrowser, PASSWORD, play, signUp } from '../../support/console-person.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
@@ -21,7 +21,7 @@ type Who =
   | 'operator without account'
 
 /** What each of them is, as far as routes are concerned. */
-const RIGHTS: Readonly<Record<Who, readonly Asker[]>> = {
+const RIGHTS: Readonly<Record<Who, readonly Requester[]>> = {
   nobody: ['anyone'],
   forged: ['anyone'],
   'with a key': ['anyone'],
@@ -181,7 +181,7 @@ describe('the playground', () => {
 const signInAgain = (person: ConsolePerson) =>
   person.ask('POST /session', { body: { email: person.email, password: PASSWORD } })
 
-function refusalFor(who: Who, needed: Asker): string {
+function refusalFor(who: Who, needed: Requester): string {
   if (!RIGHTS[who].includes('signed-in')) return 'session_ended'
   return needed === 'operator' ? 'operators_only' : 'no_account'
 }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { delivered } from '../../fakes/delivered.ts'
-import { breakBooks, freezeAccounts, takeBooksAway } from './broken-books.ts'
+import { breakLedger, freezeAccounts, makeLedgerUnavailable } from './broken-books.ts'
 import { type Asking, ask, bodyOf, type Participant } from './participants.ts'
 import type { Ground, Undo } from './preparations.ts'
 import { type Provider, WINDOW_MS } from './stage.ts'
@@ -45,19 +45,19 @@ const ACTS = {
     await allOver(scene)
   },
   async 'no charge can be written'(scene) {
-    const mend = await breakBooks(scene.server, 'UPDATE ON receipts')
+    const repair = await breakLedger(scene.server, 'UPDATE ON receipts')
     return async () => {
       // Everybody has heard the end, and the books do not know of it: it stands in the journal.
       await everybody(scene, async ({ account }) => {
         expect((await account.receipts()).map(({ state }) => state)).toEqual(['open'])
       })
-      await mend()
+      await repair()
     }
   },
   async 'the books are away'(scene) {
-    const mend = await takeBooksAway(scene.server)
+    const repair = await makeLedgerUnavailable(scene.server)
     await allOver(scene)
-    return mend
+    return repair
   },
   async 'the key is disabled'(scene) {
     await everybody(scene, ({ key }) => scene.server.operate('keys.disable', { key: key.id }))

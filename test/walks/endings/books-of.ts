@@ -28,7 +28,7 @@ const bucketsOf = (db: LedgerDb, account: string): Promise<BucketRow[]> =>
  * What does not add up between the receipts of an account and its balances, in words: each wallet or window has paid
  * exactly the charges of the receipts that name it, nothing else has paid, nothing is held and nothing is overdrawn.
  */
-export async function faultsInBooks(
+export async function faultsInLedger(
   db: LedgerDb,
   { account, kind }: Pick<Participant, 'account' | 'kind'>,
 ): Promise<string[]> {

@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts'
 export type BrokenWrite = 'INSERT ON receipts' | 'UPDATE ON receipts' | 'INSERT ON transfers' | 'INSERT ON meta'
 
 /** Returns how to mend it: the books are open again when that resolves. */
-export async function breakBooks(server: TestServer, ...writes: BrokenWrite[]): Promise<() => Promise<void>> {
+export async function breakLedger(server: TestServer, ...writes: BrokenWrite[]): Promise<() => Promise<void>> {
   const makeRoom = await fillDiskFor(server.app.operations.db, ...writes)
   return async () => {
     await makeRoom()
@@ -28,11 +28,11 @@ export async function breakResponses({ content }: TestServer): Promise<() => Pro
 }
 
 /** The books cannot be written at all, and somebody has tried. */
-export async function takeBooksAway(server: TestServer): Promise<() => Promise<void>> {
+export async function makeLedgerUnavailable(server: TestServer): Promise<() => Promise<void>> {
   const { id } = await openAccount(server, { credit: '0' })
-  const mend = await breakBooks(server, 'UPDATE ON receipts', 'INSERT ON transfers', 'INSERT ON meta')
+  const repair = await breakLedger(server, 'UPDATE ON receipts', 'INSERT ON transfers', 'INSERT ON meta')
   await server.attempt('wallet.credit', { account: id, amount: '1.00', reason: 'walk', ref: 'lost' }).catch(() => {})
-  return mend
+  return repair
 }
 
 /** One account does not add up any more, and the audit has seen it. */

@@ -5,7 +5,7 @@ import { unpackMarks } from '../../../src/ledger/marks.ts'
 import { WORDS } from '../../fakes/chat-words.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { COLUMNS, type Column } from './columns.ts'
 import type { Death, Moment } from './deaths.ts'
 import type { DyingProgram, Place, RunningProgram } from './dying-program.ts'
@@ -54,7 +54,7 @@ export async function playDeath(program: DyingProgram, death: Death): Promise<Ma
     provider.heal()
     const judged = new Map<Column, Judged>()
     for (const seat of asking) judged.set(seat.ground.column, await judge(seat))
-    await expectCleanBooks(current.server)
+    await expectBalancedLedger(current.server)
     return judged
   } finally {
     await current.server.close()

@@ -1,7 +1,7 @@
 import type { ReceiptsTable } from '../../../src/db/tables.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { perform } from './acts.ts'
 import type { Column } from './columns.ts'
 import { type Asking, ask, bodyOf, callersOf, openParticipant, type Participant } from './participants.ts'
@@ -50,7 +50,7 @@ export async function playEnding(stage: Stage, column: Column, played: Played): 
   }
   provider.heal()
   await askAgain(ground, askings, { expected, found })
-  await expectCleanBooks(server)
+  await expectBalancedLedger(server)
   return { expected, found }
 }
 

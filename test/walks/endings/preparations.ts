@@ -1,5 +1,5 @@
 import type { TestServer } from '../../support/start-server.ts'
-import { breakBooks, breakResponses, freezeAccounts } from './broken-books.ts'
+import { breakLedger, breakResponses, freezeAccounts } from './broken-books.ts'
 import type { Column } from './columns.ts'
 import { ask, bodyOf, type Means, type Participant } from './participants.ts'
 import type { Played } from './stage.ts'
@@ -40,7 +40,7 @@ const askBefore = (ground: Ground, { otherWords, keyed }: { otherWords: boolean;
 
 /** What is done before anybody asks. */
 const PREPARATIONS = {
-  'no hold can be written': { run: ({ server }) => breakBooks(server, 'INSERT ON receipts') },
+  'no hold can be written': { run: ({ server }) => breakLedger(server, 'INSERT ON receipts') },
   'no response can be stored': { run: ({ server }) => breakResponses(server) },
   'no money, no plan': { means: { credit: '0', plan: 'none' } },
   'a limit of few tokens': { means: { key: { limits: { tokens_per_minute: 10 } } } },

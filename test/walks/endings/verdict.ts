@@ -1,5 +1,5 @@
 import type { ReceiptsTable } from '../../../src/db/tables.ts'
-import { claimOf, faultsInBooks } from './books-of.ts'
+import { claimOf, faultsInLedger } from './books-of.ts'
 import { publishedCharge } from './charges-page.ts'
 import type { ClaimAfter, Expected, Seen, StoredAs } from './ending.ts'
 import { type Asking, bodyOf, type Participant } from './participants.ts'
@@ -93,7 +93,7 @@ export async function foundOf(
     toldOtherwise: receipt !== undefined && told?.charge !== undefined && told.charge !== receipt.charge_nano,
     claim: claimWord(await claimOf(db, who.account.id), ground),
     stored: responses.map(({ status }) => status),
-    faults: [...(await faultsInBooks(db, who)), ...(await faultsOfStored(ground, who, asking))],
+    faults: [...(await faultsInLedger(db, who)), ...(await faultsOfStored(ground, who, asking))],
     again: '',
   }
 }

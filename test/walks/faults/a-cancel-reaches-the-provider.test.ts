@@ -6,7 +6,7 @@ import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { playSteps, type Step } from '../endings/provider-steps.ts'
 import type { Wire } from '../endings/provider-words.ts'
 
@@ -53,7 +53,7 @@ beforeAll(async () => {
 afterEach(async () => {
   pauses.release()
   far.forget()
-  await expectCleanBooks(server)
+  await expectBalancedLedger(server)
 })
 afterAll(async () => {
   await server?.close()

@@ -4,7 +4,7 @@ import type { Talk } from '../../fakes/talk.ts'
 import { send } from '../../support/ask.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { MESSAGES } from './ask-faulty.ts'
 import { type FarHouse, startFarHouse } from './far-house.ts'
 
@@ -57,5 +57,5 @@ it('costs nobody anything, however long its answers usually take and however lon
   const receipt = await until(async () => (await account.receipts()).find(({ outcome }) => outcome === 'client_gone'))
   expect(receipt).toMatchObject({ state: 'released', charge_nano: 0n })
   expect(credit - (await account.wallet()).balance).toBe(spent)
-  await expectCleanBooks(house.server)
+  await expectBalancedLedger(house.server)
 })

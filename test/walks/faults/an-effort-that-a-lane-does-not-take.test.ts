@@ -8,7 +8,7 @@ import { chat } from '../../support/ask.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 
 interface Refusal {
   readonly model: string
@@ -93,7 +93,7 @@ beforeAll(async () => {
   far = await startFaultUpstream((model) => scripts.get(model))
   server = await startServer({ config: configOf(far) })
 })
-afterEach(() => expectCleanBooks(server))
+afterEach(() => expectBalancedLedger(server))
 afterAll(async () => {
   await server.close()
   await far.close()

@@ -7,7 +7,7 @@ import { send } from '../../support/ask.ts'
 import { framesOf } from '../../support/read-stream.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { MESSAGES } from './ask-faulty.ts'
 import { type FarHouse, startFarHouse } from './far-house.ts'
 
@@ -61,7 +61,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   house.far.forget()
-  await expectCleanBooks(house.server)
+  await expectBalancedLedger(house.server)
 })
 afterAll(() => house?.close())
 

@@ -3,7 +3,7 @@ import { chunk, WORDS } from '../../fakes/chat-words.ts'
 import { get, send } from '../../support/ask.ts'
 import { framesOf } from '../../support/read-stream.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { MESSAGES } from './ask-faulty.ts'
 import { type FarHouse, startFarHouse } from './far-house.ts'
 
@@ -33,5 +33,5 @@ it('a client gets its end from a server that has finished and forgets its counts
   const { usage } = JSON.parse(frames.at(-2)!.slice('data: '.length))
   const { json } = await get(house.server, account, `/requests/${response.headers.get('x-request-id')}`)
   expect(json).toMatchObject({ outcome: 'completed', tokens: { estimated: true }, charge: usage.millrace.charge })
-  await expectCleanBooks(house.server)
+  await expectBalancedLedger(house.server)
 })

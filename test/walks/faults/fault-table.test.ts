@@ -9,7 +9,7 @@ import { WHOLE_TEXT } from '../../fakes/chat-words.ts'
 import { CALM, storm } from '../../fakes/weather.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { askFaulty, type Heard } from './ask-faulty.ts'
 import { chargeOf } from './charge-of.ts'
 import { CASES, type Case } from './fault-cases.ts'
@@ -25,7 +25,7 @@ afterEach(async () => {
   house.faulty.weather = CALM
   house.faulty.forget()
   house.healthy.forget()
-  await expectCleanBooks(house.server)
+  await expectBalancedLedger(house.server)
 })
 afterAll(() => house?.close())
 

@@ -7,7 +7,7 @@ import { hello } from '../../support/ask.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { startFarHouse } from './far-house.ts'
 
 const ROUNDS = 4
@@ -83,7 +83,7 @@ it('hundreds of hang-ups at random moments leave one closed receipt each, and no
     expect(credit - (await account.wallet()).balance).toBe(charged)
     // Those of the house itself come and go.
     expect(timers.at(-1)).toBeLessThanOrEqual(timers[0]! + 5)
-    await expectCleanBooks(server)
+    await expectBalancedLedger(server)
   } finally {
     await close()
   }

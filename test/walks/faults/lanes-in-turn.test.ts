@@ -8,7 +8,7 @@ import { answerOf, chat, hello, send } from '../../support/ask.ts'
 import { readStream } from '../../support/read-stream.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { type FarHouse, startFarHouse } from './far-house.ts'
 
 const throttled =
@@ -104,7 +104,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   house.far.forget()
-  await expectCleanBooks(house.server)
+  await expectBalancedLedger(house.server)
 })
 afterAll(() => house?.close())
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { expect, it } from 'vitest'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { startFarHouse } from './far-house.ts'
 import { askAndDoze, createFlood } from './slow-reader.ts'
 
@@ -25,7 +25,7 @@ it('a client that does not read stops the provider, and gets the rest when it re
     expect(text.match(/"content":"a"/g)).toHaveLength(flood.words.length)
     const receipt = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
     expect(receipt).toMatchObject({ outcome: 'completed', estimated: 0 })
-    await expectCleanBooks(server)
+    await expectBalancedLedger(server)
   } finally {
     await house.close()
   }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { startFarHouse } from './far-house.ts'
 import { askAndDoze, createFlood } from './slow-reader.ts'
 
@@ -25,7 +25,7 @@ it('a client that takes nothing for too long is cut, its provider too, and what 
     // A byte of words in each frame that was read, and never more than were sent.
     expect(receipt.output).toBeGreaterThan(0)
     expect(receipt.output).toBeLessThanOrEqual(Math.ceil(flood.state.sent / 4))
-    await expectCleanBooks(server)
+    await expectBalancedLedger(server)
     socket.destroy()
   } finally {
     await house.close()

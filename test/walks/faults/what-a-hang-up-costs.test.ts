@@ -8,7 +8,7 @@ import { openRawSocket } from '../../support/raw-socket.ts'
 import { framesOf } from '../../support/read-stream.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { MESSAGES } from './ask-faulty.ts'
 import { type FarHouse, startFarHouse } from './far-house.ts'
 
@@ -127,7 +127,7 @@ beforeAll(async () => {
 afterEach(async () => {
   goOn()
   house.far.forget()
-  await expectCleanBooks(house.server)
+  await expectBalancedLedger(house.server)
 })
 afterAll(() => house?.close())
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { whole } from '../../fakes/say.ts'
 import { chat } from '../../support/ask.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { type FarHouse, startFarHouse } from './far-house.ts'
 
 let house: FarHouse
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   house.far.forget()
-  await expectCleanBooks(house.server)
+  await expectBalancedLedger(house.server)
 })
 afterAll(() => house?.close())
 

@@ -6,7 +6,7 @@ import type { Talk } from '../../fakes/talk.ts'
 import { requestsEnded } from '../../support/read-metrics.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { type FarHouse, startFarHouse } from '../faults/far-house.ts'
 import { ask, open, wholeOf } from './keyed.ts'
 
@@ -67,7 +67,7 @@ const openHouse = async () => {
 beforeAll(openHouse)
 afterEach(async () => {
   house.far.forget()
-  await expectCleanBooks(house.server)
+  await expectBalancedLedger(house.server)
 })
 afterAll(() => house?.close())
 

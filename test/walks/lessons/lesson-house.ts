@@ -4,7 +4,7 @@ import { WORDS } from '../../fakes/chat-words.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 
 /** The real house in front of a provider whose scripts the test writes itself. */
 export interface LessonHouse {
@@ -28,7 +28,7 @@ export function useLessonHouse(
     house = { server: await startServer({ config }), far, config }
   })
   afterEach(async () => {
-    await expectCleanBooks(current().server)
+    await expectBalancedLedger(current().server)
     current().far.forget()
   })
   afterAll(async () => {

@@ -20,7 +20,7 @@ import { readStream } from '../../support/read-stream.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { nanoOf, openAccount, rowOf, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { configOf, EVERY_CLASS, modelLine, priced, tokensOf, useScriptedHouse } from './lesson-house.ts'
 
 const QUESTION = hello('Say good morning, please.')
@@ -75,7 +75,7 @@ afterEach(async () => {
   hangUp.now()
   goOn()
   for (const image of images.splice(0)) {
-    await expectCleanBooks(image)
+    await expectBalancedLedger(image)
     await image.close()
   }
 })

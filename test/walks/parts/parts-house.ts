@@ -5,7 +5,7 @@ import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstre
 import { FILE_TOKENS, IMAGE_TOKENS, seesParts } from '../../fakes/sees-parts.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 
 /** Nano-dollars a token. */
 export const INPUT = 10_000n
@@ -67,7 +67,7 @@ export function usePartsHouse(): () => PartsHouse {
     house = { server, far, canary: `http://127.0.0.1:${(trap.address() as AddressInfo).port}` }
   })
   afterEach(async () => {
-    await expectCleanBooks(current().server)
+    await expectBalancedLedger(current().server)
     current().far.forget()
     expect(caught, 'connections to an address that a client has sent').toBe(0)
   })

@@ -4,7 +4,7 @@ import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes
 import { responsesTalk } from '../../fakes/responses-talk.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 
 /** Two providers that seal their reasoning, and one that wants to see its own in words. All of them are strict about it. */
 export type ProviderName = 'first' | 'second' | 'deep'
@@ -135,7 +135,7 @@ export function useReasoningHouse(): () => ReasoningHouse {
       provider.refusesInside = false
       provider.upstream.forget()
     }
-    await expectCleanBooks(current().server)
+    await expectBalancedLedger(current().server)
   })
   afterAll(async () => {
     await house?.server.close()

@@ -5,7 +5,7 @@ import { saysAnswer } from '../../fakes/say-items.ts'
 import type { Talk } from '../../fakes/talk.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 
 /** Models by what their one lane speaks; the demo is `swift`, and word by word `calm`. */
 export const FAR_MODELS = ['over-chat', 'over-plain', 'over-native'] as const
@@ -86,7 +86,7 @@ export function useResponsesHouse(options: HouseOptions = {}): () => ResponsesHo
     }
   })
   afterEach(async () => {
-    await expectCleanBooks(current().server)
+    await expectBalancedLedger(current().server)
     current().far.forget()
     script = saysAnswer(HELLO)
   })

@@ -8,7 +8,7 @@ import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
 
-interface Asker {
+interface Requester {
   readonly key: string
 }
 
@@ -32,7 +32,7 @@ describe('what is stored', () => {
     return { response: id, item: response.output[0].id, request: requestId }
   }
 
-  const ask = async (who: Asker, path: string): Promise<Answer> => {
+  const ask = async (who: Requester, path: string): Promise<Answer> => {
     const headers = who.key === '' ? {} : { authorization: `Bearer ${who.key}` }
     const answer = await fetch(`${server().baseUrl}${path}`, { headers })
     if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answerOf(answer)
@@ -42,7 +42,7 @@ describe('what is stored', () => {
 
   /** How it is asked for, with the code for who may not see it, and what it is when it is shown. */
   interface Way {
-    readonly ask: (who: Asker, stored: Stored) => Promise<Answer>
+    readonly ask: (who: Requester, stored: Stored) => Promise<Answer>
     readonly absent: ProblemCode
     readonly shown: (json: Answer['json'], stored: Stored) => unknown
   }
@@ -86,7 +86,7 @@ describe('what is stored', () => {
     },
   }
   /** A builder key draws on a plan, which has another model. */
-  const respondAs = (who: Asker, body: object) =>
+  const respondAs = (who: Requester, body: object) =>
     respond(server(), who, {
       model: who.key.startsWith('mr_builder') ? 'paid' : 'swift',
       max_output_tokens: 20,
@@ -103,7 +103,7 @@ describe('what is stored', () => {
     await server().operate('keys.disable', { key: disabled.id })
     const revoked = await owner.createKey()
     await server().operate('keys.revoke', { key: revoked.id })
-    const askers: Readonly<Record<string, readonly [Asker, Standing]>> = {
+    const askers: Readonly<Record<string, readonly [Requester, Standing]>> = {
       'its own key': [owner, 'own'],
       'another key of the account': [await owner.createKey(), 'own'],
       'a builder key of the account': [owner.builder, 'own'],

@@ -4,7 +4,7 @@ import { hello, send } from '../../support/ask.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 
 let far: FaultUpstream
 let server: TestServer
@@ -21,7 +21,7 @@ beforeEach(async () => {
   account = await openAccount(server)
 })
 afterEach(async () => {
-  await expectCleanBooks(server)
+  await expectBalancedLedger(server)
   await server.close()
 })
 afterAll(() => far?.close())

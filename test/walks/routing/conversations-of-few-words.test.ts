@@ -4,7 +4,7 @@ import { FAULTS } from '../../fakes/faults.ts'
 import { chat, hello } from '../../support/ask.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 
 const LANES = {
   weighed: '{ upstream: far, model: heavy, weight: 3 }, { upstream: far, model: light, weight: 1 }',
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterEach(async () => {
   down.clear()
   far.forget()
-  await expectCleanBooks(server)
+  await expectBalancedLedger(server)
 })
 afterAll(async () => {
   await server?.close()

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Attempt } from '../../../src/model/ending.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import {
   LONGEST_S,
   type Outage,
@@ -52,7 +52,7 @@ beforeEach(async () => {
   house = await openOutageHouse()
 })
 afterEach(async () => {
-  await expectCleanBooks(house.server)
+  await expectBalancedLedger(house.server)
   await house.close()
 })
 

@@ -6,7 +6,7 @@ import { hello, send } from '../../support/ask.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 
 let far: FaultUpstream
 let server: TestServer
@@ -24,7 +24,7 @@ beforeAll(async () => {
   })
   account = await openAccount(server)
 })
-afterEach(() => expectCleanBooks(server))
+afterEach(() => expectBalancedLedger(server))
 afterAll(async () => {
   await server?.close()
   await far?.close()

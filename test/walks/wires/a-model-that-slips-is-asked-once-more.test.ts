@@ -4,7 +4,7 @@ import { answerOf, send } from '../../support/ask.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 
 const MALFORMED = { candidates: [{ content: { parts: [] }, finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 }] }
 const WHOLE = {
@@ -35,7 +35,7 @@ ${model('alone', lane('slipping', 0))}${model('one-of-two', lane('slipping', 0),
 })
 beforeEach(() => far.forget())
 afterAll(async () => {
-  await expectCleanBooks(server)
+  await expectBalancedLedger(server)
   await server?.close()
   await far?.close()
 })

@@ -3,7 +3,7 @@ import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstre
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { INVALID_ANSWERS, type LaneWire, VALID_ANSWERS, WIRES } from './invalid-answers.ts'
 
 const BASE: Readonly<Record<LaneWire, string>> = { chat: '/v1', responses: '/v1', anthropic: '/v1', gemini: '/v1beta' }
@@ -43,7 +43,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  await expectCleanBooks(server)
+  await expectBalancedLedger(server)
   await server?.close()
   await far?.close()
 })

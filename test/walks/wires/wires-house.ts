@@ -8,7 +8,7 @@ import type { Mind } from '../../fakes/polite-model.ts'
 import { responsesTalk } from '../../fakes/responses-talk.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
-import { expectCleanBooks } from '../../support/use-server.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
 import { spokenMind } from './spoken-mind.ts'
 
 export const WIRES = ['chat', 'responses', 'anthropic', 'gemini'] as const
@@ -182,7 +182,7 @@ export function useWiresHouse({ counting, models = '' }: HouseWish = {}): () => 
       provider.upstream.forget()
     }
     expect(current().takeRefused(), 'what providers have refused').toEqual([])
-    await expectCleanBooks(current().server)
+    await expectBalancedLedger(current().server)
   })
   afterAll(async () => {
     await house?.server.close()

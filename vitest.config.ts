@@ -22,8 +22,8 @@ export default defineConfig({
     projects: [
       {
         test: {
-          name: 'house',
-          include: ['test/house/**/*.test.{ts,mjs}', 'scripts/**/*.test.mjs'],
+          name: 'conventions',
+          include: ['test/conventions/**/*.test.{ts,mjs}', 'scripts/**/*.test.mjs'],
           ...SHARED,
           ...PATIENCE,
         },
@@ -32,7 +32,7 @@ export default defineConfig({
         plugins: RUN_AS_BUILT,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/fuzz/streams/*.test.ts', 'test/translation-gaps/*.test.ts'],
           ...SHARED,
           ...PATIENCE,
           server: BUILT_FILES,
@@ -43,8 +43,8 @@ export default defineConfig({
       {
         plugins: RUN_AS_BUILT,
         test: {
-          name: 'walks',
-          include: ['test/walks/**/*.test.ts'],
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
           ...SHARED,
           ...PATIENCE,
           server: BUILT_FILES,

@@ -8,7 +8,7 @@ import { bootstrap, ROOT } from './bootstrap.mjs'
 import { judgeFile } from './counting/judge-file.mjs'
 import { sumRuns } from './counting/sum-runs.mjs'
 
-// npm run coverage [-- src/ledger test/walks/plans]: how much of src/ is run, by lines and by branches, by the suites unit, walks
+// npm run coverage [-- src/ledger test/e2e/plans]: how much of src/ is run, by lines and by branches, by the suites unit, walks
 // and postgres, or by those of their files that are named. `--of src/gateway` says of one file, or of all below a folder, which lines nobody has run;
 // `--again` reads what the last run has left.
 const { values: options, positionals } = parseArgs({
@@ -17,7 +17,7 @@ const { values: options, positionals } = parseArgs({
 })
 const FOLDER = join(ROOT, '.cache', 'coverage')
 const DIST = join(ROOT, 'dist')
-const SUITES = ['unit', 'walks', 'postgres']
+const SUITES = ['unit', 'e2e', 'postgres']
 const SHOWN = 30
 
 await bootstrap().catch(fail)

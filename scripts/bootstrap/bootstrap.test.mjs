@@ -136,9 +136,9 @@ describe('the results of a test run', () => {
 
   it('tell how long each suite was at work', () => {
     const of = (suite, ms) => ({ ...file('passed', 'passed'), suite, ms })
-    expect(suiteLines([of('unit', 1200), of('walks', 90_000), of('unit', 400)])).toEqual([
+    expect(suiteLines([of('unit', 1200), of('e2e', 90_000), of('unit', 400)])).toEqual([
       'suite unit: 2 s of work in 2 files, 2 tests',
-      'suite walks: 90 s of work in 1 files, 1 tests',
+      'suite e2e: 90 s of work in 1 files, 1 tests',
     ])
   })
 

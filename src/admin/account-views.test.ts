@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { updateAccountStatus } from '../db/set-up.fixture.ts'
-import { useOperatorLedger } from './operations.fixture.ts'
+import { useOperatorLedger } from '../../test/fixtures/admin/operations.ts'
+import { updateAccountStatus } from '../../test/fixtures/db/set-up.ts'
 
 const { books, callerOf, makeKey, must, pagesOf, refusal } = useOperatorLedger()
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
 import { OPERATIONS, runOperation } from './operations.ts'
 import type { ServerStatus } from './server-status.ts'
-import { useTestLedger } from './use-test-books.fixture.ts'
 
 const books = useTestLedger()
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { given, openTestPeople, refusalOf, type TestPeople } from '../../test/fixtures/admin/people.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { listAudit } from './audit.ts'
-import { given, openTestPeople, refusalOf, type TestPeople } from './people.fixture.ts'
 
 let people: TestPeople
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openTestPeople, type TestPeople } from '../../test/fixtures/admin/people.ts'
 import { listAuditFrom } from '../db/audit.ts'
 import type { SqlValue } from '../db/sqlite/sqlite-file.ts'
 import { auditHash, verifyAudit } from './audit.ts'
-import { openTestPeople, type TestPeople } from './people.fixture.ts'
 import { createPeopleDeps } from './people-deps.ts'
 
 let people: TestPeople

@@ -1,11 +1,11 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
 import { codesPage, createCodesBody, madeCodes } from '../contract/operate.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { createAccount } from './accounts.ts'
 import { createCodes, listCodes, withdrawCode } from './codes.ts'
 import { redeemCode } from './redeem-code.ts'
-import { useTestLedger } from './use-test-books.fixture.ts'
 
 const books = useTestLedger()
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { definitionOf, modelDefinition, PRICE } from '../catalog/catalog.fixture.ts'
+import { definitionOf, modelDefinition, PRICE } from '../../test/fixtures/catalog/catalog.ts'
 import { type LaneDefinition, loadCatalog, type ModelDefinition, type PriceList } from '../catalog/load-catalog.ts'
 import type { PicoPerToken } from '../model/money.ts'
 import { compareCatalog } from './compare-catalog.ts'

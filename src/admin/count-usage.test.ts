@@ -1,11 +1,11 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { type BenchAccount, openUsageBench, type UsageBench } from '../../test/fixtures/admin/usage-bench.ts'
 import { findCountedUpTo } from '../db/content/usage-totals.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { Change } from '../ledger/state/state.ts'
 import { createUsageKeeper, type UsageKeeper } from './count-usage.ts'
-import { type BenchAccount, openUsageBench, type UsageBench } from './usage-bench.fixture.ts'
 
 let bench: UsageBench
 let ada: BenchAccount

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { randomFrom } from '../lib/seeded-random.fixture.ts'
+import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import {
   beginningsOf,
   type DayRange,

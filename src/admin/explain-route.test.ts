@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createLaneHealth, type LaneVerdict } from '../routing/lane-health.ts'
 import { type ExplainRouteDeps, explainRoute, operatedModels } from './explain-route.ts'

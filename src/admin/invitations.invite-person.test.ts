@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from '../../test/fixtures/admin/people.ts'
 import { inviteFirstPerson, invitePerson, readInvite, signUp } from './invitations.ts'
-import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from './people.fixture.ts'
 
 let people: TestPeople
 beforeEach(async () => {

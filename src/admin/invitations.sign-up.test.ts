@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from '../../test/fixtures/admin/people.ts'
 import { signUp as signUpBody } from '../contract/people.ts'
 import { email } from '../contract/values.ts'
 import { verifyAudit } from './audit.ts'
 import { inviteFirstPerson, invitePerson, signUp } from './invitations.ts'
-import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from './people.fixture.ts'
 import { signIn } from './sign-in.ts'
 
 let people: TestPeople

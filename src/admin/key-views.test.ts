@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { insertKey } from '../../test/fixtures/db/set-up.ts'
 import { keyItem, keysQuery, listedKey } from '../contract/owner.ts'
-import { insertKey } from '../db/set-up.fixture.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { type ListOwnKeysDeps, listOwnKeys, showOwnKey } from './key-views.ts'
 import { type CreatedKey, changeKey, createKey, playgroundKey, revokeKey, rotateKey } from './keys.ts'
-import { useTestLedger } from './use-test-books.fixture.ts'
 
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
 import { findKeyById } from '../db/keys.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { changeAccountStatus } from './accounts.ts'
 import { findOwnedKey } from './key-views.ts'
 import { type CreatedKey, changeKey, createKey, revokeKey, rotateKey, updateKey } from './keys.ts'
-import { useTestLedger } from './use-test-books.fixture.ts'
 
 const BEN = 2 as AccountRow
 

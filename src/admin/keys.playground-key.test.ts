@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { changeAccountStatus } from './accounts.ts'
 import { changeKey, createKey, playgroundKey, revokeKey, rotateKey } from './keys.ts'
-import { useTestLedger } from './use-test-books.fixture.ts'
 
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
 import { findKeyById } from '../db/keys.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { type CreatedKey, changeKey, createKey, revokeKey, rotateKey } from './keys.ts'
-import { useTestLedger } from './use-test-books.fixture.ts'
 
 const HOUR_MS = 3_600_000
 const ADA = 1 as AccountRow

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { upstreamAt } from '../../test/fixtures/providers/provider.ts'
 import { Secret } from '../lib/secret.ts'
-import { upstreamAt } from '../providers/provider.fixture.ts'
 import { type Finding, type FindingFacts, LANE_FINDINGS, wordsOf } from './lane-findings.ts'
 
 const KEY = 'a-key-that-nobody-shall-read-0815'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { useOperatorLedger } from './operations.fixture.ts'
+import { useOperatorLedger } from '../../test/fixtures/admin/operations.ts'
 import { OPERATIONS } from './operations.ts'
 
 const { must, run } = useOperatorLedger()

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from '../../test/fixtures/admin/people.ts'
 import { invitePerson, readInvite, signUp } from './invitations.ts'
 import { changePassword } from './passwords.ts'
-import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from './people.fixture.ts'
 import type { PeopleDeps } from './people-deps.ts'
 import type { SignedIn } from './sessions.ts'
 import { signIn } from './sign-in.ts'

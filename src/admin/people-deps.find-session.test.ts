@@ -1,8 +1,8 @@
 import { Kysely } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openTestPeople, type TestPeople } from '../../test/fixtures/admin/people.ts'
 import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
 import type { LedgerTables } from '../db/tables.ts'
-import { openTestPeople, type TestPeople } from './people.fixture.ts'
 import { createSessionFinder, IDLE_MS, SESSION_MS } from './people-deps.ts'
 import type { SignedIn } from './sessions.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openTestPeople } from './people.fixture.ts'
+import { openTestPeople } from '../../test/fixtures/admin/people.ts'
 import { signedInView } from './people.ts'
 
 it('whoever is signed in is told who they are, and an operator may be without an account', async () => {

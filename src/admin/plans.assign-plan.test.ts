@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { quotaOf } from '../../test/fixtures/model/allowance.ts'
 import type { Plan } from '../catalog/catalog.ts'
-import { quotaOf } from '../model/allowance.fixture.ts'
 import { createKey } from './keys.ts'
 import { assignPlan, endPlan } from './plans.ts'
-import { useTestLedger } from './use-test-books.fixture.ts'
 
 const books = useTestLedger({ owners: ['ada'] })
 const ADA = { account: 'ada@example.com' }

@@ -1,12 +1,12 @@
 import { beforeEach, expect, it } from 'vitest'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { insertAccount } from '../../test/fixtures/db/set-up.ts'
 import { findAccountByEmail } from '../db/accounts.ts'
-import { insertAccount } from '../db/set-up.fixture.ts'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { createSteadyClock } from '../lib/steady-clock.ts'
 import { type AccountRow, mintAccountId } from '../model/ids.ts'
 import { planOfAccount } from './plans.ts'
-import { useTestLedger } from './use-test-books.fixture.ts'
 
 let account: AccountRow
 const set = { backMs: 0 }

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type BenchAccount, openUsageBench, type UsageBench } from '../../test/fixtures/admin/usage-bench.ts'
 import { refusedTurnsAnswer } from '../contract/owner.ts'
 import type { AccountId, KeyId } from '../model/ids.ts'
 import type { ProblemCode } from '../model/problem.ts'
 import { refusedTurnsReport } from './refused-turns.ts'
-import { type BenchAccount, openUsageBench, type UsageBench } from './usage-bench.fixture.ts'
 import { usageOverview } from './usage-overview.ts'
 
 const NOON = Date.UTC(2026, 10, 22, 12)

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { ADA, BEN, told, useSpending } from '../../test/fixtures/admin/spending.ts'
+import { hours } from '../../test/fixtures/ledger/contract-bench.ts'
+import { GIVEN_BACK } from '../../test/fixtures/model/ending.ts'
 import { requestDetail, requestsPage, requestsQuery } from '../contract/owner.ts'
-import { hours } from '../ledger/contract-bench.fixture.ts'
-import { GIVEN_BACK } from '../model/ending.fixture.ts'
 import { nanoFromPico, parseUsd } from '../model/money.ts'
 import { listRequests, showRequest } from './requests.ts'
-import { ADA, BEN, told, useSpending } from './spending.fixture.ts'
 import { walletBalance } from './wallet.ts'
 
 const bench = useSpending()

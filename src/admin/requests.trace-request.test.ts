@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { useOperatorLedger } from '../../test/fixtures/admin/operations.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import type { Ending } from '../model/ending.ts'
 import { mintRequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { useOperatorLedger } from './operations.fixture.ts'
 import { readReceipt } from './receipts.ts'
 
 const { books, callerOf, makeKey, must, refusal } = useOperatorLedger()

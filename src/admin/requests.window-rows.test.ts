@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { ADA, BEN, told, useSpending } from '../../test/fixtures/admin/spending.ts'
+import { hours, usd, weekly } from '../../test/fixtures/ledger/contract-bench.ts'
+import { GIVEN_BACK } from '../../test/fixtures/model/ending.ts'
 import type { Plan } from '../catalog/catalog.ts'
 import { windowRows as contractRows, planAnswer } from '../contract/owner.ts'
-import { hours, usd, weekly } from '../ledger/contract-bench.fixture.ts'
 import type { Allowance } from '../model/allowance.ts'
-import { GIVEN_BACK } from '../model/ending.fixture.ts'
 import { formatUsd, parseUsd } from '../model/money.ts'
 import { planStatus } from './plans.ts'
 import { windowRows } from './requests.ts'
-import { ADA, BEN, told, useSpending } from './spending.fixture.ts'
 import { parseWindowId, windowId } from './windows.ts'
 
 const bench = useSpending()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { given, openTestPeople, PASSWORD } from './people.fixture.ts'
+import { given, openTestPeople, PASSWORD } from '../../test/fixtures/admin/people.ts'
 import { listSessions } from './sessions.ts'
 import { signIn } from './sign-in.ts'
 

@@ -1,7 +1,7 @@
 import * as argon2 from '@node-rs/argon2'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from '../../test/fixtures/admin/people.ts'
 import { invitePerson, signUp } from './invitations.ts'
-import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from './people.fixture.ts'
 import { disablePerson } from './people.ts'
 import { signIn } from './sign-in.ts'
 

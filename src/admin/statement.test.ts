@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { ADA, BEN, told, useSpending } from '../../test/fixtures/admin/spending.ts'
+import { hours } from '../../test/fixtures/ledger/contract-bench.ts'
 import { movement, statementExportQuery, statementQuery } from '../contract/owner.ts'
 import { pageOf } from '../contract/values.ts'
-import { hours } from '../ledger/contract-bench.fixture.ts'
 import { parseUsd } from '../model/money.ts'
 import { showRequest } from './requests.ts'
-import { ADA, BEN, told, useSpending } from './spending.fixture.ts'
 import { exportStatement, walletStatement } from './statement.ts'
 
 const bench = useSpending()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { upstreamAt } from '../../test/fixtures/providers/provider.ts'
 import { loadCatalog } from '../catalog/load-catalog.ts'
-import { upstreamAt } from '../providers/provider.fixture.ts'
 import { chosenLanes } from './test-lanes.ts'
 
 const far = upstreamAt('https://far.example/v1', { id: 'far' })

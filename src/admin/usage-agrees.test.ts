@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { randomFrom } from '../lib/seeded-random.fixture.ts'
+import {
+  type Asked,
+  type BenchAccount,
+  openUsageBench,
+  type UsageBench,
+} from '../../test/fixtures/admin/usage-bench.ts'
+import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import { parseUsd } from '../model/money.ts'
-import { type Asked, type BenchAccount, openUsageBench, type UsageBench } from './usage-bench.fixture.ts'
 import { usageOverview } from './usage-overview.ts'
 import { exportUsage, type UsageAnswer, type UsageArgs, type UsedView, usageReport } from './usage-report.ts'
 

@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  type Asked,
+  type BenchAccount,
+  openUsageBench,
+  type UsageBench,
+} from '../../test/fixtures/admin/usage-bench.ts'
 import { usageAnswer } from '../contract/owner.ts'
 import { lastUsedOf } from '../db/content/usage-totals.ts'
 import type { AccountId } from '../model/ids.ts'
-import { type Asked, type BenchAccount, openUsageBench, type UsageBench } from './usage-bench.fixture.ts'
 import { usageOverview } from './usage-overview.ts'
 import { exportUsage, type UsageAnswer, type UsageArgs, usageReport } from './usage-report.ts'
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { useOperatorLedger } from './operations.fixture.ts'
+import { useOperatorLedger } from '../../test/fixtures/admin/operations.ts'
 
 const { must, refusal, run } = useOperatorLedger()
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { updateAccountStatus } from '../../test/fixtures/db/set-up.ts'
 import { fundingRequest } from '../contract/operate.ts'
 import { requestFundingBody } from '../contract/owner.ts'
 import { pageOf } from '../contract/values.ts'
-import { updateAccountStatus } from '../db/set-up.fixture.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { createCodes } from './codes.ts'
 import { redeemCode } from './redeem-code.ts'
-import { useTestLedger } from './use-test-books.fixture.ts'
 import {
   adjustWallet,
   creditWallet,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sourcesOf } from '../config/config.fixture.ts'
+import { sourcesOf } from '../../test/fixtures/config/config.ts'
 import { checkConfig } from './check-config.ts'
 
 test('a good file is described: upstreams, ids with their variants, prices', () => {

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openTestLedger, type TestLedger } from '../admin/books.fixture.ts'
+import { openTestLedger, type TestLedger } from '../../test/fixtures/admin/books.ts'
+import { loaded } from '../../test/fixtures/config/config.ts'
 import { runOperation } from '../admin/operations.ts'
-import { loaded } from '../config/config.fixture.ts'
 import { createRuleBook, type MissingPlan, type RuleBook, SWAPPED_SECTIONS } from './rules.ts'
 
 const MODELS = `upstreams: [{ id: demo, wire: demo }]

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { createTestTerminal } from '../cli/terminal.fixture.ts'
+import { createTestTerminal } from '../../test/fixtures/cli/terminal.ts'
 import { isMissingPart, MissingPart } from '../lib/files.ts'
 import { runMain } from './run-main.ts'
 

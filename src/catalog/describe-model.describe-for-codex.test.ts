@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { catalogOf, modelDefinition } from './catalog.fixture.ts'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import type { CatalogEntry } from './catalog.ts'
 import { describeForCodex } from './describe-model.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { catalogOf, definitionOf, modelDefinition } from './catalog.fixture.ts'
+import { catalogOf, definitionOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import { knownEfforts, knownModel, knownModels, knownTraits } from './known-models.ts'
 import { type LaneDefinition, loadCatalog } from './load-catalog.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { definitionOf, modelDefinition, PRICE } from './catalog.fixture.ts'
+import { definitionOf, modelDefinition, PRICE } from '../../test/fixtures/catalog/catalog.ts'
 import { loadCatalog } from './load-catalog.ts'
 
 test('every effort registers an id of its own, in the order of the list', () => {

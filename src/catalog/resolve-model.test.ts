@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import { effortOf } from '../model/effort.ts'
-import { catalogOf, modelDefinition } from './catalog.fixture.ts'
 import { resolveModel } from './resolve-model.ts'
 
 const catalog = catalogOf(

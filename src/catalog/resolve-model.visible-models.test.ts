@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { catalogOf, modelDefinition } from './catalog.fixture.ts'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import { modelsOfPlan, visibleModels } from './resolve-model.ts'
 
 const catalog = catalogOf(

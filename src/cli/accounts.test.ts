@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { commandLine, done } from './run-cli.fixture.ts'
+import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
 const account = { id: 'acct_1', email: 'a@b.c' }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { commandLine } from './run-cli.fixture.ts'
+import { commandLine } from '../../test/fixtures/cli/run-cli.ts'
 
 it('knows what it was told of a dialect, and says which there are of one that it does not know', async () => {
   const known = commandLine()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
+import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 import { showList } from './command-context.ts'
 import { columnsOf, styleFor } from './format.ts'
-import { commandLine, done } from './run-cli.fixture.ts'
 
 it.each([
   [50, "millrace keys list --account 'two words; it'\\''s' --after key_1"],

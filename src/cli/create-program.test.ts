@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { commandLine, done } from './run-cli.fixture.ts'
+import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
 describe('the command line', () => {
   it.each(['', '--port 4700', '--data d -c f.yaml', 'serve'])('starts the server with %j', async (line) => {

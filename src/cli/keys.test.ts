@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { commandLine, done } from './run-cli.fixture.ts'
+import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
 const key = { id: 'key_1', name: 'ci', kind: 'wallet', email: 'a@b.c' }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { commandLine, done } from './run-cli.fixture.ts'
+import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
 it('tells where a request would go, who is left alone, and what is not known without a server', async () => {
   const lane = { priority: 1, weight: 3, first_percent: 0, asked: true, aside: null, cannot: [] }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { commandLine, done } from './run-cli.fixture.ts'
+import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
 it('lists models with what may be missing of them said in words', async () => {
   const price = { input: '1.00', cached_input: '0.10', cache_write: '1.25', output: '5.00' }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { commandLine, done } from './run-cli.fixture.ts'
+import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
 it('invites people by e-mail or account, and prints nothing but the link as data', async () => {
   const invitation = {

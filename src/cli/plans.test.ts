@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { commandLine, done } from './run-cli.fixture.ts'
+import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
 it('puts an account on a plan, and shows its windows, opened or not', async () => {
   const amounts = { limit: '5.00', used: '1.00', held: '0.00', left: '4.00' }

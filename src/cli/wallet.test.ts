@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { commandLine, done } from './run-cli.fixture.ts'
+import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
 const moved = { email: 'a@b.c', amount: '-2.50', ref: 'r1', available: '7.50', repeated: false }
 const why = '--reason because --ref r1'

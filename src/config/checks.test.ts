@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { loaded, placesOf, problemsOf } from '../../test/fixtures/config/config.ts'
 import { NOT_YET } from './checks.ts'
-import { loaded, placesOf, problemsOf } from './config.fixture.ts'
 import { configSchema, schemaAt } from './schema.ts'
 
 const model = (keys: string) =>

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
 import { describe, expect, test } from 'vitest'
-import { load, problemsOf } from './config.fixture.ts'
-import { everyPath } from './every-path.fixture.ts'
+import { load, problemsOf } from '../../test/fixtures/config/config.ts'
+import { everyPath } from '../../test/fixtures/config/every-path.ts'
 import { type ConfigPath, formatPath } from './problem.ts'
 import { configSchema, schemaAt } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { everyPath } from './every-path.fixture.ts'
+import { everyPath } from '../../test/fixtures/config/every-path.ts'
 import { configJsonSchema } from './init-template.ts'
 import { bareSchema, configSchema, schemaAt } from './schema.ts'
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { loaded, problemsOf } from './config.fixture.ts'
+import { loaded, problemsOf } from '../../test/fixtures/config/config.ts'
 import { initTemplate, writeTemplate } from './init-template.ts'
 
 test('what init writes loads as it is and serves the demo', () => {

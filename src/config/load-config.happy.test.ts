@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
 import { describe, expect, test } from 'vitest'
-import { loaded, modelYaml, pricedYaml } from './config.fixture.ts'
+import { loaded, modelYaml, pricedYaml } from '../../test/fixtures/config/config.ts'
 
 describe('a good configuration', () => {
   test('that is not there serves the demo at a small price, on loopback, without limits', () => {

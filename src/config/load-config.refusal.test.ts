@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
 import { describe, expect, test } from 'vitest'
-import { DEMO_YAML, modelYaml, placesOf, pricedYaml, problemsOf } from './config.fixture.ts'
+import { DEMO_YAML, modelYaml, placesOf, pricedYaml, problemsOf } from '../../test/fixtures/config/config.ts'
 import { formatProblem, type Place } from './problem.ts'
 
 /** What stands where a problem points to: rows say it in words of the file instead of counted columns. */

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
 import { describe, expect, test } from 'vitest'
-import { load, loaded, placesOf, problemsOf } from './config.fixture.ts'
+import { load, loaded, placesOf, problemsOf } from '../../test/fixtures/config/config.ts'
 
 const yaml = 'server: { port: 5000, host: 10.0.0.1 }\nstorage: { data: ./here }'
 const portOf = (world: Parameters<typeof loaded>[0]) => loaded(world).config.server.port

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { sourcesOf, type World } from '../../test/fixtures/config/config.ts'
 import { checkConfig } from '../app/check-config.ts'
-import { sourcesOf, type World } from './config.fixture.ts'
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${…} is the file's own way of naming a variable.
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { load } from '../../test/fixtures/config/config.ts'
 import { catalogView, proposeModel } from '../admin/compare-catalog.ts'
 import { knownModels } from '../catalog/known-models.ts'
 import { loadCatalog } from '../catalog/load-catalog.ts'
-import { load } from './config.fixture.ts'
 
 const proposals = [...knownModels().providers].map(([dialect, { wires, models }]) => {
   const [wire] = wires

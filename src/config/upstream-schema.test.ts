@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { loaded, placesOf, problemsOf } from './config.fixture.ts'
+import { loaded, placesOf, problemsOf } from '../../test/fixtures/config/config.ts'
 
 const far = (keys: string) => `upstreams: [{ id: a, wire: chat, ${keys} }]`
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { requestWith } from '../protocols/responses/encoder.fixture.ts'
+import { requestWith } from '../../test/fixtures/protocols/responses/encoder.ts'
 import { capWithin } from './ask-lane.ts'
 
 const request = requestWith({}, { model: 'm' })

@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import {
+  answer,
+  CHUNK,
+  type Delivery,
+  failure,
+  good,
+  type Play,
+  playLanes,
+} from '../../test/fixtures/gateway/run-lanes.ts'
+import { requestOf as responsesRequestOf, withItems } from '../../test/fixtures/protocols/responses/read-request.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import { requestOf as responsesRequestOf, withItems } from '../protocols/responses/read-request.fixture.ts'
 import { UpstreamBrokenOff, UpstreamTimedOut } from '../providers/upstream-answer.ts'
-import { answer, CHUNK, type Delivery, failure, good, type Play, playLanes } from './run-lanes.fixture.ts'
 
 const OVERLOADED = '{"error":{"message":"overloaded","code":"overloaded"}}'
 

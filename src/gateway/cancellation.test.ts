@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import type { DisconnectPolicy } from '../catalog/catalog.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { Cancellation, type CutReason, drainPolicyOf } from './cancellation.ts'

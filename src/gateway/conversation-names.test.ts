@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
+import { requestOf } from '../../test/fixtures/protocols/responses/read-request.ts'
 import type { Caller } from '../model/caller.ts'
 import { CACHED_BYTES_MIN } from '../pricing/seen-prefixes.ts'
 import { parseRequest } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
-import { requestOf } from '../protocols/responses/read-request.fixture.ts'
 import type { ConversationNames } from '../routing/plan-lanes.ts'
 import { conversationNames } from './conversation-names.ts'
 

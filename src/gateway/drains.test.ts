@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { randomFrom } from '../lib/seeded-random.fixture.ts'
+import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { createDrains } from './drains.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import type { DisconnectPolicy, Model } from '../catalog/catalog.ts'
 import type { InputUsage, Usage } from '../model/usage.ts'
 import { LaneRate } from '../pricing/lane-rates.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
+import { settlement } from '../../test/fixtures/model/ending.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { Caller } from '../model/caller.ts'
-import { settlement } from '../model/ending.fixture.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
 import type { ResponsesEncoder } from '../protocols/responses/encoder.ts'

@@ -1,5 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { expect, it } from 'vitest'
+import { callerOf, PEOPLE, type Person } from '../../test/fixtures/gateway/limited-people.ts'
+import { createNaiveLimits, type NaiveLimits, type NaiveTurn } from '../../test/fixtures/gateway/naive-limits.ts'
+import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import { createLedgerState, type LedgerState } from '../ledger/state/state.ts'
 import {
   endUnderLimits,
@@ -8,11 +11,8 @@ import {
   lookAtLimits,
   startUnderLimits,
 } from '../ledger/state/turn-limits.ts'
-import { randomFrom } from '../lib/seeded-random.fixture.ts'
 import { limitsForTurn } from '../limits/limits.ts'
 import type { AppliedLimit, LimitRates, LimitScope } from '../model/limit.ts'
-import { callerOf, PEOPLE, type Person } from './limited-people.fixture.ts'
-import { createNaiveLimits, type NaiveLimits, type NaiveTurn } from './naive-limits.fixture.ts'
 import { rateProblem } from './refusals.ts'
 
 /** A share of the 50,000 that LIMIT_SCHEDULES=50000 plays; LIMIT_SEED plays one again. */

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { requestOf as responsesRequestOf } from '../../test/fixtures/protocols/responses/read-request.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { estimateInput } from '../pricing/estimate.ts'
 import { inputBound } from '../pricing/price.ts'
 import { parseRequest as readChat } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
-import { requestOf as responsesRequestOf } from '../protocols/responses/read-request.fixture.ts'
 
 /** What a part is, to whoever sends it, and the most that a provider by the rules of the catalogue can count for it. */
 interface Shown {

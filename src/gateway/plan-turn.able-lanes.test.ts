@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { requestOf, withItems } from '../../test/fixtures/protocols/responses/read-request.ts'
 import type { Lane } from '../catalog/catalog.ts'
 import type { Wire } from '../model/event.ts'
 import { parseRequest } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
-import { requestOf, withItems } from '../protocols/responses/read-request.fixture.ts'
 import { ableLanes } from './plan-turn.ts'
 
 const laneOn = (wire: Wire) => ({ id: `${wire}/m`, upstream: { wire } }) as Lane

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import { parseRequest as readChat } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
 import { parseRequest as readResponses } from '../protocols/responses/parse-request.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
+import { requestOf } from '../../test/fixtures/protocols/responses/read-request.ts'
 import type { Caller } from '../model/caller.ts'
-import { requestOf } from '../protocols/responses/read-request.fixture.ts'
 import { sentPromptOf } from './plan-turn.ts'
 
 const { model } = catalogOf(modelDefinition('m', { inputTokensMax: { image: 1500 } })).entries.get('m')!

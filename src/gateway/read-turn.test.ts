@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
+import { plainSeals } from '../../test/fixtures/gateway/plain-seals.ts'
 import { RESPONSE_ITEMS_MAX } from '../db/content/stored-responses.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountId, AccountRow } from '../model/ids.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
-import { plainSeals } from './plain-seals.fixture.ts'
 import { type ReadDeps, readTurn, type TurnEndpoint } from './read-turn.ts'
 import { envelopesOf } from './turn.ts'
 

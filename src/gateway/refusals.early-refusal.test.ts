@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
-import { CALLER } from '../model/caller.fixture.ts'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
+import { CALLER } from '../../test/fixtures/model/caller.ts'
 import type { Caller } from '../model/caller.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { earlyRefusal } from './refusals.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { randomFrom } from '../lib/seeded-random.fixture.ts'
+import { MUTATIONS, type Mutation } from '../../test/fixtures/gateway/mutations.ts'
+import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import type { AccountId } from '../model/ids.ts'
-import { MUTATIONS, type Mutation } from './mutations.fixture.ts'
 import { createSeals } from './seals.ts'
 
 const SEED = 20_271

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { fractionsFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import { hideFromNowOn } from '../lib/secret.ts'
-import { fractionsFrom } from '../lib/seeded-random.fixture.ts'
 import type { Problem } from '../model/problem.ts'
 import { readError, readProviderError } from '../protocols/refusals/provider-error.ts'
 import { faultInside, faultOfFailure, inStream, refused, refusedInside } from './upstream-errors.ts'

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { insertAccount } from '../db/set-up.fixture.ts'
+import { insertAccount } from '../../test/fixtures/db/set-up.ts'
+import { useLedger } from '../../test/fixtures/ledger/ledger.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import { type AccountCache, createAccountCache } from './accounts.ts'
-import { useLedger } from './ledger.fixture.ts'
 import { createLedgerState, type LedgerState, type OpenTurn } from './state/state.ts'
 
 const bench = useLedger()

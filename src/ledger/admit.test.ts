@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { limitOf } from '../../test/fixtures/ledger/contract-bench.ts'
+import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
 import type { Allowance } from '../model/allowance.ts'
 import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { limitOf } from './contract-bench.fixture.ts'
-import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 

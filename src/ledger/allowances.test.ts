@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
+import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
+import { quotaOf } from '../../test/fixtures/model/allowance.ts'
+import { GIVEN_BACK, settlement } from '../../test/fixtures/model/ending.ts'
 import { systemClock } from '../lib/clock.ts'
-import { randomFrom } from '../lib/seeded-random.fixture.ts'
-import { quotaOf } from '../model/allowance.fixture.ts'
 import { type Allowance, allowancesOfCaps, type Cycle, type Period } from '../model/allowance.ts'
-import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import type { KeyRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
+import { GIVEN_BACK, settlement } from '../../test/fixtures/model/ending.ts'
 import { forgetExpiredClaims } from '../db/claims.ts'
 import { findReceipt } from '../db/receipts.ts'
 import { systemClock } from '../lib/clock.ts'
-import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import { writeEnding } from '../model/ending.ts'
-import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 /** So much that money is no reason to wait for anything. */

@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest'
+import { allowancesContract } from '../../test/fixtures/ledger/contract-allowances.ts'
+import { compactionOf, contractBench, type LedgerHome } from '../../test/fixtures/ledger/contract-bench.ts'
+import { moneyContract } from '../../test/fixtures/ledger/contract-money.ts'
+import { useLedger } from '../../test/fixtures/ledger/ledger.ts'
 import { findReceipt } from '../db/receipts.ts'
 import { systemClock } from '../lib/clock.ts'
-import { allowancesContract } from './contract-allowances.fixture.ts'
-import { compactionOf, contractBench, type LedgerHome } from './contract-bench.fixture.ts'
-import { moneyContract } from './contract-money.fixture.ts'
-import { useLedger } from './ledger.fixture.ts'
 import { verifyLedgerState } from './verify.ts'
 
 /** SQLite: the reducer decides, the file records. The same sentences are asked of PostgreSQL in test/postgres. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { insertAccount } from '../../test/fixtures/db/set-up.ts'
+import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
+import { settlement } from '../../test/fixtures/model/ending.ts'
 import { findAccountByEmail, listFrozen } from '../db/accounts.ts'
 import { findProof } from '../db/proofs.ts'
-import { insertAccount } from '../db/set-up.fixture.ts'
 import { secureRandom } from '../lib/random-id.ts'
-import { settlement } from '../model/ending.fixture.ts'
 import { type AccountRow, mintAccountId } from '../model/ids.ts'
-import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { settlement } from '../../test/fixtures/model/ending.ts'
 import type { SettleJournal } from '../db/settle-journal.ts'
-import { settlement } from '../model/ending.fixture.ts'
 import type { RequestId } from '../model/ids.ts'
 import { openJournaledEnds, type ShelvedEnds } from './journal.ts'
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { quotaOf } from '../model/allowance.fixture.ts'
+import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
+import { quotaOf } from '../../test/fixtures/model/allowance.ts'
+import { settlement } from '../../test/fixtures/model/ending.ts'
 import { allowancesOfCaps } from '../model/allowance.ts'
-import { settlement } from '../model/ending.fixture.ts'
 import type { KeyRow } from '../model/ids.ts'
 import { NANO_MAX } from '../model/money.ts'
-import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 

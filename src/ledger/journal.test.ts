@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
+import { GIVEN_BACK, settlement } from '../../test/fixtures/model/ending.ts'
 import { findReceipt } from '../db/receipts.ts'
 import { waitingEnds } from '../db/settle-journal.ts'
-import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
 import type { RequestId } from '../model/ids.ts'
 import { openJournaledEnds } from './journal.ts'
-import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 

@@ -1,13 +1,13 @@
 import { type CompiledQuery, Kysely, type LogEvent } from 'kysely'
 import { expect, it } from 'vitest'
+import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
+import { quotaOf } from '../../test/fixtures/model/allowance.ts'
+import { settlement } from '../../test/fixtures/model/ending.ts'
 import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
 import type { SqlValue } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb, LedgerTables } from '../db/tables.ts'
-import { quotaOf } from '../model/allowance.fixture.ts'
 import { allowancesOfCaps } from '../model/allowance.ts'
-import { settlement } from '../model/ending.fixture.ts'
 import type { KeyRow } from '../model/ids.ts'
-import { HOLD, useLedger } from './ledger.fixture.ts'
 import { verifyLedgerState } from './verify.ts'
 
 const bench = useLedger()

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { quotaOf } from '../model/allowance.fixture.ts'
+import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
+import { quotaOf } from '../../test/fixtures/model/allowance.ts'
+import { settlement } from '../../test/fixtures/model/ending.ts'
 import { allowancesOfCaps } from '../model/allowance.ts'
-import { settlement } from '../model/ending.fixture.ts'
 import type { KeyRow } from '../model/ids.ts'
-import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { limitOf } from '../../test/fixtures/ledger/contract-bench.ts'
+import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
+import { GIVEN_BACK, settlement } from '../../test/fixtures/model/ending.ts'
 import { findReceipt } from '../db/receipts.ts'
 import type { SqlValue } from '../db/sqlite/sqlite-file.ts'
-import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
-import { limitOf } from './contract-bench.fixture.ts'
-import { HOLD, useLedger } from './ledger.fixture.ts'
 
 const bench = useLedger()
 

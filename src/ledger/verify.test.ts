@@ -1,10 +1,10 @@
 import { Kysely } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
+import { GIVEN_BACK, settlement } from '../../test/fixtures/model/ending.ts'
 import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerTables } from '../db/tables.ts'
-import { GIVEN_BACK, settlement } from '../model/ending.fixture.ts'
-import { HOLD, useLedger } from './ledger.fixture.ts'
 import { SIDES } from './state/state.ts'
 import { verifyLedgerState } from './verify.ts'
 

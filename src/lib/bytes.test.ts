@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import { gatherBytes } from './bytes.ts'
-import { randomFrom } from './seeded-random.fixture.ts'
 
 describe('gathered bytes', () => {
   it('are what was added, in pieces of any size', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { randomFrom } from './seeded-random.fixture.ts'
+import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import { CATCH_UP_MAX_MS, type ClockEvent, createSteadyClock, HOLD_MS, STEP_MS } from './steady-clock.ts'
 
 const START = Date.UTC(2026, 10, 23)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CALLER } from '../model/caller.fixture.ts'
+import { CALLER } from '../../test/fixtures/model/caller.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountRow, KeyRow } from '../model/ids.ts'
 import type { LimitRates } from '../model/limit.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { catalogOf, modelDefinition } from '../catalog/catalog.fixture.ts'
-import { randomFrom } from '../lib/seeded-random.fixture.ts'
+import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
+import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import type { Usage } from '../model/usage.ts'
 import { type Hiding, LaneRate, type SeenWork } from './lane-rates.ts'
 

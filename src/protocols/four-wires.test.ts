@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { openEncoder } from '../../test/fixtures/protocols/responses/encoder.ts'
+import { framesOf, type Piece, type PlainAnswer } from '../../test/fuzz/streams/answer-frames.ts'
+import type { EncodedFrame } from '../../test/fuzz/streams/dice.ts'
+import { LANE_WIRES } from '../../test/fuzz/streams/hostile-streams.ts'
+import { type Played, playEncoder } from '../../test/fuzz/streams/play-encoder.ts'
+import { chatEncoder, readerOf } from '../../test/fuzz/streams/play-stream.ts'
+import { toldIn } from '../../test/translation-gaps/turns.ts'
 import type { LaneWire } from '../model/event.ts'
 import type { Protocol } from '../model/turn.ts'
-import { framesOf, type Piece, type PlainAnswer } from './hostile/answer-frames.fixture.ts'
-import type { EncodedFrame } from './hostile/dice.fixture.ts'
-import { LANE_WIRES } from './hostile/hostile-streams.fixture.ts'
-import { type Played, playEncoder } from './hostile/play-encoder.fixture.ts'
-import { chatEncoder, readerOf } from './hostile/play-stream.fixture.ts'
-import { toldIn } from './losses/turns.fixture.ts'
-import { openEncoder } from './responses/encoder.fixture.ts'
 
 const SEED = 20_272
 const RUNS = 300

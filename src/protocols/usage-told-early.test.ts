@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { countedIds } from '../../test/fixtures/protocols/mint-ids.ts'
 import { anthropicDialect } from './anthropic/dialects.ts'
 import { createEventReader as anthropicReader } from './anthropic/read-events.ts'
 import { chatDialect } from './chat/dialects.ts'
@@ -6,7 +7,6 @@ import { createEventReader as chatReader } from './chat/read-events.ts'
 import { createChatTap } from './chat/tap.ts'
 import { geminiDialect } from './gemini/dialects.ts'
 import { createEventReader as geminiReader } from './gemini/read-events.ts'
-import { countedIds } from './mint-ids.fixture.ts'
 import { createItemEventReader } from './responses/read-stream.ts'
 import type { StreamState } from './shared/stream-state.ts'
 

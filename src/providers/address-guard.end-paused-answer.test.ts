@@ -9,7 +9,7 @@ import {
   rawProvider,
   readAll,
   upstreamAt,
-} from './provider.fixture.ts'
+} from '../../test/fixtures/providers/provider.ts'
 
 afterEach(closeAll)
 

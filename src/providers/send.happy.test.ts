@@ -1,6 +1,4 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { Secret } from '../lib/secret.ts'
-import type { StopSignal } from '../lib/stop-signal.ts'
 import {
   answered,
   caller,
@@ -13,7 +11,9 @@ import {
   SSE_HEAD,
   until,
   upstreamAt,
-} from './provider.fixture.ts'
+} from '../../test/fixtures/providers/provider.ts'
+import { Secret } from '../lib/secret.ts'
+import type { StopSignal } from '../lib/stop-signal.ts'
 
 afterEach(closeAll)
 

@@ -2,10 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { Secret } from '../lib/secret.ts'
-import { Stopper } from '../lib/stop-signal.ts'
-import type { ResolveHost } from './address-guard.ts'
-import { createCertificate } from './certificate.fixture.ts'
+import { createCertificate } from '../../test/fixtures/providers/certificate.ts'
 import {
   answered,
   caller,
@@ -21,7 +18,10 @@ import {
   TIMEOUTS,
   until,
   upstreamAt,
-} from './provider.fixture.ts'
+} from '../../test/fixtures/providers/provider.ts'
+import { Secret } from '../lib/secret.ts'
+import { Stopper } from '../lib/stop-signal.ts'
+import type { ResolveHost } from './address-guard.ts'
 import { isUntouched } from './upstream-answer.ts'
 
 afterEach(closeAll)

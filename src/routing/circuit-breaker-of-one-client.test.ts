@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FAILED, setUp, WELL } from './circuit-breaker.fixture.ts'
+import { FAILED, setUp, WELL } from '../../test/fixtures/routing/circuit-breaker.ts'
 import type { CircuitBreaker, Verdict } from './circuit-breaker.ts'
 
 describe('one client whose calls fail', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fractionsFrom } from '../lib/seeded-random.fixture.ts'
-import { FAILED, LOCKED_OUT, SECOND, setUp, WELL } from './circuit-breaker.fixture.ts'
+import { fractionsFrom } from '../../test/fixtures/lib/seeded-random.ts'
+import { FAILED, LOCKED_OUT, SECOND, setUp, WELL } from '../../test/fixtures/routing/circuit-breaker.ts'
 import type { CircuitBreaker, Verdict } from './circuit-breaker.ts'
 
 describe('who fails', () => {

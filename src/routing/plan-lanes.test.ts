@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { fractionsFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import type { Lane } from '../catalog/catalog.ts'
-import { fractionsFrom } from '../lib/seeded-random.fixture.ts'
 import { firstShares, type LaneOrder, planLanes } from './plan-lanes.ts'
 
 const lane = (id: string, priority: number, weight = 1) => ({ id, priority, weight }) as Lane

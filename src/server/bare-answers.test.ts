@@ -8,8 +8,8 @@ import {
   getRequest,
   head,
   openTestEdge,
-} from './edge.fixture.ts'
-import { expectProblem } from './envelope.fixture.ts'
+} from '../../test/fixtures/server/edge.ts'
+import { expectProblem } from '../../test/fixtures/server/envelope.ts'
 
 afterEach(closeTestEdges)
 

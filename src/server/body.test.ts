@@ -1,9 +1,17 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
+import {
+  ask,
+  chatRequest,
+  closeTestEdges,
+  connectRaw,
+  getRequest,
+  openTestEdge,
+  TEST_OPTIONS,
+} from '../../test/fixtures/server/edge.ts'
+import { expectProblem } from '../../test/fixtures/server/envelope.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
-import { ask, chatRequest, closeTestEdges, connectRaw, getRequest, openTestEdge, TEST_OPTIONS } from './edge.fixture.ts'
-import { expectProblem } from './envelope.fixture.ts'
 
 afterEach(closeTestEdges)
 

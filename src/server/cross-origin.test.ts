@@ -1,6 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { ask, chatRequest, closeTestEdges, getRequest, head, openTestEdge, type RawAnswer } from './edge.fixture.ts'
-import { expectProblem } from './envelope.fixture.ts'
+import {
+  ask,
+  chatRequest,
+  closeTestEdges,
+  getRequest,
+  head,
+  openTestEdge,
+  type RawAnswer,
+} from '../../test/fixtures/server/edge.ts'
+import { expectProblem } from '../../test/fixtures/server/envelope.ts'
 
 afterEach(closeTestEdges)
 

@@ -1,10 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { CallerOutcome } from '../auth/callers.ts'
-import { secureRandom } from '../lib/random-id.ts'
-import { CALLER } from '../model/caller.fixture.ts'
-import { problem } from '../model/problem.ts'
-import { createConcurrencyLimiter, TURN_BYTES } from './concurrency-limiter.ts'
+import { CALLER } from '../../test/fixtures/model/caller.ts'
 import {
   ask,
   COMPLETED,
@@ -15,8 +11,12 @@ import {
   later,
   openTestEdge,
   type TestEdge,
-} from './edge.fixture.ts'
-import { expectProblem } from './envelope.fixture.ts'
+} from '../../test/fixtures/server/edge.ts'
+import { expectProblem } from '../../test/fixtures/server/envelope.ts'
+import type { CallerOutcome } from '../auth/callers.ts'
+import { secureRandom } from '../lib/random-id.ts'
+import { problem } from '../model/problem.ts'
+import { createConcurrencyLimiter, TURN_BYTES } from './concurrency-limiter.ts'
 import { type EdgeDeps, type EdgeOptions, LINGER } from './request-context.ts'
 
 afterEach(closeTestEdges)

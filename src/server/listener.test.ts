@@ -9,8 +9,8 @@ import {
   getRequest,
   openTestEdge,
   type RawClient,
-} from './edge.fixture.ts'
-import { expectProblem } from './envelope.fixture.ts'
+} from '../../test/fixtures/server/edge.ts'
+import { expectProblem } from '../../test/fixtures/server/envelope.ts'
 import type { EdgeDeps } from './request-context.ts'
 
 afterEach(closeTestEdges)

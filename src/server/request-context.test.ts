@@ -10,7 +10,7 @@ import {
   head,
   later,
   openTestEdge,
-} from './edge.fixture.ts'
+} from '../../test/fixtures/server/edge.ts'
 
 afterEach(closeTestEdges)
 

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Sink } from '../gateway/sink.ts'
 import {
   COMPLETED,
   chatRequest,
@@ -9,7 +8,8 @@ import {
   getRequest,
   openTestEdge,
   type TestEdge,
-} from './edge.fixture.ts'
+} from '../../test/fixtures/server/edge.ts'
+import type { Sink } from '../gateway/sink.ts'
 import type { EdgeDeps } from './request-context.ts'
 
 afterEach(closeTestEdges)

@@ -1,6 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { isRequestId } from '../model/ids.ts'
-import { problem } from '../model/problem.ts'
 import {
   ask,
   COMPLETED,
@@ -11,8 +9,10 @@ import {
   getRequest,
   head,
   openTestEdge,
-} from './edge.fixture.ts'
-import { expectProblem } from './envelope.fixture.ts'
+} from '../../test/fixtures/server/edge.ts'
+import { expectProblem } from '../../test/fixtures/server/envelope.ts'
+import { isRequestId } from '../model/ids.ts'
+import { problem } from '../model/problem.ts'
 
 afterEach(closeTestEdges)
 

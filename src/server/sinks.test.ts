@@ -1,8 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import {
+  COMPLETED,
+  chatRequest,
+  closeTestEdges,
+  connectRaw,
+  openTestEdge,
+  type RawClient,
+} from '../../test/fixtures/server/edge.ts'
+import { expectProblem } from '../../test/fixtures/server/envelope.ts'
 import type { Sink } from '../gateway/sink.ts'
 import { problem } from '../model/problem.ts'
-import { COMPLETED, chatRequest, closeTestEdges, connectRaw, openTestEdge, type RawClient } from './edge.fixture.ts'
-import { expectProblem } from './envelope.fixture.ts'
 import type { EdgeDeps } from './request-context.ts'
 
 afterEach(closeTestEdges)

@@ -1,6 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { chatRequest, closeTestEdges, connectRaw, GOOD_KEY, getRequest, head, openTestEdge } from './edge.fixture.ts'
-import { expectProblem } from './envelope.fixture.ts'
+import {
+  chatRequest,
+  closeTestEdges,
+  connectRaw,
+  GOOD_KEY,
+  getRequest,
+  head,
+  openTestEdge,
+} from '../../test/fixtures/server/edge.ts'
+import { expectProblem } from '../../test/fixtures/server/envelope.ts'
 import { createMetricsServer } from './metrics-server.ts'
 
 afterEach(closeTestEdges)

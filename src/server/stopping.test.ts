@@ -1,7 +1,14 @@
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ask, chatRequest, closeTestEdges, connectRaw, getRequest, openTestEdge } from './edge.fixture.ts'
-import { expectProblem } from './envelope.fixture.ts'
+import {
+  ask,
+  chatRequest,
+  closeTestEdges,
+  connectRaw,
+  getRequest,
+  openTestEdge,
+} from '../../test/fixtures/server/edge.ts'
+import { expectProblem } from '../../test/fixtures/server/envelope.ts'
 import { LINGER } from './request-context.ts'
 
 afterEach(closeTestEdges)

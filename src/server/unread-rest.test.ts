@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
+import {
+  chatRequest,
+  closeTestEdges,
+  connectRaw,
+  getRequest,
+  openTestEdge,
+  type RawClient,
+} from '../../test/fixtures/server/edge.ts'
 import { problem } from '../model/problem.ts'
-import { chatRequest, closeTestEdges, connectRaw, getRequest, openTestEdge, type RawClient } from './edge.fixture.ts'
 
 afterEach(closeTestEdges)
 

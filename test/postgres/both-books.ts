@@ -1,5 +1,4 @@
 import { asJson } from '../../src/db/postgres/pool.ts'
-import { compactionOf } from '../../src/ledger/contract-bench.fixture.ts'
 import { type AdmitRow, type CloseRow, createSeenLimits, refusalOf } from '../../src/ledger/postgres/core.ts'
 import { type AdmitOutcome, type AdmitRequest, admitTurn } from '../../src/ledger/state/admit-turn.ts'
 import { allowanceStatusOf } from '../../src/ledger/state/allowances.ts'
@@ -19,6 +18,7 @@ import type { Allowance } from '../../src/model/allowance.ts'
 import type { Ending } from '../../src/model/ending.ts'
 import type { AccountRow, BucketRow, RequestId } from '../../src/model/ids.ts'
 import type { CompactedTokens } from '../../src/model/turn.ts'
+import { compactionOf } from '../fixtures/ledger/contract-bench.ts'
 import type { PostgresLedgerState } from './postgres-books.ts'
 
 export interface CloseWish {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PostgresPool } from '../../src/db/postgres/pool.ts'
-import { dayCap, HOLD, HOUR, hours, limitOf, requestFor, usd } from '../../src/ledger/contract-bench.fixture.ts'
 import type { AdmittedTurn, Ledger } from '../../src/ledger/ledger.ts'
 import type { AdmitRequest } from '../../src/ledger/state/admit-turn.ts'
-import { settlement } from '../../src/model/ending.fixture.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
+import { dayCap, HOLD, HOUR, hours, limitOf, requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
+import { settlement } from '../fixtures/model/ending.ts'
 import { createPostgresLedgerState, type PostgresLedgerState, postgres } from './postgres-books.ts'
 import { openNode } from './postgres-home.ts'
 

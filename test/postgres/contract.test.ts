@@ -1,7 +1,7 @@
 import { describe } from 'vitest'
-import { allowancesContract } from '../../src/ledger/contract-allowances.fixture.ts'
-import { contractBench } from '../../src/ledger/contract-bench.fixture.ts'
-import { moneyContract } from '../../src/ledger/contract-money.fixture.ts'
+import { allowancesContract } from '../fixtures/ledger/contract-allowances.ts'
+import { contractBench } from '../fixtures/ledger/contract-bench.ts'
+import { moneyContract } from '../fixtures/ledger/contract-money.ts'
 import { postgres } from './postgres-books.ts'
 import { usePostgresHome } from './postgres-home.ts'
 

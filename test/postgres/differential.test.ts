@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { limitOf, requestFor, usd } from '../../src/ledger/contract-bench.fixture.ts'
 import type { AdmitRequest } from '../../src/ledger/state/admit-turn.ts'
-import { fractionsFrom } from '../../src/lib/seeded-random.fixture.ts'
 import { type Allowance, type Cycle, periodAt } from '../../src/model/allowance.ts'
 import type { AccountRow, RequestId } from '../../src/model/ids.ts'
+import { limitOf, requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
+import { fractionsFrom } from '../fixtures/lib/seeded-random.ts'
 import { createBothLedgers } from './both-books.ts'
 import { createPostgresLedgerState, postgres } from './postgres-books.ts'
 

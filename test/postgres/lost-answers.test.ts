@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PostgresPool } from '../../src/db/postgres/pool.ts'
-import { HOLD, limitOf, requestFor, usd } from '../../src/ledger/contract-bench.fixture.ts'
-import { settlement } from '../../src/model/ending.fixture.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
+import { HOLD, limitOf, requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
+import { settlement } from '../fixtures/model/ending.ts'
 import { createPostgresLedgerState, type PostgresLedgerState, postgres } from './postgres-books.ts'
 import { cuttable, LEASE_MS, openNode } from './postgres-home.ts'
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect } from 'vitest'
 import type { PostgresPool } from '../../src/db/postgres/pool.ts'
-import { compactionOf, type LedgerHome } from '../../src/ledger/contract-bench.fixture.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/open-ledger.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
+import { compactionOf, type LedgerHome } from '../fixtures/ledger/contract-bench.ts'
 import { createPostgresLedgerState, type PostgresLedgerState } from './postgres-books.ts'
 
 export const LEASE_MS = 600_000

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { contractBench, HOLD } from '../../src/ledger/contract-bench.fixture.ts'
+import { contractBench, HOLD } from '../fixtures/ledger/contract-bench.ts'
 import { postgres } from './postgres-books.ts'
 import { usePostgresHome } from './postgres-home.ts'
 

@@ -2,13 +2,7 @@ import OpenAI, { APIError } from 'openai'
 import { describe, expect, it } from 'vitest'
 import type { TurnEvent } from '../../src/model/event.ts'
 import { problem } from '../../src/model/problem.ts'
-import {
-  eventReader,
-  frameOf,
-  openEncoder,
-  settledCharge,
-  tellAll,
-} from '../../src/protocols/responses/encoder.fixture.ts'
+import { eventReader, frameOf, openEncoder, settledCharge, tellAll } from '../fixtures/protocols/responses/encoder.ts'
 
 /** The client as anybody would make it, but that its answer is already there. */
 const clientThatGets = (stream: string): OpenAI =>

@@ -5,9 +5,9 @@ import { Kysely } from 'kysely'
 import { openDatabase } from '../../src/db/open-database.ts'
 import { createSqliteDialect } from '../../src/db/sqlite/kysely-dialect.ts'
 import { oneReadAtATime } from '../../src/db/sqlite/open-sqlite.ts'
-import { rememberSent, type SentStatements } from '../../src/db/sqlite/remember-sent.fixture.ts'
 import type { LedgerDb, LedgerTables } from '../../src/db/tables.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { rememberSent, type SentStatements } from '../fixtures/db/sqlite/remember-sent.ts'
 
 /** Every text that was sent to the books of a server of this process, with the values of the first time. */
 const sent: SentStatements = new Map()

@@ -19,7 +19,7 @@ export const RUN_AS_BUILT = isCounted
         resolveId(source: string, importer: string | undefined) {
           if (importer === undefined || !source.startsWith('.')) return undefined
           const path = resolve(dirname(importer), source)
-          const isProgram = path.startsWith(SRC) && path.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(path)
+          const isProgram = path.startsWith(SRC) && path.endsWith('.ts') && !/\.test\.ts$/.test(path)
           return isProgram ? path.replace(SRC, DIST).replace(/\.ts$/, '.js') : undefined
         },
       },

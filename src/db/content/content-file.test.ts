@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openContent } from './open-content.ts'
 import {
   ACCOUNT,
   answered,
@@ -12,7 +11,8 @@ import {
   type StoreBench,
   said,
   started,
-} from './stored-responses.fixture.ts'
+} from '../../../test/fixtures/db/content/stored-responses.ts'
+import { openContent } from './open-content.ts'
 
 let bench: StoreBench
 

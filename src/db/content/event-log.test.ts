@@ -1,8 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import {
+  ACCOUNT,
+  ended,
+  openStoreBench,
+  STRANGER,
+  type StoreBench,
+  started,
+} from '../../../test/fixtures/db/content/stored-responses.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import type { RequestId } from '../../model/ids.ts'
 import { EVENT_LOG_BYTES_MAX, isLogAsSent, segmentsOf } from './event-log.ts'
-import { ACCOUNT, ended, openStoreBench, STRANGER, type StoreBench, started } from './stored-responses.fixture.ts'
 import type { EndedResponse } from './stored-responses.ts'
 
 let bench: StoreBench

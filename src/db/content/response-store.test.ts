@@ -1,6 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
-import { ACCOUNT, ended, openStoreBench, STRANGER, type StoreBench, said, started } from './stored-responses.fixture.ts'
+import {
+  ACCOUNT,
+  ended,
+  openStoreBench,
+  STRANGER,
+  type StoreBench,
+  said,
+  started,
+} from '../../../test/fixtures/db/content/stored-responses.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 
 let bench: StoreBench
 

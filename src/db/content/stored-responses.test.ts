@@ -1,6 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
-import type { AccountId, RequestId } from '../../model/ids.ts'
 import {
   ACCOUNT,
   answered,
@@ -15,7 +13,9 @@ import {
   said,
   started,
   textsOf,
-} from './stored-responses.fixture.ts'
+} from '../../../test/fixtures/db/content/stored-responses.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
+import type { AccountId, RequestId } from '../../model/ids.ts'
 
 const MiB = 1024 * 1024
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { changesOf, closeOf, endingOf, HOUR_MS, stateWith, turnsOn } from './books.fixture.ts'
+import { changesOf, closeOf, endingOf, HOUR_MS, stateWith, turnsOn } from '../../../test/fixtures/ledger/state/books.ts'
 import { closeTurn } from './close-turn.ts'
 import type { LedgerState } from './state.ts'
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { allowanceStatusOf } from './allowances.ts'
 import {
   accountOf,
   assign,
@@ -14,7 +13,8 @@ import {
   time,
   turnsOn,
   windowOf,
-} from './books.fixture.ts'
+} from '../../../test/fixtures/ledger/state/books.ts'
+import { allowanceStatusOf } from './allowances.ts'
 import { type LedgerState, PERIOD_ROWS_FROM } from './state.ts'
 
 const T0 = time('2026-03-10T09:30:00Z')

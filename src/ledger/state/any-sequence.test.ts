@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { runBeside } from './run-beside.fixture.ts'
-import { SEQUENCES } from './sequence-steps.fixture.ts'
+import { runBeside } from '../../../test/fixtures/ledger/state/run-beside.ts'
+import { SEQUENCES } from '../../../test/fixtures/ledger/state/sequence-steps.ts'
 
 const WHOLE_RUN = 100_000
 /** BOOKS_OPERATIONS=5000000 BOOKS_SEED=7 make a long run. A short one looks for a difference only, and does not shrink it. */

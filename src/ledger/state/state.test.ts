@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { ACCOUNTS, admitOf, closeOf, endingOf, stateWith } from '../../../test/fixtures/ledger/state/books.ts'
 import type { RequestId } from '../../model/ids.ts'
 import type { AppliedLimit } from '../../model/limit.ts'
 import { admitTurn } from './admit-turn.ts'
-import { ACCOUNTS, admitOf, closeOf, endingOf, stateWith } from './books.fixture.ts'
 import { closeTurn } from './close-turn.ts'
 import { accountStateOf } from './state.ts'
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { Allowance } from '../../model/allowance.ts'
 import {
   ACCOUNT,
   accountOf,
@@ -12,7 +11,8 @@ import {
   time,
   turnsOn,
   windowOf,
-} from './books.fixture.ts'
+} from '../../../test/fixtures/ledger/state/books.ts'
+import type { Allowance } from '../../model/allowance.ts'
 import type { LedgerState } from './state.ts'
 import { endPlan } from './subscriptions.ts'
 

@@ -16,7 +16,7 @@ import {
   thinks,
   use,
   writes,
-} from './messages.fixture.ts'
+} from '../../../test/fixtures/protocols/anthropic/messages.ts'
 
 const text = (said: string) => ({ type: 'text-delta', text: said })
 const called = (call: number, name = 'look') => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { messagesOf, sealed, spoken, thinking, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
+import { call, conversationOf, message, reasoning, result } from '../../../test/fixtures/protocols/conversation.ts'
 import type { ContentPart } from '../../model/conversation.ts'
-import { call, conversationOf, message, reasoning, result } from '../conversation.fixture.ts'
-import { messagesOf, sealed, spoken, thinking, written } from './messages.fixture.ts'
 
 const text = (said: string) => ({ type: 'text', text: said })
 const used = (id: string, input: object = {}, name = 'look') => ({ type: 'tool_use', id, name, input })

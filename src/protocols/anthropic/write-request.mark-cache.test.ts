@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { sealed, spoken, thinking, tool, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
+import { call, conversationOf, message, result } from '../../../test/fixtures/protocols/conversation.ts'
 import type { CacheMark } from '../../model/conversation.ts'
 import type { PromptCache } from '../../model/effort.ts'
-import { call, conversationOf, message, result } from '../conversation.fixture.ts'
-import { sealed, spoken, thinking, tool, written } from './messages.fixture.ts'
 
 const CONVERSATION = conversationOf(
   [

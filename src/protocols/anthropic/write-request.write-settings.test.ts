@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { spoken, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
+import { conversationOf, message } from '../../../test/fixtures/protocols/conversation.ts'
 import { type Conversation, NO_SAMPLING, type Sampling } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
-import { conversationOf, message } from '../conversation.fixture.ts'
-import { spoken, written } from './messages.fixture.ts'
 
 const asked = (over: Partial<Conversation>, dialect = spoken('generic'), effort?: string) =>
   written(conversationOf([message('user', 'hi')], over), dialect, {

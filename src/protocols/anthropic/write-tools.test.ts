@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { spoken, tool, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
+import { call, conversationOf, message, result } from '../../../test/fixtures/protocols/conversation.ts'
 import type { AnswerFormat, Conversation, ToolChoice } from '../../model/conversation.ts'
 import type { ModelTraits } from '../../model/effort.ts'
-import { call, conversationOf, message, result } from '../conversation.fixture.ts'
-import { spoken, tool, written } from './messages.fixture.ts'
 import { toolSchema } from './write-tools.ts'
 
 const hi = message('user', 'hi')

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
+import { readerOf, requestOf, SETTLED } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
-import { countedIds } from '../mint-ids.fixture.ts'
 import { createChatEncoder } from './encoder.ts'
-import { readerOf, requestOf, SETTLED } from './translate.fixture.ts'
 
 const MESSAGES = [{ role: 'user', content: 'q' }]
 const FRAME = Buffer.alloc(0)

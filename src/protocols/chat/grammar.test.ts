@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { frame, readerOf, requestOf, SETTLED } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import { readChatStream } from '../../../test/support/chat-grammar.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
-import { countedIds } from '../mint-ids.fixture.ts'
 import { createChatEncoder } from './encoder.ts'
-import { frame, readerOf, requestOf, SETTLED } from './translate.fixture.ts'
 
 /** An answer with something of each kind. */
 const ANSWER: TurnEvent[] = [

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import { requestOf, SETTLED } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { relayTarget } from '../../../test/fixtures/protocols/lane-target.ts'
+import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { Fields } from '../../lib/types.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { scanJson } from '../json/scan-json.ts'
-import { relayTarget } from '../lane-target.fixture.ts'
-import { countedIds } from '../mint-ids.fixture.ts'
 import { chatDialect } from './dialects.ts'
 import { createChatEncoder } from './encoder.ts'
 import { createEventReader } from './read-events.ts'
 import { rewriteRequest } from './rewrite-request.ts'
-import { requestOf, SETTLED } from './translate.fixture.ts'
 
 const QUESTION = [{ role: 'user', name: 'ann', content: 'Is it raining in Bergen?' }]
 /** Everything that a client may ask for and that some of them do not read. */

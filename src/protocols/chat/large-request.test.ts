@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { conversationIn } from '../conversation-in.fixture.ts'
-import { requestOf } from './translate.fixture.ts'
+import { requestOf } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { conversationIn } from '../../../test/fixtures/protocols/conversation-in.ts'
 
 const many = <Value>(count: number, make: (at: number) => Value): Value[] =>
   Array.from({ length: count }, (_, at) => make(at))

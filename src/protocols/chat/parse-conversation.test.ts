@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
-import { conversationIn } from '../conversation-in.fixture.ts'
-import { call, message, reasoning, requestOf, result } from './translate.fixture.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
+import { call, message, reasoning, requestOf, result } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { conversationIn } from '../../../test/fixtures/protocols/conversation-in.ts'
 
 const chatIn = (body: object) => conversationIn(requestOf({ messages: [{ role: 'user', content: 'q' }], ...body }))
 const itemsIn = (...messages: object[]) => chatIn({ messages }).items

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { relayTarget } from '../../../test/fixtures/protocols/lane-target.ts'
 import type { ChatRequest } from '../../model/turn.ts'
 import { scanJson } from '../json/scan-json.ts'
-import { relayTarget } from '../lane-target.fixture.ts'
 import type { RelayTarget } from '../shared/lane-target.ts'
 import { type ChatDialect, chatDialect } from './dialects.ts'
 import { parseRequest } from './parse-request.ts'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
+import { chunk, frame } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { TurnEvent } from '../../model/event.ts'
-import { countedIds } from '../mint-ids.fixture.ts'
 import { chatDialect } from './dialects.ts'
 import { createEventReader } from './read-events.ts'
-import { chunk, frame } from './translate.fixture.ts'
 
 function readerOf(dialect = 'generic') {
   let calls = 0

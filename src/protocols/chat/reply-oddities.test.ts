@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { requestOf, SETTLED } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import { scanJson } from '../json/scan-json.ts'
-import { countedIds } from '../mint-ids.fixture.ts'
 import { chatDialect } from './dialects.ts'
 import { createChatEncoder } from './encoder.ts'
-import { requestOf, SETTLED } from './translate.fixture.ts'
 
 /** What a client gets of a provider's JSON answer. */
 function relayed(value: object) {

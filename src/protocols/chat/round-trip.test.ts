@@ -1,5 +1,15 @@
 import { expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
+import {
+  call,
+  conversationOf,
+  message,
+  reasoning,
+  requestOf,
+  result,
+  written,
+} from '../../../test/fixtures/protocols/chat/translate.ts'
+import { conversationIn } from '../../../test/fixtures/protocols/conversation-in.ts'
 import type {
   AnswerFormat,
   ContentPart,
@@ -8,8 +18,6 @@ import type {
   ToolChoice,
   ToolDefinition,
 } from '../../model/conversation.ts'
-import { conversationIn } from '../conversation-in.fixture.ts'
-import { call, conversationOf, message, reasoning, requestOf, result, written } from './translate.fixture.ts'
 
 /**
  * Random conversations beside what must be left of them once chat has carried them. Every difference between the two is a

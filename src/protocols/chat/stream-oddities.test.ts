@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { requestOf, SETTLED } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { Fields } from '../../lib/types.ts'
-import { countedIds } from '../mint-ids.fixture.ts'
 import type { StreamAdapter } from '../shared/client-encoder.ts'
 import { createFrameSplitter } from '../sse/split-frames.ts'
 import { restoreTools } from '../tools/restore-tools.ts'
@@ -8,7 +9,6 @@ import { createToolNames } from '../tools/tool-names.ts'
 import { chatDialect } from './dialects.ts'
 import { createChatEncoder } from './encoder.ts'
 import { createEventReader } from './read-events.ts'
-import { requestOf, SETTLED } from './translate.fixture.ts'
 
 /** What servers that speak Chat do to a stream, and what a client of either road must see of it: one clean answer. */
 interface Oddity {

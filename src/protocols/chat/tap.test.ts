@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { chunk, frame } from '../../../test/fixtures/protocols/chat/translate.ts'
 import { chatDialect } from './dialects.ts'
 import { createChatTap } from './tap.ts'
-import { chunk, frame } from './translate.fixture.ts'
 
 const mint = { completionId: () => 'minted', callId: () => 'call_minted' }
 const tapOf = (publicModel = 'public', dialect = 'generic', choices = 1) =>

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { call, conversationOf, message, requestOf, result } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { laneTarget, relayTarget } from '../../../test/fixtures/protocols/lane-target.ts'
 import type { ConversationItem } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
-import { laneTarget, relayTarget } from '../lane-target.fixture.ts'
 import { chatDialect } from './dialects.ts'
 import { rewriteRequest } from './rewrite-request.ts'
-import { call, conversationOf, message, requestOf, result } from './translate.fixture.ts'
 import { writeRequest } from './write-request.ts'
 
 const OFF = { thinking: { type: 'disabled' } }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
+import { chunk, frame } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { USAGE_ROWS, type UsagePlace, type UsageRow } from '../../../test/fixtures/protocols/chat/usage-rows.ts'
+import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { Fields } from '../../lib/types.ts'
 import { inputTokensOf, type Usage } from '../../model/usage.ts'
-import { countedIds } from '../mint-ids.fixture.ts'
 import { CHAT_DIALECTS, chatDialect } from './dialects.ts'
 import { createEventReader } from './read-events.ts'
 import { readReply } from './read-reply.ts'
 import { createChatTap } from './tap.ts'
-import { chunk, frame } from './translate.fixture.ts'
-import { USAGE_ROWS, type UsagePlace, type UsageRow } from './usage-rows.fixture.ts'
 
 const CHOICE = { index: 0, delta: {}, finish_reason: 'stop' }
 

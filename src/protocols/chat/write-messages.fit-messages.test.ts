@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { relayTarget } from '../lane-target.fixture.ts'
+import { call, message, messagesOf, requestOf, result } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { relayTarget } from '../../../test/fixtures/protocols/lane-target.ts'
 import { chatDialect } from './dialects.ts'
 import { rewriteRequest } from './rewrite-request.ts'
-import { call, message, messagesOf, requestOf, result } from './translate.fixture.ts'
 
 function relayed(name: string, messages: readonly object[]) {
   const request = requestOf({ messages })

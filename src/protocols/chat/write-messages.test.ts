@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import {
+  call,
+  conversationOf,
+  message,
+  messagesOf,
+  reasoning,
+  result,
+  written,
+} from '../../../test/fixtures/protocols/chat/translate.ts'
 import type { ContentPart } from '../../model/conversation.ts'
-import { call, conversationOf, message, messagesOf, reasoning, result, written } from './translate.fixture.ts'
 
 const image: ContentPart = { type: 'image', url: 'data:image/png;base64,AA', detail: 'low' }
 const shownImage = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA', detail: 'low' } }

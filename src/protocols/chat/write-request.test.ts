@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { conversationOf, message, written } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { laneTarget } from '../../../test/fixtures/protocols/lane-target.ts'
 import { type Conversation, NO_SAMPLING, type ToolChoice, type ToolDefinition } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
-import { laneTarget } from '../lane-target.fixture.ts'
 import { CHAT_DIALECTS, chatDialect } from './dialects.ts'
-import { conversationOf, message, written } from './translate.fixture.ts'
 import { writeRequest } from './write-request.ts'
 
 const ITEMS = [message('user', 'hi')]

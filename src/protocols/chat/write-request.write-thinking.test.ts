@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { conversationOf, message, requestOf } from '../../../test/fixtures/protocols/chat/translate.ts'
+import { laneTarget, relayTarget } from '../../../test/fixtures/protocols/lane-target.ts'
 import { effortOf, PLAIN_TRAITS } from '../../model/effort.ts'
-import { laneTarget, relayTarget } from '../lane-target.fixture.ts'
 import { withTraits } from '../shared/lane-target.ts'
 import { CHAT_DIALECTS, chatDialect } from './dialects.ts'
 import { rewriteRequest } from './rewrite-request.ts'
-import { conversationOf, message, requestOf } from './translate.fixture.ts'
 import { writeRequest } from './write-request.ts'
 
 type Spellings = Readonly<Record<string, string | number>>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
+import { requestOf as responsesRequestOf } from '../../../test/fixtures/protocols/responses/read-request.ts'
 import { parseRequest } from '../chat/parse-request.ts'
 import { scanJson } from '../json/scan-json.ts'
-import { requestOf as responsesRequestOf } from '../responses/read-request.fixture.ts'
 
 const schema = { name: 'a', schema: { type: 'object' } }
 function inChat(over: object) {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { conversationOf, message } from '../../../test/fixtures/protocols/conversation.ts'
+import { ends, said, sse } from '../../../test/fixtures/protocols/gemini/lane.ts'
+import { laneTarget } from '../../../test/fixtures/protocols/lane-target.ts'
+import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { Upstream } from '../../catalog/catalog.ts'
 import { effortOf } from '../../model/effort.ts'
 import { providerKindOf } from '../../providers/provider-kinds.ts'
 import { codecs } from '../codecs.ts'
-import { conversationOf, message } from '../conversation.fixture.ts'
-import { laneTarget } from '../lane-target.fixture.ts'
-import { countedIds } from '../mint-ids.fixture.ts'
-import { ends, said, sse } from './lane.fixture.ts'
 
 describe('a lane of wire gemini', () => {
   it('is asked at the address of its model, which says whether to stream, with its key in a header', () => {

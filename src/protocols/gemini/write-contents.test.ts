@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { call, conversationOf, message, reasoning, result } from '../../../test/fixtures/protocols/conversation.ts'
+import { signed, spoken, type Written, written } from '../../../test/fixtures/protocols/gemini/lane.ts'
+import { refusalOfGeminiRequest } from '../../../test/fixtures/protocols/gemini/strict-request.ts'
 import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
-import { call, conversationOf, message, reasoning, result } from '../conversation.fixture.ts'
 import { restoreNumbersIn } from '../json/exact-numbers.ts'
-import { signed, spoken, type Written, written } from './lane.fixture.ts'
-import { refusalOfGeminiRequest } from './strict-request.fixture.ts'
 import { FOREIGN_CALL } from './thought-signatures.ts'
 
 /** What the lane is sent of these, which a strict server takes. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { conversationOf, message } from '../../../test/fixtures/protocols/conversation.ts'
+import { spoken, written } from '../../../test/fixtures/protocols/gemini/lane.ts'
+import { refusalOfGeminiRequest } from '../../../test/fixtures/protocols/gemini/strict-request.ts'
 import { type Conversation, NO_SAMPLING, type ToolChoice, type ToolDefinition } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
-import { conversationOf, message } from '../conversation.fixture.ts'
-import { spoken, written } from './lane.fixture.ts'
-import { refusalOfGeminiRequest } from './strict-request.fixture.ts'
 
 const ask = (over: Partial<Conversation>, target: Parameters<typeof written>[1] = {}) => {
   const request = written(conversationOf([message('user', 'q')], over), target)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import { parseInPieces, writeInPieces } from './in-pieces.ts'
 import { PIECE_BYTES } from './scan-json.ts'
 import { tryParse } from './strings.ts'

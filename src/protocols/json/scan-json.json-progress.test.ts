@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import { JsonProgress, type JsonState } from './scan-json.ts'
 
 function stateOf(...pieces: string[]): JsonState {

@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import {
+  anthropic,
+  FASTAPI,
+  google,
+  HTML,
+  inside,
+  read,
+  reason,
+  SPENT,
+  TOO_LOW,
+} from '../../../test/fixtures/protocols/refusals/refusals.ts'
 import { classifyRefusal, isCertain, type RefusalClass } from './classify-refusal.ts'
-import { anthropic, FASTAPI, google, HTML, inside, read, reason, SPENT, TOO_LOW } from './refusals.fixture.ts'
 
 type Row = readonly [status: number, body: object | string, means: RefusalClass, code: string | undefined]
 

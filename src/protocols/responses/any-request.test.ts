@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { conversationIn } from '../../../test/fixtures/protocols/conversation-in.ts'
+import { CLIENT_REQUESTS } from '../../../test/fixtures/protocols/responses/client-requests.ts'
+import { composedRequest } from '../../../test/fixtures/protocols/responses/composed-request.ts'
+import { read } from '../../../test/fixtures/protocols/responses/read-request.ts'
 import { isObject } from '../../lib/types.ts'
 import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
 import { PROBLEMS } from '../../model/problem.ts'
-import { conversationIn } from '../conversation-in.fixture.ts'
-import { CLIENT_REQUESTS } from './client-requests.fixture.ts'
-import { composedRequest } from './composed-request.fixture.ts'
 import { RESPONSES_FIELDS } from './fields.ts'
-import { read } from './read-request.fixture.ts'
 
 const seed = Number(process.hrtime.bigint() % 1_000_000_000n)
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
+import { countedIds } from '../../../test/fixtures/protocols/responses/encoder.ts'
+import { requestOf, withItems } from '../../../test/fixtures/protocols/responses/read-request.ts'
 import { framedSummary } from '../shared/summary.ts'
 import { keptItems } from './compaction.ts'
-import { countedIds } from './encoder.fixture.ts'
-import { requestOf, withItems } from './read-request.fixture.ts'
 
 const kept = (...items: readonly object[]) =>
   keptItems(requestOf(withItems(...items)), countedIds()).map(({ role, content }) => [role, content])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { added, ended, event } from '../../../test/fixtures/protocols/responses/re-emit.ts'
 import { createNativeCompactionReader } from './compaction.ts'
-import { added, ended, event } from './re-emit.fixture.ts'
 
 function read(...frames: readonly Buffer[]) {
   const reader = createNativeCompactionReader('there')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { eventsIn, plainFraming, SETTLED } from './answers.fixture.ts'
-import { expectGrammar } from './grammar.fixture.ts'
+import { eventsIn, plainFraming, SETTLED } from '../../../test/fixtures/protocols/responses/answers.ts'
+import { expectGrammar } from '../../../test/fixtures/protocols/responses/grammar.ts'
 import {
   added,
   createReEmitter,
@@ -11,7 +11,7 @@ import {
   lastResponse,
   reEmit,
   reEmitReply,
-} from './re-emit.fixture.ts'
+} from '../../../test/fixtures/protocols/responses/re-emit.ts'
 
 const rawDelta = (text: string) =>
   event('response.reasoning_text.delta', { item_id: 'r', output_index: 0, content_index: 0, delta: text })

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
-import type { TurnEvent } from '../../model/event.ts'
 import {
   callDelta,
   callEnd,
@@ -15,7 +13,9 @@ import {
   shortly,
   tellAll,
   text,
-} from './encoder.fixture.ts'
+} from '../../../test/fixtures/protocols/responses/encoder.ts'
+import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
+import type { TurnEvent } from '../../model/event.ts'
 
 describe('a translated stream', () => {
   it('tells a text as one message, framed, numbered and repeated at the end', () => {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
+import { eventReader, frameOf, openEncoder, tellAll } from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { checkResponsesStream, eventsOf, type StreamedEvent } from '../../../test/support/responses-grammar.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
-import { eventReader, frameOf, openEncoder, tellAll } from './encoder.fixture.ts'
 
 /** An answer with an item of each kind. */
 const ANSWER: TurnEvent[] = [

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { conversationOf, requestOf } from './read-request.fixture.ts'
+import { conversationOf, requestOf } from '../../../test/fixtures/protocols/responses/read-request.ts'
 
 /** The door lets a hundred thousand names in. */
 const NAMES = 95_000

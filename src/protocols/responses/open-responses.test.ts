@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { eventReader, frameOf, openEncoder, tellAll } from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { createSchemaChecker } from '../../../test/support/json-schema.ts'
 import { KNOWN_DIFFERENCES, type OpenFinding, openResponses } from '../../../test/support/open-responses.ts'
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
-import { eventReader, frameOf, openEncoder, tellAll } from './encoder.fixture.ts'
 
 const document = openResponses()
 

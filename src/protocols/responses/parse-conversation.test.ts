@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import { conversationIn } from '../../../test/fixtures/protocols/conversation-in.ts'
+import {
+  AI_SDK,
+  ALL_NULL,
+  CODEX,
+  CODEX_LITE,
+  FROM_ELSEWHERE,
+} from '../../../test/fixtures/protocols/responses/client-requests.ts'
+import { base, conversationOf, requestOf, withItems } from '../../../test/fixtures/protocols/responses/read-request.ts'
 import { EMPTY_CONVERSATION } from '../../model/conversation.ts'
-import { conversationIn } from '../conversation-in.fixture.ts'
-import { AI_SDK, ALL_NULL, CODEX, CODEX_LITE, FROM_ELSEWHERE } from './client-requests.fixture.ts'
 import { forwardedItems } from './input-items.ts'
-import { base, conversationOf, requestOf, withItems } from './read-request.fixture.ts'
 
 const text = (words: string) => ({ type: 'text', text: words })
 const message = (role: string, ...content: readonly object[]) => ({

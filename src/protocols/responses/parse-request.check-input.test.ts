@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { conversationOf, problemOf, read, requestOf, withItems } from './read-request.fixture.ts'
+import {
+  conversationOf,
+  problemOf,
+  read,
+  requestOf,
+  withItems,
+} from '../../../test/fixtures/protocols/responses/read-request.ts'
 
 const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' }
 const output = { type: 'function_call_output', call_id: 'call_1', output: 'ok' }

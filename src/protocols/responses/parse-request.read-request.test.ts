@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { ALL_NULL, CLIENT_REQUESTS, CODEX, FROM_ELSEWHERE } from './client-requests.fixture.ts'
+import {
+  ALL_NULL,
+  CLIENT_REQUESTS,
+  CODEX,
+  FROM_ELSEWHERE,
+} from '../../../test/fixtures/protocols/responses/client-requests.ts'
+import { base, problemOf, read, requestOf, withItems } from '../../../test/fixtures/protocols/responses/read-request.ts'
 import { requestedField } from './fields.ts'
-import { base, problemOf, read, requestOf, withItems } from './read-request.fixture.ts'
 
 describe('readRequest', () => {
   it('reads what admission decides on', () => {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import {
+  base,
+  conversationOf,
+  problemOf,
+  read,
+  requestOf,
+  withItems,
+} from '../../../test/fixtures/protocols/responses/read-request.ts'
 import { spliceMembers } from '../json/elements.ts'
 import { requestedField } from './fields.ts'
-import { base, conversationOf, problemOf, read, requestOf, withItems } from './read-request.fixture.ts'
 
 const fn = (name: string, more: object = {}) => ({ type: 'function', name, parameters: { type: 'object' }, ...more })
 const custom = (name: string, more: object = {}) => ({ type: 'custom', name, ...more })

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
+import { expectGrammar } from '../../../test/fixtures/protocols/responses/grammar.ts'
+import { randomStream } from '../../../test/fixtures/protocols/responses/random-stream.ts'
+import { reEmit } from '../../../test/fixtures/protocols/responses/re-emit.ts'
 import type { Fields } from '../../lib/types.ts'
-import { expectGrammar } from './grammar.fixture.ts'
-import { randomStream } from './random-stream.fixture.ts'
-import { reEmit } from './re-emit.fixture.ts'
 
 it('a re-emitted stream never throws and keeps the grammar, whatever frames come', () => {
   const seed = 20_261_120

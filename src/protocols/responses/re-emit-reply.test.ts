@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import {
+  bytesOf,
+  eventsIn,
+  FIXTURES,
+  framesIn,
+  plainItems,
+  SETTLED,
+} from '../../../test/fixtures/protocols/responses/answers.ts'
+import { laneOf, lastResponse, reEmit, reEmitReply } from '../../../test/fixtures/protocols/responses/re-emit.ts'
 import type { Fields } from '../../lib/types.ts'
-import { bytesOf, eventsIn, FIXTURES, framesIn, plainItems, SETTLED } from './answers.fixture.ts'
 import type { EncodedAnswer } from './encode-answer.ts'
-import { laneOf, lastResponse, reEmit, reEmitReply } from './re-emit.fixture.ts'
 
 describe('a JSON answer, re-emitted', () => {
   const replyOf = (value: unknown, over: Parameters<typeof laneOf>[0] = {}) => reEmitReply(value, laneOf(over))

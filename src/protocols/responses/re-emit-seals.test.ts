@@ -1,10 +1,19 @@
 import { describe, expect, it } from 'vitest'
+import { bytesOf, eventsIn, framesIn, SETTLED } from '../../../test/fixtures/protocols/responses/answers.ts'
+import {
+  added,
+  delta,
+  ended,
+  event,
+  laneOf,
+  lastResponse,
+  reEmit,
+  reEmitReply,
+} from '../../../test/fixtures/protocols/responses/re-emit.ts'
 import { checkResponsesStream } from '../../../test/support/responses-grammar.ts'
 import type { Fields } from '../../lib/types.ts'
 import type { Opaque } from '../../model/event.ts'
 import type { Compacted } from '../../model/turn.ts'
-import { bytesOf, eventsIn, framesIn, SETTLED } from './answers.fixture.ts'
-import { added, delta, ended, event, laneOf, lastResponse, reEmit, reEmitReply } from './re-emit.fixture.ts'
 
 describe('what is sealed in a re-emitted stream', () => {
   it('shows sealed reasoning only to who has asked for it, and gives it whole to who stores it', () => {

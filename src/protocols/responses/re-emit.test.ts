@@ -1,7 +1,24 @@
 import { describe, expect, it } from 'vitest'
-import { bytesOf, eventsIn, expectedOf, FIXTURES, framesIn, plainFraming, plainItems } from './answers.fixture.ts'
-import { expectGrammar } from './grammar.fixture.ts'
-import { added, createReEmitter, delta, ended, event, laneOf, lastResponse, reEmit } from './re-emit.fixture.ts'
+import {
+  bytesOf,
+  eventsIn,
+  expectedOf,
+  FIXTURES,
+  framesIn,
+  plainFraming,
+  plainItems,
+} from '../../../test/fixtures/protocols/responses/answers.ts'
+import { expectGrammar } from '../../../test/fixtures/protocols/responses/grammar.ts'
+import {
+  added,
+  createReEmitter,
+  delta,
+  ended,
+  event,
+  laneOf,
+  lastResponse,
+  reEmit,
+} from '../../../test/fixtures/protocols/responses/re-emit.ts'
 
 describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
   const source = bytesOf(fixture)

@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
+import {
+  bytesOf,
+  expectedOf,
+  FIXTURES,
+  framesIn,
+  mintInOrder,
+  plainEvents,
+} from '../../../test/fixtures/protocols/responses/answers.ts'
+import { randomStream } from '../../../test/fixtures/protocols/responses/random-stream.ts'
 import type { TurnEvent } from '../../model/event.ts'
-import { bytesOf, expectedOf, FIXTURES, framesIn, mintInOrder, plainEvents } from './answers.fixture.ts'
 import { responsesDialect } from './dialects.ts'
-import { randomStream } from './random-stream.fixture.ts'
 import { createEventReader } from './read-events.ts'
 
 function read(frames: readonly Buffer[]) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { RESPONSES_USAGE_ROWS } from '../../../test/fixtures/protocols/responses/usage-rows.ts'
 import { inputTokensOf } from '../../model/usage.ts'
 import { createItemEventReader, readUsage } from './read-stream.ts'
-import { RESPONSES_USAGE_ROWS } from './usage-rows.fixture.ts'
 
 const classesOf = (usage: ReturnType<typeof readUsage>) =>
   usage && [inputTokensOf(usage), usage.cachedInput, usage.cacheWrite, usage.output, usage.reasoning]

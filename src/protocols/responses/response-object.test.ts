@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { requestWith } from '../../../test/fixtures/protocols/responses/encoder.ts'
 import type { Fields } from '../../lib/types.ts'
 import type { Effort } from '../../model/effort.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import { requestWith } from './encoder.fixture.ts'
 import { createFraming } from './item-frames.ts'
 import { createResponseObject, type ResponseState } from './response-object.ts'
 

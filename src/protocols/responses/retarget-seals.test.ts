@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { relayTarget } from '../../../test/fixtures/protocols/lane-target.ts'
+import { requestOf } from '../../../test/fixtures/protocols/responses/read-request.ts'
 import type { Opaque } from '../../model/event.ts'
-import { relayTarget } from '../lane-target.fixture.ts'
 import { responsesDialect } from './dialects.ts'
-import { requestOf } from './read-request.fixture.ts'
 import { rewriteRequest } from './rewrite-request.ts'
 
 const OWN: Opaque = { wire: 'responses', origin: 'here', data: 'gA"A\\A' }

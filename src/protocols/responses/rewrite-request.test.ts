@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { relayTarget } from '../../../test/fixtures/protocols/lane-target.ts'
+import { requestWith } from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { effortOf } from '../../model/effort.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { scanJson } from '../json/scan-json.ts'
-import { relayTarget } from '../lane-target.fixture.ts'
 import { type RelayTarget, withTraits } from '../shared/lane-target.ts'
 import { type ResponsesDialect, responsesDialect } from './dialects.ts'
-import { requestWith } from './encoder.fixture.ts'
 import { rewriteRequest } from './rewrite-request.ts'
 
 function requestOf(text: string, over: Partial<ResponsesRequest> = {}): ResponsesRequest {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
+import { eventsIn } from '../../../test/fixtures/protocols/responses/answers.ts'
+import { added, delta, ended, event, reEmit } from '../../../test/fixtures/protocols/responses/re-emit.ts'
 import type { Fields } from '../../lib/types.ts'
-import { countedIds } from '../mint-ids.fixture.ts'
 import { classifyRefusal } from '../refusals/classify-refusal.ts'
-import { eventsIn } from './answers.fixture.ts'
 import { responsesDialect } from './dialects.ts'
-import { added, delta, ended, event, reEmit } from './re-emit.fixture.ts'
 import { createEventReader } from './read-events.ts'
 
 /** What a lane says before its answer, and the answer. */

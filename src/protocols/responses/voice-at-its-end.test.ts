@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
-import { problem } from '../../model/problem.ts'
 import {
   callDelta,
   callStart,
@@ -15,7 +13,9 @@ import {
   shortly,
   tellAll,
   text,
-} from './encoder.fixture.ts'
+} from '../../../test/fixtures/protocols/responses/encoder.ts'
+import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
+import { problem } from '../../model/problem.ts'
 
 describe('an end', () => {
   it('may be written once to be kept and once to be sent', () => {

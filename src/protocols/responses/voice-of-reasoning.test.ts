@@ -1,10 +1,20 @@
 import { describe, expect, it } from 'vitest'
+import {
+  end,
+  eventReader,
+  finalOf,
+  frameOf,
+  openEncoder,
+  reasoning,
+  seal,
+  tellAll,
+  text,
+} from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { checkResponsesStream } from '../../../test/support/responses-grammar.ts'
 import type { Fields } from '../../lib/types.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
 import type { Delivery } from '../../model/turn.ts'
-import { end, eventReader, finalOf, frameOf, openEncoder, reasoning, seal, tellAll, text } from './encoder.fixture.ts'
 
 const outputOf = (answer: string, delivery: Delivery): Fields[] =>
   (delivery === 'stream' ? finalOf(answer) : JSON.parse(answer)).output

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { laneTarget } from '../../../test/fixtures/protocols/lane-target.ts'
 import {
   type ContentPart,
   type Conversation,
@@ -7,7 +8,6 @@ import {
   type ToolName,
 } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
-import { laneTarget } from '../lane-target.fixture.ts'
 import { type LaneTarget, withTraits } from '../shared/lane-target.ts'
 import { type ResponsesDialect, responsesDialect } from './dialects.ts'
 import { writeRequest } from './write-request.ts'

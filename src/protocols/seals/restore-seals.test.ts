@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { call, conversationOf, message, result } from '../../../test/fixtures/protocols/chat/translate.ts'
 import type { ConversationItem } from '../../model/conversation.ts'
-import { call, conversationOf, message, result } from '../chat/translate.fixture.ts'
 import { restoreSeals, type SealBeforeCall } from './call-seals.ts'
 
 const seal = (data: string, wordsBetween = false): SealBeforeCall => ({

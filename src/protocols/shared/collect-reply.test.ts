@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { collectReply } from '../../../test/fixtures/protocols/collect-reply.ts'
 import type { TurnEvent } from '../../model/event.ts'
-import { collectReply } from '../collect-reply.fixture.ts'
 import { createReplyCollector } from './collect-reply.ts'
 
 const start = (call: number, over: object = {}): TurnEvent => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { eventReader, frameOf } from '../../../test/fixtures/protocols/responses/encoder.ts'
+import { conversationOf, withItems } from '../../../test/fixtures/protocols/responses/read-request.ts'
 import type { TurnEvent } from '../../model/event.ts'
-import { eventReader, frameOf } from '../responses/encoder.fixture.ts'
-import { conversationOf, withItems } from '../responses/read-request.fixture.ts'
 import {
   createSummaryReader,
   framedSummary,

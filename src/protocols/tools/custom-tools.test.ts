@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import { createInputDecoder } from './custom-tools.ts'
 
 function decode(pieces: readonly string[]): string[] {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { randomFrom } from '../../lib/seeded-random.fixture.ts'
+import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import type { ToolDefinition, ToolName } from '../../model/conversation.ts'
 import { createToolNames, toolNameOf } from './tool-names.ts'
 

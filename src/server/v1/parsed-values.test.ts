@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it } from 'vitest'
+import { ask, COMPLETED, chatRequest, closeTestEdges, openTestEdge } from '../../../test/fixtures/server/edge.ts'
 import { bytesUntilContent } from '../../gateway/request-memory.ts'
 import { parseRequest } from '../../protocols/chat/parse-request.ts'
 import { createConcurrencyLimiter, TURN_BYTES } from '../concurrency-limiter.ts'
-import { ask, COMPLETED, chatRequest, closeTestEdges, openTestEdge } from '../edge.fixture.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void

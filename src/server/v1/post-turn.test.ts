@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
+import { ask, chatRequest, closeTestEdges, connectRaw, openTestEdge } from '../../../test/fixtures/server/edge.ts'
 import type { RequestId } from '../../model/ids.ts'
-import { ask, chatRequest, closeTestEdges, connectRaw, openTestEdge } from '../edge.fixture.ts'
 
 afterEach(closeTestEdges)
 

@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ended, json, openStoreBench, type StoreBench, started } from '../../db/content/stored-responses.fixture.ts'
-import type { AccountId } from '../../model/ids.ts'
+import {
+  ended,
+  json,
+  openStoreBench,
+  type StoreBench,
+  started,
+} from '../../../test/fixtures/db/content/stored-responses.ts'
 import {
   ask,
   closeTestEdges,
@@ -10,8 +15,9 @@ import {
   head,
   openTestEdge,
   type TestEdge,
-} from '../edge.fixture.ts'
-import { expectProblem } from '../envelope.fixture.ts'
+} from '../../../test/fixtures/server/edge.ts'
+import { expectProblem } from '../../../test/fixtures/server/envelope.ts'
+import type { AccountId } from '../../model/ids.ts'
 
 /** As whom the edge's own caller asks. */
 const MINE = { account: 'acct_1' as AccountId }

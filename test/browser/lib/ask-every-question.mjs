@@ -1,5 +1,5 @@
 import { CONSOLE_API } from '../../../src/contract/console-api.ts'
-import { sampleOf } from '../../walks/console/routes-with-samples.ts'
+import { sampleOf } from '../../e2e/console/routes-with-samples.ts'
 
 const QUESTIONS = Object.keys(CONSOLE_API).filter((name) => name.startsWith('GET '))
 const DAY_MS = 86_400_000

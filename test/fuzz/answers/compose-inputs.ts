@@ -1,5 +1,5 @@
-import type { Dice, Json } from '../../../src/protocols/hostile/dice.fixture.ts'
-import { raw } from '../../../src/protocols/hostile/values.fixture.ts'
+import type { Dice, Json } from '../streams/dice.ts'
+import { raw } from '../streams/values.ts'
 import { CUSTOM_TOOL } from './answer.ts'
 import type { Script } from './compose-script.ts'
 

@@ -1,4 +1,4 @@
-import type { Dice } from '../../../src/protocols/hostile/dice.fixture.ts'
+import type { Dice } from '../streams/dice.ts'
 
 const LF = 0x0a
 const CR = 0x0d

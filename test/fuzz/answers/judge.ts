@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type Fields, isObject } from '../../../src/lib/types.ts'
-import type { PlainAnswer } from '../../../src/protocols/hostile/answer-frames.fixture.ts'
+import type { PlainAnswer } from '../streams/answer-frames.ts'
 import { type Answer, Broken, type Counts, differenceOf, isJson, textOf } from './answer.ts'
 import { readChatReply, readChatStream } from './chat-client.ts'
 import type { Script } from './compose-script.ts'

@@ -1,7 +1,7 @@
 import type { Fields } from '../../../src/lib/types.ts'
 import type { LaneWire } from '../../../src/model/event.ts'
-import { framesOf, type Piece, type PlainAnswer } from '../../../src/protocols/hostile/answer-frames.fixture.ts'
-import type { Dice } from '../../../src/protocols/hostile/dice.fixture.ts'
+import { framesOf, type Piece, type PlainAnswer } from '../streams/answer-frames.ts'
+import type { Dice } from '../streams/dice.ts'
 
 /** The answer as a server gives it that was asked for JSON. */
 export function replyOf(wire: LaneWire, answers: readonly PlainAnswer[]): Fields {

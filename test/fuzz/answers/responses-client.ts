@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../../src/lib/types.ts'
-import { withoutForeign } from '../../../src/protocols/hostile/play-encoder.fixture.ts'
 import { checkResponsesStream, eventsOf } from '../../support/responses-grammar.ts'
+import { withoutForeign } from '../streams/play-encoder.ts'
 import { type Finish, fieldsOf, isJson, listOf, type SaidCall, textOf } from './answer.ts'
 import { checkCalls } from './chat-client.ts'
 import { responsesCounts } from './hear-responses.ts'

@@ -39,7 +39,9 @@ export const OF_MONEY = [
     name: 'settle-twice',
     says: 'a hold that was closed stays open',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/ledger/state/close-turn.ts', find: '  ledgerState.turns.delete(op.requestId)\n', put: '' }],
+    replacements: [
+      { file: 'src/ledger/state/close-turn.ts', find: '  ledgerState.turns.delete(op.requestId)\n', put: '' },
+    ],
   },
   {
     name: 'context-is-a-discount',

@@ -1,0 +1,158 @@
+import { once } from 'node:events'
+import { rm, writeFile } from 'node:fs/promises'
+import { createServer as createPlainServer } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo, Server as NetServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { LaneTest } from '../../src/admin/test-lanes.ts'
+import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
+import { createCertificate } from '../fixtures/providers/certificate.ts'
+import type { Ended } from '../program/program.mjs'
+import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
+import { addresses, CASES, configOf, KEY } from './lane-cases.ts'
+
+const closes: (() => unknown)[] = []
+const CA_FILE = join(tmpdir(), `millrace-ca-${process.pid}.pem`)
+
+async function listening(server: NetServer) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closes.push(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+let server: SpawnedServer
+let ended: Ended
+let report: { ok: boolean; lanes: LaneTest[] }
+const fars = new Map<string, FaultUpstream>()
+
+beforeAll(async () => {
+  const trusted = createCertificate('localhost')
+  const expired = createCertificate('localhost', { to: '20210101000000Z' })
+  const otherName = createCertificate('far.example')
+  const serve = (pair: object) => createServer(pair, (_, response) => response.writeHead(404).end())
+  addresses.plain = await listening(createPlainServer((_, response) => response.end()))
+  addresses.untrusted = await listening(serve(createCertificate('localhost')))
+  addresses.trusted = await listening(serve(trusted))
+  addresses.expired = await listening(serve(expired))
+  addresses.otherName = await listening(serve(otherName))
+  const gone = createPlainServer()
+  gone.listen(0, '127.0.0.1')
+  await once(gone, 'listening')
+  addresses.closed = (gone.address() as AddressInfo).port
+  gone.close()
+  await writeFile(CA_FILE, [trusted, expired, otherName].map(({ cert }) => cert).join(''))
+  closes.push(() => rm(CA_FILE))
+  for (const { id, script } of CASES) {
+    if (script === undefined) continue
+    const far = await startFaultUpstream(() => script)
+    fars.set(id, far)
+    closes.push(() => far.close())
+  }
+  const environment = { NODE_EXTRA_CA_CERTS: CA_FILE }
+  server = await spawnServer({ config: configOf((id) => fars.get(id)?.baseUrl ?? ''), environment })
+  closes.push(() => server.close())
+  ended = await server.run('upstreams', 'test', '--json')
+  report = JSON.parse(ended.out)
+}, 60_000)
+afterAll(async () => {
+  for (const close of closes.reverse()) await close()
+})
+
+const testOf = (lane: string): LaneTest => {
+  const test = report.lanes.find((each) => each.lane === lane)
+  if (!test) throw new Error(`${lane} was not tested: ${ended.err}`)
+  return test
+}
+
+describe('the operator who asks every lane for a word', () => {
+  it.each(CASES)('is told of $id: $finds', ({ id, finds, tells = /./, others }) => {
+    const test = testOf(`${id}/model`)
+    expect(test.finding).toMatch(new RegExp(`^${finds}$`))
+    expect(`${test.message}\n${test.cure}`).toMatch(tells)
+    expect(test.ok).toBe(finds === 'answered')
+    if (others !== undefined) expect(testOf(`${id}/model-too`).finding).toBe(others)
+    if (others === 'not-asked') expect(fars.get(id)?.talks.length ?? 1).toBe(1)
+  })
+
+  it('is told how long it took, what was counted and how the model calls itself', () => {
+    const answered = report.lanes.filter(({ finding }) => finding === 'answered')
+    expect(answered.length).toBeGreaterThanOrEqual(3)
+    for (const { first_word_ms, total_ms, input_tokens, output_tokens, answers_as, refused_fields, lane } of answered) {
+      expect(total_ms).toBeGreaterThanOrEqual(first_word_ms ?? -1)
+      expect([typeof first_word_ms, input_tokens, output_tokens]).toEqual([
+        'number',
+        expect.any(Number),
+        expect.any(Number),
+      ])
+      expect(answers_as).toBe('model')
+      expect(refused_fields).toEqual(lane === 'other-cap/model' ? ['max_tokens'] : [])
+    }
+  })
+
+  it('asks for little: one message, a small cap, a stream and no effort', () => {
+    const [asked] = fars.get('chat')?.talks.map((talk) => talk.asked) ?? []
+    expect(asked).toMatchObject({ stream: true, max_tokens: 16, messages: [{ role: 'user' }] })
+    expect(Object.keys(asked ?? {})).not.toContain('reasoning_effort')
+  })
+
+  it('sees which address was asked, and never a credential', () => {
+    expect(testOf('page/model').url).toBe(`${fars.get('page')?.baseUrl}/chat/completions`)
+    expect(testOf('responses/model').url).toMatch(/\/v1\/responses$/)
+    expect(ended.out + ended.err).not.toContain(KEY)
+    expect(testOf('key-wrong/model').provider_says).toMatch(/^Incorrect API key provided: \[/)
+  })
+
+  it('is told by the exit code, and of an upstream without lanes nothing bad', () => {
+    expect([ended.code, report.ok]).toEqual([5, false])
+    expect(report.lanes.find(({ upstream }) => upstream === 'idle')).toMatchObject({
+      lane: null,
+      ok: true,
+      finding: 'no-lane',
+    })
+  })
+
+  it('may name what to ask, by upstream, model or lane, and reads it in words', async () => {
+    const { code, out, err } = await server.run('upstreams', 'test', 'chat', 'responses/model', 'other-cap-model')
+    expect([code, out.split('\n').filter((line) => line.startsWith('ok')).length]).toEqual([0, 3])
+    expect(out).toMatch(
+      /^ok {4}chat\/model {2}answered; first word \d+ ms, whole \d+ ms; \d+ tokens in, \d+ out; as model$/m,
+    )
+    expect(err).toMatch(/no account is charged.*All is well/s)
+    const wrong = await server.run('upstreams', 'test', 'respones')
+    expect([wrong.code, wrong.err, wrong.out]).toEqual([2, expect.stringMatching(/Perhaps responses\?/), ''])
+  })
+
+  it('finds the words, the address and the cure under a lane that fails', async () => {
+    const { code, out } = await server.run('upstreams', 'test', 'key-wrong')
+    expect(code).toBe(5)
+    expect(out.split('\n').slice(0, 5)).toEqual([
+      'FAIL  key-wrong/model  it refuses the key (401)',
+      expect.stringMatching(/^ {6}asked: POST http:\/\/127\.0\.0\.1:\d+\/v1\/chat\/completions$/),
+      expect.stringMatching(/^ {6}it says: Incorrect API key/),
+      expect.stringMatching(/^ {6}The api_key is wrong/),
+      expect.stringMatching(/^FAIL {2}key-wrong\/model-too {2}not asked/),
+    ])
+  })
+
+  it('works beside a server, which notices nothing, and leaves no trace in the books', async () => {
+    const status = await server.json('status')
+    expect([status.running, status.requests_served]).toEqual([true, 0])
+    expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
+  })
+
+  it('lists the providers without asking any', async () => {
+    const before = [...fars.values()].reduce((sum, { talks }) => sum + talks.length, 0)
+    const { upstreams } = (await server.json('upstreams', 'list')) as { upstreams: { id: string; has_key: boolean }[] }
+    expect(upstreams.find(({ id }) => id === 'chat')).toMatchObject({
+      wire: 'chat',
+      has_key: true,
+      lanes: [{ id: 'chat/model' }],
+    })
+    expect(upstreams.find(({ id }) => id === 'idle')).toMatchObject({ has_key: false, lanes: [] })
+    expect((await server.run('upstreams', 'list')).out).toMatch(/^chat +chat +generic +http.* +configured +model$/m)
+    expect([...fars.values()].reduce((sum, { talks }) => sum + talks.length, 0)).toBe(before)
+  })
+})

@@ -1,0 +1,137 @@
+import type { Fields } from '../../src/lib/types.ts'
+import type { Opaque, TurnEvent } from '../../src/model/event.ts'
+import type { Delivery, Protocol } from '../../src/model/turn.ts'
+import { chatDialect } from '../../src/protocols/chat/dialects.ts'
+import { createChatEncoder } from '../../src/protocols/chat/encoder.ts'
+import { createEventWriter } from '../../src/protocols/chat/write-events.ts'
+import { codecs } from '../../src/protocols/codecs.ts'
+import { responsesDialect } from '../../src/protocols/responses/dialects.ts'
+import type { ClientEncoder } from '../../src/protocols/shared/client-encoder.ts'
+import type { EventReader } from '../../src/protocols/shared/event-reader.ts'
+import { createFrameSplitter } from '../../src/protocols/sse/split-frames.ts'
+import { requestOf } from '../fixtures/protocols/chat/translate.ts'
+import { countedIds } from '../fixtures/protocols/mint-ids.ts'
+import { eventReader, frameOf, openEncoder, settledCharge } from '../fixtures/protocols/responses/encoder.ts'
+import { type ChatAnswer, readChatStream } from '../support/chat-grammar.ts'
+import { checkResponsesStream, eventsOf } from '../support/responses-grammar.ts'
+import type { Said } from './random-answer.ts'
+
+const DIALECTS = { chat: chatDialect('generic'), responses: responsesDialect('generic') }
+
+export const readerOf = (lane: Protocol): EventReader =>
+  codecs.createEventReader({ dialect: DIALECTS[lane], origin: 'lane' }, countedIds())
+
+/** An answer as a provider sends it. */
+export const sentBy = (lane: Protocol, events: readonly TurnEvent[]): string =>
+  lane === 'chat' ? sentInChat(events) : sentInResponses(events)
+
+const COUNTED = { choices: [], usage: { prompt_tokens: 9, completion_tokens: 5 } }
+
+function sentInChat(events: readonly TurnEvent[]): string {
+  const writer = createEventWriter({ id: 'theirs', created: 1, model: 'lane' })
+  const chunks = events.map((event) => writer.write([event])?.toString() ?? '')
+  return `${chunks.join('')}data: ${JSON.stringify(COUNTED)}\n\ndata: [DONE]\n\n`
+}
+
+function sentInResponses(events: readonly TurnEvent[]): string {
+  const fields = { include: ['reasoning.encrypted_content'] }
+  // A provider's own seal is in no envelope.
+  const others = { sealReasoning: ({ data }: Opaque) => data }
+  const adapter = openEncoder({ fields, others }).translate(eventReader())
+  const said = events.map((event) => adapter.read(frameOf(event)).bytes?.toString() ?? '')
+  return said.join('') + adapter.close(settledCharge()).toString()
+}
+
+/** The frames that each further piece of a stream completes. */
+export function createCutter(): (piece: Buffer) => Buffer[] {
+  const splitter = createFrameSplitter({ frameBytesMax: 1024 * 1024 })
+  return (piece) => {
+    splitter.push(piece)
+    const frames: Buffer[] = []
+    for (let frame = splitter.next(); frame; frame = splitter.next()) frames.push(frame)
+    return frames
+  }
+}
+
+export const framesIn = (pieces: readonly Buffer[]): Buffer[] => pieces.flatMap(createCutter())
+
+/** What a reader makes of a whole stream. */
+export function eventsIn(protocol: Protocol, stream: string): TurnEvent[] {
+  const reader = readerOf(protocol)
+  return framesIn([Buffer.from(stream)]).flatMap((frame) => reader.read(frame))
+}
+
+export const openClient = (client: Protocol, delivery: Delivery): ClientEncoder =>
+  client === 'responses'
+    ? openEncoder({ fields: { include: ['reasoning.encrypted_content'] }, delivery })
+    : createChatEncoder({
+        request: requestOf({
+          ...{ messages: [{ role: 'user', content: 'q' }], stream: delivery === 'stream' },
+          stream_options: { include_usage: true },
+        }),
+        ...{ model: 'mill-1', requestId: 'req_1', mint: countedIds(), now: () => 1_800_000_000_000 },
+      })
+
+/** What a client has been told, or what is wrong with how it was told. */
+export interface Told {
+  readonly said: Said
+  readonly end: 'finished' | 'failed'
+}
+
+export const toldIn = (client: Protocol, stream: string): Told | string =>
+  client === 'chat' ? toldInChat(stream) : toldInResponses(stream)
+
+function toldInChat(stream: string): Told | string {
+  const answer = readChatStream(stream, { usage: true })
+  return typeof answer === 'string' ? answer : { said: saidOf(answer), end: answer.error ? 'failed' : 'finished' }
+}
+
+const saidOf = ({ content, refusal, reasoning, calls, tokens }: ChatAnswer): Said => ({
+  ...{ content, refusal, reasoning, tokens },
+  calls: calls.map(({ tool, name, words }) => ({ tool, name, words })),
+})
+
+function toldInResponses(stream: string): Told | string {
+  const [violation] = checkResponsesStream(stream)
+  if (violation !== undefined) return violation
+  const response = eventsOf(stream).at(-1)?.response as { status: string; output: readonly Fields[] }
+  return { said: saidInOutput(response.output), end: response.status === 'failed' ? 'failed' : 'finished' }
+}
+
+/** A JSON answer, which is nothing but its end. */
+export function toldInJson(client: Protocol, body: string): Said {
+  const answer = JSON.parse(body)
+  if (client === 'responses') return saidInOutput(answer.output)
+  const [{ message, logprobs }] = answer.choices
+  const calls = (message.tool_calls ?? []) as Fields[]
+  return {
+    content: message.content ?? '',
+    refusal: message.refusal ?? '',
+    reasoning: message.reasoning_content ?? '',
+    calls: calls.map((call) => {
+      const { name, arguments: args, input } = call[call.type as string] as Record<string, string>
+      return { tool: call.type as 'function', name: name ?? '', words: args ?? input ?? '' }
+    }),
+    tokens: (logprobs?.content ?? []).map(({ token }: { token: string }) => token),
+  }
+}
+
+function saidInOutput(output: readonly Fields[]): Said {
+  const said = { content: '', refusal: '', reasoning: '', calls: [] as Said['calls'][number][], tokens: [] as string[] }
+  for (const item of output) {
+    const words = item.arguments ?? item.input
+    if (typeof words === 'string') {
+      const tool = item.type === 'custom_tool_call' ? 'custom' : 'function'
+      said.calls.push({ tool, name: String(item.name), words })
+    }
+    for (const part of [...listOf(item.summary), ...listOf(item.content)]) {
+      if (part.type === 'refusal') said.refusal += part.refusal
+      else if (part.type === 'output_text') said.content += part.text
+      else said.reasoning += part.text
+      said.tokens.push(...listOf(part.logprobs).map(({ token }) => String(token)))
+    }
+  }
+  return said
+}
+
+const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value : [])

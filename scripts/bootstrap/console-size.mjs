@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { pageWords } from './page-words.mjs'
+import { pageWords } from './page-messages.mjs'
 
 /** A telephone on a slow line has to get it too. */
 export const FIRST_LOAD_MAX = 192_000

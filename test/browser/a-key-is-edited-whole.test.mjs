@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PASSWORD } from '../support/console-person.ts'
+import { PASSWORD } from '../support/console-session.ts'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 const LATER = 16 * 60_000

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PASSWORD } from '../support/console-person.ts'
+import { PASSWORD } from '../support/console-session.ts'
 import { openAccount } from '../support/test-account.ts'
 import { comeBack } from './lib/come-back.mjs'
 import { cookieFor } from './lib/cookie-for.mjs'

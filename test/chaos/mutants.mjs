@@ -2,7 +2,7 @@
 //
 //   node test/chaos/mutants.mjs [--only NAME,NAME] [--seed N] [--slack-ms N] [--dist FOLDER]
 import { readOptions } from '../program/options.mjs'
-import { openGround } from './lib/ground.mjs'
+import { openGround } from './lib/workspace.mjs'
 import { chooseMutants } from './lib/mutations.mjs'
 import { proveMutants } from './lib/prove-mutants.mjs'
 

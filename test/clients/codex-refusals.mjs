@@ -8,7 +8,7 @@ import { readOptions } from '../program/options.mjs'
 import { createBareAccount, millrace } from '../program/program.mjs'
 import { createTally } from '../program/tally.mjs'
 import { installCodex, openCodex } from './lib/codex-cli.mjs'
-import { openCountingDoor } from './lib/counting-door.mjs'
+import { openCountingDoor } from './lib/counting-proxy.mjs'
 import { startFailingProvider, WAYS } from './lib/failing-provider.mjs'
 
 /** Above what any turn here takes; thirty requests of two seconds are the longest. */

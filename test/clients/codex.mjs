@@ -8,7 +8,7 @@ import { readOptions } from '../program/options.mjs'
 import { createTally } from '../program/tally.mjs'
 import * as cases from './lib/codex-cases.mjs'
 import { installCodex } from './lib/codex-cli.mjs'
-import { openCountingDoor } from './lib/counting-door.mjs'
+import { openCountingDoor } from './lib/counting-proxy.mjs'
 import { startScriptedProvider } from './lib/scripted-provider.mjs'
 
 /** `custom`: the server takes tools of free text as such, so that Codex's patch tool goes to it as one. */

@@ -117,7 +117,7 @@ describe('files of the console', () => {
 
   it('fetch in lib/ask.ts only', () => {
     const readers = consoleFiles().filter(({ text }) => /\bfetch\(/.test(text))
-    expect(readers.map(({ path }) => path)).toEqual(['console/lib/ask.ts'])
+    expect(readers.map(({ path }) => path)).toEqual(['console/lib/api-client.ts'])
   })
 
   it('put no words for people between tags', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chat, hello } from '../support/ask.ts'
+import { chat, hello } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'

@@ -1,9 +1,9 @@
-import { anthropicTalk } from '../fakes/anthropic-talk.ts'
-import { chatTalk } from '../fakes/chat-talk.ts'
+import { anthropicTalk } from '../fakes/anthropic-answers.ts'
+import { chatTalk } from '../fakes/chat-answers.ts'
 import type { Script } from '../fakes/fault-upstream.ts'
-import { geminiTalk } from '../fakes/gemini-talk.ts'
-import { responsesTalk } from '../fakes/responses-talk.ts'
-import { HTML, refuses, whole } from '../fakes/say.ts'
+import { geminiTalk } from '../fakes/gemini-answers.ts'
+import { responsesTalk } from '../fakes/responses-answers.ts'
+import { HTML, refuses, whole } from '../fakes/emit.ts'
 
 /** What every lane is given for its provider. */
 export const KEY = 'sk-walk-0123456789abcdefghij'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chat, get, hello, send } from '../support/ask.ts'
+import { chat, get, hello, send } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { readStream } from '../support/read-stream.ts'
 import { openAccount } from '../support/test-account.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { chat } from '../support/ask.ts'
+import { chat } from '../support/send-chat.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CreatedKey } from '../../src/admin/keys.ts'
 import type { ProblemCode } from '../../src/model/problem.ts'
-import { chat, hello, send } from '../support/ask.ts'
+import { chat, hello, send } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
 import { readStream } from '../support/read-stream.ts'
@@ -10,7 +10,7 @@ import { openSubscriber, type Subscriber } from '../support/subscriber.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
 import { until } from '../support/until.ts'
 import { useServer } from '../support/use-server.ts'
-import { fill, openLoadReader, PATIENT_HOUSE } from './overload/load-of.ts'
+import { fill, openLoadReader, PATIENT_HOUSE } from './overload/load.ts'
 
 const CONFIG = `${TEST_CONFIG}
 plans:

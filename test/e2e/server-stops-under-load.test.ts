@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { shutDown } from '../../src/app/shutdown.ts'
-import { answerOf, chat, hello, send } from '../support/ask.ts'
+import { answerOf, chat, hello, send } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
 import { readStream } from '../support/read-stream.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chat, hello, send } from '../support/ask.ts'
+import { chat, hello, send } from '../support/send-chat.ts'
 import { readStream } from '../support/read-stream.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'

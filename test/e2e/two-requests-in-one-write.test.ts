@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hello } from '../support/ask.ts'
+import { hello } from '../support/send-chat.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
 import { openAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { chunk, errorBody, reply, USAGE, usageChunk, WORDS } from './chat-words.ts'
+import { chunk, errorBody, reply, USAGE, usageChunk, WORDS } from './chat-frames.ts'
 import { delivered } from './delivered.ts'
-import { begin, type Fault, HTML, refuses, stop, TOO_LONG, text } from './say.ts'
+import { begin, type Fault, HTML, refuses, stop, TOO_LONG, text } from './emit.ts'
 
 const DRIP_MS = 40
 const LINE_BYTES = 10 * 1024 * 1024

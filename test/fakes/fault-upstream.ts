@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { createTalk, type Talk } from './talk.ts'
-import { CALM, type Weather } from './weather.ts'
+import { createTalk, type Talk } from './answers.ts'
+import { CALM, type Weather } from './network-faults.ts'
 
 /** How a provider answers one request. */
 export type Script = (talk: Talk) => Promise<void>

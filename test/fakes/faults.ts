@@ -2,7 +2,7 @@ import { FAILURES } from './failures.ts'
 import type { Script } from './fault-upstream.ts'
 import { ODDITIES } from './oddities.ts'
 import { REFUSALS } from './refusals.ts'
-import type { Fault, Stage } from './say.ts'
+import type { Fault, Stage } from './emit.ts'
 
 /** Everything that a provider is known to do wrong, by name. */
 export const FAULTS = { ...FAILURES, ...REFUSALS, ...ODDITIES }

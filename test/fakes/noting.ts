@@ -1,4 +1,4 @@
-import type { Talk } from './talk.ts'
+import type { Talk } from './answers.ts'
 
 /** Notes what it refuses, which a gateway might cure on another lane without a word. */
 export function noting(talk: Talk, refused: string[]): Talk {

@@ -1,6 +1,6 @@
-import { chunk, errorBody, reply, USAGE, usageChunk, WHOLE_TEXT, WORDS } from './chat-words.ts'
+import { chunk, errorBody, reply, USAGE, usageChunk, WHOLE_TEXT, WORDS } from './chat-frames.ts'
 import { delivered } from './delivered.ts'
-import { begin, type Fault, refuses, stop, text, whole } from './say.ts'
+import { begin, type Fault, refuses, stop, text, whole } from './emit.ts'
 
 const toolDeltas = [
   { tool_calls: [{ function: { name: 'look_up', arguments: '{"city":' } }] },

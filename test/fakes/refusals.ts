@@ -1,5 +1,5 @@
-import { errorBody } from './chat-words.ts'
-import { type Fault, HTML, refuses, TOO_LONG } from './say.ts'
+import { errorBody } from './chat-frames.ts'
+import { type Fault, HTML, refuses, TOO_LONG } from './emit.ts'
 
 const throttles =
   (retryAfter?: string | (() => string)): Fault =>

@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../src/lib/types.ts'
 import type { Script } from './fault-upstream.ts'
-import type { Talk } from './talk.ts'
+import type { Talk } from './answers.ts'
 
 /** A request that a strict provider does not take. */
 class BadRequest extends Error {

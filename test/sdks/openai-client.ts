@@ -1,5 +1,5 @@
 import OpenAI, { APIError } from 'openai'
-import type { Address } from '../support/ask.ts'
+import type { Address } from '../support/send-chat.ts'
 
 /** The client as anybody would make it; tries nothing again unless the test is about that. */
 export const openaiFor = ({ baseUrl }: Address, { key }: { readonly key: string }): OpenAI =>

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { isRequestId } from '../../src/model/ids.ts'
 import { PROBLEMS, type ProblemCode } from '../../src/model/problem.ts'
-import type { Answer } from './ask.ts'
+import type { Answer } from './send-chat.ts'
 
 interface Expected {
   readonly param?: string | null

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import type { Answer } from './ask.ts'
+import type { Answer } from './send-chat.ts'
 import type { TestServer } from './start-server.ts'
 
 /** A connection on which the test decides every byte. */

@@ -1,5 +1,5 @@
 import type { SubscriptionView } from '../../src/admin/plans.ts'
-import { chat, hello } from './ask.ts'
+import { chat, hello } from './send-chat.ts'
 import type { TestServer } from './start-server.ts'
 import { openAccount, type TestAccount } from './test-account.ts'
 

@@ -1,6 +1,6 @@
 import { chromium } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { signUp } from '../../support/console-person.ts'
+import { signUp } from '../../support/console-session.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 import { cookieFor } from './cookie-for.mjs'

@@ -1,4 +1,4 @@
-import { faultSeen, textOf, wordsOf } from './plan-ask.mjs'
+import { faultSeen, textOf, wordsOf } from './plan-request.mjs'
 import { costOf, estimatedInput, nanoOf, reportedUsage, tokensIn } from './price.mjs'
 
 /** Refusals that the load provokes: of money, by kind of key, and of a model that does not exist. None leaves a receipt. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { askUntilTold } from './keyed-client.mjs'
-import { planAsk } from './plan-ask.mjs'
+import { planAsk } from './plan-request.mjs'
 
 /** Between two requests of one client: an answer without pauses takes no time, and a loop on it would only heat. */
 const THINK_MS_MAX = 25

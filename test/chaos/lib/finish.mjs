@@ -1,5 +1,5 @@
 import { verifyLedger } from '../../program/program.mjs'
-import { readLedgerRows } from '../../program/read-books.mjs'
+import { readLedgerRows } from '../../program/read-ledger.mjs'
 import { audit } from './audit.mjs'
 import { MARK_INTERVAL_MS } from './scene.mjs'
 

@@ -1,4 +1,4 @@
-import { messagesOf, wordsOf } from './plan-ask.mjs'
+import { messagesOf, wordsOf } from './plan-request.mjs'
 import { BYTES_PER_TOKEN, MODELS } from './scene.mjs'
 
 // The arithmetic of the audit. It is written out here once more and shares no code with the product, because a fault in

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startClients } from './clients.mjs'
 import { askUntilTold } from './keyed-client.mjs'
-import { textOf } from './plan-ask.mjs'
+import { textOf } from './plan-request.mjs'
 
 const BACKGROUND_CLIENTS = 4
 /** Without a kill the load alone must bring enough of everything. */

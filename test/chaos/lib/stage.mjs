@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePort } from '../../program/free-port.mjs'
 import { placeIn, startServer } from '../../program/program.mjs'
-import { sendAsk } from './ask.mjs'
+import { sendAsk } from './request.mjs'
 import { configText } from './scene.mjs'
 
 const STUMBLE_WITHIN_MS = 2000

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCodex } from './codex-cli.mjs'
-import { CROWDED, PAUSED, SILENT, WORDS } from './miller.mjs'
+import { CROWDED, PAUSED, SILENT, WORDS } from './scripted-model.mjs'
 
 /** Shorter than the silence it is given: only our signs of life keep it from giving up. */
 const IDLE = ['stream_idle_timeout_ms = 20000']

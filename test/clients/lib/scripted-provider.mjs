@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { nextStep } from './miller.mjs'
-import { saysFirstWord, WIRES } from './miller-wires.mjs'
+import { nextStep } from './scripted-model.mjs'
+import { saysFirstWord, WIRES } from './scripted-model-wires.mjs'
 
 /** A provider on both wires that plays the script of `miller.mjs`, and keeps every request. */
 export async function startScriptedProvider() {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import type { Fields } from '../../../src/lib/types.ts'
-import { answerOf, get } from '../../support/ask.ts'
-import { readResponseStream, sendResponse } from '../../support/ask-responses.ts'
+import { answerOf, get } from '../../support/send-chat.ts'
+import { readResponseStream, sendResponse } from '../../support/send-responses.ts'
 import type { AgentContext, CompactionKind } from './agent-context.ts'
 import { TOOLS } from './agent-tools.ts'
 import type { Bill, ToldUsage } from './bill.ts'
-import type { MillHouse, MillServed } from './mill-house.ts'
+import type { MillHouse, MillServed } from './scripted-model-server.ts'
 
 export interface LineAnswer {
   readonly requestId: string

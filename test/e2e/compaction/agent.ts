@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
 import type { Fields } from '../../../src/lib/types.ts'
-import { answerToHowMuch, HOW_MUCH, QUESTION, TASK } from '../../fakes/miller-mind.ts'
+import { answerToHowMuch, HOW_MUCH, QUESTION, TASK } from '../../fakes/scripted-model-state.ts'
 import type { randomFrom } from '../../fixtures/lib/seeded-random.ts'
 import { type CompactionKind, createAgentContext, user } from './agent-context.ts'
 import { createAgentLine, type LineAnswer } from './agent-line.ts'
 import { resultsOf, TOOLS } from './agent-tools.ts'
 import type { Bill } from './bill.ts'
 import { createFacts, type Facts } from './facts.ts'
-import type { MillHouse, MillServed } from './mill-house.ts'
+import type { MillHouse, MillServed } from './scripted-model-server.ts'
 
 /** How each compaction is asked for, over and over; the third goes on from the chain of the second. */
 const KINDS: readonly CompactionKind[] = ['by-trigger', 'in-chain', 'at-endpoint', 'at-endpoint']

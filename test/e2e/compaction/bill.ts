@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { nanoOf } from '../../support/test-account.ts'
-import { CACHED_PICO, type MillHouse, type MillServed, OUTPUT_PICO } from './mill-house.ts'
+import { CACHED_PICO, type MillHouse, type MillServed, OUTPUT_PICO } from './scripted-model-server.ts'
 
 /** What it all has to cost: worked out from what the mills have counted, and from nothing that the house says. */
 export interface Bill {

@@ -1,4 +1,4 @@
-import { answerTo, FACT } from '../../fakes/miller-mind.ts'
+import { answerTo, FACT } from '../../fakes/scripted-model-state.ts'
 import type { randomFrom } from '../../fixtures/lib/seeded-random.ts'
 
 /** What the model is told once, and asked for long afterwards: said by the user, or read in what a tool gave. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createAgent } from './agent.ts'
 import { createBill, expectExactCharges } from './bill.ts'
-import { type MillHouse, openEveryMill } from './mill-house.ts'
+import { type MillHouse, openEveryMill } from './scripted-model-server.ts'
 import { describeRun, seedOfRun } from './runs.ts'
 
 const TURNS = 200

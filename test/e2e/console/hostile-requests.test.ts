@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openBrowser, signUp } from '../../support/console-person.ts'
+import { openBrowser, signUp } from '../../support/console-session.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { startServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { hello, send } from '../../support/ask.ts'
-import { type ConsolePerson, signUp } from '../../support/console-person.ts'
+import { hello, send } from '../../support/send-chat.ts'
+import { type ConsolePerson, signUp } from '../../support/console-session.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CONSOLE_API, type RouteName } from '../../../src/contract/console-api.ts'
-import { type ConsolePerson, openBrowser, PASSWORD, signUp } from '../../support/console-person.ts'
+import { type ConsolePerson, openBrowser, PASSWORD, signUp } from '../../support/console-session.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { readSetCookie } from '../../support/set-cookie.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { USAGE, WORDS } from '../../fakes/chat-words.ts'
+import { USAGE, WORDS } from '../../fakes/chat-frames.ts'
 import type { Column } from './columns.ts'
 import type { Expected } from './ending.ts'
 

@@ -4,7 +4,7 @@ import type { Delivery } from '../../../src/model/turn.ts'
 import { SUMMARY_REQUEST_BYTES } from '../../../src/protocols/shared/summary.ts'
 import { checkResponsesStream, eventsOf } from '../../support/responses-grammar.ts'
 import type { Seen } from './ending.ts'
-import type { Wire } from './provider-words.ts'
+import type { Wire } from './provider-frames.ts'
 
 /** All that has come of an answer. */
 export interface Received {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { columnNamed } from './columns.ts'
 import { ENDINGS } from './endings.ts'
 import { callersOf } from './participants.ts'
-import { playEnding } from './play-ending.ts'
+import { playEnding } from './run-ending.ts'
 import { openStage, playedIn, type Stage } from './stage.ts'
 
 /** Every ending in one column. */

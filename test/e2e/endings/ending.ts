@@ -1,5 +1,5 @@
 import type { ProblemCode } from '../../../src/model/problem.ts'
-import type { ActName } from './acts.ts'
+import type { ActName } from './actions.ts'
 import type { PreparationName } from './preparations.ts'
 import type { Step } from './provider-steps.ts'
 

@@ -3,7 +3,7 @@ import { COLUMNS } from './columns.ts'
 import { DEATHS } from './deaths.ts'
 import { type DyingProgram, prepareDyingProgram } from './dying-program.ts'
 import { callersOf } from './participants.ts'
-import { playDeath } from './play-death.ts'
+import { playDeath } from './run-death.ts'
 
 const cells = DEATHS.flatMap((death) => COLUMNS.flatMap(() => callersOf(death)))
 /** A process is started, and the books are opened twice. */

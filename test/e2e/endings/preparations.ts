@@ -1,5 +1,5 @@
 import type { TestServer } from '../../support/start-server.ts'
-import { breakLedger, breakResponses, freezeAccounts } from './broken-books.ts'
+import { breakLedger, breakResponses, freezeAccounts } from './broken-ledger.ts'
 import type { Column } from './columns.ts'
 import { ask, bodyOf, type Means, type Participant } from './participants.ts'
 import type { Played } from './stage.ts'

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { errorBody, USAGE } from '../../fakes/chat-words.ts'
+import { errorBody, USAGE } from '../../fakes/chat-frames.ts'
 import { delivered } from '../../fakes/delivered.ts'
-import type { Talk } from '../../fakes/talk.ts'
-import type { Finish, Wire } from './provider-words.ts'
-import { wordsOf } from './words-of.ts'
+import type { Talk } from '../../fakes/answers.ts'
+import type { Finish, Wire } from './provider-frames.ts'
+import { wordsOf } from './visible-text.ts'
 
 /** What a provider may do next. A JSON answer has a `half` and a `rest`, a stream has its frames. */
 export type Step =

@@ -7,7 +7,7 @@ import { MODEL_CAP, PRICE_YAML } from './charges-page.ts'
 import type { Column } from './columns.ts'
 import type { Course, Ending, UpstreamName } from './ending.ts'
 import { asStream, playSteps, WHOLE } from './provider-steps.ts'
-import type { Wire } from './provider-words.ts'
+import type { Wire } from './provider-frames.ts'
 
 /** A provider of many faces, whose talks wait where their steps say so, until the test lets them go on. */
 export interface Provider {

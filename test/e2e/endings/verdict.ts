@@ -1,5 +1,5 @@
 import type { ReceiptsTable } from '../../../src/db/tables.ts'
-import { claimOf, faultsInLedger } from './books-of.ts'
+import { claimOf, faultsInLedger } from './ledger-rows.ts'
 import { publishedCharge } from './charges-page.ts'
 import type { ClaimAfter, Expected, Seen, StoredAs } from './ending.ts'
 import { type Asking, bodyOf, type Participant } from './participants.ts'

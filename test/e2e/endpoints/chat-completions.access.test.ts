@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chat, get } from '../../support/ask.ts'
+import { chat, get } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { PROBLEMS, type ProblemCode } from '../../../src/model/problem.ts'
-import { type Answer, answerOf, chat, hello, type SendOptions, send } from '../../support/ask.ts'
+import { type Answer, answerOf, chat, hello, type SendOptions, send } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { fillDiskFor } from '../../support/full-disk.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
@@ -16,24 +16,24 @@ import { useServer } from '../../support/use-server.ts'
 /** What this file does not provoke itself, with the test that does: other endpoints, plans, and providers that fail. */
 const ELSEWHERE: Partial<Record<ProblemCode, string>> = {
   context_length_exceeded: 'test/e2e/faults/fault-table.ts',
-  previous_response_not_found: 'test/e2e/responses/a-conversation-goes-on.test.ts',
-  item_not_found: 'test/e2e/responses/a-conversation-goes-on.test.ts',
+  previous_response_not_found: 'test/e2e/responses/previous-response-id.test.ts',
+  item_not_found: 'test/e2e/responses/previous-response-id.test.ts',
   invalid_encrypted_content: 'test/e2e/reasoning/reasoning-comes-back-to-responses-clients.test.ts',
-  response_not_found: 'test/e2e/responses/who-is-shown-what-is-stored.test.ts',
-  key_spend_cap_reached: 'test/e2e/plans/the-edge-of-an-allowance.test.ts',
-  request_exceeds_allowance: 'test/e2e/plans/the-edge-of-an-allowance.test.ts',
-  allowance_exhausted: 'test/e2e/plans/the-edge-of-an-allowance.test.ts',
+  response_not_found: 'test/e2e/responses/stored-response-access.test.ts',
+  key_spend_cap_reached: 'test/e2e/plans/allowance-edge.test.ts',
+  request_exceeds_allowance: 'test/e2e/plans/allowance-edge.test.ts',
+  allowance_exhausted: 'test/e2e/plans/allowance-edge.test.ts',
   upstream_rejected: 'test/e2e/faults/fault-table.ts',
-  upstream_busy: 'test/e2e/faults/lanes-in-turn.test.ts',
-  upstream_timeout: 'test/e2e/faults/lanes-in-turn.test.ts',
-  upstream_error: 'test/e2e/faults/lanes-in-turn.test.ts',
+  upstream_busy: 'test/e2e/faults/failover-order.test.ts',
+  upstream_timeout: 'test/e2e/faults/failover-order.test.ts',
+  upstream_error: 'test/e2e/faults/failover-order.test.ts',
   provider_misconfigured: 'test/e2e/faults/fault-row.ts',
   content_filter: 'test/e2e/faults/fault-table.ts',
   invalid_prompt: 'src/gateway/upstream-errors.provider-refusal.test.ts',
   bio_policy: 'src/gateway/upstream-errors.provider-refusal.test.ts',
   cyber_policy: 'src/gateway/upstream-errors.provider-refusal.test.ts',
   insufficient_quota: 'src/gateway/upstream-errors.provider-refusal.test.ts',
-  server_is_overloaded: 'test/e2e/overload/a-full-house.test.ts',
+  server_is_overloaded: 'test/e2e/overload/concurrency-limit.test.ts',
   no_lane_available: 'src/gateway/lanes-put-aside.test.ts',
   request_not_found: 'test/e2e/endpoints/requests.refusal.test.ts',
   internal_error: 'src/server/sinks.test.ts',

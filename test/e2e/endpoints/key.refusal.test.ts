@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { answerOf, get } from '../../support/ask.ts'
+import { answerOf, get } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { useServer } from '../../support/use-server.ts'
 

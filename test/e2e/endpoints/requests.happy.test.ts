@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chat, get, hello, send } from '../../support/ask.ts'
+import { chat, get, hello, send } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'

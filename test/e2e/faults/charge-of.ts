@@ -1,5 +1,5 @@
-import { USAGE } from '../../fakes/chat-words.ts'
-import { type Heard, MESSAGES } from './ask-faulty.ts'
+import { USAGE } from '../../fakes/chat-frames.ts'
+import { type Heard, MESSAGES } from './send-to-faulty.ts'
 import type { Cell, FaultRow } from './fault-row.ts'
 import { PRICE } from './fault-server.ts'
 

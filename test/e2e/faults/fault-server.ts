@@ -3,13 +3,13 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { laneModel, scriptOfModel } from '../../fakes/faults.ts'
-import type { Stage } from '../../fakes/say.ts'
+import type { Stage } from '../../fakes/emit.ts'
 import { createCertificate } from '../../fixtures/providers/certificate.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { CASES, type Case } from './fault-cases.ts'
 import type { FaultRow, UpstreamName } from './fault-row.ts'
-import { resolveHere, TRUSTLESS_HOST } from './resolve-here.ts'
+import { resolveHere, TRUSTLESS_HOST } from './resolve-to-loopback.ts'
 
 /** The real house in front of a provider that has every fault, and of one that has none. */
 export interface FaultServer {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
-import { startFarHouse } from './far-house.ts'
+import { startFarHouse } from './remote-provider-server.ts'
 import { askAndDoze, createFlood } from './slow-reader.ts'
 
 /** A minute in earnest; nobody waits for that here. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { chunk, USAGE, usageChunk } from '../../fakes/chat-words.ts'
+import { chunk, USAGE, usageChunk } from '../../fakes/chat-frames.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import type { TestServer } from '../../support/start-server.ts'
 import { until } from '../../support/until.ts'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { hello } from '../../support/ask.ts'
+import { hello } from '../../support/send-chat.ts'
 import { OWNER, type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
 

@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { CHAT_DIALECTS } from '../../../src/protocols/chat/dialects.ts'
-import { chunk, reply, usageChunk, WHOLE_TEXT, WORDS } from '../../fakes/chat-words.ts'
+import { chunk, reply, usageChunk, WHOLE_TEXT, WORDS } from '../../fakes/chat-frames.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
-import type { Talk } from '../../fakes/talk.ts'
+import type { Talk } from '../../fakes/answers.ts'
 import { fractionsFrom } from '../../fixtures/lib/seeded-random.ts'
-import { answerOf, chat, get, hello, send } from '../../support/ask.ts'
+import { answerOf, chat, get, hello, send } from '../../support/send-chat.ts'
 import { readStream } from '../../support/read-stream.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
@@ -19,7 +19,7 @@ import {
   tokensOfWords,
   upstreamLine,
   useLessonHouse,
-} from './lesson-house.ts'
+} from './scripted-server.ts'
 
 /** What the provider counts in the next answer; undefined: nothing. */
 let counted: unknown

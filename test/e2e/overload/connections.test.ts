@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { get } from '../../support/ask.ts'
+import { get } from '../../support/send-chat.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
-import { openLoadReader, PATIENT_HOUSE } from './load-of.ts'
+import { openLoadReader, PATIENT_HOUSE } from './load.ts'
 
 const requestOf = (key: string, body: object) => {
   const bytes = JSON.stringify(body)

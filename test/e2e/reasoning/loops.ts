@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import type { Fields } from '../../../src/lib/types.ts'
-import { send } from '../../support/ask.ts'
-import { readResponseStream, sendResponse } from '../../support/ask-responses.ts'
+import { send } from '../../support/send-chat.ts'
+import { readResponseStream, sendResponse } from '../../support/send-responses.ts'
 import { readStream } from '../../support/read-stream.ts'
 import type { TestAccount } from '../../support/test-account.ts'
-import type { ReasoningHouse } from './reasoning-house.ts'
+import type { ReasoningHouse } from './reasoning-server.ts'
 
 export type Delivery = 'stream' | 'json'
 export type Item = Readonly<Fields>

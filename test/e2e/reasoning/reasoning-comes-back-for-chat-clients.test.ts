@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { chatIn, type Delivery, type Item, shortly, toolMessagesOf } from './loops.ts'
-import { type ReasoningModel, useReasoningHouse } from './reasoning-house.ts'
+import { type ReasoningModel, useReasoningHouse } from './reasoning-server.ts'
 
 const parameters = { type: 'object', properties: { q: { type: 'string' } } }
 const TOOLS = ['look_up', 'ping'].map((name) => ({ type: 'function', function: { name, parameters } }))

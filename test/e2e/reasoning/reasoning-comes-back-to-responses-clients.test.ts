@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Fields } from '../../../src/lib/types.ts'
-import { get } from '../../support/ask.ts'
-import { respond } from '../../support/ask-responses.ts'
+import { get } from '../../support/send-chat.ts'
+import { respond } from '../../support/send-responses.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { LOOK_UP, PATCH, PING } from '../responses/tools.ts'
 import { type Delivery, type Item, respondIn, resultsOf, shortly } from './loops.ts'
-import { type ReasoningModel, useReasoningHouse } from './reasoning-house.ts'
+import { type ReasoningModel, useReasoningHouse } from './reasoning-server.ts'
 
 const INCLUDE = ['reasoning.encrypted_content']
 const DELIVERIES: readonly Delivery[] = ['stream', 'json']

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { CONTROL_FIELDS, RESPONSES_FIELDS } from '../../../src/protocols/responses/fields.ts'
-import { answerOf, send } from '../../support/ask.ts'
-import { respond } from '../../support/ask-responses.ts'
+import { answerOf, send } from '../../support/send-chat.ts'
+import { respond } from '../../support/send-responses.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { type LaneName, SAMPLES, type Served } from './field-samples.ts'
-import { useResponsesHouse } from './responses-house.ts'
+import { useResponsesHouse } from './responses-server.ts'
 
 /** What a request needs to get there. */
 const LANES: Readonly<Record<LaneName, object>> = {

@@ -1,5 +1,5 @@
-import type { SaidItem } from '../../fakes/responses-words.ts'
-import type { FarModel } from './responses-house.ts'
+import type { SaidItem } from '../../fakes/responses-frames.ts'
+import type { FarModel } from './responses-server.ts'
 
 const parameters = { type: 'object', properties: { q: { type: 'string' } } }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { randomFrom } from '../../fixtures/lib/seeded-random.ts'
-import * as acts from './drill-acts.ts'
+import * as acts from './drill-actions.ts'
 import { openDrillWorld } from './drill-world.ts'
 
 /** All of it: MILLRACE_DRILL_ROUNDS=50. A run is repeated with MILLRACE_DRILL_SEED. */

@@ -1,7 +1,7 @@
-import { errorBody } from '../../fakes/chat-words.ts'
+import { errorBody } from '../../fakes/chat-frames.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
-import { hello, send } from '../../support/ask.ts'
+import { hello, send } from '../../support/send-chat.ts'
 import { type StartOptions, startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 

@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../../src/lib/types.ts'
 import { type Answer, type Finish, fieldsOf, isJson, listOf, type SaidCall, type SaidChoice, textOf } from './answer.ts'
-import { chatCounts } from './hear-chat.ts'
-import { insist, type Told } from './told.ts'
+import { chatCounts } from './parse-chat.ts'
+import { insist, type Told } from './delivered.ts'
 
 // A client of Chat Completions that takes nothing on trust. It knows no more of the gateway than the protocol promises.
 

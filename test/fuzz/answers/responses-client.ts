@@ -3,8 +3,8 @@ import { checkResponsesStream, eventsOf } from '../../support/responses-grammar.
 import { withoutForeign } from '../streams/play-encoder.ts'
 import { type Finish, fieldsOf, isJson, listOf, type SaidCall, textOf } from './answer.ts'
 import { checkCalls } from './chat-client.ts'
-import { responsesCounts } from './hear-responses.ts'
-import { insist, type Told } from './told.ts'
+import { responsesCounts } from './parse-responses.ts'
+import { insist, type Told } from './delivered.ts'
 
 // A client of Responses that takes nothing on trust.
 

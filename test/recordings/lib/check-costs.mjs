@@ -1,4 +1,4 @@
-import { PROTOCOLS } from './ask-recorded.mjs'
+import { PROTOCOLS } from './send-recorded.mjs'
 
 /** In either protocol: streamed, not streamed, and as the recorded usage times the price. */
 export function checkWhole(tally, { exchanges, whole, receiptOf, prices }) {

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { planAsk } from './plan-ask.mjs'
-import { askWithoutReading, send } from './send-ask.mjs'
+import { planAsk } from './plan-request.mjs'
+import { askWithoutReading, send } from './send-request.mjs'
 
 const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses' }
 /** Half of those that read nothing go away; the others look when their time and the minute in which they are cut are over. */

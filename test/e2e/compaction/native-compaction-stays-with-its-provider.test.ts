@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { respond } from '../../support/send-responses.ts'
+import { expectProblem } from '../../support/expect-problem.ts'
+import { createAgent } from './agent.ts'
+import { createBill, expectExactCharges } from './bill.ts'
+import { type MillHouse, openMillHouse } from './scripted-model-server.ts'
+import { describeRun, seedOfRun } from './runs.ts'
+
+const TIMEOUT_MS = 120_000
+
+let house: MillHouse
+beforeAll(async () => {
+  house = await openMillHouse({ west: 'openai', east: 'chat' }, { lanes: ['west', 'west-again'], inputPico: 300_001 })
+})
+afterAll(() => house?.close())
+
+it(
+  'what a provider has made short goes on with it alone, and is refused only where it is gone',
+  async () => {
+    const bill = createBill(house)
+    const random = seedOfRun()
+    const { server } = house
+    const west = house.mills.west!
+    const agent = createAgent({ house, bill, random })
+    agent.facts.place(1)
+    await agent.work(60)
+
+    // Another provider comes, and would be the first. Who is bound does not meet it, not even while his own is busy.
+    await house.change({ lanes: ['east', 'west'] })
+    agent.facts.place(61)
+    const changes = bill.changes
+    await agent.work(40)
+    west.is('busy')
+    const busy = await respond(server, server, agent.next())
+    expect([busy.status, busy.json.error.code]).toEqual([503, 'server_is_overloaded'])
+    west.is('well')
+    expect([bill.changes, new Set(agent.shortenings.map(({ mill, way }) => `${way} by ${mill}`))]).toEqual([
+      changes,
+      new Set(['natively by west']),
+    ])
+
+    // Who begins now is bound to nobody.
+    const newcomer = createAgent({ house, bill, random })
+    newcomer.facts.place(1)
+    await newcomer.work(40)
+    await newcomer.askForEverything()
+    expect(new Set(newcomer.shortenings.map(({ mill, way }) => `${way} by ${mill}`))).toEqual(
+      new Set(['by-summary by east']),
+    )
+
+    await house.change({ lanes: ['east'] })
+    const { tools: _tools, store: _store, ...toCompact } = agent.next()
+    const refused = [
+      await respond(server, server, agent.next()),
+      await respond(server, server, toCompact, { path: '/responses/compact' }),
+    ]
+    for (const answer of refused) expectProblem(answer, 'invalid_encrypted_content', { param: 'input' })
+    expect(house.takeServed()).toEqual([])
+
+    await house.change({ lanes: ['east', 'west-again'] })
+    await agent.work(20)
+    await agent.askForEverything()
+    const total = await expectExactCharges(house, bill, 1)
+    describeRun(agent, bill, total)
+  },
+  TIMEOUT_MS,
+)

@@ -1,0 +1,155 @@
+import { readFile } from 'node:fs/promises'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { askBytes, type BytesTold, codeIn } from '../../support/send-bytes.ts'
+import { useServer } from '../../support/use-server.ts'
+
+const server = useServer()
+/** As it is shipped: `npm test` builds it first. */
+const BUILT = new URL('../../../dist/console/', import.meta.url)
+let script: string
+
+beforeAll(async () => {
+  const page = await readFile(new URL('index.html', BUILT), 'utf8')
+  script = /src="\/console\/(assets\/[\w.-]+\.js)"/.exec(page)![1]!
+})
+
+const unpacked = ({ headers, bytes }: BytesTold): Buffer => {
+  const coding = headers['content-encoding']
+  if (coding === undefined) return bytes
+  return coding === 'br' ? brotliDecompressSync(bytes) : gunzipSync(bytes)
+}
+
+const accepting = (accepted: string | undefined) =>
+  accepted === undefined ? {} : { headers: { 'accept-encoding': accepted } }
+
+describe('a file of the console', () => {
+  it.each([
+    ['gzip, deflate, br, zstd', 'br'],
+    ['gzip', 'gzip'],
+    ['BR', 'br'],
+    ['br;q=0.001', 'br'],
+    ['br;q=0, gzip', 'gzip'],
+    ['br; q=0.000, gzip ; q=0', undefined],
+    ['brotli, x-gzip', undefined],
+    ['identity', undefined],
+    ['', undefined],
+    [undefined, undefined],
+  ])('comes to a browser that takes %j in %j, and is the same file', async (accepted, coding) => {
+    for (const path of ['index.html', script]) {
+      const told = await askBytes(server(), `/console/${path}`, accepting(accepted))
+      const built = await readFile(new URL(path, BUILT))
+      expect(told.status).toBe(200)
+      expect(told.headers['content-encoding']).toBe(coding)
+      expect(told.headers['content-length']).toBe(String(told.bytes.length))
+      expect(told.headers.vary).toBe('accept-encoding')
+      expect(unpacked(told).equals(built)).toBe(true)
+      if (coding !== undefined) expect(told.bytes.length).toBeLessThan(built.length)
+    }
+  })
+
+  it('is kept for good where its name tells what is in it; the page is asked for again each time', async () => {
+    const [file, page] = [await askBytes(server(), `/console/${script}`), await askBytes(server(), '/console/')]
+    expect(file.headers).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+    })
+    expect(page.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' })
+    for (const { headers } of [file, page]) {
+      expect(headers['x-content-type-options']).toBe('nosniff')
+      expect(headers['content-security-policy']).toContain("default-src 'none'")
+      expect(headers['set-cookie']).toBeUndefined()
+    }
+  })
+
+  it('is not sent again to a browser that has it', async () => {
+    for (const path of ['/console/', `/console/${script}`]) {
+      const first = await askBytes(server(), path, accepting('br'))
+      const { etag } = first.headers
+      expect(etag).toMatch(/^"[\w-]{22}-br"$/)
+      const again = await askBytes(server(), path, { headers: { 'if-none-match': etag, 'accept-encoding': 'br' } })
+      expect([again.status, again.bytes.length]).toEqual([304, 0])
+      for (const name of ['etag', 'cache-control', 'vary', 'content-security-policy']) {
+        expect(again.headers[name]).toBe(first.headers[name])
+      }
+      const other = await askBytes(server(), path, { headers: { 'if-none-match': '"another"' } })
+      expect(other.status).toBe(200)
+    }
+  })
+
+  it('has a tag of its own in each packing: who has one is sent another, and only then', async () => {
+    const path = `/console/${script}`
+    const tags = new Map<string | undefined, string>()
+    for (const accepted of ['br', 'gzip', undefined]) {
+      tags.set(accepted, (await askBytes(server(), path, accepting(accepted))).headers.etag!)
+    }
+    expect(new Set(tags.values()).size).toBe(3)
+    for (const [accepted, known] of tags) {
+      const statuses = [...tags.values()].map(async (tag) => {
+        const headers = { ...accepting(accepted).headers, 'if-none-match': `"old", W/${tag}` }
+        return (await askBytes(server(), path, { headers })).status
+      })
+      expect(await Promise.all(statuses)).toEqual([...tags.values()].map((tag) => (tag === known ? 304 : 200)))
+    }
+  })
+
+  it('is told of by HEAD in the same words, without its bytes', async () => {
+    const asked = accepting('gzip')
+    const [got, told] = [
+      await askBytes(server(), `/console/${script}`, asked),
+      await askBytes(server(), `/console/${script}`, { ...asked, method: 'HEAD' }),
+    ]
+    expect([told.status, told.bytes.length]).toEqual([200, 0])
+    const words = ({ headers: { date, 'x-request-id': id, ...rest } }: BytesTold) => [rest, typeof date, typeof id]
+    expect(words(told)).toEqual(words(got))
+  })
+
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('is not for %s', async (method) => {
+    const told = await askBytes(server(), '/console/keys', { method })
+    expect([told.status, codeIn(told)]).toEqual([405, 'method_not_allowed'])
+  })
+})
+
+describe('a path below the console', () => {
+  it.each(['', '/', '/keys', '/keys/key_1', '/constructor', '/__proto__', '/index.html.br', '/requests?model=a/b'])(
+    'that is no file is the page: %j',
+    async (path) => {
+      const [told, page] = [
+        await askBytes(server(), `/console${path}`),
+        await askBytes(server(), '/console/index.html'),
+      ]
+      expect([told.status, told.headers.etag]).toEqual([200, page.headers.etag])
+    },
+  )
+
+  it('a browser that comes to the server’s own address is led there; a program is told what it has lost', async () => {
+    const led = await askBytes(server(), '/', { headers: { accept: 'text/html,*/*;q=0.8' } })
+    expect([led.status, led.headers.location, led.headers['cache-control']]).toEqual([302, '/console', 'no-store'])
+    const told = await askBytes(server(), '/', { headers: { accept: '*/*' } })
+    expect([told.status, codeIn(told)]).toEqual([404, 'endpoint_not_provided'])
+  })
+
+  it('to a file of another build is told apart from the page: a script that is a page would be run', async () => {
+    for (const name of ['index-00000000.js', `${script.slice('assets/'.length)}.br`, 'constructor', '..']) {
+      const told = await askBytes(server(), `/console/assets/${name}`)
+      expect([told.status, codeIn(told), told.headers['cache-control']], name).toEqual([404, 'not_found', 'no-store'])
+    }
+  })
+
+  it.each([
+    '../package.json',
+    '../../package.json',
+    'assets/../../../package.json',
+    '%2e%2e/%2e%2e/package.json',
+    'assets/..%2f..%2f..%2fpackage.json',
+    '..\\..\\package.json',
+    '..%5c..%5cpackage.json',
+    '%00../../package.json',
+    '/package.json',
+    '../app/main.js',
+  ])('leads nowhere else: %s', async (path) => {
+    const [told, page] = [await askBytes(server(), `/console/${path}`), await askBytes(server(), '/console/')]
+    if (told.status === 200) expect(told.bytes.equals(page.bytes)).toBe(true)
+    else expect([told.status, codeIn(told)]).toEqual([404, 'not_found'])
+  })
+})

@@ -1,0 +1,188 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { askBytes, type BytesTold, codeIn } from '../../support/send-bytes.ts'
+import { PASSWORD, signUp } from '../../support/console-session.ts'
+import { readSetCookie } from '../../support/set-cookie.ts'
+import type { TestServer } from '../../support/start-server.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { TEST_CONFIG } from '../../support/test-config.ts'
+import { useServer } from '../../support/use-server.ts'
+
+/** Another machine's name for this one: no name that only this machine can mean. */
+const ELSEWHERE = '192.0.2.7:4600'
+const EMAIL = 'owner@walk.example'
+
+const withOwner = (server: () => TestServer): void =>
+  beforeAll(async () => {
+    const { id } = await openAccount(server())
+    await signUp(server(), { email: EMAIL, account: id })
+  })
+
+/** Signs in as a page does that was opened under this address. */
+function signIn(server: TestServer, origin: string, headers: OutgoingHttpHeaders = {}): Promise<BytesTold> {
+  return askBytes(server, '/console/api/session', {
+    method: 'POST',
+    headers: {
+      ...{ host: new URL(origin).host, origin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
+      ...headers,
+    },
+    body: JSON.stringify({ email: EMAIL, password: PASSWORD }),
+  })
+}
+
+const cookieIn = ({ headers }: BytesTold) => {
+  const { name, value, attributes } = readSetCookie(headers['set-cookie']?.[0] ?? '')
+  return { name, value, attributes: Object.fromEntries(attributes) }
+}
+
+const IN_THE_CLEAR = { path: '/', httponly: '', samesite: 'Lax', 'max-age': '604800' }
+/** No domain: with one, no browser would take the name. */
+const OVER_TLS = { ...IN_THE_CLEAR, secure: '' }
+
+/** Whose browser it is, by what it sends along. */
+async function whoseIs(server: TestServer, headers: OutgoingHttpHeaders): Promise<unknown> {
+  const told = await askBytes(server, '/console/api/session', { headers })
+  return JSON.parse(told.bytes.toString()).person?.email
+}
+
+describe('from another machine, where no TLS is known of,', () => {
+  const server = useServer()
+  withOwner(server)
+
+  it.each([{}, { 'x-forwarded-proto': 'https' }, { forwarded: 'proto=https' }])(
+    'nobody signs in, whatever a stranger says of a proxy: %j',
+    async (headers) => {
+      const told = await signIn(server(), `http://${ELSEWHERE}`, headers)
+      expect([told.status, codeIn(told), told.headers['set-cookie']]).toEqual([403, 'https_needed', undefined])
+    },
+  )
+
+  it('nothing else is changed either, by nobody and by a session of this very machine', async () => {
+    const here = await signIn(server(), `http://127.0.0.1:${server().port}`)
+    const { name, value } = cookieIn(here)
+    const { csrf } = JSON.parse(here.bytes.toString())
+    for (const path of ['keys', 'sign-up', 'wallet/redeem', 'session/confirm']) {
+      const told = await askBytes(server(), `/console/api/${path}`, {
+        method: 'POST',
+        headers: {
+          ...{ host: ELSEWHERE, origin: `http://${ELSEWHERE}`, 'content-type': 'application/json' },
+          ...{ cookie: `${name}=${value}`, 'x-csrf-token': csrf },
+        },
+        body: '{}',
+      })
+      expect(codeIn(told), path).toBe('https_needed')
+    }
+  })
+
+  it('the page opens all the same, and can say so', async () => {
+    const page = await askBytes(server(), '/console/', { headers: { host: ELSEWHERE } })
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(await whoseIs(server(), { host: ELSEWHERE })).toBeUndefined()
+  })
+
+  it('this machine signs in under its own name', async () => {
+    const told = await signIn(server(), `http://127.0.0.1:${server().port}`)
+    expect(told.status).toBe(200)
+    expect(cookieIn(told)).toMatchObject({ name: 'millrace_session', attributes: IN_THE_CLEAR })
+    expect(cookieIn(told).attributes).not.toHaveProperty('secure')
+  })
+})
+
+describe('behind a proxy that is trusted', () => {
+  const server = useServer({ config: `${TEST_CONFIG}\nserver: { trust_proxy: [127.0.0.0/8, "::1"] }\n` })
+  withOwner(server)
+
+  it.each(['https', 'HTTPS', 'http, https'])(
+    'that says %s, a session is a cookie for TLS and this host alone',
+    async (said) => {
+      const headers = { 'x-forwarded-proto': said }
+      const told = await signIn(server(), `https://${ELSEWHERE}`, headers)
+      expect(told.status).toBe(200)
+      const { name, value, attributes } = cookieIn(told)
+      expect(name).toBe('__Host-millrace_session')
+      expect(attributes).toEqual(OVER_TLS)
+      expect(await whoseIs(server(), { host: ELSEWHERE, ...headers, cookie: `${name}=${value}` })).toBe(EMAIL)
+      // A page on another port, or of a host beside this one, could have set the plain name.
+      expect(
+        await whoseIs(server(), { host: ELSEWHERE, ...headers, cookie: `millrace_session=${value}` }),
+      ).toBeUndefined()
+    },
+  )
+
+  it.each(['http', 'https, http', ''])('that says %j, nobody signs in', async (said) => {
+    const told = await signIn(server(), `http://${ELSEWHERE}`, { 'x-forwarded-proto': said })
+    expect([told.status, codeIn(told)]).toEqual([403, 'https_needed'])
+  })
+
+  it('a page of the same host without TLS is another site', async () => {
+    const told = await signIn(server(), `http://${ELSEWHERE}`, { 'x-forwarded-proto': 'https' })
+    expect([told.status, codeIn(told)]).toEqual([403, 'other_site'])
+  })
+
+  it('signing out takes the cookie of that name away', async () => {
+    const headers = { 'x-forwarded-proto': 'https' }
+    const told = await signIn(server(), `https://${ELSEWHERE}`, headers)
+    const { name, value } = cookieIn(told)
+    const left = await askBytes(server(), '/console/api/session', {
+      method: 'DELETE',
+      headers: {
+        ...{ host: ELSEWHERE, origin: `https://${ELSEWHERE}`, ...headers, cookie: `${name}=${value}` },
+        'x-csrf-token': JSON.parse(told.bytes.toString()).csrf,
+      },
+    })
+    expect(left.status).toBe(200)
+    expect(cookieIn(left)).toEqual({ name, value: '', attributes: { ...OVER_TLS, 'max-age': '0' } })
+    expect(await whoseIs(server(), { host: ELSEWHERE, ...headers, cookie: `${name}=${value}` })).toBeUndefined()
+  })
+})
+
+describe('under the address that the operator has written down', () => {
+  const server = useServer({ config: `${TEST_CONFIG}\nserver: { public_url: "https://millrace.example" }\n` })
+  withOwner(server)
+
+  it('TLS is known of without a word of the proxy', async () => {
+    const told = await signIn(server(), 'https://millrace.example')
+    expect(told.status).toBe(200)
+    expect(cookieIn(told)).toMatchObject({ name: '__Host-millrace_session', attributes: OVER_TLS })
+    expect(codeIn(await signIn(server(), 'http://millrace.example'))).toBe('other_site')
+  })
+})
+
+describe('console.allow_http', () => {
+  const server = useServer({ config: `${TEST_CONFIG}\nconsole: { allow_http: true, hosts: [millrace.internal] }\n` })
+  withOwner(server)
+
+  it.each([`http://${ELSEWHERE}`, 'http://millrace.internal:4600'])('lets people sign in from %s', async (origin) => {
+    const told = await signIn(server(), origin)
+    expect(told.status).toBe(200)
+    const { name, value, attributes } = cookieIn(told)
+    expect([name, attributes]).toEqual(['millrace_session', IN_THE_CLEAR])
+    expect(await whoseIs(server(), { host: new URL(origin).host, cookie: `${name}=${value}` })).toBe(EMAIL)
+  })
+
+  it.each(['millrace.example', 'www.millrace.internal', 'not-millrace.internal', 'millrace.internal.evil.example'])(
+    'opens no further name: %s',
+    async (host) => {
+      const told = await signIn(server(), `http://${host}:4600`)
+      expect([told.status, codeIn(told)]).toEqual([421, 'host_not_allowed'])
+    },
+  )
+})
+
+describe('console.enabled: false', () => {
+  const server = useServer({ config: `${TEST_CONFIG}\nconsole: { enabled: false }\n` })
+
+  it.each([
+    '/console',
+    '/console/',
+    '/console/assets/x.js',
+    '/console/api/session',
+    '/console/api/playground/responses',
+  ])('leaves nothing at %s', async (path) => {
+    for (const method of ['GET', 'POST']) {
+      const told = await askBytes(server(), path, { method })
+      expect(told.status === 404 || told.status === 405).toBe(true)
+      expect(['endpoint_not_provided', 'method_not_allowed']).toContain(codeIn(told))
+    }
+  })
+})

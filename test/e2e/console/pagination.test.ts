@@ -1,0 +1,84 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { CONSOLE_API, type RouteName } from '../../../src/contract/console-api.ts'
+import { chat } from '../../support/send-chat.ts'
+import { type ConsolePerson, signUp } from '../../support/console-session.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { PLANS_CONFIG } from '../../support/test-config.ts'
+import { useServer } from '../../support/use-server.ts'
+import { ROUTE_NAMES, sampleOf, type Things } from './routes-with-samples.ts'
+
+const server = useServer({ config: PLANS_CONFIG, clock: 'still' })
+const ROWS = 3
+const LIMIT_MAX = 200
+
+/** Whatever takes a limit. */
+const LISTS = ROUTE_NAMES.filter((name) => CONSOLE_API[name].query.safeParse({ limit: '1' }).success)
+
+let person: ConsolePerson
+let window: string
+
+/** Three of everything that there is a list of. */
+beforeAll(async () => {
+  const account = await openAccount(server())
+  person = await signUp(server(), { email: 'chief@walk.example', role: 'operator', account: account.id })
+  await server().operate('plans.assign', { account: account.id, plan: 'pro' })
+  const builder = await account.createKey({ kind: 'builder' })
+  const ask = { amount: '20.00', note: 'for the walk' }
+  for (let count = 0; count < ROWS; count++) {
+    await account.createKey()
+    expect((await chat(server(), account)).status).toBe(200)
+    expect((await chat(server(), { key: builder.key }, { model: 'paid', max_tokens: 5 })).status).toBe(200)
+    const { id } = await openAccount(server())
+    const other = await signUp(server(), { email: `owner-${count}@walk.example`, account: id })
+    await other.ask('POST /wallet/ask', { body: ask })
+  }
+  await person.ask('POST /operate/codes', { body: { amount: '5.00', count: ROWS, note: '' } })
+  const { windows } = await person.ask('GET /plan')
+  window = windows.find(({ opened }) => opened)!.id!
+})
+
+const turn = async (name: RouteName, query: object) => {
+  const { params = {}, query: usual = {} } = sampleOf(name, { window } as Things)
+  server().advance(200)
+  return person.send(name, { params, query: { ...usual, ...query } })
+}
+
+const pageOf = async (name: RouteName, query: object) =>
+  (await turn(name, query)).json as { items: object[]; next: string | null }
+
+/** When a key was last used is written down a moment later: it may come between two pages. */
+const settled = (item: object) => ({ ...item, last_used_at: undefined })
+
+describe.each(LISTS)('%s', (name) => {
+  it('is the same list one row at a time, and its last page is no empty one', async () => {
+    const whole = await pageOf(name, { limit: LIMIT_MAX })
+    expect(whole.items.length).toBeGreaterThanOrEqual(ROWS)
+    expect(whole.next).toBeNull()
+    const turned: object[] = []
+    for (let after: string | null | undefined; after !== null; ) {
+      const { items, next } = await pageOf(name, { limit: 1, ...(after === undefined ? {} : { after }) })
+      expect(items).toHaveLength(1)
+      turned.push(...items)
+      after = next
+    }
+    expect(turned.map(settled)).toEqual(whole.items.map(settled))
+  })
+
+  it.each(['0', '-1', '1.5', 'all', String(LIMIT_MAX + 1), '1e9'])('has no page of %s rows', async (limit) => {
+    const { status, error } = await turn(name, { limit })
+    expect([status, error]).toMatchObject([400, { code: 'invalid_arguments', param: 'limit' }])
+  })
+})
+
+it('Lists that take a limit are found by it', () => {
+  expect(LISTS).toEqual(
+    expect.arrayContaining(['GET /keys', 'GET /requests', 'GET /plan/windows/:window', 'GET /audit']),
+  )
+})
+
+it.each(['codes.list', 'wallet.wishes'] as const)('The same bound holds at the command line: %s', async (name) => {
+  expect(await server().attempt(name, { limit: LIMIT_MAX })).toMatchObject({ kind: 'done' })
+  for (const limit of [0, LIMIT_MAX + 1, 1.5]) {
+    expect(await server().attempt(name, { limit })).toMatchObject({ kind: 'refused', reason: 'invalid_arguments' })
+  }
+})

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { chat } from '../../support/send-chat.ts'
+import { askBytes, codeIn } from '../../support/send-bytes.ts'
+import { openBrowser, signUp } from '../../support/console-session.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { useServer } from '../../support/use-server.ts'
+
+const KiB = 1024
+
+describe('a form', () => {
+  const server = useServer()
+
+  /** JSON of exactly so many bytes, which signs nobody in. */
+  const formOf = (bytes: number): string => {
+    const form = JSON.stringify({ email: 'nobody@walk.example', password: 'a wrong password' })
+    return form + ' '.repeat(bytes - form.length)
+  }
+  const send = (bytes: number, framing: object) =>
+    askBytes(server(), '/console/api/session', {
+      method: 'POST',
+      headers: {
+        ...{ origin: `http://127.0.0.1:${server().port}`, 'content-type': 'application/json' },
+        ...framing,
+      },
+      body: formOf(bytes),
+    })
+
+  it.each([
+    ['by its length', (bytes: number) => ({ 'content-length': bytes })],
+    ['piece by piece', () => ({ 'transfer-encoding': 'chunked' })],
+  ])('of 128 KiB is read, and one byte more is not, sent %s', async (_, framing) => {
+    expect(codeIn(await send(128 * KiB, framing(128 * KiB)))).toBe('wrong_password')
+    for (const bytes of [128 * KiB + 1, 1024 * KiB]) {
+      const told = await send(bytes, framing(bytes))
+      expect([told.status, codeIn(told)]).toEqual([413, 'body_too_large'])
+    }
+  })
+
+  it('is as small as that only where a form is sent: a turn of the playground is as large as any', async () => {
+    const account = await openAccount(server())
+    const owner = await signUp(server(), { email: 'owner@walk.example', account: account.id })
+    const told = await askBytes(server(), '/console/api/playground/chat/completions', {
+      method: 'POST',
+      headers: {
+        ...{ origin: `http://127.0.0.1:${server().port}`, 'content-type': 'application/json' },
+        ...{ cookie: owner.cookie, 'x-csrf-token': owner.csrf },
+      },
+      body: `{"model":"swift","messages":[{"role":"user","content":"hi"}]${' '.repeat(200 * KiB)}}`,
+    })
+    expect(told.status).toBe(200)
+  })
+})
+
+describe('an address', () => {
+  const server = useServer({ clock: 'still' })
+  const MOST_AT_ONCE = 300
+
+  it('that asks without a pause is told to wait, until it has; nothing else of the server is kept from it', async () => {
+    const account = await openAccount(server())
+    const owner = await signUp(server(), { email: 'owner@walk.example', account: account.id })
+    server().advance(60_000)
+    const browser = openBrowser(server())
+    const answered = await Promise.all(Array.from({ length: MOST_AT_ONCE }, () => browser.send('GET /session')))
+    expect(answered.map(({ status }) => status).filter((status) => status !== 200)).toEqual([])
+
+    const refused = await owner.send('GET /keys')
+    expect([refused.status, refused.error]).toMatchObject([429, { code: 'too_many_requests', retry_after: 1 }])
+    expect(refused.headers.get('retry-after')).toBe('1')
+    for (const path of ['session', 'playground/chat/completions']) {
+      const told = await askBytes(server(), `/console/api/${path}`, { method: 'POST' })
+      expect([told.status, codeIn(told)], path).toEqual([429, 'too_many_requests'])
+    }
+    expect((await askBytes(server(), '/console/')).status).toBe(200)
+    expect((await chat(server(), account)).status).toBe(200)
+
+    server().advance(1000)
+    expect((await owner.send('GET /keys')).status).toBe(200)
+  })
+})

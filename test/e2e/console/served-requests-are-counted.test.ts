@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { chat, get } from '../../support/send-chat.ts'
+import { openBrowser, play, signUp } from '../../support/console-session.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { until } from '../../support/until.ts'
+import { useServer } from '../../support/use-server.ts'
+
+const server = useServer()
+
+it('requests served are the turns that ran, and nothing that the console, a probe or a refused client asks', async () => {
+  const account = await openAccount(server())
+  const operator = await signUp(server(), { email: 'op@served.example', role: 'operator', account: account.id })
+  const served = async () => (await operator.ask('GET /operate/system')).requests_served
+
+  await openBrowser(server()).send('GET /session')
+  await fetch(`http://127.0.0.1:${server().port}/healthz`)
+  await get(server(), account, '/models')
+  const turn = { model: 'swift', messages: [{ role: 'user', content: 'Hello!' }] }
+  expect((await chat(server(), account, { ...turn, model: 'nobody-has-it' })).status).toBe(404)
+  expect(await served()).toBe(0)
+
+  expect((await chat(server(), account, turn)).status).toBe(200)
+  expect((await play(operator, turn)).status).toBe(200)
+  await until(() => server().serving.turnsRunning === 0)
+  expect(await served()).toBe(2)
+})

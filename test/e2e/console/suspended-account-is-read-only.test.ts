@@ -1,0 +1,51 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { CONSOLE_API } from '../../../src/contract/console-api.ts'
+import { type ConsolePerson, PASSWORD, play, signUp } from '../../support/console-session.ts'
+import { openAccount, type TestAccount } from '../../support/test-account.ts'
+import { useServer } from '../../support/use-server.ts'
+import { ROUTE_NAMES, sampleOf, type Things } from './routes-with-samples.ts'
+
+const server = useServer()
+let account: TestAccount
+let owner: ConsolePerson
+let things: Things
+
+beforeAll(async () => {
+  account = await openAccount(server())
+  owner = await signUp(server(), { email: 'owner@suspended.example', account: account.id })
+  const { items } = await owner.ask('GET /keys')
+  const none = 'none_00000000000000000000000000'
+  things = { account: none, key: items[0]!.id, request: none, window: none, session: none, person: none, code: none }
+  await server().operate('accounts.suspend', { account: account.id })
+})
+
+const OWNERS = ROUTE_NAMES.filter((name) => CONSOLE_API[name].who === 'owner')
+
+describe('the owner of a suspended account', () => {
+  it.each(OWNERS)('reads, and does nothing: %s', async (name) => {
+    server().advance(200)
+    const told = await owner.send(name, sampleOf(name, things))
+    if (name.startsWith('GET')) expect(told.error?.code ?? 'read').not.toBe('account_suspended')
+    else expect([told.status, told.error?.code]).toEqual([403, 'account_suspended'])
+  })
+
+  it('asks no model in the playground, and changed nothing of any of this', async () => {
+    const told = await play(owner, { model: 'swift', messages: [{ role: 'user', content: 'hi' }] })
+    expect([told.status, told.error?.code]).toEqual([403, 'account_suspended'])
+    expect(told.error?.message).toMatch(/read.*nothing done.*operator/)
+    const { items } = await owner.ask('GET /keys')
+    expect(items.map(({ name, state }) => [name, state])).toEqual([[expect.any(String), 'active']])
+    expect(await account.receipts()).toEqual([])
+  })
+
+  it('signs out and in, and may act again when the operator says so', async () => {
+    await owner.ask('DELETE /session')
+    await owner.ask('POST /session', { body: { email: owner.email, password: PASSWORD } })
+    expect((await owner.ask('GET /session')).person?.account?.status).toBe('suspended')
+    expect((await owner.send('POST /wallet/ask', { body: { amount: '1.00', note: '' } })).error?.code).toBe(
+      'account_suspended',
+    )
+    await server().operate('accounts.activate', { account: account.id })
+    await owner.ask('POST /wallet/ask', { body: { amount: '1.00', note: '' } })
+  })
+})

@@ -1,0 +1,93 @@
+import { expect } from 'vitest'
+import { delivered } from '../../fakes/delivered.ts'
+import { breakLedger, freezeAccounts, makeLedgerUnavailable } from './broken-ledger.ts'
+import { type Asking, ask, bodyOf, type Participant } from './participants.ts'
+import type { Ground, Undo } from './preparations.ts'
+import { type Provider, WINDOW_MS } from './stage.ts'
+
+/** Everybody has asked, and every provider waits. */
+export interface Scene extends Ground {
+  readonly provider: Provider
+  readonly askings: readonly Asking[]
+}
+
+type Act = (scene: Scene) => Promise<Undo | undefined>
+
+/** Without an idempotency key the turn ends with its client, and its provider is cut. */
+async function untilNoticed({ provider, participants }: Scene): Promise<void> {
+  const bare = new Set(participants.flatMap(({ words, idempotencyKey }) => (idempotencyKey ? [] : [words])))
+  const talks = provider.far.talks.filter(({ asked }) => [...bare].some((words) => isAbout(asked, words)))
+  await Promise.all(talks.map(({ closed }) => closed))
+  await delivered()
+}
+
+const isAbout = (asked: unknown, words: string): boolean => JSON.stringify(asked).includes(words)
+
+const everybody = async (scene: Scene, work: (who: Participant) => Promise<unknown>): Promise<undefined> => {
+  await Promise.all(scene.participants.map(work))
+  return undefined
+}
+
+const allOver = ({ askings }: Scene) => Promise.all(askings.map(({ over }) => over))
+
+/** What is done while the providers wait. What is returned undoes it when everybody has heard the end. */
+const ACTS = {
+  async 'the client goes'(scene) {
+    for (const asking of scene.askings) asking.hangUp()
+    await untilNoticed(scene)
+  },
+  async 'the client goes at the end'({ askings }) {
+    for (const asking of askings) asking.hangUp()
+    await delivered()
+  },
+  async 'the server cuts'(scene) {
+    scene.server.serving.cutTurns()
+    await allOver(scene)
+  },
+  async 'no charge can be written'(scene) {
+    const repair = await breakLedger(scene.server, 'UPDATE ON receipts')
+    return async () => {
+      // Everybody has heard the end, and the books do not know of it: it stands in the journal.
+      await everybody(scene, async ({ account }) => {
+        expect((await account.receipts()).map(({ state }) => state)).toEqual(['open'])
+      })
+      await repair()
+    }
+  },
+  async 'the books are away'(scene) {
+    const repair = await makeLedgerUnavailable(scene.server)
+    await allOver(scene)
+    return repair
+  },
+  async 'the key is disabled'(scene) {
+    await everybody(scene, ({ key }) => scene.server.operate('keys.disable', { key: key.id }))
+    return () => everybody(scene, ({ key }) => scene.server.operate('keys.enable', { key: key.id }))
+  },
+  async 'the account is suspended'(scene) {
+    await everybody(scene, ({ account }) => scene.server.operate('accounts.suspend', { account: account.id }))
+    return () => everybody(scene, ({ account }) => scene.server.operate('accounts.activate', { account: account.id }))
+  },
+  'the account is frozen': ({ server, participants }) =>
+    freezeAccounts(
+      server,
+      participants.map(({ account }) => account.id),
+    ),
+  'the plan ends': (scene) =>
+    everybody(scene, ({ account }) => scene.server.operate('plans.end', { account: account.id })),
+  async 'the window ends'({ server }) {
+    server.advance(WINDOW_MS + 1000)
+  },
+  'the same is asked again': (scene) =>
+    everybody(scene, async (who) => {
+      const { server, column, played } = scene
+      const { idempotencyKey } = who
+      const again = ask({ server, column, who, body: bodyOf(column, played, who.words), idempotencyKey })
+      await again.over
+      expect(column.understand(again.received).seen).toEqual({ kind: 'refused', code: 'idempotency_in_progress' })
+    }),
+} as const satisfies Record<string, Act>
+
+export type ActName = keyof typeof ACTS
+
+export const perform = (name: ActName | undefined, scene: Scene): Promise<Undo | undefined> =>
+  name === undefined ? Promise.resolve(undefined) : ACTS[name](scene)

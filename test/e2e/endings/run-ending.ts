@@ -1,0 +1,114 @@
+import type { ReceiptsTable } from '../../../src/db/tables.ts'
+import { delivered } from '../../fakes/delivered.ts'
+import { until } from '../../support/until.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
+import { perform } from './actions.ts'
+import type { Column } from './columns.ts'
+import { type Asking, ask, bodyOf, callersOf, openParticipant, type Participant } from './participants.ts'
+import { type Ground, preparationOf, type Undo } from './preparations.ts'
+import type { Played, Stage } from './stage.ts'
+import { responsesOf } from './stored-responses.ts'
+import { expectedOf, foundOf, type Judged } from './verdict.ts'
+
+/** Plays one ending in one column for all callers at once: a wallet and a builder key, with and without an Idempotency-Key. */
+export async function playEnding(stage: Stage, column: Column, played: Played): Promise<Judged> {
+  const { ending, course } = played
+  const server = stage.serverFor(ending)
+  const { provider } = stage
+  provider.reset()
+  const preparation = preparationOf(ending.before)
+  const participants = await Promise.all(
+    callersOf(ending).map((caller) => openParticipant(server, caller, preparation.means)),
+  )
+  const ground: Ground = { server, column, played, participants }
+  const unprepare = await prepare(ground, stage)
+  const before = await Promise.all(participants.map(({ account }) => account.receipts()))
+  const storedBefore = await Promise.all(participants.map(({ account }) => responsesOf(ground, account.id)))
+
+  const askings = participants.map((who) => askAs(ground, who))
+  let undo: Undo | undefined
+  if (course.provider.some((steps) => steps.includes('pause'))) {
+    await until(() => provider.waiting === participants.length)
+    await until(() => askings.every((asking) => hasCome(asking, ground)))
+    // What is collected shows nothing of how far it has come.
+    await delivered()
+    undo = await perform(ending.act, { ...ground, provider, askings })
+    provider.goOn()
+  }
+  await Promise.all(askings.map(({ over }) => over))
+  await undo?.()
+  await unprepare?.()
+  const after = await Promise.all(participants.map(closedReceipts))
+  await until(() => server.serving.turnsRunning === 0)
+  const expected: Judged['expected'] = {}
+  const found: Judged['found'] = {}
+  for (const [at, who] of participants.entries()) {
+    const receipts = (after[at] ?? []).slice(before[at]?.length)
+    expected[who.label] = expectedOf(ground, who)
+    const responses = (await responsesOf(ground, who.account.id)).slice(storedBefore[at]?.length)
+    found[who.label] = await foundOf(ground, who, { receipts, responses, asking: askings[at]! })
+  }
+  provider.heal()
+  await askAgain(ground, askings, { expected, found })
+  await expectBalancedLedger(server)
+  return { expected, found }
+}
+
+const prepare = async (ground: Ground, { provider }: Stage) => {
+  const { run } = preparationOf(ground.played.ending.before)
+  provider.heal()
+  const undo = await run?.(ground)
+  provider.reset()
+  return undo
+}
+
+export const askAs = ({ server, column, played }: Ground, who: Participant): Asking =>
+  ask({ server, column, who, body: bodyOf(column, played, who.words), idempotencyKey: who.idempotencyKey })
+
+export function hasCome({ received }: Asking, { column, played }: Pick<Ground, 'column' | 'played'>): boolean {
+  const { until: awaited } = played.course
+  if (awaited === undefined) return true
+  if (awaited === 'head') return received.status !== 0
+  return received.text.includes(awaited === 'last of content' ? column.lastOfContent : awaited.text)
+}
+
+export const closedReceipts = ({ account }: Participant): Promise<ReceiptsTable[]> =>
+  until(async () => {
+    const rows = await account.receipts()
+    return rows.every(({ state }) => state !== 'open') && rows
+  })
+
+/** With the same key again, one after another, now that nothing is in the way any more. */
+export async function askAgain(ground: Ground, askings: readonly Asking[], { expected, found }: Judged): Promise<void> {
+  for (const [at, who] of ground.participants.entries()) {
+    if (who.idempotencyKey === undefined) continue
+    const count = (await who.account.receipts()).length
+    const again = askAs(ground, who)
+    await again.over
+    const receipts = (await closedReceipts(who)).length - count
+    const of = found[who.label]!
+    const wanted = expected[who.label]!
+    const { seen } = ground.column.understand(again.received)
+    const code = 'code' in seen ? seen.code : undefined
+    const replayed = again.headers.get('idempotency-replayed') === 'true'
+    of.again = replayed ? 'given again' : code?.startsWith('idempotency_') ? code : 'runs'
+    if (of.again !== 'runs' && receipts > 0) of.again += `, with ${receipts} receipts`
+    wanted.again = AGAIN[wanted.claim]
+    const first = askings[at]!
+    if (replayed && first.received.ended && !sameAnswer(first, again)) of.again = 'given otherwise'
+    const left = await foundOf(ground, who, { receipts: [], responses: [], asking: first })
+    of.faults.push(...left.faults)
+  }
+}
+
+const AGAIN = {
+  kept: 'given again',
+  'not-kept': 'idempotency_not_replayable',
+  another: 'idempotency_key_reused',
+  free: 'runs',
+} as const
+
+const withoutComments = (text: string): string => text.replaceAll(': keep-alive\n\n', '')
+
+const sameAnswer = (one: Asking, other: Asking): boolean =>
+  withoutComments(one.received.text) === withoutComments(other.received.text)

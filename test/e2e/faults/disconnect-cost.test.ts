@@ -1,0 +1,322 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { chunk, reply, USAGE, usageChunk, WORDS } from '../../fakes/chat-frames.ts'
+import { delivered } from '../../fakes/delivered.ts'
+import type { Script } from '../../fakes/fault-upstream.ts'
+import type { Talk } from '../../fakes/answers.ts'
+import { send } from '../../support/send-chat.ts'
+import { openRawSocket } from '../../support/raw-socket.ts'
+import { framesOf } from '../../support/read-stream.ts'
+import { openAccount, type TestAccount } from '../../support/test-account.ts'
+import { until } from '../../support/until.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
+import { MESSAGES } from './send-to-faulty.ts'
+import { type FarHouse, startFarHouse } from './remote-provider-server.ts'
+
+const INPUT = BigInt(Math.ceil(Buffer.byteLength(JSON.stringify(MESSAGES)) / 4)) * 1000n
+/** Each of its words is a frame, and as long as a token. */
+const PRODUCED = INPUT + 2n * 2000n
+const ALL_PRODUCED = INPUT + BigInt(WORDS.length) * 2000n
+const COUNTED = 7n * 1000n + 4n * 250n + 7n * 2000n
+const NOTHING = 0n
+
+/** Providers that wait in the middle of an answer until they are told to go on, or are cut. */
+const waiting = new Set<() => void>()
+const goOn = () => {
+  for (const resume of waiting) resume()
+  waiting.clear()
+}
+const pause = (talk: Talk) =>
+  Promise.race([talk.closed, new Promise<void>((resolve) => void waiting.add(() => resolve()))])
+
+const saying = (talk: Talk, words: readonly string[]) =>
+  talk.frames(...words.map((content) => chunk(talk.model, { delta: { content } })))
+const opening = async (talk: Talk) => {
+  await talk.head()
+  await talk.frames(chunk(talk.model, { delta: { role: 'assistant', content: '' } }))
+}
+const closing = async (talk: Talk) => {
+  await talk.frames(usageChunk(talk.model, USAGE), '[DONE]')
+  await talk.end()
+}
+const finish = (talk: Talk) => talk.frames(chunk(talk.model, { finish: 'stop' }))
+const whole = (talk: Talk) => JSON.stringify(reply(talk.model))
+
+/** When the client hangs up, by what the provider has said until then. */
+const scripts = {
+  async silent(talk) {
+    await pause(talk)
+    if (talk.delivery === 'stream') return
+    await talk.head()
+    await talk.bytes(whole(talk))
+    await talk.end()
+  },
+  async begun(talk) {
+    await opening(talk)
+    await pause(talk)
+    await saying(talk, WORDS)
+    await finish(talk)
+    await closing(talk)
+  },
+  async talking(talk) {
+    await opening(talk)
+    await saying(talk, WORDS.slice(0, 2))
+    await pause(talk)
+    await saying(talk, WORDS.slice(2))
+    await finish(talk)
+    await closing(talk)
+  },
+  async finished(talk) {
+    await opening(talk)
+    await saying(talk, WORDS)
+    await finish(talk)
+    await pause(talk)
+    await closing(talk)
+  },
+  async half(talk) {
+    await talk.head()
+    await talk.bytes(whole(talk).slice(0, 100))
+    await pause(talk)
+    await talk.bytes(whole(talk).slice(100))
+    await talk.end()
+  },
+  async 'breaks-before'(talk) {
+    await opening(talk)
+    await pause(talk)
+    talk.reset()
+  },
+  async 'breaks-after'(talk) {
+    await opening(talk)
+    await saying(talk, WORDS.slice(0, 2))
+    await pause(talk)
+    talk.reset()
+  },
+  async 'breaks-json'(talk) {
+    await talk.head()
+    await pause(talk)
+    talk.reset()
+  },
+} satisfies Record<string, Script>
+type Moment = keyof typeof scripts
+
+/** What stands in an upstream's entry. */
+const LANES = {
+  unsaid: '',
+  estimate: 'on_client_gone: cancel_estimate',
+  drain: 'on_client_gone: drain',
+  free: 'on_client_gone: cancel_free',
+  hidden: 'dialect: openai',
+  'hidden-drain': 'dialect: openai, on_client_gone: drain',
+} as const
+type LaneName = keyof typeof LANES
+const LANE_NAMES = Object.keys(LANES) as LaneName[]
+/** Nothing is learned of it before its estimates are looked at. */
+const UNLEARNED = 'unlearned'
+const DRAINED: readonly LaneName[] = ['drain', 'hidden-drain']
+
+let house: FarHouse
+beforeAll(async () => {
+  const upstreams: Record<string, string> = { ...LANES, [UNLEARNED]: LANES.drain }
+  const models = Object.keys(upstreams).flatMap((upstream) =>
+    Object.keys(scripts).map((moment) => [
+      `${upstream}-${moment}`,
+      { upstream, lanes: [moment], more: 'efforts: [],' },
+    ]),
+  )
+  house = await startFarHouse(scripts, Object.fromEntries(models), { upstreams })
+})
+afterEach(async () => {
+  goOn()
+  house.far.forget()
+  await expectBalancedLedger(house.server)
+})
+afterAll(() => house?.close())
+
+/** The only receipt, once it is closed; the wallet has paid what it says and holds nothing. */
+async function receiptOf(account: TestAccount, credit: bigint) {
+  const receipt = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
+  expect(await account.receipts()).toHaveLength(1)
+  const { balance, held } = await account.wallet()
+  expect([credit - balance, held]).toEqual([receipt.charge_nano, 0n])
+  return receipt
+}
+
+/** Asks, waits for the moment, and hangs up. */
+async function hangUp(lane: LaneName | typeof UNLEARNED, moment: Moment, delivery: 'stream' | 'json') {
+  const account = await openAccount(house.server)
+  const credit = (await account.wallet()).balance
+  const controller = new AbortController()
+  const body = { model: `${lane}-${moment}`, stream: delivery === 'stream', messages: MESSAGES }
+  const response = send(house.server, account, body, { signal: controller.signal })
+  response.catch(() => {})
+  const talk = await until(() => house.far.talks[0])
+  await until(() => waiting.size === 1)
+  if (moment === 'talking' || moment === 'breaks-after') await readUntil(await response, WORDS[1])
+  if (moment === 'finished') await readUntil(await response, '"stop"')
+  await delivered()
+  controller.abort()
+  await delivered()
+  return { talk, receipt: () => receiptOf(account, credit) }
+}
+
+async function readUntil(response: Response, words: string): Promise<void> {
+  for (const frames = framesOf(response); ; ) {
+    const { value, done } = await frames.next()
+    if (done) throw new Error(`${words} never came`)
+    if (value.includes(words)) return
+  }
+}
+
+const expectCut = async (talk: Talk) => {
+  await talk.closed
+  expect(house.far.talks).toHaveLength(1)
+}
+const expectReadOn = async (talk: Talk) => {
+  expect(talk.socket.destroyed).toBe(false)
+  goOn()
+}
+
+describe.each(LANE_NAMES)('a client that hangs up on a lane that is %s', (lane) => {
+  const drained = DRAINED.includes(lane)
+  const produced = (amount: bigint) => (lane === 'free' ? NOTHING : amount)
+
+  it('pays nothing before the head of a stream; the provider is cut', async () => {
+    const { talk, receipt } = await hangUp(lane, 'silent', 'stream')
+    await expectCut(talk)
+    expect(await receipt()).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: NOTHING })
+  })
+
+  it.each([
+    ['begun', 'stream', INPUT],
+    ['talking', 'stream', PRODUCED],
+    ['half', 'json', INPUT],
+  ] as const)('pays as its lane says in the middle of an answer (%s, %s)', async (moment, delivery, estimate) => {
+    const { talk, receipt } = await hangUp(lane, moment, delivery)
+    await (drained ? expectReadOn(talk) : expectCut(talk))
+    expect(await receipt()).toMatchObject({
+      state: lane === 'free' ? 'released' : 'settled',
+      outcome: 'client_gone',
+      charge_nano: drained ? COUNTED : produced(estimate),
+    })
+    // It serves the next call: an answer that was read to its end leaves its connection as good as new.
+    expect(talk.socket.destroyed).toBe(!drained)
+  })
+
+  it('pays for a JSON answer that has not begun where it is awaited, and nothing where it is not', async () => {
+    const { talk, receipt } = await hangUp(lane, 'silent', 'json')
+    await (drained ? expectReadOn(talk) : expectCut(talk))
+    expect(await receipt()).toMatchObject({
+      state: drained ? 'settled' : 'released',
+      outcome: 'client_gone',
+      charge_nano: drained ? COUNTED : NOTHING,
+    })
+  })
+
+  it('pays the whole after the finish reason even if the count never comes', async () => {
+    const { talk, receipt } = await hangUp(lane, 'finished', 'stream')
+    expect(talk.socket.destroyed).toBe(false)
+    house.server.serving.cutTurns()
+    await expectCut(talk)
+    expect(await receipt()).toMatchObject({ outcome: 'completed', charge_nano: ALL_PRODUCED, estimated: 1 })
+  })
+
+  it('pays the whole by the provider’s count after the finish reason: it is awaited', async () => {
+    const { talk, receipt } = await hangUp(lane, 'finished', 'stream')
+    await expectReadOn(talk)
+    expect(await receipt()).toMatchObject({
+      state: 'settled',
+      outcome: 'completed',
+      charge_nano: COUNTED,
+      estimated: 0,
+    })
+  })
+})
+
+describe('a provider that is read on without its client', () => {
+  it.each([
+    ['talking', 'stream', PRODUCED],
+    ['begun', 'stream', INPUT],
+    ['half', 'json', INPUT],
+    ['silent', 'json', NOTHING],
+  ] as const)(
+    'is cut after a minute, and what is known until then is charged (%s, %s)',
+    async (moment, delivery, due) => {
+      const { talk, receipt } = await hangUp(UNLEARNED, moment, delivery)
+      house.server.advance(59_000)
+      await delivered()
+      expect(talk.socket.destroyed).toBe(false)
+      house.server.advance(1_001)
+      await expectCut(talk)
+      expect(await receipt()).toMatchObject({ outcome: 'client_gone', charge_nano: due })
+    },
+  )
+
+  it.each([
+    ['talking', 'stream', PRODUCED],
+    ['half', 'json', INPUT],
+  ] as const)('is cut when the server cuts its turns (%s, %s)', async (moment, delivery, due) => {
+    const { talk, receipt } = await hangUp(UNLEARNED, moment, delivery)
+    expect(house.server.serving.turnsRunning).toBe(1)
+    house.server.serving.cutTurns()
+    await expectCut(talk)
+    expect(await receipt()).toMatchObject({ outcome: 'client_gone', charge_nano: due })
+  })
+
+  it.each([
+    ['breaks-before', 'stream', 'upstream_failed', NOTHING],
+    ['breaks-after', 'stream', 'client_gone', PRODUCED],
+    ['breaks-json', 'json', 'upstream_failed', NOTHING],
+  ] as const)('may fail by itself (%s, %s)', async (moment, delivery, outcome, due) => {
+    const { talk, receipt } = await hangUp(UNLEARNED, moment, delivery)
+    await expectReadOn(talk)
+    expect(await receipt()).toMatchObject({ outcome, charge_nano: due })
+    expect(house.far.talks).toHaveLength(1)
+  })
+
+  it('has one place of a hundred, of which an account has half: whoever finds none pays an estimate', async () => {
+    const accounts = await Promise.all([1, 2, 3].map(() => openAccount(house.server, { credit: '100' })))
+    const [first, second, third] = accounts as [TestAccount, TestAccount, TestAccount]
+    const cut = () => house.far.talks.filter(({ socket }) => socket.destroyed).length
+    const hangUpAll = async (account: TestAccount, count: number) => {
+      const before = waiting.size
+      const asked = JSON.stringify({ model: `${UNLEARNED}-talking`, stream: true, messages: MESSAGES })
+      const sockets = await Promise.all(Array.from({ length: count }, () => askRaw(account, asked)))
+      await until(() => waiting.size === before + count)
+      await Promise.all(sockets.map((socket) => until(() => socket.received.includes(WORDS[1]))))
+      for (const socket of sockets) socket.destroy()
+    }
+    const settled = (cutOnes: number, running: number) =>
+      until(() => cut() === cutOnes && house.server.serving.turnsRunning === running)
+
+    await hangUpAll(first, 60)
+    await settled(10, 50)
+    await hangUpAll(second, 50)
+    await settled(10, 100)
+    await hangUpAll(third, 3)
+    await settled(13, 100)
+    goOn()
+    const chargesOf = async (account: TestAccount, count: number) => {
+      const charges = (await closedReceipts(account, count)).map(({ charge_nano }) => charge_nano)
+      const exact = charges.filter((charge) => charge === COUNTED).length
+      return { exact, estimated: charges.filter((charge) => charge === PRODUCED).length }
+    }
+    const [ofFirst, ofSecond] = [await chargesOf(first, 60), await chargesOf(second, 50)]
+    expect(await chargesOf(third, 3)).toEqual({ exact: 3, estimated: 0 })
+    expect(ofFirst.exact + ofSecond.exact).toBe(97)
+    expect([ofFirst.exact + ofFirst.estimated, ofSecond.exact + ofSecond.estimated]).toEqual([60, 50])
+  })
+})
+
+async function askRaw(account: TestAccount, body: string) {
+  const socket = await openRawSocket(house.server)
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+  return socket
+}
+
+const closedReceipts = (account: TestAccount, count: number) =>
+  until(async () => {
+    const receipts = await account.receipts()
+    return receipts.length === count && receipts.every(({ state }) => state !== 'open') && receipts
+  })

@@ -1,0 +1,283 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { chunk, errorBody, reply, usageChunk, WHOLE_TEXT } from '../../fakes/chat-frames.ts'
+import { delivered } from '../../fakes/delivered.ts'
+import type { Script } from '../../fakes/fault-upstream.ts'
+import { FAULTS } from '../../fakes/faults.ts'
+import type { Talk } from '../../fakes/answers.ts'
+import { answerOf, chat, hello, send } from '../../support/send-chat.ts'
+import { readStream } from '../../support/read-stream.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { until } from '../../support/until.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
+import { type FarHouse, startFarHouse } from './remote-provider-server.ts'
+
+const throttled =
+  (retryAfter: string): Script =>
+  async (talk) => {
+    await talk.head(429, { 'retry-after': retryAfter })
+    await talk.bytes(JSON.stringify(errorBody('Slow down.')))
+    await talk.end()
+  }
+
+/** Every choice uses the whole cap. */
+async function threeChoices(talk: Talk): Promise<void> {
+  const usage = { prompt_tokens: 11, completion_tokens: 60, total_tokens: 71 }
+  const words = 'w'.repeat(500)
+  await talk.head()
+  if (talk.delivery === 'json') {
+    const choices = [0, 1, 2].map((index) => ({
+      index,
+      message: { role: 'assistant', content: words },
+      finish_reason: 'length',
+    }))
+    await talk.bytes(JSON.stringify({ ...reply(talk.model), choices, usage }))
+  } else {
+    for (const index of [0, 1, 2])
+      await talk.frames({
+        ...chunk(talk.model, {}),
+        choices: [{ index, delta: { content: words }, finish_reason: null }],
+      })
+    await delivered()
+    for (const index of [2, 0, 1])
+      await talk.frames({ ...chunk(talk.model, {}), choices: [{ index, delta: {}, finish_reason: 'length' }] })
+    await talk.frames(usageChunk(talk.model, usage), '[DONE]')
+  }
+  await talk.end()
+}
+
+/** Two choices have words; only one says why it ended. */
+async function oneOfTwo(talk: Talk): Promise<void> {
+  await talk.head()
+  for (const index of [0, 1])
+    await talk.frames({ ...chunk(talk.model, {}), choices: [{ index, delta: { content: 'w' }, finish_reason: null }] })
+  await talk.frames(chunk(talk.model, { finish: 'stop' }), '[DONE]')
+  await talk.end()
+}
+
+/** It takes no effort, and without one it fails as well. */
+async function effortless(talk: Talk): Promise<void> {
+  const refuses = talk.asked.reasoning_effort !== undefined
+  await talk.head(refuses ? 400 : 503)
+  const words = refuses ? "Unsupported parameter: 'reasoning_effort'" : 'Overloaded.'
+  await talk.bytes(JSON.stringify(errorBody(words)))
+  await talk.end()
+}
+
+const scripts: Record<string, Script> = {
+  good: (talk) => FAULTS.healthy(talk),
+  slow: throttled('30'),
+  slower: throttled('90'),
+  broken: (talk) => FAULTS.reset(talk, 'before'),
+  'broken-2': (talk) => FAULTS.reset(talk, 'before'),
+  full: (talk) => FAULTS['refused-503'](talk, 'before'),
+  'full-2': (talk) => FAULTS['refused-503'](talk, 'before'),
+  'full-3': (talk) => FAULTS['refused-503'](talk, 'before'),
+  picky: (talk) => FAULTS['cap-refused'](talk, 'before'),
+  tools: (talk) => FAULTS['odd-tool-calls'](talk),
+  learner: (talk) => FAULTS['max-tokens-refused'](talk, 'before'),
+  hanging: (talk) => FAULTS.hang(talk, 'before'),
+  choosy: threeChoices,
+  effortless,
+  'one-of-two': oneOfTwo,
+}
+
+let house: FarHouse
+beforeAll(async () => {
+  house = await startFarHouse(
+    scripts,
+    {
+      throttled: { lanes: ['slower', 'slow'] },
+      mixed: { lanes: ['slow', 'picky'] },
+      'full-thrice': { lanes: ['full', 'full-2', 'full-3', 'good'] },
+      'broken-twice': { lanes: ['broken', 'broken-2', 'good'] },
+      'full-then-broken': { lanes: ['full', 'broken', 'good'] },
+      tools: { lanes: ['tools'] },
+      learner: { lanes: ['learner'] },
+      hanging: { lanes: ['hanging'] },
+      'hanging-first': { lanes: ['hanging', 'good'] },
+      'one-of-two': { lanes: ['one-of-two'], more: 'choices_max: 2,' },
+      choosy: { lanes: ['choosy'], more: 'choices_max: 3,' },
+      'effortless-first': { lanes: ['effortless', 'good'] },
+    },
+    { config: 'streams: { silence_before_head: 20ms, keep_alive: 20ms }', timeouts: 'idle: 1s' },
+  )
+})
+afterEach(async () => {
+  house.far.forget()
+  await expectBalancedLedger(house.server)
+})
+afterAll(() => house?.close())
+
+const receiptOf = (account: Awaited<ReturnType<typeof openAccount>>) =>
+  until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
+
+const attemptsOf = ({ attempts }: { attempts: string | null }) =>
+  (JSON.parse(attempts ?? '[]') as { lane: string; outcome: string; status?: number }[]).map(
+    ({ lane, outcome, status }) => [lane, outcome, status ?? null],
+  )
+
+describe('lanes in turn', () => {
+  it('say upstream_busy with the least wait when all throttle', async () => {
+    const account = await openAccount(house.server)
+    const answer = await chat(house.server, account, { model: 'throttled' })
+    expect([answer.status, answer.json.error.code]).toEqual([429, 'upstream_busy'])
+    expect(answer.headers.get('retry-after')).toBe('30')
+    expect(answer.json.error.message).toMatch(/try again in 30s\.$/)
+    expect(attemptsOf(await receiptOf(account))).toEqual([
+      ['far/slower', 'throttled', 429],
+      ['far/slow', 'throttled', 429],
+    ])
+  })
+
+  it('say server_is_overloaded when they fail in different ways', async () => {
+    const account = await openAccount(house.server)
+    const answer = await chat(house.server, account, { model: 'mixed' })
+    expect([answer.status, answer.json.error.code]).toEqual([503, 'server_is_overloaded'])
+  })
+
+  it('name what was left out for the lane that answered, and nothing of one that failed', async () => {
+    const account = await openAccount(house.server)
+    const answer = await chat(house.server, account, { model: 'effortless-first', reasoning_effort: 'high' })
+    expect(house.far.talks.map((talk) => [talk.model, talk.asked.reasoning_effort])).toEqual([
+      ['effortless', 'high'],
+      ['effortless', undefined],
+      ['good', 'high'],
+    ])
+    expect([answer.status, answer.headers.get('x-millrace-ignored-fields')]).toEqual([200, null])
+    expect(attemptsOf(await receiptOf(account))).toEqual([
+      ['far/effortless', 'unsupported-field', 400],
+      ['far/effortless', 'failed', 503],
+      ['far/good', 'finished', 200],
+    ])
+  })
+
+  it('are three at most, and the receipt names the last that was tried', async () => {
+    const account = await openAccount(house.server)
+    const answer = await chat(house.server, account, { model: 'full-thrice' })
+    expect(answer.status).toBe(503)
+    const receipt = await receiptOf(account)
+    expect(attemptsOf(receipt).map(([lane]) => lane)).toEqual(['far/full', 'far/full-2', 'far/full-3'])
+    expect(receipt.lane).toBe('far/full-3')
+  })
+
+  it.each([true, false])('are one more after a provider that may have done the work, stream: %s', async (stream) => {
+    const account = await openAccount(house.server)
+    const broken = await send(house.server, account, { model: 'broken-twice', stream, messages: hello() })
+    // On a busy machine the head has gone by then: the words are the same in either form.
+    expect(await broken.text()).toContain('"server_is_overloaded"')
+    expect(house.far.talks.map(({ model }) => model)).toEqual(['broken', 'broken-2'])
+    expect(await receiptOf(account)).toMatchObject({ state: 'released', charge_nano: 0n, lane: 'far/broken-2' })
+    house.far.forget()
+    const answer = await send(house.server, account, { model: 'full-then-broken', stream, messages: hello() })
+    expect(answer.status).toBe(200)
+    expect(await answer.text()).not.toContain('"error"')
+    expect(house.far.talks.map(({ model }) => model)).toEqual(['full', 'broken', 'good'])
+  })
+
+  it('move on after the head has gone, as long as there is no content', async () => {
+    const account = await openAccount(house.server)
+    const response = await send(house.server, account, {
+      model: 'hanging-first',
+      stream: true,
+      messages: hello(),
+    })
+    const answer = await readStream(response)
+    expect(answer.frames[0]).toBe(': keep-alive')
+    expect([answer.text, answer.done]).toEqual([WHOLE_TEXT, true])
+    expect(attemptsOf(await receiptOf(account)).map(([lane]) => lane)).toEqual(['far/hanging', 'far/good'])
+  })
+
+  it('end in an error frame that is free where the head has gone and none is left', async () => {
+    const account = await openAccount(house.server)
+    const response = await send(house.server, account, {
+      model: 'hanging',
+      stream: true,
+      messages: hello(),
+    })
+    expect(response.status).toBe(200)
+    const answer = await readStream(response)
+    expect([answer.text, answer.done]).toEqual(['', false])
+    expect(answer.chunks).toHaveLength(1)
+    expect(answer.chunks[0].error).toMatchObject({ code: 'upstream_timeout', request_id: answer.requestId })
+    expect(answer.chunks[0].error.message).toContain('Nothing was charged')
+    expect(await receiptOf(account)).toMatchObject({ state: 'released', outcome: 'upstream_failed', charge_nano: 0n })
+  })
+})
+
+describe('a lane', () => {
+  it('is asked twice for the first request that it refuses for the name of the cap, and once from then on', async () => {
+    const account = await openAccount(house.server)
+    const request = { model: 'learner', max_tokens: 50 }
+    expect((await chat(house.server, account, request)).status).toBe(200)
+    expect(house.far.talks.map(({ asked }) => [asked.max_tokens, asked.max_completion_tokens])).toEqual([
+      [50, undefined],
+      [undefined, 50],
+    ])
+    expect(attemptsOf(await receiptOf(account))).toEqual([
+      ['far/learner', 'unsupported-field', 400],
+      ['far/learner', 'finished', 200],
+    ])
+    house.far.forget()
+    expect((await chat(house.server, account, request)).status).toBe(200)
+    expect(house.far.talks.map(({ asked }) => [asked.max_tokens, asked.max_completion_tokens])).toEqual([
+      [undefined, 50],
+    ])
+  })
+
+  it.each([true, false])('has its tool calls mended, stream: %s', async (stream) => {
+    const account = await openAccount(house.server)
+    const response = await send(house.server, account, {
+      model: 'tools',
+      stream,
+      messages: hello(),
+    })
+    const calls = stream
+      ? collectCalls((await readStream(response)).chunks)
+      : (await answerOf(response)).json.choices[0].message.tool_calls
+    expect(calls).toMatchObject([
+      {
+        id: expect.stringMatching(/^call_/),
+        type: 'function',
+        function: { name: 'look_up', arguments: '{"city":"Rome"}' },
+      },
+      { id: 'given', type: 'function', function: { name: 'count', arguments: '{"n":2}' } },
+    ])
+  })
+
+  it.each([true, false])('may use its cap once for every choice, stream: %s', async (stream) => {
+    const account = await openAccount(house.server)
+    const request = { model: 'choosy', stream, n: 3, max_tokens: 20, messages: hello() }
+    const response = await send(house.server, account, request)
+    if (stream) expect((await readStream(response)).done).toBe(true)
+    else expect((await answerOf(response)).json.choices).toHaveLength(3)
+    expect(await receiptOf(account)).toMatchObject({ outcome: 'completed', output: 60, estimated: 0 })
+  })
+
+  it('has not ended before every choice has', async () => {
+    const account = await openAccount(house.server)
+    const request = { model: 'one-of-two', stream: true, n: 2, messages: hello() }
+    const answer = await readStream(await send(house.server, account, request))
+    expect(answer.done).toBe(false)
+    expect(answer.chunks.at(-1).error.code).toBe('upstream_error')
+    expect(await receiptOf(account)).toMatchObject({ outcome: 'upstream_failed', state: 'settled' })
+  })
+})
+
+interface CallFragment {
+  readonly index: number
+  readonly id?: string
+  readonly type?: string
+  readonly function: { readonly name?: string; readonly arguments?: string }
+}
+
+/** As a strict client gathers them: by index, the first fragment with id, type and name. */
+function collectCalls(chunks: readonly { choices: { delta: { tool_calls?: CallFragment[] } }[] }[]) {
+  const calls: { id: string; type: string; function: { name: string; arguments: string } }[] = []
+  for (const fragment of chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])) {
+    const { index, id, type, function: called } = fragment
+    const known = calls[index]
+    if (known) known.function.arguments += called.arguments ?? ''
+    else calls[index] = { id: id!, type: type!, function: { name: called.name!, arguments: called.arguments ?? '' } }
+  }
+  return calls
+}

@@ -1,0 +1,32 @@
+import { once } from 'node:events'
+import { expect, it } from 'vitest'
+import { openAccount } from '../../support/test-account.ts'
+import { until } from '../../support/until.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
+import { startFarHouse } from './remote-provider-server.ts'
+import { askAndDoze, createFlood } from './slow-reader.ts'
+
+it('a client that does not read stops the provider, and gets the rest when it reads on', async () => {
+  const flood = createFlood()
+  const { server, ...house } = await startFarHouse({ flood: flood.script }, { flood: { lanes: ['flood'] } })
+  try {
+    const account = await openAccount(server)
+    const socket = await askAndDoze(server, account.key, 'flood')
+    await flood.stalled()
+    expect(flood.state.ended, `${flood.state.sent} frames`).toBe(false)
+
+    let text = ''
+    socket.on('data', (bytes) => {
+      text += bytes.toString('latin1').replaceAll(/x{9,}/g, '')
+    })
+    socket.resume()
+    await once(socket, 'close')
+    expect(text).toContain('[DONE]')
+    expect(text.match(/"content":"a"/g)).toHaveLength(flood.words.length)
+    const receipt = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
+    expect(receipt).toMatchObject({ outcome: 'completed', estimated: 0 })
+    await expectBalancedLedger(server)
+  } finally {
+    await house.close()
+  }
+})

@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { hello } from '../../support/send-chat.ts'
+import { fillDiskFor } from '../../support/full-disk.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { until } from '../../support/until.ts'
+import { useServer } from '../../support/use-server.ts'
+import { ask } from './keyed.ts'
+
+const CANARY = 'canary-of-the-answer'
+const body = { model: 'swift', stream: true, messages: hello(`${CANARY} please`) }
+
+describe('what is kept', () => {
+  const server = useServer()
+
+  it('is in no file of the data folder as it was said, and neither is the idempotency key', async () => {
+    const account = await openAccount(server())
+    const asked = { key: account.key, idempotencyKey: 'canary-of-the-key' }
+    const first = await ask(server(), asked, body)
+    expect(first.text).toContain('canary')
+    expect((await ask(server(), asked, body)).bytes.equals(first.bytes)).toBe(true)
+    const files = readdirSync(server().folder).filter((name) => name !== 'millrace.yaml')
+    expect(files).toEqual(expect.arrayContaining(['ledger.db', 'content.db', 'content.db-wal']))
+    for (const name of files) {
+      if (name.endsWith('.sock')) continue
+      expect(readFileSync(join(server().folder, name)).includes('canary'), name).toBe(false)
+    }
+  })
+})
+
+describe('a disk that takes no more answers', () => {
+  const server = useServer()
+  beforeAll(async () => {
+    const trigger = "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no space left'); END"
+    await server().content.atomic([{ sql: trigger, rows: [[]] }])
+  })
+
+  it.each([true, false])(
+    'loses neither an answer nor its charge; it cannot be given again, stream: %s',
+    async (stream) => {
+      const account = await openAccount(server())
+      const before = (await account.wallet()).balance
+      const asked = { key: account.key, idempotencyKey: 'full' }
+      const first = await ask(server(), asked, { ...body, stream })
+      expect(first.status).toBe(200)
+      expect(first.text).toMatch(stream ? /\[DONE\]\n\n$/ : /"charge"/)
+      const [receipt] = await account.receipts()
+      expect(receipt).toMatchObject({ state: 'settled', outcome: 'completed' })
+      expect(before - (await account.wallet()).balance).toBe(receipt?.charge_nano)
+      const again = await ask(server(), asked, { ...body, stream })
+      expect([again.status, JSON.parse(again.text).error.code]).toEqual([409, 'idempotency_not_replayable'])
+      expect(await account.receipts()).toHaveLength(1)
+    },
+  )
+})
+
+describe('a charge that cannot be recorded in the books', () => {
+  const server = useServer()
+
+  it.each([true, false])(
+    'stands beside them, and its answer is given, and given again; streamed: %s',
+    async (stream) => {
+      const account = await openAccount(server())
+      const before = (await account.wallet()).balance
+      const { db } = server().app.operations
+      const asked = { key: account.key, idempotencyKey: 'unrecorded' }
+      const makeRoom = await fillDiskFor(db, 'UPDATE ON receipts')
+      const first = await ask(server(), asked, { ...body, stream })
+      expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([200, null])
+      await makeRoom()
+      await until(() => server().app.ledgerAvailable())
+      const again = await until(async () => {
+        const answer = await ask(server(), asked, { ...body, stream })
+        return answer.status === 200 && answer
+      })
+      expect(again.headers.get('idempotency-replayed')).toBe('true')
+      expect(again.bytes.equals(first.bytes)).toBe(true)
+      const [receipt, ...others] = await account.receipts()
+      expect([receipt?.state, receipt?.outcome, others]).toEqual(['settled', 'completed', []])
+      expect(receipt?.charge_nano).toBeGreaterThan(0n)
+      expect(before - (await account.wallet()).balance).toBe(receipt?.charge_nano)
+    },
+  )
+})

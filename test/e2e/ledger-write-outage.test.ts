@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { chat, get, hello, send } from '../support/send-chat.ts'
+import { expectProblem } from '../support/expect-problem.ts'
+import { fillDiskFor } from '../support/full-disk.ts'
+import { framesOf } from '../support/read-stream.ts'
+import { openAccount } from '../support/test-account.ts'
+import { until } from '../support/until.ts'
+import { useServer } from '../support/use-server.ts'
+
+describe('the books cannot be written for a moment', () => {
+  const server = useServer()
+
+  let makeRoom = async () => {}
+  /** The disk is full for every batch with such a change: nothing of it is recorded. */
+  const breakOn = async (change: 'INSERT' | 'UPDATE') => {
+    makeRoom = await fillDiskFor(server().app.operations.db, `${change} ON receipts`)
+  }
+  const repair = async () => {
+    await makeRoom()
+    await until(() => server().app.ledgerAvailable())
+  }
+
+  it('refuses with ledger_unavailable, takes no money, and serves again by itself', async () => {
+    const account = await openAccount(server())
+    const before = await account.wallet()
+    await breakOn('INSERT')
+    for (const body of [{}, { stream: true }]) {
+      const answer = await chat(server(), account, body)
+      expectProblem(answer, 'ledger_unavailable')
+      expect(answer.headers.get('retry-after')).toBe('2')
+      await until(() => server().app.ledgerAvailable())
+    }
+    await repair()
+    expect(await account.wallet()).toEqual(before)
+    expect((await chat(server(), account)).status).toBe(200)
+    expect(await account.receipts()).toHaveLength(1)
+  })
+
+  it('keeps no place of a concurrency limit for a turn that it could not record', async () => {
+    const account = await openAccount(server())
+    const made = await account.createKey({ limits: { concurrent: 1 } })
+    await breakOn('INSERT')
+    expectProblem(await chat(server(), made), 'ledger_unavailable')
+    await repair()
+    expect((await chat(server(), made)).status).toBe(200)
+    expect((await chat(server(), made)).status).toBe(200)
+  })
+
+  it('gives a running answer its end, because its charge is durable beside the books, and records it later', async () => {
+    const account = await openAccount(server())
+    const response = await send(server(), account, {
+      model: 'calm',
+      stream: true,
+      stream_options: { include_usage: true },
+      messages: hello('count to 5'),
+    })
+    await breakOn('UPDATE')
+    const frames: string[] = []
+    for await (const frame of framesOf(response)) frames.push(frame)
+    expect(frames.at(-1)).toBe('data: [DONE]')
+    const usage = JSON.parse(frames.at(-2)!.slice('data: '.length)).usage
+    const { json: before } = await get(server(), account, `/requests/${response.headers.get('x-request-id')}`)
+    expect(before).toMatchObject({ state: 'open' })
+
+    await repair()
+    const { json } = await get(server(), account, `/requests/${response.headers.get('x-request-id')}`)
+    expect(json).toMatchObject({ outcome: 'completed', charge: usage.millrace.charge })
+    expect((await chat(server(), account)).status).toBe(200)
+  })
+
+  it('is not ready as long as it lasts', async () => {
+    const account = await openAccount(server())
+    await breakOn('INSERT')
+    expectProblem(await chat(server(), account), 'ledger_unavailable')
+    await repair()
+    const ready = await fetch(`${server().baseUrl.replace('/v1', '')}/readyz`)
+    expect(await ready.json()).toEqual({ status: 'ready' })
+  })
+})

@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest'
+import type { ReceiptsTable } from '../../../src/db/tables.ts'
+import { chunk, errorBody, reply, USAGE, usageChunk, WORDS } from '../../fakes/chat-frames.ts'
+import { delivered } from '../../fakes/delivered.ts'
+import type { Script } from '../../fakes/fault-upstream.ts'
+import { FAULTS } from '../../fakes/faults.ts'
+import type { Talk } from '../../fakes/answers.ts'
+import { hello, send } from '../../support/send-chat.ts'
+import { framesOf, readStream } from '../../support/read-stream.ts'
+import { openAccount, type TestAccount } from '../../support/test-account.ts'
+import { until } from '../../support/until.ts'
+import { priced, tokensOf, tokensOfWords, useScriptedHouse } from './scripted-server.ts'
+
+const QUESTION = hello('Say good morning, please: it is early, and nobody has said it yet.')
+const INPUT = tokensOf(JSON.stringify(QUESTION))
+const REPORTED = priced({ input: 7, cached: 4, output: 7 })
+
+/** Every event of a whole answer, in order. */
+const eventsOf = (model: string): readonly (object | string)[] => [
+  chunk(model, { delta: { role: 'assistant', content: '' } }),
+  ...WORDS.map((content) => chunk(model, { delta: { content } })),
+  chunk(model, { finish: 'stop' }),
+  usageChunk(model, USAGE),
+  '[DONE]',
+]
+const EVENTS = eventsOf('').length
+/** Behind the role and the words. */
+const FINISH_AT = 1 + WORDS.length
+
+/** The provider stops after `stopAt` events until it is told that the client has gone. */
+const scene = { stopAt: 0, gone: Promise.resolve() }
+
+async function stepwise(talk: Talk): Promise<void> {
+  await talk.head()
+  for (const [at, event] of eventsOf(talk.model).entries()) {
+    if (at === scene.stopAt) await scene.gone
+    await talk.frames(event)
+  }
+  if (scene.stopAt === EVENTS) await scene.gone
+  await talk.end()
+}
+
+/** The same for a JSON answer, by the bytes of its body; below zero the head is not sent either. */
+async function bitwise(talk: Talk): Promise<void> {
+  const body = JSON.stringify(reply(talk.model))
+  if (scene.stopAt < 0) await scene.gone
+  await talk.head()
+  await talk.bytes(body.slice(0, Math.max(1, scene.stopAt)))
+  await scene.gone
+  await talk.bytes(body.slice(Math.max(1, scene.stopAt)))
+  await talk.end()
+}
+const JSON_BYTES = JSON.stringify(reply('bitwise')).length
+
+const scripts: Record<string, Script> = {
+  stepwise,
+  bitwise,
+  silent: async () => {},
+  reset: (talk) => FAULTS.reset(talk, 'before'),
+  async 'head-then-reset'(talk) {
+    await talk.head()
+    await delivered()
+    talk.reset()
+  },
+  'cut-in-words': (talk) => FAULTS.reset(talk, 'after'),
+  async 'long-refusal'(talk) {
+    await talk.head(500)
+    await talk.bytes(JSON.stringify(errorBody('All our servers are on fire. '.repeat(200))))
+    await talk.end()
+  },
+  async 'error-in-words'(talk) {
+    await talk.head()
+    await talk.frames(chunk(talk.model, { delta: { content: WORDS[0] } }))
+    await delivered()
+    await talk.frames(errorBody('All our servers are on fire. '.repeat(200)))
+    await talk.end()
+  },
+  async 'head-only'(talk) {
+    await talk.head()
+    await talk.end()
+  },
+}
+
+const house = useScriptedHouse(scripts)
+
+function stopAt(events: number): () => void {
+  let goOn = () => {}
+  const gone = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  Object.assign(scene, { stopAt: events, gone })
+  return goOn
+}
+
+/** The one row of the account, closed; the wallet agrees with it and holds nothing. */
+async function onlyRow(account: TestAccount): Promise<ReceiptsTable> {
+  const row = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
+  expect(await account.receipts()).toHaveLength(1)
+  const { balance, held } = await account.wallet()
+  expect([10_000_000_000n - balance, held]).toEqual([row.charge_nano, 0n])
+  return row
+}
+
+const bodyOf = (model: string, stream: boolean) => ({ model, stream, messages: QUESTION })
+
+/** Reads until so many events of the provider's have come, as far as the client gets to see them; then hangs up. */
+async function hangUpAfter(account: TestAccount, events: number): Promise<string> {
+  const goOn = stopAt(events)
+  const controller = new AbortController()
+  const asked = send(house().server, account, bodyOf('stepwise', true), { signal: controller.signal })
+  asked.catch(() => {})
+  let got = ''
+  // Until there is a word nothing goes out, and what comes behind the finish reason is held back until it is paid for.
+  const visible = events < 2 ? 0 : Math.min(events, FINISH_AT + 1)
+  if (visible === 0) {
+    await until(() => house().far.talks.length === 1)
+    await delivered()
+  } else {
+    let seen = 0
+    for await (const frame of framesOf(await asked)) {
+      if (!frame.startsWith('data: {')) continue
+      got += JSON.parse(frame.slice('data: '.length)).choices[0]?.delta?.content ?? ''
+      seen += 1
+      if (seen === visible) break
+    }
+    await delivered()
+  }
+  controller.abort()
+  await delivered()
+  goOn()
+  return got
+}
+
+describe('every ending is one row', () => {
+  it.each(Array.from({ length: EVENTS + 1 }, (_, events) => events))(
+    'A9, A13: a client gone after %i events of a stream is one row, charged at least what it was given',
+    async (events) => {
+      const account = await openAccount(house().server)
+      const got = await hangUpAfter(account, events)
+      const row = await onlyRow(account)
+      expect(row.state).toBe('settled')
+      expect(row.charge_nano).toBeGreaterThanOrEqual(priced({ input: 7, cached: 4, output: tokensOfWords(got) }))
+      expect(row.charge_nano).toBeLessThanOrEqual(row.hold_nano)
+      if (events > FINISH_AT) expect(row).toMatchObject({ estimated: 0, charge_nano: REPORTED })
+      else {
+        expect(row).toMatchObject({ outcome: 'client_gone', estimated: 1 })
+        expect(row.charge_nano).toBe(priced({ input: INPUT, output: tokensOfWords(got) }))
+      }
+    },
+  )
+
+  it.each([-1, 0, 20, JSON_BYTES - 1, JSON_BYTES])(
+    'A14: a client gone after %i bytes of a JSON answer is one row, and free only before the provider accepted',
+    async (bytes) => {
+      const account = await openAccount(house().server)
+      const goOn = stopAt(bytes)
+      const controller = new AbortController()
+      const asked = send(house().server, account, bodyOf('bitwise', false), { signal: controller.signal })
+      const talk = await until(() => house().far.talks[0])
+      await delivered()
+      controller.abort()
+      await expect(asked).rejects.toThrow()
+      // The provider is not left working for nobody.
+      await talk.closed
+      goOn()
+      const row = await onlyRow(account)
+      if (bytes < 0) expect(row).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: 0n })
+      else
+        expect(row).toMatchObject({
+          state: 'settled',
+          outcome: 'client_gone',
+          estimated: 1,
+          charge_nano: priced({ input: INPUT }),
+        })
+    },
+  )
+
+  it('A14: and one gone when the answer was whole is charged what the provider counted', async () => {
+    const account = await openAccount(house().server)
+    stopAt(JSON_BYTES)()
+    const response = await send(house().server, account, bodyOf('bitwise', false))
+    await response.body?.cancel()
+    expect(await onlyRow(account)).toMatchObject({ state: 'settled', charge_nano: REPORTED, estimated: 0 })
+  })
+
+  it.each([true, false])(
+    'A10: an error before any words costs nothing, however long it is (stream: %s)',
+    async (stream) => {
+      const account = await openAccount(house().server)
+      const response = await send(house().server, account, bodyOf('long-refusal', stream))
+      expect(response.status).toBe(503)
+      await response.text()
+      expect(await onlyRow(account)).toMatchObject({ state: 'released', outcome: 'upstream_failed', charge_nano: 0n })
+    },
+  )
+
+  it('A10: an error among the words is no output: the words are charged, flagged as an estimate', async () => {
+    const account = await openAccount(house().server)
+    const answer = await readStream(await send(house().server, account, bodyOf('error-in-words', true)))
+    expect([answer.text, answer.done]).toEqual([WORDS[0], false])
+    expect(await onlyRow(account)).toMatchObject({
+      state: 'settled',
+      outcome: 'upstream_failed',
+      estimated: 1,
+      output: tokensOfWords(WORDS[0]),
+      charge_nano: priced({ input: INPUT, output: tokensOfWords(WORDS[0]) }),
+    })
+  })
+
+  const POLICY = [
+    { ending: 'the connection broke before the answer', model: 'reset', charge: 0n },
+    { ending: 'the answer had a head and no words', model: 'head-then-reset', charge: 0n },
+    { ending: 'the answer was empty', model: 'head-only', charge: 0n },
+  ]
+  it.each(POLICY.flatMap((row) => [true, false].map((stream) => ({ ...row, stream }))))(
+    'A11: no output, no charge: $ending (stream: $stream)',
+    async ({ model, stream, charge }) => {
+      const account = await openAccount(house().server)
+      const response = await send(house().server, account, bodyOf(model, stream))
+      expect(await response.text()).toContain('Nothing was charged')
+      expect(response.status).toBe(503)
+      expect(await onlyRow(account)).toMatchObject({ state: 'released', charge_nano: charge })
+    },
+  )
+
+  it('A11: a client that gave up on a silent provider is not charged either', async () => {
+    const account = await openAccount(house().server)
+    const controller = new AbortController()
+    const asked = send(house().server, account, bodyOf('silent', true), { signal: controller.signal })
+    await until(() => house().far.talks[0])
+    controller.abort()
+    await expect(asked).rejects.toThrow()
+    expect(await onlyRow(account)).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: 0n })
+  })
+
+  it('A11: an answer in part is charged by its part', async () => {
+    const account = await openAccount(house().server)
+    const { text, done } = await readStream(await send(house().server, account, bodyOf('cut-in-words', true)))
+    expect([text, done]).toEqual([WORDS[0] + WORDS[1], false])
+    expect(await onlyRow(account)).toMatchObject({ charge_nano: priced({ input: INPUT, output: tokensOfWords(text) }) })
+  })
+
+  it.each([true, false])(
+    'A19: a client that closes as soon as it has the last event was served (stream: %s)',
+    async (stream) => {
+      for (let turn = 0; turn < 20; turn++) {
+        const account = await openAccount(house().server)
+        stopAt(EVENTS)()
+        const controller = new AbortController()
+        const body = bodyOf(stream ? 'stepwise' : 'bitwise', stream)
+        const response = await send(house().server, account, body, { signal: controller.signal })
+        if (stream) {
+          for await (const frame of framesOf(response)) if (frame === 'data: [DONE]') break
+        } else await response.text()
+        controller.abort()
+        expect(await onlyRow(account)).toMatchObject({ outcome: 'completed', estimated: 0, charge_nano: REPORTED })
+      }
+    },
+  )
+})

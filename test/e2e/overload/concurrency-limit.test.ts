@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { chat, get } from '../../support/send-chat.ts'
+import { expectProblem } from '../../support/expect-problem.ts'
+import { openAccount } from '../../support/test-account.ts'
+import { until } from '../../support/until.ts'
+import { useServer } from '../../support/use-server.ts'
+import { beginRequest, fill, HASTY_HOUSE, KiB, openLoadReader, PATIENT_HOUSE } from './load.ts'
+
+describe('a server that has memory for three turns', () => {
+  const server = useServer({ config: PATIENT_HOUSE })
+
+  it('lets the fourth wait until one of them has ended', async () => {
+    const { account, streams, end } = await fill(server())
+    const load = openLoadReader(server())
+    const late = chat(server(), account)
+    await until(async () => (await load.load()).waiting === 1)
+    streams[0]?.end()
+    expect((await late).status).toBe(200)
+    end()
+    await load.idle()
+  })
+
+  it('tells more than may wait at once, before their bodies have come', async () => {
+    const { account, end } = await fill(server())
+    const load = openLoadReader(server())
+    const waiting = [await beginRequest(server(), account.key, 100), await beginRequest(server(), account.key, 100)]
+    await until(async () => (await load.load()).waiting === 2)
+    const refused = await beginRequest(server(), account.key, 100)
+    expect(await refused.answer()).toMatchObject({ status: 503, json: { error: { code: 'server_is_overloaded' } } })
+    expect(await load.shed('queue_full')).toBeGreaterThan(0)
+    for (const socket of [...waiting, refused]) socket.destroy()
+    end()
+    await load.idle()
+  })
+
+  it('forgets who goes away while waiting', async () => {
+    const { account, end } = await fill(server())
+    const load = openLoadReader(server())
+    const before = await load.shed('memory')
+    const socket = await beginRequest(server(), account.key, 100)
+    await until(async () => (await load.load()).waiting === 1)
+    socket.destroy()
+    await until(async () => (await load.load()).waiting === 0)
+    expect(await load.shed('memory')).toBe(before)
+    end()
+    await load.idle()
+  })
+
+  it('tells a wrong key and an empty wallet so, however full it is', async () => {
+    const { end } = await fill(server())
+    const load = openLoadReader(server())
+    expect((await chat(server(), { key: 'mr_wallet_no' })).status).toBe(401)
+    expect((await chat(server(), await openAccount(server(), { credit: '0' }))).status).toBe(402)
+    end()
+    await load.idle()
+  })
+
+  it('refuses the rest of a body for which there is no room any more', async () => {
+    const account = await openAccount(server())
+    const load = openLoadReader(server())
+    const [first, second] = [
+      await beginRequest(server(), account.key, 500 * KiB),
+      await beginRequest(server(), account.key, 500 * KiB),
+    ]
+    first?.write(`{"model":"${'x'.repeat(400 * KiB)}`)
+    await until(async () => ((await load.load()).bytes ?? 0) > 900 * KiB)
+    second?.write(`{"model":"${'x'.repeat(400 * KiB)}`)
+    expect(await second?.answer()).toMatchObject({ status: 503, json: { error: { code: 'server_is_overloaded' } } })
+    expect(await load.shed('body')).toBe(1)
+    first?.destroy()
+    second?.destroy()
+    await load.idle()
+    expect(await load.load()).toMatchObject({ bytes: 0 })
+  })
+})
+
+describe('a server that has memory for three turns, and lets nobody wait for long,', () => {
+  const server = useServer({ config: HASTY_HOUSE })
+
+  it('sends the fourth away after a while, says when to come back, charges nothing, and lets everything else go on', async () => {
+    const { account, streams, end } = await fill(server())
+    const load = openLoadReader(server())
+    const before = await load.shed('memory')
+    const answer = await chat(server(), account)
+    expectProblem(answer, 'server_is_overloaded', { message: /try again in [123]s/ })
+    expect(answer.headers.get('retry-after')).toMatch(/^[123]$/)
+    expect(await load.shed('memory')).toBe(before + 1)
+    expect(await account.receipts()).toHaveLength(3)
+    expect((await get(server(), account, '/models')).status).toBe(200)
+    expect((await get(server(), account, '/key')).status).toBe(200)
+    for (const stream of streams) expect((await stream.next()).done).toBe(false)
+    end()
+    await load.idle()
+    expect((await chat(server(), account)).status).toBe(200)
+  })
+
+  it('holds of a body what has come, not what its head claims, and gives it back when its sender is too slow', async () => {
+    const account = await openAccount(server())
+    const load = openLoadReader(server())
+    const liars = await Promise.all([1, 2, 3].map(() => beginRequest(server(), account.key, 500 * KiB)))
+    for (const liar of liars) liar.write('{"model"')
+    await until(async () => (await load.load()).bytes === 3 * (256 * KiB + 8))
+    // The whole request has a time, so a drip does not go on for ever.
+    const drip = setInterval(() => {
+      for (const liar of liars) liar.write(' ')
+    }, 50)
+    for (const liar of liars) expect((await liar.answer()).status).toBe(408)
+    clearInterval(drip)
+    expect(await load.load()).toMatchObject({ running: 0, bytes: 0 })
+  })
+})

@@ -1,0 +1,145 @@
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { chatTalk } from '../../fakes/chat-answers.ts'
+import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
+import { responsesTalk } from '../../fakes/responses-answers.ts'
+import { startServer, type TestServer } from '../../support/start-server.ts'
+import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
+import { expectBalancedLedger } from '../../support/use-server.ts'
+
+/** Two providers that seal their reasoning, and one that wants to see its own in words. All of them are strict about it. */
+export type ProviderName = 'first' | 'second' | 'deep'
+
+export interface ReasoningHouse {
+  readonly server: TestServer
+  /** What a provider was asked last, as the items or messages that it got. */
+  heard(name: ProviderName): readonly Record<string, unknown>[]
+  /** How often it was asked in this test. */
+  timesAsked(name: ProviderName): number
+  /** The last seal that a provider has put on something. */
+  lastSeal(name: 'first' | 'second'): string
+  /** It cannot open any more what it has sealed. */
+  forgetsItsSeals(name: 'first' | 'second'): void
+  /** The same, and it says so in an answer that has begun well. */
+  refusesInsideItsAnswer(name: 'first' | 'second'): void
+  /** From now on, until it is up again, it answers with a failure. */
+  isDown(name: ProviderName, down: boolean): void
+}
+
+const MODELS = {
+  /** What its lane speaks the client may speak too. */
+  sealing: [['first', 'mind']],
+  /** Of the same provider. */
+  sibling: [['first', 'other-mind']],
+  elsewhere: [['second', 'mind']],
+  /** Its server seals and knows nothing but functions. */
+  functions: [['first-functions', 'mind']],
+  deep: [['deep', 'mind']],
+  moving: [
+    ['first', 'mind'],
+    ['second', 'mind'],
+  ],
+} as const
+
+export type ReasoningModel = keyof typeof MODELS
+
+const failing: Script = async (talk) => {
+  await talk.head(503)
+  await talk.bytes('{"error":{"message":"Down."}}')
+  await talk.end()
+}
+
+/** Status 200, and then it turns out that it cannot open what it was given back. */
+const refusingInside: Script = async (talk) => {
+  const error = { code: 'invalid_encrypted_content', message: 'The encrypted content could not be verified.' }
+  await talk.head()
+  if (talk.delivery === 'stream') await talk.frames({ type: 'error', ...error, param: null })
+  else await talk.bytes(JSON.stringify({ error }))
+  await talk.end()
+}
+
+interface Provider {
+  readonly upstream: FaultUpstream
+  readonly seals: Map<string, string>
+  isDown: boolean
+  refusesInside: boolean
+}
+
+async function startProvider(scriptWith: (seals: Map<string, string>) => Script): Promise<Provider> {
+  const seals = new Map<string, string>()
+  const script = scriptWith(seals)
+  const provider = { seals, isDown: false, refusesInside: false }
+  const usual: Script = (talk) => {
+    const isGivenSeals = JSON.stringify(talk.asked.input ?? []).includes('"encrypted_content"')
+    return provider.refusesInside && isGivenSeals ? refusingInside(talk) : script(talk)
+  }
+  const upstream = await startFaultUpstream(() => (provider.isDown ? failing : usual))
+  return Object.assign(provider, { upstream })
+}
+
+const lanesText = (lanes: readonly (readonly [string, string])[]): string =>
+  lanes.map(([upstream, model], at) => `{ upstream: ${upstream}, model: ${model}, priority: ${at} }`).join(', ')
+
+const modelText = (id: string, lanes: readonly (readonly [string, string])[]): string =>
+  `  - { id: ${id}, efforts: [low, high], context_tokens: 128000, max_output_tokens: 8192, price: { input: "1.00", output: "2.00" }, lanes: [${lanesText(lanes)}] }\n`
+
+function configOf(providers: Readonly<Record<ProviderName, Provider>>): string {
+  const upstream = (id: string, about: string, name: ProviderName) =>
+    `  - { id: ${id}, ${about}, base_url: "${providers[name].upstream.baseUrl}", allow_private: true }\n`
+  return [
+    EVERY_LANE_ASKED,
+    'upstreams:\n',
+    upstream('first', 'wire: responses, dialect: openai', 'first'),
+    upstream('first-functions', 'wire: responses, dialect: xai', 'first'),
+    upstream('second', 'wire: responses, dialect: openai', 'second'),
+    upstream('deep', 'wire: chat, dialect: deepseek', 'deep'),
+    'models:\n',
+    ...Object.entries(MODELS).map(([id, lanes]) => modelText(id, lanes)),
+  ].join('')
+}
+
+/** One server in front of all of them; after each test the books are closed, and every provider is up again. */
+export function useReasoningHouse(): () => ReasoningHouse {
+  let house: ReasoningHouse | undefined
+  let providers: Readonly<Record<ProviderName, Provider>> | undefined
+  const current = () => {
+    if (!house) throw new Error('the house has not been opened yet')
+    return house
+  }
+  beforeAll(async () => {
+    const opened = {
+      first: await startProvider((seals) => responsesTalk('everything', { name: 'first', seals })),
+      second: await startProvider((seals) => responsesTalk('everything', { name: 'second', seals })),
+      deep: await startProvider(() => chatTalk({ wantsReasoningBack: true })),
+    }
+    providers = opened
+    house = {
+      server: await startServer({ config: configOf(opened) }),
+      heard(name) {
+        const asked = opened[name].upstream.talks.at(-1)?.asked ?? {}
+        return (asked.input ?? asked.messages) as Record<string, unknown>[]
+      },
+      timesAsked: (name) => opened[name].upstream.talks.length,
+      lastSeal: (name) => [...opened[name].seals.keys()].at(-1) ?? 'none',
+      forgetsItsSeals: (name) => opened[name].seals.clear(),
+      refusesInsideItsAnswer(name) {
+        opened[name].refusesInside = true
+      },
+      isDown(name, down) {
+        opened[name].isDown = down
+      },
+    }
+  })
+  afterEach(async () => {
+    for (const provider of Object.values(providers ?? {})) {
+      provider.isDown = false
+      provider.refusesInside = false
+      provider.upstream.forget()
+    }
+    await expectBalancedLedger(current().server)
+  })
+  afterAll(async () => {
+    await house?.server.close()
+    for (const { upstream } of Object.values(providers ?? {})) await upstream.close()
+  })
+  return current
+}

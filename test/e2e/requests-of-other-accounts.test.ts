@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+import { chat, get } from '../support/send-chat.ts'
+import { expectProblem } from '../support/expect-problem.ts'
+import { openAccount } from '../support/test-account.ts'
+import { useServer } from '../support/use-server.ts'
+
+describe('other people’s requests', () => {
+  const server = useServer()
+
+  it('are found by their owner and by the operator, and by nobody else who is given the id', async () => {
+    const people = await Promise.all(Array.from({ length: 4 }, () => openAccount(server())))
+    const ids = await Promise.all(people.map(async (person) => (await chat(server(), person)).requestId))
+    for (const [owner, id] of ids.entries()) {
+      for (const [asker, person] of people.entries()) {
+        const answer = await get(server(), person, `/requests/${id}`)
+        if (asker === owner) expect(answer.json).toMatchObject({ id, state: 'settled' })
+        else expectProblem(answer, 'request_not_found')
+      }
+      const trace = await server().operate('requests.trace', { request: id })
+      expect(trace).toMatchObject({
+        id,
+        account: { id: people[owner]?.id, email: people[owner]?.email },
+        lane: 'demo/demo-fast',
+        attempts: [{ lane: 'demo/demo-fast', outcome: 'finished', status: 200 }],
+      })
+    }
+  })
+})

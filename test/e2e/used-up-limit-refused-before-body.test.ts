@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { chat, hello, send } from '../support/send-chat.ts'
+import { expectProblem } from '../support/expect-problem.ts'
+import { openRawSocket } from '../support/raw-socket.ts'
+import { readStream } from '../support/read-stream.ts'
+import { openAccount } from '../support/test-account.ts'
+import { useServer } from '../support/use-server.ts'
+
+const headOf = (key: string, more = '') =>
+  `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+  `content-type: application/json\r\ncontent-length: 9000000\r\nexpect: 100-continue\r\n${more}\r\n`
+
+describe('a limit that is used up is told before the body', () => {
+  const server = useServer({ clock: 'still' })
+  const headAlone = async (key: string, more?: string) => {
+    const socket = await openRawSocket(server())
+    socket.write(headOf(key, more))
+    const answer = await socket.answer()
+    socket.destroy()
+    return answer
+  }
+
+  it('of requests a minute, in the words and headers that admission has for it', async () => {
+    const account = await openAccount(server())
+    const { key } = await account.createKey({ limits: { requests_per_minute: 1 } })
+    expect((await chat(server(), { key })).status).toBe(200)
+    const early = await headAlone(key)
+    expectProblem(early, 'rate_limit_exceeded', {
+      message: /1 requests per minute\. Send requests less often; try again in 60s\.$/,
+    })
+    expect(early.json.error.limit).toEqual({ scope: 'key', kind: 'requests', value: 1 })
+    const told = ['retry-after', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests']
+    expect(told.map((name) => early.headers.get(name))).toEqual(['60', '0', '1m0s'])
+    // It looks and takes nothing: what time earns is there for the next one.
+    server().advance(60_000)
+    expect((await chat(server(), { key })).status).toBe(200)
+    expectProblem(await chat(server(), { key }), 'rate_limit_exceeded')
+  })
+
+  it('of requests at a time', async () => {
+    const account = await openAccount(server())
+    const { key } = await account.createKey({ limits: { concurrent: 1 } })
+    const open = await send(server(), { key }, { model: 'calm', stream: true, messages: hello('count to 10') })
+    expectProblem(await headAlone(key), 'rate_limit_exceeded', { message: /1 requests at a time/ })
+    await readStream(open)
+    expect((await headAlone(key)).status).toBe(100)
+  })
+
+  it('but not to whoever names a key under which its answer may be kept', async () => {
+    const account = await openAccount(server())
+    const { key } = await account.createKey({ limits: { requests_per_minute: 1 } })
+    expect((await chat(server(), { key })).status).toBe(200)
+    expect((await headAlone(key, 'idempotency-key: once\r\n')).status).toBe(100)
+  })
+})

@@ -13,7 +13,7 @@ import {
   type PartKind,
   partKindOf,
   wordsOfPart,
-} from './output-item.ts'
+} from './item-events.ts'
 
 export const DISAGREES = 'the end of an item does not match what came before it'
 

@@ -16,7 +16,7 @@ import {
   isCall,
   type OutputPart,
   type PartKind,
-} from './output-item.ts'
+} from './item-events.ts'
 import {
   type EmittedItem,
   type EmittedPart,

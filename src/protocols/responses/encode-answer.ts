@@ -5,7 +5,7 @@ import { type EncodedReply, NOTHING_ENCODED, type StreamAdapter } from '../share
 import { DONE_FRAME } from '../sse/frame-data.ts'
 import { createItemEmitter, type EmitOptions } from './emit-items.ts'
 import { emptyDelta, type Framing, frameText, textEnvelope, type UnsentEvent } from './item-frames.ts'
-import { type DeltaEvent, type ItemEvent, type ItemEventSource, isCall, nameOfCall } from './output-item.ts'
+import { type DeltaEvent, type ItemEvent, type ItemEventSource, isCall, nameOfCall } from './item-events.ts'
 import { createItemEventReader } from './read-stream.ts'
 import { type ResponseState, writeUsage } from './response-object.ts'
 import type { ItemStatus, TextEnvelope } from './write-item.ts'

@@ -2,7 +2,7 @@ import type { Fields } from '../../lib/types.ts'
 import type { RequestBody } from '../../model/turn.ts'
 import { arrayElements } from '../json/elements.ts'
 import { ABORTED } from '../shared/texts.ts'
-import { isCallType, isForwardedType, isOutputType, typeOfItem } from './output-item.ts'
+import { isCallType, isForwardedType, isOutputType, typeOfItem } from './item-events.ts'
 import { ownTools } from './parse-tools.ts'
 
 const QUOTE = 0x22

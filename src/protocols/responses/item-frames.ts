@@ -1,6 +1,6 @@
 import type { Fields } from '../../lib/types.ts'
 import { latin1OfText } from '../json/strings.ts'
-import { type AnnotationEvent, type DeltaEvent, nameOfCall, type PartKind } from './output-item.ts'
+import { type AnnotationEvent, type DeltaEvent, nameOfCall, type PartKind } from './item-events.ts'
 import { createResponseObject, type ResponseOptions, type ResponseState } from './response-object.ts'
 import {
   type EmittedItem,

@@ -8,7 +8,7 @@ import {
   type OutputItem,
   type OutputPart,
   type PartKind,
-} from './output-item.ts'
+} from './item-events.ts'
 
 /** An item while it is heard: where its steps wait until it is its turn. */
 export interface ReceivedItem {

@@ -14,7 +14,7 @@ import { markIn } from '../fields/cache-marks.ts'
 import { isAbsent } from '../fields/check-value.ts'
 import { NESTED_FIELDS, requestedField } from './fields.ts'
 import { forwardedItems } from './input-items.ts'
-import { type ForwardedItemType, typeOfItem } from './output-item.ts'
+import { type ForwardedItemType, typeOfItem } from './item-events.ts'
 import { TEXT_PARTS } from './parse-request.ts'
 import { readTools } from './parse-tools.ts'
 

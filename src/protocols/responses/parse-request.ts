@@ -31,7 +31,7 @@ import { jsonArray } from '../json/elements.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../shared/event-reader.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
 import { elementsOfBody, forwardedItems } from './input-items.ts'
-import { isCallType, isForwardedType, isLeftOutType, isOutputType, typeOfItem } from './output-item.ts'
+import { isCallType, isForwardedType, isLeftOutType, isOutputType, typeOfItem } from './item-events.ts'
 import { type ReadTools, readTools, rewrittenTools } from './parse-tools.ts'
 
 /**

@@ -19,7 +19,7 @@ import {
 import type { ParsedBody } from '../shared/event-reader.ts'
 import { hostedChoice, rewriteTools, type ToolFate, WITHOUT_TOOLS } from '../tools/answer-tool.ts'
 import { toolNameOf } from '../tools/tool-names.ts'
-import { typeOfItem } from './output-item.ts'
+import { typeOfItem } from './item-events.ts'
 
 export type ReadTools =
   | {

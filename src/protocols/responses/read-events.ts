@@ -12,7 +12,7 @@ import {
   type OutputItem,
   type OutputPart,
   type ResponseEnding,
-} from './output-item.ts'
+} from './item-events.ts'
 import { readPhase } from './parse-conversation.ts'
 import { createItemEventReader, type ItemEventReader } from './read-stream.ts'
 

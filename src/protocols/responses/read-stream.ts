@@ -11,8 +11,8 @@ import {
   type ItemEventSource,
   isEnding,
   readEnding,
-} from './output-item.ts'
-import { createItemParser, type ItemParser } from './read-items.ts'
+} from './item-events.ts'
+import { createItemParser, type ItemParser } from './parse-items.ts'
 
 /** An answer of a lane that speaks Responses, read. */
 export interface ItemEventReader extends ItemEventSource {

@@ -2,7 +2,7 @@ import { assertNever, type Fields } from '../../lib/types.ts'
 import type { Opaque } from '../../model/event.ts'
 import type { Compacted } from '../../model/turn.ts'
 import type { MintIds } from '../shared/event-reader.ts'
-import { type ItemKind, isCall, nameOfCall, type OutputItem, type OutputPart, type PartKind } from './output-item.ts'
+import { type ItemKind, isCall, nameOfCall, type OutputItem, type OutputPart, type PartKind } from './item-events.ts'
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 

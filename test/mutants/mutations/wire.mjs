@@ -126,10 +126,10 @@ export const OF_THE_WIRE = [
   {
     name: 'ends-that-disagree',
     says: 'an item may end with other words than its deltas had',
-    caughtBy: ['src/protocols/responses/read-stream.read-steps.test.ts'],
+    caughtBy: ['src/protocols/responses/read-stream.item-events.test.ts'],
     replacements: [
       {
-        file: 'src/protocols/responses/read-items.ts',
+        file: 'src/protocols/responses/parse-items.ts',
         find: '!hasSameText(part, whole)) state',
         put: '!hasSameText(part, part.text)) state',
       },
@@ -138,10 +138,10 @@ export const OF_THE_WIRE = [
   {
     name: 'ends-that-leave-out',
     says: 'a response may end without an item that it has told',
-    caughtBy: ['src/protocols/responses/answer-faults.test.ts'],
+    caughtBy: ['src/protocols/responses/parse-items.test.ts'],
     replacements: [
       {
-        file: 'src/protocols/responses/read-items.ts',
+        file: 'src/protocols/responses/parse-items.ts',
         find: 'hearing.items.all.some(isLeftOut)',
         put: 'isLeftOut === undefined',
       },

@@ -13,7 +13,7 @@ import {
   isCall,
   type OutputPart,
   type PartKind,
-} from './output-item.ts'
+} from './item-events.ts'
 
 /** Another protocol's answer, for a client that speaks Responses: its events become the items that they tell of. */
 export function createItemEvents(reader: EventReader, rawReasoning: EmitOptions['rawReasoning']): ItemEventSource {

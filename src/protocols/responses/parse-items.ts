@@ -25,7 +25,7 @@ import {
   TEXT_EVENTS,
   type TextEvent,
   wordsOfPart,
-} from './output-item.ts'
+} from './item-events.ts'
 
 /** What a provider says of its items, mended: what is missing is inferred, what comes twice is told once. */
 export interface ItemParser {

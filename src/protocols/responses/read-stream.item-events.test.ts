@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ItemEvent } from './output-item.ts'
+import type { ItemEvent } from './item-events.ts'
 import { createItemEventReader } from './read-stream.ts'
 
 const event = (type: string, fields: object = {}) =>

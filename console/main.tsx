@@ -4,19 +4,19 @@ import { RouterProvider } from '@tanstack/react-router'
 import { Tooltip } from 'radix-ui'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { attend } from './lib/ask.ts'
+import { setClientHooks } from './lib/api-client.ts'
 import { asProblem, ConsoleProblem, mayPass, partLost } from './lib/console-problem.ts'
 import { isPageOver, leavePage } from './lib/leave-page.ts'
 import { keepTheme } from './lib/preferences.ts'
-import { sessionQuestion } from './questions/session.ts'
+import { sessionQuery } from './queries/session.ts'
 import { createConsoleRouter } from './routes.tsx'
-import { askPassword, dropPasswordQuestion } from './shell/ConfirmPassword.tsx'
+import { requestPassword, cancelPasswordPrompt } from './shell/ConfirmPassword.tsx'
 import { signInAddress } from './shell/landing.ts'
 import { takeSetupCode } from './shell/setup-code.ts'
 import { Toasts } from './ui/Toasts.tsx'
 import { toast } from './ui/toast.ts'
-import { keepLanguage } from './words/spoken.ts'
-import { WordsProvider } from './words/WordsProvider.tsx'
+import { followLanguage } from './messages/loading.ts'
+import { MessagesProvider } from './messages/MessagesProvider.tsx'
 
 const RETRIES = 2
 
@@ -41,20 +41,20 @@ const router = createConsoleRouter(client)
 
 // Nothing secret is said here: whoever hears it asks the server how they stand.
 const otherTabs = new BroadcastChannel('millrace-session')
-otherTabs.onmessage = () => void client.invalidateQueries({ queryKey: sessionQuestion.queryKey })
+otherTabs.onmessage = () => void client.invalidateQueries({ queryKey: sessionQuery.queryKey })
 // A page that the browser has kept for the way back may be of somebody who has signed out since.
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) location.reload()
 })
 
-attend({
-  confirm: askPassword,
+setClientHooks({
+  confirm: requestPassword,
   isOver: isPageOver,
   sessionChanged: () => otherTabs.postMessage('changed'),
   sessionEnded: () => {
     const { pathname, href } = router.state.location
     if (pathname === '/sign-in' || pathname === '/setup') return
-    dropPasswordQuestion()
+    cancelPasswordPrompt()
     leavePage(signInAddress(href))
   },
 })
@@ -62,27 +62,27 @@ attend({
 /** No `await` of the module itself: words come in files that stand on this one, and would wait for it to be done. */
 async function start() {
   // Asked beside the words: nothing but these two stands between somebody and their page.
-  void client.prefetchQuery(sessionQuestion)
-  await keepLanguage(() => toast({ tone: 'bad', problem: partLost() }))
+  void client.prefetchQuery(sessionQuery)
+  await followLanguage(() => toast({ tone: 'bad', problem: partLost() }))
   // Pages name themselves; the name in the file is for the moment before.
   document.querySelector('title')?.remove()
   document.getElementById('not-loaded')?.remove()
-  createRoot(document.getElementById('root') as HTMLElement, { onCaughtError: reportUnlessSaid }).render(
+  createRoot(document.getElementById('root') as HTMLElement, { onCaughtError: reportUnlessShown }).render(
     <StrictMode>
-      <WordsProvider>
+      <MessagesProvider>
         <QueryClientProvider client={client}>
           <Tooltip.Provider delayDuration={400}>
             <RouterProvider router={router} />
             <Toasts />
           </Tooltip.Provider>
         </QueryClientProvider>
-      </WordsProvider>
+      </MessagesProvider>
     </StrictMode>,
   )
 }
 
 /** Problems that the page shows are kept out of the browser's log. */
-function reportUnlessSaid(error: unknown): void {
+function reportUnlessShown(error: unknown): void {
   if (!(error instanceof ConsoleProblem)) reportError(error)
 }
 

@@ -10,14 +10,14 @@ import {
 } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { partLost } from './lib/console-problem.ts'
-import { sessionQuestion } from './questions/session.ts'
+import { sessionQuery } from './queries/session.ts'
 import { homeOf } from './shell/areas.ts'
 import { landingOf } from './shell/landing.ts'
 import { NotFound } from './shell/NotFound.tsx'
 import { PageFailed } from './shell/PageFailed.tsx'
 import { Shell } from './shell/Shell.tsx'
-import type { LaterArea } from './words/catalogue.ts'
-import { needWords } from './words/spoken.ts'
+import type { LazyArea } from './messages/catalogue.ts'
+import { loadMessages } from './messages/loading.ts'
 
 interface RouterContext {
   readonly client: QueryClient
@@ -30,12 +30,12 @@ type Load<Name extends string> = () => Promise<Readonly<Record<Name, () => React
  * router would reload the document, and end on the browser's error page if the server is away: ours says what is wrong.
  */
 const lazyPage = <const Name extends string>(
-  areas: readonly LaterArea[],
+  areas: readonly LazyArea[],
   load: Load<Name>,
   name: Name,
 ): RouteComponent =>
   lazyRouteComponent(async () => {
-    const [page] = await Promise.all([load(), needWords(areas)]).catch(() => {
+    const [page] = await Promise.all([load(), loadMessages(areas)]).catch(() => {
       throw partLost()
     })
     return page
@@ -48,17 +48,17 @@ const signIn = createRoute({
   path: '/sign-in',
   validateSearch: landingOf,
   beforeLoad: async ({ context }) => {
-    const { person } = await context.client.ensureQueryData(sessionQuestion)
+    const { person } = await context.client.ensureQueryData(sessionQuery)
     if (person !== null) throw redirect({ to: homeOf(person), replace: true })
   },
-  component: lazyPage(['people'], () => import('./pages/front-door/SignInPage.tsx'), 'SignInPage'),
+  component: lazyPage(['people'], () => import('./pages/sign-in/SignInPage.tsx'), 'SignInPage'),
 })
 
 const setUp = createRoute({
   getParentRoute: () => root,
   path: '/setup',
-  loader: ({ context }) => context.client.ensureQueryData(sessionQuestion),
-  component: lazyPage(['people'], () => import('./pages/front-door/SetUpPage.tsx'), 'SetUpPage'),
+  loader: ({ context }) => context.client.ensureQueryData(sessionQuery),
+  component: lazyPage(['people'], () => import('./pages/sign-in/SetUpPage.tsx'), 'SetUpPage'),
 })
 
 /** Everything behind the sign-in. Who is not signed in is sent there, and back to where they wanted to go. */
@@ -66,7 +66,7 @@ const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
   beforeLoad: async ({ context, location }) => {
-    const { person } = await context.client.ensureQueryData(sessionQuestion)
+    const { person } = await context.client.ensureQueryData(sessionQuery)
     if (person === null) throw redirect({ to: '/sign-in', search: landingOf({ next: location.href }), replace: true })
     return { person }
   },
@@ -92,7 +92,7 @@ const plainSearch = (search: Record<string, unknown>): Search =>
 /** A page behind the sign-in: where it is, the words it needs, and its component. */
 const page = <const Path extends string, const Name extends string>(
   path: Path,
-  areas: readonly LaterArea[],
+  areas: readonly LazyArea[],
   load: Load<Name>,
   name: Name,
 ) =>
@@ -136,7 +136,7 @@ const pages = [
     () => import('./pages/operate/FoundRequestPage.tsx'),
     'FoundRequestPage',
   ),
-  page('/operate/audit', ['audit'], () => import('./pages/audit/AuditPage.tsx'), 'AuditAllPage'),
+  page('/operate/audit', ['audit'], () => import('./pages/audit/AuditPage.tsx'), 'OperatorAuditPage'),
   page('/operate/system', ['system'], () => import('./pages/operate/SystemPage.tsx'), 'SystemPage'),
   elsewhere,
 ] as const

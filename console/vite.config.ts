@@ -35,14 +35,14 @@ function scriptBeforeApp(): Plugin {
 const areaParts = (id: string) => `${/\/pages\/([^/]+)\//.exec(id)?.[1]}-parts`
 
 const KIT =
-  /\/node_modules\/|\/src\/lib\/|\/console\/((main|routes)\.tsx$|(lib|questions|shell)\/|ui\/[^/]+$|words\/(?!en|de)[^/]+$)/
+  /\/node_modules\/|\/src\/lib\/|\/console\/((main|routes)\.tsx$|(lib|queries|shell)\/|ui\/[^/]+$|messages\/(?!en|de)[^/]+$)/
 /** They come with the pages that show them. */
 const ON_FEW_PAGES = /\/(@radix-ui\/react-(popover|tabs)\/|ui\/(Popover|Tabs)\.)/
 
 /**
  * What most pages stand on is one file. Split by who needs what, it came as sixty: each with a kilobyte of headers around less
  * than that of code. Charts and requests, which stand on many pages, are another one, and what the pages of an area share is a
- * third; pages and words stay files of their own.
+ * third; pages and messages stay files of their own.
  */
 const GROUPS = [
   { name: 'kit', test: (id: string) => KIT.test(id) && !ON_FEW_PAGES.test(id), priority: 2 },

@@ -5,5 +5,5 @@ interface Input {
 }
 
 /** The whole prompt: its classes do not overlap. */
-export const inputOf = ({ uncached_input, cached_input, cache_write }: Input): number =>
+export const inputTokens = ({ uncached_input, cached_input, cache_write }: Input): number =>
   uncached_input + cached_input + cache_write

@@ -56,10 +56,10 @@ export function prefer(change: Partial<Preferences>): void {
   } catch {
     // A browser without storage keeps the choice for as long as the page is open.
   }
-  tellAll()
+  notifyListeners()
 }
 
-function tellAll() {
+function notifyListeners() {
   for (const listener of listeners) listener()
 }
 
@@ -68,7 +68,7 @@ function subscribe(listener: () => void): () => void {
   const follow = (event: StorageEvent) => {
     if (event.key !== STORED_AS) return
     current = load()
-    tellAll()
+    notifyListeners()
   }
   listeners.add(listener)
   addEventListener('storage', follow)

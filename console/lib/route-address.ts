@@ -1,9 +1,9 @@
 import type { RouteName } from '../../src/contract/console-api.ts'
 
-export type QuestionName = Extract<RouteName, `GET ${string}`>
+export type QueryName = Extract<RouteName, `GET ${string}`>
 /** Answered with a file to keep. */
-export type FileName = Extract<RouteName, `GET ${string}.csv`>
-export type ActName = Exclude<RouteName, QuestionName>
+export type DownloadName = Extract<RouteName, `GET ${string}.csv`>
+export type MutationName = Exclude<RouteName, QueryName>
 
 const BASE = '/console/api'
 

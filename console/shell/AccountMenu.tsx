@@ -1,16 +1,16 @@
 import { useNavigate } from '@tanstack/react-router'
 import { ChevronsUpDown, LogOut, ScrollText, Settings } from 'lucide-react'
 import { LANGUAGES, prefer, THEMES, usePreferences } from '../lib/preferences.ts'
-import { useSession } from '../questions/session.ts'
+import { useSession } from '../queries/session.ts'
 import { choicesOf } from '../ui/choices.ts'
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../ui/Menu.tsx'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { useSignOut } from './useSignOut.ts'
 
 /** Who is signed in, and what concerns only them. */
 export function AccountMenu() {
   const { person } = useSession()
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const navigate = useNavigate()
   const signOut = useSignOut()
   const { theme, language } = usePreferences()

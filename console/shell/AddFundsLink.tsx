@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import { HandCoins } from 'lucide-react'
-import { useSession } from '../questions/session.ts'
+import { useSession } from '../queries/session.ts'
 import { buttonClass } from '../ui/Button.tsx'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 
 /** Operators credit the account themselves, everybody else requests funds. Either page opens with its form. */
 export function AddFundsLink({ tone = 'plain' }: { tone?: 'plain' | 'primary' }) {
   const { person } = useSession()
-  const { overview } = useWords()
+  const { overview } = useMessages()
   const look = (
     <>
       <HandCoins aria-hidden="true" />

@@ -3,11 +3,11 @@ import { CornerDownLeft, Keyboard, LogOut, type LucideIcon, Moon, ReceiptText, S
 import { type KeyboardEvent, useId, useState } from 'react'
 import { cx } from '../lib/cx.ts'
 import { prefer } from '../lib/preferences.ts'
-import { useSession } from '../questions/session.ts'
+import { useSession } from '../queries/session.ts'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Form } from '../ui/Form.tsx'
 import { controlClass } from '../ui/TextInput.tsx'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { AUDIT_AREA, operatorAreas, ownerAreas } from './areas.ts'
 import { useSignOut } from './useSignOut.ts'
 
@@ -26,7 +26,7 @@ interface CommandPaletteProps {
 
 /** Every page and the handiest acts by a few letters of their name; a request by its id. */
 export function CommandPalette(props: CommandPaletteProps) {
-  const { shell } = useWords()
+  const { shell } = useMessages()
   return (
     <Dialog title={shell.palette.open} open={props.open} onClose={props.onClose}>
       <Palette {...props} />
@@ -35,7 +35,7 @@ export function CommandPalette(props: CommandPaletteProps) {
 }
 
 function Palette({ onClose, onHelp }: CommandPaletteProps) {
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const id = useId()
   const [typed, setTyped] = useState('')
   const [picked, setPicked] = useState(0)
@@ -111,7 +111,7 @@ function Palette({ onClose, onHelp }: CommandPaletteProps) {
 
 function useCommands(typed: string, onHelp: () => void): Command[] {
   const { person } = useSession()
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const navigate = useNavigate()
   const signOut = useSignOut()
   const own = ownerAreas(person)
@@ -135,6 +135,6 @@ function useCommands(typed: string, onHelp: () => void): Command[] {
       },
     ]
   }
-  const words = typed.toLowerCase().split(/\s+/)
-  return all.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
+  const terms = typed.toLowerCase().split(/\s+/)
+  return all.filter(({ label }) => terms.every((term) => label.toLowerCase().includes(term)))
 }

@@ -1,33 +1,33 @@
 import { useEffect, useState, useSyncExternalStore } from 'react'
-import { useAct } from '../questions/acts.ts'
-import { useSession } from '../questions/session.ts'
+import { useApiMutation } from '../queries/mutations.ts'
+import { useSession } from '../queries/session.ts'
 import { Dialog } from '../ui/Dialog.tsx'
 import { TextField } from '../ui/Field.tsx'
 import { Form, FormEnd } from '../ui/Form.tsx'
 import { PasswordInput } from '../ui/PasswordInput.tsx'
 import { useProblemText } from '../ui/ProblemNote.tsx'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 
 /** Shown when the server wants to be sure who is there, before keys are made or money moves. */
 export function ConfirmPassword() {
-  const { shell } = useWords()
-  const asked = useSyncExternalStore(onPasswordAsked, isPasswordAsked)
-  useEffect(() => dropPasswordQuestion, [])
+  const { shell } = useMessages()
+  const isOpen = useSyncExternalStore(onPasswordPrompt, isPasswordPromptOpen)
+  useEffect(() => cancelPasswordPrompt, [])
   return (
-    <Dialog title={shell.confirm.title} open={asked} onClose={dropPasswordQuestion}>
+    <Dialog title={shell.confirm.title} open={isOpen} onClose={cancelPasswordPrompt}>
       <PasswordForm />
     </Dialog>
   )
 }
 
 function PasswordForm() {
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const { person } = useSession()
   const textOf = useProblemText()
   const [password, setPassword] = useState('')
-  const confirm = useAct('POST /session/confirm', {
+  const confirm = useApiMutation('POST /session/confirm', {
     problem: 'shown-here',
-    onDone: () => answerPassword(true),
+    onDone: () => resolvePasswordPrompt(true),
   })
   return (
     <Form onSend={() => confirm.mutate({ body: { password } })}>
@@ -43,7 +43,7 @@ function PasswordForm() {
         value={password}
         onText={setPassword}
       />
-      <FormEnd act={confirm} isSaid go={shell.confirm.go} disabled={password === ''} onCancel={dropPasswordQuestion} />
+      <FormEnd act={confirm} errorShownAtField go={shell.confirm.go} disabled={password === ''} onCancel={cancelPasswordPrompt} />
     </Form>
   )
 }
@@ -51,30 +51,30 @@ function PasswordForm() {
 let waiting: ((confirmed: boolean) => void)[] = []
 const listeners = new Set<() => void>()
 
-const tellAll = () => {
+const notifyListeners = () => {
   for (const listener of listeners) listener()
 }
 
 /** Opens the question for the password; several acts that need it at once share one answer. */
-export const askPassword = (): Promise<boolean> =>
+export const requestPassword = (): Promise<boolean> =>
   new Promise((resolve) => {
     waiting = [...waiting, resolve]
-    tellAll()
+    notifyListeners()
   })
 
-function answerPassword(confirmed: boolean): void {
-  const told = waiting
+function resolvePasswordPrompt(confirmed: boolean): void {
+  const resolvers = waiting
   waiting = []
-  tellAll()
-  for (const tell of told) tell(confirmed)
+  notifyListeners()
+  for (const resolve of resolvers) resolve(confirmed)
 }
 
 /** Whoever was asked is gone, or would rather not: what waits for it is not done. */
-export const dropPasswordQuestion = (): void => answerPassword(false)
+export const cancelPasswordPrompt = (): void => resolvePasswordPrompt(false)
 
-const isPasswordAsked = (): boolean => waiting.length > 0
+const isPasswordPromptOpen = (): boolean => waiting.length > 0
 
-function onPasswordAsked(listener: () => void): () => void {
+function onPasswordPrompt(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }

@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router'
-import { useSession } from '../questions/session.ts'
-import { useFormats, useWords } from '../words/WordsProvider.tsx'
+import { useSession } from '../queries/session.ts'
+import { useFormats, useMessages } from '../messages/MessagesProvider.tsx'
 import { type Area, operatorAreas, ownerAreas } from './areas.ts'
-import { useWaitingWishes } from './waiting-wishes.ts'
+import { usePendingFundingRequests } from './usePendingFundingRequests.ts'
 
 /** The list of pages, in the sidebar and in the drawer. */
 export function Navigation({ onGo }: { onGo?: () => void }) {
   const { person } = useSession()
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const [own, operate] = [ownerAreas(person), operatorAreas(person)]
   return (
     <nav aria-label={shell.navigation} className="grid gap-5">
@@ -23,21 +23,21 @@ export function Navigation({ onGo }: { onGo?: () => void }) {
 }
 
 /** Beside the page on which they are answered. */
-function WaitingWishes() {
-  const { shell } = useWords()
+function PendingFundingRequests() {
+  const { shell } = useMessages()
   const formats = useFormats()
-  const count = useWaitingWishes()
+  const count = usePendingFundingRequests()
   if (count === 0) return null
   return (
     <span className="figures ms-auto rounded-full bg-held-wash px-1.5 text-xs leading-5 text-held">
       <span aria-hidden="true">{formats.count(count)}</span>
-      <span className="sr-only">{formats.plural(count, shell.wishes)}</span>
+      <span className="sr-only">{formats.plural(count, shell.fundingRequests)}</span>
     </span>
   )
 }
 
 function AreaList({ areas, onGo }: { areas: readonly Area[]; onGo?: (() => void) | undefined }) {
-  const { shell } = useWords()
+  const { shell } = useMessages()
   return (
     <ul className="grid gap-0.5">
       {areas.map(({ id, to, icon: Icon }) => (
@@ -50,7 +50,7 @@ function AreaList({ areas, onGo }: { areas: readonly Area[]; onGo?: (() => void)
           >
             <Icon aria-hidden="true" className="size-4 shrink-0" />
             {shell.areas[id]}
-            {id === 'accounts' && <WaitingWishes />}
+            {id === 'accounts' && <PendingFundingRequests />}
           </Link>
         </li>
       ))}

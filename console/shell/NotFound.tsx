@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router'
 import { buttonClass } from '../ui/Button.tsx'
 import { Empty } from '../ui/Empty.tsx'
 import { Page, PageHeader } from '../ui/Page.tsx'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 
 export function NotFound() {
-  const { notFound } = useWords().shell
+  const { notFound } = useMessages().shell
   return (
     <Page>
       <PageHeader title={notFound.title} />

@@ -1,18 +1,18 @@
 import { useState } from 'react'
-import { isServerThere } from '../lib/ask.ts'
+import { isServerReachable } from '../lib/api-client.ts'
 import { hasCode } from '../lib/console-problem.ts'
 import { Button } from '../ui/Button.tsx'
 import { PageHeader } from '../ui/Page.tsx'
 import { ProblemNote } from '../ui/ProblemNote.tsx'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 
 /** A page that threw, or whose files are gone because the server was renewed meanwhile: loading anew mends both. */
 export function PageFailed({ error }: { error: unknown }) {
-  const { problems } = useWords()
+  const { problems } = useMessages()
   const [state, setState] = useState<'idle' | 'loading' | 'away'>('idle')
   const reload = async () => {
     setState('loading')
-    if (await isServerThere()) location.reload()
+    if (await isServerReachable()) location.reload()
     else setState('away')
   }
   return (

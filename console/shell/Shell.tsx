@@ -4,23 +4,23 @@ import { useEffect, useRef, useState } from 'react'
 import { IconButton } from '../ui/Button.tsx'
 import { Modal } from '../ui/Dialog.tsx'
 import { Mark } from '../ui/Mark.tsx'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { AccountMenu } from './AccountMenu.tsx'
 import { CommandPalette } from './CommandPalette.tsx'
-import { ConfirmPassword, dropPasswordQuestion } from './ConfirmPassword.tsx'
+import { ConfirmPassword, cancelPasswordPrompt } from './ConfirmPassword.tsx'
 import { Navigation } from './Navigation.tsx'
 import { ShortcutList } from './ShortcutList.tsx'
 import { useShellKeys } from './useShellKeys.ts'
 
 /** What stands around every page of somebody who is signed in. */
 export function Shell() {
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const [open, setOpen] = useState<'palette' | 'shortcuts' | 'drawer' | undefined>()
   const close = () => setOpen(undefined)
   useShellKeys({ onPalette: () => setOpen('palette'), onHelp: () => setOpen('shortcuts') })
   const main = useArrival(() => {
     close()
-    dropPasswordQuestion()
+    cancelPasswordPrompt()
   })
 
   return (
@@ -64,7 +64,7 @@ export function Shell() {
 
 /** The sidebar of small screens: a dialog along the edge. */
 function Drawer({ onClose }: { onClose: () => void }) {
-  const { shell } = useWords()
+  const { shell } = useMessages()
   return (
     <Modal
       aria-label={shell.menu}
@@ -86,7 +86,7 @@ function Drawer({ onClose }: { onClose: () => void }) {
 }
 
 function Brand() {
-  const { common } = useWords()
+  const { common } = useMessages()
   return (
     <span className="flex items-center gap-2 px-1.5 py-1">
       <Mark />
@@ -96,7 +96,7 @@ function Brand() {
 }
 
 function PaletteButton({ onOpen }: { onOpen: () => void }) {
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const isApple = /Mac|iP(hone|ad|od)/.test(navigator.userAgent)
   return (
     <button

@@ -2,13 +2,13 @@ import { useSyncExternalStore } from 'react'
 import { type KeyGroup, letterKeys, onLetterKeys } from '../lib/letter-keys.ts'
 import { usePreferences } from '../lib/preferences.ts'
 import { Dialog } from '../ui/Dialog.tsx'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 
 const GROUPS: readonly KeyGroup[] = ['anywhere', 'onThisPage', 'inTables', 'goTo']
 
 /** What `?` shows: the keys that mean something now. */
 export function ShortcutList({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const { letterKeys: on } = usePreferences()
   const known = useSyncExternalStore(onLetterKeys, letterKeys)
   const { shortcuts } = shell

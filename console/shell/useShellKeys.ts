@@ -1,8 +1,8 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { addLetterKey, type LetterKey, pressLetterKey } from '../lib/letter-keys.ts'
-import { useSession } from '../questions/session.ts'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useSession } from '../queries/session.ts'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { operatorAreas, ownerAreas } from './areas.ts'
 
 interface ShellKeys {
@@ -13,7 +13,7 @@ interface ShellKeys {
 /** The keys that work on every page. */
 export function useShellKeys(handlers: ShellKeys): void {
   const { person } = useSession()
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const navigate = useNavigate()
   const latest = useRef(handlers)
   useEffect(() => {

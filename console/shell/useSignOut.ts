@@ -1,10 +1,10 @@
 import { holdPage, leavePage } from '../lib/leave-page.ts'
-import { useAct } from '../questions/acts.ts'
+import { useApiMutation } from '../queries/mutations.ts'
 import { signInAddress } from './landing.ts'
 
 /** Ends the session and leaves everything that was shown in it. */
 export function useSignOut(): () => void {
-  const { mutateAsync } = useAct('DELETE /session', { onDone: () => leavePage(signInAddress()) })
+  const { mutateAsync } = useApiMutation('DELETE /session', { onDone: () => leavePage(signInAddress()) })
   return () => {
     // A question of the page may hear of it sooner, and would leave as if the session had ended by itself.
     const letGo = holdPage()

@@ -1,7 +1,7 @@
 import { LoaderCircle, type LucideIcon } from 'lucide-react'
 import type { ComponentProps } from 'react'
 import { cx } from '../lib/cx.ts'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { Hint } from './Hint.tsx'
 
 type ButtonTone = 'primary' | 'plain' | 'quiet' | 'danger'
@@ -26,7 +26,7 @@ interface ButtonProps extends ComponentProps<'button'> {
 }
 
 export function Button({ tone = 'plain', busy = false, className, children, onClick, ...rest }: ButtonProps) {
-  const { common } = useWords()
+  const { common } = useMessages()
   return (
     <button
       type="button"

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { Button } from './Button.tsx'
 import { Dialog, DialogActions } from './Dialog.tsx'
 import { TextField } from './Field.tsx'
@@ -27,7 +27,7 @@ export function ConfirmByName(props: ConfirmByNameProps) {
 }
 
 function Confirmation({ text, name, action, busy, onConfirm, onClose }: ConfirmByNameProps) {
-  const { common } = useWords()
+  const { common } = useMessages()
   const [typed, setTyped] = useState('')
   const matches = typed.trim() === name.trim()
   return (

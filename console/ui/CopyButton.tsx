@@ -1,7 +1,7 @@
 import { Check, Copy } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { asProblem } from '../lib/console-problem.ts'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { Button, IconButton } from './Button.tsx'
 import { toast } from './toast.ts'
 
@@ -16,7 +16,7 @@ interface CopyButtonProps {
 }
 
 export function CopyButton({ text, label, look = 'icon', onCopied }: CopyButtonProps) {
-  const { common } = useWords()
+  const { common } = useMessages()
   const [copied, setCopied] = useState(false)
   useEffect(() => {
     if (!copied) return

@@ -3,7 +3,7 @@ import { X } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { cx } from '../lib/cx.ts'
 import { holdPage } from '../lib/leave-page.ts'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { IconButton } from './Button.tsx'
 import { LayerContext } from './layer.ts'
 
@@ -82,7 +82,7 @@ interface DialogProps extends Pick<ModalProps, 'onClose' | 'closing'> {
 
 /** A question or a form in the middle of the page, with a title of its own. */
 export function Dialog({ title, open, onClose, children, width = 'narrow', closing = 'anyhow' }: DialogProps) {
-  const { common } = useWords()
+  const { common } = useMessages()
   const id = useId()
   if (!open) return null
   return (

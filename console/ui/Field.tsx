@@ -1,6 +1,6 @@
 import { type ComponentProps, type ComponentType, type ReactNode, useId, useState } from 'react'
-import type { Catalogue } from '../words/catalogue.ts'
-import { useWords } from '../words/WordsProvider.tsx'
+import type { Catalogue } from '../messages/catalogue.ts'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { TextInput } from './TextInput.tsx'
 
 /** What the control inside has to carry, so that label, hint and error belong to it. */
@@ -21,7 +21,7 @@ interface Props {
 /** A label, its control, and what there is to say about it. */
 export function Field({ label, hint, error, optional = false, children }: Props) {
   const id = useId()
-  const { common } = useWords()
+  const { common } = useMessages()
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean).join(' ')
   return (
     <div className="grid content-start gap-1">
@@ -71,7 +71,7 @@ export function TextField({
   as: Input = TextInput,
   ...rest
 }: TextFieldProps) {
-  const { common } = useWords()
+  const { common } = useMessages()
   const [fault, setFault] = useState<string>()
   return (
     <Field label={label} hint={hint} error={error ?? fault} optional={optional}>

@@ -1,6 +1,6 @@
 import type { ComponentProps } from 'react'
 import { type ConsoleProblem, wasCancelled } from '../lib/console-problem.ts'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { Button } from './Button.tsx'
 import { DialogActions } from './Dialog.tsx'
 import { ProblemNote } from './ProblemNote.tsx'
@@ -33,18 +33,18 @@ interface FormEndProps {
   /** What the form sends. */
   readonly act: { readonly error: ConsoleProblem | null; readonly isPending: boolean }
   /** Its problem stands at the field that is to blame. */
-  readonly isSaid?: boolean
+  readonly errorShownAtField?: boolean
   readonly go: string
   readonly disabled?: boolean
   readonly onCancel: () => void
 }
 
 /** The end of a form in a dialog: why it was refused, unless the person themselves would rather not, and its buttons. */
-export function FormEnd({ act: { error, isPending }, isSaid = false, go, disabled = false, onCancel }: FormEndProps) {
-  const { common } = useWords()
+export function FormEnd({ act: { error, isPending }, errorShownAtField = false, go, disabled = false, onCancel }: FormEndProps) {
+  const { common } = useMessages()
   return (
     <>
-      {error !== null && !isSaid && !wasCancelled(error) && <ProblemNote error={error} />}
+      {error !== null && !errorShownAtField && !wasCancelled(error) && <ProblemNote error={error} />}
       <DialogActions>
         {/* What is under way cannot be called back: it would be done all the same, and what it made be seen by nobody. */}
         <Button onClick={onCancel} disabled={isPending}>

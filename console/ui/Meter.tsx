@@ -1,5 +1,5 @@
 import { isZero, shareOf, sumMoney } from '../lib/money.ts'
-import { useFormats, useWords } from '../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../messages/MessagesProvider.tsx'
 
 interface MeterProps {
   readonly label: string
@@ -14,11 +14,11 @@ const NEARLY = 0.9
 /** How much of an allowance is used, how much is held by what runs now, and what is left. */
 export function Meter({ label, used, held = '0.00', limit, left }: MeterProps) {
   const formats = useFormats()
-  const { common } = useWords()
+  const { common } = useMessages()
   const usedShare = shareOf(used, limit)
-  const gone = shareOf(sumMoney(used, held), limit)
+  const takenShare = shareOf(sumMoney(used, held), limit)
   const [usedText, heldText, limitText, leftText] = [used, held, limit, left].map(formats.money)
-  const spoken = isZero(held)
+  const valueText = isZero(held)
     ? common.meter(usedText ?? '', limitText ?? '', leftText ?? '')
     : common.meterHeld(usedText ?? '', heldText ?? '', limitText ?? '', leftText ?? '')
   return (
@@ -28,12 +28,12 @@ export function Meter({ label, used, held = '0.00', limit, left }: MeterProps) {
       aria-label={label}
       aria-valuemin={0}
       aria-valuemax={100}
-      aria-valuenow={Math.round(gone * 100)}
-      aria-valuetext={spoken}
+      aria-valuenow={Math.round(takenShare * 100)}
+      aria-valuetext={valueText}
       className="flex h-2.5 overflow-hidden rounded-full bg-sunken ring-1 ring-line ring-inset"
     >
-      <div className={gone >= NEARLY ? 'bg-bad' : 'bg-accent'} style={{ inlineSize: `${usedShare * 100}%` }} />
-      <div className="bg-held opacity-75" style={{ inlineSize: `${(gone - usedShare) * 100}%` }} />
+      <div className={takenShare >= NEARLY ? 'bg-bad' : 'bg-accent'} style={{ inlineSize: `${usedShare * 100}%` }} />
+      <div className="bg-held opacity-75" style={{ inlineSize: `${(takenShare - usedShare) * 100}%` }} />
     </div>
   )
 }

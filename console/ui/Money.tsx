@@ -1,6 +1,6 @@
 import { cx } from '../lib/cx.ts'
 import { isZero } from '../lib/money.ts'
-import { useFormats, useWords } from '../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../messages/MessagesProvider.tsx'
 
 interface MoneyProps {
   /** A decimal string of the API. */
@@ -14,13 +14,13 @@ interface MoneyProps {
 /** An amount: short to read, exact on hover, and its sign in words for whoever listens. */
 export function Money({ amount, as = 'plain', digits = 'short' }: MoneyProps) {
   const formats = useFormats()
-  const { common } = useWords()
+  const { common } = useMessages()
   const exact = formats.exactMoney(amount)
   const isOut = amount.startsWith('-')
   const isNothing = isZero(amount)
   const isIn = as === 'moves' && !isOut && !isNothing
   const shown = `${isIn ? '+' : ''}${digits === 'exact' ? exact : formats.money(amount)}`
-  const spoken = isOut ? `${common.minus} ${formats.exactMoney(amount.slice(1))}` : exact
+  const valueText = isOut ? `${common.minus} ${formats.exactMoney(amount.slice(1))}` : exact
   return (
     <span
       title={exact}
@@ -32,7 +32,7 @@ export function Money({ amount, as = 'plain', digits = 'short' }: MoneyProps) {
       )}
     >
       <span aria-hidden="true">{shown}</span>
-      <span className="sr-only">{spoken}</span>
+      <span className="sr-only">{valueText}</span>
     </span>
   )
 }

@@ -1,4 +1,4 @@
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { TextField } from './Field.tsx'
 import { PasswordInput } from './PasswordInput.tsx'
 
@@ -7,7 +7,7 @@ const LENGTH_MIN = 10
 
 /** Where somebody chooses a password: when they sign up, and when they change it. */
 export function NewPasswordField({ value, onText }: { value: string; onText: (password: string) => void }) {
-  const { people } = useWords()
+  const { people } = useMessages()
   return (
     <TextField
       as={PasswordInput}

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 
 /** The parts of a page below each other. */
 export const Page = ({ children }: { children: ReactNode }) => (
@@ -14,7 +14,7 @@ interface PageHeaderProps {
 
 /** The one h1 of a page, and the name of its tab. */
 export function PageHeader({ title, about, actions }: PageHeaderProps) {
-  const { common } = useWords()
+  const { common } = useMessages()
   return (
     <header className="flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
       <title>{`${title} · ${common.product}`}</title>

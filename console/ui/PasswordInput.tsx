@@ -1,13 +1,13 @@
 import { Eye, EyeOff } from 'lucide-react'
 import { type ComponentProps, useState } from 'react'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { IconButton } from './Button.tsx'
 import { TextInput } from './TextInput.tsx'
 
 /** A password that can be looked at while it is typed. */
 export function PasswordInput(props: Omit<ComponentProps<'input'>, 'type'>) {
   const [shown, setShown] = useState(false)
-  const { common } = useWords()
+  const { common } = useMessages()
   return (
     <div className="relative">
       <TextInput

@@ -1,11 +1,11 @@
 import { CircleAlert } from 'lucide-react'
 import { asProblem, type ConsoleProblem } from '../lib/console-problem.ts'
-import { useFormats, useWords } from '../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../messages/MessagesProvider.tsx'
 import { Button } from './Button.tsx'
 
 /** What went wrong, where it went wrong, with its request id and, where it can be asked again, a button. */
 export function ProblemNote({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const { common } = useWords()
+  const { common } = useMessages()
   const textOf = useProblemText()
   const problem = asProblem(error)
   return (
@@ -24,7 +24,7 @@ export function ProblemNote({ error, onRetry }: { error: unknown; onRetry?: () =
 
 /** A problem in the person's language where the catalogue knows its code, else in the server's own words. */
 export function useProblemText(): (problem: ConsoleProblem) => string {
-  const { problems } = useWords()
+  const { problems } = useMessages()
   const formats = useFormats()
   const known: Readonly<Record<string, string>> = problems.codes
   return ({ code, message, retryAfter }) => {

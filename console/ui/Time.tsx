@@ -1,5 +1,5 @@
 import { now as clock, useNow } from '../lib/clock.ts'
-import { useFormats } from '../words/WordsProvider.tsx'
+import { useFormats } from '../messages/MessagesProvider.tsx'
 
 interface TimeProps {
   /** ISO 8601, as the API sends it. */

@@ -1,6 +1,6 @@
 import { CircleCheck, CircleX, Info, X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
-import { useWords } from '../words/WordsProvider.tsx'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { IconButton } from './Button.tsx'
 import { useProblemText } from './ProblemNote.tsx'
 import { dismissToast, holdToasts, type ShownToast, type Toast, useToasts } from './toast.ts'
@@ -15,7 +15,7 @@ const HOLDING = { onPointerEnter: hold, onPointerLeave: release, onFocus: hold, 
 /** In the browser's top layer, so that no dialog hides it, and brought to its front with every word. */
 export function Toasts() {
   const toasts = useToasts()
-  const { common } = useWords()
+  const { common } = useMessages()
   const region = useRef<HTMLDivElement>(null)
   const newest = toasts.at(-1)?.id
 
@@ -49,7 +49,7 @@ export function Toasts() {
 }
 
 function ToastCard({ shown: { id, toast } }: { shown: ShownToast }) {
-  const { common } = useWords()
+  const { common } = useMessages()
   const Icon = ICONS[toast.tone]
   return (
     <li className="rise card-shadow flex items-start gap-2.5 rounded-lg border border-line bg-surface py-2 ps-3 pe-2">

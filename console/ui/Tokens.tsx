@@ -1,4 +1,4 @@
-import { useFormats } from '../words/WordsProvider.tsx'
+import { useFormats } from '../messages/MessagesProvider.tsx'
 
 /** A count that is read at a glance: `12.3k`, the exact one on hover and for whoever listens. */
 export function Tokens({ count }: { count: number }) {

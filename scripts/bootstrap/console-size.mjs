@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { pageWords } from './page-messages.mjs'
+import { pageMessages } from './page-messages.mjs'
 
 /** A telephone on a slow line has to get it too. */
 export const FIRST_LOAD_MAX = 192_000
@@ -18,10 +18,10 @@ export function pagesBySize(built, routes) {
   const html = readFileSync(join(built, PAGE), 'utf8')
   const entry = Object.keys(manifest).filter((name) => html.includes(`/${manifest[name].file}"`))
   if (entry.length === 0) throw new Error(`${PAGE} loads nothing of the build`)
-  const wordsOf = (language, areas) => [`words/${language}.ts`, ...areas.map((area) => `words/${language}/${area}.ts`)]
+  const messagesOf = (language, areas) => [`messages/${language}.ts`, ...areas.map((area) => `messages/${language}/${area}.ts`)]
   const bytesOf = (page, areas) =>
-    LANGUAGES.map((language) => sizeOf(built, filesOf(manifest, [...entry, page, ...wordsOf(language, areas)])))
-  return pageWords(routes)
+    LANGUAGES.map((language) => sizeOf(built, filesOf(manifest, [...entry, page, ...messagesOf(language, areas)])))
+  return pageMessages(routes)
     .map(({ page, areas }) => ({ page, bytes: Math.max(...bytesOf(page, areas)) }))
     .sort((one, other) => other.bytes - one.bytes)
 }

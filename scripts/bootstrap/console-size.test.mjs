@@ -11,10 +11,10 @@ afterAll(() => rmSync(built, { recursive: true, force: true }))
 const manifest = {
   '_index.js': { file: 'index.js', imports: ['_shared.js'] },
   '_shared.js': { file: 'shared.js' },
-  'words/en.ts': { file: 'en.js' },
-  'words/de.ts': { file: 'de.js' },
-  'words/en/large.ts': { file: 'en-large.js' },
-  'words/de/large.ts': { file: 'de-large.js' },
+  'messages/en.ts': { file: 'en.js' },
+  'messages/de.ts': { file: 'de.js' },
+  'messages/en/large.ts': { file: 'en-large.js' },
+  'messages/de/large.ts': { file: 'de-large.js' },
   'pages/small/SmallPage.tsx': { file: 'small.js', imports: ['_index.js'] },
   'pages/large/LargePage.tsx': { file: 'large.js', imports: ['_shared.js', '_charts.js'] },
   '_charts.js': { file: 'charts.js', imports: ['_index.js'] },
@@ -47,5 +47,5 @@ it('the first load is the entry and the largest page with their words in the lon
 })
 
 it('a build that lacks what it should have is noticed', () => {
-  expect(() => filesOf({}, ['words/en.ts'])).toThrow('no words/en.ts')
+  expect(() => filesOf({}, ['messages/en.ts'])).toThrow('no messages/en.ts')
 })

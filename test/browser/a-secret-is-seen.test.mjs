@@ -17,7 +17,7 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
   }
 
   /** Until it is let go, nothing that changes something is answered. */
-  async function holdActs(page) {
+  async function holdMutations(page) {
     let letGo = () => {}
     const held = new Promise((resolve) => {
       letGo = resolve
@@ -53,7 +53,7 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
 
   it('is not left while it is on its way, nor while it is there: a key', async () => {
     const page = await arrive(await person(), '/wallet', 'Keys')
-    const held = await holdActs(page)
+    const held = await holdMutations(page)
     await button(page, 'New key').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('seen')
@@ -81,7 +81,7 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
 
   it('is not left: codes', async () => {
     const page = await arrive(await person({ role: 'operator' }), '/operate/lanes', 'Codes')
-    const held = await holdActs(page)
+    const held = await holdMutations(page)
     await button(page, 'Make codes').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Amount of each in USD').fill('1.00')
@@ -99,7 +99,7 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
     const owner = await person()
     const page = await open('/operate/accounts', await person({ role: 'operator' }))
     await page.getByRole('link', { name: owner.account.email }).first().click()
-    const held = await holdActs(page)
+    const held = await holdMutations(page)
     await button(page, 'Invite').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('E-mail').fill('invited@browser.example')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { base as germanBase, later as germanLater } from '../../console/messages/de.ts'
-import { base, later } from '../../console/messages/en.ts'
-import { pageWords } from '../../scripts/bootstrap/page-messages.mjs'
+import { base as germanBase, lazy as germanLazy } from '../../console/messages/de.ts'
+import { base, lazy } from '../../console/messages/en.ts'
+import { pageMessages } from '../../scripts/bootstrap/page-messages.mjs'
 import { consoleFiles, importsOf, isNode, parseSource, resolveImport, textOf, walk } from './source-files.ts'
 
 const ROUTES = 'console/routes.tsx'
@@ -9,17 +9,17 @@ const BASE = new Set(Object.keys(base))
 
 const files = new Map(consoleFiles().map((file) => [file.path, file]))
 
-/** `useWords().keys` and `const { keys } = useWords()`; anything else hides what is needed. */
-function wordsOf(file) {
+/** `useMessages().keys` and `const { keys } = useMessages()`; anything else hides what is needed. */
+function messagesOf(file) {
   const areas = []
   let [asked, seen] = [0, 0]
   walk(file.syntax, (node) => {
-    if (isWordsCall(node)) asked += 1
-    if (node.type === 'MemberExpression' && isWordsCall(node.object) && isNode(node.property)) {
+    if (isMessagesCall(node)) asked += 1
+    if (node.type === 'MemberExpression' && isMessagesCall(node.object) && isNode(node.property)) {
       seen += 1
       areas.push(String(node.property.name))
     }
-    if (node.type !== 'VariableDeclarator' || !isWordsCall(node.init) || !isNode(node.id)) return
+    if (node.type !== 'VariableDeclarator' || !isMessagesCall(node.init) || !isNode(node.id)) return
     if (node.id.type !== 'ObjectPattern') return
     seen += 1
     for (const property of node.id.properties) {
@@ -29,7 +29,7 @@ function wordsOf(file) {
   return { areas, hidden: asked - seen }
 }
 
-const isWordsCall = (node) =>
+const isMessagesCall = (node) =>
   isNode(node) && node.type === 'CallExpression' && isNode(node.callee) && node.callee.name === 'useWords'
 
 /** The areas that a file, or anything it imports at once or later, speaks of, without those that everybody has. */
@@ -39,14 +39,14 @@ function needsOf(root) {
     const file = files.get(path)
     if (file === undefined || seen.has(path) || path === ROUTES) return
     seen.add(path)
-    for (const area of wordsOf(file).areas) if (!BASE.has(area)) needs.add(area)
+    for (const area of messagesOf(file).areas) if (!BASE.has(area)) needs.add(area)
     for (const { from } of importsOf(file)) if (from.startsWith('.')) visit(resolveImport(file, from))
   }
   visit(root)
   return [...needs].toSorted()
 }
 
-const declared = pageWords(textOf(ROUTES)).map(({ page, areas }) => ({ page: `console/${page}`, areas }))
+const declared = pageMessages(textOf(ROUTES)).map(({ page, areas }) => ({ page: `console/${page}`, areas }))
 
 it('a page comes with the words of all the areas that it speaks of, and of no others', () => {
   expect(declared.length).toBe([...textOf(ROUTES).matchAll(/\bimport\('/g)].length)
@@ -60,16 +60,16 @@ it('what stands around every page does with the words that everybody has', () =>
 })
 
 it('which words a component needs can be read off it', () => {
-  expect([...files.values()].filter((file) => wordsOf(file).hidden > 0).map(({ path }) => path)).toEqual([])
+  expect([...files.values()].filter((file) => messagesOf(file).hidden > 0).map(({ path }) => path)).toEqual([])
   const hiding = parseSource('console/ui/A.tsx', 'const words = useWords(); say(words.keys)')
-  expect(wordsOf(hiding).hidden).toBe(1)
+  expect(messagesOf(hiding).hidden).toBe(1)
 })
 
 it('every language has the same areas', async () => {
   expect(Object.keys(germanBase)).toEqual(Object.keys(base))
-  expect(Object.keys(germanLater)).toEqual(Object.keys(later))
-  for (const area of Object.keys(later)) {
-    const [english, german] = await Promise.all([later[area](), germanLater[area]()])
+  expect(Object.keys(germanLazy)).toEqual(Object.keys(lazy))
+  for (const area of Object.keys(lazy)) {
+    const [english, german] = await Promise.all([lazy[area](), germanLazy[area]()])
     expect(Object.keys(german), area).toEqual(Object.keys(english))
   }
 })

@@ -12,7 +12,7 @@ import {
 } from './source-files.ts'
 
 /** A file imports from its own folder and from those below it; pages of one area do not know those of another. */
-const RANKS: Readonly<Record<string, number>> = { pages: 5, shell: 4, questions: 3, ui: 2, words: 1, lib: 0 }
+const RANKS: Readonly<Record<string, number>> = { pages: 5, shell: 4, queries: 3, ui: 2, messages: 1, lib: 0 }
 
 /** A request, and who did what, are shown wherever somebody comes upon them: under a key, on the overview, to an operator. */
 const SHOWN_ANYWHERE: ReadonlySet<string> = new Set(['requests', 'audit'])
@@ -115,7 +115,7 @@ describe('files of the console', () => {
     expect(readers.map(({ path }) => path)).toEqual([])
   })
 
-  it('fetch in lib/ask.ts only', () => {
+  it('fetch in lib/api-client.ts only', () => {
     const readers = consoleFiles().filter(({ text }) => /\bfetch\(/.test(text))
     expect(readers.map(({ path }) => path)).toEqual(['console/lib/api-client.ts'])
   })

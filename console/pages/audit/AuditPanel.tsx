@@ -1,31 +1,31 @@
 import { Link } from '@tanstack/react-router'
 import { ScrollText } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { itemsOf, type Pages } from '../../questions/question.ts'
-import { Answer, ShowMore } from '../../ui/Answer.tsx'
+import { itemsOf, type Pages } from '../../queries/query.ts'
+import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
-import { wordFor } from '../../words/word-for.ts'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
+import { messageFor } from '../../messages/message-for.ts'
 
 type Line = AnswerOf<'GET /audit'>['items'][number]
 
 interface AuditPanelProps {
-  readonly question: Pages<Line>
+  readonly query: Pages<Line>
   readonly of: 'own' | 'all' | 'one'
   /** Where it is a part of a page. */
   readonly title?: string
 }
 
 /** What happened, newest first; of one thing it needs not be said on what. */
-export function AuditPanel({ question, of, title }: AuditPanelProps) {
-  const { audit, shell } = useWords()
+export function AuditPanel({ query, of, title }: AuditPanelProps) {
+  const { audit, shell } = useMessages()
   const columns = useColumns(of)
   return (
     <Panel padding="flush" {...(title !== undefined && { title })}>
-      <Answer question={question} lines={8}>
+      <QueryView query={query} lines={8}>
         {(data) => {
           const lines = itemsOf(data)
           return lines.length === 0 ? (
@@ -39,21 +39,21 @@ export function AuditPanel({ question, of, title }: AuditPanelProps) {
             />
           )
         }}
-      </Answer>
-      <ShowMore question={question} />
+      </QueryView>
+      <ShowMore query={query} />
     </Panel>
   )
 }
 
 function useColumns(of: AuditPanelProps['of']): Column<Line>[] {
-  const { audit } = useWords()
+  const { audit } = useMessages()
   return [
     {
       id: 'action',
       header: audit.action,
       narrow: 'title',
       cell: ({ action }) => (
-        <span className="font-medium">{wordFor(audit.actions, action, action.replaceAll('_', ' '))}</span>
+        <span className="font-medium">{messageFor(audit.actions, action, action.replaceAll('_', ' '))}</span>
       ),
     },
     { id: 'at', header: audit.at, narrow: 'corner', cell: ({ at }) => <Time at={at} as="time" /> },
@@ -62,7 +62,7 @@ function useColumns(of: AuditPanelProps['of']): Column<Line>[] {
       header: audit.actor,
       cell: ({ actor }) => (
         <span title={actor} className="inline-block max-w-56 truncate align-bottom">
-          {wordFor(audit.actors, actor)}
+          {messageFor(audit.actors, actor)}
         </span>
       ),
     },

@@ -1,6 +1,6 @@
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { type ClientId, keyLike, type Snippet, type Target } from './client-snippets.ts'
 
 interface ClientPanelProps {
@@ -11,7 +11,7 @@ interface ClientPanelProps {
 
 /** One program: what to copy where, and what to watch for. */
 export function ClientPanel({ client, target, snippets }: ClientPanelProps) {
-  const { connect } = useWords()
+  const { connect } = useMessages()
   return (
     <div className="grid grid-cols-1 items-start gap-x-8 gap-y-5 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
       <div className="grid grid-cols-1 gap-3">
@@ -37,7 +37,7 @@ export function ClientPanel({ client, target, snippets }: ClientPanelProps) {
 
 /** For programs that nobody has written down yet: what their fields want. */
 function AgentSettings({ target }: { target: Target }) {
-  const { settings } = useWords().connect
+  const { settings } = useMessages().connect
   const formats = useFormats()
   const effort = useEffortText(target)
   const { baseUrl, model, details, kind } = target
@@ -66,7 +66,7 @@ function AgentSettings({ target }: { target: Target }) {
 }
 
 function useEffortText({ model, details }: Target): string {
-  const { settings } = useWords().connect
+  const { settings } = useMessages().connect
   const formats = useFormats()
   if (details.variants.includes(model) || details.efforts?.length === 0) return settings.effortOff
   return details.efforts === null ? settings.effortAny : settings.effortOne(formats.list(details.efforts))

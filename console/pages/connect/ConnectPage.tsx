@@ -1,14 +1,14 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Boxes } from 'lucide-react'
-import { useModels } from '../../questions/account.ts'
-import { useSession } from '../../questions/session.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { useModels } from '../../queries/account.ts'
+import { useSession } from '../../queries/session.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { ClientPanel } from './ClientPanel.tsx'
 import { CLIENT_SNIPPETS, type ClientId, type Target } from './client-snippets.ts'
 import { TargetFields } from './TargetFields.tsx'
@@ -23,8 +23,8 @@ interface Wanted {
 const CLIENTS: readonly ClientId[] = ['curl', 'python', 'node', 'aiSdk', 'codex', 'opencode', 'agents']
 
 export function ConnectPage() {
-  const { common, shell, connect } = useWords()
-  const { standing } = useSession()
+  const { common, shell, connect } = useMessages()
+  const { session } = useSession()
   const models = useModels()
   const wanted = useSearch({ strict: false }) as Wanted
   const navigate = useNavigate()
@@ -38,7 +38,7 @@ export function ConnectPage() {
     callable[0]
   const hasWanted = details?.id === wanted.model || details?.variants.includes(wanted.model ?? '')
   const target: Target | undefined = details && {
-    baseUrl: standing.base_url,
+    baseUrl: session.base_url,
     model: hasWanted && wanted.model !== undefined ? wanted.model : details.id,
     details,
     kind,
@@ -48,7 +48,7 @@ export function ConnectPage() {
       <PageHeader title={shell.areas.connect} about={connect.about} />
       <Panel>
         <TargetFields
-          baseUrl={standing.base_url}
+          baseUrl={session.base_url}
           models={callable}
           model={target?.model ?? ''}
           kind={kind}
@@ -57,7 +57,7 @@ export function ConnectPage() {
         />
       </Panel>
       <Panel>
-        <Answer question={models} lines={8}>
+        <QueryView query={models} lines={8}>
           {() =>
             target === undefined ? (
               <Empty
@@ -79,7 +79,7 @@ export function ConnectPage() {
               />
             )
           }
-        </Answer>
+        </QueryView>
       </Panel>
     </Page>
   )

@@ -4,7 +4,7 @@ import { choicesOf } from '../../ui/choices.ts'
 import { Field } from '../../ui/Field.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { Select } from '../../ui/Select.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import type { Target } from './client-snippets.ts'
 
 interface TargetFieldsProps {
@@ -20,7 +20,7 @@ const KINDS = ['wallet', 'builder'] as const
 
 /** What all snippets are made of. */
 export function TargetFields({ baseUrl, models, model, kind, onModel, onKind }: TargetFieldsProps) {
-  const { connect } = useWords()
+  const { connect } = useMessages()
   const ids = models.flatMap(({ id, variants }) => [id, ...variants])
   return (
     <div className="grid grid-cols-1 items-start gap-x-6 gap-y-4 md:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto]">

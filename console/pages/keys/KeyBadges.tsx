@@ -1,5 +1,5 @@
 import { Badge, type BadgeTone } from '../../ui/Badge.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import type { KeyFacts } from './own-key.ts'
 
 const STATES: Readonly<Record<KeyFacts['state'], BadgeTone>> = {
@@ -10,12 +10,12 @@ const STATES: Readonly<Record<KeyFacts['state'], BadgeTone>> = {
 }
 
 export const KeyStateBadge = ({ state }: { state: KeyFacts['state'] }) => (
-  <Badge tone={STATES[state]}>{useWords().keys.states[state]}</Badge>
+  <Badge tone={STATES[state]}>{useMessages().keys.states[state]}</Badge>
 )
 
 /** What a key is: which kind, and whether it is the playground's. */
 export function KeyBadges({ keyItem: { kind, playground } }: { keyItem: KeyFacts }) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   return (
     <span className="inline-flex flex-wrap gap-1.5">
       <Badge tone={kind === 'wallet' ? 'plain' : 'accent'}>{keys.kinds[kind]}</Badge>

@@ -1,7 +1,7 @@
 import { Meter } from '../../ui/Meter.tsx'
 import { MoneyText } from '../../ui/Money.tsx'
 import { Time, TimeText } from '../../ui/Time.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import type { OwnKey } from './own-key.ts'
 
 type Caps = OwnKey['caps']
@@ -9,7 +9,7 @@ const NAMES = ['day', 'month'] as const
 
 /** How the spend caps of a key stand: a bar each, short in a list. */
 export function KeyCaps({ caps, as }: { caps: Caps; as: 'short' | 'long' }) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   if (caps.length === 0) return <span className="text-faint">{as === 'short' ? keys.noCaps : keys.capsEmpty}</span>
   return (
     <ul className={as === 'short' ? 'grid min-w-48 gap-1.5' : 'grid gap-5 sm:grid-cols-2'}>
@@ -21,7 +21,7 @@ export function KeyCaps({ caps, as }: { caps: Caps; as: 'short' | 'long' }) {
 }
 
 function CapBar({ cap, as }: { cap: Caps[number]; as: 'short' | 'long' }) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const name = NAMES.find((each) => each === cap.name)
   const label = name === undefined ? cap.name : keys.capNames[name]
   return (

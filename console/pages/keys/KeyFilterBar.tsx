@@ -4,7 +4,7 @@ import { Checkbox } from '../../ui/Checkbox.tsx'
 import { choicesOf } from '../../ui/choices.ts'
 import { SearchInput } from '../../ui/SearchInput.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import type { KeyFilters } from './find-keys.ts'
 
 interface KeyFilterBarProps {
@@ -15,7 +15,7 @@ interface KeyFilterBarProps {
 }
 
 export function KeyFilterBar({ view, revokedCount, hasMore }: KeyFilterBarProps) {
-  const { keys, common } = useWords()
+  const { keys, common } = useMessages()
   const formats = useFormats()
   const { filters } = view
   return (

@@ -1,23 +1,23 @@
 import { Ban, CirclePause, CirclePlay, Ellipsis, PencilLine, RefreshCw, SquarePen } from 'lucide-react'
-import { useAct } from '../../questions/acts.ts'
+import { useApiMutation } from '../../queries/mutations.ts'
 import { IconButton } from '../../ui/Button.tsx'
 import { Menu, MenuItem, MenuLine } from '../../ui/Menu.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
-import type { KeyAct, KeyFacts, PickedAct } from './own-key.ts'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
+import type { KeyAction, KeyFacts, PickedAction } from './own-key.ts'
 
 interface KeyMenuProps {
   readonly keyItem: KeyFacts
-  readonly onAct: (picked: PickedAct) => void
+  readonly onAction: (picked: PickedAction) => void
 }
 
 /** What can be done to a key. A revoked one is past everything; a playground key has no secret to rotate. */
-export function KeyMenu({ keyItem, onAct }: KeyMenuProps) {
-  const { keys } = useWords()
+export function KeyMenu({ keyItem, onAction }: KeyMenuProps) {
+  const { keys } = useMessages()
   const toggle = useDisableKey(keyItem)
   if (keyItem.state === 'revoked') return null
-  const pick = (act: KeyAct) => () => onAct({ act, key: keyItem })
+  const pick = (act: KeyAction) => () => onAction({ act, key: keyItem })
   return (
-    <Menu trigger={<IconButton icon={Ellipsis} label={keys.actsOf(keyItem.name)} />}>
+    <Menu trigger={<IconButton icon={Ellipsis} label={keys.actionsOf(keyItem.name)} />}>
       <MenuItem icon={SquarePen} onPick={pick('edit')}>
         {keys.edit}
       </MenuItem>
@@ -42,9 +42,9 @@ export function KeyMenu({ keyItem, onAct }: KeyMenuProps) {
 
 /** Stops a key for a while, or lets it go on: it can be undone, so nothing is asked back. */
 function useDisableKey({ id, state }: KeyFacts) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const isDisabled = state === 'disabled'
-  const { mutate, isPending } = useAct('PATCH /keys/:key', {
+  const { mutate, isPending } = useApiMutation('PATCH /keys/:key', {
     done: isDisabled ? keys.enabled : keys.disabled,
   })
   return { isDisabled, isPending, run: () => mutate({ params: { key: id }, body: { disabled: !isDisabled } }) }

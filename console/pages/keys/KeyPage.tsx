@@ -2,56 +2,56 @@ import { Link, useParams } from '@tanstack/react-router'
 import { KeyRound, RefreshCw, SquarePen } from 'lucide-react'
 import { useState } from 'react'
 import { ConsoleProblem } from '../../lib/console-problem.ts'
-import { useAudit } from '../../questions/account.ts'
-import { useKey } from '../../questions/keys.ts'
-import { useKeyRequests } from '../../questions/requests.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { useAudit } from '../../queries/account.ts'
+import { useKey } from '../../queries/keys.ts'
+import { useKeyRequests } from '../../queries/requests.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { AuditPanel } from '../audit/AuditPanel.tsx'
 import { LatestRequests } from '../requests/list/LatestRequests.tsx'
-import { KeyDialogs } from './acts/KeyDialogs.tsx'
-import { MadeKeyDialog, useMadeKey } from './acts/MadeKeyDialog.tsx'
+import { KeyDialogs } from './KeyDialogs.tsx'
+import { KeySecretDialog, useKeySecret } from './KeySecretDialog.tsx'
 import { KeyBadges, KeyStateBadge } from './KeyBadges.tsx'
 import { KeyCaps } from './KeyCaps.tsx'
 import { KeyMenu } from './KeyMenu.tsx'
 import { KeyTerms } from './KeyTerms.tsx'
 import { KeyUsage } from './KeyUsage.tsx'
-import type { OwnKey, PickedAct } from './own-key.ts'
+import type { OwnKey, PickedAction } from './own-key.ts'
 
 /** Everything about one key. */
 export function KeyPage() {
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const { key = '' } = useParams({ strict: false })
-  const question = useKey(key)
-  if (question.error instanceof ConsoleProblem && question.error.code === 'key_not_found') return <NoSuchKey />
-  if (question.data !== undefined) return <KnownKey keyItem={question.data} />
+  const query = useKey(key)
+  if (query.error instanceof ConsoleProblem && query.error.code === 'key_not_found') return <KeyNotFound />
+  if (query.data !== undefined) return <KnownKey keyItem={query.data} />
   return (
     <Page>
       <PageHeader title={shell.areas.keys} />
       <Panel padding="flush">
-        <Answer question={question} lines={8}>
+        <QueryView query={query} lines={8}>
           {() => null}
-        </Answer>
+        </QueryView>
       </Panel>
     </Page>
   )
 }
 
 function KnownKey({ keyItem }: { keyItem: OwnKey }) {
-  const { keys } = useWords()
-  const [picked, setPicked] = useState<PickedAct | undefined>()
-  const { made, show, drop } = useMadeKey()
+  const { keys } = useMessages()
+  const [picked, setPicked] = useState<PickedAction | undefined>()
+  const { made, show, drop } = useKeySecret()
   const isOver = keyItem.state === 'revoked'
   return (
     <Page>
       <PageHeader
         title={keyItem.name}
-        about={<Standing keyItem={keyItem} />}
-        actions={<KeyButtons keyItem={keyItem} onAct={setPicked} />}
+        about={<KeyStatus keyItem={keyItem} />}
+        actions={<KeyButtons keyItem={keyItem} onAction={setPicked} />}
       />
       {!(isOver && keyItem.caps.length === 0) && (
         <Panel title={keys.caps}>
@@ -61,7 +61,7 @@ function KnownKey({ keyItem }: { keyItem: OwnKey }) {
       <KeyUsage keyId={keyItem.id} isOver={isOver} />
       <KeyTerms keyItem={keyItem} />
       <KeyRequests keyId={keyItem.id} isOver={isOver} />
-      <KeyTrail keyId={keyItem.id} />
+      <KeyAuditLog keyId={keyItem.id} />
       <KeyDialogs
         picked={picked}
         onClose={() => setPicked(undefined)}
@@ -70,13 +70,13 @@ function KnownKey({ keyItem }: { keyItem: OwnKey }) {
           setPicked(undefined)
         }}
       />
-      {made !== undefined && <MadeKeyDialog made={made} onStored={drop} />}
+      {made !== undefined && <KeySecretDialog made={made} onStored={drop} />}
     </Page>
   )
 }
 
-function Standing({ keyItem }: { keyItem: OwnKey }) {
-  const { keys } = useWords()
+function KeyStatus({ keyItem }: { keyItem: OwnKey }) {
+  const { keys } = useMessages()
   return (
     <span className="flex flex-wrap items-center gap-x-2 gap-y-1 pt-1">
       <KeyStateBadge state={keyItem.state} />
@@ -90,28 +90,28 @@ function Standing({ keyItem }: { keyItem: OwnKey }) {
   )
 }
 
-function KeyButtons({ keyItem, onAct }: { keyItem: OwnKey; onAct: (picked: PickedAct) => void }) {
-  const { keys } = useWords()
+function KeyButtons({ keyItem, onAction }: { keyItem: OwnKey; onAction: (picked: PickedAction) => void }) {
+  const { keys } = useMessages()
   if (keyItem.state === 'revoked') return null
   return (
     <>
-      <Button onClick={() => onAct({ act: 'edit', key: keyItem })}>
+      <Button onClick={() => onAction({ act: 'edit', key: keyItem })}>
         <SquarePen aria-hidden="true" />
         {keys.edit}
       </Button>
       {!keyItem.playground && (
-        <Button onClick={() => onAct({ act: 'rotate', key: keyItem })}>
+        <Button onClick={() => onAction({ act: 'rotate', key: keyItem })}>
           <RefreshCw aria-hidden="true" />
           {keys.rotate}
         </Button>
       )}
-      <KeyMenu keyItem={keyItem} onAct={onAct} />
+      <KeyMenu keyItem={keyItem} onAction={onAction} />
     </>
   )
 }
 
-function NoSuchKey() {
-  const { shell, keys } = useWords()
+function KeyNotFound() {
+  const { shell, keys } = useMessages()
   const back = (
     <Link to="/keys" className={buttonClass('primary')}>
       {keys.toKeys}
@@ -121,7 +121,7 @@ function NoSuchKey() {
     <Page>
       <PageHeader title={shell.areas.keys} />
       <Panel>
-        <Empty icon={KeyRound} title={keys.gone} text={keys.goneText} action={back} />
+        <Empty icon={KeyRound} title={keys.notFoundKey} text={keys.notFoundKeyText} action={back} />
       </Panel>
     </Page>
   )
@@ -137,8 +137,8 @@ interface KeyRequestsProps {
 
 /** The last few requests of a key, as they come in. */
 function KeyRequests({ keyId, isOver }: KeyRequestsProps) {
-  const { keys } = useWords()
-  const question = useKeyRequests(keyId, SHOWN)
+  const { keys } = useMessages()
+  const query = useKeyRequests(keyId, SHOWN)
   const all = (
     <Link to="/requests" search={{ key: keyId }} className={buttonClass('quiet')}>
       {keys.allRequests}
@@ -151,7 +151,7 @@ function KeyRequests({ keyId, isOver }: KeyRequestsProps) {
   )
   return (
     <Panel title={keys.recent} actions={all} padding="flush">
-      <Answer question={question} lines={5}>
+      <QueryView query={query} lines={5}>
         {({ items }) => (
           <LatestRequests
             caption={keys.recent}
@@ -160,14 +160,14 @@ function KeyRequests({ keyId, isOver }: KeyRequestsProps) {
             none={{ title: keys.noRequests, ...(!isOver && { text: keys.noRequestsText, action: connect }) }}
           />
         )}
-      </Answer>
+      </QueryView>
     </Panel>
   )
 }
 
 /** Who made this key, and what was done to it since. */
-function KeyTrail({ keyId }: { keyId: string }) {
-  const { keys } = useWords()
-  const question = useAudit(keyId)
-  return <AuditPanel title={keys.trail} question={question} of="one" />
+function KeyAuditLog({ keyId }: { keyId: string }) {
+  const { keys } = useMessages()
+  const query = useAudit(keyId)
+  return <AuditPanel title={keys.auditLog} query={query} of="one" />
 }

@@ -2,27 +2,27 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Popover } from '../../ui/Popover.tsx'
 import { Time, TimeText } from '../../ui/Time.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { modelsFound } from './find-keys.ts'
 import { KeyBadges, KeyStateBadge } from './KeyBadges.tsx'
 import { KeyCaps } from './KeyCaps.tsx'
 import { KeyMenu } from './KeyMenu.tsx'
-import type { ListedKey, PickedAct } from './own-key.ts'
+import type { ListedKey, PickedAction } from './own-key.ts'
 
 interface KeyTableProps {
   readonly keys: readonly ListedKey[]
   /** What was searched for. */
   readonly search: string
-  readonly onAct: (picked: PickedAct) => void
+  readonly onAction: (picked: PickedAction) => void
 }
 
-export function KeyTable({ keys, search, onAct }: KeyTableProps) {
-  const { shell } = useWords()
+export function KeyTable({ keys, search, onAction }: KeyTableProps) {
+  const { shell } = useMessages()
   const navigate = useNavigate()
   return (
     <DataTable
       caption={shell.areas.keys}
-      columns={useColumns(search, onAct)}
+      columns={useColumns(search, onAction)}
       rows={keys}
       rowId={({ id }) => id}
       onOpen={({ id }) => void navigate({ to: '/keys/$key', params: { key: id } })}
@@ -30,8 +30,8 @@ export function KeyTable({ keys, search, onAct }: KeyTableProps) {
   )
 }
 
-function useColumns(search: string, onAct: KeyTableProps['onAct']): Column<ListedKey>[] {
-  const { keys, common } = useWords()
+function useColumns(search: string, onAction: KeyTableProps['onAction']): Column<ListedKey>[] {
+  const { keys, common } = useMessages()
   return [
     { id: 'name', header: keys.name, narrow: 'title', cell: (key) => <NameCell keyItem={key} /> },
     { id: 'state', header: keys.state, cell: ({ state }) => <KeyStateBadge state={state} /> },
@@ -46,7 +46,7 @@ function useColumns(search: string, onAct: KeyTableProps['onAct']): Column<Liste
       quiet: true,
       align: 'end',
       narrow: 'corner',
-      cell: (key) => <KeyMenu keyItem={key} onAct={onAct} />,
+      cell: (key) => <KeyMenu keyItem={key} onAction={onAction} />,
     },
   ]
 }
@@ -55,7 +55,7 @@ const Moment = ({ at, none }: { at: string | null; none: string }) =>
   at === null ? <span className="text-faint">{none}</span> : <Time at={at} />
 
 function NameCell({ keyItem }: { keyItem: ListedKey }) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const { id, name, shown, former, playground } = keyItem
   return (
     <div className="grid max-w-80 min-w-48 gap-1">
@@ -99,7 +99,7 @@ function KeyModels({ keyItem, search }: { keyItem: ListedKey; search: string }) 
 
 /** All of its kind, the one, or how many, with the first of them behind it. */
 function AllModels({ models }: Pick<ListedKey, 'models'>) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const formats = useFormats()
   if (models === null) return <span className="text-soft">{keys.allModels}</span>
   const { count, first } = models

@@ -2,13 +2,13 @@ import type { ReactNode } from 'react'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Time, TimeText } from '../../ui/Time.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import type { OwnKey } from './own-key.ts'
 import { LIMITS } from './terms/key-draft.ts'
 
 /** What a key may do and until when, as it was agreed when it was made or last edited. */
 export function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const formats = useFormats()
   const { id, models, limits, created_at, expires_at, last_used_at, former } = keyItem
   return (

@@ -2,14 +2,14 @@ import { ChartColumn } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { sumMoney } from '../../lib/money.ts'
 import { stepLabels } from '../../lib/step-labels.ts'
-import { useKeyUsage } from '../../questions/usage.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { useKeyUsage } from '../../queries/usage.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { paidChart } from '../../ui/charts/chart-data.ts'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 
 interface KeyUsageProps {
   readonly keyId: string
@@ -19,10 +19,10 @@ interface KeyUsageProps {
 
 /** What one key has cost, day by day. */
 export function KeyUsage({ keyId, isOver }: KeyUsageProps) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const formats = useFormats()
-  const question = useKeyUsage(keyId, formats.zone)
-  const total = question.data?.total
+  const query = useKeyUsage(keyId, formats.zone)
+  const total = query.data?.total
   const sum = total !== undefined && total.requests > 0 && (
     <p className="figures text-sm text-soft">
       <Money amount={paidFor(total)} /> · {formats.plural(total.requests, keys.requestCount)}
@@ -30,7 +30,7 @@ export function KeyUsage({ keyId, isOver }: KeyUsageProps) {
   )
   return (
     <Panel title={keys.usage} about={keys.usageAbout} actions={sum}>
-      <Answer question={question} lines={6}>
+      <QueryView query={query} lines={6}>
         {(usage) =>
           usage.total.requests === 0 ? (
             <Empty icon={ChartColumn} title={keys.noUsage} {...(!isOver && { text: keys.noUsageText })} />
@@ -38,7 +38,7 @@ export function KeyUsage({ keyId, isOver }: KeyUsageProps) {
             <DailyCost usage={usage} />
           )
         }
-      </Answer>
+      </QueryView>
     </Panel>
   )
 }
@@ -50,7 +50,7 @@ const paidFor = ({ wallet, plan }: Pick<Usage['total'], 'wallet' | 'plan'>): str
 
 /** A day each, stacked by model. */
 function DailyCost({ usage }: { usage: Usage }) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const formats = useFormats()
   const series = usage.series.map(({ id, name, steps }) => ({
     id: id ?? 'rest',

@@ -2,32 +2,32 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { KeyRound, Plus, SearchX } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useLetterKey } from '../../lib/letter-keys.ts'
-import { useKeys, useKeysAbout } from '../../questions/keys.ts'
-import { itemsOf } from '../../questions/question.ts'
-import { Answer, ShowMore } from '../../ui/Answer.tsx'
+import { useKeys, useKeySearch } from '../../queries/keys.ts'
+import { itemsOf } from '../../queries/query.ts'
+import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
-import { KeyDialogs } from './acts/KeyDialogs.tsx'
-import { MadeKeyDialog, useMadeKey } from './acts/MadeKeyDialog.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
+import { KeyDialogs } from './KeyDialogs.tsx'
+import { KeySecretDialog, useKeySecret } from './KeySecretDialog.tsx'
 import { askableSearch, findKeys } from './find-keys.ts'
 import { KeyFilterBar, useKeyFilters } from './KeyFilterBar.tsx'
 import { KeyTable } from './KeyTable.tsx'
-import type { ListedKey, MadeKey, PickedAct } from './own-key.ts'
+import type { ListedKey, CreatedKey, PickedAction } from './own-key.ts'
 import { CreateKeyDialog } from './terms/CreateKeyDialog.tsx'
 
 export function KeysPage() {
-  const { shell, keys } = useWords()
-  const question = useKeys()
+  const { shell, keys } = useMessages()
+  const query = useKeys()
   const view = useKeyFilters()
   const creating = useCreating()
-  const [picked, setPicked] = useState<PickedAct | undefined>()
-  const { made, show, drop } = useMadeKey()
+  const [picked, setPicked] = useState<PickedAction | undefined>()
+  const { made, show, drop } = useKeySecret()
   useLetterKey('n', keys.create, creating.open)
-  const all = itemsOf(question.data)
-  const finish = (next: MadeKey) => {
+  const all = itemsOf(query.data)
+  const finish = (next: CreatedKey) => {
     show(next)
     creating.close()
     setPicked(undefined)
@@ -45,18 +45,18 @@ export function KeysPage() {
         <KeyFilterBar
           view={view}
           revokedCount={all.filter(({ state }) => state === 'revoked').length}
-          hasMore={question.hasNextPage && askableSearch(view.filters.text) === ''}
+          hasMore={query.hasNextPage && askableSearch(view.filters.text) === ''}
         />
       )}
       <Panel padding="flush">
-        <Answer question={question} lines={6}>
-          {() => <KeyList all={all} view={view} onAct={setPicked} create={create} />}
-        </Answer>
-        <ShowMore question={question} />
+        <QueryView query={query} lines={6}>
+          {() => <KeyList all={all} view={view} onAction={setPicked} create={create} />}
+        </QueryView>
+        <ShowMore query={query} />
       </Panel>
       {creating.isOpen && <CreateKeyDialog onClose={creating.close} onMade={finish} />}
       <KeyDialogs picked={picked} onClose={() => setPicked(undefined)} onRotated={finish} />
-      {made !== undefined && <MadeKeyDialog made={made} onStored={drop} />}
+      {made !== undefined && <KeySecretDialog made={made} onStored={drop} />}
     </Page>
   )
 }
@@ -80,16 +80,16 @@ function useCreating() {
 interface KeyListProps {
   readonly all: readonly ListedKey[]
   readonly view: ReturnType<typeof useKeyFilters>
-  readonly onAct: (picked: PickedAct) => void
+  readonly onAction: (picked: PickedAction) => void
   readonly create: ReactNode
 }
 
 /** The keys that are left by search and filters, or why there are none. */
-function KeyList({ all, view, onAct, create }: KeyListProps) {
-  const { keys } = useWords()
-  const about = useKeysAbout(askableSearch(view.filters.text))
+function KeyList({ all, view, onAction, create }: KeyListProps) {
+  const { keys } = useMessages()
+  const about = useKeySearch(askableSearch(view.filters.text))
   const found = findKeys(all, view.filters, about.data?.items)
-  if (found.length > 0) return <KeyTable keys={found} search={view.filters.text} onAct={onAct} />
+  if (found.length > 0) return <KeyTable keys={found} search={view.filters.text} onAction={onAction} />
   if (all.length === 0) return <Empty icon={KeyRound} title={keys.none} text={keys.noneText} action={create} />
   if (view.isNarrowed) {
     const clear = <Button onClick={view.clear}>{keys.clear}</Button>

@@ -60,9 +60,9 @@ describe('findKeys', () => {
   })
 
   it('asks the server for no more words than it takes, each once', () => {
-    const words = 'one two three four five six seven eight'
-    expect(askableSearch(`${words} ONE two`)).toBe(words)
-    expect(askableSearch(`${words} nine`)).toBe('')
+    const messages = 'one two three four five six seven eight'
+    expect(askableSearch(`${messages} ONE two`)).toBe(messages)
+    expect(askableSearch(`${messages} nine`)).toBe('')
   })
 
   it('keeps to a kind', () => {

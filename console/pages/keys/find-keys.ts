@@ -9,9 +9,9 @@ export interface KeyFilters {
 
 /** What the server may be asked to find: nothing that could be a secret, or the larger part of one; empty for nothing. */
 export function askableSearch(text: string): string {
-  const words = searchTerms(text)
-  const isTooMuch = words.length > SEARCH_TERMS_MAX || words.some((word) => word.includes('mr_') || word.length > 30)
-  return isTooMuch ? '' : words.join(' ')
+  const terms = searchTerms(text)
+  const isTooMuch = terms.length > SEARCH_TERMS_MAX || terms.some((term) => term.includes('mr_') || term.length > 30)
+  return isTooMuch ? '' : terms.join(' ')
 }
 
 /**
@@ -23,34 +23,34 @@ export function findKeys(
   { text, kind, revoked }: KeyFilters,
   about: readonly ListedKey[] = [],
 ): ListedKey[] {
-  const words = searchTerms(text)
+  const terms = searchTerms(text)
   const known = new Set(loaded.map(({ id }) => id))
   const found = new Set(about.map(({ id }) => id))
   return [...loaded, ...about.filter(({ id }) => !known.has(id))].filter(
     (key) =>
       (revoked || key.state !== 'revoked') &&
       (kind === undefined || key.kind === kind) &&
-      (found.has(key.id) || words.every((word) => isAbout(key, word))),
+      (found.has(key.id) || terms.every((term) => isAbout(key, term))),
   )
 }
 
 /** Matches only what a row shows, so that the reason for a hit is visible. */
-const isAbout = (key: ListedKey, word: string): boolean =>
-  [key.name, ...(key.playground ? [] : [key.shown]), ...(key.models?.first ?? [])].some((each) => has(each, word)) ||
-  isItsSecret(key, word)
+const isAbout = (key: ListedKey, term: string): boolean =>
+  [key.name, ...(key.playground ? [] : [key.shown]), ...(key.models?.first ?? [])].some((each) => has(each, term)) ||
+  isItsSecret(key, term)
 
-const has = (text: string, word: string): boolean => text.toLowerCase().includes(word)
+const has = (text: string, term: string): boolean => text.toLowerCase().includes(term)
 
 /** The known models of a key that match the search. */
 export function modelsFound({ models }: Pick<ListedKey, 'models'>, text: string): string[] {
-  const words = searchTerms(text)
-  return models?.first.filter((model) => words.some((word) => has(model, word))) ?? []
+  const terms = searchTerms(text)
+  return models?.first.filter((model) => terms.some((term) => has(model, term))) ?? []
 }
 
 /** Somebody who has a secret and wonders which key it is pastes it: its beginning and its end are known. */
-function isItsSecret({ shown, former }: KeyFacts, word: string): boolean {
+function isItsSecret({ shown, former }: KeyFacts, term: string): boolean {
   return [shown, former?.shown].some((each) => {
     const [start = '', end = ''] = each?.toLowerCase().split('...') ?? []
-    return end !== '' && word.length > start.length + end.length && word.startsWith(start) && word.endsWith(end)
+    return end !== '' && term.length > start.length + end.length && term.startsWith(start) && term.endsWith(end)
   })
 }

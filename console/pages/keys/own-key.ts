@@ -4,12 +4,12 @@ export type OwnKey = AnswerOf<'GET /keys/:key'>
 export type ListedKey = AnswerOf<'GET /keys'>['items'][number]
 /** What both say of a key. */
 export type KeyFacts = Omit<OwnKey, 'models'>
-export type MadeKey = AnswerOf<'POST /keys'>
+export type CreatedKey = AnswerOf<'POST /keys'>
 
 /** Everything that can be done to a key but for disabling, which asks nothing back. */
-export type KeyAct = 'edit' | 'rename' | 'rotate' | 'revoke'
+export type KeyAction = 'edit' | 'rename' | 'rotate' | 'revoke'
 
-export interface PickedAct {
-  readonly act: KeyAct
+export interface PickedAction {
+  readonly act: KeyAction
   readonly key: KeyFacts
 }

@@ -2,7 +2,7 @@ import { Checkbox } from '../../ui/Checkbox.tsx'
 import { choicesOf } from '../../ui/choices.ts'
 import { SearchInput } from '../../ui/SearchInput.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import type { ModelFilter } from './find-models.ts'
 
 interface ModelFiltersProps {
@@ -13,7 +13,7 @@ interface ModelFiltersProps {
 }
 
 export function ModelFilters({ filter, onChange, shown, all }: ModelFiltersProps) {
-  const { models } = useWords()
+  const { models } = useMessages()
   const formats = useFormats()
   return (
     <search className="flex flex-wrap items-center gap-x-4 gap-y-2">

@@ -3,7 +3,7 @@ import { MessagesSquare } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { cx } from '../../lib/cx.ts'
 import { isZero } from '../../lib/money.ts'
-import type { ModelItem } from '../../questions/account.ts'
+import type { ModelItem } from '../../queries/account.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
@@ -11,12 +11,12 @@ import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Hint } from '../../ui/Hint.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { Tokens } from '../../ui/Tokens.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import { wordFor } from '../../words/word-for.ts'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { messageFor } from '../../messages/message-for.ts'
 
 /** What can be called, and what it costs; each row leads to the playground. */
 export function ModelTable({ models }: { models: readonly ModelItem[] }) {
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const navigate = useNavigate()
   return (
     <DataTable
@@ -30,38 +30,38 @@ export function ModelTable({ models }: { models: readonly ModelItem[] }) {
 }
 
 function useColumns(): Column<ModelItem>[] {
-  const { models } = useWords()
+  const { models } = useMessages()
   const formats = useFormats()
-  const { columns: words } = models
+  const { columns: messages } = models
   return [
-    { id: 'model', header: words.model, narrow: 'title', cell: (model) => <ModelName model={model} /> },
-    { id: 'state', header: words.state, narrow: 'corner', cell: (model) => <ModelState model={model} /> },
+    { id: 'model', header: messages.model, narrow: 'title', cell: (model) => <ModelName model={model} /> },
+    { id: 'state', header: messages.state, narrow: 'corner', cell: (model) => <ModelState model={model} /> },
     {
       id: 'context',
-      header: words.context,
+      header: messages.context,
       align: 'end',
       cell: ({ context_tokens }) => <Tokens count={context_tokens} />,
     },
     {
       id: 'output',
-      header: words.output,
+      header: messages.output,
       align: 'end',
       cell: ({ max_output_tokens }) => <Tokens count={max_output_tokens} />,
     },
     {
       id: 'inputs',
-      header: words.inputs,
-      cell: (model) => formats.list(model.inputs.map((input) => wordFor(models.inputs, input))),
+      header: messages.inputs,
+      cell: (model) => formats.list(model.inputs.map((input) => messageFor(models.inputs, input))),
     },
     {
       id: 'kinds',
-      header: words.kinds,
+      header: messages.kinds,
       cell: ({ kinds }) => formats.list(kinds.map((kind) => models[kind])),
     },
-    { id: 'price', header: words.price, align: 'end', cell: (model) => <ModelPrice model={model} /> },
+    { id: 'price', header: messages.price, align: 'end', cell: (model) => <ModelPrice model={model} /> },
     {
       id: 'open',
-      header: words.actions,
+      header: messages.actions,
       quiet: true,
       align: 'end',
       narrow: 'corner',
@@ -77,7 +77,7 @@ function useColumns(): Column<ModelItem>[] {
 }
 
 function ModelState({ model: { available, price } }: { model: ModelItem }) {
-  const { models } = useWords()
+  const { models } = useMessages()
   if (price === null) {
     return (
       <span title={models.unpricedText}>
@@ -90,7 +90,7 @@ function ModelState({ model: { available, price } }: { model: ModelItem }) {
 
 /** What a client has to write, to be copied, and the ids that ask for one effort of it. */
 function ModelName({ model: { id, variants, efforts, demo } }: { model: ModelItem }) {
-  const { models } = useWords()
+  const { models } = useMessages()
   return (
     <div className="grid min-w-0 gap-0.5 md:min-w-52">
       <span className="flex min-w-0 flex-wrap items-center gap-1">
@@ -121,7 +121,7 @@ type Tier = NonNullable<ModelItem['price']>['tiers'][number]
 
 /** What a million tokens cost: the base price first, then what applies above so many tokens of input. */
 function ModelPrice({ model: { price } }: { model: ModelItem }) {
-  const { models } = useWords()
+  const { models } = useMessages()
   const formats = useFormats()
   if (price === null) return <span className="text-faint">–</span>
   return (
@@ -137,7 +137,7 @@ function ModelPrice({ model: { price } }: { model: ModelItem }) {
 }
 
 function TierLine({ tier: { above_input_tokens, input, cached_input, cache_write, output } }: { tier: Tier }) {
-  const { models } = useWords()
+  const { models } = useMessages()
   const formats = useFormats()
   const isBase = above_input_tokens === 0
   const notes = [

@@ -1,12 +1,12 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Boxes, SearchX } from 'lucide-react'
-import { useModels } from '../../questions/account.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { useModels } from '../../queries/account.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { findModels, type ModelFilter, readModelFilter, writeModelFilter } from './find-models.ts'
 import { ModelFilters } from './ModelFilters.tsx'
 import { ModelTable } from './ModelTable.tsx'
@@ -14,8 +14,8 @@ import { ModelTable } from './ModelTable.tsx'
 const ALL: ModelFilter = { text: '', kind: 'any', onlyAvailable: false }
 
 export function ModelsPage() {
-  const { shell, models } = useWords()
-  const question = useModels()
+  const { shell, models } = useMessages()
+  const query = useModels()
   const navigate = useNavigate()
   const filter = readModelFilter(useSearch({ strict: false }))
   const change = (next: ModelFilter) =>
@@ -23,7 +23,7 @@ export function ModelsPage() {
   return (
     <Page>
       <PageHeader title={shell.areas.models} about={models.about} />
-      <Answer question={question} lines={10}>
+      <QueryView query={query} lines={10}>
         {({ items }) => {
           const found = findModels(items, filter)
           if (items.length === 0) {
@@ -33,7 +33,7 @@ export function ModelsPage() {
                   icon={Boxes}
                   title={models.empty.title}
                   text={models.empty.text}
-                  action={<Button onClick={() => void question.refetch()}>{models.empty.action}</Button>}
+                  action={<Button onClick={() => void query.refetch()}>{models.empty.action}</Button>}
                 />
               </Panel>
             )
@@ -56,7 +56,7 @@ export function ModelsPage() {
             </>
           )
         }}
-      </Answer>
+      </QueryView>
     </Page>
   )
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ModelItem } from '../../questions/account.ts'
+import type { ModelItem } from '../../queries/account.ts'
 import { findModels, type ModelFilter, readModelFilter, writeModelFilter } from './find-models.ts'
 
 const model = (id: string, more: Partial<ModelItem> = {}): ModelItem => ({

@@ -1,4 +1,4 @@
-import type { ModelItem } from '../../questions/account.ts'
+import type { ModelItem } from '../../queries/account.ts'
 
 export interface ModelFilter {
   readonly text: string
@@ -8,11 +8,11 @@ export interface ModelFilter {
 
 /** Every word of the search stands somewhere in the id or in one of its variants. */
 export function findModels(models: readonly ModelItem[], { text, kind, onlyAvailable }: ModelFilter): ModelItem[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const terms = text.toLowerCase().split(/\s+/).filter(Boolean)
   return models.filter((model) => {
     const names = [model.id, ...model.variants].join('\n').toLowerCase()
     return (
-      words.every((word) => names.includes(word)) &&
+      terms.every((term) => names.includes(term)) &&
       (kind === 'any' || model.kinds.includes(kind)) &&
       (!onlyAvailable || model.available)
     )

@@ -7,13 +7,13 @@ import { Form } from '../../ui/Form.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { TextInput } from '../../ui/TextInput.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 
 const REQUEST_ID = /^req_\w{1,60}$/
 
 /** Where an operator who was told an id goes. */
 export function FindRequestPage() {
-  const { shell, found } = useWords()
+  const { shell, found } = useMessages()
   const navigate = useNavigate()
   const field = useRef<HTMLInputElement>(null)
   const [id, setId] = useState('')

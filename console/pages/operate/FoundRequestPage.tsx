@@ -1,28 +1,28 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { SearchX } from 'lucide-react'
 import { asProblem } from '../../lib/console-problem.ts'
-import { useFoundRequest } from '../../questions/operate.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { useFoundRequest } from '../../queries/operate.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { RequestDetailView } from '../requests/RequestDetailView.tsx'
 
 /** A request of anybody, as its owner sees it, and whose it is. */
 export function FoundRequestPage() {
-  const { found } = useWords()
+  const { found } = useMessages()
   const { request: id = '' } = useParams({ strict: false })
-  const question = useFoundRequest(id)
-  const isMissing = question.error !== null && asProblem(question.error).status === 404
+  const query = useFoundRequest(id)
+  const isMissing = query.error !== null && asProblem(query.error).status === 404
   const again = (
     <Link to="/operate/requests" className={buttonClass()}>
       {found.again}
     </Link>
   )
-  const whose = question.data?.account
+  const whose = query.data?.account
   return (
     <Page>
       <PageHeader
@@ -53,9 +53,9 @@ export function FoundRequestPage() {
           <Empty icon={SearchX} title={found.none} text={found.noneText} action={again} />
         </Panel>
       ) : (
-        <Answer question={question} lines={8}>
+        <QueryView query={query} lines={8}>
           {({ request }) => <RequestDetailView request={request} whose="of-another" />}
-        </Answer>
+        </QueryView>
       )}
     </Page>
   )

@@ -1,40 +1,40 @@
 import { Link } from '@tanstack/react-router'
 import { CreditCard } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { usePlans } from '../../questions/operate.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { usePlans } from '../../queries/operate.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { Badge } from '../../ui/Badge.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Facts } from '../../ui/Facts.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 
 type Plan = AnswerOf<'GET /operate/plans'>['items'][number]
 
 /** Plans are made in the configuration; here they are looked at. */
 export function PlansPage() {
-  const { shell, plans } = useWords()
-  const question = usePlans()
+  const { shell, plans } = useMessages()
+  const query = usePlans()
   return (
     <Page>
       <PageHeader title={shell.areas.plans} about={plans.about} />
-      {question.data === undefined || question.data.items.length === 0 ? (
+      {query.data === undefined || query.data.items.length === 0 ? (
         <Panel>
-          <Answer question={question}>
+          <QueryView query={query}>
             {() => <Empty icon={CreditCard} title={plans.none} text={plans.noneText} />}
-          </Answer>
+          </QueryView>
         </Panel>
       ) : (
-        question.data.items.map((plan) => <PlanPanel key={plan.id} plan={plan} />)
+        query.data.items.map((plan) => <PlanPanel key={plan.id} plan={plan} />)
       )}
     </Page>
   )
 }
 
 function PlanPanel({ plan: { id, models, opens, windows, accounts } }: { plan: Plan }) {
-  const { plans } = useWords()
+  const { plans } = useMessages()
   const formats = useFormats()
   return (
     <Panel
@@ -71,7 +71,7 @@ function PlanPanel({ plan: { id, models, opens, windows, accounts } }: { plan: P
 const SHOWN = 12
 
 function Opens({ ids }: { ids: readonly string[] }) {
-  const { plans } = useWords()
+  const { plans } = useMessages()
   const formats = useFormats()
   const rest = ids.slice(SHOWN)
   return (

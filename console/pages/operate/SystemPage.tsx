@@ -1,50 +1,50 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useNow } from '../../lib/clock.ts'
-import { useSystem } from '../../questions/operate.ts'
-import { useSession } from '../../questions/session.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { useSystem } from '../../queries/operate.ts'
+import { useSession } from '../../queries/session.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { Badge } from '../../ui/Badge.tsx'
 import { Facts } from '../../ui/Facts.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { StatTile } from '../../ui/StatTile.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 
 type System = AnswerOf<'GET /operate/system'>
 
 export function SystemPage() {
-  const { shell, system } = useWords()
-  const question = useSystem()
+  const { shell, system } = useMessages()
+  const query = useSystem()
   return (
     <Page>
       <PageHeader title={shell.areas.system} about={system.about} />
-      <Answer question={question} lines={6}>
+      <QueryView query={query} lines={6}>
         {(answer) => (
           <>
-            <Standing system={answer} />
+            <SystemTiles system={answer} />
             <Machine system={answer} />
           </>
         )}
-      </Answer>
+      </QueryView>
     </Page>
   )
 }
 
-function Standing({ system: answer }: { system: System }) {
-  const { system } = useWords()
+function SystemTiles({ system: answer }: { system: System }) {
+  const { system } = useMessages()
   const formats = useFormats()
   const now = useNow(10_000)
   return (
     <div className="grid grid-cols-2 gap-3 md:grid-cols-4">
       <StatTile
-        label={system.books}
+        label={system.ledger}
         value={
           <Badge tone={answer.ledger_available ? 'good' : 'bad'}>
-            {answer.ledger_available ? system.booksGood : system.booksBad}
+            {answer.ledger_available ? system.ledgerGood : system.ledgerBad}
           </Badge>
         }
-        note={answer.ledger_available ? undefined : system.booksBadText}
+        note={answer.ledger_available ? undefined : system.ledgerBadText}
       />
       <StatTile label={system.running} value={formats.count(answer.requests_running)} />
       <StatTile label={system.served} value={formats.count(answer.requests_served)} note={system.servedNote} />
@@ -62,8 +62,8 @@ function Standing({ system: answer }: { system: System }) {
 }
 
 function Machine({ system: answer }: { system: System }) {
-  const { system } = useWords()
-  const { standing } = useSession()
+  const { system } = useMessages()
+  const { session } = useSession()
   const code = (text: string) => <code className="break-all">{text}</code>
   return (
     <Panel title={system.facts}>
@@ -75,7 +75,7 @@ function Machine({ system: answer }: { system: System }) {
             { name: system.driver, value: answer.driver },
             { name: system.data, value: code(answer.data) },
             { name: system.config, value: code(answer.config) },
-            { name: system.baseUrl, value: code(standing.base_url) },
+            { name: system.baseUrl, value: code(session.base_url) },
           ]}
         />
       </div>

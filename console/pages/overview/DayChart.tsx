@@ -1,51 +1,51 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { stepLabels } from '../../lib/step-labels.ts'
-import { Answer, type Asked } from '../../ui/Answer.tsx'
+import { QueryView, type QueryState } from '../../ui/QueryView.tsx'
 import { countedChart, paidChart } from '../../ui/charts/chart-data.ts'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
 import { choicesOf } from '../../ui/choices.ts'
 import { Panel } from '../../ui/Panel.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import type { LatelyUsed } from './StandingTiles.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import type { RecentUsage } from './BalanceTiles.tsx'
 
-type Hours = LatelyUsed['hours']
+type Hours = RecentUsage['hours']
 type Used = Hours[number]['used']
 type Measure = 'requests' | 'cost' | 'tokens'
 
 /** The last day by the hour: how many, how much, and how many tokens. */
-export function DayChart({ question }: { question: Asked<LatelyUsed> }) {
-  const { overview: words } = useWords()
+export function DayChart({ query }: { query: QueryState<RecentUsage> }) {
+  const { overview: messages } = useMessages()
   const [measure, setMeasure] = useState<Measure>('requests')
   return (
     <Panel
-      title={words.day}
+      title={messages.day}
       actions={
         <Link to="/usage" className="text-sm text-accent hover:underline">
-          {words.moreUsage}
+          {messages.moreUsage}
         </Link>
       }
     >
       <div className="grid gap-3">
         <div>
           <Segmented
-            label={words.measure}
+            label={messages.measure}
             value={measure}
-            options={choicesOf(['requests', 'cost', 'tokens'] as const, words.measures)}
+            options={choicesOf(['requests', 'cost', 'tokens'] as const, messages.measures)}
             onPick={setMeasure}
           />
         </div>
-        <Answer question={question} lines={9}>
+        <QueryView query={query} lines={9}>
           {({ hours }) => <HourBars hours={hours} measure={measure} />}
-        </Answer>
+        </QueryView>
       </div>
     </Panel>
   )
 }
 
 function HourBars({ hours, measure }: { hours: Hours; measure: Measure }) {
-  const { dayCaption, series } = useWords().overview
+  const { dayCaption, series } = useMessages().overview
   const formats = useFormats()
   const used = hours.map((hour) => hour.used)
   const begins = hours.map(({ from }) => from)

@@ -1,25 +1,25 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { Hourglass, KeyRound } from 'lucide-react'
 import { useLetterKey } from '../../lib/letter-keys.ts'
-import { useLatelyUsed, useOverview } from '../../questions/account.ts'
+import { useRecentUsage, useOverview } from '../../queries/account.ts'
 import { AddFundsLink } from '../../shell/AddFundsLink.tsx'
-import { useWaitingWishes } from '../../shell/waiting-wishes.ts'
-import { Answer, type Asked } from '../../ui/Answer.tsx'
+import { usePendingFundingRequests } from '../../shell/usePendingFundingRequests.ts'
+import { QueryView, type QueryState } from '../../ui/QueryView.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { LatestRequests } from '../requests/list/LatestRequests.tsx'
 import { DayChart } from './DayChart.tsx'
-import { FirstSteps } from './FirstSteps.tsx'
+import { GettingStarted } from './GettingStarted.tsx'
 import { PlanPanel } from './PlanPanel.tsx'
-import { type Standing, StandingTiles, TodayTiles } from './StandingTiles.tsx'
+import { type OverviewData, BalanceTiles, TodayTiles } from './BalanceTiles.tsx'
 
 /** What an owner looks at first: money, the plan, today, and what is running. What the books say does not wait for what was used. */
 export function OverviewPage() {
-  const { shell, overview } = useWords()
-  const standing = useOverview()
-  const used = useLatelyUsed(useFormats().zone)
+  const { shell, overview } = useMessages()
+  const account = useOverview()
+  const used = useRecentUsage(useFormats().zone)
   const navigate = useNavigate()
   useLetterKey('n', overview.newKey, () => void navigate({ to: '/keys', search: { new: 'yes' } }))
   return (
@@ -37,30 +37,30 @@ export function OverviewPage() {
           </>
         }
       />
-      <WaitingWishes />
-      {standing.data !== undefined && <FirstSteps standing={standing.data} />}
+      <PendingFundingRequests />
+      {account.data !== undefined && <GettingStarted account={account.data} />}
       <div className="grid gap-3 lg:grid-cols-[2fr_3fr]">
         <div className="grid grid-cols-2 items-stretch gap-3 [&>div]:col-span-full">
-          <Answer question={standing}>{(data) => <StandingTiles standing={data} />}</Answer>
+          <QueryView query={account}>{(data) => <BalanceTiles account={data} />}</QueryView>
         </div>
         <div className="grid grid-cols-2 items-stretch gap-3 lg:grid-cols-3 [&>div]:col-span-full">
-          <Answer question={used}>{(lately) => <TodayTiles lately={lately} />}</Answer>
+          <QueryView query={used}>{(recentUsage) => <TodayTiles recentUsage={recentUsage} />}</QueryView>
         </div>
       </div>
       <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
-        <DayChart question={used} />
-        <PlanPanel question={standing} />
+        <DayChart query={used} />
+        <PlanPanel query={account} />
       </div>
-      <RecentRequests question={standing} />
+      <RecentRequests query={account} />
     </Page>
   )
 }
 
 /** For an operator, who lands here: the list of them stands on a page of its own. */
-function WaitingWishes() {
-  const { shell } = useWords()
+function PendingFundingRequests() {
+  const { shell } = useMessages()
   const formats = useFormats()
-  const count = useWaitingWishes()
+  const count = usePendingFundingRequests()
   if (count === 0) return null
   return (
     <Link
@@ -68,41 +68,41 @@ function WaitingWishes() {
       className="flex items-center gap-2.5 rounded-xl border border-line bg-held-wash px-4 py-3 font-medium text-held hover:underline"
     >
       <Hourglass aria-hidden="true" className="size-4 shrink-0" />
-      {formats.plural(count, shell.wishes)}
+      {formats.plural(count, shell.fundingRequests)}
     </Link>
   )
 }
 
 /** The latest requests of the account. */
-function RecentRequests({ question }: { question: Asked<Standing> }) {
-  const { overview: words } = useWords()
+function RecentRequests({ query }: { query: QueryState<OverviewData> }) {
+  const { overview: messages } = useMessages()
   return (
     <Panel
-      title={words.recent}
+      title={messages.recent}
       padding="flush"
       actions={
         <Link to="/requests" className="text-sm text-accent hover:underline">
-          {words.moreRequests}
+          {messages.moreRequests}
         </Link>
       }
     >
-      <Answer question={question} lines={8}>
+      <QueryView query={query} lines={8}>
         {({ recent }) => (
           <LatestRequests
-            caption={words.recent}
+            caption={messages.recent}
             requests={recent}
             none={{
-              title: words.noRecent.title,
-              text: words.noRecent.text,
+              title: messages.noRecent.title,
+              text: messages.noRecent.text,
               action: (
                 <Link to="/connect" className={buttonClass('plain')}>
-                  {words.noRecent.action}
+                  {messages.noRecent.action}
                 </Link>
               ),
             }}
           />
         )}
-      </Answer>
+      </QueryView>
     </Panel>
   )
 }

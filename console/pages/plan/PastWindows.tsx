@@ -3,7 +3,7 @@ import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { RowsButton, useOpenWindow, WindowRows } from './WindowRows.tsx'
 import type { Plan } from './window-sums.ts'
 
@@ -11,7 +11,7 @@ type Past = Plan['past'][number]
 
 /** Windows that are over or that no plan has now, and what was used of them; the rows of one of them below. */
 export function PastWindows({ past }: { past: readonly Past[] }) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   const formats = useFormats()
   const { open } = useOpenWindow()
   const columns = useColumns()
@@ -29,7 +29,7 @@ export function PastWindows({ past }: { past: readonly Past[] }) {
 }
 
 function useColumns(): Column<Past>[] {
-  const { plan, common } = useWords()
+  const { plan, common } = useMessages()
   const formats = useFormats()
   const { open, toggle } = useOpenWindow()
   const nameOf = ({ name }: Past) => formats.window(name)

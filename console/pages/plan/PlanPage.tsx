@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { Gauge } from 'lucide-react'
-import { usePlan } from '../../questions/money.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { usePlan } from '../../queries/money.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { Badge, type BadgeTone } from '../../ui/Badge.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
@@ -9,21 +9,21 @@ import { Explained } from '../../ui/Explained.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { TimeText } from '../../ui/Time.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { PastWindows } from './PastWindows.tsx'
 import { WindowPanel } from './WindowPanel.tsx'
 import type { Plan } from './window-sums.ts'
 
 /** The subscription: what builder keys may use, and how much of it is left. */
 export function PlanPage() {
-  const { shell } = useWords()
-  const question = usePlan()
+  const { shell } = useMessages()
+  const query = usePlan()
   return (
     <Page>
-      <PageHeader title={shell.areas.plan} about={<PlanLine plan={question.data} />} />
-      <Answer question={question} lines={8}>
+      <PageHeader title={shell.areas.plan} about={<PlanLine plan={query.data} />} />
+      <QueryView query={query} lines={8}>
         {(plan) => <PlanBody plan={plan} />}
-      </Answer>
+      </QueryView>
     </Page>
   )
 }
@@ -52,7 +52,7 @@ const TONES: Readonly<Record<Plan['state'], BadgeTone>> = {
 
 /** Which plan, since when and until when. */
 function PlanLine({ plan: given }: { plan: Plan | undefined }) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   if (given === undefined || given.plan === null) return plan.about
   const { since, until } = given
   return (
@@ -69,7 +69,7 @@ function PlanLine({ plan: given }: { plan: Plan | undefined }) {
 
 /** Why builder keys can use nothing, and what goes on nevertheless. */
 function NoPlan({ plan: { state, plan: name, until } }: { plan: Plan }) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   const said = {
     none: { title: plan.none, text: plan.noneText },
     ended: {
@@ -101,14 +101,14 @@ const PARTS = ['all', 'full', 'wallet', 'hold'] as const
 
 /** What counts, what happens at the end of a window, and what does not help. */
 function PlanExplained() {
-  const { explained, explain } = useWords().plan
+  const { explained, explain } = useMessages().plan
   return (
     <Explained title={explained} parts={PARTS.map((id) => ({ id, title: explain[id], text: explain[`${id}Text`] }))} />
   )
 }
 
 function PlanModels({ models }: { models: readonly string[] }) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   return (
     <Panel title={plan.models} about={plan.modelsAbout}>
       {models.length === 0 ? (

@@ -7,7 +7,7 @@ import { Meter } from '../../ui/Meter.tsx'
 import { Money, MoneyText } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Time, TimeText } from '../../ui/Time.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { RowsButton, useOpenWindow, WindowRows } from './WindowRows.tsx'
 import type { PlanWindow } from './window-sums.ts'
 
@@ -18,7 +18,7 @@ interface WindowPanelProps {
 
 /** One allowance: how much of it is used, held and left, and when it starts anew. */
 export function WindowPanel({ window, billingDay }: WindowPanelProps) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   const formats = useFormats()
   const { open, toggle } = useOpenWindow()
   const { id, name, limit, used, held, left } = window
@@ -55,7 +55,7 @@ export function WindowPanel({ window, billingDay }: WindowPanelProps) {
 }
 
 function WindowFacts({ window: { used, held, left, start, end, requests } }: { window: PlanWindow }) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   const formats = useFormats()
   return (
     <dl className="grid grid-cols-2 gap-x-6 gap-y-2 text-sm sm:grid-cols-3 lg:grid-cols-[repeat(4,minmax(0,1fr))_auto_auto]">
@@ -107,7 +107,7 @@ const Fact = ({ name, swatch, wide = false, children }: FactProps) => (
 
 /** How long until a window starts anew, second by second; read aloud only when somebody goes there. */
 function Countdown({ end }: { end: string }) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   const formats = useFormats()
   const left = Date.parse(end) - useNow(1_000)
   return (
@@ -124,7 +124,7 @@ function Countdown({ end }: { end: string }) {
 
 /** What it means that nothing is left: for good until the reset, or only while something runs. */
 function WindowFull({ window: { left, held, end } }: { window: PlanWindow }) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   if (nanoOf(left) > 0n) return null
   const isHeld = nanoOf(held) > 0n
   return (

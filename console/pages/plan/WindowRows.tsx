@@ -1,12 +1,12 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { ChevronDown, ChevronUp, CircleCheck, Sigma } from 'lucide-react'
-import { useWindowRows } from '../../questions/money.ts'
-import { itemsOf } from '../../questions/question.ts'
-import { Answer, ShowMore } from '../../ui/Answer.tsx'
+import { useWindowRows } from '../../queries/money.ts'
+import { itemsOf } from '../../queries/query.ts'
+import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { useIsRead } from '../../ui/useIsRead.ts'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { inOpeningOrder } from '../requests/list/merge-requests.ts'
 import { RequestTable } from '../requests/list/RequestTable.tsx'
 import { type PlanWindow, type WindowRow, windowSums } from './window-sums.ts'
@@ -15,12 +15,12 @@ const BESIDE_THE_POINT = ['tokens', 'timing'] as const
 
 /** The requests that make a bar, with every digit, and what they come to. */
 export function WindowRows({ window, title }: { window: string; title: string }) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   const { isRead, handlers } = useIsRead({ scrolling: 'is-free' })
-  const question = useWindowRows(window, { still: isRead })
+  const query = useWindowRows(window, { still: isRead })
   return (
     <section aria-label={plan.rowsOf(title)} {...handlers} className="-mx-4 mt-4 -mb-4 border-t border-line">
-      <Answer question={question} lines={5}>
+      <QueryView query={query} lines={5}>
         {(data) => {
           const rows = inOpeningOrder(itemsOf(data))
           const bar = data.pages.at(-1)?.window
@@ -30,8 +30,8 @@ export function WindowRows({ window, title }: { window: string; title: string })
                 <WindowSum
                   bar={bar}
                   rows={rows}
-                  hasMore={question.hasNextPage}
-                  onAgain={() => void question.refetch()}
+                  hasMore={query.hasNextPage}
+                  onAgain={() => void query.refetch()}
                 />
               )}
               {rows.length === 0 ? (
@@ -42,8 +42,8 @@ export function WindowRows({ window, title }: { window: string; title: string })
             </>
           )
         }}
-      </Answer>
-      <ShowMore question={question} />
+      </QueryView>
+      <ShowMore query={query} />
     </section>
   )
 }
@@ -58,7 +58,7 @@ interface WindowSumProps {
 
 /** The rows added up, beside what the bar shows, so that nobody has to believe it. */
 function WindowSum({ bar, rows, hasMore, onAgain }: WindowSumProps) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   const formats = useFormats()
   const sums = windowSums(bar, rows, { hasMore })
   const agrees = sums.verdict === 'agrees'
@@ -80,7 +80,7 @@ function WindowSum({ bar, rows, hasMore, onAgain }: WindowSumProps) {
 }
 
 function SumLine({ name, sum, bar }: { name: string; sum: string; bar: string }) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   return (
     <div className="contents">
       <dt className="text-faint">{name}</dt>
@@ -102,7 +102,7 @@ interface RowsButtonProps {
 
 /** Opens and closes the rows that a bar is made of. */
 export function RowsButton({ label, isOpen, onToggle }: RowsButtonProps) {
-  const { plan } = useWords()
+  const { plan } = useMessages()
   const Icon = isOpen ? ChevronUp : ChevronDown
   return (
     <Button

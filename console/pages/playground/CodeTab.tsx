@@ -1,19 +1,19 @@
 import { useState } from 'react'
-import type { PlayedTurn } from '../../lib/ask.ts'
-import { useSession } from '../../questions/session.ts'
+import type { PlaygroundTurn } from '../../lib/api-client.ts'
+import { useSession } from '../../queries/session.ts'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { choicesOf } from '../../ui/choices.ts'
 import { Segmented } from '../../ui/Segmented.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { type CodeLanguage, codeFor } from './code-for.ts'
 import type { PlaySettings } from './settings/play-settings.ts'
 
 const LANGUAGES: readonly CodeLanguage[] = ['curl', 'python', 'node']
 
 /** What would be sent now, as a program of one's own would send it. */
-export function CodeTab({ settings, body }: { settings: PlaySettings; body: PlayedTurn['body'] | undefined }) {
-  const { playground } = useWords()
-  const { standing } = useSession()
+export function CodeTab({ settings, body }: { settings: PlaySettings; body: PlaygroundTurn['body'] | undefined }) {
+  const { playground } = useMessages()
+  const { session } = useSession()
   const [language, setLanguage] = useState<CodeLanguage>('curl')
   if (body === undefined) return <p className="py-6 text-center text-soft">{playground.codeNothing}</p>
   return (
@@ -31,7 +31,7 @@ export function CodeTab({ settings, body }: { settings: PlaySettings; body: Play
       </div>
       <CodeBlock
         label={playground.languages[language]}
-        code={codeFor(language, { protocol: settings.protocol, baseUrl: standing.base_url, body })}
+        code={codeFor(language, { protocol: settings.protocol, baseUrl: session.base_url, body })}
       />
     </div>
   )

@@ -2,24 +2,24 @@ import { useSearch } from '@tanstack/react-router'
 import { Boxes, Plus, SlidersHorizontal } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { cx } from '../../lib/cx.ts'
-import { type ModelItem, useModels } from '../../questions/account.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { type ModelItem, useModels } from '../../queries/account.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { CodeTab } from './CodeTab.tsx'
 import { RawEvents } from './RawEvents.tsx'
 import { firstChoice, type ModelChoice, modelChoices } from './settings/ModelFields.tsx'
 import { FIRST_SETTINGS } from './settings/play-settings.ts'
 import { RequestSettings } from './settings/RequestSettings.tsx'
-import { TalkTab } from './talk/TalkTab.tsx'
+import { ChatTab } from './chat/ChatTab.tsx'
 import { useConversation } from './turn/useConversation.ts'
 
 export function PlaygroundPage() {
-  const { common, shell, playground } = useWords()
+  const { common, shell, playground } = useMessages()
   const models = useModels()
   const { model: wanted } = useSearch({ strict: false }) as { model?: string }
   if (models.data === undefined || models.data.items.length === 0) {
@@ -27,7 +27,7 @@ export function PlaygroundPage() {
       <Page>
         <PageHeader title={shell.areas.playground} about={playground.about} />
         <Panel>
-          <Answer question={models} lines={6}>
+          <QueryView query={models} lines={6}>
             {() => (
               <Empty
                 icon={Boxes}
@@ -36,7 +36,7 @@ export function PlaygroundPage() {
                 action={<Button onClick={() => void models.refetch()}>{common.retry}</Button>}
               />
             )}
-          </Answer>
+          </QueryView>
         </Panel>
       </Page>
     )
@@ -52,26 +52,26 @@ interface PlaygroundProps {
   readonly firstKinds: ModelItem['kinds']
 }
 
-type Tab = 'talk' | 'raw' | 'code'
+type Tab = 'chat' | 'raw' | 'code'
 
 /** The conversation on one side, everything else of the request on the other. */
 function Playground({ choices, first, firstKinds }: PlaygroundProps) {
-  const { shell, playground } = useWords()
+  const { shell, playground } = useMessages()
   const [settings, setSettings] = useState({
     ...FIRST_SETTINGS,
     model: first,
     pays: firstKinds.includes('wallet') ? FIRST_SETTINGS.pays : (firstKinds[0] ?? FIRST_SETTINGS.pays),
   })
-  const [tab, setTab] = useState<Tab>('talk')
+  const [tab, setTab] = useState<Tab>('chat')
   const [open, setOpen] = useState(false)
   const field = useRef<HTMLTextAreaElement>(null)
-  const talk = useConversation(settings, field)
+  const chat = useConversation(settings, field)
   usePlayKeys({
-    running: talk.running,
-    onStop: talk.stop,
+    running: chat.running,
+    onStop: chat.stop,
     onSend: () => {
-      setTab('talk')
-      talk.send()
+      setTab('chat')
+      chat.send()
     },
   })
   return (
@@ -85,7 +85,7 @@ function Playground({ choices, first, firstKinds }: PlaygroundProps) {
               <SlidersHorizontal aria-hidden="true" />
               {playground.showRequest}
             </Button>
-            <Button disabled={talk.said.length === 0} onClick={talk.clear}>
+            <Button disabled={chat.history.length === 0} onClick={chat.clear}>
               <Plus aria-hidden="true" />
               {playground.clear}
             </Button>
@@ -109,15 +109,15 @@ function Playground({ choices, first, firstKinds }: PlaygroundProps) {
             onPick={setTab}
             tabs={[
               {
-                value: 'talk',
-                label: playground.tabs.talk,
-                content: <TalkTab talk={talk} field={field} onTools={(tools) => setSettings({ ...settings, tools })} />,
+                value: 'chat',
+                label: playground.tabs.chat,
+                content: <ChatTab chat={chat} field={field} onTools={(tools) => setSettings({ ...settings, tools })} />,
               },
-              { value: 'raw', label: playground.tabs.raw, content: <RawEvents raw={talk.run?.raw} /> },
+              { value: 'raw', label: playground.tabs.raw, content: <RawEvents raw={chat.run?.raw} /> },
               {
                 value: 'code',
                 label: playground.tabs.code,
-                content: <CodeTab settings={settings} body={talk.next} />,
+                content: <CodeTab settings={settings} body={chat.next} />,
               },
             ]}
           />

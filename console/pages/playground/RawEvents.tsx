@@ -3,13 +3,13 @@ import { memo } from 'react'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Scrolled } from '../../ui/Scrolled.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import type { RawEvent } from './turn/recent-events.ts'
 import type { Run } from './turn/run-turn.ts'
 
 /** The stream as it came over the wire, the last of it. */
 export function RawEvents({ raw }: { raw: Run['raw'] | undefined }) {
-  const { playground } = useWords()
+  const { playground } = useMessages()
   const formats = useFormats()
   if (raw === undefined || raw.count === 0) {
     return <Empty icon={Radio} title={playground.rawNone} text={playground.rawNoneText} />

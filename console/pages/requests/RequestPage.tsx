@@ -1,18 +1,18 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { MessagesSquare } from 'lucide-react'
-import { useRequest } from '../../questions/requests.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { useRequest } from '../../queries/requests.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { RequestDetailView } from './RequestDetailView.tsx'
 
 /** One request; it follows it for as long as it runs. */
 export function RequestPage() {
-  const { shell, requests } = useWords()
+  const { shell, requests } = useMessages()
   const { request: id = '' } = useParams({ strict: false })
-  const question = useRequest(id)
+  const query = useRequest(id)
   return (
     <Page>
       <PageHeader
@@ -25,8 +25,8 @@ export function RequestPage() {
         actions={
           <>
             <CopyButton text={id} label={requests.detail.copyId} look="button" />
-            {question.data !== undefined && (
-              <Link to="/playground" search={{ model: question.data.model }} className={buttonClass('primary')}>
+            {query.data !== undefined && (
+              <Link to="/playground" search={{ model: query.data.model }} className={buttonClass('primary')}>
                 <MessagesSquare aria-hidden="true" />
                 {requests.detail.openModel}
               </Link>
@@ -34,9 +34,9 @@ export function RequestPage() {
           </>
         }
       />
-      <Answer question={question} lines={8}>
+      <QueryView query={query} lines={8}>
         {(request) => <RequestDetailView request={request} />}
-      </Answer>
+      </QueryView>
     </Page>
   )
 }

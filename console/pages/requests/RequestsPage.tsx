@@ -1,12 +1,12 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { itemsOf } from '../../questions/question.ts'
-import { type RequestFilter, useNewestRequests, useRequestPages } from '../../questions/requests.ts'
-import { Answer, ShowMore } from '../../ui/Answer.tsx'
+import { itemsOf } from '../../queries/query.ts'
+import { type RequestFilter, useNewestRequests, useRequestPages } from '../../queries/requests.ts'
+import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { useHeldRows } from '../../ui/useHeldRows.ts'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { FindRequest, NoRequests } from './list/FindRequest.tsx'
 import { FollowBar } from './list/FollowBar.tsx'
 import { mergeRequests } from './list/merge-requests.ts'
@@ -15,7 +15,7 @@ import { RequestTable } from './list/RequestTable.tsx'
 
 /** Requests as they come: those that run with their hold, those that have ended with what they cost. */
 export function RequestsPage() {
-  const { shell, requests } = useWords()
+  const { shell, requests } = useMessages()
   const filter = readRequestFilter(useSearch({ strict: false }))
   const navigate = useNavigate()
   const [text, setText] = useState('')
@@ -35,7 +35,7 @@ export function RequestsPage() {
       <Panel padding="flush">
         <div {...reading}>
           <FollowBar following={following} waiting={waiting} onFollow={setFollowing} onTakeIn={takeIn} />
-          <Answer question={pages} lines={8}>
+          <QueryView query={pages} lines={8}>
             {() =>
               found.length === 0 ? (
                 <NoRequests filtered={isFiltered(filter)} text={text} />
@@ -43,9 +43,9 @@ export function RequestsPage() {
                 <RequestTable caption={shell.areas.requests} rows={found} />
               )
             }
-          </Answer>
+          </QueryView>
         </div>
-        <ShowMore question={pages} />
+        <ShowMore query={pages} />
       </Panel>
     </Page>
   )

@@ -1,9 +1,9 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useNow } from '../../lib/clock.ts'
 import type { BadgeTone } from '../../ui/Badge.tsx'
-import type { Catalogue } from '../../words/catalogue.ts'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import { wordFor } from '../../words/word-for.ts'
+import type { Catalogue } from '../../messages/catalogue.ts'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { messageFor } from '../../messages/message-for.ts'
 
 export type RequestItem = AnswerOf<'GET /requests'>['items'][number]
 
@@ -23,14 +23,14 @@ const TONES: Readonly<Record<string, BadgeTone>> = {
 
 /** How a request ended, in words. An outcome that these words do not know yet is shown as the server spells it. */
 export function useOutcome(): (request: Ended) => Outcome {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   return (request) => {
     const { state, outcome } = request
     if (state === 'open' || outcome === null) {
       return { label: requests.running, tone: 'accent', text: requests.runningText }
     }
     return {
-      label: wordFor(requests.outcomes, outcome),
+      label: messageFor(requests.outcomes, outcome),
       tone: TONES[outcome] ?? 'bad',
       text: textOf(requests, request, outcome),
     }
@@ -40,11 +40,11 @@ export function useOutcome(): (request: Ended) => Outcome {
 type Ended = Pick<RequestItem, 'state' | 'outcome' | 'kind' | 'tokens'>
 
 /** What happened, what is charged to whom, and who counted it: one sentence each, so that none contradicts another. */
-function textOf(words: Catalogue['requests'], { state, kind, tokens }: Ended, outcome: string): string {
-  if (state === 'released') return sentences(wordFor(words.free, outcome, ''), words.nothingOwed)
-  const owed = words.owed[kind][outcome === 'completed' ? 'whole' : 'part']
-  const counted = tokens === null ? '' : tokens.estimated ? words.estimatedText : words.countedText
-  return sentences(wordFor(words.happened, outcome, ''), owed, counted)
+function textOf(messages: Catalogue['requests'], { state, kind, tokens }: Ended, outcome: string): string {
+  if (state === 'released') return sentences(messageFor(messages.free, outcome, ''), messages.nothingOwed)
+  const owed = messages.owed[kind][outcome === 'completed' ? 'whole' : 'part']
+  const counted = tokens === null ? '' : tokens.estimated ? messages.estimatedText : messages.countedText
+  return sentences(messageFor(messages.happened, outcome, ''), owed, counted)
 }
 
 const sentences = (...each: string[]): string => each.filter((sentence) => sentence !== '').join(' ')

@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { useAct } from '../../questions/acts.ts'
-import { useSession } from '../../questions/session.ts'
+import { useApiMutation } from '../../queries/mutations.ts'
+import { useSession } from '../../queries/session.ts'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/Field.tsx'
 import { Form } from '../../ui/Form.tsx'
@@ -8,14 +8,14 @@ import { NewPasswordField } from '../../ui/NewPasswordField.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { PasswordInput } from '../../ui/PasswordInput.tsx'
 import { ProblemNote } from '../../ui/ProblemNote.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 
 export function PasswordPanel() {
-  const { settings } = useWords()
+  const { settings } = useMessages()
   const { person } = useSession()
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
-  const change = useAct('PUT /password', {
+  const change = useApiMutation('PUT /password', {
     done: settings.changed,
     problem: 'shown-here',
     onDone: () => {

@@ -1,35 +1,35 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { useAct } from '../../questions/acts.ts'
-import { useSessions } from '../../questions/session.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { useApiMutation } from '../../queries/mutations.ts'
+import { useSessions } from '../../queries/session.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { Badge } from '../../ui/Badge.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 
 type Session = AnswerOf<'GET /sessions'>['items'][number]
 
 /** Where somebody is signed in, and the end of whichever they do not know. */
 export function SessionsPanel() {
-  const { settings } = useWords()
+  const { settings } = useMessages()
   const sessions = useSessions()
   const columns = useColumns()
   return (
     <Panel title={settings.sessions} about={settings.sessionsAbout} padding="flush">
-      <Answer question={sessions}>
+      <QueryView query={sessions}>
         {({ items }) => (
           <DataTable caption={settings.sessions} columns={columns} rows={items} rowId={(session) => session.id} />
         )}
-      </Answer>
+      </QueryView>
     </Panel>
   )
 }
 
 function useColumns(): Column<Session>[] {
-  const { settings, common } = useWords()
-  const end = useAct('DELETE /sessions/:session', { done: settings.ended })
+  const { settings, common } = useMessages()
+  const end = useApiMutation('DELETE /sessions/:session', { done: settings.ended })
   const nameOf = ({ agent }: Session) => {
     const { browser, system } = agentName(agent)
     if (browser === undefined) return settings.unknownAgent

@@ -7,12 +7,12 @@ import { Panel } from '../../ui/Panel.tsx'
 import { ChoiceField } from '../../ui/Segmented.tsx'
 import { Select } from '../../ui/Select.tsx'
 import { Switch } from '../../ui/Switch.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { PasswordPanel } from './PasswordPanel.tsx'
 import { SessionsPanel } from './SessionsPanel.tsx'
 
 export function SettingsPage() {
-  const { settings } = useWords()
+  const { settings } = useMessages()
   return (
     <Page>
       <PageHeader title={settings.title} about={settings.about} />
@@ -25,7 +25,7 @@ export function SettingsPage() {
 
 /** What a person chooses for this browser; each choice takes effect at once. */
 function LookPanel() {
-  const { settings, shell } = useWords()
+  const { settings, shell } = useMessages()
   const { theme, language, zone, letterKeys } = usePreferences()
   const zones = useMemo(() => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((each) => each !== 'UTC')], [])
   return (

@@ -4,7 +4,7 @@ import { StackedBars } from '../../ui/charts/StackedBars.tsx'
 import { choicesOf } from '../../ui/choices.ts'
 import { Panel } from '../../ui/Panel.tsx'
 import { Segmented } from '../../ui/Segmented.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { fewSeries } from './few-series.ts'
 import type { By, UsageFilter } from './usage-filter.ts'
 import { drawn, groupOf, type Measure, type MeasureGroup, MONEY_PARTS, TOKEN_PARTS, written } from './usage-measure.ts'
@@ -23,7 +23,7 @@ interface UsageChartProps {
 
 /** One measure over time, stacked by what it is split by, with its whole as a line. */
 export function UsageChart({ answer, filter, range, zone, onChange, onDrill }: UsageChartProps) {
-  const { usage } = useWords()
+  const { usage } = useMessages()
   const formats = useFormats()
   const nameOf = useSeriesName(filter.by)
   const { measure, by } = filter
@@ -74,7 +74,7 @@ interface MeasureSwitchProps {
 
 /** What is measured, and, of money and tokens, which part of it. */
 function MeasureSwitch({ measure, onPick }: MeasureSwitchProps) {
-  const { usage } = useWords()
+  const { usage } = useMessages()
   const group = groupOf(measure)
   return (
     <div className="flex flex-wrap gap-x-4 gap-y-2">
@@ -106,7 +106,7 @@ interface Named {
 
 /** What a series is called: the server names models and keys, the catalogue who paid, and those that stand together. */
 export function useSeriesName(by: By): (series: Named) => string {
-  const { usage } = useWords()
+  const { usage } = useMessages()
   return ({ id, name }) => {
     if (id === null) return usage.rest
     return by === 'kind' && (id === 'wallet' || id === 'builder') ? usage.kinds[id] : name

@@ -1,8 +1,8 @@
 import { X } from 'lucide-react'
-import { useKeys } from '../../questions/keys.ts'
-import { itemsOf } from '../../questions/question.ts'
+import { useKeys } from '../../queries/keys.ts'
+import { itemsOf } from '../../queries/query.ts'
 import { Button } from '../../ui/Button.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { BYS, type By, isNarrowed, type UsageFilter } from './usage-filter.ts'
 
 interface UsageChipsProps {
@@ -12,7 +12,7 @@ interface UsageChipsProps {
 
 /** What the page is narrowed to; each chip goes away by itself, and brings its part of the split back. */
 export function UsageChips({ filter, onChange }: UsageChipsProps) {
-  const { usage } = useWords()
+  const { usage } = useMessages()
   const nameOf = useNameOf()
   if (!isNarrowed(filter)) return null
   return (
@@ -46,7 +46,7 @@ export function UsageChips({ filter, onChange }: UsageChipsProps) {
 
 /** What people call a series: keys by the names that they were given, kinds by ours. */
 function useNameOf(): (by: By, id: string) => string {
-  const { usage } = useWords()
+  const { usage } = useMessages()
   const keys = itemsOf(useKeys().data)
   return (by, id) => {
     if (by === 'key') return keys.find((key) => key.id === id)?.name ?? id

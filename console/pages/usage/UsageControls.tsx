@@ -4,7 +4,7 @@ import { choicesOf } from '../../ui/choices.ts'
 import { Segmented } from '../../ui/Segmented.tsx'
 import { Select } from '../../ui/Select.tsx'
 import { TextInput } from '../../ui/TextInput.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { BYS, type OwnDays, PRESETS, STEPS, type UsageFilter } from './usage-filter.ts'
 import type { UsageRange } from './usage-range.ts'
 
@@ -17,7 +17,7 @@ interface UsageControlsProps {
 
 /** Which days, by whose clock, in which steps, split by what. */
 export function UsageControls({ filter, range, zone, onChange }: UsageControlsProps) {
-  const { usage } = useWords()
+  const { usage } = useMessages()
   const own = typeof filter.range === 'object' ? filter.range : undefined
   const shown = { from: range.from, through: addDays(range.to, -1) }
   return (
@@ -68,7 +68,7 @@ const Labelled = ({ label, children }: { label: string; children: ReactNode }) =
 
 /** The person's own zone goes without saying, so that a link without one means the zone of whoever opens it. */
 function ZoneSelect({ zone, onPick }: { zone: string; onPick: (zone: string | undefined) => void }) {
-  const { usage } = useWords()
+  const { usage } = useMessages()
   const own = useFormats().zone
   const options = useMemo(() => {
     const zones = new Set([own, zone, 'UTC', ...Intl.supportedValuesOf('timeZone')])
@@ -93,7 +93,7 @@ interface OwnDaysFieldsProps {
 
 /** Two days, both in the range. What is half typed is no range yet, and asks nothing. */
 function OwnDaysFields({ days, onDays }: OwnDaysFieldsProps) {
-  const { usage } = useWords()
+  const { usage } = useMessages()
   const [draft, setDraft] = useState(days)
   const change = (changed: Partial<OwnDays>) => {
     const next = { ...draft, ...changed }

@@ -2,14 +2,14 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { ChartColumn, Download } from 'lucide-react'
 import { now } from '../../lib/clock.ts'
 import { dayIn } from '../../lib/zone-days.ts'
-import { useDownload } from '../../questions/download.ts'
-import { useUsage } from '../../questions/usage.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { useDownload } from '../../queries/download.ts'
+import { useUsage } from '../../queries/usage.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { Empty } from '../../ui/Empty.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { EndingsPanel } from './EndingsPanel.tsx'
 import { UsageChart } from './UsageChart.tsx'
 import { UsageChips } from './UsageChips.tsx'
@@ -21,7 +21,7 @@ import { usageRange, widerThan } from './usage-range.ts'
 
 /** What was used, from all of it down to one key on one model. Its address says everything, so that it can be sent on. */
 export function UsagePage() {
-  const { shell, usage } = useWords()
+  const { shell, usage } = useMessages()
   const formats = useFormats()
   const navigate = useNavigate()
   const filter = readUsageFilter(useSearch({ strict: false }))
@@ -33,8 +33,8 @@ export function UsagePage() {
     ...(key !== undefined && { key }),
     ...(kind !== undefined && { kind }),
   }
-  const query = { ...days, by, ...(model !== undefined && { model }) }
-  const question = useUsage(query)
+  const search = { ...days, by, ...(model !== undefined && { model }) }
+  const query = useUsage(search)
   const download = useDownload('GET /usage.csv')
   const change = (next: UsageFilter) =>
     void navigate({ to: '/usage', search: writeUsageFilter(next), resetScroll: false })
@@ -46,7 +46,7 @@ export function UsagePage() {
         title={shell.areas.usage}
         about={usage.about}
         actions={
-          <Button busy={download.isPending} onClick={() => download.mutate(query)}>
+          <Button busy={download.isPending} onClick={() => download.mutate(search)}>
             <Download aria-hidden="true" />
             {usage.csv}
           </Button>
@@ -54,9 +54,9 @@ export function UsagePage() {
       />
       <UsageControls filter={filter} range={range} zone={zone} onChange={change} />
       <UsageChips filter={filter} onChange={change} />
-      <Answer question={question} lines={12}>
+      <QueryView query={query} lines={12}>
         {(answer) => (
-          <div className={question.isPlaceholderData ? 'grid gap-5 opacity-60' : 'grid gap-5'}>
+          <div className={query.isPlaceholderData ? 'grid gap-5 opacity-60' : 'grid gap-5'}>
             {isNothing(answer.total) ? (
               <Panel>
                 <NoUsage filter={filter} onChange={change} />
@@ -68,10 +68,10 @@ export function UsagePage() {
                 <UsageTable answer={answer} by={by} onDrill={drill} />
               </>
             )}
-            <EndingsPanel answer={answer} query={days} refusals={model === undefined ? 'shown' : 'left-out'} />
+            <EndingsPanel answer={answer} range={days} refusals={model === undefined ? 'shown' : 'left-out'} />
           </div>
         )}
-      </Answer>
+      </QueryView>
     </Page>
   )
 }
@@ -83,7 +83,7 @@ interface NoUsageProps {
 
 /** Nothing there: look further back, then at everything, then at how to begin. */
 function NoUsage({ filter, onChange }: NoUsageProps) {
-  const { usage } = useWords()
+  const { usage } = useMessages()
   const { empty } = usage
   const wider = widerThan(filter.range)
   const narrowed = isNarrowed(filter)

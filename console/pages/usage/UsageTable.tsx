@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { inputOf } from '../../lib/input-of.ts'
+import { inputTokens } from '../../lib/input-of.ts'
 import { sumMoney } from '../../lib/money.ts'
 import { Button } from '../../ui/Button.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
@@ -7,37 +7,37 @@ import { Money, MoneyText } from '../../ui/Money.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { StatTile } from '../../ui/StatTile.tsx'
 import { Tokens } from '../../ui/Tokens.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { type UsageAnswer, useSeriesName } from './UsageChart.tsx'
 import type { By } from './usage-filter.ts'
 import { sumUsed, type Used } from './usage-measure.ts'
 
 /** The whole range in four numbers. */
 export function UsageTotals({ total }: { total: Used }) {
-  const { totals: words } = useWords().usage
+  const { totals: messages } = useMessages().usage
   const formats = useFormats()
-  const input = inputOf(total)
+  const input = inputTokens(total)
   return (
     <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
       <StatTile
-        label={words.cost}
+        label={messages.cost}
         value={<Money amount={sumMoney(total.wallet, total.plan)} />}
-        note={<MoneyText say={words.costNote} amounts={[total.wallet, total.plan]} />}
+        note={<MoneyText say={messages.costNote} amounts={[total.wallet, total.plan]} />}
       />
       <StatTile
-        label={words.requests}
+        label={messages.requests}
         value={<Tokens count={total.requests} />}
-        note={formats.plural(total.failed, words.requestsNote)}
+        note={formats.plural(total.failed, messages.requestsNote)}
       />
       <StatTile
-        label={words.input}
+        label={messages.input}
         value={<Tokens count={input} />}
-        note={words.inputNote(formats.percent(input === 0 ? 0 : total.cached_input / input))}
+        note={messages.inputNote(formats.percent(input === 0 ? 0 : total.cached_input / input))}
       />
       <StatTile
-        label={words.output}
+        label={messages.output}
         value={<Tokens count={total.output} />}
-        note={words.outputNote(formats.short(total.reasoning))}
+        note={messages.outputNote(formats.short(total.reasoning))}
       />
     </div>
   )
@@ -61,7 +61,7 @@ const ROWS_AT_ONCE = 50
 
 /** Every part of the whole, and what the parts come to: the sums are made of the rows, so that they can be held against it. */
 export function UsageTable({ answer, by, onDrill }: UsageTableProps) {
-  const { usage } = useWords()
+  const { usage } = useMessages()
   const nameOf = useSeriesName(by)
   const [most, setMost] = useState(ROWS_AT_ONCE)
   const columns = useUsageColumns(by, onDrill)
@@ -94,7 +94,7 @@ export function UsageTable({ answer, by, onDrill }: UsageTableProps) {
 }
 
 function useUsageColumns(by: By, onDrill: (id: string) => void): Column<Row>[] {
-  const { columns: words } = useWords().usage
+  const { columns: messages } = useMessages().usage
   const formats = useFormats()
   const counted = (id: Exclude<keyof Used, 'wallet' | 'plan'>, header: string, narrow?: 'left-out'): Column<Row> => ({
     ...{ id, header, align: 'end' },
@@ -103,7 +103,7 @@ function useUsageColumns(by: By, onDrill: (id: string) => void): Column<Row>[] {
   })
   return [
     {
-      ...{ id: 'name', header: words[by], narrow: 'title' },
+      ...{ id: 'name', header: messages[by], narrow: 'title' },
       cell: ({ name, drill }) =>
         drill === undefined ? (
           name
@@ -118,13 +118,13 @@ function useUsageColumns(by: By, onDrill: (id: string) => void): Column<Row>[] {
           </button>
         ),
     },
-    counted('requests', words.requests),
-    counted('failed', words.failed),
-    counted('uncached_input', words.input),
-    counted('cached_input', words.cached, 'left-out'),
-    counted('output', words.output),
-    counted('reasoning', words.reasoning, 'left-out'),
-    { id: 'wallet', header: words.wallet, align: 'end', cell: ({ used }) => <Money amount={used.wallet} /> },
-    { id: 'plan', header: words.plan, align: 'end', cell: ({ used }) => <Money amount={used.plan} /> },
+    counted('requests', messages.requests),
+    counted('failed', messages.failed),
+    counted('uncached_input', messages.input),
+    counted('cached_input', messages.cached, 'left-out'),
+    counted('output', messages.output),
+    counted('reasoning', messages.reasoning, 'left-out'),
+    { id: 'wallet', header: messages.wallet, align: 'end', cell: ({ used }) => <Money amount={used.wallet} /> },
+    { id: 'plan', header: messages.plan, align: 'end', cell: ({ used }) => <Money amount={used.plan} /> },
   ]
 }

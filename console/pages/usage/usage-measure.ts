@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import type { Formats } from '../../lib/formats.ts'
-import { inputOf } from '../../lib/input-of.ts'
+import { inputTokens } from '../../lib/input-of.ts'
 import { nanoOf, sumMoney } from '../../lib/money.ts'
 
 export type Used = AnswerOf<'GET /usage'>['total']
@@ -29,7 +29,7 @@ const MONEY: Readonly<Record<string, (used: Used) => string>> = {
 const COUNTS: Readonly<Record<string, (used: Used) => number>> = {
   requests: ({ requests }) => requests,
   failed: ({ failed }) => failed,
-  tokens: (used) => inputOf(used) + used.output,
+  tokens: (used) => inputTokens(used) + used.output,
   input: ({ uncached_input }) => uncached_input,
   cached: ({ cached_input }) => cached_input,
   cache_write: ({ cache_write }) => cache_write,

@@ -1,20 +1,20 @@
 import { useState } from 'react'
 import type { ConsoleProblem } from '../../lib/console-problem.ts'
-import { useAct } from '../../questions/acts.ts'
+import { useApiMutation } from '../../queries/mutations.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { TextField } from '../../ui/Field.tsx'
 import { Form, FormEnd } from '../../ui/Form.tsx'
 import { toast } from '../../ui/toast.ts'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 
 const CODE_MAX = 60
 
 /** A code becomes money, once. Why it does not is said at the field. */
 export function RedeemDialog({ onClose }: { onClose: () => void }) {
-  const { wallet } = useWords()
+  const { wallet } = useMessages()
   const formats = useFormats()
   const [code, setCode] = useState('')
-  const redeem = useAct('POST /wallet/redeem', {
+  const redeem = useApiMutation('POST /wallet/redeem', {
     problem: 'shown-here',
     onDone: ({ amount }) => {
       toast({ tone: 'good', text: wallet.redeemed(formats.money(amount)) })
@@ -40,7 +40,7 @@ export function RedeemDialog({ onClose }: { onClose: () => void }) {
         />
         <FormEnd
           act={redeem}
-          isSaid={wrong !== undefined}
+          errorShownAtField={wrong !== undefined}
           go={wallet.redeemGo}
           disabled={code.trim() === ''}
           onCancel={onClose}
@@ -52,7 +52,7 @@ export function RedeemDialog({ onClose }: { onClose: () => void }) {
 
 /** What is wrong with a code, in words; undefined where something else is. */
 function useCodeRefusal(problem: ConsoleProblem | null): string | undefined {
-  const { wallet } = useWords()
+  const { wallet } = useMessages()
   const formats = useFormats()
   if (problem?.code === 'too_many_tries' && problem.retryAfter !== null) {
     return wallet.tooMany(formats.duration(problem.retryAfter * 1_000))

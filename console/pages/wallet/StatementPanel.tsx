@@ -1,10 +1,10 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Download, ReceiptText, SearchX, X } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { useDownload } from '../../questions/download.ts'
-import { useStatement } from '../../questions/money.ts'
-import { itemsOf } from '../../questions/question.ts'
-import { Answer, ShowMore } from '../../ui/Answer.tsx'
+import { useDownload } from '../../queries/download.ts'
+import { useStatement } from '../../queries/money.ts'
+import { itemsOf } from '../../queries/query.ts'
+import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { choicesOf } from '../../ui/choices.ts'
 import { Empty } from '../../ui/Empty.tsx'
@@ -13,19 +13,19 @@ import { Panel } from '../../ui/Panel.tsx'
 import { Select } from '../../ui/Select.tsx'
 import { TextInput } from '../../ui/TextInput.tsx'
 import { READ, useIsRead } from '../../ui/useIsRead.ts'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { StatementTable } from './StatementTable.tsx'
 import { filterQuery, MOVEMENT_KINDS, readFilters, type StatementFilters } from './statement-filters.ts'
 
 /** Every movement of the wallet, newest first. The filters stand in the address, and the file has what they let through. */
 export function StatementPanel({ fill }: { fill: ReactNode }) {
-  const { wallet } = useWords()
+  const { wallet } = useMessages()
   const { zone } = useFormats()
   const navigate = useNavigate()
   const filters = readFilters(useSearch({ strict: false }))
-  const query = filterQuery(filters, zone)
+  const search = filterQuery(filters, zone)
   const { isRead, handlers } = useIsRead({ scrolling: 'is-free' })
-  const question = useStatement(query, { still: isRead })
+  const query = useStatement(search, { still: isRead })
   const download = useDownload('GET /wallet/statement.csv')
   const change = (next: StatementFilters) => void navigate({ to: '/wallet', search: { ...next }, replace: true })
   const isFiltered = Object.keys(filters).length > 0
@@ -34,14 +34,14 @@ export function StatementPanel({ fill }: { fill: ReactNode }) {
       title={wallet.statement}
       padding="flush"
       actions={
-        <Button busy={download.isPending} onClick={() => download.mutate(query)}>
+        <Button busy={download.isPending} onClick={() => download.mutate(search)}>
           <Download aria-hidden="true" />
           {wallet.download}
         </Button>
       }
     >
       <StatementFilterBar filters={filters} onChange={change} />
-      <Answer question={question} lines={8}>
+      <QueryView query={query} lines={8}>
         {(data) => {
           const items = itemsOf(data)
           if (items.length > 0) {
@@ -55,8 +55,8 @@ export function StatementPanel({ fill }: { fill: ReactNode }) {
           const clear = <Button onClick={() => change({})}>{wallet.clear}</Button>
           return <Empty icon={SearchX} title={wallet.notFound} text={wallet.notFoundText} action={clear} />
         }}
-      </Answer>
-      <ShowMore question={question} />
+      </QueryView>
+      <ShowMore query={query} />
     </Panel>
   )
 }
@@ -67,7 +67,7 @@ interface StatementFilterBarProps {
 }
 
 function StatementFilterBar({ filters, onChange }: StatementFilterBarProps) {
-  const { wallet } = useWords()
+  const { wallet } = useMessages()
   const { zone } = useFormats()
   const without = (name: keyof StatementFilters): StatementFilters => {
     const { [name]: _, ...rest } = filters

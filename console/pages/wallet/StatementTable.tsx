@@ -4,7 +4,7 @@ import { Badge, type BadgeTone } from '../../ui/Badge.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Money } from '../../ui/Money.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 
 type Movement = AnswerOf<'GET /wallet/statement'>['items'][number]
 
@@ -16,7 +16,7 @@ const TONES: Readonly<Record<Movement['kind'], BadgeTone>> = {
 }
 
 export function StatementTable({ movements }: { movements: readonly Movement[] }) {
-  const { wallet } = useWords()
+  const { wallet } = useMessages()
   const navigate = useNavigate()
   return (
     <DataTable
@@ -33,7 +33,7 @@ export function StatementTable({ movements }: { movements: readonly Movement[] }
 
 /** With all digits: each balance is the one below it with the amount added, and that can be seen. */
 function useColumns(): Column<Movement>[] {
-  const { wallet } = useWords()
+  const { wallet } = useMessages()
   return [
     { id: 'when', header: wallet.when, cell: (line) => <When line={line} /> },
     { id: 'kind', header: wallet.kind, cell: ({ kind }) => <Badge tone={TONES[kind]}>{wallet.kinds[kind]}</Badge> },
@@ -61,7 +61,7 @@ function useColumns(): Column<Movement>[] {
 
 /** With its number, by which a request names its line. */
 function When({ line: { at, movement } }: { line: Movement }) {
-  const { wallet } = useWords()
+  const { wallet } = useMessages()
   return (
     <>
       <Time at={at} as="time" />
@@ -72,7 +72,7 @@ function When({ line: { at, movement } }: { line: Movement }) {
 
 /** A charge comes from a request; everything else from somebody who said why, under a reference that counts once. */
 function Cause({ movement: { kind, ref, reason, model, key } }: { movement: Movement }) {
-  const { wallet } = useWords()
+  const { wallet } = useMessages()
   if (kind !== 'charge') {
     return (
       <div className="grid max-w-96">

@@ -2,25 +2,25 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { HandCoins, Hourglass, Ticket } from 'lucide-react'
 import { useState } from 'react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { useWallet } from '../../questions/money.ts'
-import { Answer } from '../../ui/Answer.tsx'
+import { useWallet } from '../../queries/money.ts'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Explained } from '../../ui/Explained.tsx'
 import { Money, MoneyText } from '../../ui/Money.tsx'
 import { Page, PageHeader } from '../../ui/Page.tsx'
 import { StatTile } from '../../ui/StatTile.tsx'
 import { Time } from '../../ui/Time.tsx'
-import { useFormats, useWords } from '../../words/WordsProvider.tsx'
-import { AskForFundsDialog } from './AskForFundsDialog.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { RequestFundsDialog } from './RequestFundsDialog.tsx'
 import { RedeemDialog } from './RedeemDialog.tsx'
 import { StatementPanel } from './StatementPanel.tsx'
 
 /** The prepaid money of an account: how it stands, what moved it, and how more of it comes in. */
 export function WalletPage() {
-  const { shell, wallet } = useWords()
-  const question = useWallet()
+  const { shell, wallet } = useMessages()
+  const query = useWallet()
   const { open, setOpen, close } = useFunding()
-  const asked = question.data?.asked ?? null
+  const asked = query.data?.asked ?? null
   const redeem = (
     <Button tone="primary" onClick={() => setOpen('redeem')}>
       <Ticket aria-hidden="true" />
@@ -44,13 +44,13 @@ export function WalletPage() {
           </>
         }
       />
-      <WalletTiles question={question} />
-      {asked !== null && <AskedNote asked={asked} onChange={() => setOpen('ask')} />}
+      <WalletTiles query={query} />
+      {asked !== null && <FundingRequestNote asked={asked} onChange={() => setOpen('ask')} />}
       <WalletExplained />
       <StatementPanel fill={redeem} />
       {open === 'redeem' && <RedeemDialog onClose={close} />}
-      {open === 'ask' && question.data !== undefined && (
-        <AskForFundsDialog asked={asked} onClose={close} onRedeem={() => setOpen('redeem')} />
+      {open === 'ask' && query.data !== undefined && (
+        <RequestFundsDialog asked={asked} onClose={close} onRedeem={() => setOpen('redeem')} />
       )}
     </Page>
   )
@@ -69,11 +69,11 @@ function useFunding() {
 }
 
 /** How the wallet stands this moment. What is held and what is available make the balance. */
-function WalletTiles({ question }: { question: ReturnType<typeof useWallet> }) {
-  const { wallet } = useWords()
+function WalletTiles({ query }: { query: ReturnType<typeof useWallet> }) {
+  const { wallet } = useMessages()
   const formats = useFormats()
   return (
-    <Answer question={question} lines={3}>
+    <QueryView query={query} lines={3}>
       {({ balance, held, available, running }) => (
         <div className="grid gap-3 sm:grid-cols-3">
           <StatTile label={wallet.available} value={<Money amount={available} />} note={wallet.availableNote} />
@@ -85,18 +85,18 @@ function WalletTiles({ question }: { question: ReturnType<typeof useWallet> }) {
           <StatTile label={wallet.balance} value={<Money amount={balance} />} note={wallet.balanceNote} />
         </div>
       )}
-    </Answer>
+    </QueryView>
   )
 }
 
-interface AskedNoteProps {
+interface FundingRequestNoteProps {
   readonly asked: NonNullable<AnswerOf<'GET /wallet'>['asked']>
   readonly onChange: () => void
 }
 
 /** What the operator was asked for and has not answered yet. */
-function AskedNote({ asked, onChange }: AskedNoteProps) {
-  const { wallet } = useWords()
+function FundingRequestNote({ asked, onChange }: FundingRequestNoteProps) {
+  const { wallet } = useMessages()
   return (
     <section
       aria-label={wallet.askedTitle}
@@ -119,7 +119,7 @@ const PARTS = ['hold', 'charge', 'test', 'plan'] as const
 
 /** Where money comes from, what a hold is, and what is charged. */
 function WalletExplained() {
-  const { explained, explain } = useWords().wallet
+  const { explained, explain } = useMessages().wallet
   return (
     <Explained title={explained} parts={PARTS.map((id) => ({ id, title: explain[id], text: explain[`${id}Text`] }))} />
   )

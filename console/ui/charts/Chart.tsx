@@ -9,7 +9,7 @@ import {
   useRef,
   useState,
 } from 'react'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { Button } from '../Button.tsx'
 import { ChartTable } from './ChartTable.tsx'
 import { Frame, HEIGHT, type Plot, planPlot } from './Frame.tsx'
@@ -32,7 +32,7 @@ const TICKS = 4
 
 /** What all charts share: axes, legend, readout, keyboard, and the table behind them. */
 export function Chart({ data, reach, draw }: ChartProps) {
-  const { charts } = useWords()
+  const { charts } = useMessages()
   const [asTable, setAsTable] = useState(false)
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const chart = useId()
@@ -69,7 +69,7 @@ interface PictureProps extends ChartProps {
 }
 
 function Picture({ data, reach, draw, hidden, chart }: PictureProps) {
-  const { charts } = useWords()
+  const { charts } = useMessages()
   const [box, width] = useWidth<HTMLDivElement>()
   const [here, setHere] = useState<number | undefined>()
   const { steps, tick, unit } = data
@@ -96,7 +96,7 @@ function Picture({ data, reach, draw, hidden, chart }: PictureProps) {
         aria-valuemin={0}
         aria-valuemax={Math.max(0, steps.length - 1)}
         aria-valuenow={here ?? 0}
-        aria-valuetext={spoken(data, shown, here ?? 0)}
+        aria-valuetext={valueText(data, shown, here ?? 0)}
         onPointerMove={point}
         onPointerLeave={() => setHere(undefined)}
         onFocus={(event) => {
@@ -130,7 +130,7 @@ function stepAfter(key: string, here: number | undefined, count: number): number
   return to === undefined || count === 0 ? undefined : Math.min(last, Math.max(0, to))
 }
 
-function spoken(data: ChartData, shown: readonly Placed[], step: number): string {
+function valueText(data: ChartData, shown: readonly Placed[], step: number): string {
   const parts = shown
     .filter(({ values }) => (values[step] ?? 0) !== 0)
     .map(({ name, texts }) => `${name} ${texts[step]}`)

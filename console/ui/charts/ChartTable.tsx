@@ -1,10 +1,10 @@
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { Scrolled } from '../Scrolled.tsx'
 import type { ChartData } from './series.ts'
 
 /** The same numbers as a table, for whoever reads rather than looks. */
 export function ChartTable({ data }: { data: ChartData }) {
-  const { charts } = useWords()
+  const { charts } = useMessages()
   const numbers = 'px-3 py-1.5 text-end figures whitespace-nowrap'
   return (
     <Scrolled label={data.caption} className="max-h-80 overflow-auto rounded-lg border border-line">

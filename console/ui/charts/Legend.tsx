@@ -1,5 +1,5 @@
 import { cx } from '../../lib/cx.ts'
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { type Series, seriesColour, seriesPattern } from './series.ts'
 
 interface LegendProps {
@@ -11,7 +11,7 @@ interface LegendProps {
 
 /** Names with their colour and pattern; pressing one takes its series out of the picture and back. */
 export function Legend({ chart, series, hidden, onToggle }: LegendProps) {
-  const { charts } = useWords()
+  const { charts } = useMessages()
   return (
     <ul aria-label={charts.legend} className="flex flex-wrap gap-x-1 gap-y-0.5">
       {series.map(({ id, name }, place) => (

@@ -1,4 +1,4 @@
-import { useWords } from '../../words/WordsProvider.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { type ChartData, type Series, seriesColour } from './series.ts'
 
 interface ReadoutProps {
@@ -12,7 +12,7 @@ interface ReadoutProps {
 
 /** What stands at one step, beside it. It only repeats what the point says to whoever listens. */
 export function Readout({ data, shown, step, at, width }: ReadoutProps) {
-  const { charts } = useWords()
+  const { charts } = useMessages()
   const lines = shown.filter((series) => (series.values[step] ?? 0) !== 0)
   const total = data.totals?.[step]
   return (

@@ -1,26 +1,26 @@
 import { useState } from 'react'
 import { now } from '../../../lib/clock.ts'
-import { useSecretAct } from '../../../questions/acts.ts'
+import { useSecretMutation } from '../../../queries/mutations.ts'
 import { Dialog } from '../../../ui/Dialog.tsx'
 import { Form, FormEnd } from '../../../ui/Form.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
-import type { MadeKey, OwnKey } from '../own-key.ts'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
+import type { CreatedKey, OwnKey } from '../own-key.ts'
 import { KindChoice } from './KindChoice.tsx'
 import { NEW_DRAFT, readDraft, type WrongField } from './key-draft.ts'
 import { NameField, TermFields } from './TermFields.tsx'
 
 interface CreateKeyDialogProps {
   readonly onClose: () => void
-  readonly onMade: (made: MadeKey) => void
+  readonly onMade: (made: CreatedKey) => void
 }
 
 export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const { zone } = useFormats()
   const [kind, setKind] = useState<OwnKey['kind']>('wallet')
   const [draft, setDraft] = useState(NEW_DRAFT)
   const [wrong, setWrong] = useState<readonly WrongField[]>([])
-  const create = useSecretAct('POST /keys', onMade)
+  const create = useSecretMutation('POST /keys', onMade)
   const send = () => {
     const { terms, wrong } = readDraft(draft, zone, now())
     setWrong(wrong)

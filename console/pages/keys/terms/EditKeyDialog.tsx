@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import { now } from '../../../lib/clock.ts'
-import { useAct } from '../../../questions/acts.ts'
-import { useKey } from '../../../questions/keys.ts'
-import { Answer } from '../../../ui/Answer.tsx'
+import { useApiMutation } from '../../../queries/mutations.ts'
+import { useKey } from '../../../queries/keys.ts'
+import { QueryView } from '../../../ui/QueryView.tsx'
 import { Dialog } from '../../../ui/Dialog.tsx'
 import { Form, FormEnd } from '../../../ui/Form.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import type { OwnKey } from '../own-key.ts'
 import { changesOf, draftOf, readDraft, type WrongField } from './key-draft.ts'
 import { NameField, TermFields } from './TermFields.tsx'
@@ -19,25 +19,25 @@ interface EditKeyProps {
 /** The terms of a key that is there: all of them, which no list has. */
 export function EditKeyDialog({ keyId, title, onClose }: EditKeyProps) {
   // What lies there may be from before the last change: a form is filled with what was heard since it was opened.
-  const question = useKey(keyId, { anew: true })
-  const heard = question.isFetchedAfterMount ? question : { ...question, data: undefined }
+  const query = useKey(keyId, { anew: true })
+  const heard = query.isFetchedAfterMount ? query : { ...query, data: undefined }
   return (
     <Dialog title={title} open onClose={onClose} width="wide">
-      <Answer question={heard} lines={8}>
+      <QueryView query={heard} lines={8}>
         {(keyItem) => <EditKeyForm keyItem={keyItem} onClose={onClose} />}
-      </Answer>
+      </QueryView>
     </Dialog>
   )
 }
 
 /** Only what was changed is sent: against how the key was when the form was opened, whatever is heard of it meanwhile. */
 function EditKeyForm({ keyItem: newest, onClose }: { keyItem: OwnKey; onClose: () => void }) {
-  const { keys, common } = useWords()
+  const { keys, common } = useMessages()
   const { zone } = useFormats()
   const [keyItem] = useState(newest)
   const [draft, setDraft] = useState(() => draftOf(keyItem))
   const [wrong, setWrong] = useState<readonly WrongField[]>([])
-  const change = useAct('PATCH /keys/:key', {
+  const change = useApiMutation('PATCH /keys/:key', {
     done: keys.changed,
     problem: 'shown-here',
     onDone: onClose,

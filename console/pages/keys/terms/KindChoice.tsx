@@ -1,15 +1,15 @@
 import { type ReactNode, useId } from 'react'
 import { cx } from '../../../lib/cx.ts'
-import { usePlan, useWallet } from '../../../questions/money.ts'
+import { usePlan, useWallet } from '../../../queries/money.ts'
 import { MoneyText } from '../../../ui/Money.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import type { OwnKey } from '../own-key.ts'
 
 type Kind = OwnKey['kind']
 
 /** Which money a key spends, and why there may be only one. It is chosen once: a key keeps its kind. */
 export function KindChoice({ kind, onPick }: { kind: Kind; onPick: (kind: Kind) => void }) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const formats = useFormats()
   const { data: wallet } = useWallet()
   const { data: plan } = usePlan()

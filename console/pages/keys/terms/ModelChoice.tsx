@@ -1,18 +1,18 @@
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
-import { type ModelItem, useModels } from '../../../questions/account.ts'
-import { Answer } from '../../../ui/Answer.tsx'
+import { type ModelItem, useModels } from '../../../queries/account.ts'
+import { QueryView } from '../../../ui/QueryView.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Checkbox } from '../../../ui/Checkbox.tsx'
 import { Segmented } from '../../../ui/Segmented.tsx'
 import { TextInput } from '../../../ui/TextInput.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import type { OwnKey } from '../own-key.ts'
 import type { DraftProps } from './TermFields.tsx'
 
 /** Which models a key may call: all, those of a list, or those of a pattern that grows with the catalogue. */
 export function ModelChoice({ kind, draft, onChange, wrong }: DraftProps & { kind: OwnKey['kind'] }) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const [before, setBefore] = useState(draft.models ?? [])
   const { models } = draft
   const pick = (choice: 'all' | 'some') => {
@@ -53,9 +53,9 @@ interface ModelListProps {
 }
 
 function ModelList({ kind, chosen, onChange }: ModelListProps) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const formats = useFormats()
-  const question = useModels()
+  const query = useModels()
   const [typed, setTyped] = useState('')
   return (
     <div className="rounded-lg border border-line">
@@ -75,7 +75,7 @@ function ModelList({ kind, chosen, onChange }: ModelListProps) {
           {formats.plural(chosen.length, keys.chosenCount)}
         </span>
       </div>
-      <Answer question={question}>
+      <QueryView query={query}>
         {({ items }) => {
           const { rows, pattern } = modelChoices(items, kind, chosen, typed)
           const toggle = (model: string) =>
@@ -108,7 +108,7 @@ function ModelList({ kind, chosen, onChange }: ModelListProps) {
             </ul>
           )
         }}
-      </Answer>
+      </QueryView>
     </div>
   )
 }

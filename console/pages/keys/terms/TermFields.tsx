@@ -5,7 +5,7 @@ import { TextField } from '../../../ui/Field.tsx'
 import { ChoiceField } from '../../../ui/Segmented.tsx'
 import { MoneyInput } from '../../../ui/TextInput.tsx'
 import { TimeText } from '../../../ui/Time.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import type { OwnKey } from '../own-key.ts'
 import { EXPIRY_SPANS, type KeyDraft, LIMITS, NAME_MAX, type WrongField } from './key-draft.ts'
 import { ModelChoice } from './ModelChoice.tsx'
@@ -17,7 +17,7 @@ export interface DraftProps {
 }
 
 export function NameField({ draft, onChange, wrong }: DraftProps) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   return (
     <TextField
       label={keys.name}
@@ -56,7 +56,7 @@ const CAPS = [
 ] as const
 
 function CapFields({ draft, onChange, wrong }: DraftProps) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   return (
     <fieldset className="grid gap-1.5">
       <legend className="mb-1.5 text-sm font-medium">{keys.caps}</legend>
@@ -79,7 +79,7 @@ function CapFields({ draft, onChange, wrong }: DraftProps) {
 
 /** Seldom needed, so folded until they are. */
 function LimitFields({ draft, onChange, wrong }: DraftProps) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const isUsed = LIMITS.some((name) => draft.limits[name] !== '')
   return (
     <details open={isUsed || undefined} className="group rounded-lg border border-line">
@@ -104,7 +104,7 @@ function LimitFields({ draft, onChange, wrong }: DraftProps) {
 
 /** Until when a key is good: for ever, for a while from now, or until a day begins where the person is. */
 function ExpiryChoice({ expiresAt, draft, onChange, wrong }: DraftProps & { expiresAt: string | null }) {
-  const { keys } = useWords()
+  const { keys } = useMessages()
   const formats = useFormats()
   const choices = [...(expiresAt === null ? [] : (['keep'] as const)), 'never', ...EXPIRY_SPANS, 'day'] as const
   return (

@@ -2,8 +2,8 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { HandCoins } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { readMoney } from '../../../lib/money.ts'
-import { useAccount } from '../../../questions/operate.ts'
-import { Answer } from '../../../ui/Answer.tsx'
+import { useAccount } from '../../../queries/operate.ts'
+import { QueryView } from '../../../ui/QueryView.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { Money, MoneyText } from '../../../ui/Money.tsx'
@@ -12,20 +12,20 @@ import { Panel } from '../../../ui/Panel.tsx'
 import { ProblemNote } from '../../../ui/ProblemNote.tsx'
 import { StatTile } from '../../../ui/StatTile.tsx'
 import { Time } from '../../../ui/Time.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import { type AccountDetail, StatusBadge, StatusButton } from './account-status.tsx'
 import { CreditDialog } from './CreditDialog.tsx'
 import { PeoplePanel } from './PeoplePanel.tsx'
 import { SubscriptionPanel } from './SubscriptionPanel.tsx'
 
 export function AccountPage() {
-  const { shell } = useWords()
+  const { shell } = useMessages()
   const { account: id = '' } = useParams({ strict: false })
-  const question = useAccount(id)
-  if (question.data !== undefined) {
-    const retry = () => void question.refetch()
-    const note = question.error !== null && <ProblemNote error={question.error} onRetry={retry} />
-    return <AccountView account={question.data} note={note} />
+  const query = useAccount(id)
+  if (query.data !== undefined) {
+    const retry = () => void query.refetch()
+    const note = query.error !== null && <ProblemNote error={query.error} onRetry={retry} />
+    return <AccountView account={query.data} note={note} />
   }
   return (
     <Page>
@@ -38,9 +38,9 @@ export function AccountPage() {
         }
       />
       <Panel>
-        <Answer question={question} lines={6}>
+        <QueryView query={query} lines={6}>
           {() => null}
-        </Answer>
+        </QueryView>
       </Panel>
     </Page>
   )
@@ -54,7 +54,7 @@ interface AccountViewProps {
 
 /** One account: its money, its plan, its people. `?credit=25.00` opens the dialog for that, from a wish; `?credit=yes` leaves the amount open. */
 function AccountView({ account, note }: AccountViewProps) {
-  const { shell, accounts } = useWords()
+  const { shell, accounts } = useMessages()
   const { credit } = useSearch({ strict: false }) as { credit?: string }
   const navigate = useNavigate()
   const [crediting, setCrediting] = useState<{ readonly amount: string } | undefined>(
@@ -64,7 +64,7 @@ function AccountView({ account, note }: AccountViewProps) {
     setCrediting(undefined)
     if (credit !== undefined) void navigate({ to: '.', search: {}, replace: true })
   }
-  const isWish = crediting !== undefined && crediting.amount === account.asked?.amount
+  const isFundingRequest = crediting !== undefined && crediting.amount === account.asked?.amount
   return (
     <Page>
       <PageHeader
@@ -92,7 +92,7 @@ function AccountView({ account, note }: AccountViewProps) {
         }
       />
       {note}
-      {account.asked !== null && <WishNote asked={account.asked} onCredit={(amount) => setCrediting({ amount })} />}
+      {account.asked !== null && <FundingRequestNote asked={account.asked} onCredit={(amount) => setCrediting({ amount })} />}
       <Tiles account={account} />
       <SubscriptionPanel account={account} />
       <PeoplePanel account={account} />
@@ -100,7 +100,7 @@ function AccountView({ account, note }: AccountViewProps) {
         account={account.id}
         open={crediting !== undefined}
         amount={crediting?.amount ?? ''}
-        reason={isWish ? accounts.credit.wishReason : ''}
+        reason={isFundingRequest ? accounts.credit.fundingRequestReason : ''}
         onClose={close}
       />
     </Page>
@@ -108,7 +108,7 @@ function AccountView({ account, note }: AccountViewProps) {
 }
 
 function Tiles({ account: { wallet, keys, people, created_at } }: { account: AccountDetail }) {
-  const { accounts } = useWords()
+  const { accounts } = useMessages()
   const formats = useFormats()
   return (
     <div className="grid grid-cols-2 gap-3 md:grid-cols-4">
@@ -136,14 +136,14 @@ function Tiles({ account: { wallet, keys, people, created_at } }: { account: Acc
   )
 }
 
-interface WishNoteProps {
+interface FundingRequestNoteProps {
   readonly asked: NonNullable<AccountDetail['asked']>
   readonly onCredit: (amount: string) => void
 }
 
 /** What the owner has asked for, and the one button that answers it. */
-function WishNote({ asked, onCredit }: WishNoteProps) {
-  const { accounts } = useWords()
+function FundingRequestNote({ asked, onCredit }: FundingRequestNoteProps) {
+  const { accounts } = useMessages()
   return (
     <div className="flex flex-wrap items-center justify-between gap-3 rounded-xl border border-line bg-held-wash px-4 py-3">
       <div className="min-w-0">

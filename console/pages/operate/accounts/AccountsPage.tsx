@@ -2,9 +2,9 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus, Search, Users } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useLetterKey } from '../../../lib/letter-keys.ts'
-import { useAccounts } from '../../../questions/operate.ts'
-import { itemsOf } from '../../../questions/question.ts'
-import { Answer, ShowMore } from '../../../ui/Answer.tsx'
+import { useAccounts } from '../../../queries/operate.ts'
+import { itemsOf } from '../../../queries/query.ts'
+import { QueryView, ShowMore } from '../../../ui/QueryView.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { type Column, DataTable } from '../../../ui/DataTable.tsx'
 import { Empty } from '../../../ui/Empty.tsx'
@@ -13,16 +13,16 @@ import { Page, PageHeader } from '../../../ui/Page.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
 import { SearchInput } from '../../../ui/SearchInput.tsx'
 import { Time } from '../../../ui/Time.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import { type Account, StatusBadge } from './account-status.tsx'
-import { MakeAccount } from './MakeAccount.tsx'
-import { WishesPanel } from './WishesPanel.tsx'
+import { CreateAccountDialog } from './CreateAccountDialog.tsx'
+import { FundingRequestsPanel } from './FundingRequestsPanel.tsx'
 
 export function AccountsPage() {
-  const { shell, accounts } = useWords()
+  const { shell, accounts } = useMessages()
   const { search = '' } = useSearch({ strict: false }) as { search?: string }
   const navigate = useNavigate()
-  const question = useAccounts(search)
+  const query = useAccounts(search)
   const columns = useAccountColumns()
   const [making, setMaking] = useState(false)
   const make = () => setMaking(true)
@@ -37,10 +37,10 @@ export function AccountsPage() {
   return (
     <Page>
       <PageHeader title={shell.areas.accounts} about={accounts.about} actions={makeButton} />
-      <WishesPanel />
+      <FundingRequestsPanel />
       <Panel padding="flush">
         <AccountSearch value={search} onFind={find} />
-        <Answer question={question} lines={6}>
+        <QueryView query={query} lines={6}>
           {(data) => {
             const rows = itemsOf(data)
             if (rows.length > 0) {
@@ -65,16 +65,16 @@ export function AccountsPage() {
               />
             )
           }}
-        </Answer>
-        <ShowMore question={question} />
+        </QueryView>
+        <ShowMore query={query} />
       </Panel>
-      <MakeAccount open={making} onClose={() => setMaking(false)} />
+      <CreateAccountDialog open={making} onClose={() => setMaking(false)} />
     </Page>
   )
 }
 
 function useAccountColumns(): Column<Account>[] {
-  const { accounts } = useWords()
+  const { accounts } = useMessages()
   const formats = useFormats()
   return [
     {
@@ -125,7 +125,7 @@ const PAUSE_MS = 250
 
 /** Asks the server once somebody has paused, so that a list of thousands can be searched. */
 function AccountSearch({ value, onFind }: { value: string; onFind: (search: string) => void }) {
-  const { accounts } = useWords()
+  const { accounts } = useMessages()
   const [typed, setTyped] = useState(value)
   const latest = useRef(onFind)
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
 import { readMoney } from '../../../lib/money.ts'
-import { useAct } from '../../../questions/acts.ts'
+import { useApiMutation } from '../../../queries/mutations.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { choicesOf } from '../../../ui/choices.ts'
 import { Dialog, DialogActions } from '../../../ui/Dialog.tsx'
@@ -10,7 +10,7 @@ import { Form, FormEnd } from '../../../ui/Form.tsx'
 import { Money } from '../../../ui/Money.tsx'
 import { Segmented } from '../../../ui/Segmented.tsx'
 import { MoneyInput } from '../../../ui/TextInput.tsx'
-import { useWords } from '../../../words/WordsProvider.tsx'
+import { useMessages } from '../../../messages/MessagesProvider.tsx'
 
 interface CreditDialogProps {
   readonly account: string
@@ -25,7 +25,7 @@ type Credited = AnswerOf<'POST /operate/accounts/:account/credit'>
 
 /** Moves money into a wallet or out of it, and says whether it was counted. */
 export function CreditDialog(props: CreditDialogProps) {
-  const { accounts } = useWords()
+  const { accounts } = useMessages()
   return (
     <Dialog title={accounts.credit.title} open={props.open} onClose={props.onClose}>
       <Crediting {...props} />
@@ -43,7 +43,7 @@ function Crediting({ account, amount, reason, onClose }: CreditDialogProps) {
 }
 
 function Result({ credited: { counted, wallet }, onClose }: { credited: Credited; onClose: () => void }) {
-  const { accounts, common } = useWords()
+  const { accounts, common } = useMessages()
   return (
     <div className="grid gap-4">
       <div
@@ -81,14 +81,14 @@ const DIRECTIONS = ['add', 'take'] as const
 const newReference = (): string => `console-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`
 
 function CreditForm({ account, onClose, onDone, ...first }: CreditFormProps) {
-  const { accounts } = useWords()
-  const words = accounts.credit
+  const { accounts } = useMessages()
+  const messages = accounts.credit
   const [direction, setDirection] = useState<(typeof DIRECTIONS)[number]>('add')
   const [amount, setAmount] = useState(first.amount)
   const [reason, setReason] = useState(first.reason)
   const [ref, setRef] = useState(newReference)
   const read = readMoney(amount)
-  const credit = useAct('POST /operate/accounts/:account/credit', {
+  const credit = useApiMutation('POST /operate/accounts/:account/credit', {
     problem: 'shown-here',
     onDone,
   })
@@ -100,32 +100,32 @@ function CreditForm({ account, onClose, onDone, ...first }: CreditFormProps) {
   return (
     <Form onSend={send}>
       <Segmented
-        label={words.direction}
+        label={messages.direction}
         value={direction}
-        options={choicesOf(DIRECTIONS, words.directions)}
+        options={choicesOf(DIRECTIONS, messages.directions)}
         onPick={setDirection}
       />
       <TextField
         as={MoneyInput}
-        label={words.amount}
-        hint={words.amountHint}
-        error={amount !== '' && read === undefined ? words.amountWrong : undefined}
+        label={messages.amount}
+        hint={messages.amountHint}
+        error={amount !== '' && read === undefined ? messages.amountWrong : undefined}
         data-autofocus
         required
         value={amount}
         onText={setAmount}
       />
       <TextField
-        label={words.reason}
-        hint={words.reasonHint}
+        label={messages.reason}
+        hint={messages.reasonHint}
         required
         maxLength={200}
         value={reason}
         onText={setReason}
       />
       <TextField
-        label={words.ref}
-        hint={words.refHint}
+        label={messages.ref}
+        hint={messages.refHint}
         required
         maxLength={100}
         spellCheck={false}
@@ -133,7 +133,7 @@ function CreditForm({ account, onClose, onDone, ...first }: CreditFormProps) {
         value={ref}
         onText={setRef}
       />
-      <FormEnd act={credit} go={words[direction]} disabled={read === undefined} onCancel={onClose} />
+      <FormEnd act={credit} go={messages[direction]} disabled={read === undefined} onCancel={onClose} />
     </Form>
   )
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
-import { type SecretAct, useSecretAct } from '../../../questions/acts.ts'
+import { type SecretMutation, useSecretMutation } from '../../../queries/mutations.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { choicesOf } from '../../../ui/choices.ts'
@@ -9,7 +9,7 @@ import { TextField } from '../../../ui/Field.tsx'
 import { Form, FormEnd } from '../../../ui/Form.tsx'
 import { Segmented } from '../../../ui/Segmented.tsx'
 import { TimeText } from '../../../ui/Time.tsx'
-import { useWords } from '../../../words/WordsProvider.tsx'
+import { useMessages } from '../../../messages/MessagesProvider.tsx'
 
 interface InviteDialogProps {
   readonly account: string
@@ -25,9 +25,9 @@ type Invited = AnswerOf<'POST /operate/accounts/:account/invite'>
 export const InviteDialog = (props: InviteDialogProps) => (props.open ? <Inviting {...props} /> : null)
 
 function Inviting(props: InviteDialogProps) {
-  const { accounts } = useWords()
+  const { accounts } = useMessages()
   const [invited, setInvited] = useState<Invited>()
-  const make = useSecretAct('POST /operate/accounts/:account/invite', setInvited)
+  const make = useSecretMutation('POST /operate/accounts/:account/invite', setInvited)
   const title = props.resets === undefined ? accounts.invite.title : accounts.person.newPasswordTitle
   return (
     <Dialog
@@ -48,11 +48,11 @@ function Inviting(props: InviteDialogProps) {
 const ROLES = ['owner', 'operator'] as const
 
 interface InviteFormProps extends InviteDialogProps {
-  readonly make: SecretAct<'POST /operate/accounts/:account/invite'>
+  readonly make: SecretMutation<'POST /operate/accounts/:account/invite'>
 }
 
 function InviteForm({ account, resets, onClose, make }: InviteFormProps) {
-  const { accounts } = useWords()
+  const { accounts } = useMessages()
   const { invite, person } = accounts
   const [role, setRole] = useState<(typeof ROLES)[number]>('owner')
   const [email, setEmail] = useState('')
@@ -97,7 +97,7 @@ function InviteForm({ account, resets, onClose, make }: InviteFormProps) {
 }
 
 function Made({ invited, onClose }: { invited: Invited; onClose: () => void }) {
-  const { invite } = useWords().accounts
+  const { invite } = useMessages().accounts
   return (
     <div className="grid gap-4">
       <p className="text-soft">{invite.linkText}</p>

@@ -1,6 +1,6 @@
 import { Ellipsis, KeyRound, UserPlus, UserRoundCheck, UserRoundX } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { useAct } from '../../../questions/acts.ts'
+import { useApiMutation } from '../../../queries/mutations.ts'
 import { Badge } from '../../../ui/Badge.tsx'
 import { Button, IconButton } from '../../../ui/Button.tsx'
 import { ConfirmByName } from '../../../ui/ConfirmByName.tsx'
@@ -9,8 +9,8 @@ import { Empty } from '../../../ui/Empty.tsx'
 import { Menu, MenuItem } from '../../../ui/Menu.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
 import { Time } from '../../../ui/Time.tsx'
-import { useWords } from '../../../words/WordsProvider.tsx'
-import { wordFor } from '../../../words/word-for.ts'
+import { useMessages } from '../../../messages/MessagesProvider.tsx'
+import { messageFor } from '../../../messages/message-for.ts'
 import type { AccountDetail } from './account-status.tsx'
 import { InviteDialog } from './InviteDialog.tsx'
 
@@ -19,12 +19,12 @@ type Opened = { readonly what: 'invite' } | { readonly what: 'disable' | 'passwo
 
 /** Who signs in for this account. */
 export function PeoplePanel({ account }: { account: AccountDetail }) {
-  const { accounts } = useWords()
-  const words = accounts.person
+  const { accounts } = useMessages()
+  const messages = accounts.person
   const [opened, setOpened] = useState<Opened>()
   const close = () => setOpened(undefined)
-  const disable = useAct('POST /operate/people/:person/disable', { done: words.isDisabled, onDone: close })
-  const enable = useAct('POST /operate/people/:person/enable', { done: words.isEnabled })
+  const disable = useApiMutation('POST /operate/people/:person/disable', { done: messages.isDisabled, onDone: close })
+  const enable = useApiMutation('POST /operate/people/:person/enable', { done: messages.isEnabled })
   const columns = useColumns((member) => (
     <PersonMenu
       email={member.email}
@@ -44,7 +44,7 @@ export function PeoplePanel({ account }: { account: AccountDetail }) {
   return (
     <Panel title={accounts.people} actions={account.members.length > 0 && inviteButton} padding="flush">
       {account.members.length === 0 ? (
-        <Empty icon={UserPlus} title={words.none} text={words.noneText} action={inviteButton} />
+        <Empty icon={UserPlus} title={messages.none} text={messages.noneText} action={inviteButton} />
       ) : (
         <DataTable caption={accounts.people} columns={columns} rows={account.members} rowId={({ id }) => id} />
       )}
@@ -57,10 +57,10 @@ export function PeoplePanel({ account }: { account: AccountDetail }) {
       <ConfirmByName
         open={disabling !== undefined}
         onClose={close}
-        title={words.disableTitle}
-        text={words.disableText}
+        title={messages.disableTitle}
+        text={messages.disableText}
         name={disabling?.email ?? ''}
-        action={words.disable}
+        action={messages.disable}
         busy={disable.isPending}
         onConfirm={() => disabling !== undefined && disable.mutate({ params: { person: disabling.id } })}
       />
@@ -69,8 +69,8 @@ export function PeoplePanel({ account }: { account: AccountDetail }) {
 }
 
 function useColumns(menu: (member: Member) => ReactNode): Column<Member>[] {
-  const { accounts, common } = useWords()
-  const words = accounts.person
+  const { accounts, common } = useMessages()
+  const messages = accounts.person
   return [
     {
       id: 'email',
@@ -82,12 +82,12 @@ function useColumns(menu: (member: Member) => ReactNode): Column<Member>[] {
         </span>
       ),
     },
-    { id: 'role', header: words.role, cell: ({ role }) => wordFor(words.roles, role) },
+    { id: 'role', header: messages.role, cell: ({ role }) => messageFor(messages.roles, role) },
     {
       id: 'state',
-      header: words.state,
+      header: messages.state,
       cell: ({ disabled }) => (
-        <Badge tone={disabled ? 'bad' : 'good'}>{disabled ? words.disabled : words.active}</Badge>
+        <Badge tone={disabled ? 'bad' : 'good'}>{disabled ? messages.disabled : messages.active}</Badge>
       ),
     },
     { id: 'created', header: accounts.created, cell: ({ created_at }) => <Time at={created_at} as="day" /> },
@@ -104,7 +104,7 @@ interface PersonMenuProps {
 }
 
 function PersonMenu({ email, disabled, onPassword, onDisable, onEnable }: PersonMenuProps) {
-  const { person } = useWords().accounts
+  const { person } = useMessages().accounts
   return (
     <Menu trigger={<IconButton icon={Ellipsis} label={person.more(email)} />}>
       {!disabled && (

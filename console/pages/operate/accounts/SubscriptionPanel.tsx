@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { useAct } from '../../../questions/acts.ts'
-import { usePlans } from '../../../questions/operate.ts'
+import { useApiMutation } from '../../../queries/mutations.ts'
+import { usePlans } from '../../../queries/operate.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { ConfirmByName } from '../../../ui/ConfirmByName.tsx'
 import { Form } from '../../../ui/Form.tsx'
@@ -9,15 +9,15 @@ import { Money } from '../../../ui/Money.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
 import { Select } from '../../../ui/Select.tsx'
 import { Time } from '../../../ui/Time.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import type { AccountDetail } from './account-status.tsx'
 
 /** The plan of an account: what is used of it, and another one or none. */
 export function SubscriptionPanel({ account }: { account: AccountDetail }) {
-  const { accounts } = useWords()
-  const words = accounts.subscription
+  const { accounts } = useMessages()
+  const messages = accounts.subscription
   const { state, plan, since, until, windows } = account.subscription
-  const about = { none: words.none, ended: words.ended, not_configured: words.notConfigured, active: undefined }[state]
+  const about = { none: messages.none, ended: messages.ended, not_configured: messages.notConfigured, active: undefined }[state]
   return (
     <Panel title={plan === null ? accounts.plan : `${accounts.plan}: ${plan}`} {...(about !== undefined && { about })}>
       <div className="grid gap-4">
@@ -25,12 +25,12 @@ export function SubscriptionPanel({ account }: { account: AccountDetail }) {
           <p className="flex flex-wrap gap-x-4 text-sm text-soft">
             {since !== null && (
               <span>
-                {words.since} <Time at={since} as="day" />
+                {messages.since} <Time at={since} as="day" />
               </span>
             )}
             {until !== null && (
               <span>
-                {words.until} <Time at={until} as="day" />
+                {messages.until} <Time at={until} as="day" />
               </span>
             )}
           </p>
@@ -53,7 +53,7 @@ function WindowBar({
 }: {
   window: AccountDetail['subscription']['windows'][number]
 }) {
-  const { accounts } = useWords()
+  const { accounts } = useMessages()
   const title = useFormats().window(name)
   return (
     <li className="grid gap-1.5">
@@ -78,25 +78,25 @@ function WindowBar({
 }
 
 function PlanChange({ account }: { account: AccountDetail }) {
-  const { accounts } = useWords()
-  const words = accounts.subscription
+  const { accounts } = useMessages()
+  const messages = accounts.subscription
   const plans = usePlans()
   const { state, plan } = account.subscription
   const [picked, setPicked] = useState('')
   const [ending, setEnding] = useState(false)
-  const assign = useAct('POST /operate/accounts/:account/plan', {
-    done: words.assigned,
+  const assign = useApiMutation('POST /operate/accounts/:account/plan', {
+    done: messages.assigned,
     onDone: () => setPicked(''),
   })
-  const end = useAct('POST /operate/accounts/:account/plan', {
-    done: words.over,
+  const end = useApiMutation('POST /operate/accounts/:account/plan', {
+    done: messages.over,
     onDone: () => setEnding(false),
   })
   const params = { account: account.id }
   const others = plans.data?.items.filter(({ id }) => id !== plan || state !== 'active') ?? []
   return (
     <div className="flex flex-wrap items-center gap-2">
-      {plans.data?.items.length === 0 && <p className="text-sm text-faint">{words.noPlans}</p>}
+      {plans.data?.items.length === 0 && <p className="text-sm text-faint">{messages.noPlans}</p>}
       {others.length > 0 && (
         <Form
           className="flex min-w-0 flex-wrap gap-2"
@@ -105,27 +105,27 @@ function PlanChange({ account }: { account: AccountDetail }) {
           }}
         >
           <Select
-            aria-label={words.choose}
+            aria-label={messages.choose}
             className="min-w-44"
             value={picked}
-            options={[{ value: '', label: words.chooseNone }, ...others.map(({ id }) => ({ value: id, label: id }))]}
+            options={[{ value: '', label: messages.chooseNone }, ...others.map(({ id }) => ({ value: id, label: id }))]}
             onPick={setPicked}
           />
           <Button type="submit" disabled={picked === ''} busy={assign.isPending}>
-            {state === 'active' ? words.change : words.assign}
+            {state === 'active' ? messages.change : messages.assign}
           </Button>
         </Form>
       )}
       {(state === 'active' || state === 'not_configured') && plan !== null && (
-        <Button onClick={() => setEnding(true)}>{words.end}</Button>
+        <Button onClick={() => setEnding(true)}>{messages.end}</Button>
       )}
       <ConfirmByName
         open={ending}
         onClose={() => setEnding(false)}
-        title={words.endTitle}
-        text={words.endText}
+        title={messages.endTitle}
+        text={messages.endText}
         name={plan ?? ''}
-        action={words.end}
+        action={messages.end}
         busy={end.isPending}
         onConfirm={() => end.mutate({ params, body: { plan: null } })}
       />

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
-import { useAct } from '../../../questions/acts.ts'
+import { useApiMutation } from '../../../queries/mutations.ts'
 import { Badge, type BadgeTone } from '../../../ui/Badge.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { ConfirmByName } from '../../../ui/ConfirmByName.tsx'
-import { useWords } from '../../../words/WordsProvider.tsx'
+import { useMessages } from '../../../messages/MessagesProvider.tsx'
 
 export type Account = AnswerOf<'GET /operate/accounts'>['items'][number]
 export type AccountDetail = AnswerOf<'GET /operate/accounts/:account'>
@@ -12,16 +12,16 @@ export type AccountDetail = AnswerOf<'GET /operate/accounts/:account'>
 const TONES: Readonly<Record<Account['status'], BadgeTone>> = { active: 'good', suspended: 'bad', closed: 'plain' }
 
 export function StatusBadge({ status }: { status: Account['status'] }) {
-  const { accounts } = useWords()
+  const { accounts } = useMessages()
   return <Badge tone={TONES[status]}>{accounts.states[status]}</Badge>
 }
 
 /** Suspends an account, or lets it in again; who types its name has looked at which one it is. */
 export function StatusButton({ account }: { account: AccountDetail }) {
-  const { accounts } = useWords()
+  const { accounts } = useMessages()
   const [open, setOpen] = useState(false)
   const isActive = account.status === 'active'
-  const change = useAct('POST /operate/accounts/:account/status', {
+  const change = useApiMutation('POST /operate/accounts/:account/status', {
     done: isActive ? accounts.suspended : accounts.activated,
     onDone: () => setOpen(false),
   })

@@ -3,10 +3,10 @@ import { Plus, Ticket } from 'lucide-react'
 import { useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
 import { useLetterKey } from '../../../lib/letter-keys.ts'
-import { useAct } from '../../../questions/acts.ts'
-import { useCodes } from '../../../questions/operate.ts'
-import { itemsOf } from '../../../questions/question.ts'
-import { Answer, ShowMore } from '../../../ui/Answer.tsx'
+import { useApiMutation } from '../../../queries/mutations.ts'
+import { useCodes } from '../../../queries/operate.ts'
+import { itemsOf } from '../../../queries/query.ts'
+import { QueryView, ShowMore } from '../../../ui/QueryView.tsx'
 import { Badge, type BadgeTone } from '../../../ui/Badge.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { type Column, DataTable } from '../../../ui/DataTable.tsx'
@@ -16,12 +16,12 @@ import { Money } from '../../../ui/Money.tsx'
 import { Page, PageHeader } from '../../../ui/Page.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
 import { Time } from '../../../ui/Time.tsx'
-import { useWords } from '../../../words/WordsProvider.tsx'
-import { MakeCodes } from './MakeCodes.tsx'
+import { useMessages } from '../../../messages/MessagesProvider.tsx'
+import { CreateCodesDialog } from './CreateCodesDialog.tsx'
 
 export function CodesPage() {
-  const { shell, codes } = useWords()
-  const question = useCodes()
+  const { shell, codes } = useMessages()
+  const query = useCodes()
   const [making, setMaking] = useState(false)
   const [withdrawing, setWithdrawing] = useState<Code>()
   const columns = useCodeColumns(setWithdrawing)
@@ -37,7 +37,7 @@ export function CodesPage() {
     <Page>
       <PageHeader title={shell.areas.codes} about={codes.about} actions={makeButton} />
       <Panel padding="flush">
-        <Answer question={question} lines={6}>
+        <QueryView query={query} lines={6}>
           {(data) => {
             const rows = itemsOf(data)
             return rows.length === 0 ? (
@@ -46,18 +46,18 @@ export function CodesPage() {
               <DataTable caption={shell.areas.codes} columns={columns} rows={rows} rowId={({ id }) => id} />
             )
           }}
-        </Answer>
-        <ShowMore question={question} />
+        </QueryView>
+        <ShowMore query={query} />
       </Panel>
-      {making && <MakeCodes onClose={() => setMaking(false)} />}
+      {making && <CreateCodesDialog onClose={() => setMaking(false)} />}
       <WithdrawCode code={withdrawing} onClose={() => setWithdrawing(undefined)} />
     </Page>
   )
 }
 
 function WithdrawCode({ code, onClose }: { code: Code | undefined; onClose: () => void }) {
-  const { codes, common } = useWords()
-  const withdraw = useAct('POST /operate/codes/:code/withdraw', {
+  const { codes, common } = useMessages()
+  const withdraw = useApiMutation('POST /operate/codes/:code/withdraw', {
     done: codes.withdrawn,
     onDone: onClose,
   })
@@ -88,7 +88,7 @@ const TONES: Readonly<Record<Code['state'], BadgeTone>> = {
 }
 
 function useCodeColumns(onWithdraw: (code: Code) => void): Column<Code>[] {
-  const { codes, common } = useWords()
+  const { codes, common } = useMessages()
   return [
     {
       id: 'code',

@@ -1,14 +1,14 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { CircleCheck, SearchX, Waypoints } from 'lucide-react'
-import { useLanes } from '../../../questions/operate.ts'
-import { Answer } from '../../../ui/Answer.tsx'
+import { useLanes } from '../../../queries/operate.ts'
+import { QueryView } from '../../../ui/QueryView.tsx'
 import { choicesOf } from '../../../ui/choices.ts'
 import { Empty } from '../../../ui/Empty.tsx'
 import { Page, PageHeader } from '../../../ui/Page.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
 import { SearchInput } from '../../../ui/SearchInput.tsx'
 import { Segmented } from '../../../ui/Segmented.tsx'
-import { useWords } from '../../../words/WordsProvider.tsx'
+import { useMessages } from '../../../messages/MessagesProvider.tsx'
 import { findModels, type OperatorModel } from './find-models.ts'
 import { ModelLanes } from './ModelLanes.tsx'
 
@@ -16,8 +16,8 @@ const SHOWN = ['all', 'trouble'] as const
 
 /** Every model with its lanes as they stand now; asked again every few seconds while somebody looks. */
 export function LanesPage() {
-  const { shell, lanes } = useWords()
-  const question = useLanes()
+  const { shell, lanes } = useMessages()
+  const query = useLanes()
   const { search = '', show } = useSearch({ strict: false }) as { search?: string; show?: string }
   const navigate = useNavigate()
   const only = show === 'trouble' ? 'trouble' : 'all'
@@ -40,18 +40,18 @@ export function LanesPage() {
           onPick={(value) => want({ show: value === 'all' ? undefined : value })}
         />
       </div>
-      {question.data === undefined || question.error !== null ? (
+      {query.data === undefined || query.error !== null ? (
         <Panel>
-          <Answer question={question} lines={8}>
+          <QueryView query={query} lines={8}>
             {() => null}
-          </Answer>
+          </QueryView>
         </Panel>
       ) : null}
-      {question.data !== undefined && (
+      {query.data !== undefined && (
         <Models
-          all={question.data.items}
-          shown={findModels(question.data.items, { search, trouble: only === 'trouble' })}
-          asOf={question.dataUpdatedAt}
+          all={query.data.items}
+          shown={findModels(query.data.items, { search, trouble: only === 'trouble' })}
+          asOf={query.dataUpdatedAt}
           searching={search !== ''}
         />
       )}
@@ -67,7 +67,7 @@ interface ModelsProps {
 }
 
 function Models({ all, shown, asOf, searching }: ModelsProps) {
-  const { lanes } = useWords()
+  const { lanes } = useMessages()
   if (shown.length > 0) return shown.map((model) => <ModelLanes key={model.id} model={model} asOf={asOf} />)
   return (
     <Panel>

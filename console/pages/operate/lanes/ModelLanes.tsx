@@ -1,8 +1,8 @@
 import { useNow } from '../../../lib/clock.ts'
 import { Badge } from '../../../ui/Badge.tsx'
 import { type Column, DataTable, Stacked } from '../../../ui/DataTable.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
-import { wordFor } from '../../../words/word-for.ts'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
+import { messageFor } from '../../../messages/message-for.ts'
 import { type OperatorModel, stateOf } from './find-models.ts'
 
 type Lane = OperatorModel['lanes'][number]
@@ -15,7 +15,7 @@ interface ModelLanesProps {
 
 /** One model: its price, who may call it, and its lanes in the order in which they are asked. */
 export function ModelLanes({ model, asOf }: ModelLanesProps) {
-  const { lanes } = useWords()
+  const { lanes } = useMessages()
   const columns = useColumns(asOf)
   return (
     <section className="min-w-0 rounded-xl border border-line bg-surface">
@@ -45,17 +45,17 @@ export function ModelLanes({ model, asOf }: ModelLanesProps) {
 }
 
 function StateBadge({ model }: { model: OperatorModel }) {
-  const { lanes } = useWords()
+  const { lanes } = useMessages()
   const formats = useFormats()
   const state = stateOf(model)
-  if (state === 'all-aside') return <Badge tone="bad">{lanes.allAside}</Badge>
+  if (state === 'all-aside') return <Badge tone="bad">{lanes.allUnavailable}</Badge>
   if (state !== 'some-aside') return null
   const aside = model.lanes.filter((lane) => lane.aside !== null).length
-  return <Badge tone="held">{formats.plural(aside, lanes.someAside)}</Badge>
+  return <Badge tone="held">{formats.plural(aside, lanes.someUnavailable)}</Badge>
 }
 
 function ContextBadge({ model: { context_tokens, counted_beyond_context } }: { model: OperatorModel }) {
-  const { lanes } = useWords()
+  const { lanes } = useMessages()
   const formats = useFormats()
   if (counted_beyond_context === null) return null
   return (
@@ -66,14 +66,14 @@ function ContextBadge({ model: { context_tokens, counted_beyond_context } }: { m
 }
 
 function Price({ model: { price_input, price_output } }: { model: OperatorModel }) {
-  const { lanes } = useWords()
+  const { lanes } = useMessages()
   const formats = useFormats()
   if (price_input === null || price_output === null) return <span className="text-held">{lanes.noPrice}</span>
   return <span className="figures">{lanes.price(formats.money(price_input), formats.money(price_output))}</span>
 }
 
 function EstimateError({ model: { estimate_error } }: { model: OperatorModel }) {
-  const { lanes } = useWords()
+  const { lanes } = useMessages()
   const formats = useFormats()
   if (estimate_error === null) return null
   const { median, p90 } = estimate_error
@@ -85,7 +85,7 @@ function EstimateError({ model: { estimate_error } }: { model: OperatorModel }) 
 }
 
 function useColumns(asOf: number): Column<Lane>[] {
-  const { lanes } = useWords()
+  const { lanes } = useMessages()
   const formats = useFormats()
   return [
     {
@@ -107,25 +107,25 @@ function useColumns(asOf: number): Column<Lane>[] {
 }
 
 function LaneState({ lane: { aside }, asOf }: { lane: Lane; asOf: number }) {
-  const { lanes } = useWords()
+  const { lanes } = useMessages()
   if (aside === null) return <Badge tone="good">{lanes.inUse}</Badge>
-  return <Aside reason={aside.reason} until={asOf + aside.seconds_left * 1_000} />
+  return <OpenLane reason={aside.reason} until={asOf + aside.seconds_left * 1_000} />
 }
 
-function Aside({ reason, until }: { reason: string; until: number }) {
-  const { lanes } = useWords()
+function OpenLane({ reason, until }: { reason: string; until: number }) {
+  const { lanes } = useMessages()
   const formats = useFormats()
   const left = Math.max(0, Math.ceil((until - useNow(1_000)) / 1_000)) * 1_000
-  if (left === 0) return <Badge tone="held">{lanes.asideOver}</Badge>
+  if (left === 0) return <Badge tone="held">{lanes.retryDue}</Badge>
   return (
     <Badge tone="held">
-      <span className="figures">{lanes.aside(wordFor(lanes.reasons, reason), formats.duration(left))}</span>
+      <span className="figures">{lanes.unavailable(messageFor(lanes.reasons, reason), formats.duration(left))}</span>
     </Badge>
   )
 }
 
 function First({ percent }: { percent: number }) {
-  const { lanes } = useWords()
+  const { lanes } = useMessages()
   const formats = useFormats()
   return (
     <span title={lanes.firstHint} className="inline-flex items-center gap-2">

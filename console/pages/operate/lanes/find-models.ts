@@ -16,11 +16,11 @@ export function findModels(
   models: readonly OperatorModel[],
   { search, trouble }: { readonly search: string; readonly trouble: boolean },
 ): readonly OperatorModel[] {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
+  const terms = search.toLowerCase().split(/\s+/).filter(Boolean)
   return models.filter((model) => {
     if (trouble && stateOf(model) === 'good' && model.counted_beyond_context === null) return false
     const names = [model.id, ...model.lanes.flatMap(({ upstream, upstream_model }) => [upstream, upstream_model])]
     const text = names.join('\n').toLowerCase()
-    return words.every((word) => text.includes(word))
+    return terms.every((term) => text.includes(term))
   })
 }

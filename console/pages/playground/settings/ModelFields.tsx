@@ -1,14 +1,14 @@
 import { useId } from 'react'
-import type { ModelItem } from '../../../questions/account.ts'
+import type { ModelItem } from '../../../queries/account.ts'
 import { Field } from '../../../ui/Field.tsx'
 import { Select } from '../../../ui/Select.tsx'
 import { TextInput } from '../../../ui/TextInput.tsx'
-import { useWords } from '../../../words/WordsProvider.tsx'
+import { useMessages } from '../../../messages/MessagesProvider.tsx'
 import type { SettingsProps } from './RequestSettings.tsx'
 
 /** Which model, and how hard it thinks. */
 export function ModelFields({ choices, settings, onChange }: SettingsProps) {
-  const { playground } = useWords()
+  const { playground } = useMessages()
   const chosen = choices.find(({ id }) => id === settings.model)
   const unpaid = chosen !== undefined && !chosen.model.kinds.includes(settings.pays)
   return (
@@ -41,7 +41,7 @@ interface EffortProps {
 }
 
 function EffortField({ chosen, effort, onChange }: EffortProps) {
-  const { playground } = useWords()
+  const { playground } = useMessages()
   const id = useId()
   const { efforts } = chosen.model
   if (chosen.decided || efforts?.length === 0) {

@@ -1,7 +1,7 @@
 import { Field, TextField } from '../../../ui/Field.tsx'
 import { Segmented } from '../../../ui/Segmented.tsx'
 import { TextArea } from '../../../ui/TextInput.tsx'
-import { useWords } from '../../../words/WordsProvider.tsx'
+import { useMessages } from '../../../messages/MessagesProvider.tsx'
 import { type ModelChoice, ModelFields } from './ModelFields.tsx'
 import { type PlaySettings, readMaxTokens, readTemperature } from './play-settings.ts'
 import { ToolsField } from './ToolsField.tsx'
@@ -14,7 +14,7 @@ export interface SettingsProps {
 
 /** Everything of a request beside its conversation. What is wrong says so at once, where it is wrong. */
 export function RequestSettings(props: SettingsProps) {
-  const { playground } = useWords()
+  const { playground } = useMessages()
   const { settings, onChange } = props
   return (
     <div className="grid gap-4">
@@ -49,7 +49,7 @@ export function RequestSettings(props: SettingsProps) {
 }
 
 function Numbers({ settings, onChange }: SettingsProps) {
-  const { playground } = useWords()
+  const { playground } = useMessages()
   const wrongTokens = readMaxTokens(settings.maxTokens) === null
   const wrongTemperature = readTemperature(settings.temperature) === null
   return (

@@ -1,12 +1,12 @@
 import { Button } from '../../../ui/Button.tsx'
 import { Field } from '../../../ui/Field.tsx'
 import { TextArea } from '../../../ui/TextInput.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import { EXAMPLE_TOOLS, readTools, type ToolsOutcome } from './read-tools.ts'
 
 /** Functions for the model, as JSON that is read while it is typed. */
 export function ToolsField({ tools, onChange }: { tools: string; onChange: (tools: string) => void }) {
-  const { playground } = useWords()
+  const { playground } = useMessages()
   const formats = useFormats()
   const fault = useFault()
   const outcome = readTools(tools)
@@ -40,7 +40,7 @@ export function ToolsField({ tools, onChange }: { tools: string; onChange: (tool
 }
 
 function useFault(): (outcome: ToolsOutcome) => string | undefined {
-  const { toolsWrong } = useWords().playground
+  const { toolsWrong } = useMessages().playground
   const formats = useFormats()
   return (outcome) => {
     switch (outcome.kind) {

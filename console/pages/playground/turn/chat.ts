@@ -1,11 +1,11 @@
-import type { PlayedTurn } from '../../../lib/ask.ts'
+import type { PlaygroundTurn } from '../../../lib/api-client.ts'
 import type { ServerEvent } from '../../../lib/read-server-events.ts'
 import type { TurnTerms } from '../settings/play-settings.ts'
 import { type Answer, fieldsOf, listOf, readFailure, readUsage, textOf } from './answer.ts'
-import type { ModelSaid, Said, ToolCall } from './conversation.ts'
+import type { ModelMessage, Message, ToolCall } from './conversation.ts'
 
 /** The body of `POST /v1/chat/completions`. What was left open is left out, so that the snippet has no noise. */
-export const chatRequest = (terms: TurnTerms, said: readonly Said[]): PlayedTurn['body'] => ({
+export const chatRequest = (terms: TurnTerms, history: readonly Message[]): PlaygroundTurn['body'] => ({
   model: terms.model,
   stream: true,
   stream_options: { include_usage: true },
@@ -15,22 +15,22 @@ export const chatRequest = (terms: TurnTerms, said: readonly Said[]): PlayedTurn
   ...(terms.tools.length > 0 && { tools: terms.tools.map((tool) => ({ type: 'function', function: tool })) }),
   messages: [
     ...(terms.system === undefined ? [] : [{ role: 'system', content: terms.system }]),
-    ...said.map(messageOf),
+    ...history.map(messageOf),
   ],
 })
 
-function messageOf(said: Said): object {
-  switch (said.by) {
+function messageOf(message: Message): object {
+  switch (message.by) {
     case 'user':
-      return { role: 'user', content: said.text }
+      return { role: 'user', content: message.text }
     case 'tool':
-      return { role: 'tool', tool_call_id: said.call, content: said.text }
+      return { role: 'tool', tool_call_id: message.call, content: message.text }
     case 'model':
-      return assistantMessage(said)
+      return assistantMessage(message)
   }
 }
 
-const assistantMessage = ({ text, reasoning, calls }: ModelSaid): object => ({
+const assistantMessage = ({ text, reasoning, calls }: ModelMessage): object => ({
   role: 'assistant',
   content: text === '' && calls.length > 0 ? null : text,
   // Servers that think in tool loops want their thoughts back; for the others the gateway leaves them out.
@@ -45,7 +45,7 @@ const assistantMessage = ({ text, reasoning, calls }: ModelSaid): object => ({
 })
 
 /** What an answer is after one more event of a Chat stream. */
-export function hearChat(answer: Answer, { data }: ServerEvent): Answer {
+export function readChatEvent(answer: Answer, { data }: ServerEvent): Answer {
   if (data === '[DONE]') return { ...answer, ended: true }
   const chunk = fieldsOf(JSON.parse(data))
   if (chunk.error !== undefined && chunk.error !== null) return { ...answer, failure: readFailure(chunk.error) }
@@ -57,21 +57,21 @@ export function hearChat(answer: Answer, { data }: ServerEvent): Answer {
     usage,
     text: answer.text + textOf(delta.content) + textOf(delta.refusal),
     reasoning: answer.reasoning + textOf(delta.reasoning_content),
-    calls: listOf(delta.tool_calls).reduce(hearCall, answer.calls),
+    calls: listOf(delta.tool_calls).reduce(readCallDelta, answer.calls),
     finish: textOf(choice.finish_reason) || answer.finish,
   }
 }
 
 /** Calls come in pieces by their index: the first has id and name, the others more of the arguments. */
-function hearCall(calls: readonly ToolCall[], given: unknown): readonly ToolCall[] {
+function readCallDelta(calls: readonly ToolCall[], given: unknown): readonly ToolCall[] {
   const piece = fieldsOf(given)
   const at = typeof piece.index === 'number' ? piece.index : calls.length
-  const said = fieldsOf(piece.function)
+  const call = fieldsOf(piece.function)
   const before = calls[at] ?? { id: '', name: '', arguments: '' }
   const after: ToolCall = {
     id: textOf(piece.id) || before.id,
-    name: before.name || textOf(said.name),
-    arguments: before.arguments + textOf(said.arguments),
+    name: before.name || textOf(call.name),
+    arguments: before.arguments + textOf(call.arguments),
   }
   return at < calls.length ? calls.with(at, after) : [...calls, after]
 }

@@ -19,7 +19,7 @@ export interface TurnFacts {
 }
 
 /** What has been said, in neither protocol's words, so that one conversation can go on in the other. */
-export type Said =
+export type Message =
   | { readonly by: 'user'; readonly id: number; readonly text: string }
   | {
       readonly by: 'model'
@@ -33,11 +33,11 @@ export type Said =
     }
   | { readonly by: 'tool'; readonly id: number; readonly call: string; readonly text: string }
 
-export type ModelSaid = Extract<Said, { by: 'model' }>
+export type ModelMessage = Extract<Message, { by: 'model' }>
 
 /** The calls at the end of a conversation that have no result yet. Until they have, no model can go on. */
-export function openCalls(said: readonly Said[]): ToolCall[] {
-  const last = said.findLast((each) => each.by === 'model')
-  const answered = new Set(said.flatMap((each) => (each.by === 'tool' ? [each.call] : [])))
+export function openCalls(history: readonly Message[]): ToolCall[] {
+  const last = history.findLast((each) => each.by === 'model')
+  const answered = new Set(history.flatMap((each) => (each.by === 'tool' ? [each.call] : [])))
   return last?.calls.filter(({ id }) => !answered.has(id)) ?? []
 }

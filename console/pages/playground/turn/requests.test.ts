@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TurnTerms } from '../settings/play-settings.ts'
 import { chatRequest } from './chat.ts'
-import { openCalls, type Said } from './conversation.ts'
+import { openCalls, type Message } from './conversation.ts'
 import { responsesRequest } from './responses.ts'
 
 const PLAIN: TurnTerms = {
@@ -22,7 +22,7 @@ const FACTS = {
   finish: 'stop',
 } as const
 const CALL = { id: 'call_1', name: 'get_weather', arguments: '{"city":"Ulm"}' }
-const TALK: readonly Said[] = [
+const TALK: readonly Message[] = [
   { by: 'user', id: 1, text: 'Weather?' },
   { by: 'model', id: 2, text: '', reasoning: 'I should look.', calls: [CALL], items: undefined, facts: FACTS },
   { by: 'tool', id: 3, call: 'call_1', text: 'rain' },
@@ -95,8 +95,8 @@ describe('a Responses request', () => {
       { type: 'reasoning', encrypted_content: 'sealed' },
       { type: 'message', role: 'assistant' },
     ]
-    const said: Said[] = [{ by: 'model', id: 1, text: 'x', reasoning: '', calls: [], items, facts: FACTS }]
-    expect(responsesRequest(PLAIN, said)).toMatchObject({ input: items })
+    const history: Message[] = [{ by: 'model', id: 1, text: 'x', reasoning: '', calls: [], items, facts: FACTS }]
+    expect(responsesRequest(PLAIN, history)).toMatchObject({ input: items })
   })
 })
 

@@ -1,11 +1,11 @@
-import type { PlayedTurn } from '../../../lib/ask.ts'
+import type { PlaygroundTurn } from '../../../lib/api-client.ts'
 import type { ServerEvent } from '../../../lib/read-server-events.ts'
 import type { TurnTerms } from '../settings/play-settings.ts'
 import { type Answer, type Fields, fieldsOf, listOf, readFailure, readUsage, textOf } from './answer.ts'
-import type { ModelSaid, Said, ToolCall } from './conversation.ts'
+import type { ModelMessage, Message, ToolCall } from './conversation.ts'
 
 /** The body of `POST /v1/responses`. Nothing is stored: the conversation is this page's, and sealed reasoning travels with it. */
-export const responsesRequest = (terms: TurnTerms, said: readonly Said[]): PlayedTurn['body'] => ({
+export const responsesRequest = (terms: TurnTerms, history: readonly Message[]): PlaygroundTurn['body'] => ({
   model: terms.model,
   stream: true,
   store: false,
@@ -15,28 +15,28 @@ export const responsesRequest = (terms: TurnTerms, said: readonly Said[]): Playe
   ...(terms.temperature !== undefined && { temperature: terms.temperature }),
   ...(terms.tools.length > 0 && { tools: terms.tools.map((tool) => ({ type: 'function', ...tool })) }),
   ...(terms.system !== undefined && { instructions: terms.system }),
-  input: said.flatMap(itemsOf),
+  input: history.flatMap(itemsOf),
 })
 
-function itemsOf(said: Said): readonly unknown[] {
-  switch (said.by) {
+function itemsOf(message: Message): readonly unknown[] {
+  switch (message.by) {
     case 'user':
-      return [{ role: 'user', content: said.text }]
+      return [{ role: 'user', content: message.text }]
     case 'tool':
-      return [{ type: 'function_call_output', call_id: said.call, output: said.text }]
+      return [{ type: 'function_call_output', call_id: message.call, output: message.text }]
     case 'model':
-      return said.items ?? plainItems(said)
+      return message.items ?? plainItems(message)
   }
 }
 
 /** An answer that came over Chat, told as items. */
-const plainItems = ({ text, calls }: ModelSaid): readonly unknown[] => [
+const plainItems = ({ text, calls }: ModelMessage): readonly unknown[] => [
   ...(text === '' ? [] : [{ role: 'assistant', content: text }]),
   ...calls.map((call) => ({ type: 'function_call', call_id: call.id, name: call.name, arguments: call.arguments })),
 ]
 
 /** What an answer is after one more event of a Responses stream. Events that say nothing to a person are passed over. */
-export function hearResponses(answer: Answer, { data }: ServerEvent): Answer {
+export function readResponsesEvent(answer: Answer, { data }: ServerEvent): Answer {
   if (data === '[DONE]') return answer
   const event = fieldsOf(JSON.parse(data))
   switch (event.type) {
@@ -50,9 +50,9 @@ export function hearResponses(answer: Answer, { data }: ServerEvent): Answer {
       return answer.reasoning === '' ? answer : { ...answer, reasoning: `${answer.reasoning}\n\n` }
     case 'response.output_item.added':
     case 'response.output_item.done':
-      return hearItem(answer, fieldsOf(event.item))
+      return readItem(answer, fieldsOf(event.item))
     case 'response.function_call_arguments.delta':
-      return hearArguments(answer, textOf(event.delta))
+      return readArgumentsDelta(answer, textOf(event.delta))
     case 'response.completed':
     case 'response.incomplete':
       return close(answer, fieldsOf(event.response))
@@ -66,14 +66,14 @@ export function hearResponses(answer: Answer, { data }: ServerEvent): Answer {
 }
 
 /** A call is there when it begins, and whole when its item is done. */
-function hearItem(answer: Answer, item: Fields): Answer {
+function readItem(answer: Answer, item: Fields): Answer {
   if (item.type !== 'function_call') return answer
   const call: ToolCall = { id: textOf(item.call_id), name: textOf(item.name), arguments: textOf(item.arguments) }
   const at = answer.calls.findIndex(({ id }) => id === call.id)
   return { ...answer, calls: at === -1 ? [...answer.calls, call] : answer.calls.with(at, call) }
 }
 
-function hearArguments(answer: Answer, delta: string): Answer {
+function readArgumentsDelta(answer: Answer, delta: string): Answer {
   const last = answer.calls.at(-1)
   if (last === undefined) return answer
   return { ...answer, calls: answer.calls.with(-1, { ...last, arguments: last.arguments + delta }) }

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { PlayedTurn } from '../../../lib/ask.ts'
+import type { PlaygroundTurn } from '../../../lib/api-client.ts'
 import { runTurn } from './run-turn.ts'
 
-const TURN: PlayedTurn = { endpoint: 'chat/completions', pays: 'builder', body: { model: 'm', stream: true } }
+const TURN: PlaygroundTurn = { endpoint: 'chat/completions', pays: 'builder', body: { model: 'm', stream: true } }
 const HELLO = 'data: {"choices":[{"delta":{"content":"Hello"}}]}\n\n'
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 

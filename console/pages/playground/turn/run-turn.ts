@@ -1,11 +1,11 @@
-import { type PlayedTurn, play } from '../../../lib/ask.ts'
+import { type PlaygroundTurn, startPlaygroundTurn } from '../../../lib/api-client.ts'
 import { now } from '../../../lib/clock.ts'
 import { asProblem, ConsoleProblem } from '../../../lib/console-problem.ts'
 import { createServerEventReader, type ServerEvent } from '../../../lib/read-server-events.ts'
 import { type Answer, NO_ANSWER } from './answer.ts'
-import { hearChat } from './chat.ts'
+import { readChatEvent } from './chat.ts'
 import { createRecentEvents, type RecentEvents } from './recent-events.ts'
-import { hearResponses } from './responses.ts'
+import { readResponsesEvent } from './responses.ts'
 
 /** How a turn stands: while it runs, and when it is over. */
 export interface Run {
@@ -33,28 +33,28 @@ export const newRun = (model: string): Run => ({
   raw: { events: [], count: 0 },
 })
 
-interface Listening {
+interface RunOptions {
   readonly signal: AbortSignal
   /** Called with each piece that comes; the run as it then is, made only when it is asked for. */
   onProgress(current: () => Run): void
 }
 
 /** Asks, listens to the end, and says how it went. It never throws: whatever went wrong is a part of how it went. */
-export async function runTurn(turn: PlayedTurn, { signal, onProgress }: Listening): Promise<EndedRun> {
+export async function runTurn(turn: PlaygroundTurn, { signal, onProgress }: RunOptions): Promise<EndedRun> {
   const started = now()
   const recent = createRecentEvents()
-  const hear = turn.endpoint === 'responses' ? hearResponses : hearChat
+  const readEvent = turn.endpoint === 'responses' ? readResponsesEvent : readChatEvent
   let run = newRun(turn.body.model)
   const current = (): Run => ({ ...run, totalMs: now() - started, raw: recent.shown() })
   const take = (event: ServerEvent) => {
     recent.add(event, now() - started)
-    const answer = hear(run.answer, event)
+    const answer = readEvent(run.answer, event)
     run = { ...run, answer, firstMs: run.firstMs ?? (hasContent(answer) ? now() - started : undefined) }
   }
   try {
-    const response = await play(turn, signal)
+    const response = await startPlaygroundTurn(turn, signal)
     run = { ...run, requestId: response.headers.get('x-request-id') }
-    await listen(response, { take, after: () => onProgress(current) })
+    await readStream(response, { take, after: () => onProgress(current) })
     return { ...current(), ...ending(run) }
   } catch (error) {
     if (signal.aborted) return { ...current(), state: 'stopped' }
@@ -65,7 +65,7 @@ export async function runTurn(turn: PlayedTurn, { signal, onProgress }: Listenin
 
 const hasContent = ({ text, reasoning, calls }: Answer): boolean => text !== '' || reasoning !== '' || calls.length > 0
 
-async function listen(response: Response, each: { take(event: ServerEvent): void; after(): void }): Promise<void> {
+async function readStream(response: Response, each: { take(event: ServerEvent): void; after(): void }): Promise<void> {
   const reader = createServerEventReader()
   const bytes = response.body?.getReader()
   if (bytes === undefined) return

@@ -1,35 +1,35 @@
 import { type RefObject, useState } from 'react'
-import type { PlayedTurn } from '../../../lib/ask.ts'
+import type { PlaygroundTurn } from '../../../lib/api-client.ts'
 import { type PlaySettings, type TurnTerms, turnTerms } from '../settings/play-settings.ts'
 import { chatRequest } from './chat.ts'
-import type { Said } from './conversation.ts'
+import type { Message } from './conversation.ts'
 import { responsesRequest } from './responses.ts'
-import { nextId, usePlay } from './usePlay.ts'
+import { nextId, useTurn } from './useTurn.ts'
 
 export type Conversation = ReturnType<typeof useConversation>
 
 /** A conversation with what is being typed, under the settings as they are now. */
 export function useConversation(settings: PlaySettings, field: RefObject<HTMLTextAreaElement | null>) {
-  const play = usePlay()
+  const turn = useTurn()
   const [text, setText] = useState('')
   const terms = turnTerms(settings)
-  const last = play.said.at(-1)
+  const last = turn.history.at(-1)
   const again = last !== undefined && last.by !== 'model'
-  const drafted: readonly Said[] =
-    text.trim() === '' ? play.said : [...play.said, { by: 'user', id: nextId(play.said), text: text.trim() }]
+  const drafted: readonly Message[] =
+    text.trim() === '' ? turn.history : [...turn.history, { by: 'user', id: nextId(turn.history), text: text.trim() }]
 
-  const turnOf = (said: readonly Said[], agreed: TurnTerms): PlayedTurn =>
+  const turnOf = (history: readonly Message[], agreed: TurnTerms): PlaygroundTurn =>
     settings.protocol === 'chat'
-      ? { endpoint: 'chat/completions', pays: settings.pays, body: chatRequest(agreed, said) }
-      : { endpoint: 'responses', pays: settings.pays, body: responsesRequest(agreed, said) }
+      ? { endpoint: 'chat/completions', pays: settings.pays, body: chatRequest(agreed, history) }
+      : { endpoint: 'responses', pays: settings.pays, body: responsesRequest(agreed, history) }
 
-  const sendAll = (said: readonly Said[]) => {
-    if (terms === undefined || play.running) return
-    play.say(said)
-    play.send(turnOf(said, terms))
+  const sendAll = (history: readonly Message[]) => {
+    if (terms === undefined || turn.running) return
+    turn.setHistory(history)
+    turn.send(turnOf(history, terms))
   }
   return {
-    ...play,
+    ...turn,
     text,
     setText,
     blocked: terms === undefined,
@@ -37,21 +37,21 @@ export function useConversation(settings: PlaySettings, field: RefObject<HTMLTex
     /** The body that would be sent now; undefined while there is nothing to send. */
     next: terms === undefined || drafted.length === 0 ? undefined : turnOf(drafted, terms).body,
     send: () => {
-      if (play.calls.length > 0 || (text.trim() === '' && !again) || terms === undefined || play.running) return
+      if (turn.calls.length > 0 || (text.trim() === '' && !again) || terms === undefined || turn.running) return
       setText('')
       sendAll(drafted)
     },
     sendResults: (results: readonly { readonly call: string; readonly text: string }[]) => {
-      const id = nextId(play.said)
-      sendAll([...play.said, ...results.map((result, index) => ({ by: 'tool' as const, id: id + index, ...result }))])
+      const id = nextId(turn.history)
+      sendAll([...turn.history, ...results.map((result, index) => ({ by: 'tool' as const, id: id + index, ...result }))])
     },
-    edit: (message: Extract<Said, { by: 'user' }>) => {
-      play.say(play.said.slice(0, play.said.indexOf(message)))
+    edit: (message: Extract<Message, { by: 'user' }>) => {
+      turn.setHistory(turn.history.slice(0, turn.history.indexOf(message)))
       setText(message.text)
       field.current?.focus()
     },
     clear: () => {
-      play.clear()
+      turn.clear()
       field.current?.focus()
     },
   }

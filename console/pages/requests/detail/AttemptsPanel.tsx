@@ -1,31 +1,31 @@
 import { cx } from '../../../lib/cx.ts'
 import { Panel } from '../../../ui/Panel.tsx'
 import { Time } from '../../../ui/Time.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
-import { wordFor } from '../../../words/word-for.ts'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
+import { messageFor } from '../../../messages/message-for.ts'
 import type { RequestDetail } from '../RequestDetailView.tsx'
 import { laterOf, type PlacedAttempt, placeAttempts } from './place-attempts.ts'
 
 /** What happened, from its beginning to its end: each lane that was asked, how long it took, and what came of it. */
 export function AttemptsPanel({ request }: { request: RequestDetail }) {
-  const { attempts: words } = useWords().receipt
+  const { attempts: messages } = useMessages().receipt
   const { attempts, opened_at, closed_at, first_byte_ms, total_ms, state } = request
   const whole = laterOf(attempts, total_ms)
   return (
-    <Panel title={words.title} about={words.about}>
+    <Panel title={messages.title} about={messages.about}>
       <ol className="grid gap-2.5">
-        <Moment label={words.opened} at={opened_at} />
-        {attempts.length === 0 && <li className="ps-6 text-soft">{state === 'open' ? words.none : words.noneEver}</li>}
+        <Moment label={messages.opened} at={opened_at} />
+        {attempts.length === 0 && <li className="ps-6 text-soft">{state === 'open' ? messages.none : messages.noneEver}</li>}
         {placeAttempts(attempts, whole).map((placed) => (
           <Attempt key={placed.number} placed={placed} firstByteAt={shareOfTime(first_byte_ms, whole)} />
         ))}
         {closed_at === null ? (
           <li className="grid grid-cols-[1rem_minmax(0,1fr)] gap-x-2">
             <span aria-hidden="true" className={cx(DOT, 'breathe bg-accent')} />
-            <span className="text-accent">{words.waiting}</span>
+            <span className="text-accent">{messages.waiting}</span>
           </li>
         ) : (
-          <Moment label={words.closed} at={closed_at} />
+          <Moment label={messages.closed} at={closed_at} />
         )}
       </ol>
     </Panel>
@@ -66,13 +66,13 @@ const Moment = ({ label, at }: { label: string; at: string }) => (
 )
 
 function Attempt({ placed, firstByteAt }: { placed: PlacedAttempt; firstByteAt: number | undefined }) {
-  const { attempts: words } = useWords().receipt
+  const { attempts: messages } = useMessages().receipt
   const formats = useFormats()
   const { attempt, begins, share, isLast } = placed
   const tone = toneOf(attempt.outcome)
   const notes = [
-    ...(attempt.status === null ? [] : [words.status(String(attempt.status))]),
-    words.took(formats.duration(attempt.ms)),
+    ...(attempt.status === null ? [] : [messages.status(String(attempt.status))]),
+    messages.took(formats.duration(attempt.ms)),
   ]
   return (
     <li className="grid grid-cols-[1rem_minmax(0,1fr)] gap-x-2">
@@ -83,7 +83,7 @@ function Attempt({ placed, firstByteAt }: { placed: PlacedAttempt; firstByteAt: 
             <code>{attempt.lane}</code>
           </span>
           <span className="text-sm">
-            <span className={cx('font-medium', TEXTS[tone])}>{wordFor(words.outcomes, attempt.outcome)}</span>
+            <span className={cx('font-medium', TEXTS[tone])}>{messageFor(messages.outcomes, attempt.outcome)}</span>
             <span className="figures text-faint"> · {notes.join(' · ')}</span>
           </span>
         </div>
@@ -94,7 +94,7 @@ function Attempt({ placed, firstByteAt }: { placed: PlacedAttempt; firstByteAt: 
           />
           {isLast && firstByteAt !== undefined && (
             <div
-              title={words.firstByte}
+              title={messages.firstByte}
               className="absolute -inset-y-1 w-0.5 bg-ink"
               style={{ insetInlineStart: `${firstByteAt * 100}%` }}
             />

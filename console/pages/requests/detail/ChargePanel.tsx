@@ -4,24 +4,24 @@ import { exactSum, isZero, sumMoney } from '../../../lib/money.ts'
 import { Money } from '../../../ui/Money.tsx'
 import { Panel } from '../../../ui/Panel.tsx'
 import { useNarrow } from '../../../ui/useNarrow.ts'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import type { RequestDetail } from '../RequestDetailView.tsx'
 
 /** The charge, line by line, so that anybody can add it up: exact lines, one rounding, then what the hold covers of it. */
 export function ChargePanel({ request }: { request: RequestDetail }) {
-  const { lines: words } = useWords().receipt
+  const { lines: messages } = useMessages().receipt
   const formats = useFormats()
   const narrow = useNarrow()
   const { tier, price_version, lines, cost, state } = request
-  const priced = tier === null || tier === 0 ? words.base : words.above(formats.count(tier))
+  const priced = tier === null || tier === 0 ? messages.base : messages.above(formats.count(tier))
   return (
-    <Panel title={words.title} about={words.about(String(price_version), priced)} padding="flush">
+    <Panel title={messages.title} about={messages.about(String(price_version), priced)} padding="flush">
       {lines.length === 0 || cost === null ? (
-        <p className="px-4 pt-1 pb-3 text-soft">{state === 'open' ? words.open : words.free}</p>
+        <p className="px-4 pt-1 pb-3 text-soft">{state === 'open' ? messages.open : messages.free}</p>
       ) : (
         <div className="overflow-x-auto pb-2">
           <table className="w-full text-sm">
-            <caption className="sr-only">{words.title}</caption>
+            <caption className="sr-only">{messages.title}</caption>
             <Head narrow={narrow} />
             <tbody>
               {lines.map((line) => (
@@ -38,16 +38,16 @@ export function ChargePanel({ request }: { request: RequestDetail }) {
 
 /** On a telephone the tokens and their price stand below what they are for, so that all digits of the amount have room. */
 function Line({ line, narrow }: { line: RequestDetail['lines'][number]; narrow: boolean }) {
-  const { lines: words } = useWords().receipt
+  const { lines: messages } = useMessages().receipt
   const formats = useFormats()
   const tokens = line.tokens === null ? '' : formats.count(line.tokens)
   const price = line.per_million === null ? '' : formats.exactMoney(line.per_million)
   return (
     <tr className="border-b border-line">
       <th scope="row" className="px-4 py-1.5 text-start font-normal">
-        {words[line.what]}
+        {messages[line.what]}
         {narrow && tokens !== '' && (
-          <span className="figures block text-xs text-faint">{words.times(tokens, price)}</span>
+          <span className="figures block text-xs text-faint">{messages.times(tokens, price)}</span>
         )}
       </th>
       {!narrow && (
@@ -66,8 +66,8 @@ function Line({ line, narrow }: { line: RequestDetail['lines'][number]; narrow: 
 const AMOUNT = 'figures px-2 py-1.5 text-end whitespace-nowrap'
 
 function Head({ narrow }: { narrow: boolean }) {
-  const { lines: words } = useWords().receipt
-  const names = narrow ? [words.what, words.amount] : [words.what, words.tokens, words.perMillion, words.amount]
+  const { lines: messages } = useMessages().receipt
+  const names = narrow ? [messages.what, messages.amount] : [messages.what, messages.tokens, messages.perMillion, messages.amount]
   return (
     <thead>
       <tr className="border-b border-line text-xs text-faint">
@@ -86,7 +86,7 @@ function Head({ narrow }: { narrow: boolean }) {
 }
 
 function Sums({ request, cost, span }: { request: RequestDetail; cost: string; span: number }) {
-  const { lines: words } = useWords().receipt
+  const { lines: messages } = useMessages().receipt
   const { kind, lines, shortfall, charge, hold } = request
   const sum = exactSum(lines.map(({ amount }) => amount))
   const wasRounded = exactSum([cost]) !== sum
@@ -94,27 +94,27 @@ function Sums({ request, cost, span }: { request: RequestDetail; cost: string; s
   return (
     <tfoot>
       {wasRounded && (
-        <Sum span={span} name={words.sum}>
+        <Sum span={span} name={messages.sum}>
           <Money amount={sum} digits="exact" />
         </Sum>
       )}
-      <Sum span={span} name={wasRounded ? words.cost : words.costExact}>
+      <Sum span={span} name={wasRounded ? messages.cost : messages.costExact}>
         <Money amount={cost} digits="exact" />
       </Sum>
       {isShort && (
-        <Sum span={span} name={words.shortfall}>
+        <Sum span={span} name={messages.shortfall}>
           <Money amount={`-${shortfall}`} digits="exact" />
         </Sum>
       )}
       {charge !== null && (
         <>
-          <Sum span={span} name={words.charge[kind]} strong>
+          <Sum span={span} name={messages.charge[kind]} strong>
             <Money amount={charge} digits="exact" />
           </Sum>
-          <Sum span={span} name={words.hold}>
+          <Sum span={span} name={messages.hold}>
             <Money amount={hold} digits="exact" />
           </Sum>
-          <Sum span={span} name={words.freed}>
+          <Sum span={span} name={messages.freed}>
             <Money amount={sumMoney(hold, negated(charge))} digits="exact" />
           </Sum>
         </>

@@ -1,19 +1,19 @@
 import { Link } from '@tanstack/react-router'
 import { dayIn } from '../../../lib/zone-days.ts'
 import { Panel } from '../../../ui/Panel.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import type { RequestDetail, Whose } from '../RequestDetailView.tsx'
 
 type Period = RequestDetail['paid_by']['windows'][number]
 
 /** Whose money it was, and in which windows and caps it counts. */
 export function PayerPanel({ request, whose }: { request: RequestDetail; whose: Whose }) {
-  const { paid: words } = useWords().receipt
+  const { paid: messages } = useMessages().receipt
   const { paid_by, movement, state } = request
   const isWallet = paid_by.kind === 'wallet'
-  const payer = isWallet ? words.wallet : paid_by.plan === null ? words.planEnded : words.plan(paid_by.plan)
+  const payer = isWallet ? messages.wallet : paid_by.plan === null ? messages.planEnded : messages.plan(paid_by.plan)
   return (
-    <Panel title={words.title}>
+    <Panel title={messages.title}>
       <div className="grid gap-3">
         <p className="font-medium">
           {whose === 'own' ? (
@@ -28,17 +28,17 @@ export function PayerPanel({ request, whose }: { request: RequestDetail; whose: 
           <p className="text-sm text-soft">
             {movement === null ? (
               state === 'open' ? (
-                words.noMovement
+                messages.noMovement
               ) : (
-                words.notMoved
+                messages.notMoved
               )
             ) : (
               <StatementLine request={request} movement={movement} whose={whose} />
             )}
           </p>
         )}
-        <Periods title={words.windows} periods={paid_by.windows} />
-        <Periods title={words.caps} periods={paid_by.caps} />
+        <Periods title={messages.windows} periods={paid_by.windows} />
+        <Periods title={messages.caps} periods={paid_by.caps} />
         {whose === 'own' && paid_by.caps.length > 0 && (
           <Link to="/keys/$key" params={{ key: request.key.id }} className="text-sm text-accent hover:underline">
             {request.key.name}
@@ -51,9 +51,9 @@ export function PayerPanel({ request, whose }: { request: RequestDetail; whose: 
 
 /** Where it stands in the statement: among the charges of the day on which it ended. */
 function StatementLine({ request, movement, whose }: { request: RequestDetail; movement: number; whose: Whose }) {
-  const { paid: words } = useWords().receipt
+  const { paid: messages } = useMessages().receipt
   const { zone } = useFormats()
-  const text = words.movement(String(movement))
+  const text = messages.movement(String(movement))
   if (whose !== 'own' || request.closed_at === null) return text
   const day = dayIn(zone, Date.parse(request.closed_at))
   return (
@@ -64,7 +64,7 @@ function StatementLine({ request, movement, whose }: { request: RequestDetail; m
 }
 
 function Periods({ title, periods }: { title: string; periods: readonly Period[] }) {
-  const { paid: words } = useWords().receipt
+  const { paid: messages } = useMessages().receipt
   const formats = useFormats()
   if (periods.length === 0) return null
   return (
@@ -73,7 +73,7 @@ function Periods({ title, periods }: { title: string; periods: readonly Period[]
       <ul className="grid gap-0.5">
         {periods.map(({ name, start, end }) => (
           <li key={`${name}-${start}`} title={`${formats.utc(start)} – ${formats.utc(end)}`}>
-            {words.period(formats.window(name), formats.time(start), formats.time(end))}
+            {messages.period(formats.window(name), formats.time(start), formats.time(end))}
           </li>
         ))}
       </ul>

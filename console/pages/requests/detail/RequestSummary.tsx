@@ -1,12 +1,12 @@
 import { Info } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { inputOf } from '../../../lib/input-of.ts'
+import { inputTokens } from '../../../lib/input-of.ts'
 import { isZero } from '../../../lib/money.ts'
 import { Badge } from '../../../ui/Badge.tsx'
 import { Money, MoneyText } from '../../../ui/Money.tsx'
 import { StatTile } from '../../../ui/StatTile.tsx'
 import { Tokens } from '../../../ui/Tokens.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import type { RequestDetail } from '../RequestDetailView.tsx'
 import { RunningFor, useOutcome } from '../request-facts.tsx'
 
@@ -30,7 +30,7 @@ export function RequestSummary({ request }: { request: RequestDetail }) {
 }
 
 function ChargeTile({ request: { state, kind, charge, hold } }: { request: RequestDetail }) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   return state === 'open' ? (
     <StatTile label={requests.detail.chargeSoFar} value={<Money amount={hold} as="held" />} />
   ) : (
@@ -43,10 +43,10 @@ function ChargeTile({ request: { state, kind, charge, hold } }: { request: Reque
 }
 
 function TokensTile({ request: { tokens } }: { request: RequestDetail }) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   const formats = useFormats()
   if (tokens === null) return <StatTile label={requests.detail.tokens} value={NOTHING} />
-  const input = inputOf(tokens)
+  const input = inputTokens(tokens)
   return (
     <StatTile
       label={requests.detail.tokens}
@@ -57,14 +57,14 @@ function TokensTile({ request: { tokens } }: { request: RequestDetail }) {
 }
 
 function FirstByteTile({ request: { first_byte_ms } }: { request: RequestDetail }) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   const formats = useFormats()
   const value = first_byte_ms === null ? NOTHING : formats.duration(first_byte_ms)
   return <StatTile label={requests.detail.firstByte} value={value} />
 }
 
 function TotalTile({ request }: { request: RequestDetail }) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   return request.total_ms === null ? (
     <RunningTile since={request.opened_at} label={requests.detail.total} note={requests.detail.since} />
   ) : (
@@ -73,7 +73,7 @@ function TotalTile({ request }: { request: RequestDetail }) {
 }
 
 function EndedTile({ request, ms, label }: { request: RequestDetail; ms: number; label: string }) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   const formats = useFormats()
   const writing = ms - (request.first_byte_ms ?? ms)
   const output = request.tokens?.output ?? 0
@@ -96,7 +96,7 @@ const NOTHING = '–'
 
 /** What is out of the ordinary about it, in sentences. */
 export function RequestNotes({ request }: { request: RequestDetail }) {
-  const { receipt } = useWords()
+  const { receipt } = useMessages()
   const notes = useNotes(request)
   if (notes.length === 0) return null
   return (
@@ -119,7 +119,7 @@ interface Note {
 }
 
 function useNotes({ cache_lost, compaction, shortfall }: RequestDetail): Note[] {
-  const { notes } = useWords().receipt
+  const { notes } = useMessages().receipt
   const formats = useFormats()
   const found: Note[] = []
   if (cache_lost !== null) {

@@ -1,44 +1,44 @@
-import { inputOf } from '../../../lib/input-of.ts'
+import { inputTokens } from '../../../lib/input-of.ts'
 import { Panel } from '../../../ui/Panel.tsx'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import type { RequestDetail } from '../RequestDetailView.tsx'
 
 const CLASSES = ['uncached_input', 'cached_input', 'cache_write', 'output'] as const
 
 /** Tokens by the classes that have prices of their own; they do not overlap, so they add up. */
 export function TokensPanel({ request: { tokens, state } }: { request: RequestDetail }) {
-  const { receipt, requests } = useWords()
-  const { tokens: words } = receipt
+  const { receipt, requests } = useMessages()
+  const { tokens: messages } = receipt
   const formats = useFormats()
   if (tokens === null) {
     return (
-      <Panel title={words.title}>
-        <p className="text-soft">{state === 'open' ? words.none : words.noneEver}</p>
+      <Panel title={messages.title}>
+        <p className="text-soft">{state === 'open' ? messages.none : messages.noneEver}</p>
       </Panel>
     )
   }
   return (
-    <Panel title={words.title} {...(tokens.estimated && { about: requests.estimated })}>
+    <Panel title={messages.title} {...(tokens.estimated && { about: requests.estimated })}>
       <table className="w-full text-sm">
-        <caption className="sr-only">{words.title}</caption>
+        <caption className="sr-only">{messages.title}</caption>
         <thead className="sr-only">
           <tr>
-            <th scope="col">{words.kind}</th>
-            <th scope="col">{words.count}</th>
+            <th scope="col">{messages.kind}</th>
+            <th scope="col">{messages.count}</th>
           </tr>
         </thead>
         <tbody>
           {CLASSES.map((name) => (
-            <Row key={name} name={words[name]} count={formats.count(tokens[name])} />
+            <Row key={name} name={messages[name]} count={formats.count(tokens[name])} />
           ))}
-          <Row name={words.reasoning} count={formats.count(tokens.reasoning)} inside />
+          <Row name={messages.reasoning} count={formats.count(tokens.reasoning)} inside />
         </tbody>
         <tfoot>
           <tr className="border-t border-line font-medium">
             <th scope="row" className="pt-1.5 text-start font-medium">
-              {words.total}
+              {messages.total}
             </th>
-            <td className="figures pt-1.5 text-end">{formats.count(inputOf(tokens) + tokens.output)}</td>
+            <td className="figures pt-1.5 text-end">{formats.count(inputTokens(tokens) + tokens.output)}</td>
           </tr>
         </tfoot>
       </table>

@@ -4,7 +4,7 @@ import { buttonClass } from '../../../ui/Button.tsx'
 import { Empty } from '../../../ui/Empty.tsx'
 import { Form } from '../../../ui/Form.tsx'
 import { SearchInput } from '../../../ui/SearchInput.tsx'
-import { useWords } from '../../../words/WordsProvider.tsx'
+import { useMessages } from '../../../messages/MessagesProvider.tsx'
 
 interface FindRequestProps {
   readonly text: string
@@ -15,7 +15,7 @@ interface FindRequestProps {
 
 /** Looks among those shown while somebody types; Enter opens the one that is left, or whichever has the whole id. */
 export function FindRequest({ text, onText, only }: FindRequestProps) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   const navigate = useNavigate()
   const open = () => {
     const request = only ?? (isWholeId(text) ? text.trim() : undefined)
@@ -43,7 +43,7 @@ const isWholeId = (text: string): boolean => /^req_\w{8,}$/.test(text.trim())
 
 /** Why there is nothing to see, and what helps. */
 export function NoRequests({ filtered, text }: { filtered: boolean; text: string }) {
-  const { empty, clear } = useWords().requests
+  const { empty, clear } = useMessages().requests
   const request = text.trim()
   if (request !== '') {
     return (

@@ -3,7 +3,7 @@ import { useRef } from 'react'
 import { useLetterKey } from '../../../lib/letter-keys.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { READ } from '../../../ui/useIsRead.ts'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 
 interface FollowBarProps {
   readonly following: boolean
@@ -14,7 +14,7 @@ interface FollowBarProps {
 
 /** Whether the list goes on by itself, and how many new rows wait because somebody reads. It keeps its height: nothing jumps. */
 export function FollowBar({ following, waiting, onFollow, onTakeIn }: FollowBarProps) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   const formats = useFormats()
   const follow = useRef<HTMLButtonElement>(null)
   const toggle = () => onFollow(!following)

@@ -1,13 +1,13 @@
 import { X } from 'lucide-react'
-import { useModels } from '../../../questions/account.ts'
-import { useKeys } from '../../../questions/keys.ts'
-import { itemsOf } from '../../../questions/question.ts'
-import type { RequestFilter } from '../../../questions/requests.ts'
+import { useModels } from '../../../queries/account.ts'
+import { useKeys } from '../../../queries/keys.ts'
+import { itemsOf } from '../../../queries/query.ts'
+import type { RequestFilter } from '../../../queries/requests.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { choicesOf } from '../../../ui/choices.ts'
 import { Segmented } from '../../../ui/Segmented.tsx'
 import { Select } from '../../../ui/Select.tsx'
-import { useWords } from '../../../words/WordsProvider.tsx'
+import { useMessages } from '../../../messages/MessagesProvider.tsx'
 
 interface RequestFiltersProps {
   readonly filter: RequestFilter
@@ -16,7 +16,7 @@ interface RequestFiltersProps {
 }
 
 export function RequestFilters({ filter, onChange }: RequestFiltersProps) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   const { endings, payers } = requests
   return (
     <fieldset className="flex flex-wrap items-center gap-2">
@@ -58,7 +58,7 @@ function withChosen(value: string, options: readonly { value: string; label: str
 }
 
 function KeySelect({ value, onPick }: ChoiceProps) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   const keys = itemsOf(useKeys().data).map(({ id, name }) => ({ value: id, label: name }))
   return (
     <Select
@@ -72,7 +72,7 @@ function KeySelect({ value, onPick }: ChoiceProps) {
 }
 
 function ModelSelect({ value, onPick }: ChoiceProps) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   const models = (useModels().data?.items ?? []).map(({ id }) => ({ value: id, label: id }))
   return (
     <Select

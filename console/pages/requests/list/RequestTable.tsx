@@ -1,11 +1,11 @@
 import { Link, useNavigate } from '@tanstack/react-router'
-import { inputOf } from '../../../lib/input-of.ts'
+import { inputTokens } from '../../../lib/input-of.ts'
 import { Badge } from '../../../ui/Badge.tsx'
 import { type Column, DataTable, Stacked } from '../../../ui/DataTable.tsx'
 import { Money } from '../../../ui/Money.tsx'
 import { Time } from '../../../ui/Time.tsx'
 import { READ } from '../../../ui/useIsRead.ts'
-import { useFormats, useWords } from '../../../words/WordsProvider.tsx'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import { type RequestItem, RunningFor, useOutcome } from '../request-facts.tsx'
 
 interface RequestTableProps {
@@ -37,13 +37,13 @@ export type RequestColumn = 'request' | 'model' | 'key' | 'state' | 'tokens' | '
 
 /** What a list of requests shows of each, wherever it stands; with all digits where its lines add up before one's eyes. */
 function useRequestColumns(digits: 'short' | 'exact'): (Column<RequestItem> & { id: RequestColumn })[] {
-  const { columns: words, noLane, noLaneEver } = useWords().requests
+  const { columns: messages, noLane, noLaneEver } = useMessages().requests
   const outcomeOf = useOutcome()
   return [
-    { id: 'request', header: words.request, narrow: 'title', cell: (request) => <Identity request={request} /> },
+    { id: 'request', header: messages.request, narrow: 'title', cell: (request) => <Identity request={request} /> },
     {
       id: 'model',
-      header: words.model,
+      header: messages.model,
       cell: ({ model, lane, state }) => (
         <div className="max-w-52 max-md:ms-auto" title={[model, lane].filter(Boolean).join('\n')}>
           <Stacked top={model} below={lane ?? (state === 'open' ? noLane : noLaneEver)} />
@@ -52,7 +52,7 @@ function useRequestColumns(digits: 'short' | 'exact'): (Column<RequestItem> & { 
     },
     {
       id: 'key',
-      header: words.key,
+      header: messages.key,
       cell: ({ key }) => (
         <Link
           to="/keys/$key"
@@ -66,7 +66,7 @@ function useRequestColumns(digits: 'short' | 'exact'): (Column<RequestItem> & { 
     },
     {
       id: 'state',
-      header: words.state,
+      header: messages.state,
       narrow: 'corner',
       cell: (request) => {
         const { label, tone, text } = outcomeOf(request)
@@ -77,9 +77,9 @@ function useRequestColumns(digits: 'short' | 'exact'): (Column<RequestItem> & { 
         )
       },
     },
-    { id: 'tokens', header: words.tokens, align: 'end', cell: (request) => <TokensCell request={request} /> },
-    { id: 'timing', header: words.timing, align: 'end', cell: (request) => <TimingCell request={request} /> },
-    { id: 'cost', header: words.cost, align: 'end', cell: (request) => <CostCell request={request} digits={digits} /> },
+    { id: 'tokens', header: messages.tokens, align: 'end', cell: (request) => <TokensCell request={request} /> },
+    { id: 'timing', header: messages.timing, align: 'end', cell: (request) => <TimingCell request={request} /> },
+    { id: 'cost', header: messages.cost, align: 'end', cell: (request) => <CostCell request={request} digits={digits} /> },
   ]
 }
 
@@ -100,10 +100,10 @@ const Identity = ({ request: { id, opened_at } }: { request: RequestItem }) => (
 )
 
 function TokensCell({ request: { tokens } }: { request: RequestItem }) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   const formats = useFormats()
   if (tokens === null) return <span className="text-faint">–</span>
-  const input = inputOf(tokens)
+  const input = inputTokens(tokens)
   const notes = [
     ...(tokens.cached_input > 0 ? [requests.cached(formats.short(tokens.cached_input))] : []),
     ...(tokens.estimated ? [requests.estimated] : []),
@@ -134,7 +134,7 @@ interface CostCellProps {
 }
 
 function CostCell({ request: { state, charge, hold, kind }, digits }: CostCellProps) {
-  const { requests } = useWords()
+  const { requests } = useMessages()
   const payer = kind === 'wallet' ? requests.byWallet : requests.byPlan
   return state === 'open' ? (
     <Stacked top={<Money amount={hold} as="held" digits={digits} />} below={`${requests.heldNow} · ${payer}`} />

@@ -22,11 +22,11 @@ export function mergeRequests<Item extends Row>(
   loaded: readonly Item[],
 ): Merged<Item> {
   if (newest === undefined) return { rows: inOpeningOrder(loaded), gap: false }
-  const told = new Set(newest.items.map(({ id }) => id))
-  const tellsAllThatRun = newest.next === null || newest.items.some(hasEnded)
-  const gap = newest.next !== null && tellsAllThatRun && !loaded.some((row) => hasEnded(row) && told.has(row.id))
+  const seen = new Set(newest.items.map(({ id }) => id))
+  const hasAllRunning = newest.next === null || newest.items.some(hasEnded)
+  const gap = newest.next !== null && hasAllRunning && !loaded.some((row) => hasEnded(row) && seen.has(row.id))
   if (gap || newest.next === null) return { rows: inOpeningOrder(newest.items), gap }
-  const behind = loaded.filter((row) => !told.has(row.id) && (hasEnded(row) || !tellsAllThatRun))
+  const behind = loaded.filter((row) => !seen.has(row.id) && (hasEnded(row) || !hasAllRunning))
   return { rows: inOpeningOrder([...newest.items, ...behind]), gap }
 }
 

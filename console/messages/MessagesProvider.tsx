@@ -1,0 +1,35 @@
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useSyncExternalStore } from 'react'
+import { createFormats, type Formats } from '../lib/formats.ts'
+import { chosenZone, usePreferences } from '../lib/preferences.ts'
+import type { Catalogue } from './catalogue.ts'
+import { localeFor } from './language.ts'
+import { onMessagesChange, currentMessages } from './loading.ts'
+
+const MessagesContext = createContext<Catalogue | undefined>(undefined)
+const FormatsContext = createContext<Formats | undefined>(undefined)
+
+/** Gives every component its words and its ways to write numbers and times, and changes both while the page stands. */
+export function MessagesProvider({ children }: { children: ReactNode }) {
+  const { zone } = usePreferences()
+  const { language, messages } = useSyncExternalStore(onMessagesChange, currentMessages)
+  useEffect(() => {
+    document.documentElement.lang = language
+  }, [language])
+  const formats = useMemo(
+    () => createFormats(localeFor(language, navigator.languages), chosenZone(zone)),
+    [language, zone],
+  )
+  return (
+    <MessagesContext value={messages}>
+      <FormatsContext value={formats}>{children}</FormatsContext>
+    </MessagesContext>
+  )
+}
+
+function given<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error('outside of WordsProvider')
+  return value
+}
+
+export const useMessages = (): Catalogue => given(useContext(MessagesContext))
+export const useFormats = (): Formats => given(useContext(FormatsContext))

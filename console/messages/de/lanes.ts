@@ -1,0 +1,42 @@
+import type { Catalogue } from '../catalogue.ts'
+
+export const lanes: Catalogue['lanes'] = {
+  about: 'Welche Anbieter für jedes Modell antworten, in der Reihenfolge, in der sie gefragt werden.',
+  search: 'Modelle und Anbieter suchen',
+  show: 'Zeigen',
+  filters: { all: 'Alle', trouble: 'Mit Störung' },
+  none: 'Keine Modelle',
+  noneText: 'Modelle und ihre Wege stehen in der Konfiguration.',
+  noneFound: 'So heißt nichts',
+  noneFoundText: 'Kein Modell und kein Anbieter hat das im Namen.',
+  noTrouble: 'Keine Störung',
+  noTroubleText: 'Jeder Weg zu jedem Modell wird gefragt.',
+  lane: 'Weg',
+  wire: 'Spricht',
+  priority: 'Rang',
+  weight: 'Gewicht',
+  first: 'Zuerst gefragt',
+  firstHint: 'Von neuen Gesprächen: wie viele von hundert ihn jetzt zuerst fragen.',
+  state: 'Zustand',
+  inUse: 'In Gebrauch',
+  unavailable: (reason, left) => `Beiseite: ${reason}, ${left}`,
+  reasons: {
+    failing: 'fällt aus',
+    busy: 'drosselt',
+    overloaded: 'überlastet',
+    'locked-out': 'weist unseren Schlüssel ab',
+  },
+  retryDue: 'Wird wieder versucht',
+  noLanes: 'Kein Weg: Jede Anfrage danach wird abgelehnt.',
+  allUnavailable: 'Alle Wege beiseite',
+  someUnavailable: { one: '# Weg beiseite', other: '# Wege beiseite' },
+  contextTooSmall: 'context_tokens wirkt zu klein',
+  contextTooSmallText: (counted, context) =>
+    `Ein Anbieter hat ${counted} Eingabe-Tokens gezählt, und context_tokens ist ${context}. Erhöhe es in der Konfiguration.`,
+  price: (input, output) => `${input} ein, ${output} aus je Million`,
+  estimateError: (median, p90) => `Schätzungen ${median} daneben, in neun von zehn höchstens ${p90}`,
+  estimateErrorHint:
+    'Eine abgebrochene Anfrage wird nach einer Schätzung berechnet. Gemessen an Anfragen, deren wahrer Verbrauch bekannt ist.',
+  noPrice: 'Ohne Preis: Niemand darf es rufen',
+  kinds: { wallet: 'Wallet', builder: 'Builder' },
+}

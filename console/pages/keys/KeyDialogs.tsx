@@ -1,0 +1,123 @@
+import { useState } from 'react'
+import { useApiMutation, useSecretMutation } from '../../queries/mutations.ts'
+import { ConfirmByName } from '../../ui/ConfirmByName.tsx'
+import { choicesOf } from '../../ui/choices.ts'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { TextField } from '../../ui/Field.tsx'
+import { Form, FormEnd } from '../../ui/Form.tsx'
+import { ChoiceField } from '../../ui/Segmented.tsx'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
+import type { KeyFacts, CreatedKey, PickedAction } from './own-key.ts'
+import { EditKeyDialog } from './terms/EditKeyDialog.tsx'
+import { NAME_MAX } from './terms/key-draft.ts'
+
+interface KeyDialogsProps {
+  readonly picked: PickedAction | undefined
+  readonly onClose: () => void
+  readonly onRotated: (made: CreatedKey) => void
+}
+
+/** The dialog of what was picked for a key, in a list or on its own page. */
+export function KeyDialogs({ picked, onClose, onRotated }: KeyDialogsProps) {
+  const { keys } = useMessages()
+  if (picked === undefined) return null
+  const { act, key } = picked
+  switch (act) {
+    case 'edit':
+      return <EditKeyDialog keyId={key.id} title={keys.editTitle(key.name)} onClose={onClose} />
+    case 'rename':
+      return <RenameKeyDialog keyItem={key} onClose={onClose} />
+    case 'rotate':
+      return <RotateKeyDialog keyItem={key} onClose={onClose} onRotated={onRotated} />
+    case 'revoke':
+      return <RevokeKeyDialog keyItem={key} onClose={onClose} />
+  }
+}
+
+function RenameKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClose: () => void }) {
+  const { keys, common } = useMessages()
+  const [name, setName] = useState(keyItem.name)
+  const rename = useApiMutation('PATCH /keys/:key', {
+    done: keys.renamed,
+    problem: 'shown-here',
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={keys.renameTitle} open onClose={onClose}>
+      <Form onSend={() => rename.mutate({ params: { key: keyItem.id }, body: { name: name.trim() } })}>
+        <TextField
+          label={keys.name}
+          hint={keys.nameHint}
+          data-autofocus
+          required
+          maxLength={NAME_MAX}
+          value={name}
+          onText={setName}
+          onFocus={(event) => event.target.select()}
+        />
+        <FormEnd act={rename} go={common.save} disabled={name.trim() === ''} onCancel={onClose} />
+      </Form>
+    </Dialog>
+  )
+}
+
+/** For good, so whoever does it types which. */
+function RevokeKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClose: () => void }) {
+  const { keys } = useMessages()
+  const revoke = useApiMutation('POST /keys/:key/revoke', {
+    done: keys.revoked,
+    onDone: onClose,
+  })
+  return (
+    <ConfirmByName
+      open
+      onClose={onClose}
+      title={keys.revokeTitle}
+      text={
+        <div className="grid gap-2">
+          <p>{keys.revokeText}</p>
+          {keyItem.former !== null && <p>{keys.revokeFormer}</p>}
+          {keyItem.playground && <p>{keys.revokePlayground}</p>}
+        </div>
+      }
+      name={keyItem.name}
+      action={keys.revokeGo}
+      busy={revoke.isPending}
+      onConfirm={() => revoke.mutate({ params: { key: keyItem.id } })}
+    />
+  )
+}
+
+const GRACES = ['0', '1h', '24h', '7d'] as const
+
+interface RotateKeyDialogProps {
+  readonly keyItem: KeyFacts
+  readonly onClose: () => void
+  readonly onRotated: (made: CreatedKey) => void
+}
+
+/** A new secret for the same key, and how long the former one goes on working beside it. */
+function RotateKeyDialog({ keyItem, onClose, onRotated }: RotateKeyDialogProps) {
+  const { keys } = useMessages()
+  const [grace, setGrace] = useState<(typeof GRACES)[number]>('24h')
+  const rotate = useSecretMutation('POST /keys/:key/rotate', onRotated)
+  return (
+    <Dialog
+      title={keys.rotateTitle(keyItem.name)}
+      open
+      onClose={onClose}
+      closing={rotate.isPending ? 'by-button' : 'anyhow'}
+    >
+      <Form onSend={() => rotate.mutate({ params: { key: keyItem.id }, body: { grace } })}>
+        <p className="text-soft">{keys.rotateText}</p>
+        <ChoiceField label={keys.grace} value={grace} options={choicesOf(GRACES, keys.graces)} onPick={setGrace}>
+          <p className="text-xs text-faint">{grace === '0' ? keys.graceNone : keys.graceSome}</p>
+        </ChoiceField>
+        {keyItem.former !== null && (
+          <p className="rounded-md bg-held-wash px-3 py-2 text-held">{keys.graceAgain(keyItem.former.shown)}</p>
+        )}
+        <FormEnd act={rotate} go={keys.makeNew} onCancel={onClose} />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,122 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useRouter, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { now, useNow } from '../../lib/clock.ts'
+import type { ConsoleProblem } from '../../lib/console-problem.ts'
+import { useApiMutation } from '../../queries/mutations.ts'
+import { sessionQuery, useSessionState } from '../../queries/session.ts'
+import { homeOf } from '../../shell/areas.ts'
+import { addressOf, landingOf } from '../../shell/landing.ts'
+import { Button, buttonClass } from '../../ui/Button.tsx'
+import { TextField } from '../../ui/Field.tsx'
+import { Form } from '../../ui/Form.tsx'
+import { PasswordInput } from '../../ui/PasswordInput.tsx'
+import { ProblemNote } from '../../ui/ProblemNote.tsx'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { SignInLayout } from './SignInLayout.tsx'
+
+export function SignInPage() {
+  const { people } = useMessages()
+  // Looked at here once more: the router also hands on what the route's own check has left out.
+  const { next } = landingOf(useSearch({ from: '/sign-in' }))
+  const { setup_needed } = useSessionState()
+  return (
+    <SignInLayout title={people.signIn.title} about={next === undefined ? undefined : people.signIn.ended}>
+      {setup_needed ? <SetUpFirst /> : <SignInForm next={next} />}
+    </SignInLayout>
+  )
+}
+
+/** Nobody can sign in yet. */
+function SetUpFirst() {
+  const { signIn } = useMessages().people
+  return (
+    <div className="grid gap-4">
+      <p>{signIn.setupNeeded}</p>
+      <Link to="/setup" className={buttonClass('primary')}>
+        {signIn.haveCode}
+      </Link>
+    </div>
+  )
+}
+
+function SignInForm({ next }: { next: string | undefined }) {
+  const { people } = useMessages()
+  const client = useQueryClient()
+  const router = useRouter()
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const signIn = useApiMutation('POST /session', {
+    problem: 'shown-here',
+    onDone: (session) => {
+      if (session.person === null) return
+      client.setQueryData(sessionQuery.queryKey, session)
+      router.history.replace(addressOf(next ?? homeOf(session.person)))
+    },
+  })
+  const send = () => {
+    signIn.mutate({ body: { email: email.trim(), password } })
+  }
+  return (
+    <Form onSend={send}>
+      <TextField
+        label={people.email}
+        type="email"
+        autoComplete="username"
+        required
+        autoFocus
+        value={email}
+        onText={setEmail}
+      />
+      <TextField
+        as={PasswordInput}
+        label={people.password}
+        autoComplete="current-password"
+        required
+        value={password}
+        onText={setPassword}
+      />
+      {signIn.error !== null && <SignInRefusal key={signIn.submittedAt} problem={signIn.error} />}
+      <Button tone="primary" type="submit" busy={signIn.isPending} className="min-h-10">
+        {people.signIn.go}
+      </Button>
+      <p className="text-center text-xs text-faint">{people.signIn.forgotten}</p>
+    </Form>
+  )
+}
+
+/** The same sentence for an unknown e-mail and a wrong password; how long a wait takes where the server says it. */
+function SignInRefusal({ problem }: { problem: ConsoleProblem }) {
+  const { people } = useMessages()
+  if (problem.status === 429 && problem.retryAfter !== null) return <Locked seconds={problem.retryAfter} />
+  if (problem.code === 'wrong_password') return <Refused text={people.signIn.refused} />
+  if (problem.code === 'too_many_tries') return <Refused text={people.signIn.tooMany} />
+  return <ProblemNote error={problem} />
+}
+
+function Locked({ seconds }: { seconds: number }) {
+  const { people } = useMessages()
+  const formats = useFormats()
+  const [until] = useState(() => now() + seconds * 1_000)
+  const left = Math.max(0, Math.ceil((until - useNow(1_000)) / 1_000)) * 1_000
+  if (left === 0) return null
+  return (
+    <>
+      {/* Said once: a time that ticks would never stop talking. */}
+      <p role="alert" className="sr-only">
+        {people.signIn.locked(formats.duration(seconds * 1_000))}
+      </p>
+      <p role="timer" aria-live="off" className={REFUSAL}>
+        {people.signIn.locked(formats.duration(left))}
+      </p>
+    </>
+  )
+}
+
+const Refused = ({ text }: { text: string }) => (
+  <p role="alert" className={REFUSAL}>
+    {text}
+  </p>
+)
+
+const REFUSAL = 'figures rounded-md bg-bad-wash px-3 py-2 font-medium text-bad'

@@ -1,0 +1,47 @@
+import {
+  type InfiniteData,
+  infiniteQueryOptions,
+  queryOptions,
+  type UseInfiniteQueryResult,
+} from '@tanstack/react-query'
+import type { AnswerOf, QueryOf } from '../../src/contract/console-api.ts'
+import { fetchQuery, type QueryInput } from '../lib/api-client.ts'
+import type { QueryName } from '../lib/route-address.ts'
+
+/** One question as TanStack Query wants it. Its key begins with the name of the route: that is what acts make stale. */
+export const queryFor = <Name extends QueryName>(name: Name, options: QueryInput<Name>) =>
+  queryOptions({
+    queryKey: [name, options] as const,
+    queryFn: ({ signal }): Promise<AnswerOf<Name>> => fetchQuery(name, options, signal),
+  })
+
+interface Page<Item> {
+  readonly items: readonly Item[]
+  readonly next: string | null
+}
+
+/** Questions whose answers are pages. */
+type PagedName = {
+  [Name in QueryName]: AnswerOf<Name> extends Page<unknown>
+    ? QueryOf<Name> extends { after?: string | undefined }
+      ? Name
+      : never
+    : never
+}[QueryName]
+
+/** A list that grows with "Show more": each page begins behind the last. */
+export const pagedQueryFor = <Name extends PagedName>(name: Name, options: QueryInput<Name>) =>
+  infiniteQueryOptions({
+    queryKey: [name, 'pages', options] as const,
+    queryFn: ({ signal, pageParam }): Promise<AnswerOf<Name>> => {
+      const query = pageParam === null ? options.query : { ...options.query, after: pageParam }
+      return fetchQuery(name, { ...options, query } as QueryInput<Name>, signal)
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page: Page<unknown>) => page.next,
+  })
+
+export type Pages<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>>
+
+export const itemsOf = <Item>(data: { readonly pages: readonly Page<Item>[] } | undefined): Item[] =>
+  data?.pages.flatMap((page) => page.items) ?? []

@@ -1,0 +1,33 @@
+import { skipToken, useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import type { AnswerOf } from '../../src/contract/console-api.ts'
+import { runMutation } from '../lib/api-client.ts'
+import { queryFor } from './query.ts'
+
+export type SessionState = AnswerOf<'GET /session'>
+export type Person = NonNullable<SessionState['person']>
+
+/** Who is signed in. The router has asked before any page is shown, so pages never wait for it. */
+export const sessionQuery = { ...queryFor('GET /session', {}), staleTime: 60_000 }
+
+export const useSessionState = (): SessionState => useSuspenseQuery(sessionQuery).data
+
+/** For pages behind the sign-in, where there always is somebody. */
+export function useSession(): { person: Person; session: SessionState } {
+  const session = useSessionState()
+  if (session.person === null) throw new Error('nobody is signed in')
+  return { person: session.person, session }
+}
+
+/** Browsers that are signed in as this person. */
+export const useSessions = () => useQuery(queryFor('GET /sessions', {}))
+
+/** What a set-up code is for. Asked once for each code, and never again by itself: a guess counts against the guesser. */
+export const useInvitation = (code: string | undefined) =>
+  useQuery({
+    queryKey: ['POST /invitation', code],
+    queryFn: code === undefined ? skipToken : () => runMutation('POST /invitation', { body: { code } }),
+    retry: false,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  })

@@ -7,9 +7,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { carriersAlone } from './lib/carriers-alone.mjs'
+import { adaptersAlone } from './lib/carriers-alone.mjs'
 import { describeMachine, median } from './lib/measure.mjs'
-import { configText, ROADS, runRoad, SCENARIOS, startProvider } from './lib/roads.mjs'
+import { configText, ROUTES, runRoute, SCENARIOS, startProvider } from './lib/roads.mjs'
 import { startMillrace } from './lib/start-millrace.mjs'
 
 const { values: options } = parseArgs({
@@ -23,7 +23,7 @@ const ROUNDS = Number(options.rounds)
 const SCALE = Number(options.scale)
 
 console.log(`# frames: ${describeMachine()}\n`)
-if (options.only === '' || options.only === 'carriers') carriersAlone()
+if (options.only === '' || options.only === 'carriers') adaptersAlone()
 if (options.only !== 'carriers') await wholeGateway()
 
 async function wholeGateway() {
@@ -37,8 +37,8 @@ async function wholeGateway() {
     console.log(
       `${ROUNDS} rounds in rotation, scale ${SCALE}; CPU of the server process with all its threads, median; us a frame, or a request in the last two\n`,
     )
-    console.log(`| scenario | ${ROADS.map(({ name }) => name).join(' | ')} | failures |`)
-    console.log(`|---|${ROADS.map(() => '---|').join('')}---|`)
+    console.log(`| scenario | ${ROUTES.map(({ name }) => name).join(' | ')} | failures |`)
+    console.log(`|---|${ROUTES.map(() => '---|').join('')}---|`)
     for (const scenario of SCENARIOS.filter(({ name }) => options.only === '' || options.only === name)) {
       console.log(await compare(millrace, scenario))
     }
@@ -49,13 +49,14 @@ async function wholeGateway() {
 }
 
 async function compare(millrace, scenario) {
-  const runs = new Map(ROADS.map((road) => [road, []]))
-  for (const road of ROADS) await runRoad(millrace, road, scenario, scenario.warmUp * SCALE)
+  const runs = new Map(ROUTES.map((route) => [route, []]))
+  for (const route of ROUTES) await runRoute(millrace, route, scenario, scenario.warmUp * SCALE)
   for (let round = 0; round < ROUNDS; round++) {
-    const order = ROADS.map((_, at) => ROADS[(at + round) % ROADS.length])
-    for (const road of order) runs.get(road).push(await runRoad(millrace, road, scenario, scenario.requests * SCALE))
+    const order = ROUTES.map((_, at) => ROUTES[(at + round) % ROUTES.length])
+    for (const route of order)
+      runs.get(route).push(await runRoute(millrace, route, scenario, scenario.requests * SCALE))
   }
-  const cpu = ROADS.map((road) => median(runs.get(road).map((result) => result.cpu)))
+  const cpu = ROUTES.map((route) => median(runs.get(route).map((result) => result.cpu)))
   const cells = cpu.map((micros) => `${micros.toFixed(2)} (${(micros / cpu[0]).toFixed(2)})`)
   const failures = [...runs.values()].flat().reduce((sum, result) => sum + result.failures, 0)
   return `| ${scenario.title} | ${cells.join(' | ')} | ${failures} |`

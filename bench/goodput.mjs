@@ -7,7 +7,7 @@
 // With a smaller scale all windows are as much shorter, which shows that it runs; the share is judged at 1 only.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { askFor, withPinnedServer } from './lib/edge-bench.mjs'
+import { requestBytes, withPinnedServer } from './lib/edge-bench.mjs'
 import { cpuMicros, median } from './lib/measure.mjs'
 import { memoryMb } from './lib/memory.mjs'
 import { createOpenClients } from './lib/open-clients.mjs'
@@ -31,10 +31,10 @@ const REST_SECONDS = 15
 const SETTLED_AFTER = 1 / 3
 
 const asks = [
-  askFor('chat', `chat-${ANSWER}`),
-  askFor('responses', `responses-${ANSWER}`),
-  askFor('chat', `anthropic-${ANSWER}`),
-  askFor('responses', `anthropic-${ANSWER}`),
+  requestBytes('chat', `chat-${ANSWER}`),
+  requestBytes('responses', `responses-${ANSWER}`),
+  requestBytes('chat', `anthropic-${ANSWER}`),
+  requestBytes('responses', `anthropic-${ANSWER}`),
 ]
 
 await withPinnedServer({ name: 'goodput', answers: [ANSWER] }, async (server) => {

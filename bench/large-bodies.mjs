@@ -82,7 +82,7 @@ async function measure(protocol, wire, text, kind) {
   let status
   for (let round = 0; round < Number(given.rounds); round++) {
     await longestTurn()
-    status = await ask(protocol, body)
+    status = await sendTurn(protocol, body)
     if (status !== 200) failed = true
     await sleep(200)
     held.push(await longestTurn())
@@ -98,11 +98,11 @@ function bodyOf(protocol, wire, word, messages) {
   const each = word.repeat(Math.floor((bytes - 70 * messages) / messages / Buffer.byteLength(word)))
   const list = Array.from({ length: messages }, (_, at) => ({ role: at % 2 ? 'assistant' : 'user', content: each }))
   if (messages > 1) list.push({ role: 'user', content: 'x' })
-  const ask = protocol === 'chat' ? { messages: list } : { input: list, store: given.store }
-  return Buffer.from(JSON.stringify({ model: wire, stream: true, ...ask }))
+  const sendTurn = protocol === 'chat' ? { messages: list } : { input: list, store: given.store }
+  return Buffer.from(JSON.stringify({ model: wire, stream: true, ...sendTurn }))
 }
 
-function ask(protocol, body) {
+function sendTurn(protocol, body) {
   return new Promise((resolve) => {
     const sent = request({
       port,
@@ -133,7 +133,7 @@ async function longestTurn() {
     } catch {
       // Nothing was told yet.
     }
-    if (server.isOver) throw new Error(`the server is gone: ${server.said().slice(-2000)}`)
+    if (server.isOver) throw new Error(`the server is gone: ${server.output().slice(-2000)}`)
   }
 }
 

@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { millrace, placeIn } from '../test/program/program.mjs'
-import { ask } from './lib/keyed-ask.mjs'
+import { sendTurn } from './lib/keyed-ask.mjs'
 import { describeMachine, median } from './lib/measure.mjs'
 import { mockConfig } from './lib/mock-config.mjs'
 import { startMillrace } from './lib/start-millrace.mjs'
@@ -109,7 +109,7 @@ async function measure(server) {
 
 async function timed(server, agent) {
   const began = performance.now()
-  const { status, settledMs } = await ask(server, agent, { body: BODY })
+  const { status, settledMs } = await sendTurn(server, agent, { body: BODY })
   if (status !== 200) throw new Error(`answered with ${status}`)
   return { settledMs, wholeMs: performance.now() - began }
 }

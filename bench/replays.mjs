@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ask } from './lib/keyed-ask.mjs'
+import { sendTurn } from './lib/keyed-ask.mjs'
 import { describeMachine, median } from './lib/measure.mjs'
 import { mockConfig } from './lib/mock-config.mjs'
 import { startMillrace } from './lib/start-millrace.mjs'
@@ -76,7 +76,7 @@ async function keepAnswers(server) {
   const kept = []
   for (let client = 0; client < CLIENTS; client++) {
     const asked = { key: randomUUID(), body: bodyOf(`c${CHUNKS_OF_A_MEBIBYTE}-d0`) }
-    const { status, bytes } = await ask(server, agent, asked)
+    const { status, bytes } = await sendTurn(server, agent, asked)
     if (status !== 200) throw new Error(`an answer was not kept: ${status}`)
     kept.push({ ...asked, bytes })
   }
@@ -101,7 +101,7 @@ async function measure(server, kept) {
   const waits = []
   const normal = async () => {
     while (performance.now() < until) {
-      const { settledMs } = await ask(server, agent, { body: bodyOf('c1-d0') })
+      const { settledMs } = await sendTurn(server, agent, { body: bodyOf('c1-d0') })
       waits.push(settledMs)
       await sleep(NORMAL_PAUSE_MS)
     }

@@ -6,14 +6,14 @@
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { askFor, withPinnedServer } from './lib/edge-bench.mjs'
-import { ask } from './lib/load.mjs'
+import { requestBytes, withPinnedServer } from './lib/edge-bench.mjs'
+import { sendTurn } from './lib/load.mjs'
 import { cpuMicros, median } from './lib/measure.mjs'
 import { memoryMb } from './lib/memory.mjs'
 import { readMetric } from './lib/read-metric.mjs'
 import { drip, idle, openSockets, stopReading } from './lib/slow-sockets.mjs'
 
-const names = { stopped: '500', idle: '1000', dripping: '200', rounds: '3', seconds: '12', road: '-1' }
+const names = { stopped: '500', idle: '1000', dripping: '200', rounds: '3', seconds: '12', route: '-1' }
 const { values } = parseArgs({
   options: Object.fromEntries(Object.entries(names).map(([name, value]) => [name, { type: 'string', default: value }])),
 })
@@ -34,17 +34,17 @@ const CLOSED_WITHIN_MS = 15_000
 const STANDING_MS_MAX = 420_000
 
 const honest = [
-  askFor('chat', 'chat-c20-d0'),
-  askFor('chat', 'chat-json', { stream: false }),
-  askFor('responses', 'responses-c20-d0'),
-  askFor('chat', 'anthropic-c20-d0'),
-  askFor('responses', 'anthropic-c20-d0'),
+  requestBytes('chat', 'chat-c20-d0'),
+  requestBytes('chat', 'chat-json', { stream: false }),
+  requestBytes('responses', 'responses-c20-d0'),
+  requestBytes('chat', 'anthropic-c20-d0'),
+  requestBytes('responses', 'anthropic-c20-d0'),
 ]
 const endless = [
-  askFor('chat', `chat-${ENDLESS}`),
-  askFor('responses', `responses-${ENDLESS}`),
-  askFor('chat', `anthropic-${ENDLESS}`),
-  askFor('responses', `anthropic-${ENDLESS}`),
+  requestBytes('chat', `chat-${ENDLESS}`),
+  requestBytes('responses', `responses-${ENDLESS}`),
+  requestBytes('chat', `anthropic-${ENDLESS}`),
+  requestBytes('responses', `anthropic-${ENDLESS}`),
 ]
 
 await withPinnedServer({ name: 'slow clients', answers: [...HONEST, ENDLESS] }, async (server) => {
@@ -110,7 +110,7 @@ async function honestRate({ port, headers, pid }, seconds) {
   let whole = 0
   const client = async (number) => {
     for (let turn = number; performance.now() < until; turn++) {
-      const answer = await ask({ agent, port, headers, ...honest[turn % honest.length] })
+      const answer = await sendTurn({ agent, port, headers, ...honest[turn % honest.length] })
       if (answer.status !== 200 || !answer.whole) throw new Error(`an honest request got ${answer.status}`)
       whole += 1
     }
@@ -128,7 +128,7 @@ async function stopAndMeasure(server) {
   const read = (name) => readMetric(server.metricsPort, name)
   const before = { mb: memoryMb(server.pid), files: await read('process_open_fds') }
   const began = performance.now()
-  const play = stopReading(options.road < 0 ? endless : [endless[options.road]], server.headers)
+  const play = stopReading(options.route < 0 ? endless : [endless[options.route]], server.headers)
   const stopped = openSockets({ port: server.port, count: options.stopped, play, returns: false })
   const now = { mb: before.mb, open: 0 }
   const most = { mb: before.mb, open: 0 }

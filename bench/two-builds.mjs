@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeMachine, median } from './lib/measure.mjs'
-import { configText, ROADS, runRoad, SCENARIOS, startProvider } from './lib/roads.mjs'
+import { configText, ROUTES, runRoute, SCENARIOS, startProvider } from './lib/roads.mjs'
 import { startMillrace } from './lib/start-millrace.mjs'
 
 const { values: options, positionals } = parseArgs({
@@ -34,8 +34,8 @@ try {
   console.log(
     `${ROUNDS} rounds in rotation, scale ${SCALE}; CPU of the server process with all its threads, median: this / other (ratio)\n`,
   )
-  console.log(`| scenario | ${ROADS.map(({ name }) => name).join(' | ')} | all roads | failures |`)
-  console.log(`|---|${ROADS.map(() => '---|').join('')}---|---|`)
+  console.log(`| scenario | ${ROUTES.map(({ name }) => name).join(' | ')} | all roads | failures |`)
+  console.log(`|---|${ROUTES.map(() => '---|').join('')}---|---|`)
   for (const scenario of SCENARIOS.filter(({ name }) => options.only === '' || options.only === name)) {
     console.log(await compare(builds, scenario))
   }
@@ -53,13 +53,14 @@ async function startBuild(name, port, dist) {
 }
 
 async function compare(builds, scenario) {
-  const runs = ROADS.map(() => builds.map(() => []))
-  for (const road of ROADS) for (const build of builds) await runRoad(build, road, scenario, scenario.warmUp * SCALE)
+  const runs = ROUTES.map(() => builds.map(() => []))
+  for (const route of ROUTES)
+    for (const build of builds) await runRoute(build, route, scenario, scenario.warmUp * SCALE)
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [at, road] of ROADS.entries()) {
+    for (const [at, route] of ROUTES.entries()) {
       // Who is first in a pair has the colder caches.
       for (const which of round % 2 === 0 ? [0, 1] : [1, 0]) {
-        runs[at][which].push(await runRoad(builds[which], road, scenario, scenario.requests * SCALE))
+        runs[at][which].push(await runRoute(builds[which], route, scenario, scenario.requests * SCALE))
       }
     }
   }

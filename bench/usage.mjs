@@ -81,23 +81,23 @@ async function timeAll(account) {
     const day = (at) => new Date(at).toISOString().slice(0, 10)
     return { account: account.id, from: day(to - days * DAY), to: day(to), zone: 'Asia/Kolkata' }
   }
-  const ask = (query) => () => usageReport(deps, query)
+  const sendTurn = (query) => () => usageReport(deps, query)
   const year = range(366)
   const questions = {
-    'a year by day, by model': ask({ ...year, step: 'day', by: 'model' }),
-    'a year by day, by key': ask({ ...year, step: 'day', by: 'key' }),
-    'a year by day, by kind': ask({ ...year, step: 'day', by: 'kind' }),
-    'a year by day, by model, of one key': ask({ ...year, step: 'day', by: 'model', key: keys[0].id }),
-    'a year by day, by key, of one model and kind': ask({
+    'a year by day, by model': sendTurn({ ...year, step: 'day', by: 'model' }),
+    'a year by day, by key': sendTurn({ ...year, step: 'day', by: 'key' }),
+    'a year by day, by kind': sendTurn({ ...year, step: 'day', by: 'kind' }),
+    'a year by day, by model, of one key': sendTurn({ ...year, step: 'day', by: 'model', key: keys[0].id }),
+    'a year by day, by key, of one model and kind': sendTurn({
       ...year,
       step: 'day',
       by: 'key',
       model: 'fast-coder',
       kind: 'wallet',
     }),
-    'a year by month, by model': ask({ ...year, step: 'month', by: 'model' }),
-    '16 days by hour, by model': ask({ ...range(16), step: 'hour', by: 'model' }),
-    '16 days by hour, by key, of the plan': ask({ ...range(16), step: 'hour', by: 'key', kind: 'builder' }),
+    'a year by month, by model': sendTurn({ ...year, step: 'month', by: 'model' }),
+    '16 days by hour, by model': sendTurn({ ...range(16), step: 'hour', by: 'model' }),
+    '16 days by hour, by key, of the plan': sendTurn({ ...range(16), step: 'hour', by: 'key', kind: 'builder' }),
     'the overview': () => usageOverview(deps, { account: account.id, zone: 'Asia/Kolkata' }),
     'a year by day, by key, as CSV': () => exportUsage(deps, { ...year, step: 'day', by: 'key' }),
   }

@@ -98,7 +98,7 @@ async function attack(kind, protocol, wire) {
     `| ${kind} | ${protocol} | ${wire} | ${Math.ceil(body.length / 1024)} | ${streaming.length} | ${shed.length} | ${told} | ${(kept / MB).toFixed(1)} | ${each.toFixed(0)} | ${served.ok} of ${served.asked} |`,
   )
   const where = `${kind}, ${protocol} over ${wire}`
-  if (server.isOver) throw new Error(`${where}: the server is gone: ${server.said().slice(-2000)}`)
+  if (server.isOver) throw new Error(`${where}: the server is gone: ${server.output().slice(-2000)}`)
   if (others.some(({ status }) => status >= 500 || status === 0)) faults.push(`${where}: ${told}`)
   if (served.ok < served.asked)
     faults.push(`${where}: ${served.asked - served.ok} requests of another account failed: ${served.failed}`)
@@ -186,7 +186,7 @@ async function heapKept() {
     } catch {
       // Nothing was told yet.
     }
-    if (server.isOver) throw new Error(`the server is gone: ${server.said().slice(-2000)}`)
+    if (server.isOver) throw new Error(`the server is gone: ${server.output().slice(-2000)}`)
   }
 }
 

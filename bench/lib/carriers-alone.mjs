@@ -30,7 +30,7 @@ const responsesEncoder = () =>
 const dialect = (wire) => codecs.dialect(wire, 'openai')
 const reader = (wire) => codecs.createEventReader({ dialect: dialect(wire), origin: 'lane' }, mint)
 
-const ROADS = [
+const ROUTES = [
   { name: 'Chat, relayed', lane: 'chat', open: () => chatEncoder().relay({ model: 'c', dialect: dialect('chat') }) },
   {
     name: 'Responses, re-emitted',
@@ -49,12 +49,12 @@ const ROADS = [
 ]
 
 /** What frames take from a read of the provider to the bytes for the client. */
-export function carriersAlone() {
+export function adaptersAlone() {
   console.log(
     `carriers alone: ${FRAMES_A_STREAM} frames a stream, ${STREAMS} streams a round, ${ROUNDS} rounds in rotation, median; us a frame\n`,
   )
-  console.log(`| reads | ${ROADS.map(({ name }) => name).join(' | ')} |`)
-  console.log(`|---|${ROADS.map(() => '---|').join('')}`)
+  console.log(`| reads | ${ROUTES.map(({ name }) => name).join(' | ')} |`)
+  console.log(`|---|${ROUTES.map(() => '---|').join('')}`)
   for (const style of ['plain', 'padded']) {
     for (const cut of ['bulk', 'alone']) console.log(row(`${cut}, ${style}`, style, cut))
   }
@@ -62,15 +62,15 @@ export function carriersAlone() {
 }
 
 function row(title, style, cut) {
-  const results = new Map(ROADS.map((road) => [road, []]))
-  const reads = new Map(ROADS.map((road) => [road, readsOf(FRAMES[road.lane]('c', FRAMES_A_STREAM, style), cut)]))
+  const results = new Map(ROUTES.map((route) => [route, []]))
+  const reads = new Map(ROUTES.map((route) => [route, readsOf(FRAMES[route.lane]('c', FRAMES_A_STREAM, style), cut)]))
   for (let round = -2; round < ROUNDS; round++) {
-    for (const road of ROADS) {
-      const micros = time(road, reads.get(road))
-      if (round >= 0) results.get(road).push(micros)
+    for (const route of ROUTES) {
+      const micros = time(route, reads.get(route))
+      if (round >= 0) results.get(route).push(micros)
     }
   }
-  const figures = ROADS.map((road) => median(results.get(road)))
+  const figures = ROUTES.map((route) => median(results.get(route)))
   return `| ${title} | ${figures.map((micros) => `${micros.toFixed(2)} (${(micros / figures[0]).toFixed(2)})`).join(' | ')} |`
 }
 

@@ -55,7 +55,7 @@ const configText = ({ metricsPort, providerPort, answers }) =>
   })
 
 /** A request of either protocol, as bytes. */
-export function askFor(protocol, model, { stream = true, fill = 900 } = {}) {
+export function requestBytes(protocol, model, { stream = true, fill = 900 } = {}) {
   const content = 'z'.repeat(fill)
   const body =
     protocol === 'chat'

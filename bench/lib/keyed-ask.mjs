@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 
 /** The finish reason goes out at once, `[DONE]` only behind the settle: between the two is what the settle took. */
-export function ask(server, agent, { key, body }) {
+export function sendTurn(server, agent, { key, body }) {
   return new Promise((resolve, reject) => {
     const sent = request({
       agent,

@@ -45,7 +45,7 @@ export const openBenchLedger = ({ db, patientDb, file, journal }, batchRecorded 
       batchFailed: (error) => console.error(error),
       recovered() {},
 
-      doesNotAddUp() {},
+      accountUnbalanced() {},
     },
   })
 
@@ -88,7 +88,7 @@ export async function sendRequest(ledger, payer) {
   if (turn.kind !== 'admitted' || (await turn.durable) !== 'durable') throw new Error('not admitted')
   const settled = await turn.settle(ENDING)
   if (settled.kind !== 'settled') throw new Error(`not settled: ${settled.kind}`)
-  turn.leave()
+  turn.detach()
 }
 
 /** Each of the workers sends one after the other. */

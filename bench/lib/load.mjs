@@ -10,7 +10,7 @@ export async function load({ port, path = '/v1/chat/completions', headers, body,
   const client = async () => {
     while (left-- > 0) {
       const started = performance.now()
-      const answer = await ask({ agent, port, path, headers, body })
+      const answer = await sendTurn({ agent, port, path, headers, body })
       if (answer.status !== 200 || !answer.whole) failures++
       waits.push(answer.firstByteAt - started)
     }
@@ -28,7 +28,7 @@ export async function load({ port, path = '/v1/chat/completions', headers, body,
 }
 
 /** One request, read to its end. */
-export function ask({ agent, port, path, headers, body }) {
+export function sendTurn({ agent, port, path, headers, body }) {
   return new Promise((resolve, reject) => {
     const sent = request({
       agent,

@@ -29,7 +29,7 @@ export function createOpenClients({ port, headers, asks, patienceMs }) {
       }
       const entry = { due, giveUp: () => connection?.socket.destroy() }
       waiting.add(entry)
-      if (connection) connection.ask(bytes, told)
+      if (connection) connection.sendTurn(bytes, told)
       else told('failed')
     })
 
@@ -121,7 +121,7 @@ function openConnection(port, { free, gone }) {
   })
   return {
     socket,
-    ask(bytes, tell) {
+    sendTurn(bytes, tell) {
       told = tell
       status = undefined
       left = undefined

@@ -1,7 +1,7 @@
 // Clients that ask for their kept answers again and again, in a process of the lowest priority.
 import { Agent } from 'node:http'
 import { setPriority } from 'node:os'
-import { ask } from './keyed-ask.mjs'
+import { sendTurn } from './keyed-ask.mjs'
 
 setPriority(19)
 process.once('message', async ({ server, seconds, asked }) => {
@@ -10,7 +10,7 @@ process.once('message', async ({ server, seconds, asked }) => {
   let replays = 0
   const client = async ([key, body]) => {
     while (performance.now() < until) {
-      const { replayed, status } = await ask(server, agent, { key, body: Buffer.from(body) })
+      const { replayed, status } = await sendTurn(server, agent, { key, body: Buffer.from(body) })
       if (!replayed) throw new Error(`an answer was not given again: ${status}`)
       replays += 1
     }

@@ -5,7 +5,7 @@ import { load } from './load.mjs'
 import { cpuMicros } from './measure.mjs'
 
 /** Client and lane, and what is asked besides. The first is what the others are compared with. */
-export const ROADS = [
+export const ROUTES = [
   { name: 'Chat, relayed', client: 'chat', lane: 'chat' },
   { name: 'Responses, re-emitted', client: 'responses', lane: 'responses' },
   { name: 'Chat lane, Responses client', client: 'responses', lane: 'chat' },
@@ -63,7 +63,7 @@ export const SCENARIOS = [
   },
   { name: 'json', title: 'a JSON answer', model: 'json', concurrent: 32, warmUp: 6000, requests: 2500, frames: 1 },
 ]
-const WIRES = [...new Set(ROADS.map(({ lane }) => lane))]
+const WIRES = [...new Set(ROUTES.map(({ lane }) => lane))]
 const MODELS = [...new Set(SCENARIOS.map(({ model }) => model))]
 
 /** Answers in every language that a lane can speak. */
@@ -74,10 +74,10 @@ export async function startProvider() {
 }
 
 /** The CPU that a frame of it took the server, in us: of the whole process, with all its threads. */
-export async function runRoad({ pid, port, headers }, road, { model, concurrent, frames }, requests) {
+export async function runRoute({ pid, port, headers }, route, { model, concurrent, frames }, requests) {
   const count = Math.max(concurrent, Math.round(requests))
-  const path = road.client === 'chat' ? '/v1/chat/completions' : '/v1/responses'
-  const body = bodyOf(road, model)
+  const path = route.client === 'chat' ? '/v1/chat/completions' : '/v1/responses'
+  const body = bodyOf(route, model)
   const before = cpuMicros(pid)
   const result = await load({ port, path, headers, body, concurrent, requests: count })
   return { ...result, cpu: (cpuMicros(pid) - before) / (count * frames) }

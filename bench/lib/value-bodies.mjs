@@ -6,8 +6,8 @@ const repeat = (text, count) =>
     .fill(text)
     .join(',')
 const raw = (protocol, model, members, more = '') => {
-  const ask = protocol === 'chat' ? `"messages":${JSON.stringify(CHAT_ASK)}` : '"input":"x","store":false'
-  return Buffer.from(`{"model":"${model}","stream":true,${members.ask ?? ask}${more}}`)
+  const sendTurn = protocol === 'chat' ? `"messages":${JSON.stringify(CHAT_ASK)}` : '"input":"x","store":false'
+  return Buffer.from(`{"model":"${model}","stream":true,${members.sendTurn ?? sendTurn}${more}}`)
 }
 /** Fields that no lane gets. */
 const IGNORED = { chat: 'metadata', responses: 'client_metadata' }
@@ -15,8 +15,8 @@ const besides = (make) => (protocol, model, values) =>
   raw(protocol, model, {}, `,"${IGNORED[protocol]}":{"a":${make(values)}}`)
 const asked = (chat, responses) => (protocol, model, values) =>
   protocol === 'chat'
-    ? raw(protocol, model, { ask: `"messages":[${chat(values)}]` })
-    : raw(protocol, model, { ask: `"store":false,"input":[${responses(values)}]` })
+    ? raw(protocol, model, { sendTurn: `"messages":[${chat(values)}]` })
+    : raw(protocol, model, { sendTurn: `"store":false,"input":[${responses(values)}]` })
 
 const nested = (depth) => '['.repeat(depth) + ']'.repeat(depth)
 const tool = (protocol, parameters) =>

@@ -46,10 +46,10 @@ function start(command, args, { cwd, env = {}, stdio }) {
 /** Runs a command to its end. Its output is returned, and shown as it comes if `shown`. */
 export async function runToEnd(command, args, { cwd, env, withinMs, shown = false }) {
   const { child, exited } = start(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const said = { stdout: '', stderr: '' }
+  const emitted = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr']) {
     child[name].setEncoding('utf8').on('data', (text) => {
-      said[name] += text
+      emitted[name] += text
       if (shown) process[name].write(text)
     })
   }
@@ -63,20 +63,20 @@ export async function runToEnd(command, args, { cwd, env, withinMs, shown = fals
   const { code, error } = await exited
   clearTimeout(timer)
   await Promise.race([closed, sleep(LAST_WORDS_MS, undefined, { ref: false })])
-  return { code, late, stdout: said.stdout, stderr: said.stderr + (error?.message ?? '') }
+  return { code, late, stdout: emitted.stdout, stderr: emitted.stderr + (error?.message ?? '') }
 }
 
 /** Starts a server and resolves to what `ready` makes of its first words on stdout. */
 export async function startUntil(ready, command, args, { cwd, env, withinMs = 20_000 }) {
   const { child, exited } = start(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
-  let said = ''
+  let emitted = ''
   const isReady = new Promise((resolve, reject) => {
-    const refuse = (why) => reject(new Error(`${args[0]} ${why}:\n${said}`))
+    const refuse = (why) => reject(new Error(`${args[0]} ${why}:\n${emitted}`))
     const timer = setTimeout(refuse, withinMs, 'did not get ready')
     exited.then(() => refuse('ended'))
     child.stdout.setEncoding('utf8').on('data', (text) => {
-      said = (said + text).slice(-4000)
-      const found = ready.exec(said)
+      emitted = (emitted + text).slice(-4000)
+      const found = ready.exec(emitted)
       if (!found) return
       clearTimeout(timer)
       resolve(found)

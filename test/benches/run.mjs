@@ -40,10 +40,10 @@ const BENCHES = [
 try {
   for (const bench of BENCHES) {
     const began = performance.now()
-    const { code, said } = await run(bench.split(' '))
+    const { code, emitted } = await run(bench.split(' '))
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
-    const isWhole = code === 0 && said.trim() !== ''
-    if (!isWhole) console.log(said.slice(-2000))
+    const isWhole = code === 0 && emitted.trim() !== ''
+    if (!isWhole) console.log(emitted.slice(-2000))
     tally.check(
       isWhole,
       `${bench.replaceAll(year, 'FOLDER').replaceAll(ROOT, '')} comes to its end (${code}, ${seconds} s)`,
@@ -57,17 +57,17 @@ tally.close()
 function run(words) {
   const child = spawn(process.execPath, words, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
   const late = setTimeout(() => child.kill('SIGKILL'), WITHIN_MS)
-  let said = ''
+  let emitted = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {
-      said += text
+      emitted += text
     })
   }
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => {
       clearTimeout(late)
-      resolve({ code: signal ?? code, said })
+      resolve({ code: signal ?? code, emitted })
     })
   })
 }

@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readOptions } from '../program/options.mjs'
 import { verifyLedger } from '../program/program.mjs'
 import { readLedgerRows } from '../program/read-ledger.mjs'
-import { openGround } from './lib/workspace.mjs'
 import { sendKeyed } from './lib/keyed-request.mjs'
 import { nanoOf } from './lib/price.mjs'
 import { createStage } from './lib/stage.mjs'
+import { openStageContext } from './lib/workspace.mjs'
 
 const LIFE_MS = { from: 300, to: 1300 }
 const HANG_UPS = 0.3
@@ -20,10 +20,10 @@ const PASSING = new Set(['idempotency_in_progress', 'server_draining', 'ledger_u
 
 const options = readOptions({ keys: 250, copies: 4, kills: 4, 'seconds-max': 150 })
 console.log(`seed ${options.seed} (choices only: what the kernel schedules is its own)`)
-const ground = await openGround(options)
-const { random, tally, accounts, trueDist, template } = ground
+const stageContext = await openStageContext(options)
+const { random, tally, accounts, trueDist, template } = stageContext
 const deadline = performance.now() + options['seconds-max'] * 1000
-const stage = await createStage({ dist: trueDist, template, random, providerPort: ground.providerPort })
+const stage = await createStage({ dist: trueDist, template, random, providerPort: stageContext.providerPort })
 const agent = new Agent({ keepAlive: true })
 const counts = {}
 /** Of each request that was told of a running one: whether status and advice were right. */
@@ -36,13 +36,13 @@ await stage.start()
 const apiKeys = accounts[0].keys
 const requests = Array.from({ length: options.keys }, (_, index) => planRequest(index))
 const killing = killNowAndThen()
-const outcomes = await Promise.all(requests.map((asked, index) => runCopies(asked, index)))
+const outcomes = await Promise.all(requests.map((receivedRequest, index) => runCopies(receivedRequest, index)))
 await killing
 const underLoad = await verifyLedger(stage.place)
-const late = await Promise.all(requests.map((asked) => askOnce(asked, undefined)))
-const refusals = await askWrongly()
+const late = await Promise.all(requests.map((receivedRequest) => sendOnce(receivedRequest, undefined)))
+const refusals = await sendWrongly()
 const exit = await stage.stop()
-const books = await readLedgerRows({ ...stage.place, dist: trueDist })
+const ledgerRows = await readLedgerRows({ ...stage.place, dist: trueDist })
 const verify = await verifyLedger({ ...stage.place, dist: trueDist })
 judge()
 agent.destroy()
@@ -58,32 +58,35 @@ function planRequest(index) {
   return { idempotencyKey: `key-${index}`, apiKey: random.pick(apiKeys), body: JSON.stringify(body) }
 }
 
-function askOnce(asked, abortAfterMs) {
-  return sendKeyed({ port: stage.port, agent, ...asked, abortAfterMs })
+function sendOnce(receivedRequest, abortAfterMs) {
+  return sendKeyed({ port: stage.port, agent, ...receivedRequest, abortAfterMs })
 }
 
 /** The same keys with another body, and headers that are no key: what each was told, by how often. */
-async function askWrongly() {
-  const other = await Promise.all(requests.map((asked) => askOnce({ ...asked, body: ` ${asked.body}` })))
-  const [asked] = requests
+async function sendWrongly() {
+  const other = await Promise.all(
+    requests.map((receivedRequest) => sendOnce({ ...receivedRequest, body: ` ${receivedRequest.body}` })),
+  )
+  const [receivedRequest] = requests
   const wrong = ['', 'two words', '"open', 'x'.repeat(256), ['one', 'two'], ['same', 'same']]
-  const odd = await Promise.all(wrong.map((idempotencyKey) => askOnce({ ...asked, idempotencyKey })))
-  const told = {}
-  for (const { status, code } of [...other, ...odd]) told[`${status} ${code}`] = (told[`${status} ${code}`] ?? 0) + 1
-  return told
+  const odd = await Promise.all(wrong.map((idempotencyKey) => sendOnce({ ...receivedRequest, idempotencyKey })))
+  const reported = {}
+  for (const { status, code } of [...other, ...odd])
+    reported[`${status} ${code}`] = (reported[`${status} ${code}`] ?? 0) + 1
+  return reported
 }
 
 /** All copies of one request at once, each until it has been told something that will not change. */
-function runCopies(asked, index) {
+function runCopies(receivedRequest, index) {
   const copies = Array.from({ length: options.copies }, (_, copy) => random.fork(index * 100 + copy))
-  return Promise.all(copies.map((luck) => askUntilTold(asked, luck)))
+  return Promise.all(copies.map((luck) => sendUntilAnswered(receivedRequest, luck)))
 }
 
-async function askUntilTold(asked, luck) {
+async function sendUntilAnswered(receivedRequest, luck) {
   for (let tries = 0; performance.now() < deadline; tries++) {
     await stage.gate.passed()
     const hangsUp = luck.chance(HANG_UPS) && tries < 3
-    const note = await askOnce(asked, hangsUp ? luck.between(0, 400) : undefined)
+    const note = await sendOnce(receivedRequest, hangsUp ? luck.between(0, 400) : undefined)
     if (note.code === 'idempotency_in_progress') inProgress.push(note.status === 409 && note.retryAfter === '2')
     count(note.code ?? (note.replayed ? 'replayed' : note.ended))
     if (note.ended === 'whole' || note.ended === 'failed') return note
@@ -104,15 +107,15 @@ async function killNowAndThen() {
 
 function judge() {
   const violations = []
-  const receipts = new Map(books.receipts.map((receipt) => [receipt.request_id, receipt]))
+  const receipts = new Map(ledgerRows.receipts.map((receipt) => [receipt.request_id, receipt]))
   const kept = { whole: 0, lost: 0 }
   for (const [index, notes] of outcomes.entries()) {
-    const told = [...notes, late[index]]
+    const reported = [...notes, late[index]]
     const object = (says) => violations.push(`${requests[index].idempotencyKey}: ${says}`)
-    const whole = told.filter(({ ended }) => ended === 'whole')
+    const whole = reported.filter(({ ended }) => ended === 'whole')
     if (new Set(whole.map(({ digest }) => digest)).size > 1) object('not everybody got the same bytes')
     if (new Set(whole.map(({ original }) => original)).size > 1) object('the answers are those of several requests')
-    for (const { ended, code } of told) {
+    for (const { ended, code } of reported) {
       if (ended !== 'whole' && code !== 'idempotency_not_replayable') object(`was told ${code ?? ended}`)
     }
     if (whole.length === 0) kept.lost += 1
@@ -121,14 +124,14 @@ function judge() {
     // Who has read a whole answer has been charged; a copy that came late finds the same or that it is not kept.
     if (late[index].ended === 'whole' && !late[index].replayed) object('ran again')
   }
-  const settled = books.receipts.filter(({ state }) => state === 'settled')
-  const claimed = new Map(books.claims.map((claim) => [claim.receipt, claim]))
+  const settled = ledgerRows.receipts.filter(({ state }) => state === 'settled')
+  const claimed = new Map(ledgerRows.claims.map((claim) => [claim.receipt, claim]))
   const unclaimed = settled.filter(({ row }) => !claimed.has(row))
   const lost = settled.filter(({ row }) => claimed.get(row)?.state === 'not-kept')
   const charged = settled.reduce((sum, { charge_nano }) => sum + charge_nano, 0n)
   const wallet = walletOf(accounts[0].email)
 
-  console.log(JSON.stringify({ ...counts, receipts: books.receipts.length, settled: settled.length, keys: kept }))
+  console.log(JSON.stringify({ ...counts, receipts: ledgerRows.receipts.length, settled: settled.length, keys: kept }))
   for (const says of violations.slice(0, 20)) console.log(`  ${says}`)
   tally.check(violations.length === 0, `every copy of a key was told the same (${violations.length} violations)`)
   console.log(`wrong on purpose: ${JSON.stringify(refusals)}`)
@@ -145,7 +148,7 @@ function judge() {
   )
   tally.check(settled.length === options.keys, `${settled.length} charges for ${options.keys} keys`)
   tally.check(
-    books.claims.length === options.keys && unclaimed.length === 0,
+    ledgerRows.claims.length === options.keys && unclaimed.length === 0,
     'each charge has the one claim of its key',
   )
   tally.check(
@@ -154,7 +157,7 @@ function judge() {
   )
   tally.check(wallet === nanoOf(accounts[0].credit) - charged, 'the wallet is its credit less the charges')
   tally.check(
-    books.receipts.every(({ state }) => state !== 'open'),
+    ledgerRows.receipts.every(({ state }) => state !== 'open'),
     'nothing is left open',
   )
   tally.check(underLoad.ok && verify.ok, 'db verify finds nothing, while it serves and at rest')
@@ -169,12 +172,12 @@ function judge() {
   else console.log(`The data folder and the log of the server are in ${stage.folder}`)
 }
 
-function judgeCharge(receipt, { told }, object) {
+function judgeCharge(receipt, { reported }, object) {
   if (receipt?.state !== 'settled') return object(`was given whole, and its receipt is ${receipt?.state}`)
-  if (receipt.charge_nano !== nanoOf(told)) object(`was told ${told}, was charged ${receipt.charge_nano}`)
+  if (receipt.charge_nano !== nanoOf(reported)) object(`was told ${reported}, was charged ${receipt.charge_nano}`)
 }
 
 function walletOf(email) {
-  const { row } = books.accounts.find((account) => account.email === email)
-  return books.buckets.find(({ account, kind }) => account === row && kind === 'wallet').posted_nano
+  const { row } = ledgerRows.accounts.find((account) => account.email === email)
+  return ledgerRows.buckets.find(({ account, kind }) => account === row && kind === 'wallet').posted_nano
 }

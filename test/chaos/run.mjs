@@ -11,13 +11,13 @@ import { auditCredits } from './lib/audit-rows.mjs'
 import { startClients } from './lib/clients.mjs'
 import { printFigures, printViolations, quantile } from './lib/figures.mjs'
 import { finish } from './lib/finish.mjs'
-import { openGround } from './lib/workspace.mjs'
 import { chooseMutants } from './lib/mutations.mjs'
 import { createOperator } from './lib/operator.mjs'
 import { proveMutants } from './lib/prove-mutants.mjs'
 import { createCommitStatistics, readMetrics } from './lib/read-metrics.mjs'
 import { MARK_INTERVAL_MS } from './lib/scene.mjs'
 import { createStage } from './lib/stage.mjs'
+import { openStageContext } from './lib/workspace.mjs'
 
 const LIFE_MS = { from: 250, to: 950 }
 /** Now and then one that is long enough for a provider's silence to be noticed. */
@@ -39,16 +39,16 @@ const WRECKS = 0.6
 
 const options = readOptions({ kills: 20, clients: 40, 'seconds-max': 300, mutant: '' })
 console.log(`seed ${options.seed} (choices only: what the kernel schedules is its own)`)
-const ground = await openGround(options)
-const { random, tally } = ground
+const stageContext = await openStageContext(options)
+const { random, tally } = stageContext
 const statistics = createCommitStatistics()
 const wrecks = { count: 0, open: 0, violations: [] }
 if (options.mutant === '') await killAndAudit()
-else await proveMutants(ground, chooseMutants(options.mutant))
+else await proveMutants(stageContext, chooseMutants(options.mutant))
 tally.close()
 
 async function killAndAudit() {
-  const { trueDist, template, accounts, slackMs, providerPort } = ground
+  const { trueDist, template, accounts, slackMs, providerPort } = stageContext
   const stage = await createStage({ dist: trueDist, template, random, providerPort })
   await stage.start()
   const clients = startClients({ stage, accounts, random, count: options.clients })
@@ -59,13 +59,21 @@ async function killAndAudit() {
   await clients.stop()
   statistics.add(await readMetrics(stage.metricsPort))
   const result = await finish({ stage, trueDist, slackMs })
-  const violations = [...result.violations, ...auditCredits(result.books, operator.credits), ...wrecks.violations]
+  const violations = [...result.violations, ...auditCredits(result.ledgerRows, operator.credits), ...wrecks.violations]
 
   const { kills, pauses, starts } = stage
-  const stumbles = { all: stage.stumbles.length, inRecovery: countInRecovery(stage.stumbles, result.books) }
+  const stumbles = { all: stage.stumbles.length, inRecovery: countInRecovery(stage.stumbles, result.ledgerRows) }
   const commits = statistics.summary()
-  const told = { kills: kills.length, pauses: pauses.length, starts, stumbles, wrecks, acts: operator.done, commits }
-  printFigures(result.figures, told)
+  const reported = {
+    kills: kills.length,
+    pauses: pauses.length,
+    starts,
+    stumbles,
+    wrecks,
+    actions: operator.done,
+    commits,
+  }
+  printFigures(result.figures, reported)
   printViolations(violations)
   for (const [invariant, says] of Object.entries(INVARIANTS)) {
     const count = violations.filter((violation) => violation.invariant === invariant).length
@@ -116,11 +124,11 @@ async function live(stage, life) {
 
 async function readWreck({ place }) {
   const { data, clear } = copyWreck(place.data)
-  const books = await readLedgerRows({ dist: ground.trueDist, data })
+  const ledgerRows = await readLedgerRows({ dist: stageContext.trueDist, data })
   clear()
   wrecks.count += 1
-  wrecks.open += books.receipts.filter(({ state }) => state === 'open').length
-  wrecks.violations.push(...auditWreck(books))
+  wrecks.open += ledgerRows.receipts.filter(({ state }) => state === 'open').length
+  wrecks.violations.push(...auditWreck(ledgerRows))
 }
 
 /** How many killed starts had resolved some of what was left open, and not all of it. */
@@ -133,9 +141,11 @@ function countInRecovery(stumbles, { receipts }) {
 }
 
 /** A run that saw none of these has proved nothing about them. */
-function checkCoverage({ figures, books }, acts) {
-  const denied = (...codes) => codes.every((code) => Object.keys(figures.denied).some((said) => said.endsWith(code)))
-  const settledOn = (kind) => books.receipts.some((receipt) => receipt.kind === kind && receipt.state === 'settled')
+function checkCoverage({ figures, ledgerRows }, actions) {
+  const denied = (...codes) =>
+    codes.every((code) => Object.keys(figures.denied).some((emitted) => emitted.endsWith(code)))
+  const settledOn = (kind) =>
+    ledgerRows.receipts.some((receipt) => receipt.kind === kind && receipt.state === 'settled')
   const seen = {
     completions: figures.completed >= 10 * options.kills,
     'partial answers': figures.partial >= options.kills,
@@ -143,13 +153,13 @@ function checkCoverage({ figures, books }, acts) {
     'answers that their provider broke off': figures.failedInside > 0,
     'recovered free and charged': figures.recoveredFree > 0 && figures.recoveredCharged > 0,
     'charges to wallets and to plans': settledOn('wallet') && settledOn('builder'),
-    'windows that were opened': books.transfers.some(({ kind, unit }) => kind === 'grant' && unit === 'quota'),
+    'windows that were opened': ledgerRows.transfers.some(({ kind, unit }) => kind === 'grant' && unit === 'quota'),
     'refusals for want of money': denied('insufficient_balance', 'key_spend_cap_reached', 'allowance_exhausted'),
     'refusals of providers': denied('server_is_overloaded') && (denied('upstream_busy') || denied('upstream_timeout')),
     'answers given again, in progress and with another body':
       figures.replays > 0 && figures.reused > 0 && denied('idempotency_in_progress'),
     'keys whose answer a kill cut': denied('idempotency_not_replayable'),
-    'acts of the operator': acts.credit > 0 && acts.plan > 0,
+    'acts of the operator': actions.credit > 0 && actions.plan > 0,
     'open holds in the books that kills left': wrecks.open > 0,
   }
   for (const [what, enough] of Object.entries(seen)) tally.check(enough, `the load had ${what}`)

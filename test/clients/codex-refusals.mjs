@@ -8,7 +8,7 @@ import { readOptions } from '../program/options.mjs'
 import { createBareAccount, millrace } from '../program/program.mjs'
 import { createTally } from '../program/tally.mjs'
 import { installCodex, openCodex } from './lib/codex-cli.mjs'
-import { openCountingDoor } from './lib/counting-proxy.mjs'
+import { openCountingProxy } from './lib/counting-proxy.mjs'
 import { startFailingProvider, WAYS } from './lib/failing-provider.mjs'
 
 /** Above what any turn here takes; thirty requests of two seconds are the longest. */
@@ -32,11 +32,11 @@ const CASES = [
   {
     says: '429 rate_limit_exceeded',
     person: { credit: '100', limits: ['--requests-per-minute', '6'] },
-    before: (ask) => askTimes(6, ask, 'well'),
+    before: (sendTurn) => sendTimes(6, sendTurn, 'well'),
     requests: 2,
     exit: 0,
   },
-  { says: '429 balance_in_flight', person: { credit: '0.17' }, before: (ask) => ask('slow'), requests: 6 },
+  { says: '429 balance_in_flight', person: { credit: '0.17' }, before: (sendTurn) => sendTurn('slow'), requests: 6 },
   { says: '402 insufficient_balance', person: {}, requests: 6 },
   { says: '402 key_spend_cap_reached', person: { credit: '10', limits: ['--cap-day', '0.01'] }, requests: 6 },
   { says: '402 subscription_inactive', person: { kind: 'builder' }, requests: 6 },
@@ -45,7 +45,7 @@ const CASES = [
     says: '429 allowance_exhausted',
     model: 'dear',
     person: { kind: 'builder', plan: 'lean' },
-    before: (ask) => askTimes(30, ask, 'dear'),
+    before: (sendTurn) => sendTimes(30, sendTurn, 'dear'),
     requests: 1,
   },
   { says: '403 account_suspended', person: { credit: '10', suspended: true }, requests: 6 },
@@ -64,24 +64,24 @@ tally.close()
 async function measureAll() {
   const provider = await startFailingProvider()
   const gateway = await serveGateway({ dist: options.dist, config: configFor(provider.url) })
-  const door = await openCountingDoor(gateway.baseUrl)
+  const proxy = await openCountingProxy(gateway.baseUrl)
   for (const row of CASES.filter(({ says }) => new RegExp(options.only).test(says)))
-    await measure(row, { gateway, door })
-  door.close()
+    await measure(row, { gateway, proxy })
+  proxy.close()
   provider.close()
   await gateway.stop(tally)
 }
 
-async function measure({ says, model = 'well', person, before, requests, exit = 1 }, { gateway, door }) {
+async function measure({ says, model = 'well', person, before, requests, exit = 1 }, { gateway, proxy }) {
   const key = person ? (person.key ?? (await keyOf(person, gateway.place))) : gateway.key
-  const running = await before?.((id) => askPlainly(gateway, key, id))
-  const codex = openCodex({ binary, baseUrl: door.url, key, model })
-  const earlier = door.turns.length
-  const { ms, code, failed, said } = await codex.ask('Say something.', CODEX_MS_MAX)
-  const turns = door.turns.slice(earlier)
+  const running = await before?.((id) => sendPlainly(gateway, key, id))
+  const codex = openCodex({ binary, baseUrl: proxy.url, key, model })
+  const earlier = proxy.turns.length
+  const { ms, code, failed, emitted } = await codex.sendTurn('Say something.', CODEX_MS_MAX)
+  const turns = proxy.turns.slice(earlier)
   const statuses = [...new Set(turns.map(({ status }) => status))]
-  const told = `${turns.length} requests (${statuses}), ${(ms / 1000).toFixed(1)} s, exit code ${code}: ${failed ?? said}`
-  tally.check(turns.length === requests && code === exit, `${says}: ${told}`)
+  const reported = `${turns.length} requests (${statuses}), ${(ms / 1000).toFixed(1)} s, exit code ${code}: ${failed ?? emitted}`
+  tally.check(turns.length === requests && code === exit, `${says}: ${reported}`)
   await running?.body.cancel()
   codex.close()
 }
@@ -107,14 +107,14 @@ async function keyOf({ credit, kind = 'wallet', plan, limits = [], suspended = f
   return key
 }
 
-function askPlainly(gateway, key, model) {
+function sendPlainly(gateway, key, model) {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ model, input: 'Say something.', stream: true })
   return fetch(`${gateway.baseUrl}/responses`, { method: 'POST', headers, body })
 }
 
-async function askTimes(count, ask, model) {
-  for (let index = 0; index < count; index++) await (await ask(model)).text()
+async function sendTimes(count, sendTurn, model) {
+  for (let index = 0; index < count; index++) await (await sendTurn(model)).text()
 }
 
 /** Heads go out after two seconds here, so that a provider can be slower than that and a test need not be slow. */
@@ -127,10 +127,10 @@ function configFor(url) {
     ...{ id, context_tokens: 200_000, max_output_tokens: 32_000, price: { input: '1.00', output: '5.00' }, ...more },
     lanes: [{ upstream, model: as }],
   })
-  const laneOf = (way) => {
+  const laneOf = (variant) => {
     // A credential that is refused is refused to every model of its upstream.
-    if (way === 'fails-401') return 'locked-out'
-    return way.includes('late') || way === 'slow' ? 'patient' : 'quick'
+    if (variant === 'fails-401') return 'locked-out'
+    return variant.includes('late') || variant === 'slow' ? 'patient' : 'quick'
   }
   const plan = (id, allowance) => ({ id, models: ['*'], windows: [{ every: '5h', allowance }] })
   return {
@@ -141,7 +141,7 @@ function configFor(url) {
       { ...upstream('locked-out', { first_byte: '1s' }), api_key: 'refused-key' },
     ],
     models: [
-      ...Object.keys(WAYS).map((way) => model(way, laneOf(way), way)),
+      ...Object.keys(WAYS).map((variant) => model(variant, laneOf(variant), variant)),
       model('silent-late', 'patient', 'silent'),
       model('dear', 'quick', 'well', { max_output_tokens: 50, price: { input: '1.00', output: '5000.00' } }),
     ],

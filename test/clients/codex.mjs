@@ -8,7 +8,7 @@ import { readOptions } from '../program/options.mjs'
 import { createTally } from '../program/tally.mjs'
 import * as cases from './lib/codex-cases.mjs'
 import { installCodex } from './lib/codex-cli.mjs'
-import { openCountingDoor } from './lib/counting-proxy.mjs'
+import { openCountingProxy } from './lib/counting-proxy.mjs'
 import { startScriptedProvider } from './lib/scripted-provider.mjs'
 
 /** `custom`: the server takes tools of free text as such, so that Codex's patch tool goes to it as one. */
@@ -50,18 +50,18 @@ tally.close()
 async function driveAll() {
   const provider = await startScriptedProvider()
   const gateway = await serveGateway({ dist: options.dist, config: configFor(provider.url) })
-  const door = await openCountingDoor(gateway.baseUrl)
+  const proxy = await openCountingProxy(gateway.baseUrl)
   // What is told of a turn is read off the door, so that only one turn at a time may come through it.
-  const quietDoor = await openCountingDoor(gateway.baseUrl)
-  const scene = { tally, binary, provider, door, key: gateway.key, contextTokens: CONTEXT_TOKENS }
-  const silences = wanted.has('silence') ? LANES.map((lane) => silence({ ...scene, door: quietDoor }, lane)) : []
+  const quietProxy = await openCountingProxy(gateway.baseUrl)
+  const scene = { tally, binary, provider, proxy, key: gateway.key, contextTokens: CONTEXT_TOKENS }
+  const silences = wanted.has('silence') ? LANES.map((lane) => silence({ ...scene, proxy: quietProxy }, lane)) : []
   for (const lane of LANES) {
     if (wanted.has('lanes')) await driveLane(scene, lane)
     if (wanted.has('efforts') && lane.dialect === 'openai') await driveEfforts(scene, lane)
     if (wanted.has('compaction')) await driveCompaction(scene, lane)
   }
   await Promise.all(silences)
-  for (const opened of [door, quietDoor, provider]) opened.close()
+  for (const opened of [proxy, quietProxy, provider]) opened.close()
   await gateway.stop(tally)
 }
 
@@ -78,7 +78,7 @@ async function driveLane(scene, lane) {
 
 async function driveEfforts(scene, lane) {
   for (const { family, suffix, ...more } of EFFORT_CASES) {
-    await cases.asksForEffort(scene, lane, { ...more, id: idOf(family, lane, suffix), model: idOf(family, lane) })
+    await cases.requestsEffort(scene, lane, { ...more, id: idOf(family, lane, suffix), model: idOf(family, lane) })
   }
 }
 

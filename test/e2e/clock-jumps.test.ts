@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runMain } from '../../src/app/run-main.ts'
 import { createTestTerminal } from '../fixtures/cli/terminal.ts'
-import { chat, get, hello, send } from '../support/send-chat.ts'
 import { type ConsolePerson, openBrowser, signUp } from '../support/console-session.ts'
 import { expectProblem } from '../support/expect-problem.ts'
+import { chat, get, hello, send } from '../support/send-chat.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { openSubscriber, type Subscriber, spend } from '../support/subscriber.ts'
 import { PLANS_CONFIG } from '../support/test-config.ts'
@@ -107,8 +107,8 @@ describe('A wall clock that jumps 400 days', () => {
     expect((await server.operate('db.clock.follow', {})).did).toBe('follow')
     expect((await clock()).state).toBe('together')
     expect((await spend(server, person.builder, 50)).status).toBe(200)
-    const acts = await server.app.operations.db.selectFrom('audit').select(['action', 'actor']).execute()
-    expect(acts.at(-1)).toEqual({ action: 'clock_followed', actor: 'operator' })
+    const actions = await server.app.operations.db.selectFrom('audit').select(['action', 'actor']).execute()
+    expect(actions.at(-1)).toEqual({ action: 'clock_followed', actor: 'operator' })
     expect((await server.operate('db.clock.follow', {})).did).toBe('nothing')
   })
 })
@@ -156,7 +156,7 @@ describe('What was lived through under a clock of 2027', () => {
       } else {
         await server.close()
         const terminal = createTestTerminal()
-        const ground = {
+        const stageContext = {
           environment: { HOME: folder },
           program: 'millrace',
           cwd: folder,
@@ -164,7 +164,7 @@ describe('What was lived through under a clock of 2027', () => {
           faults: { take: () => () => {} },
           endServer() {},
         }
-        expect(await runMain(ground, ['db', 'clock', '--set-back', '--json', '--data', folder])).toBe(0)
+        expect(await runMain(stageContext, ['db', 'clock', '--set-back', '--json', '--data', folder])).toBe(0)
         expect(JSON.parse(terminal.said.out)).toMatchObject({ did: 'set-back', state: 'together' })
         server = await start(HOUR + 10 * MINUTE)
       }
@@ -214,7 +214,7 @@ describe('What was lived through under a clock of 2027', () => {
         string,
         string,
       ]
-      const { items } = await backAt(lateOwner).ask('GET /wallet/statement', {
+      const { items } = await backAt(lateOwner).sendTurn('GET /wallet/statement', {
         query: { from: today, to: tomorrow, zone: 'UTC' },
       })
       expect(items.map(({ ref }) => ref)).toContain('now')
@@ -225,8 +225,8 @@ describe('What was lived through under a clock of 2027', () => {
       await restart(HOUR + 10 * MINUTE + 25 * HOUR + 7 * DAY)
       expect(await clock()).toMatchObject({ state: 'together' })
       expect(Math.abs(now() - around - 25 * HOUR - 7 * DAY)).toBeLessThan(HOUR)
-      const acts = await server.app.operations.db.selectFrom('audit').select(['action', 'detail']).execute()
-      expect(acts.find(({ action }) => action === 'clock_set_back')!.detail).toMatch(/windows.*caps/)
+      const actions = await server.app.operations.db.selectFrom('audit').select(['action', 'detail']).execute()
+      expect(actions.find(({ action }) => action === 'clock_set_back')!.detail).toMatch(/windows.*caps/)
     })
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { chat, hello } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
+import { chat, hello } from '../support/send-chat.ts'
 import { nanoOf, openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
@@ -28,14 +28,14 @@ describe('a hundred at once on a wallet for ten', () => {
 
   it('gives back what it held beyond the charge, so that an eleventh is served', async () => {
     const account = await openAccount(server(), { credit: '0.20' })
-    const ask = (max_tokens: number) =>
+    const sendTurn = (max_tokens: number) =>
       chat(server(), account, { model: 'paid', max_tokens, messages: hello('count to 10') })
-    for (let turn = 0; turn < 10; turn++) expect((await ask(100)).status).toBe(200)
+    for (let turn = 0; turn < 10; turn++) expect((await sendTurn(100)).status).toBe(200)
     expect((await account.wallet()).balance).toBe(100_000_000n)
-    expect((await ask(100)).status).toBe(200)
-    const tooMuch = await ask(500)
+    expect((await sendTurn(100)).status).toBe(200)
+    const tooMuch = await sendTurn(500)
     expectProblem(tooMuch, 'insufficient_balance', { message: /max_tokens to 90 or less/ })
-    expect((await ask(90)).status).toBe(200)
+    expect((await sendTurn(90)).status).toBe(200)
   })
 
   it('shares one wallet among all wallet keys of the account', async () => {

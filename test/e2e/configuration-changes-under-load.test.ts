@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nanoFromPico } from '../../src/model/money.ts'
+import type { ProviderAnswer } from '../fakes/answers.ts'
 import { chunk, reply, USAGE, usageChunk } from '../fakes/chat-frames.ts'
 import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
-import type { Talk } from '../fakes/answers.ts'
-import { answerOf, chat, hello, send } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { readStream } from '../support/read-stream.ts'
+import { answerOf, chat, hello, send } from '../support/send-chat.ts'
 import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
 import { nanoOf } from '../support/test-account.ts'
 import { withoutStrain } from '../support/test-config.ts'
@@ -36,19 +36,23 @@ const homes = new Map<string, FaultUpstream>()
 let server: SpawnedServer
 
 /** Two servers that say who they are. */
-const scriptOf = (home: string) => async (talk: Talk) => {
-  await talk.head()
-  if (talk.delivery === 'json') {
+const scriptOf = (home: string) => async (providerAnswer: ProviderAnswer) => {
+  await providerAnswer.head()
+  if (providerAnswer.delivery === 'json') {
     await pause(JSON_MS)
-    await talk.bytes(JSON.stringify(reply(talk.model, { message: { content: home } })))
+    await providerAnswer.bytes(JSON.stringify(reply(providerAnswer.model, { message: { content: home } })))
   } else {
     for (let word = 0; word < WORDS; word++) {
-      await talk.frames(chunk(talk.model, { delta: { content: word === 0 ? home : '.' } }))
+      await providerAnswer.frames(chunk(providerAnswer.model, { delta: { content: word === 0 ? home : '.' } }))
       await pause(PACE_MS)
     }
-    await talk.frames(chunk(talk.model, { finish: 'stop' }), usageChunk(talk.model, USAGE), '[DONE]')
+    await providerAnswer.frames(
+      chunk(providerAnswer.model, { finish: 'stop' }),
+      usageChunk(providerAnswer.model, USAGE),
+      '[DONE]',
+    )
   }
-  await talk.end()
+  await providerAnswer.end()
 }
 
 beforeAll(async () => {
@@ -89,12 +93,12 @@ async function untilInForce(): Promise<void> {
   inForce = written
 }
 
-async function change(wish: Partial<Epoch>): Promise<void> {
+async function change(changeRequest: Partial<Epoch>): Promise<void> {
   const now = epochs[written]!
-  await write({ ...now, inputPico: now.inputPico + 1000, ...wish })
+  await write({ ...now, inputPico: now.inputPico + 1000, ...changeRequest })
 }
 
-interface Asked {
+interface Received {
   readonly model: 'main' | 'extra'
   readonly status: number
   readonly code: string | undefined
@@ -108,7 +112,7 @@ interface Asked {
   readonly usage: { readonly millrace: { readonly charge: string; readonly price_version: number } } | undefined
 }
 
-async function ask(model: Asked['model'], stream: boolean): Promise<Asked> {
+async function sendTurn(model: Received['model'], stream: boolean): Promise<Received> {
   const from = inForce
   const body = { model, stream, messages: hello(), ...(stream ? { stream_options: { include_usage: true } } : {}) }
   const response = await send(server, server, body)
@@ -136,11 +140,12 @@ async function ask(model: Asked['model'], stream: boolean): Promise<Asked> {
 }
 
 /** Clients that ask again as soon as they have their answer. Resolves to everything they were answered, once stopped. */
-function keepAsking() {
+function keepSending() {
   let stopped = false
-  const asked: Asked[] = []
+  const receivedRequest: Received[] = []
   const client = async (stream: boolean, at: number) => {
-    for (let turn = at; !stopped; turn++) asked.push(await ask(turn % 4 === 3 ? 'extra' : 'main', stream))
+    for (let turn = at; !stopped; turn++)
+      receivedRequest.push(await sendTurn(turn % 4 === 3 ? 'extra' : 'main', stream))
   }
   const clients = [
     ...Array.from({ length: STREAMS }, (_, at) => client(true, at)),
@@ -149,7 +154,7 @@ function keepAsking() {
   const all = Promise.all(clients)
   all.catch(() => {})
   return {
-    asked,
+    receivedRequest,
     async stop() {
       stopped = true
       await all
@@ -170,7 +175,7 @@ async function refuseBroken(text: string): Promise<void> {
 
 /** Every kind of change, one after the other and in bursts, told by a signal or found by the server itself. */
 async function changeEverything(): Promise<void> {
-  const wishes: Partial<Epoch>[] = [
+  const changeRequests: Partial<Epoch>[] = [
     { extra: true },
     { home: 'second' },
     { requestsPerMinute: 900_000 },
@@ -180,8 +185,8 @@ async function changeEverything(): Promise<void> {
     { home: 'second' },
     {},
   ]
-  for (const [at, wish] of wishes.entries()) {
-    await change(wish)
+  for (const [at, changeRequest] of changeRequests.entries()) {
+    await change(changeRequest)
     if (at % 2 === 0) server.kill('SIGHUP')
     await untilInForce()
   }
@@ -201,18 +206,18 @@ async function changeEverything(): Promise<void> {
 
 describe('a configuration that changes under load', { timeout: 120_000 }, () => {
   it('fails no request, and judges each by one state of it: price, provider, models and limits', async () => {
-    const load = keepAsking()
-    await until(() => load.asked.length > STREAMS)
+    const load = keepSending()
+    await until(() => load.receivedRequest.length > STREAMS)
     await changeEverything()
-    const changed = load.asked.length
-    await until(() => load.asked.length > changed + STREAMS)
+    const changed = load.receivedRequest.length
+    await until(() => load.receivedRequest.length > changed + STREAMS)
     await load.stop()
 
     await change({ requestsPerMinute: 1 })
     await untilInForce()
     const limited = await until(async () => {
-      const answer = await ask('main', false)
-      if (answer.status === 200) load.asked.push(answer)
+      const answer = await sendTurn('main', false)
+      if (answer.status === 200) load.receivedRequest.push(answer)
       return answer.status !== 200 && answer
     })
     expect([limited.status, limited.code, limited.limit]).toEqual([429, 'rate_limit_exceeded', 1])
@@ -223,7 +228,7 @@ describe('a configuration that changes under load', { timeout: 120_000 }, () => 
     expectProblem(removed, 'model_not_found')
     server.kill('SIGTERM')
     const { code } = await server.ended
-    expect(code, server.said()).toBe(0)
+    expect(code, server.output()).toBe(0)
     expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
 
     const { receipts, prices } = await server.readLedgerRows(async (db) => ({
@@ -238,32 +243,36 @@ describe('a configuration that changes under load', { timeout: 120_000 }, () => 
     }
 
     let served = 0
-    for (const asked of load.asked) {
-      const told = JSON.stringify(asked)
-      if (asked.status === 404) {
-        expect([asked.model, asked.code], told).toEqual(['extra', 'model_not_found'])
+    for (const receivedRequest of load.receivedRequest) {
+      const reported = JSON.stringify(receivedRequest)
+      if (receivedRequest.status === 404) {
+        expect([receivedRequest.model, receivedRequest.code], reported).toEqual(['extra', 'model_not_found'])
         expect(
-          epochs.slice(asked.from, asked.to + 1).some(({ extra }) => !extra),
-          told,
+          epochs.slice(receivedRequest.from, receivedRequest.to + 1).some(({ extra }) => !extra),
+          reported,
         ).toBe(true)
         continue
       }
-      expect([asked.status, asked.code, asked.whole], told).toEqual([200, undefined, true])
+      expect([receivedRequest.status, receivedRequest.code, receivedRequest.whole], reported).toEqual([
+        200,
+        undefined,
+        true,
+      ])
       served++
-      const receipt = receiptOf.get(asked.requestId)!
-      const at = epochOf(asked.model, receipt.price_version)
-      expect(at, told).toBeGreaterThanOrEqual(asked.from)
-      expect(at, told).toBeLessThanOrEqual(asked.to)
+      const receipt = receiptOf.get(receivedRequest.requestId)!
+      const at = epochOf(receivedRequest.model, receipt.price_version)
+      expect(at, reported).toBeGreaterThanOrEqual(receivedRequest.from)
+      expect(at, reported).toBeLessThanOrEqual(receivedRequest.to)
       const epoch = epochs[at]!
-      expect([asked.home, asked.limit], told).toEqual([epoch.home, epoch.requestsPerMinute])
-      if (asked.model === 'extra') expect(epoch.extra, told).toBe(true)
-      expect(receipt, told).toMatchObject({ state: 'settled', outcome: 'completed', charge_nano: chargeIn(epoch) })
-      expect(asked.usage?.millrace.price_version).toBe(receipt.price_version)
-      expect(nanoOf(asked.usage?.millrace.charge ?? '')).toBe(receipt.charge_nano)
+      expect([receivedRequest.home, receivedRequest.limit], reported).toEqual([epoch.home, epoch.requestsPerMinute])
+      if (receivedRequest.model === 'extra') expect(epoch.extra, reported).toBe(true)
+      expect(receipt, reported).toMatchObject({ state: 'settled', outcome: 'completed', charge_nano: chargeIn(epoch) })
+      expect(receivedRequest.usage?.millrace.price_version).toBe(receipt.price_version)
+      expect(nanoOf(receivedRequest.usage?.millrace.charge ?? '')).toBe(receipt.charge_nano)
     }
     expect(receipts).toHaveLength(served)
     // It would prove nothing if few requests had met a change.
-    expect(load.asked.filter(({ from, to }) => from !== to).length).toBeGreaterThan(STREAMS)
+    expect(load.receivedRequest.filter(({ from, to }) => from !== to).length).toBeGreaterThan(STREAMS)
     expect(new Set(receipts.map(({ price_version }) => price_version)).size).toBeGreaterThan(8)
   })
 })

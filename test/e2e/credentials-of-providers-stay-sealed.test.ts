@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../src/admin/operations.ts'
+import type { ProviderAnswer } from '../fakes/answers.ts'
 import { chunk } from '../fakes/chat-frames.ts'
 import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
-import type { Talk } from '../fakes/answers.ts'
 import { chat, get, hello, send } from '../support/send-chat.ts'
 import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
 import { startServer } from '../support/start-server.ts'
@@ -26,24 +26,26 @@ const FROM_FILE = canary()
 const CANARIES = [KEY, PROXY, LITERAL, FROM_FILE]
 
 /** All that the provider was sent and should have kept to itself. */
-const echoOf = ({ askedWith }: Talk): string => `${askedWith.get('authorization')} ${askedWith.get('x-proxy-auth')}`
+const echoOf = ({ receivedHeaders }: ProviderAnswer): string =>
+  `${receivedHeaders.get('authorization')} ${receivedHeaders.get('x-proxy-auth')}`
 
 /** The credential as the password of Basic authentication, in the alphabet of addresses. */
 const basicOf = (echo: string): string => Buffer.from(`user:${echo.split(' ')[1]}`).toString('base64url')
 
-const answers = (status: number, bodyOf: (echo: string) => object | string) => async (talk: Talk) => {
-  const echo = echoOf(talk)
-  const body = bodyOf(echo)
-  await talk.head(status, { 'x-echo': echo, 'retry-after': echo, 'x-request-id': echo, 'set-cookie': echo })
-  await talk.bytes(typeof body === 'string' ? body : JSON.stringify(body))
-  await talk.end()
-}
+const answers =
+  (status: number, bodyOf: (echo: string) => object | string) => async (providerAnswer: ProviderAnswer) => {
+    const echo = echoOf(providerAnswer)
+    const body = bodyOf(echo)
+    await providerAnswer.head(status, { 'x-echo': echo, 'retry-after': echo, 'x-request-id': echo, 'set-cookie': echo })
+    await providerAnswer.bytes(typeof body === 'string' ? body : JSON.stringify(body))
+    await providerAnswer.end()
+  }
 
 const envelope = (echo: string) => ({
   error: { message: `You sent ${echo}`, type: echo, code: echo, param: echo.split(' ')[1], echo },
 })
 
-const SCRIPTS: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
+const SCRIPTS: Readonly<Record<string, (providerAnswer: ProviderAnswer) => Promise<void>>> = {
   ...Object.fromEntries(
     [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 503, 529].map((status) => [
       `status-${status}`,
@@ -62,31 +64,33 @@ const SCRIPTS: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
   'error-with-200': answers(200, envelope),
   'rejected-with-200': answers(200, (echo) => ({ error: { message: echo, code: 'invalid_request' } })),
   'garbage-with-200': answers(200, (echo) => echo),
-  async 'first-event'(talk) {
-    await talk.head()
-    await talk.frames(JSON.stringify({ error: { message: echoOf(talk), code: 'invalid_request' } }))
-    await talk.end()
+  async 'first-event'(providerAnswer) {
+    await providerAnswer.head()
+    await providerAnswer.frames(JSON.stringify({ error: { message: echoOf(providerAnswer), code: 'invalid_request' } }))
+    await providerAnswer.end()
   },
-  async 'later-event'(talk) {
-    await talk.head()
-    await talk.frames(chunk(talk.model, { delta: { content: 'Good ' } }), {
-      error: { message: echoOf(talk), code: '400' },
+  async 'later-event'(providerAnswer) {
+    await providerAnswer.head()
+    await providerAnswer.frames(chunk(providerAnswer.model, { delta: { content: 'Good ' } }), {
+      error: { message: echoOf(providerAnswer), code: '400' },
     })
-    await talk.end()
+    await providerAnswer.end()
   },
-  async 'named-event'(talk) {
-    await talk.head()
-    await talk.frames(chunk(talk.model, { delta: { content: 'Good ' } }))
-    await talk.bytes(`event: error\ndata: ${JSON.stringify({ message: echoOf(talk), type: 'error' })}\n\n`)
-    await talk.end()
+  async 'named-event'(providerAnswer) {
+    await providerAnswer.head()
+    await providerAnswer.frames(chunk(providerAnswer.model, { delta: { content: 'Good ' } }))
+    await providerAnswer.bytes(
+      `event: error\ndata: ${JSON.stringify({ message: echoOf(providerAnswer), type: 'error' })}\n\n`,
+    )
+    await providerAnswer.end()
   },
-  async redirect(talk) {
-    await talk.head(307, { location: `http://127.0.0.1:1/?key=${echoOf(talk)}` })
-    await talk.end()
+  async redirect(providerAnswer) {
+    await providerAnswer.head(307, { location: `http://127.0.0.1:1/?key=${echoOf(providerAnswer)}` })
+    await providerAnswer.end()
   },
-  async 'broken-head'(talk) {
-    await talk.raw(`HTTP/1.1 ${echoOf(talk)}\r\n\r\n`)
-    talk.close()
+  async 'broken-head'(providerAnswer) {
+    await providerAnswer.raw(`HTTP/1.1 ${echoOf(providerAnswer)}\r\n\r\n`)
+    providerAnswer.close()
   },
 }
 
@@ -131,18 +135,18 @@ async function freePort(): Promise<number> {
 }
 
 /** Speaks to the admin socket itself, so that nothing is hidden by the command that asks. */
-async function askSocket(operations: readonly (readonly [name: string, args: object])[]): Promise<string> {
+async function sendOverSocket(operations: readonly (readonly [name: string, args: object])[]): Promise<string> {
   const { version } = JSON.parse(await readFile(join(server.folder, 'data', 'server.json'), 'utf8'))
   const socket = connect(join(server.folder, 'data', 'admin.sock'))
-  let said = ''
+  let emitted = ''
   socket.setEncoding('utf8').on('data', (text) => {
-    said += text
+    emitted += text
   })
   for (const [operation, args] of operations) socket.write(`${JSON.stringify({ version, operation, args })}\n`)
   socket.write('garbage\n')
-  await until(() => said.split('\n').length > operations.length + 1)
+  await until(() => emitted.split('\n').length > operations.length + 1)
   socket.destroy()
-  return said
+  return emitted
 }
 
 let far: FaultUpstream
@@ -163,7 +167,7 @@ beforeAll(async () => {
     },
   })
 })
-afterEach(() => expectSealed('what the server said', server.said()))
+afterEach(() => expectSealed('what the server said', server.output()))
 afterAll(async () => {
   await server?.close()
   await far?.close()
@@ -176,8 +180,10 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
         far.forget()
         const response = await send(server, server, { model: `${upstream}-${name}`, stream, messages: hello() })
         const text = await response.text()
-        expect(far.talks[0]?.askedWith.get('authorization')).toBe(`Bearer ${upstream === 'far' ? KEY : LITERAL}`)
-        expect(far.talks[0]?.askedWith.get('x-proxy-auth')).toContain(PROXY)
+        expect(far.providerAnswers[0]?.receivedHeaders.get('authorization')).toBe(
+          `Bearer ${upstream === 'far' ? KEY : LITERAL}`,
+        )
+        expect(far.providerAnswers[0]?.receivedHeaders.get('x-proxy-auth')).toContain(PROXY)
         expectSealed(`${name} as ${stream ? 'a stream' : 'JSON'}`, inspect([...response.headers]) + text)
         requests.push(response.headers.get('x-request-id') ?? '')
       }
@@ -186,8 +192,8 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
 
   it.each(Object.keys(SCRIPTS))('reach no response, stored or told as it comes: %s', async (name) => {
     for (const stream of [false, true]) {
-      const asked = { model: `far-${name}`, stream, input: 'Good day' }
-      const response = await send(server, server, asked, { path: '/responses' })
+      const receivedRequest = { model: `far-${name}`, stream, input: 'Good day' }
+      const response = await send(server, server, receivedRequest, { path: '/responses' })
       const text = await response.text()
       expectSealed(`a response of ${name}`, inspect([...response.headers]) + text)
       requests.push(response.headers.get('x-request-id') ?? '')
@@ -207,9 +213,9 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
   })
 
   it('and the client’s own: no provider gets to see its key', () => {
-    expect(far.talks.length).toBeGreaterThan(0)
-    for (const { asked, askedWith } of far.talks) {
-      expect(JSON.stringify(asked) + inspect([...askedWith], EVERYTHING)).not.toContain(server.key)
+    expect(far.providerAnswers.length).toBeGreaterThan(0)
+    for (const { receivedRequest, receivedHeaders } of far.providerAnswers) {
+      expect(JSON.stringify(receivedRequest) + inspect([...receivedHeaders], EVERYTHING)).not.toContain(server.key)
     }
   })
 
@@ -224,9 +230,9 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
     }
     const operations = [...Object.keys(OPERATIONS), 'config', 'nobody.knows'].map((name) => [name, {}] as const)
     const traces = requests.map((request) => ['requests.trace', { request }] as const)
-    const said = await askSocket([...operations, ...traces])
-    expect(said).toContain('upstream_failed')
-    expectSealed('the admin socket', said)
+    const emitted = await sendOverSocket([...operations, ...traces])
+    expect(emitted).toContain('upstream_failed')
+    expectSealed('the admin socket', emitted)
   })
 
   it('are no part of the metrics', async () => {
@@ -256,7 +262,7 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
       const refused = server.logged('was not reloaded').length
       server.kill('SIGHUP')
       await until(() => server.logged('was not reloaded').length > refused)
-      expectSealed('the log', server.said())
+      expectSealed('the log', server.output())
     }
     await server.writeConfig(good)
     server.kill('SIGHUP')

@@ -19,7 +19,7 @@ const spawnWith = (place: number) =>
     environment: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(threadEnds(place))}` },
   })
 
-const ask = (more: object = {}) =>
+const sendTurn = (more: object = {}) =>
   fetch(`${server.baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
@@ -33,19 +33,23 @@ it.each([
   'when the thread of %s dies, the server ends with exit code 1 and says why, and the next start goes on',
   async (file, place) => {
     server = await spawnWith(place)
-    expect((await ask()).status).toBe(200)
-    const running = await ask({ model: 'calm', stream: true, messages: [{ role: 'user', content: 'count to 40' }] })
+    expect((await sendTurn()).status).toBe(200)
+    const running = await sendTurn({
+      model: 'calm',
+      stream: true,
+      messages: [{ role: 'user', content: 'count to 40' }],
+    })
     server.kill('SIGUSR2')
     // Whether it is told to its end or cut, it is over before the server is.
     await running.text().catch(() => {})
     const { code } = await server.ended
     expect(code).toBe(1)
-    const [told] = server.logged('the thread of a database has ended')
-    expect(told).toMatchObject({ level: 'error' })
-    expect(JSON.stringify(told)).toContain(file)
+    const [reported] = server.logged('the thread of a database has ended')
+    expect(reported).toMatchObject({ level: 'error' })
+    expect(JSON.stringify(reported)).toContain(file)
 
     await server.restart()
-    expect((await ask()).status).toBe(200)
+    expect((await sendTurn()).status).toBe(200)
     expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
   },
 )

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { chat, hello } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
+import { chat, hello } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
@@ -10,32 +10,37 @@ const THOUGHTS = { none: 0, low: 8, medium: 16, high: 32 }
 type Effort = keyof typeof THOUGHTS
 
 interface Row {
-  readonly says: string
+  readonly emits: string
   readonly model: string
   readonly fields: object
   readonly effort: Effort
 }
 
 const SERVED: readonly Row[] = [
-  { says: 'neither: the provider decides', model: 'swift', fields: {}, effort: 'none' },
-  { says: 'neither, with null', model: 'swift', fields: { reasoning_effort: null }, effort: 'none' },
-  { says: 'neither, with an empty object', model: 'swift', fields: { reasoning: {} }, effort: 'none' },
-  { says: 'the field alone', model: 'swift', fields: { reasoning_effort: 'medium' }, effort: 'medium' },
-  { says: 'the field in capitals', model: 'swift', fields: { reasoning_effort: 'HIGH' }, effort: 'high' },
-  { says: 'the other dialect', model: 'swift', fields: { reasoning: { effort: 'low' } }, effort: 'low' },
+  { emits: 'neither: the provider decides', model: 'swift', fields: {}, effort: 'none' },
+  { emits: 'neither, with null', model: 'swift', fields: { reasoning_effort: null }, effort: 'none' },
+  { emits: 'neither, with an empty object', model: 'swift', fields: { reasoning: {} }, effort: 'none' },
+  { emits: 'the field alone', model: 'swift', fields: { reasoning_effort: 'medium' }, effort: 'medium' },
+  { emits: 'the field in capitals', model: 'swift', fields: { reasoning_effort: 'HIGH' }, effort: 'high' },
+  { emits: 'the other dialect', model: 'swift', fields: { reasoning: { effort: 'low' } }, effort: 'low' },
   {
-    says: 'both dialects that agree',
+    emits: 'both dialects that agree',
     model: 'swift',
     fields: { reasoning_effort: 'low', reasoning: { effort: 'Low' } },
     effort: 'low',
   },
-  { says: 'the suffix alone', model: 'swift-high', fields: {}, effort: 'high' },
-  { says: 'the suffix, the field null', model: 'swift-low', fields: { reasoning_effort: null }, effort: 'low' },
-  { says: 'both that agree', model: 'swift-high', fields: { reasoning_effort: 'high' }, effort: 'high' },
-  { says: 'both that agree but for case', model: 'swift-high', fields: { reasoning_effort: 'High' }, effort: 'high' },
-  { says: 'suffix and the other dialect', model: 'swift-low', fields: { reasoning: { effort: 'low' } }, effort: 'low' },
-  { says: 'an id that merely ends in -high', model: 'trap-high', fields: {}, effort: 'none' },
-  { says: 'that id with another effort', model: 'trap-high', fields: { reasoning_effort: 'low' }, effort: 'low' },
+  { emits: 'the suffix alone', model: 'swift-high', fields: {}, effort: 'high' },
+  { emits: 'the suffix, the field null', model: 'swift-low', fields: { reasoning_effort: null }, effort: 'low' },
+  { emits: 'both that agree', model: 'swift-high', fields: { reasoning_effort: 'high' }, effort: 'high' },
+  { emits: 'both that agree but for case', model: 'swift-high', fields: { reasoning_effort: 'High' }, effort: 'high' },
+  {
+    emits: 'suffix and the other dialect',
+    model: 'swift-low',
+    fields: { reasoning: { effort: 'low' } },
+    effort: 'low',
+  },
+  { emits: 'an id that merely ends in -high', model: 'trap-high', fields: {}, effort: 'none' },
+  { emits: 'that id with another effort', model: 'trap-high', fields: { reasoning_effort: 'low' }, effort: 'low' },
 ]
 
 describe('effort by suffix and by field (decision table)', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { chat, hello } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
+import { chat, hello } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
 import { useServer } from '../support/use-server.ts'

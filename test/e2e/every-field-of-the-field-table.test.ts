@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { ProblemCode } from '../../src/model/problem.ts'
 import { CHAT_FIELDS } from '../../src/protocols/chat/fields.ts'
 import type { FieldPolicy } from '../../src/protocols/fields/field-rule.ts'
-import { answerOf, chat, hello, send } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
+import { answerOf, chat, hello, send } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
@@ -140,7 +140,7 @@ const SAMPLES: Readonly<Record<string, Samples>> = {
   search_parameters: notProvided({ mode: 'on' }),
   enable_search: notProvided(true),
   web_search_options: notProvided({}),
-  audio: notProvided({ voice: 'alloy' }),
+  audio: notProvided({ encoder: 'alloy' }),
 }
 
 const PARAM_OF_NULL: Readonly<Record<string, ProblemCode>> = {

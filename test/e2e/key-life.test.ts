@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, chat, get } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
+import { type Answer, chat, get } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
@@ -32,18 +32,18 @@ describe('the life of a key', () => {
   it('is disabled, enabled and revoked from one request to the next', async () => {
     const account = await openAccount(server())
     const made = await account.createKey()
-    const ask = () => chat(server(), made)
+    const sendTurn = () => chat(server(), made)
     const change = (what: 'disable' | 'enable' | 'revoke') => server().operate(`keys.${what}`, { key: made.id })
-    expect((await ask()).status).toBe(200)
+    expect((await sendTurn()).status).toBe(200)
     await change('disable')
-    expectProblem(await ask(), 'invalid_api_key', { message: /disabled/ })
+    expectProblem(await sendTurn(), 'invalid_api_key', { message: /disabled/ })
     expectProblem(await get(server(), made, '/models'), 'invalid_api_key')
     await change('enable')
-    expect((await ask()).status).toBe(200)
+    expect((await sendTurn()).status).toBe(200)
     await change('revoke')
-    expectProblem(await ask(), 'invalid_api_key', { message: /revoked/ })
+    expectProblem(await sendTurn(), 'invalid_api_key', { message: /revoked/ })
     expect(await server().attempt('keys.enable', { key: made.id })).toMatchObject({ reason: 'key_revoked' })
-    expectProblem(await ask(), 'invalid_api_key')
+    expectProblem(await sendTurn(), 'invalid_api_key')
     expect((await chat(server(), account)).status).toBe(200)
   })
 
@@ -52,18 +52,18 @@ describe('the life of a key', () => {
     const made = await account.createKey()
     const answers: Answer[] = []
     let revoked = false
-    const asking = Array.from({ length: 4 }, async () => {
+    const requesting = Array.from({ length: 4 }, async () => {
       for (let after = 0; after < 3; ) {
-        const askedAfter = revoked
+        const receivedAfter = revoked
         const answer = await get(server(), made, '/models')
-        if (!askedAfter) continue
+        if (!receivedAfter) continue
         answers.push(answer)
         after += 1
       }
     })
     await server().operate('keys.revoke', { key: made.id })
     revoked = true
-    await Promise.all(asking)
+    await Promise.all(requesting)
     expect(answers).toHaveLength(12)
     for (const answer of answers) expectProblem(answer, 'invalid_api_key')
   })
@@ -119,7 +119,10 @@ describe('the life of a key', () => {
 
   it('cannot be made for a model that is not there', async () => {
     const account = await openAccount(server())
-    const wish = { account: account.id, kind: 'wallet', name: 'x', models: ['swift', 'swfit'] }
-    expect(await server().attempt('keys.create', wish)).toMatchObject({ reason: 'model_not_found', message: /swfit/ })
+    const changeRequest = { account: account.id, kind: 'wallet', name: 'x', models: ['swift', 'swfit'] }
+    expect(await server().attempt('keys.create', changeRequest)).toMatchObject({
+      reason: 'model_not_found',
+      message: /swfit/,
+    })
   })
 })

@@ -6,17 +6,17 @@ import { openContent } from '../../src/db/content/open-content.ts'
 import type { SqliteFile } from '../../src/db/sqlite/sqlite-file.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createKey, DIST, millrace } from '../program/program.mjs'
+import { expectProblem } from '../support/expect-problem.ts'
 import { type Answer, answerOf, get, hello, send } from '../support/send-chat.ts'
 import { respond } from '../support/send-responses.ts'
-import { expectProblem } from '../support/expect-problem.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { openAccount } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
 import { expectBalancedLedger } from '../support/use-server.ts'
-import { ask, open } from './idempotency/keyed.ts'
+import { open, sendTurn } from './idempotency/keyed.ts'
 
 /** The secrets by name; the first one is the primary one. */
-type Ring = readonly [keyof typeof SECRETS, ...(keyof typeof SECRETS)[]]
+type Keyring = readonly [keyof typeof SECRETS, ...(keyof typeof SECRETS)[]]
 const SECRETS = { k1: 'A'.repeat(43), k2: 'B'.repeat(43), k3: 'C'.repeat(43) }
 
 const QUESTION = { model: 'swift', stream: true, messages: hello('count to 50') }
@@ -27,21 +27,21 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-interface Way {
+interface Variant {
   readonly environment: Readonly<Record<string, string>>
   readonly config: string
 }
 
 /** Each way in which an operator gives a ring. */
-const WAYS: Record<string, (ring: Ring) => Promise<Way>> = {
-  'keyring.json': async (ring) => {
+const WAYS: Record<string, (keyring: Keyring) => Promise<Variant>> = {
+  'keyring.json': async (keyring) => {
     // In any order: which one is primary stands beside them.
-    const keys = ring.toReversed().map((id) => ({ id, secret: SECRETS[id] }))
-    await writeFile(join(folder, 'keyring.json'), JSON.stringify({ version: 1, primary: ring[0], keys }))
+    const keys = keyring.toReversed().map((id) => ({ id, secret: SECRETS[id] }))
+    await writeFile(join(folder, 'keyring.json'), JSON.stringify({ version: 1, primary: keyring[0], keys }))
     return { environment: {}, config: TEST_CONFIG }
   },
-  MILLRACE_SECRET_KEY: async (ring) => {
-    const secrets = ring.map((id) => SECRETS[id]).join(' ')
+  MILLRACE_SECRET_KEY: async (keyring) => {
+    const secrets = keyring.map((id) => SECRETS[id]).join(' ')
     return {
       environment: { MILLRACE_SECRET_KEY: secrets },
       config: `${TEST_CONFIG}\nkey_ring: { secret_key: "${secrets}" }\n`,
@@ -65,15 +65,15 @@ const compact = async (server: TestServer, who: { readonly key: string }): Promi
 const goOnFrom = (server: TestServer, who: { readonly key: string }, { json }: Answer): Promise<Answer> =>
   respond(server, who, { input: [...json.output, ...hello()], store: false })
 
-describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing) => {
-  const start = async (...ring: Ring) => startServer({ folder, config: (await setRing(ring)).config })
+describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setKeyring) => {
+  const start = async (...keyring: Keyring) => startServer({ folder, config: (await setKeyring(keyring)).config })
   const close = async (server: TestServer) => {
     await expectBalancedLedger(server)
     await server.close()
   }
   /** Where commands of the operator find it while no server runs. */
-  const placeWith = async (ring: Ring) => {
-    const { environment, config } = await setRing(ring)
+  const placeWith = async (keyring: Keyring) => {
+    const { environment, config } = await setKeyring(keyring)
     await writeFile(join(folder, 'millrace.yaml'), config)
     return { dist: DIST, config: join(folder, 'millrace.yaml'), data: folder, environment }
   }
@@ -81,23 +81,23 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
   it('opens what its former primary sealed, and seals anew by the new one', async () => {
     const first = await start('k1')
     const account = await openAccount(first)
-    const asked = { key: account.key, idempotencyKey: 'before' }
-    const answered = await ask(first, asked, QUESTION)
+    const receivedRequest = { key: account.key, idempotencyKey: 'before' }
+    const answered = await sendTurn(first, receivedRequest, QUESTION)
     const stored = await respond(first, account, { input: 'Remember me' })
     const compacted = await compact(first, account)
     await close(first)
 
     const second = await start('k2', 'k1')
     expect((await get(second, account, '/key')).status).toBe(200)
-    const again = await ask(second, asked, QUESTION)
+    const again = await sendTurn(second, receivedRequest, QUESTION)
     expect(again.headers.get('idempotency-replayed')).toBe('true')
     expect(again.bytes.equals(answered.bytes)).toBe(true)
-    const other = await ask(second, asked, { ...QUESTION, stream: false })
+    const other = await sendTurn(second, receivedRequest, { ...QUESTION, stream: false })
     expect(JSON.parse(other.text).error.code).toBe('idempotency_key_reused')
     expect((await get(second, account, `/responses/${stored.json.id}`)).json).toEqual(stored.json)
     const next = await respond(second, account, { input: 'Go on', previous_response_id: stored.json.id })
     expect(next.status).toBe(200)
-    await ask(second, { ...asked, idempotencyKey: 'after' }, QUESTION)
+    await sendTurn(second, { ...receivedRequest, idempotencyKey: 'after' }, QUESTION)
     expect((await goOnFrom(second, account, compacted)).status).toBe(200)
     expect(await receiptsIn(second)).toHaveLength(6)
     await close(second)
@@ -110,14 +110,14 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
   it('is understood by commands, whose keys and books are those of the server', async () => {
     const first = await start('k1')
     const account = await openAccount(first)
-    await ask(first, account, QUESTION)
+    await sendTurn(first, account, QUESTION)
     await close(first)
 
     expect(await millrace(await placeWith(['k2', 'k1']), 'db', 'verify')).toMatchObject({ ok: true })
     const made = await createKey(await placeWith(['k2', 'k1']), { email: account.email, name: 'new' })
-    const later: Ring[] = [['k3', 'k2', 'k1'], ['k1']]
-    for (const ring of later) {
-      const server = await start(...ring)
+    const later: Keyring[] = [['k3', 'k2', 'k1'], ['k1']]
+    for (const keyring of later) {
+      const server = await start(...keyring)
       expect((await get(server, made, '/key')).status).toBe(200)
       expect((await get(server, account, '/key')).status).toBe(200)
       await close(server)
@@ -134,8 +134,8 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
     const stored = await respond(first, account, { input: 'Remember me' })
     await close(first)
     const second = await start('k2', 'k1')
-    const asked = { key: account.key, idempotencyKey: 'between' }
-    await ask(second, asked, QUESTION)
+    const receivedRequest = { key: account.key, idempotencyKey: 'between' }
+    await sendTurn(second, receivedRequest, QUESTION)
     const compacted = await compact(second, account)
     await close(second)
     const third = await start('k3', 'k2', 'k1')
@@ -144,7 +144,7 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
 
     const last = await start('k3', 'k1')
     expect((await get(last, account, `/responses/${stored.json.id}`)).json).toEqual(stored.json)
-    expectProblem(await answerOf(await open(last, asked, QUESTION)), 'idempotency_not_replayable')
+    expectProblem(await answerOf(await open(last, receivedRequest, QUESTION)), 'idempotency_not_replayable')
     expectProblem(await goOnFrom(last, account, compacted), 'invalid_encrypted_content')
     expect(await receiptsIn(last)).toHaveLength(3)
     await close(last)
@@ -156,11 +156,11 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
   it('opens what lies there from before a ring could be rotated, under the name that the operator gave the key', async () => {
     const first = await start('k1')
     const account = await openAccount(first)
-    const asked = { key: account.key, idempotencyKey: 'before' }
-    const answered = await ask(first, asked, QUESTION)
+    const receivedRequest = { key: account.key, idempotencyKey: 'before' }
+    const answered = await sendTurn(first, receivedRequest, QUESTION)
     const stored = await respond(first, account, { input: 'Remember me' })
     await close(first)
-    const label = setRing === WAYS['keyring.json'] ? 'k1' : 'environment'
+    const label = setKeyring === WAYS['keyring.json'] ? 'k1' : 'environment'
     await content((file) =>
       file.atomic(
         ['answers', 'account_keys'].map((table) => ({ sql: `UPDATE ${table} SET ring_key = ?`, rows: [[label]] })),
@@ -169,7 +169,7 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setRing)
 
     const second = await start('k2', 'k1')
     expect((await get(second, account, `/responses/${stored.json.id}`)).json).toEqual(stored.json)
-    expect((await ask(second, asked, QUESTION)).bytes.equals(answered.bytes)).toBe(true)
+    expect((await sendTurn(second, receivedRequest, QUESTION)).bytes.equals(answered.bytes)).toBe(true)
     await close(second)
   })
 })

@@ -19,10 +19,12 @@ models:
 `
 
 beforeAll(async () => {
-  provider = await startFaultUpstream(() => async (talk) => {
-    await talk.head()
-    await talk.bytes(JSON.stringify({ ...reply(talk.model, { message: { content: 'Yes.' } }), usage: USAGE }))
-    await talk.end()
+  provider = await startFaultUpstream(() => async (providerAnswer) => {
+    await providerAnswer.head()
+    await providerAnswer.bytes(
+      JSON.stringify({ ...reply(providerAnswer.model, { message: { content: 'Yes.' } }), usage: USAGE }),
+    )
+    await providerAnswer.end()
   })
   server = await spawnServer({ config: config() })
 }, 60_000)
@@ -32,26 +34,29 @@ afterAll(async () => {
 })
 
 describe('a model is asked as is known of it', () => {
-  const ask = async (model: string) => {
+  const sendTurn = async (model: string) => {
     provider.forget()
     const fields = { model, max_tokens: 50, temperature: 0.5, top_p: 0.9, reasoning_effort: 'low' }
     const { status, headers } = await chat(server, server, fields)
     expect(status).toBe(200)
-    return { asked: provider.talks[0]!.asked, ignored: headers.get('x-millrace-ignored-fields') }
+    return {
+      receivedRequest: provider.providerAnswers[0]!.receivedRequest,
+      ignored: headers.get('x-millrace-ignored-fields'),
+    }
   }
 
   it('sampling that it does not take stays behind, and the client is told', async () => {
-    const { asked, ignored } = await ask('known')
-    expect(asked).toMatchObject({ model: 'gpt-5', reasoning_effort: 'low' })
-    expect(asked).not.toHaveProperty('temperature')
-    expect(asked).not.toHaveProperty('top_p')
+    const { receivedRequest, ignored } = await sendTurn('known')
+    expect(receivedRequest).toMatchObject({ model: 'gpt-5', reasoning_effort: 'low' })
+    expect(receivedRequest).not.toHaveProperty('temperature')
+    expect(receivedRequest).not.toHaveProperty('top_p')
     expect(ignored).toBe('temperature, top_p')
   })
 
   it('unless the operator knows better, or nothing is known', async () => {
     for (const model of ['decided', 'unknown']) {
-      const { asked, ignored } = await ask(model)
-      expect(asked).toMatchObject({ temperature: 0.5, top_p: 0.9 })
+      const { receivedRequest, ignored } = await sendTurn(model)
+      expect(receivedRequest).toMatchObject({ temperature: 0.5, top_p: 0.9 })
       expect(ignored).toBeNull()
     }
   })

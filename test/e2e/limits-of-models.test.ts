@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { chat, get, hello, send } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { readStream } from '../support/read-stream.ts'
+import { chat, get, hello, send } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
 import { useServer } from '../support/use-server.ts'
@@ -100,12 +100,12 @@ describe('a limit on an account with a model', () => {
 
   it('is another one as soon as the configuration says so', async () => {
     const account = await openAccount(server())
-    const ask = () => chat(server(), account, { model: 'swift' })
-    expect((await ask()).headers.get('x-ratelimit-limit-requests')).toBe('2')
+    const sendTurn = () => chat(server(), account, { model: 'swift' })
+    expect((await sendTurn()).headers.get('x-ratelimit-limit-requests')).toBe('2')
     await server().reload(limitedBy('{ account_model: { requests_per_minute: 1 } }'))
-    expect((await ask()).json.error.limit).toMatchObject({ scope: 'account_model', value: 1 })
+    expect((await sendTurn()).json.error.limit).toMatchObject({ scope: 'account_model', value: 1 })
     await server().reload(limitedBy('{}'))
-    expect((await ask()).status).toBe(200)
+    expect((await sendTurn()).status).toBe(200)
     await server().reload(limitedBy(limits))
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { chat, get, hello, send } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { readStream } from '../support/read-stream.ts'
+import { chat, get, hello, send } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
 import { useServer } from '../support/use-server.ts'
@@ -48,9 +48,9 @@ describe('limits of a key refuse with Retry-After', () => {
   it('counts tokens: what is reserved first, what was used in the end', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { tokens_per_minute: 1000 } })
-    const ask = (max_tokens: number) => chat(server(), made, { max_tokens, messages: hello('count to 3') })
+    const sendTurn = (max_tokens: number) => chat(server(), made, { max_tokens, messages: hello('count to 3') })
     // Nine hundred are reserved each time, and a handful is used.
-    for (let turn = 0; turn < 5; turn++) expect((await ask(900)).status).toBe(200)
+    for (let turn = 0; turn < 5; turn++) expect((await sendTurn(900)).status).toBe(200)
     const stream = { model: 'swift', stream: true, max_tokens: 900, messages: hello('count to 3') }
     const running = await send(server(), made, stream)
     expect(Number(running.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(1000 - 900)
@@ -58,11 +58,11 @@ describe('limits of a key refuse with Retry-After', () => {
 
     const spend = await chat(server(), made, { max_tokens: 700, messages: hello('count to 700') })
     expect(spend.json.usage.completion_tokens).toBe(700)
-    const refused = await ask(900)
+    const refused = await sendTurn(900)
     expectProblem(refused, 'rate_limit_exceeded', { message: /1000 tokens per minute/ })
     expect(refused.json.error.limit).toEqual({ scope: 'key', kind: 'tokens', value: 1000 })
     server().advance(waitOf(refused) * 1000)
-    expect((await ask(900)).status).toBe(200)
+    expect((await sendTurn(900)).status).toBe(200)
   })
 
   it('says at once that a request alone is larger than the limit: waiting would not help', async () => {
@@ -76,19 +76,19 @@ describe('limits of a key refuse with Retry-After', () => {
   it('counts what runs at once, and frees the place when it ends, however it ends', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { concurrent: 1 } })
-    const ask = () => chat(server(), made)
+    const sendTurn = () => chat(server(), made)
     const open = await send(server(), made, { model: 'calm', stream: true, messages: hello('count to 10') })
-    const refused = await ask()
+    const refused = await sendTurn()
     expectProblem(refused, 'rate_limit_exceeded', { message: /1 requests? at a time/ })
     expect(waitOf(refused)).toBe(1)
     expect(refused.json.error.limit).toEqual({ scope: 'key', kind: 'concurrent', value: 1 })
     await readStream(open)
-    expect((await ask()).status).toBe(200)
+    expect((await sendTurn()).status).toBe(200)
 
     const left = await send(server(), made, { model: 'calm', stream: true, messages: hello('count to 1000') })
     await left.body?.cancel()
     while (server().serving.turnsRunning > 0) await new Promise((resolve) => setImmediate(resolve))
-    expect((await ask()).status).toBe(200)
+    expect((await sendTurn()).status).toBe(200)
   })
 
   it('takes nothing for a request that is refused for something else', async () => {

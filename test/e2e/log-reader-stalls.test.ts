@@ -38,9 +38,9 @@ describe('a log that nobody reads', () => {
     const server = startServer(place, { logPath: pipe, logFormat })
     onTestFinished(() => server.kill('SIGKILL'))
     const url = await server.ready
-    const ask = () => fetch(`${url}/healthz`, { headers: LOGGED })
-    for (let said = 0; said < PIPES_FULL; said += AT_ONCE * 400) {
-      const answers = await Promise.all(Array.from({ length: AT_ONCE }, ask))
+    const sendTurn = () => fetch(`${url}/healthz`, { headers: LOGGED })
+    for (let emitted = 0; emitted < PIPES_FULL; emitted += AT_ONCE * 400) {
+      const answers = await Promise.all(Array.from({ length: AT_ONCE }, sendTurn))
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
       for (const answer of answers) await answer.body?.cancel()
     }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { chat } from '../support/send-chat.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
+import { chat } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
@@ -34,8 +34,8 @@ describe('metrics count what happened', () => {
 
   it('are all that their port tells', async () => {
     for (const path of ['/', '/v1/models', '/metrics/x']) {
-      const told = await fetch(`http://127.0.0.1:${port}${path}`)
-      expect([told.status, await told.text()]).toEqual([404, 'Metrics are at /metrics\n'])
+      const reported = await fetch(`http://127.0.0.1:${port}${path}`)
+      expect([reported.status, await reported.text()]).toEqual([404, 'Metrics are at /metrics\n'])
     }
     expect((await fetch(`http://127.0.0.1:${port}/metrics?x=y`)).status).toBe(200)
   })

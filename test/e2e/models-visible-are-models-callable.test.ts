@@ -1,7 +1,7 @@
 import { assert, asyncProperty, constantFrom, option, uniqueArray } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { chat, get } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
+import { chat, get } from '../support/send-chat.ts'
 import { openSubscriber } from '../support/subscriber.ts'
 import { openAccount } from '../support/test-account.ts'
 import { PLANS_CONFIG } from '../support/test-config.ts'

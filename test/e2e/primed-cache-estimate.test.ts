@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ReceiptsTable } from '../../src/db/tables.ts'
+import type { ProviderAnswer } from '../fakes/answers.ts'
 import { chunk, usageChunk, WORDS } from '../fakes/chat-frames.ts'
-import type { Talk } from '../fakes/answers.ts'
-import { send } from '../support/send-chat.ts'
 import { framesOf, readStream } from '../support/read-stream.ts'
+import { send } from '../support/send-chat.ts'
 import { openAccount, type TestAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
 import { expectBalancedLedger } from '../support/use-server.ts'
-import { type FarHouse, startFarHouse } from './faults/remote-provider-server.ts'
+import { type RemoteSetup, startRemoteSetup } from './faults/remote-provider-server.ts'
 
 /** Nano-dollars a token: what the provider has seen just before costs a quarter. */
 const PRICE = { uncached: 1000n, cached: 250n, output: 2000n }
@@ -15,32 +15,41 @@ const BYTES_PER_TOKEN = 4
 
 /** Whether the provider tells its answer to the end, or falls silent until the client hangs up. */
 let whole = true
-const answer = async (talk: Talk) => {
-  await talk.head()
-  await talk.frames(...WORDS.slice(0, 2).map((content) => chunk(talk.model, { delta: { content } })))
+const answer = async (providerAnswer: ProviderAnswer) => {
+  await providerAnswer.head()
+  await providerAnswer.frames(
+    ...WORDS.slice(0, 2).map((content) => chunk(providerAnswer.model, { delta: { content } })),
+  )
   if (!whole) return
-  await talk.frames(chunk(talk.model, { finish: 'stop' }), usageChunk(talk.model, countOf(talk)), '[DONE]')
-  await talk.end()
+  await providerAnswer.frames(
+    chunk(providerAnswer.model, { finish: 'stop' }),
+    usageChunk(providerAnswer.model, countOf(providerAnswer)),
+    '[DONE]',
+  )
+  await providerAnswer.end()
 }
 
 /** As the catalogue takes it, so that the lane learns nothing else. */
-const countOf = ({ asked }: Talk) => ({
-  prompt_tokens: Math.ceil(bytesOf(asked.messages as Message[]) / BYTES_PER_TOKEN),
+const countOf = ({ receivedRequest }: ProviderAnswer) => ({
+  prompt_tokens: Math.ceil(bytesOf(receivedRequest.messages as Message[]) / BYTES_PER_TOKEN),
   completion_tokens: 4,
 })
 
-let house: FarHouse
+let setup: RemoteSetup
 beforeAll(async () => {
-  house = await startFarHouse({ caching: answer }, { caching: { lanes: ['caching'] }, other: { lanes: ['caching'] } })
+  setup = await startRemoteSetup(
+    { caching: answer },
+    { caching: { lanes: ['caching'] }, other: { lanes: ['caching'] } },
+  )
 })
 afterEach(async () => {
-  house.far.forget()
-  await expectBalancedLedger(house.server)
+  setup.far.forget()
+  await expectBalancedLedger(setup.server)
 })
-afterAll(() => house?.close())
+afterAll(() => setup?.close())
 
 type Message = { readonly role: string; readonly content: string }
-const said = (role: string, letter: string, bytes = 6000): Message => ({ role, content: letter.repeat(bytes) })
+const emitted = (role: string, letter: string, bytes = 6000): Message => ({ role, content: letter.repeat(bytes) })
 
 const bodyOf = (messages: readonly Message[], more: object = {}) => ({
   ...{ model: 'caching', stream: true, messages },
@@ -50,7 +59,7 @@ const bodyOf = (messages: readonly Message[], more: object = {}) => ({
 /** A turn to its end: from now on its provider has seen the messages. */
 async function prime(who: { readonly key: string }, messages: readonly Message[]): Promise<void> {
   whole = true
-  const { done } = await readStream(await send(house.server, who, bodyOf(messages)))
+  const { done } = await readStream(await send(setup.server, who, bodyOf(messages)))
   expect(done).toBe(true)
 }
 
@@ -62,7 +71,7 @@ async function cut(
 ): Promise<ReceiptsTable> {
   whole = false
   const { key = account.key, ...fields } = more
-  const response = await send(house.server, { key }, bodyOf(messages, fields))
+  const response = await send(setup.server, { key }, bodyOf(messages, fields))
   for await (const _frame of framesOf(response)) break
   const id = response.headers.get('x-request-id')
   const receipt = await until(async () =>
@@ -82,16 +91,16 @@ const priceOf = ({ uncached_input, cached_input, output }: ReceiptsTable): bigin
 const bytesOf = (messages: readonly Message[]): number => Buffer.byteLength(JSON.stringify(messages))
 
 describe('after a turn that has filled the cache of its provider', () => {
-  const first = [said('user', 'a')]
+  const first = [emitted('user', 'a')]
   let account: TestAccount
 
   beforeEach(async () => {
-    account = await openAccount(house.server)
+    account = await openAccount(setup.server)
     await prime(account, first)
   })
 
   it('the next turn of the same conversation, when it is cut, pays the price of cached input for what was seen', async () => {
-    const next = [...first, said('assistant', 'b', 40), said('user', 'c', 80)]
+    const next = [...first, emitted('assistant', 'b', 40), emitted('user', 'c', 80)]
     const { cached_input, uncached_input } = await cut(account, next)
     // All of the first turn but the bracket that closes its list.
     expect(cached_input).toBe(Math.floor((bytesOf(first) - 1) / BYTES_PER_TOKEN))
@@ -106,16 +115,16 @@ describe('after a turn that has filled the cache of its provider', () => {
 
   const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } }
   const others: [string, readonly Message[], { model?: string; tools?: object[] }][] = [
-    ['another prompt', [said('user', 'x')], {}],
-    ['one that is longer', [said('user', 'x', 9000)], {}],
-    ['one that goes on from the same words in the same message', [said('user', 'a', 9000)], {}],
-    ['one that begins with other words', [said('system', 's', 20), ...first], {}],
+    ['another prompt', [emitted('user', 'x')], {}],
+    ['one that is longer', [emitted('user', 'x', 9000)], {}],
+    ['one that goes on from the same words in the same message', [emitted('user', 'a', 9000)], {}],
+    ['one that begins with other words', [emitted('system', 's', 20), ...first], {}],
     ['the same words with other tools', first, { tools: [tool] }],
     ['the same words to another model', first, { model: 'other' }],
   ]
 
   it.each(others)('%s, when it is cut, costs what it costs without that turn', async (_name, messages, more) => {
-    const fresh = await openAccount(house.server)
+    const fresh = await openAccount(setup.server)
     const unprimed = await cut(fresh, messages, more)
     const primed = await cut(account, messages, more)
     expect(unprimed.cached_input).toBe(0)
@@ -129,7 +138,7 @@ describe('after a turn that has filled the cache of its provider', () => {
   })
 
   it('a turn that nobody heard of again is no cache either: after five minutes all of it is paid for', async () => {
-    house.server.advance(300_000)
+    setup.server.advance(300_000)
     expect((await cut(account, first)).cached_input).toBe(0)
   })
 })

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { chunk, USAGE, usageChunk } from '../fakes/chat-frames.ts'
 import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
-import { hello, send } from '../support/send-chat.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
 import { framesOf, readStream } from '../support/read-stream.ts'
+import { hello, send } from '../support/send-chat.ts'
 import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
 
 /** Longer than each of the time limits below. */
@@ -19,15 +19,15 @@ beforeEach(async () => {
   const isStopped = new Promise<void>((resolve) => {
     stopped = resolve
   })
-  far = await startFaultUpstream((model) => async (talk) => {
-    const word = (text: string) => talk.frames(chunk(talk.model, { delta: { content: text } }))
-    const finish = () => talk.frames(chunk(talk.model, { finish: 'stop' }))
+  far = await startFaultUpstream((model) => async (providerAnswer) => {
+    const word = (text: string) => providerAnswer.frames(chunk(providerAnswer.model, { delta: { content: text } }))
+    const finish = () => providerAnswer.frames(chunk(providerAnswer.model, { finish: 'stop' }))
     const end = async () => {
-      await talk.frames(usageChunk(talk.model, USAGE), '[DONE]')
-      await talk.end()
+      await providerAnswer.frames(usageChunk(providerAnswer.model, USAGE), '[DONE]')
+      await providerAnswer.end()
     }
     if (model === 'late-head') await isStopped
-    await talk.head()
+    await providerAnswer.head()
     await word('one ')
     if (model === 'late-usage') await finish()
     await isStopped
@@ -73,11 +73,11 @@ describe('a process that is stopped for longer than its time limits reads what h
   })
 
   it('of a provider that has begun its answer', async () => {
-    const asked = send(server, server, { model: 'late-head', stream: true, messages: MESSAGES })
+    const receivedRequest = send(server, server, { model: 'late-head', stream: true, messages: MESSAGES })
     await pause(200)
     await stopFor(() => stopped())
-    expect(await readStream(await asked)).toMatchObject({ done: true })
-    expect(far.talks).toHaveLength(1)
+    expect(await readStream(await receivedRequest)).toMatchObject({ done: true })
+    expect(far.providerAnswers).toHaveLength(1)
   })
 
   it('of the counts behind an answer that was whole', async () => {

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { emitsAnswer } from '../fakes/emit-items.ts'
 import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
-import { saysAnswer } from '../fakes/emit-items.ts'
 import { chat, send } from '../support/send-chat.ts'
 import { respond } from '../support/send-responses.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -33,8 +33,8 @@ describe('what a provider keeps of prompts', () => {
   let folder: string
   let server: TestServer
   beforeAll(async () => {
-    const says = saysAnswer({ items: [{ kind: 'message', words: ['Good ', 'morning'] }] })
-    far = await startFaultUpstream(() => says)
+    const emits = emitsAnswer({ items: [{ kind: 'message', words: ['Good ', 'morning'] }] })
+    far = await startFaultUpstream(() => emits)
     folder = await mkdtemp(join(tmpdir(), 'millrace-salts-'))
     server = await startServer({ folder, config: configOf(far) })
   })
@@ -58,11 +58,11 @@ describe('what a provider keeps of prompts', () => {
   async function saltsSentBy(who: Who, more: object = {}) {
     const sent: Record<string, object> = {}
     for (const model of NAMES) {
-      for (const [way, ask] of Object.entries(ASKS)) {
+      for (const [variant, sendTurn] of Object.entries(ASKS)) {
         far.forget()
-        expect((await ask(who, model, more)).status).toBe(200)
-        const body = far.talks.at(-1)?.asked ?? {}
-        sent[`${way} over ${model}`] = Object.fromEntries(SALTS.map((field) => [field, body[field]]))
+        expect((await sendTurn(who, model, more)).status).toBe(200)
+        const body = far.providerAnswers.at(-1)?.receivedRequest ?? {}
+        sent[`${variant} over ${model}`] = Object.fromEntries(SALTS.map((field) => [field, body[field]]))
       }
     }
     return sent
@@ -71,8 +71,8 @@ describe('what a provider keeps of prompts', () => {
   const expectedOf = (salt: unknown) =>
     Object.fromEntries(
       NAMES.flatMap((model) =>
-        Object.keys(ASKS).map((way) => [
-          `${way} over ${model}`,
+        Object.keys(ASKS).map((variant) => [
+          `${variant} over ${model}`,
           Object.fromEntries(SALTS.map((field) => [field, LANES[model].field === field ? salt : undefined])),
         ]),
       ),
@@ -82,9 +82,9 @@ describe('what a provider keeps of prompts', () => {
     expect(SALTED).toHaveLength(3)
     const [alice, bob] = [await openAccount(server), await openAccount(server)]
     await chat(server, alice, { model: 'vllm-chat' })
-    const saltOfAlice = far.talks.at(-1)?.asked.cache_salt
+    const saltOfAlice = far.providerAnswers.at(-1)?.receivedRequest.cache_salt
     await chat(server, bob, { model: 'vllm-chat' })
-    const saltOfBob = far.talks.at(-1)?.asked.cache_salt
+    const saltOfBob = far.providerAnswers.at(-1)?.receivedRequest.cache_salt
     for (const salt of [saltOfAlice, saltOfBob]) expect(salt).toMatch(/^[\w-]{43}$/)
     expect(saltOfAlice).not.toBe(saltOfBob)
 

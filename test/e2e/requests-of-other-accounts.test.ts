@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { chat, get } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
+import { chat, get } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
@@ -11,9 +11,9 @@ describe('other people’s requests', () => {
     const people = await Promise.all(Array.from({ length: 4 }, () => openAccount(server())))
     const ids = await Promise.all(people.map(async (person) => (await chat(server(), person)).requestId))
     for (const [owner, id] of ids.entries()) {
-      for (const [asker, person] of people.entries()) {
+      for (const [requester, person] of people.entries()) {
         const answer = await get(server(), person, `/requests/${id}`)
-        if (asker === owner) expect(answer.json).toMatchObject({ id, state: 'settled' })
+        if (requester === owner) expect(answer.json).toMatchObject({ id, state: 'settled' })
         else expectProblem(answer, 'request_not_found')
       }
       const trace = await server().operate('requests.trace', { request: id })

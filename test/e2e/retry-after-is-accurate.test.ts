@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { chat, hello } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
+import { chat, hello } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
 import { useServer } from '../support/use-server.ts'
@@ -23,10 +23,10 @@ describe('Retry-After', () => {
       await server().reload(`${TEST_CONFIG}\nlimits: { ${scope}: { ${setting}: ${value} } }\n`)
       server().advance(600_000)
       const account = await openAccount(server())
-      const ask = () => chat(server(), account, { max_tokens: 90, messages: hello('count to 90') })
+      const sendTurn = () => chat(server(), account, { max_tokens: 90, messages: hello('count to 90') })
       let admitted = 0
-      let answer = await ask()
-      for (; answer.status === 200; answer = await ask()) admitted++
+      let answer = await sendTurn()
+      for (; answer.status === 200; answer = await sendTurn()) admitted++
       expect(admitted).toBeGreaterThan(0)
       // Over three waits: a limit that was waited for stands at its very edge.
       for (let time = 0; time < 3; time++) {
@@ -36,12 +36,12 @@ describe('Retry-After', () => {
         expect(answer.json.error.message).toMatch(new RegExp(`try again in ${seconds}s\\.$`))
         expect(Math.ceil(Number(answer.headers.get('retry-after-ms')) / 1000)).toBe(seconds)
         server().advance((seconds - 1) * 1000)
-        expectProblem(await ask(), 'rate_limit_exceeded')
+        expectProblem(await sendTurn(), 'rate_limit_exceeded')
         server().advance(1000)
-        expect((await ask()).status).toBe(200)
-        answer = await ask()
+        expect((await sendTurn()).status).toBe(200)
+        answer = await sendTurn()
         // What is rounded up to whole seconds may have earned one more.
-        while (answer.status === 200) answer = await ask()
+        while (answer.status === 200) answer = await sendTurn()
       }
     },
   )
@@ -50,12 +50,12 @@ describe('Retry-After', () => {
     await server().reload(`${TEST_CONFIG}\nlimits: { key: { ${setting}: ${value} } }\n`)
     server().advance(600_000)
     const account = await openAccount(server())
-    const ask = () => chat(server(), account, { max_tokens: 90, messages: hello('count to 90') })
-    let answer = await ask()
-    while (answer.status === 200) answer = await ask()
+    const sendTurn = () => chat(server(), account, { max_tokens: 90, messages: hello('count to 90') })
+    let answer = await sendTurn()
+    while (answer.status === 200) answer = await sendTurn()
     server().advance(Number(answer.headers.get('retry-after-ms')) - 1)
-    expectProblem(await ask(), 'rate_limit_exceeded')
+    expectProblem(await sendTurn(), 'rate_limit_exceeded')
     server().advance(1)
-    expect((await ask()).status).toBe(200)
+    expect((await sendTurn()).status).toBe(200)
   })
 })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { CreatedKey } from '../../src/admin/keys.ts'
 import type { ProblemCode } from '../../src/model/problem.ts'
-import { chat, hello, send } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
 import { readStream } from '../support/read-stream.ts'
+import { chat, hello, send } from '../support/send-chat.ts'
 import type { TestServer } from '../support/start-server.ts'
 import { openSubscriber, type Subscriber } from '../support/subscriber.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
@@ -26,7 +26,7 @@ const REQUESTS = {
 type Endpoint = keyof typeof REQUESTS
 
 interface Change {
-  readonly says: string
+  readonly emits: string
   readonly kind: 'wallet' | 'builder'
   readonly code: ProblemCode
   readonly message?: RegExp
@@ -35,58 +35,58 @@ interface Change {
 
 const CHANGES: readonly Change[] = [
   {
-    says: 'its key is revoked',
+    emits: 'its key is revoked',
     kind: 'wallet',
     code: 'invalid_api_key',
     message: /revoked/,
     change: (server, _, { id }) => server.operate('keys.revoke', { key: id }),
   },
   {
-    says: 'its key is disabled',
+    emits: 'its key is disabled',
     kind: 'wallet',
     code: 'invalid_api_key',
     message: /disabled/,
     change: (server, _, { id }) => server.operate('keys.disable', { key: id }),
   },
   {
-    says: 'its key expires',
+    emits: 'its key expires',
     kind: 'wallet',
     code: 'invalid_api_key',
     message: /expired/,
     change: (server) => server.advance(2 * 60_000),
   },
   {
-    says: 'its secret is replaced without a grace period',
+    emits: 'its secret is replaced without a grace period',
     kind: 'wallet',
     code: 'invalid_api_key',
     change: (server, _, { id }) => server.operate('keys.rotate', { key: id, grace: '0' }),
   },
   {
-    says: 'the model list of its key is narrowed',
+    emits: 'the model list of its key is narrowed',
     kind: 'wallet',
     code: 'model_not_found',
     change: (server, _, { id }) => server.operate('keys.change', { key: id, models: ['calm'] }),
   },
   {
-    says: 'the spend cap of its key is lowered',
+    emits: 'the spend cap of its key is lowered',
     kind: 'wallet',
     code: 'key_spend_cap_reached',
     change: (server, _, { id }) => server.operate('keys.caps', { key: id, day: '0.000001', month: undefined }),
   },
   {
-    says: 'its account is suspended',
+    emits: 'its account is suspended',
     kind: 'wallet',
     code: 'account_suspended',
     change: (server, { id }) => server.operate('accounts.suspend', { account: id }),
   },
   {
-    says: 'the plan of its account is ended',
+    emits: 'the plan of its account is ended',
     kind: 'builder',
     code: 'subscription_inactive',
     change: (_, who) => who.end(),
   },
   {
-    says: 'its builder key is revoked',
+    emits: 'its builder key is revoked',
     kind: 'builder',
     code: 'invalid_api_key',
     message: /revoked/,
@@ -133,16 +133,24 @@ describe('a request whose rights change while its body is on its way', () => {
     return { who, key }
   }
 
-  it.each(CASES)('is refused and not charged if $says ($endpoint, Idempotency-Key $idempotencyKey)', async (asked) => {
-    const { who, key } = await openKey(asked.kind)
-    const named = asked.idempotencyKey === undefined ? '' : `idempotency-key: ${asked.idempotencyKey}\r\n`
-    const upload = await beginUpload(server(), key.key, asked.endpoint, named)
-    await asked.change(server(), who, key)
-    const answer = await upload.finish()
-    expectProblem(answer, asked.code, asked.message === undefined ? {} : { message: asked.message })
-    if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer')
-    expect(await who.receipts()).toEqual([])
-  })
+  it.each(CASES)(
+    'is refused and not charged if $says ($endpoint, Idempotency-Key $idempotencyKey)',
+    async (receivedRequest) => {
+      const { who, key } = await openKey(receivedRequest.kind)
+      const named =
+        receivedRequest.idempotencyKey === undefined ? '' : `idempotency-key: ${receivedRequest.idempotencyKey}\r\n`
+      const upload = await beginUpload(server(), key.key, receivedRequest.endpoint, named)
+      await receivedRequest.change(server(), who, key)
+      const answer = await upload.finish()
+      expectProblem(
+        answer,
+        receivedRequest.code,
+        receivedRequest.message === undefined ? {} : { message: receivedRequest.message },
+      )
+      if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+      expect(await who.receipts()).toEqual([])
+    },
+  )
 
   it.each(['chat', 'responses'] as const)('is served if its rights only grow or stay (%s)', async (endpoint) => {
     const { who, key } = await openKey('wallet')

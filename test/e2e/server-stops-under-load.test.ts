@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { shutDown } from '../../src/app/shutdown.ts'
-import { answerOf, chat, hello, send } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
 import { readStream } from '../support/read-stream.ts'
+import { answerOf, chat, hello, send } from '../support/send-chat.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { nanoOf, openAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
@@ -26,17 +26,17 @@ afterEach(async () => {
 
 /** As the process does it at SIGTERM, but for the closing of the books, which the test reads afterwards. */
 function stop(server: TestServer, drainMs: number, signals: Promise<void>[] = []) {
-  const said: string[] = []
+  const emitted: string[] = []
   const report = shutDown({
     edge: server.serving,
     drainMs,
     lingerMs: 0,
     settleMs: 10_000,
-    say: (message) => said.push(message),
+    say: (message) => emitted.push(message),
     nextSignal: () => signals.shift() ?? new Promise(() => {}),
     close: async () => {},
   })
-  return { said, report }
+  return { emitted, report }
 }
 
 const PATIENT_MS = 60_000
@@ -56,7 +56,7 @@ describe('the server stops under load', () => {
     const responses = await Promise.all(Array.from({ length: CLIENTS }, () => send(server, account, body)))
     const json = chat(server, account, { model: 'calm', messages: hello('count to 30') })
     await until(() => server.serving.turnsRunning === CLIENTS + 1)
-    const { said, report } = stop(server, PATIENT_MS)
+    const { emitted, report } = stop(server, PATIENT_MS)
 
     const answers = await Promise.all(responses.map(readStream))
     let charged = nanoOf((await json).json.usage.millrace.charge)
@@ -66,7 +66,7 @@ describe('the server stops under load', () => {
       charged += nanoOf(answer.chunks.at(-1).usage.millrace.charge)
     }
     expect(await report).toMatchObject({ lost: 0 })
-    expect(said[0]).toContain(`${CLIENTS + 1} requests open`)
+    expect(emitted[0]).toContain(`${CLIENTS + 1} requests open`)
     expect(before - (await account.wallet()).balance).toBe(charged)
     for (const receipt of await account.receipts()) expect(receipt.outcome).toBe('completed')
   })
@@ -142,9 +142,9 @@ describe('the server stops under load', () => {
   })
 
   it.each([
-    { says: 'a JSON answer', body: { model: 'calm', messages: hello('count to 5000') } },
+    { emits: 'a JSON answer', body: { model: 'calm', messages: hello('count to 5000') } },
     {
-      says: 'a stream without content yet',
+      emits: 'a stream without content yet',
       body: { model: 'calm-high', stream: true, messages: hello('count to 5000') },
     },
   ])('cuts $says with a 503 that costs nothing', async ({ body }) => {

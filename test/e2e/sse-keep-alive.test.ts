@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answerOf, hello, send } from '../support/send-chat.ts'
 import { framesOf, readStream } from '../support/read-stream.ts'
+import { answerOf, hello, send } from '../support/send-chat.ts'
 import { nanoOf, openAccount } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
 import { until } from '../support/until.ts'

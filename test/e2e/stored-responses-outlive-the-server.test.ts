@@ -11,8 +11,8 @@ import type { AccountId } from '../../src/model/ids.ts'
 import { createResponseObject } from '../../src/protocols/responses/response-object.ts'
 import { ended, started } from '../fixtures/db/content/stored-responses.ts'
 import { requestWith } from '../fixtures/protocols/responses/encoder.ts'
-import { answerOf, get } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
+import { answerOf, get } from '../support/send-chat.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { openAccount } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
@@ -28,10 +28,10 @@ afterEach(() => rm(folder, { recursive: true }))
 
 /** What a server that has stopped since has stored. */
 async function storing(work: (responses: StoredResponses) => Promise<void>): Promise<void> {
-  const ring = await loadKeyring({ dataDir: folder, secretFromEnvironment: undefined })
+  const keyring = await loadKeyring({ dataDir: folder, secretFromEnvironment: undefined })
   const file = await openContent({ path: join(folder, 'content.db'), clock: systemClock })
   const onFailure = (error: unknown) => expect(error).toBe(undefined)
-  await work(createStoredResponses({ file, ring: ring.keys, now: systemClock.now, bytesMax: 1_000_000, onFailure }))
+  await work(createStoredResponses({ file, ring: keyring.keys, now: systemClock.now, bytesMax: 1_000_000, onFailure }))
   await file.close()
 }
 
@@ -68,18 +68,24 @@ it('a stored response outlives the server, fails when it was running, goes when 
   })
 
   const second = await startServer({ folder })
-  const asked = (who: { key: string }, id: string) => get(second, who, `/responses/${id}`)
-  expect((await asked(mine, 'resp_done')).json).toMatchObject({ status: 'completed', output: [{ id: 'msg_done' }] })
-  expect((await asked(mine, 'resp_running')).json).toMatchObject({ status: 'failed', error: { code: 'server_error' } })
-  expectProblem(await asked(theirs, 'resp_done'), 'response_not_found')
+  const receivedRequest = (who: { key: string }, id: string) => get(second, who, `/responses/${id}`)
+  expect((await receivedRequest(mine, 'resp_done')).json).toMatchObject({
+    status: 'completed',
+    output: [{ id: 'msg_done' }],
+  })
+  expect((await receivedRequest(mine, 'resp_running')).json).toMatchObject({
+    status: 'failed',
+    error: { code: 'server_error' },
+  })
+  expectProblem(await receivedRequest(theirs, 'resp_done'), 'response_not_found')
   expectProblem(await remove(second, theirs, 'resp_done'), 'response_not_found')
   expect((await remove(second, mine, 'resp_other')).json).toEqual({
     ...{ id: 'resp_other', object: 'response.deleted' },
     deleted: true,
   })
-  expectProblem(await asked(mine, 'resp_other'), 'response_not_found')
+  expectProblem(await receivedRequest(mine, 'resp_other'), 'response_not_found')
   second.advance(HOUR_MS)
-  expectProblem(await asked(mine, 'resp_done'), 'response_not_found')
+  expectProblem(await receivedRequest(mine, 'resp_done'), 'response_not_found')
   await second.close()
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, answerOf, hello, send } from '../support/send-chat.ts'
 import { readStream } from '../support/read-stream.ts'
+import { type Answer, answerOf, hello, send } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
@@ -23,7 +23,7 @@ describe('a first try of tools over the demo', () => {
   it.each([false, true])('in Chat: a call, its result, an answer in words (stream: %s)', async (stream) => {
     const account = await openAccount(server())
     const tools = [{ type: 'function', function: WEATHER }]
-    const ask = async (messages: readonly object[]) => {
+    const sendTurn = async (messages: readonly object[]) => {
       const response = await send(server(), account, { model: 'swift', stream, tools, messages })
       if (!stream) return (await answerOf(response)).json.choices[0].message
       const { chunks, text } = await readStream(response)
@@ -32,14 +32,14 @@ describe('a first try of tools over the demo', () => {
       const call = { ...deltas[0], function: { name: deltas[0]?.function.name, arguments: written } }
       return { role: 'assistant', content: text, ...(deltas.length === 0 ? {} : { tool_calls: [call] }) }
     }
-    const called = await ask(hello(QUESTION))
+    const called = await sendTurn(hello(QUESTION))
     expect(called.tool_calls).toHaveLength(1)
-    const [{ id, function: said }] = called.tool_calls
-    expect([said.name, JSON.parse(said.arguments)]).toEqual(['get_weather', ASKED_FOR])
+    const [{ id, function: emitted }] = called.tool_calls
+    expect([emitted.name, JSON.parse(emitted.arguments)]).toEqual(['get_weather', ASKED_FOR])
     const result = { role: 'tool', tool_call_id: id, content: 'snow, -3' }
-    const told = await ask([...hello(QUESTION), called, result])
-    expect(told.tool_calls).toBeUndefined()
-    expect(told.content).toContain('snow, -3')
+    const reported = await sendTurn([...hello(QUESTION), called, result])
+    expect(reported.tool_calls).toBeUndefined()
+    expect(reported.content).toContain('snow, -3')
   })
 
   const respond = async (account: Awaited<ReturnType<typeof openAccount>>, stream: boolean, body: object) => {
@@ -60,9 +60,9 @@ describe('a first try of tools over the demo', () => {
     const [call] = called.output
     expect(JSON.parse(call.arguments)).toEqual(ASKED_FOR)
     const input = [{ type: 'function_call_output', call_id: call.call_id, output: 'snow, -3' }]
-    const told = await respond(account, stream, { tools, previous_response_id: called.id, input })
-    expect(told.output.map(({ type }: { type: string }) => type)).toEqual(['message'])
-    expect(textOf(told)).toContain('snow, -3')
+    const reported = await respond(account, stream, { tools, previous_response_id: called.id, input })
+    expect(reported.output.map(({ type }: { type: string }) => type)).toEqual(['message'])
+    expect(textOf(reported)).toContain('snow, -3')
   })
 
   it.each([false, true])('in Responses with a tool of free text (stream: %s)', async (stream) => {
@@ -74,8 +74,8 @@ describe('a first try of tools over the demo', () => {
     ])
     const [{ call_id }] = called.output
     const input = [{ type: 'custom_tool_call_output', call_id, output: 'one row' }]
-    const told = await respond(account, stream, { tools, previous_response_id: called.id, input })
-    expect(textOf(told)).toContain('one row')
+    const reported = await respond(account, stream, { tools, previous_response_id: called.id, input })
+    expect(textOf(reported)).toContain('one row')
   })
 
   it.each(['required', { type: 'function', name: 'get_weather' }])(

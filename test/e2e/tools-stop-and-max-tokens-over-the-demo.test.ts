@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { chat, hello, send } from '../support/send-chat.ts'
 import { readStream } from '../support/read-stream.ts'
+import { chat, hello, send } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
-const weather = {
+const networkFaults = {
   type: 'function',
   function: {
     name: 'get_weather',
@@ -17,8 +17,11 @@ describe('tools, stop and max_tokens over the demo', () => {
 
   it('sends a tool call up as JSON and takes its result back', async () => {
     const account = await openAccount(server())
-    const asked = await chat(server(), account, { tools: [weather], messages: hello('Please get_weather') })
-    const [choice] = asked.json.choices
+    const receivedRequest = await chat(server(), account, {
+      tools: [networkFaults],
+      messages: hello('Please get_weather'),
+    })
+    const [choice] = receivedRequest.json.choices
     expect(choice).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } })
     const [call] = choice.message.tool_calls
     expect(call).toMatchObject({ type: 'function', function: { name: 'get_weather' } })
@@ -29,9 +32,9 @@ describe('tools, stop and max_tokens over the demo', () => {
       choice.message,
       { role: 'tool', tool_call_id: call.id, content: 'rain' },
     ]
-    const told = await chat(server(), account, { tools: [weather], messages })
-    expect(told.json.choices[0]).toMatchObject({ finish_reason: 'stop' })
-    expect(told.json.choices[0].message.content).toContain('rain')
+    const reported = await chat(server(), account, { tools: [networkFaults], messages })
+    expect(reported.json.choices[0]).toMatchObject({ finish_reason: 'stop' })
+    expect(reported.json.choices[0].message.content).toContain('rain')
   })
 
   it('streams a tool call in pieces that have one index, one id, and arguments that are JSON', async () => {
@@ -39,7 +42,7 @@ describe('tools, stop and max_tokens over the demo', () => {
     const response = await send(server(), account, {
       model: 'swift',
       stream: true,
-      tools: [weather],
+      tools: [networkFaults],
       tool_choice: { type: 'function', function: { name: 'get_weather' } },
       messages: hello(),
     })
@@ -56,8 +59,8 @@ describe('tools, stop and max_tokens over the demo', () => {
   it('lets the client forbid and require a call', async () => {
     const account = await openAccount(server())
     const finish = async (tool_choice: string) =>
-      (await chat(server(), account, { tools: [weather], tool_choice, messages: hello('get_weather') })).json.choices[0]
-        .finish_reason
+      (await chat(server(), account, { tools: [networkFaults], tool_choice, messages: hello('get_weather') })).json
+        .choices[0].finish_reason
     expect(await finish('none')).toBe('stop')
     expect(await finish('required')).toBe('tool_calls')
     expect(await finish('auto')).toBe('tool_calls')
@@ -66,7 +69,7 @@ describe('tools, stop and max_tokens over the demo', () => {
   // Coding agents always declare some that only a provider could run, whether they use them or not.
   it('leaves out a tool that is not the client’s, and says so', async () => {
     const account = await openAccount(server())
-    const answer = await chat(server(), account, { tools: [{ type: 'web_search' }, weather], messages: hello() })
+    const answer = await chat(server(), account, { tools: [{ type: 'web_search' }, networkFaults], messages: hello() })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('x-millrace-ignored-tools')).toBe('web_search')
   })

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ProviderAnswer } from '../fakes/answers.ts'
 import { chunk, USAGE, usageChunk } from '../fakes/chat-frames.ts'
 import { type FaultUpstream, startFaultUpstream } from '../fakes/fault-upstream.ts'
-import type { Talk } from '../fakes/answers.ts'
-import { hello, send } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
 import { readStream, type StreamedAnswer } from '../support/read-stream.ts'
+import { hello, send } from '../support/send-chat.ts'
 import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
 import { nanoOf } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
@@ -27,25 +27,29 @@ beforeEach(async () => {
   const stopping = new Promise<void>((resolve) => {
     goOn = resolve
   })
-  const say = async (talk: Talk, from: number, to: number) => {
-    for (let word = from; word < to && !talk.socket.destroyed; word++) {
-      await talk.frames(chunk(talk.model, { delta: { content: `${word} ` } }))
+  const emit = async (providerAnswer: ProviderAnswer, from: number, to: number) => {
+    for (let word = from; word < to && !providerAnswer.socket.destroyed; word++) {
+      await providerAnswer.frames(chunk(providerAnswer.model, { delta: { content: `${word} ` } }))
       await pause(PACE_MS)
     }
   }
-  const scripts: Record<string, (talk: Talk) => Promise<void>> = {
-    async brief(talk) {
-      await talk.head()
-      await say(talk, 0, WORDS_BEFORE)
+  const scripts: Record<string, (providerAnswer: ProviderAnswer) => Promise<void>> = {
+    async brief(providerAnswer) {
+      await providerAnswer.head()
+      await emit(providerAnswer, 0, WORDS_BEFORE)
       // Whatever the machine does meanwhile, the signal comes in the middle of every answer.
       await stopping
-      await say(talk, WORDS_BEFORE, WORDS_BEFORE + WORDS_AFTER)
-      await talk.frames(chunk(talk.model, { finish: 'stop' }), usageChunk(talk.model, USAGE), '[DONE]')
-      await talk.end()
+      await emit(providerAnswer, WORDS_BEFORE, WORDS_BEFORE + WORDS_AFTER)
+      await providerAnswer.frames(
+        chunk(providerAnswer.model, { finish: 'stop' }),
+        usageChunk(providerAnswer.model, USAGE),
+        '[DONE]',
+      )
+      await providerAnswer.end()
     },
-    async endless(talk) {
-      await talk.head()
-      await say(talk, 0, Number.POSITIVE_INFINITY)
+    async endless(providerAnswer) {
+      await providerAnswer.head()
+      await emit(providerAnswer, 0, Number.POSITIVE_INFINITY)
     },
   }
   far = await startFaultUpstream((model) => scripts[model])
@@ -78,8 +82,8 @@ const stopping = () => until(() => server.logged('Stopping: ').length > 0)
 
 async function expectOver(lost: string) {
   const { code } = await server.ended
-  expect(code, server.said()).toBe(0)
-  expect(server.said()).toContain(lost)
+  expect(code, server.output()).toBe(0)
+  expect(server.output()).toContain(lost)
   expect(await server.json('db', 'verify')).toMatchObject({ ok: true, violations: 0 })
 }
 
@@ -99,7 +103,7 @@ describe('SIGTERM under 200 streams', { timeout: 90_000 }, () => {
   it('cuts none within the drain time, settles all, and exits with 0', async () => {
     server = await spawnServer({ config: configOf('60s') })
     const { answers } = await startStreams(Array(STREAMS).fill('brief'))
-    await until(() => far.talks.length === STREAMS)
+    await until(() => far.providerAnswers.length === STREAMS)
     // A request whose first bytes are there already cannot be sent elsewhere: it is told to go.
     const late = await Promise.all(Array.from({ length: 3 }, () => openRawSocket(server)))
     for (const socket of late) socket.write('GET /v1/models HTTP/1.1\r\nhost: x\r\n')
@@ -107,7 +111,7 @@ describe('SIGTERM under 200 streams', { timeout: 90_000 }, () => {
     for (let later = 0; later < 2; later++) await fetch(server.baseUrl, { headers: { connection: 'close' } })
     server.kill('SIGTERM')
     await stopping()
-    expect(server.said()).toContain(`Stopping: ${STREAMS} requests open, waiting up to 60 s`)
+    expect(server.output()).toContain(`Stopping: ${STREAMS} requests open, waiting up to 60 s`)
 
     for (const socket of late) {
       socket.write(`authorization: Bearer ${server.key}\r\n\r\n`)
@@ -120,14 +124,14 @@ describe('SIGTERM under 200 streams', { timeout: 90_000 }, () => {
     goOn()
 
     const whole = Array.from({ length: WORDS_BEFORE + WORDS_AFTER }, (_, word) => `${word} `).join('')
-    const heard = await Promise.all(answers)
-    for (const { done, text } of heard) expect([done, text]).toEqual([true, whole])
+    const parsedOutput = await Promise.all(answers)
+    for (const { done, text } of parsedOutput) expect([done, text]).toEqual([true, whole])
     await expectOver(`${STREAMS} requests, 0 lost`)
-    expect(far.talks).toHaveLength(STREAMS)
+    expect(far.providerAnswers).toHaveLength(STREAMS)
 
     const receipts = await receiptsById()
     expect(receipts.size).toBe(STREAMS)
-    for (const { requestId, chunks } of heard) {
+    for (const { requestId, chunks } of parsedOutput) {
       const { usage } = chunks.at(-1)
       expect(usage).toMatchObject({ prompt_tokens: 11, completion_tokens: 7 })
       const charge = nanoOf(usage.millrace.charge)
@@ -139,23 +143,23 @@ describe('SIGTERM under 200 streams', { timeout: 90_000 }, () => {
         charge_nano: charge,
       })
     }
-    await expectPaid(heard.map(() => COUNTED_NANO))
+    await expectPaid(parsedOutput.map(() => COUNTED_NANO))
   })
 
   it('with less drain time than they need cuts the rest: each says so and pays for what it got', async () => {
     server = await spawnServer({ config: configOf('4s') })
     const models = Array.from({ length: STREAMS }, (_, at) => (at % 4 === 0 ? 'brief' : 'endless'))
     const { answers } = await startStreams(models)
-    await until(() => far.talks.length === STREAMS)
+    await until(() => far.providerAnswers.length === STREAMS)
     server.kill('SIGTERM')
     await stopping()
     goOn()
 
-    const heard = await Promise.all(answers)
+    const parsedOutput = await Promise.all(answers)
     await expectOver(`${STREAMS} requests, 0 lost`)
     const receipts = await receiptsById()
     expect(receipts.size).toBe(STREAMS)
-    const charges = heard.map((answer, at) => {
+    const charges = parsedOutput.map((answer, at) => {
       const receipt = receipts.get(answer.requestId)
       // Which of the brief ones made it in time is the machine's affair; what each was told is not.
       const expected = answer.done ? nanoOf(answer.chunks.at(-1).usage.millrace.charge) : expectCut(answer)
@@ -168,7 +172,7 @@ describe('SIGTERM under 200 streams', { timeout: 90_000 }, () => {
       if (models[at] === 'endless') expect(answer.done).toBe(false)
       return expected
     })
-    await Promise.all(far.talks.map(({ model, closed }) => (model === 'endless' ? closed : undefined)))
+    await Promise.all(far.providerAnswers.map(({ model, closed }) => (model === 'endless' ? closed : undefined)))
     await expectPaid(charges)
   })
 })

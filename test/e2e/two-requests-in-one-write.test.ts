@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { hello } from '../support/send-chat.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
+import { hello } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
 import { useServer } from '../support/use-server.ts'

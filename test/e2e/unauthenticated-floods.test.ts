@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, chat } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
+import { type Answer, chat } from '../support/send-chat.ts'
 import type { TestServer } from '../support/start-server.ts'
 import { openAccount } from '../support/test-account.ts'
 import { TEST_CONFIG } from '../support/test-config.ts'
@@ -15,7 +15,7 @@ const strangersLimited = (more = '') =>
   `${TEST_CONFIG}\nlimits: { address: { refused_per_minute: 6, burst: 30s } }\n${more}`
 
 /** Without a key, over a socket of its own, with the lines of X-Forwarded-For as they are given. */
-async function askAs(server: TestServer, forwarded: readonly string[]): Promise<Answer> {
+async function sendAs(server: TestServer, forwarded: readonly string[]): Promise<Answer> {
   const socket = await openRawSocket(server)
   const lines = forwarded.map((line) => `x-forwarded-for: ${line}\r\n`).join('')
   socket.write(`GET /v1/models HTTP/1.1\r\nhost: millrace\r\n${lines}\r\n`)
@@ -26,7 +26,7 @@ async function askAs(server: TestServer, forwarded: readonly string[]): Promise<
 
 async function statusesOf(server: TestServer, forwarded: readonly string[], times: number): Promise<number[]> {
   const statuses: number[] = []
-  for (let time = 0; time < times; time++) statuses.push((await askAs(server, forwarded)).status)
+  for (let time = 0; time < times; time++) statuses.push((await sendAs(server, forwarded)).status)
   return statuses
 }
 
@@ -35,7 +35,7 @@ describe('requests without a valid key', () => {
 
   it('are told 401, and when there are too many of them 429 and when to come back, to the second', async () => {
     const account = await openAccount(server())
-    expectProblem(await askAs(server(), []), 'missing_api_key')
+    expectProblem(await sendAs(server(), []), 'missing_api_key')
     expectProblem(await chat(server(), NO_KEY), 'invalid_api_key')
     expectProblem(await chat(server(), { key: `${account.key.slice(0, -1)}-` }), 'invalid_api_key')
 
@@ -70,7 +70,7 @@ describe('requests without a valid key', () => {
   it('cannot give themselves other addresses where no proxy is trusted', async () => {
     server().advance(MINUTE_MS)
     const statuses: number[] = []
-    for (let time = 0; time < 5; time++) statuses.push((await askAs(server(), [`198.51.100.${time}`])).status)
+    for (let time = 0; time < 5; time++) statuses.push((await sendAs(server(), [`198.51.100.${time}`])).status)
     expect(statuses).toEqual([401, 401, 401, 429, 429])
   })
 
@@ -111,7 +111,7 @@ describe('behind a proxy that is trusted', () => {
   it('a whole network of IPv6 is one client', async () => {
     server().advance(MINUTE_MS)
     const statuses: number[] = []
-    for (let time = 0; time < 4; time++) statuses.push((await askAs(server(), [`2001:db8::${time}`])).status)
+    for (let time = 0; time < 4; time++) statuses.push((await sendAs(server(), [`2001:db8::${time}`])).status)
     expect(statuses).toEqual([401, 401, 401, 429])
     expect(await statusesOf(server(), ['2001:db8:0:1::1'], 1)).toEqual([401])
   })

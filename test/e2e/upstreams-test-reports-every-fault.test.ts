@@ -38,11 +38,11 @@ beforeAll(async () => {
   addresses.trusted = await listening(serve(trusted))
   addresses.expired = await listening(serve(expired))
   addresses.otherName = await listening(serve(otherName))
-  const gone = createPlainServer()
-  gone.listen(0, '127.0.0.1')
-  await once(gone, 'listening')
-  addresses.closed = (gone.address() as AddressInfo).port
-  gone.close()
+  const disconnected = createPlainServer()
+  disconnected.listen(0, '127.0.0.1')
+  await once(disconnected, 'listening')
+  addresses.closed = (disconnected.address() as AddressInfo).port
+  disconnected.close()
   await writeFile(CA_FILE, [trusted, expired, otherName].map(({ cert }) => cert).join(''))
   closes.push(() => rm(CA_FILE))
   for (const { id, script } of CASES) {
@@ -68,13 +68,13 @@ const testOf = (lane: string): LaneTest => {
 }
 
 describe('the operator who asks every lane for a word', () => {
-  it.each(CASES)('is told of $id: $finds', ({ id, finds, tells = /./, others }) => {
+  it.each(CASES)('is told of $id: $finds', ({ id, finds, message = /./, others }) => {
     const test = testOf(`${id}/model`)
     expect(test.finding).toMatch(new RegExp(`^${finds}$`))
-    expect(`${test.message}\n${test.cure}`).toMatch(tells)
+    expect(`${test.message}\n${test.cure}`).toMatch(message)
     expect(test.ok).toBe(finds === 'answered')
     if (others !== undefined) expect(testOf(`${id}/model-too`).finding).toBe(others)
-    if (others === 'not-asked') expect(fars.get(id)?.talks.length ?? 1).toBe(1)
+    if (others === 'not-asked') expect(fars.get(id)?.providerAnswers.length ?? 1).toBe(1)
   })
 
   it('is told how long it took, what was counted and how the model calls itself', () => {
@@ -93,9 +93,10 @@ describe('the operator who asks every lane for a word', () => {
   })
 
   it('asks for little: one message, a small cap, a stream and no effort', () => {
-    const [asked] = fars.get('chat')?.talks.map((talk) => talk.asked) ?? []
-    expect(asked).toMatchObject({ stream: true, max_tokens: 16, messages: [{ role: 'user' }] })
-    expect(Object.keys(asked ?? {})).not.toContain('reasoning_effort')
+    const [receivedRequest] =
+      fars.get('chat')?.providerAnswers.map((providerAnswer) => providerAnswer.receivedRequest) ?? []
+    expect(receivedRequest).toMatchObject({ stream: true, max_tokens: 16, messages: [{ role: 'user' }] })
+    expect(Object.keys(receivedRequest ?? {})).not.toContain('reasoning_effort')
   })
 
   it('sees which address was asked, and never a credential', () => {
@@ -144,7 +145,7 @@ describe('the operator who asks every lane for a word', () => {
   })
 
   it('lists the providers without asking any', async () => {
-    const before = [...fars.values()].reduce((sum, { talks }) => sum + talks.length, 0)
+    const before = [...fars.values()].reduce((sum, { providerAnswers }) => sum + providerAnswers.length, 0)
     const { upstreams } = (await server.json('upstreams', 'list')) as { upstreams: { id: string; has_key: boolean }[] }
     expect(upstreams.find(({ id }) => id === 'chat')).toMatchObject({
       wire: 'chat',
@@ -153,6 +154,6 @@ describe('the operator who asks every lane for a word', () => {
     })
     expect(upstreams.find(({ id }) => id === 'idle')).toMatchObject({ has_key: false, lanes: [] })
     expect((await server.run('upstreams', 'list')).out).toMatch(/^chat +chat +generic +http.* +configured +model$/m)
-    expect([...fars.values()].reduce((sum, { talks }) => sum + talks.length, 0)).toBe(before)
+    expect([...fars.values()].reduce((sum, { providerAnswers }) => sum + providerAnswers.length, 0)).toBe(before)
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { chat, hello, send } from '../support/send-chat.ts'
 import { expectProblem } from '../support/expect-problem.ts'
 import { openRawSocket } from '../support/raw-socket.ts'
 import { readStream } from '../support/read-stream.ts'
+import { chat, hello, send } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
@@ -29,8 +29,8 @@ describe('a limit that is used up is told before the body', () => {
       message: /1 requests per minute\. Send requests less often; try again in 60s\.$/,
     })
     expect(early.json.error.limit).toEqual({ scope: 'key', kind: 'requests', value: 1 })
-    const told = ['retry-after', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests']
-    expect(told.map((name) => early.headers.get(name))).toEqual(['60', '0', '1m0s'])
+    const reported = ['retry-after', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests']
+    expect(reported.map((name) => early.headers.get(name))).toEqual(['60', '0', '1m0s'])
     // It looks and takes nothing: what time earns is there for the next one.
     server().advance(60_000)
     expect((await chat(server(), { key })).status).toBe(200)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isRequestId } from '../../src/model/ids.ts'
-import { get, hello, send } from '../support/send-chat.ts'
 import { readStream } from '../support/read-stream.ts'
+import { get, hello, send } from '../support/send-chat.ts'
 import { nanoOf, openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 

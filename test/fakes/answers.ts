@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Fields } from '../../src/lib/types.ts'
-import type { Weather } from './network-faults.ts'
+import type { NetworkFaults } from './network-faults.ts'
 
 /** One request and everything that a script may answer to it, down to the byte and the way the connection ends. */
-export interface Talk {
+export interface ProviderAnswer {
   readonly model: string
   readonly delivery: 'json' | 'stream'
   /** What was asked, parsed. */
-  readonly asked: Readonly<Record<string, unknown>>
+  readonly receivedRequest: Readonly<Record<string, unknown>>
   /** The headers of the request. */
-  readonly askedWith: Headers
+  readonly receivedHeaders: Headers
   readonly socket: Socket
   /** Resolves when the other side, or a script, has closed the connection. */
   readonly closed: Promise<void>
@@ -32,19 +32,24 @@ export interface Talk {
   reset(): void
 }
 
-interface TalkParts {
+interface ProviderAnswerOptions {
   readonly socket: Socket
-  readonly askedWith: Headers
-  readonly asked: Readonly<Record<string, unknown>>
-  readonly weather: Weather
+  readonly receivedHeaders: Headers
+  readonly receivedRequest: Readonly<Record<string, unknown>>
+  readonly networkFaults: NetworkFaults
 }
 
-export function createTalk({ socket, asked, askedWith, weather }: TalkParts): Talk {
+export function createProviderAnswer({
+  socket,
+  receivedRequest,
+  receivedHeaders,
+  networkFaults,
+}: ProviderAnswerOptions): ProviderAnswer {
   const closed = new Promise<void>((resolve) => {
     if (socket.destroyed) resolve()
     else socket.once('close', () => resolve())
   })
-  const delivery = asked.stream === true ? 'stream' : 'json'
+  const delivery = receivedRequest.stream === true ? 'stream' : 'json'
   const raw = async (bytes: string | Buffer) => {
     if (socket.destroyed) return
     if (socket.write(bytes)) return
@@ -54,7 +59,7 @@ export function createTalk({ socket, asked, askedWith, weather }: TalkParts): Ta
     })
   }
   const bytes = async (body: string | Buffer) => {
-    const pieces = weather.pieces(Buffer.from(body))
+    const pieces = networkFaults.pieces(Buffer.from(body))
     for (const [at, piece] of pieces.entries()) {
       await raw(Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]))
       // Some pieces travel together, as in a real network, and some alone.
@@ -62,10 +67,10 @@ export function createTalk({ socket, asked, askedWith, weather }: TalkParts): Ta
     }
   }
   return {
-    model: String(asked.model),
+    model: String(receivedRequest.model),
     delivery,
-    asked,
-    askedWith,
+    receivedRequest,
+    receivedHeaders,
     socket,
     closed,
     raw,
@@ -76,9 +81,11 @@ export function createTalk({ socket, asked, askedWith, weather }: TalkParts): Ta
     },
     bytes,
     frames: (...events) =>
-      bytes(events.map((event) => weather.frame(typeof event === 'string' ? event : JSON.stringify(event))).join('')),
+      bytes(
+        events.map((event) => networkFaults.frame(typeof event === 'string' ? event : JSON.stringify(event))).join(''),
+      ),
     events: (...events) =>
-      bytes(events.map((event) => `event: ${event.type}\n${weather.frame(JSON.stringify(event))}`).join('')),
+      bytes(events.map((event) => `event: ${event.type}\n${networkFaults.frame(JSON.stringify(event))}`).join('')),
     end: () => raw('0\r\n\r\n'),
     close: () => void socket.end(),
     reset: () => void socket.resetAndDestroy(),

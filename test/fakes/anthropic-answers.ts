@@ -1,30 +1,47 @@
 import type { Fields } from '../../src/lib/types.ts'
-import { hearMessages, type SignedThinking, shapeOf } from './anthropic-requests.ts'
+import type { ProviderAnswer } from './answers.ts'
+import { parseMessages, type SignedThinking, shapeOf } from './anthropic-requests.ts'
 import { delivered } from './delivered.ts'
 import type { Script } from './fault-upstream.ts'
-import { type Counted, callId, type Mind, POLITE, reasoningTokens, type Saying, spokenName } from './polite-model.ts'
-import { demand, mannerOf, strictly } from './strict-request.ts'
-import type { Talk } from './answers.ts'
+import {
+  type Counted,
+  callId,
+  type ModelState,
+  outputName,
+  POLITE,
+  reasoningTokens,
+  type Saying,
+} from './polite-model.ts'
+import { demand, modeOf, strictly } from './strict-request.ts'
 
 /**
  * A provider that speaks Messages: it signs what it thinks, wants it back as it was or not at all, and from its own model
  * alone.
  */
-export function anthropicTalk({ name = 'fake', signatures = new Map(), mind = POLITE, thinks }: Signer = {}): Script {
+export function anthropicAnswer({
+  name = 'fake',
+  signatures = new Map(),
+  modelState = POLITE,
+  thinks,
+}: Signer = {}): Script {
   let signed = 0
-  return strictly(async (talk) => {
-    demand(talk.askedWith.get('anthropic-version') !== null, 'anthropic-version: header is required', 'headers')
-    const hearing = hearMessages(talk.asked, { signatures })
-    const saying = mind.sayingOf(hearing)
+  return strictly(async (providerAnswer) => {
+    demand(
+      providerAnswer.receivedHeaders.get('anthropic-version') !== null,
+      'anthropic-version: header is required',
+      'headers',
+    )
+    const parsedRequest = parseMessages(providerAnswer.receivedRequest, { signatures })
+    const saying = modelState.sayingOf(parsedRequest)
     const blocks = blocksOf(saying, { thinks, sign: () => `signed-by-${name}-${signed++}` })
     const answer = blocks.map(({ whole }) => shapeOf(whole))
     for (const { whole } of blocks) {
       const { signature = whole.data, thinking = '' } = whole
       if (signature === undefined) continue
-      signatures.set(String(signature), { model: talk.model, thinking: String(thinking), answer })
+      signatures.set(String(signature), { model: providerAnswer.model, thinking: String(thinking), answer })
     }
-    const counted = mind.countsOf(talk.asked, hearing, saying)
-    await stream(talk, { blocks, counted, saying })
+    const counted = modelState.countsOf(providerAnswer.receivedRequest, parsedRequest, saying)
+    await stream(providerAnswer, { blocks, counted, saying })
   }, messagesRefusal)
 }
 
@@ -33,7 +50,7 @@ interface Signer {
   readonly name?: string
   /** What it has signed; who takes something out has it forgotten. */
   readonly signatures?: Map<string, SignedThinking>
-  readonly mind?: Mind
+  readonly modelState?: ModelState
   /** Of every answer that is thought about, another part is thought behind closed doors; or all of it. */
   readonly thinks?: 'partly-redacted' | 'redacted'
 }
@@ -46,7 +63,7 @@ const messagesRefusal = (message: string): object => ({
 })
 
 /** A block, and the deltas that tell it. */
-interface ToldBlock {
+interface DeliveredBlock {
   readonly whole: Fields
   readonly start: Fields
   readonly deltas: readonly Fields[]
@@ -57,7 +74,7 @@ interface Thinking {
   readonly sign: () => string
 }
 
-function blocksOf({ thoughts, words, calls }: Saying, thinking: Thinking): ToldBlock[] {
+function blocksOf({ thoughts, words, calls }: Saying, thinking: Thinking): DeliveredBlock[] {
   const start = { type: 'text', text: '' }
   const deltas = words.map((text) => ({ type: 'text_delta', text }))
   return [
@@ -66,7 +83,7 @@ function blocksOf({ thoughts, words, calls }: Saying, thinking: Thinking): ToldB
     ...calls.map((call, index) => {
       const half = Math.ceil(call.text.length / 2)
       const pieces = ['', call.text.slice(0, half), call.text.slice(half)]
-      const begun = { type: 'tool_use', id: callId(call, index), name: spokenName(call), input: {} }
+      const begun = { type: 'tool_use', id: callId(call, index), name: outputName(call), input: {} }
       return {
         whole: { ...begun, input: JSON.parse(call.text) },
         start: begun,
@@ -77,14 +94,14 @@ function blocksOf({ thoughts, words, calls }: Saying, thinking: Thinking): ToldB
 }
 
 /** What is thought behind closed doors comes whole. */
-function thoughtBlocks(thoughts: readonly string[], { thinks, sign }: Thinking): ToldBlock[] {
-  const closed = (): ToldBlock => {
+function thoughtBlocks(thoughts: readonly string[], { thinks, sign }: Thinking): DeliveredBlock[] {
+  const closed = (): DeliveredBlock => {
     const whole = { type: 'redacted_thinking', data: sign() }
     return { whole, start: whole, deltas: [] }
   }
   if (thinks === 'redacted') return [closed()]
   const whole = { type: 'thinking', thinking: thoughts.join(''), signature: sign() }
-  const told = {
+  const reported = {
     whole,
     start: { ...whole, thinking: '', signature: '' },
     deltas: [
@@ -92,54 +109,54 @@ function thoughtBlocks(thoughts: readonly string[], { thinks, sign }: Thinking):
       { type: 'signature_delta', signature: whole.signature },
     ],
   }
-  return thinks === 'partly-redacted' ? [told, closed()] : [told]
+  return thinks === 'partly-redacted' ? [reported, closed()] : [reported]
 }
 
 interface Answer {
-  readonly blocks: readonly ToldBlock[]
+  readonly blocks: readonly DeliveredBlock[]
   readonly counted: Counted
   readonly saying: Saying
 }
 
-async function stream(talk: Talk, { blocks, counted, saying }: Answer): Promise<void> {
-  const say = (type: string, fields: Fields = {}) => talk.events({ type, ...fields })
+async function stream(providerAnswer: ProviderAnswer, { blocks, counted, saying }: Answer): Promise<void> {
+  const emit = (type: string, fields: Fields = {}) => providerAnswer.events({ type, ...fields })
   const { input, cached, written = 0, output } = counted
   const usage = {
     ...{ input_tokens: input - cached - written, cache_read_input_tokens: cached },
     cache_creation_input_tokens: written,
   }
-  const message = { id: 'msg_fake', type: 'message', role: 'assistant', model: talk.model, content: [] }
-  await talk.head()
-  await say('message_start', {
+  const message = { id: 'msg_fake', type: 'message', role: 'assistant', model: providerAnswer.model, content: [] }
+  await providerAnswer.head()
+  await emit('message_start', {
     message: { ...message, stop_reason: null, stop_sequence: null, usage: { ...usage, output_tokens: 1 } },
   })
-  await say('ping')
+  await emit('ping')
   for (const [index, { start, deltas }] of blocks.entries()) {
-    await say('content_block_start', { index, content_block: start })
+    await emit('content_block_start', { index, content_block: start })
     for (const [at, delta] of deltas.entries()) {
-      if (start.type === 'text' && at === 2 && (await endsEarly(talk))) return
-      await say('content_block_delta', { index, delta })
+      if (start.type === 'text' && at === 2 && (await endsEarly(providerAnswer))) return
+      await emit('content_block_delta', { index, delta })
     }
-    await say('content_block_stop', { index })
+    await emit('content_block_stop', { index })
   }
   const stop_reason = saying.calls.length > 0 ? 'tool_use' : 'end_turn'
   const thinking_tokens = reasoningTokens(counted, saying)
-  await say('message_delta', {
+  await emit('message_delta', {
     delta: { stop_reason, stop_sequence: null },
     usage: { output_tokens: output, output_tokens_details: { thinking_tokens } },
   })
-  await say('message_stop')
-  await talk.end()
+  await emit('message_stop')
+  await providerAnswer.end()
 }
 
-async function endsEarly(talk: Talk): Promise<boolean> {
-  const manner = mannerOf(talk)
-  if (manner === 'whole') return false
+async function endsEarly(providerAnswer: ProviderAnswer): Promise<boolean> {
+  const mode = modeOf(providerAnswer)
+  if (mode === 'whole') return false
   await delivered()
-  if (manner === 'breaks') {
-    await talk.events({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })
-    await talk.end()
+  if (mode === 'breaks') {
+    await providerAnswer.events({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })
+    await providerAnswer.end()
   }
-  if (manner === 'resets') talk.reset()
+  if (mode === 'resets') providerAnswer.reset()
   return true
 }

@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../src/lib/types.ts'
-import { type HeardTool, type Hearing, joinSentences, type Step } from './polite-model.ts'
+import { joinSentences, type ParsedRequest, type ParsedTool, type Step } from './polite-model.ts'
 import { demand, demandKnown, demandList, demandText, demandToolName } from './strict-request.ts'
 
 /** What a Messages provider takes. */
@@ -28,26 +28,26 @@ const KNOWN = new Set([
 ])
 
 /** The documented rules about messages, each of which is a 400 at Anthropic. */
-export function hearMessages(asked: Fields, { signatures }: AnthropicTaste): Hearing {
-  demandKnown(asked, KNOWN)
-  demand(Number(asked.max_tokens) >= 1, 'max_tokens: Field required', 'max_tokens')
-  checkThinking(asked)
-  checkCaching(asked)
-  checkSystem(asked.system)
-  const messages = demandList(asked.messages, 'messages')
+export function parseMessages(receivedRequest: Fields, { signatures }: AnthropicTaste): ParsedRequest {
+  demandKnown(receivedRequest, KNOWN)
+  demand(Number(receivedRequest.max_tokens) >= 1, 'max_tokens: Field required', 'max_tokens')
+  checkThinking(receivedRequest)
+  checkCaching(receivedRequest)
+  checkSystem(receivedRequest.system)
+  const messages = demandList(receivedRequest.messages, 'messages')
   demand(messages.length > 0, 'messages: at least one message is required', 'messages')
-  checkLoop(messages, asked.thinking)
+  checkLoop(messages, receivedRequest.thinking)
   demand(
-    asked.tools !== undefined || !JSON.stringify(messages).includes('"type":"tool_'),
+    receivedRequest.tools !== undefined || !JSON.stringify(messages).includes('"type":"tool_'),
     'Requests which include `tool_use` or `tool_result` blocks must define tools',
     'tools',
   )
   return {
-    steps: stepsOf(messages, { signatures, model: String(asked.model) }),
-    tools: asked.tools === undefined ? [] : demandList(asked.tools, 'tools').map(toolOf),
-    choice: choiceOf(asked),
-    effort: effortOf(asked),
-    schema: schemaOf(asked.output_config),
+    steps: stepsOf(messages, { signatures, model: String(receivedRequest.model) }),
+    tools: receivedRequest.tools === undefined ? [] : demandList(receivedRequest.tools, 'tools').map(toolOf),
+    choice: choiceOf(receivedRequest),
+    effort: effortOf(receivedRequest),
+    schema: schemaOf(receivedRequest.output_config),
   }
 }
 
@@ -85,7 +85,7 @@ function checkLoop(messages: readonly Fields[], thinking: unknown): void {
 }
 
 /** At most four marks, and none on what cannot be kept. */
-function checkCaching(asked: Fields): void {
+function checkCaching(receivedRequest: Fields): void {
   let marks = 0
   const look = (value: unknown): void => {
     if (Array.isArray(value)) for (const each of value) look(each)
@@ -102,7 +102,7 @@ function checkCaching(asked: Fields): void {
     }
     for (const inner of Object.values(value)) look(inner)
   }
-  look([asked.system, asked.tools, asked.messages])
+  look([receivedRequest.system, receivedRequest.tools, receivedRequest.messages])
   demand(marks <= 4, `A maximum of 4 blocks with cache_control may be provided. Found ${marks}.`, 'messages')
 }
 
@@ -117,13 +117,13 @@ function checkSystem(system: unknown): void {
   }
 }
 
-function toolOf(tool: Fields): HeardTool {
+function toolOf(tool: Fields): ParsedTool {
   const { input_schema: schema } = tool
   demand(isObject(schema) && schema.type === 'object', 'tools.0.custom.input_schema.type: Field required', 'tools')
   return { kind: 'function', name: demandToolName(tool.name, 'tools.name'), namespace: undefined, parameters: schema }
 }
 
-function choiceOf({ tool_choice: choice, tools }: Fields): Hearing['choice'] {
+function choiceOf({ tool_choice: choice, tools }: Fields): ParsedRequest['choice'] {
   if (choice === undefined) return 'auto'
   demand(isObject(choice), 'tool_choice: Invalid type', 'tool_choice')
   demand(tools !== undefined, 'tool_choice may only be specified while providing tools.', 'tool_choice')
@@ -176,12 +176,12 @@ function stepsOf(messages: readonly Fields[], reading: Reading): Step[] {
     demand(role === (index % 2 === 0 ? 'user' : 'assistant'), `${at}: roles must alternate, beginning with user`, at)
     const blocks = blocksOf(content, at)
     if (role === 'user') {
-      steps.push(...joinSentences(heardOf(blocks, open, at)))
+      steps.push(...joinSentences(parsedOf(blocks, open, at)))
       open = new Map()
     } else {
       const isLast = index === messages.length - 1
       demand(!isLast, 'This model does not support assistant message prefill.', 'messages')
-      steps.push(...saidOf(blocks, open, { ...reading, at }))
+      steps.push(...outputOf(blocks, open, { ...reading, at }))
     }
   }
   return steps
@@ -195,7 +195,7 @@ function blocksOf(content: unknown, at: string): readonly Fields[] {
   return blocks
 }
 
-function heardOf(blocks: readonly Fields[], open: ReadonlyMap<string, string>, at: string): Step[] {
+function parsedOf(blocks: readonly Fields[], open: ReadonlyMap<string, string>, at: string): Step[] {
   const answered = new Set<string>()
   const steps = blocks.map((block, index): Step => {
     if (block.type === 'text') return { from: 'user', text: String(block.text) }
@@ -233,7 +233,7 @@ function checkPlaces(blocks: readonly Fields[], { signatures, at }: Reading & { 
   }
 }
 
-function saidOf(
+function outputOf(
   blocks: readonly Fields[],
   open: Map<string, string>,
   reading: Reading & { readonly at: string },

@@ -1,31 +1,33 @@
 import { type Fields, isObject } from '../../src/lib/types.ts'
+import type { ProviderAnswer } from './answers.ts'
 import { chunk, errorBody, usageChunk } from './chat-frames.ts'
 import { delivered } from './delivered.ts'
 import type { Script } from './fault-upstream.ts'
 import {
   type Counted,
   callId,
-  type HeardTool,
-  type Hearing,
+  outputName,
+  type ParsedRequest,
+  type ParsedTool,
   POLITE,
   reasoningTokens,
   type Saying,
   type Step,
-  spokenName,
 } from './polite-model.ts'
-import { demand, demandKnown, demandList, demandText, demandToolName, mannerOf, strictly } from './strict-request.ts'
-import type { Talk } from './answers.ts'
+import { demand, demandKnown, demandList, demandText, demandToolName, modeOf, strictly } from './strict-request.ts'
 
 /** A provider that speaks Chat: functions alone, reasoning in words, and every rule about messages kept. */
-export const chatTalk = ({ wantsReasoningBack = false, mind = POLITE } = {}): Script =>
-  strictly(async (talk) => {
-    const { thinking, ...asked } = talk.asked
-    const hearing = hear(wantsReasoningBack ? asked : talk.asked)
+export const chatAnswer = ({ wantsReasoningBack = false, modelState = POLITE } = {}): Script =>
+  strictly(async (providerAnswer) => {
+    const { thinking, ...receivedRequest } = providerAnswer.receivedRequest
+    const parsedRequest = parseOutput(wantsReasoningBack ? receivedRequest : providerAnswer.receivedRequest)
     const thinks = !isObject(thinking) || thinking.type !== 'disabled'
-    if (wantsReasoningBack && thinks) demandReasoning(talk.asked.messages as readonly Fields[])
-    const saying = mind.sayingOf(hearing)
-    const usage = usageOf(mind.countsOf(talk.asked, hearing, saying), saying)
-    return talk.delivery === 'stream' ? stream(talk, saying, usage) : whole(talk, saying, usage)
+    if (wantsReasoningBack && thinks) demandReasoning(providerAnswer.receivedRequest.messages as readonly Fields[])
+    const saying = modelState.sayingOf(parsedRequest)
+    const usage = usageOf(modelState.countsOf(providerAnswer.receivedRequest, parsedRequest, saying), saying)
+    return providerAnswer.delivery === 'stream'
+      ? stream(providerAnswer, saying, usage)
+      : whole(providerAnswer, saying, usage)
   })
 
 const KNOWN = new Set([
@@ -33,23 +35,31 @@ const KNOWN = new Set([
   ...['response_format', 'reasoning_effort', 'temperature', 'top_p', 'stop', 'seed', 'user', 'prompt_cache_key'],
 ])
 
-function hear(asked: Fields): Hearing {
-  demandKnown(asked, KNOWN)
-  demand(Number.isInteger(asked.max_tokens), 'max_tokens is missing: nobody holds money for this.', 'max_tokens')
-  const tools = asked.tools === undefined ? [] : demandList(asked.tools, 'tools').map(toolOf)
+function parseOutput(receivedRequest: Fields): ParsedRequest {
+  demandKnown(receivedRequest, KNOWN)
+  demand(
+    Number.isInteger(receivedRequest.max_tokens),
+    'max_tokens is missing: nobody holds money for this.',
+    'max_tokens',
+  )
+  const tools = receivedRequest.tools === undefined ? [] : demandList(receivedRequest.tools, 'tools').map(toolOf)
   for (const name of ['tool_choice', 'parallel_tool_calls']) {
-    demand(tools.length > 0 || !(name in asked), `'${name}' is only allowed when 'tools' are specified.`, name)
+    demand(
+      tools.length > 0 || !(name in receivedRequest),
+      `'${name}' is only allowed when 'tools' are specified.`,
+      name,
+    )
   }
   return {
-    steps: stepsOf(demandList(asked.messages, 'messages')),
+    steps: stepsOf(demandList(receivedRequest.messages, 'messages')),
     tools,
-    choice: choiceOf(asked.tool_choice),
-    effort: asked.reasoning_effort as string | undefined,
-    schema: schemaOf(asked.response_format),
+    choice: choiceOf(receivedRequest.tool_choice),
+    effort: receivedRequest.reasoning_effort as string | undefined,
+    schema: schemaOf(receivedRequest.response_format),
   }
 }
 
-function toolOf(tool: Fields, index: number): HeardTool {
+function toolOf(tool: Fields, index: number): ParsedTool {
   const at = `tools[${index}]`
   demand(tool.type === 'function' && isObject(tool.function), `Invalid value: '${tool.type}'.`, `${at}.type`)
   const { name, parameters = {} } = tool.function
@@ -57,7 +67,7 @@ function toolOf(tool: Fields, index: number): HeardTool {
   return { kind: 'function', name: demandToolName(name, `${at}.function.name`), namespace: undefined, parameters }
 }
 
-function choiceOf(choice: unknown = 'auto'): Hearing['choice'] {
+function choiceOf(choice: unknown = 'auto'): ParsedRequest['choice'] {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
   demand(isObject(choice) && isObject(choice.function), 'Invalid tool_choice.', 'tool_choice')
   return { name: demandText(choice.function.name, 'tool_choice.function.name') }
@@ -126,8 +136,8 @@ function callsOf({ content, tool_calls: given }: Fields, open: Map<string, strin
   const calls = given === undefined ? [] : demandList(given, `${at}.tool_calls`)
   demand(given === undefined || calls.length > 0, 'tool_calls is empty.', `${at}.tool_calls`)
   demand(!Array.isArray(content) || content.length > 0, 'content is empty.', `${at}.content`)
-  const said: Step[] = isSilent ? [] : [{ from: 'assistant', text: contentOf(content, at) }]
-  return said.concat(
+  const emitted: Step[] = isSilent ? [] : [{ from: 'assistant', text: contentOf(content, at) }]
+  return emitted.concat(
     calls.map((call) => {
       const id = demandText(call.id, `${at}.tool_calls.id`)
       demand(call.type === 'function' && isObject(call.function), 'Only functions can be called.', at)
@@ -164,40 +174,41 @@ function usageOf(counted: Counted, saying: Saying): object {
   }
 }
 
-async function stream(talk: Talk, saying: Saying, usage: object): Promise<void> {
-  const say = (delta: object, finish: string | null = null) => talk.frames(chunk(talk.model, { delta, finish }))
-  await talk.head()
-  await say({ role: 'assistant', content: '' })
-  for (const thought of saying.thoughts) await say({ reasoning_content: thought })
+async function stream(providerAnswer: ProviderAnswer, saying: Saying, usage: object): Promise<void> {
+  const emit = (delta: object, finish: string | null = null) =>
+    providerAnswer.frames(chunk(providerAnswer.model, { delta, finish }))
+  await providerAnswer.head()
+  await emit({ role: 'assistant', content: '' })
+  for (const thought of saying.thoughts) await emit({ reasoning_content: thought })
   for (const [index, word] of saying.words.entries()) {
-    if (index === 2 && (await endsEarly(talk))) return
-    await say({ content: word })
+    if (index === 2 && (await endsEarly(providerAnswer))) return
+    await emit({ content: word })
   }
   for (const [index, call] of saying.calls.entries()) {
     const half = Math.ceil(call.text.length / 2)
-    const named = { id: callId(call, index), type: 'function', function: { name: spokenName(call), arguments: '' } }
-    await say({ tool_calls: [{ index, ...named }] })
-    await say({ tool_calls: [{ index, function: { arguments: call.text.slice(0, half) } }] })
-    await say({ tool_calls: [{ index, function: { arguments: call.text.slice(half) } }] })
+    const named = { id: callId(call, index), type: 'function', function: { name: outputName(call), arguments: '' } }
+    await emit({ tool_calls: [{ index, ...named }] })
+    await emit({ tool_calls: [{ index, function: { arguments: call.text.slice(0, half) } }] })
+    await emit({ tool_calls: [{ index, function: { arguments: call.text.slice(half) } }] })
   }
-  await say({}, saying.calls.length > 0 ? 'tool_calls' : 'stop')
-  await talk.frames(usageChunk(talk.model, usage), '[DONE]')
-  await talk.end()
+  await emit({}, saying.calls.length > 0 ? 'tool_calls' : 'stop')
+  await providerAnswer.frames(usageChunk(providerAnswer.model, usage), '[DONE]')
+  await providerAnswer.end()
 }
 
-async function endsEarly(talk: Talk): Promise<boolean> {
-  const manner = mannerOf(talk)
-  if (manner === 'whole') return false
+async function endsEarly(providerAnswer: ProviderAnswer): Promise<boolean> {
+  const mode = modeOf(providerAnswer)
+  if (mode === 'whole') return false
   await delivered()
-  if (manner === 'breaks') {
-    await talk.frames(errorBody('The server is overloaded.'), '[DONE]')
-    await talk.end()
+  if (mode === 'breaks') {
+    await providerAnswer.frames(errorBody('The server is overloaded.'), '[DONE]')
+    await providerAnswer.end()
   }
-  if (manner === 'resets') talk.reset()
+  if (mode === 'resets') providerAnswer.reset()
   return true
 }
 
-async function whole(talk: Talk, { thoughts, words, calls }: Saying, usage: object): Promise<void> {
+async function whole(providerAnswer: ProviderAnswer, { thoughts, words, calls }: Saying, usage: object): Promise<void> {
   const message = {
     role: 'assistant',
     content: calls.length > 0 ? null : words.join(''),
@@ -207,14 +218,14 @@ async function whole(talk: Talk, { thoughts, words, calls }: Saying, usage: obje
           tool_calls: calls.map((call, index) => ({
             id: callId(call, index),
             type: 'function',
-            function: { name: spokenName(call), arguments: call.text },
+            function: { name: outputName(call), arguments: call.text },
           })),
         }
       : {}),
   }
   const finish_reason = calls.length > 0 ? 'tool_calls' : 'stop'
-  const head = { id: 'chatcmpl-fake', object: 'chat.completion', created: 1_700_000_000, model: talk.model }
-  await talk.head()
-  await talk.bytes(JSON.stringify({ ...head, choices: [{ index: 0, message, finish_reason }], usage }))
-  await talk.end()
+  const head = { id: 'chatcmpl-fake', object: 'chat.completion', created: 1_700_000_000, model: providerAnswer.model }
+  await providerAnswer.head()
+  await providerAnswer.bytes(JSON.stringify({ ...head, choices: [{ index: 0, message, finish_reason }], usage }))
+  await providerAnswer.end()
 }

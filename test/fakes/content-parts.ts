@@ -1,8 +1,8 @@
 import { type Fields, isObject } from '../../src/lib/types.ts'
+import type { ProviderAnswer } from './answers.ts'
 import { delivered } from './delivered.ts'
+import { emitsAnswer, emitsFirstText } from './emit-items.ts'
 import type { Script } from './fault-upstream.ts'
-import { saysAnswer, saysFirstWords } from './emit-items.ts'
-import type { Talk } from './answers.ts'
 
 /** The most that this provider counts for one picture and for one document: what the catalogue says of it. */
 export const IMAGE_TOKENS = 1500
@@ -14,21 +14,22 @@ export const OUTPUT_TOKENS = 5
  * byte of words a token, every picture and document its most. Text in files it reads, byte for byte. As the model `liar` it
  * counts ten times as much, as `breaks` it breaks off after two words.
  */
-export const seesParts: Script = async (talk) => {
-  const words = seenIn(talk.asked).flatMap((sight) => (sight.what === 'words' ? [] : [sight.what]))
-  const input = inputCounted(talk) * (talk.model === 'liar' ? 10 : 1)
+export const seesParts: Script = async (providerAnswer) => {
+  const words = seenIn(providerAnswer.receivedRequest).flatMap((sight) => (sight.what === 'words' ? [] : [sight.what]))
+  const input = inputCounted(providerAnswer) * (providerAnswer.model === 'liar' ? 10 : 1)
   const answer = {
     items: [{ kind: 'message', words: ['I see: ', words.join('; ') || 'nothing'] }],
-    usage: 'input' in talk.asked ? responsesUsage(input) : chatUsage(input),
+    usage: 'input' in providerAnswer.receivedRequest ? responsesUsage(input) : chatUsage(input),
   } as const
-  if (talk.model !== 'breaks') return saysAnswer(answer)(talk)
-  await saysFirstWords(answer, async () => {
+  if (providerAnswer.model !== 'breaks') return emitsAnswer(answer)(providerAnswer)
+  await emitsFirstText(answer, async () => {
     await delivered()
-    talk.reset()
-  })(talk)
+    providerAnswer.reset()
+  })(providerAnswer)
 }
 
-export const inputCounted = ({ asked }: Talk): number => seenIn(asked).reduce((sum, { tokens }) => sum + tokens, 0)
+export const inputCounted = ({ receivedRequest }: ProviderAnswer): number =>
+  seenIn(receivedRequest).reduce((sum, { tokens }) => sum + tokens, 0)
 
 const chatUsage = (input: number) => ({
   prompt_tokens: input,

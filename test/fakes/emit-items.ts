@@ -1,59 +1,63 @@
+import type { ProviderAnswer } from './answers.ts'
 import { chunk, reply, USAGE, usageChunk } from './chat-frames.ts'
 import type { Script } from './fault-upstream.ts'
 import {
   answerBody,
   answerEvents,
-  type SaidAnswer,
-  type SaidEvent,
-  type SaidItem,
-  sayEvents,
+  emitEvents,
+  type OutputAnswer,
+  type OutputEvent,
+  type OutputItem,
 } from './responses-frames.ts'
-import type { Talk } from './answers.ts'
 
 /** Whoever is asked in a wire answers in it, as a stream or not, and calls tools as they were declared. */
-export const saysAnswer =
-  (answer: SaidAnswer): Script =>
-  async (talk) => {
-    await talk.head()
-    const called = { ...answer, items: answer.items.map((item) => asDeclared(item, talk.asked.tools)) }
-    if ('input' in talk.asked) await sayInResponses(talk, called)
-    else await sayInChat(talk, called)
-    await talk.end()
+export const emitsAnswer =
+  (answer: OutputAnswer): Script =>
+  async (providerAnswer) => {
+    await providerAnswer.head()
+    const called = {
+      ...answer,
+      items: answer.items.map((item) => asDeclared(item, providerAnswer.receivedRequest.tools)),
+    }
+    if ('input' in providerAnswer.receivedRequest) await emitInResponses(providerAnswer, called)
+    else await emitInChat(providerAnswer, called)
+    await providerAnswer.end()
   }
 
 /** Its first words, and then what else. Only for streams. */
-export const saysFirstWords =
-  (answer: SaidAnswer, then: Script): Script =>
-  async (talk) => {
-    await talk.head()
-    await sayEvents(talk, halvesOf(talk, answer)[0])
-    await then(talk)
+export const emitsFirstText =
+  (answer: OutputAnswer, then: Script): Script =>
+  async (providerAnswer) => {
+    await providerAnswer.head()
+    await emitEvents(providerAnswer, halvesOf(providerAnswer, answer)[0])
+    await then(providerAnswer)
   }
 
 /** Its first words, and the rest after a while. */
-export const saysInTwo = (answer: SaidAnswer, between: Script): Script =>
-  saysFirstWords(answer, async (talk) => {
-    await between(talk)
-    await sayEvents(talk, halvesOf(talk, answer)[1])
-    await talk.frames('[DONE]')
-    await talk.end()
+export const emitsInTwo = (answer: OutputAnswer, between: Script): Script =>
+  emitsFirstText(answer, async (providerAnswer) => {
+    await between(providerAnswer)
+    await emitEvents(providerAnswer, halvesOf(providerAnswer, answer)[1])
+    await providerAnswer.frames('[DONE]')
+    await providerAnswer.end()
   })
 
-function halvesOf(talk: Talk, answer: SaidAnswer): [SaidEvent[], SaidEvent[]] {
-  const isResponses = 'input' in talk.asked
-  const events = isResponses ? answerEvents(talk.model, answer) : answerChunks(talk.model, answer)
+function halvesOf(providerAnswer: ProviderAnswer, answer: OutputAnswer): [OutputEvent[], OutputEvent[]] {
+  const isResponses = 'input' in providerAnswer.receivedRequest
+  const events = isResponses ? answerEvents(providerAnswer.model, answer) : answerChunks(providerAnswer.model, answer)
   const end = isResponses ? 1 + events.findIndex(({ type }) => type?.endsWith('.delta')) : 2
   return [events.slice(0, end), events.slice(end)]
 }
 
-async function sayInResponses(talk: Talk, answer: SaidAnswer): Promise<void> {
-  if (talk.delivery === 'json') return talk.bytes(JSON.stringify(answerBody(talk.model, answer)))
-  await sayEvents(talk, answerEvents(talk.model, answer))
-  await talk.frames('[DONE]')
+async function emitInResponses(providerAnswer: ProviderAnswer, answer: OutputAnswer): Promise<void> {
+  if (providerAnswer.delivery === 'json')
+    return providerAnswer.bytes(JSON.stringify(answerBody(providerAnswer.model, answer)))
+  await emitEvents(providerAnswer, answerEvents(providerAnswer.model, answer))
+  await providerAnswer.frames('[DONE]')
 }
 
 /** Where namespaces and custom tools are not known, they were declared as functions with longer names. */
-function asDeclared(item: SaidItem, tools: unknown): SaidItem {
+function asDeclared(item: OutputItem, tools: unknown): OutputItem {
   if (!isCall(item)) return item
   const { name, namespace, kind, words } = item
   const flat = namespace === undefined ? name : `${namespace}__${name}`
@@ -70,32 +74,34 @@ const inPieces = (text: string): readonly string[] => text.match(/[\s\S]{1,5}/g)
 
 const CHAT_USAGE = { ...USAGE, completion_tokens_details: { reasoning_tokens: 2 } }
 
-async function sayInChat(talk: Talk, answer: SaidAnswer): Promise<void> {
+async function emitInChat(providerAnswer: ProviderAnswer, answer: OutputAnswer): Promise<void> {
   const { items, usage = CHAT_USAGE } = answer
-  if (talk.delivery === 'json') {
+  if (providerAnswer.delivery === 'json') {
     const finish = finishOf(answer)
-    return talk.bytes(JSON.stringify(reply(talk.model, { message: messageOf(items), finish, more: { usage } })))
+    return providerAnswer.bytes(
+      JSON.stringify(reply(providerAnswer.model, { message: messageOf(items), finish, more: { usage } })),
+    )
   }
-  await sayEvents(talk, answerChunks(talk.model, answer))
-  await talk.frames('[DONE]')
+  await emitEvents(providerAnswer, answerChunks(providerAnswer.model, answer))
+  await providerAnswer.frames('[DONE]')
 }
 
-const answerChunks = (model: string, answer: SaidAnswer): SaidEvent[] => [
+const answerChunks = (model: string, answer: OutputAnswer): OutputEvent[] => [
   chunk(model, { delta: { role: 'assistant', content: '' } }),
   ...deltasOf(answer).map((delta) => chunk(model, { delta })),
   chunk(model, { finish: finishOf(answer) }),
   usageChunk(model, answer.usage ?? CHAT_USAGE),
 ]
 
-function finishOf({ items, status }: SaidAnswer): string {
+function finishOf({ items, status }: OutputAnswer): string {
   if (status === 'incomplete') return 'length'
   return items.some(isCall) ? 'tool_calls' : 'stop'
 }
 
-type CallItem = Extract<SaidItem, { name: string }>
-const isCall = (item: SaidItem): item is CallItem => 'name' in item
+type CallItem = Extract<OutputItem, { name: string }>
+const isCall = (item: OutputItem): item is CallItem => 'name' in item
 
-function deltasOf({ items, isInterleaved }: SaidAnswer): object[] {
+function deltasOf({ items, isInterleaved }: OutputAnswer): object[] {
   const calls = items.filter(isCall)
   const words = items.flatMap((item): object[] => {
     if (item.kind === 'reasoning') return item.summary.map((text) => ({ reasoning_content: text }))
@@ -118,7 +124,7 @@ function deltasOf({ items, isInterleaved }: SaidAnswer): object[] {
   return [...words, ...starts.flat(), ...rounds.flat()]
 }
 
-function messageOf(items: readonly SaidItem[]): object {
+function messageOf(items: readonly OutputItem[]): object {
   const text = items.flatMap((item) => (item.kind === 'message' ? item.words : [])).join('')
   const reasoning = items.flatMap((item) => (item.kind === 'reasoning' ? item.summary : [])).join('')
   const calls = items.filter(isCall).map((call, index) => ({

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { createTalk, type Talk } from './answers.ts'
-import { CALM, type Weather } from './network-faults.ts'
+import { createProviderAnswer, type ProviderAnswer } from './answers.ts'
+import { CALM, type NetworkFaults } from './network-faults.ts'
 
 /** How a provider answers one request. */
-export type Script = (talk: Talk) => Promise<void>
+export type Script = (providerAnswer: ProviderAnswer) => Promise<void>
 
 /** A provider on a real socket that plays a script, chosen by the name of the model that is asked for. */
 export interface FaultUpstream {
@@ -12,18 +12,18 @@ export interface FaultUpstream {
   readonly baseUrl: string
   readonly port: number
   /** Every request that has come, oldest first. */
-  readonly talks: readonly Talk[]
+  readonly providerAnswers: readonly ProviderAnswer[]
   /** Forgets the requests so far. */
   forget(): void
   /** How the bytes travel from now on. */
-  weather: Weather
+  networkFaults: NetworkFaults
   close(): Promise<void>
 }
 
 export async function startFaultUpstream(scriptOf: (model: string) => Script | undefined): Promise<FaultUpstream> {
   const sockets = new Set<Socket>()
-  const talks: Talk[] = []
-  const upstream = { weather: CALM }
+  const providerAnswers: ProviderAnswer[] = []
+  const upstream = { networkFaults: CALM }
 
   const server = createServer((socket) => {
     sockets.add(socket)
@@ -33,16 +33,16 @@ export async function startFaultUpstream(scriptOf: (model: string) => Script | u
     // Whoever was cut off sees it as a close.
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
-    readRequests(socket, (asked, askedWith, path) => {
-      const talk = createTalk({
+    readRequests(socket, (receivedRequest, receivedHeaders, path) => {
+      const providerAnswer = createProviderAnswer({
         socket,
-        asked: { ...askedByPath(path), ...asked },
-        askedWith,
-        weather: upstream.weather,
+        receivedRequest: { ...receivedByPath(path), ...receivedRequest },
+        receivedHeaders,
+        networkFaults: upstream.networkFaults,
       })
-      talks.push(talk)
-      const script = scriptOf(talk.model)
-      if (script) void script(talk)
+      providerAnswers.push(providerAnswer)
+      const script = scriptOf(providerAnswer.model)
+      if (script) void script(providerAnswer)
       else socket.end(`HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n`)
     })
   })
@@ -52,9 +52,9 @@ export async function startFaultUpstream(scriptOf: (model: string) => Script | u
   return Object.assign(upstream, {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     port,
-    talks,
+    providerAnswers,
     forget() {
-      talks.length = 0
+      providerAnswers.length = 0
     },
     async close() {
       for (const socket of sockets) socket.destroy()
@@ -66,7 +66,7 @@ export async function startFaultUpstream(scriptOf: (model: string) => Script | u
 
 const HEAD_END = '\r\n\r\n'
 
-type OnRequest = (asked: Record<string, unknown>, askedWith: Headers, path: string) => void
+type OnRequest = (receivedRequest: Record<string, unknown>, receivedHeaders: Headers, path: string) => void
 
 function readRequests(socket: Socket, onRequest: OnRequest): void {
   let text = Buffer.alloc(0)
@@ -86,7 +86,7 @@ function readRequests(socket: Socket, onRequest: OnRequest): void {
 }
 
 /** Gemini has in the path what others have in the body. */
-function askedByPath(path: string): Record<string, unknown> {
+function receivedByPath(path: string): Record<string, unknown> {
   const [, model, method] = /\/models\/([^/:]+):(\w+)/.exec(path) ?? []
   return model === undefined ? {} : { model: decodeURIComponent(model), stream: method === 'streamGenerateContent' }
 }

@@ -1,8 +1,8 @@
+import type { Fault, Stage } from './emit.ts'
 import { FAILURES } from './failures.ts'
 import type { Script } from './fault-upstream.ts'
 import { ODDITIES } from './oddities.ts'
 import { REFUSALS } from './refusals.ts'
-import type { Fault, Stage } from './emit.ts'
 
 /** Everything that a provider is known to do wrong, by name. */
 export const FAULTS = { ...FAILURES, ...REFUSALS, ...ODDITIES }
@@ -16,5 +16,5 @@ export const laneModel = (fault: FaultName, stage: Stage): string => `${fault}.$
 export function scriptOfModel(model: string): Script | undefined {
   const [name = '', stage] = model.split('.')
   const fault = (FAULTS as Readonly<Record<string, Fault>>)[name]
-  return fault && ((talk) => fault(talk, stage === 'after' ? 'after' : 'before'))
+  return fault && ((providerAnswer) => fault(providerAnswer, stage === 'after' ? 'after' : 'before'))
 }

@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../src/lib/types.ts'
-import { type HeardTool, type Hearing, joinSentences, type Step } from './polite-model.ts'
+import { joinSentences, type ParsedRequest, type ParsedTool, type Step } from './polite-model.ts'
 import { demand, demandKnown, demandList, demandText } from './strict-request.ts'
 
 /** What a generateContent provider takes. */
@@ -29,17 +29,17 @@ const CONFIG_KNOWN = new Set([
 ])
 
 /** The documented rules about contents, each of which is a 400 at Google. */
-export function hearContents(asked: Fields, taste: GeminiTaste): Hearing {
-  const { model, stream: _stream, ...body } = asked
+export function parseContents(receivedRequest: Fields, taste: GeminiTaste): ParsedRequest {
+  const { model, stream: _stream, ...body } = receivedRequest
   demandKnown(body, KNOWN)
-  const { generationConfig: config = {} } = asked
+  const { generationConfig: config = {} } = receivedRequest
   demand(isObject(config), 'Invalid value at generation_config', 'generationConfig')
   demandKnown(config, CONFIG_KNOWN, 'generation_config.')
   demand(Number(config.maxOutputTokens) >= 1, 'max_output_tokens is missing: nobody holds money for this.', 'config')
   return {
-    steps: stepsOf(demandList(asked.contents, 'contents'), { ...taste, model: String(model) }),
-    tools: toolsOf(asked.tools),
-    choice: choiceOf(asked.toolConfig),
+    steps: stepsOf(demandList(receivedRequest.contents, 'contents'), { ...taste, model: String(model) }),
+    tools: toolsOf(receivedRequest.tools),
+    choice: choiceOf(receivedRequest.toolConfig),
     effort: effortOf(config.thinkingConfig),
     schema: schemaOf(config),
   }
@@ -47,10 +47,10 @@ export function hearContents(asked: Fields, taste: GeminiTaste): Hearing {
 
 const TOOL_NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/
 
-function toolsOf(tools: unknown): HeardTool[] {
+function toolsOf(tools: unknown): ParsedTool[] {
   if (tools === undefined) return []
   return demandList(tools, 'tools').flatMap(({ functionDeclarations }) =>
-    demandList(functionDeclarations, 'tools').map((tool): HeardTool => {
+    demandList(functionDeclarations, 'tools').map((tool): ParsedTool => {
       const name = demandText(tool.name, 'tools.name')
       demand(TOOL_NAME.test(name), `Invalid function name: ${name}`, 'tools.name')
       const parameters = tool.parametersJsonSchema ?? tool.parameters ?? {}
@@ -60,7 +60,7 @@ function toolsOf(tools: unknown): HeardTool[] {
   )
 }
 
-function choiceOf(config: unknown): Hearing['choice'] {
+function choiceOf(config: unknown): ParsedRequest['choice'] {
   if (config === undefined) return 'auto'
   demand(isObject(config) && isObject(config.functionCallingConfig), 'Invalid value at tool_config', 'toolConfig')
   const { mode, allowedFunctionNames: names } = config.functionCallingConfig
@@ -105,8 +105,10 @@ function stepsOf(contents: readonly Fields[], reading: Reading): Step[] {
     const given = demandList(parts, `${at}.parts`)
     demand(given.length > 0, `${at}.parts must not be empty`, at)
     if (role === 'user') {
-      steps.push(...joinSentences(given.map((part) => heardOf(part, at))))
-      const answered = given.flatMap(({ functionResponse: said }) => (isObject(said) ? [String(said.name)] : []))
+      steps.push(...joinSentences(given.map((part) => parsedOf(part, at))))
+      const answered = given.flatMap(({ functionResponse: emitted }) =>
+        isObject(emitted) ? [String(emitted.name)] : [],
+      )
       demand(
         JSON.stringify(answered) === JSON.stringify(open),
         'Please ensure that the number of function response parts is equal to the number of function call parts.',
@@ -116,7 +118,7 @@ function stepsOf(contents: readonly Fields[], reading: Reading): Step[] {
     } else {
       open = callsOf(given)
       checkSigned(given, { ...reading, at })
-      steps.push(...given.flatMap(saidOf))
+      steps.push(...given.flatMap(outputOf))
     }
   }
   demand(open.length === 0, 'A function call must be followed by its response.', 'contents')
@@ -124,19 +126,19 @@ function stepsOf(contents: readonly Fields[], reading: Reading): Step[] {
   return steps
 }
 
-function heardOf({ text, functionResponse: said, inlineData }: Fields, at: string): Step {
+function parsedOf({ text, functionResponse: emitted, inlineData }: Fields, at: string): Step {
   if (typeof text === 'string') return { from: 'user', text }
   if (isObject(inlineData)) return { from: 'user', text: '' }
-  demand(isObject(said) && isObject(said.response), `${at}: a function response has to be an object`, at)
-  const { result, output, content } = said.response
+  demand(isObject(emitted) && isObject(emitted.response), `${at}: a function response has to be an object`, at)
+  const { result, output, content } = emitted.response
   const words = [result, output, content].find((each) => typeof each === 'string')
-  return { from: 'result', name: String(said.name), text: String(words ?? JSON.stringify(said.response)) }
+  return { from: 'result', name: String(emitted.name), text: String(words ?? JSON.stringify(emitted.response)) }
 }
 
 const callsOf = (parts: readonly Fields[]): string[] =>
   parts.flatMap(({ functionCall: call }) => (isObject(call) ? [String(call.name)] : []))
 
-function saidOf({ text, functionCall: call, thought }: Fields): Step[] {
+function outputOf({ text, functionCall: call, thought }: Fields): Step[] {
   if (isObject(call)) return [{ from: 'call', name: String(call.name), text: JSON.stringify(call.args ?? {}) }]
   return typeof text === 'string' && text !== '' && thought !== true ? [{ from: 'assistant', text }] : []
 }

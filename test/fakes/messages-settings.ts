@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../src/lib/types.ts'
-import type { MessagesManners } from './messages-request.ts'
+import type { MessagesModes } from './messages-request.ts'
 import { judgeHeldSchema } from './messages-schema.ts'
 import { demand, demandKnown } from './strict-request.ts'
 
@@ -8,10 +8,10 @@ const BUDGET_MIN = 1024
 const USER_LENGTH_MAX = 256
 
 /** How words are chosen, how the model thinks, and in what form it answers. */
-export function judgeSettings(body: Fields, manners: MessagesManners): void {
-  judgeSampling(body, manners)
-  judgeThinking(body, manners)
-  judgeOutput(body, manners)
+export function judgeSettings(body: Fields, modes: MessagesModes): void {
+  judgeSampling(body, modes)
+  judgeThinking(body, modes)
+  judgeOutput(body, modes)
   const { stop_sequences: stops, metadata } = body
   const isWell = (stop: unknown): boolean => typeof stop === 'string' && stop.trim() !== ''
   const areWell = stops === undefined || (Array.isArray(stops) && stops.length > 0 && stops.every(isWell))
@@ -25,7 +25,7 @@ export function judgeSettings(body: Fields, manners: MessagesManners): void {
 
 const isShare = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= 1
 
-function judgeSampling({ temperature, top_p, top_k }: Fields, { sampling }: MessagesManners): void {
+function judgeSampling({ temperature, top_p, top_k }: Fields, { sampling }: MessagesModes): void {
   const isAbsent = temperature === undefined && top_p === undefined && top_k === undefined
   demand(sampling || isAbsent, '`temperature`, `top_p` and `top_k` are not taken by this model', 'temperature')
   demand(temperature === undefined || isShare(temperature), 'range: 0..1', 'temperature')
@@ -33,14 +33,11 @@ function judgeSampling({ temperature, top_p, top_k }: Fields, { sampling }: Mess
   demand(temperature === undefined || top_p === undefined, '`temperature` and `top_p` cannot both be given', 'top_p')
 }
 
-function judgeThinking(
-  { thinking, max_tokens, tool_choice, temperature, top_p }: Fields,
-  manners: MessagesManners,
-): void {
+function judgeThinking({ thinking, max_tokens, tool_choice, temperature, top_p }: Fields, modes: MessagesModes): void {
   if (thinking === undefined) return
   demand(isObject(thinking), 'should be an object', 'thinking')
   const { type, budget_tokens } = thinking
-  const wanted = manners.thinking === 'adaptive' ? 'adaptive' : 'enabled'
+  const wanted = modes.thinking === 'adaptive' ? 'adaptive' : 'enabled'
   demandKnown(thinking, new Set(['type', ...(KNOWN[String(type)] ?? []), ...(wanted === type ? SHOWN[wanted] : [])]))
   if (type === 'disabled' || type === 'between_tools') return
   demand(type === wanted, `type '${type}' is not supported`, 'thinking')
@@ -57,9 +54,9 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = { enabled: ['budget_t
 /** Servers of others do not know how to show it. */
 const SHOWN = { adaptive: ['display'], enabled: [] } as const
 
-function judgeOutput({ output_config, thinking }: Fields, manners: MessagesManners): void {
+function judgeOutput({ output_config, thinking }: Fields, modes: MessagesModes): void {
   if (output_config === undefined) return
-  demand(isObject(output_config) && manners.thinking === 'adaptive', 'extra inputs are not permitted', 'output_config')
+  demand(isObject(output_config) && modes.thinking === 'adaptive', 'extra inputs are not permitted', 'output_config')
   demandKnown(output_config, new Set(['effort', 'format']), 'output_config.')
   const { effort, format } = output_config
   demand(effort === undefined || EFFORTS.has(String(effort)), `effort '${effort}' is unknown`, 'output_config')

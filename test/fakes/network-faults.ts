@@ -1,12 +1,12 @@
 /** What a network and a server may do to the bytes of a stream without changing what it says. */
-export interface Weather {
+export interface NetworkFaults {
   /** One event of a stream, as this weather writes it. */
   frame(data: string): string
   /** The same bytes in the pieces in which they leave. */
   pieces(bytes: Buffer): Buffer[]
 }
 
-export const CALM: Weather = {
+export const CALM: NetworkFaults = {
   frame: (data) => `data: ${data}\n\n`,
   pieces: (bytes) => [bytes],
 }
@@ -15,7 +15,7 @@ export const CALM: Weather = {
 const FINE_BYTES_MAX = 64 * 1024
 
 /** Lines end with CRLF or LF, comments come between and inside events, and bytes are cut anywhere, inside characters too. */
-export function storm(random: () => number): Weather {
+export function storm(random: () => number): NetworkFaults {
   const below = (limit: number) => Math.floor(random() * limit)
   return {
     frame(data) {

@@ -1,17 +1,17 @@
-import type { Talk } from './answers.ts'
+import type { ProviderAnswer } from './answers.ts'
 
 /** Notes what it refuses, which a gateway might cure on another lane without a word. */
-export function noting(talk: Talk, refused: string[]): Talk {
+export function noting(providerAnswer: ProviderAnswer, refused: string[]): ProviderAnswer {
   let isRefused = false
   return {
-    ...talk,
+    ...providerAnswer,
     head(status, headers) {
       isRefused = (status ?? 200) >= 400
-      return talk.head(status, headers)
+      return providerAnswer.head(status, headers)
     },
     bytes(body) {
-      if (isRefused) refused.push(`${body} ${JSON.stringify(talk.asked).slice(-2000)}`)
-      return talk.bytes(body)
+      if (isRefused) refused.push(`${body} ${JSON.stringify(providerAnswer.receivedRequest).slice(-2000)}`)
+      return providerAnswer.bytes(body)
     },
   }
 }

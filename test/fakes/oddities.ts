@@ -11,115 +11,128 @@ const toolDeltas = [
 
 /** What is not as it should be, and does no harm. */
 export const ODDITIES = {
-  healthy: (talk) => whole(talk),
-  'no-usage': (talk) => whole(talk, { usage: null }),
-  'zero-usage': (talk) => whole(talk, { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }),
-  'huge-usage': (talk) => whole(talk, { usage: { prompt_tokens: 9e15, completion_tokens: 1e300 } }),
-  'negative-usage': (talk) => whole(talk, { usage: { prompt_tokens: -11, completion_tokens: -7 } }),
-  'words-as-usage': (talk) => whole(talk, { usage: { prompt_tokens: '11', completion_tokens: [] } }),
-  'no-done': (talk) => whole(talk, { end: [] }),
-  'double-done': (talk) => whole(talk, { end: ['[DONE]', '[DONE]'] }),
-  'open-after-done': (talk) => whole(talk, { staysOpen: true }),
+  healthy: (providerAnswer) => whole(providerAnswer),
+  'no-usage': (providerAnswer) => whole(providerAnswer, { usage: null }),
+  'zero-usage': (providerAnswer) =>
+    whole(providerAnswer, { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }),
+  'huge-usage': (providerAnswer) => whole(providerAnswer, { usage: { prompt_tokens: 9e15, completion_tokens: 1e300 } }),
+  'negative-usage': (providerAnswer) => whole(providerAnswer, { usage: { prompt_tokens: -11, completion_tokens: -7 } }),
+  'words-as-usage': (providerAnswer) =>
+    whole(providerAnswer, { usage: { prompt_tokens: '11', completion_tokens: [] } }),
+  'no-done': (providerAnswer) => whole(providerAnswer, { end: [] }),
+  'double-done': (providerAnswer) => whole(providerAnswer, { end: ['[DONE]', '[DONE]'] }),
+  'open-after-done': (providerAnswer) => whole(providerAnswer, { staysOpen: true }),
 
-  async 'usage-on-every-chunk'(talk) {
-    await talk.head()
+  async 'usage-on-every-chunk'(providerAnswer) {
+    await providerAnswer.head()
     for (const [at, word] of WORDS.entries())
-      await talk.frames(
-        chunk(talk.model, { delta: { content: word }, more: { usage: { ...USAGE, completion_tokens: at + 1 } } }),
+      await providerAnswer.frames(
+        chunk(providerAnswer.model, {
+          delta: { content: word },
+          more: { usage: { ...USAGE, completion_tokens: at + 1 } },
+        }),
       )
-    await talk.frames(chunk(talk.model, { finish: 'stop', more: { usage: USAGE } }), '[DONE]')
-    await talk.end()
+    await providerAnswer.frames(chunk(providerAnswer.model, { finish: 'stop', more: { usage: USAGE } }), '[DONE]')
+    await providerAnswer.end()
   },
 
-  async 'cut-after-finish'(talk) {
-    await begin(talk, 'after')
-    await talk.frames(text(talk, ' to'), text(talk, ' you'), stop(talk))
+  async 'cut-after-finish'(providerAnswer) {
+    await begin(providerAnswer, 'after')
+    await providerAnswer.frames(text(providerAnswer, ' to'), text(providerAnswer, ' you'), stop(providerAnswer))
     await delivered()
-    talk.reset()
+    providerAnswer.reset()
   },
 
-  async 'hang-after-finish'(talk) {
-    await begin(talk, 'after')
-    await talk.frames(text(talk, ' to'), text(talk, ' you'), stop(talk))
+  async 'hang-after-finish'(providerAnswer) {
+    await begin(providerAnswer, 'after')
+    await providerAnswer.frames(text(providerAnswer, ' to'), text(providerAnswer, ' you'), stop(providerAnswer))
   },
 
-  async 'split-characters'(talk) {
+  async 'split-characters'(providerAnswer) {
     const words = 'Zażółć 🦜 gęślą 日本語'
-    await talk.head()
+    await providerAnswer.head()
     const bytes = Buffer.from(
-      talk.delivery === 'json'
-        ? JSON.stringify(reply(talk.model, { message: { content: words } }))
-        : [text(talk, words), stop(talk), usageChunk(talk.model, USAGE)]
+      providerAnswer.delivery === 'json'
+        ? JSON.stringify(reply(providerAnswer.model, { message: { content: words } }))
+        : [text(providerAnswer, words), stop(providerAnswer), usageChunk(providerAnswer.model, USAGE)]
             .map((event) => `data: ${JSON.stringify(event)}\n\n`)
             .join(''),
     )
-    for (const byte of bytes) await talk.bytes(Buffer.from([byte]))
-    await talk.end()
+    for (const byte of bytes) await providerAnswer.bytes(Buffer.from([byte]))
+    await providerAnswer.end()
   },
 
-  async 'invalid-utf8'(talk) {
-    await talk.head()
+  async 'invalid-utf8'(providerAnswer) {
+    await providerAnswer.head()
     const cut = (event: object) => Buffer.from(JSON.stringify(event).replace('@', '\u00ff'), 'latin1')
-    if (talk.delivery === 'json') await talk.bytes(cut(reply(talk.model, { message: { content: 'a@z' } })))
+    if (providerAnswer.delivery === 'json')
+      await providerAnswer.bytes(cut(reply(providerAnswer.model, { message: { content: 'a@z' } })))
     else {
-      await talk.frames(chunk(talk.model, { delta: { role: 'assistant', content: '' } }))
-      const frame = Buffer.concat([Buffer.from('data: '), cut(text(talk, 'a@z')), Buffer.from('\n\n')])
-      await talk.bytes(frame)
-      await talk.frames(stop(talk), usageChunk(talk.model, USAGE), '[DONE]')
+      await providerAnswer.frames(chunk(providerAnswer.model, { delta: { role: 'assistant', content: '' } }))
+      const frame = Buffer.concat([Buffer.from('data: '), cut(text(providerAnswer, 'a@z')), Buffer.from('\n\n')])
+      await providerAnswer.bytes(frame)
+      await providerAnswer.frames(stop(providerAnswer), usageChunk(providerAnswer.model, USAGE), '[DONE]')
     }
-    await talk.end()
+    await providerAnswer.end()
   },
 
-  async 'interim-answers'(talk) {
-    await talk.raw('HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n')
-    await whole(talk)
+  async 'interim-answers'(providerAnswer) {
+    await providerAnswer.raw(
+      'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n',
+    )
+    await whole(providerAnswer)
   },
 
-  async 'max-tokens-refused'(talk, stage) {
-    if (!('max_tokens' in talk.asked)) return whole(talk)
+  async 'max-tokens-refused'(providerAnswer, stage) {
+    if (!('max_tokens' in providerAnswer.receivedRequest)) return whole(providerAnswer)
     const message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
-    await refuses(400, errorBody(message, { code: 'unsupported_parameter', param: 'max_tokens' }))(talk, stage)
+    await refuses(400, errorBody(message, { code: 'unsupported_parameter', param: 'max_tokens' }))(
+      providerAnswer,
+      stage,
+    )
   },
 
-  async 'field-refused'(talk, stage) {
-    if (!('seed' in talk.asked)) return whole(talk)
-    await refuses(422, { detail: "Extra field: 'seed'" })(talk, stage)
+  async 'field-refused'(providerAnswer, stage) {
+    if (!('seed' in providerAnswer.receivedRequest)) return whole(providerAnswer)
+    await refuses(422, { detail: "Extra field: 'seed'" })(providerAnswer, stage)
   },
 
-  async 'finish-left-out'(talk) {
-    await talk.head()
-    await talk.bytes(JSON.stringify(reply(talk.model, { finish: null })))
-    await talk.end()
+  async 'finish-left-out'(providerAnswer) {
+    await providerAnswer.head()
+    await providerAnswer.bytes(JSON.stringify(reply(providerAnswer.model, { finish: null })))
+    await providerAnswer.end()
   },
 
-  async 'beyond-the-cap'(talk) {
-    await talk.head()
+  async 'beyond-the-cap'(providerAnswer) {
+    await providerAnswer.head()
     const usage = { prompt_tokens: 11, completion_tokens: 100_000 }
-    await talk.bytes(JSON.stringify(reply(talk.model, { more: { usage } })))
-    await talk.end()
+    await providerAnswer.bytes(JSON.stringify(reply(providerAnswer.model, { more: { usage } })))
+    await providerAnswer.end()
   },
 
-  async 'odd-tool-calls'(talk) {
-    await talk.head()
-    if (talk.delivery === 'json') {
+  async 'odd-tool-calls'(providerAnswer) {
+    await providerAnswer.head()
+    if (providerAnswer.delivery === 'json') {
       const calls = [
         { function: { name: 'look_up', arguments: { city: 'Rome' } } },
         { id: 'given', function: { name: 'count', arguments: '{"n":2}' } },
       ]
-      await talk.bytes(JSON.stringify(reply(talk.model, { message: { content: null, tool_calls: calls } })))
+      await providerAnswer.bytes(
+        JSON.stringify(reply(providerAnswer.model, { message: { content: null, tool_calls: calls } })),
+      )
     } else {
-      for (const delta of toolDeltas) await talk.frames(chunk(talk.model, { delta }))
-      await talk.frames(stop(talk), usageChunk(talk.model, USAGE), '[DONE]')
+      for (const delta of toolDeltas) await providerAnswer.frames(chunk(providerAnswer.model, { delta }))
+      await providerAnswer.frames(stop(providerAnswer), usageChunk(providerAnswer.model, USAGE), '[DONE]')
     }
-    await talk.end()
+    await providerAnswer.end()
   },
 
-  async 'comments-among-words'(talk) {
-    await talk.head()
-    await talk.bytes(': OPENROUTER PROCESSING\n\n:\n\nevent: message\nid: 7\nretry: 10\n')
-    await talk.frames(text(talk, WHOLE_TEXT))
-    await talk.bytes(': ping\n\nevent: ping\ndata:\n\n')
-    await talk.frames(stop(talk), usageChunk(talk.model, USAGE), '[DONE]')
-    await talk.end()
+  async 'comments-among-words'(providerAnswer) {
+    await providerAnswer.head()
+    await providerAnswer.bytes(': OPENROUTER PROCESSING\n\n:\n\nevent: message\nid: 7\nretry: 10\n')
+    await providerAnswer.frames(text(providerAnswer, WHOLE_TEXT))
+    await providerAnswer.bytes(': ping\n\nevent: ping\ndata:\n\n')
+    await providerAnswer.frames(stop(providerAnswer), usageChunk(providerAnswer.model, USAGE), '[DONE]')
+    await providerAnswer.end()
   },
 } as const satisfies Record<string, Fault>

@@ -3,10 +3,10 @@ import { type Fault, HTML, refuses, TOO_LONG } from './emit.ts'
 
 const throttles =
   (retryAfter?: string | (() => string)): Fault =>
-  (talk, stage) => {
+  (providerAnswer, stage) => {
     const wait = typeof retryAfter === 'function' ? retryAfter() : retryAfter
     const headers: Record<string, string> = wait === undefined ? {} : { 'retry-after': wait }
-    return refuses(429, errorBody('Slow down.', { type: 'rate_limit_error' }), headers)(talk, stage)
+    return refuses(429, errorBody('Slow down.', { type: 'rate_limit_error' }), headers)(providerAnswer, stage)
   }
 
 const googleBody = (code: number, status: string, detail: object) => ({
@@ -52,14 +52,14 @@ export const REFUSALS = {
   'refused-503': refuses(503, errorBody('Service unavailable'), { 'retry-after': '20' }),
   'refused-529': refuses(529, errorBody('Overloaded', { type: 'overloaded_error' })),
 
-  async 'refused-500-broken'(talk) {
-    await talk.head(500)
-    await talk.bytes('{"error":')
-    talk.close()
+  async 'refused-500-broken'(providerAnswer) {
+    await providerAnswer.head(500)
+    await providerAnswer.bytes('{"error":')
+    providerAnswer.close()
   },
 
-  async 'cap-refused'(talk, stage) {
-    const name = 'max_tokens' in talk.asked ? 'max_tokens' : 'max_completion_tokens'
-    await refuses(400, errorBody(`Unsupported parameter: '${name}'.`, { param: name }))(talk, stage)
+  async 'cap-refused'(providerAnswer, stage) {
+    const name = 'max_tokens' in providerAnswer.receivedRequest ? 'max_tokens' : 'max_completion_tokens'
+    await refuses(400, errorBody(`Unsupported parameter: '${name}'.`, { param: name }))(providerAnswer, stage)
   },
 } as const satisfies Record<string, Fault>

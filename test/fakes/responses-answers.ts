@@ -1,44 +1,52 @@
 import { type Fields, isObject } from '../../src/lib/types.ts'
+import type { ProviderAnswer } from './answers.ts'
 import { delivered } from './delivered.ts'
 import type { Script } from './fault-upstream.ts'
 import {
   type Counted,
   callId,
-  type Mind,
+  type ModelState,
+  type OutputCall,
   POLITE,
   reasoningTokens,
-  type SaidCall,
   type Saying,
   type Step,
 } from './polite-model.ts'
-import { hearResponses, type ResponsesTaste, TRIGGER } from './responses-requests.ts'
-import { mannerOf, strictly } from './strict-request.ts'
-import type { Talk } from './answers.ts'
+import { parseResponses, type ResponsesTaste, TRIGGER } from './responses-requests.ts'
+import { modeOf, strictly } from './strict-request.ts'
 
 /**
  * A provider that speaks Responses without keeping state, and keeps every rule about items: its seals it takes back
  * unchanged. What it makes short it gives as one item that only it can read; it knows what was told before it when that
  * comes back.
  */
-export function responsesTalk(
+export function responsesAnswer(
   knows: ResponsesTaste['knows'],
-  { name = 'fake', seals = new Map(), mind = POLITE }: Sealer = {},
+  { name = 'fake', seals = new Map(), modelState = POLITE }: Sealer = {},
 ): Script {
   const compactions = new Map<string, readonly Step[]>()
-  return strictly(async (talk) => {
-    const hearing = hearResponses(talk.asked, { knows, seals, compactions })
-    if (isTriggered(talk.asked)) {
+  return strictly(async (providerAnswer) => {
+    const parsedRequest = parseResponses(providerAnswer.receivedRequest, { knows, seals, compactions })
+    if (isTriggered(providerAnswer.receivedRequest)) {
       const blob = `compacted-by-${name}-${compactions.size}`
-      compactions.set(blob, hearing.steps)
+      compactions.set(blob, parsedRequest.steps)
       const item = { id: 'cmp_fake', type: 'compaction', encrypted_content: blob }
-      const said = { thoughts: [], words: [blob], calls: [] }
-      return answer(talk, [item], usageOf(mind.countsOf(talk.asked, hearing, said), said))
+      const emitted = { thoughts: [], words: [blob], calls: [] }
+      return answer(
+        providerAnswer,
+        [item],
+        usageOf(modelState.countsOf(providerAnswer.receivedRequest, parsedRequest, emitted), emitted),
+      )
     }
-    const saying = mind.sayingOf(hearing)
+    const saying = modelState.sayingOf(parsedRequest)
     const seal = `sealed-by-${name}-${seals.size}`
-    if (knows === 'everything' && saying.thoughts.length > 0) seals.set(seal, talk.model)
-    const items = itemsOf(talk, saying, knows === 'everything' ? seal : undefined)
-    return answer(talk, items, usageOf(mind.countsOf(talk.asked, hearing, saying), saying))
+    if (knows === 'everything' && saying.thoughts.length > 0) seals.set(seal, providerAnswer.model)
+    const items = itemsOf(providerAnswer, saying, knows === 'everything' ? seal : undefined)
+    return answer(
+      providerAnswer,
+      items,
+      usageOf(modelState.countsOf(providerAnswer.receivedRequest, parsedRequest, saying), saying),
+    )
   })
 }
 
@@ -47,25 +55,29 @@ interface Sealer {
   readonly name?: string
   /** What it has sealed, and with which of its models; who takes something out has it forgotten. */
   readonly seals?: Map<string, string>
-  readonly mind?: Mind
+  readonly modelState?: ModelState
 }
 
 const isTriggered = ({ input }: Fields): boolean => Array.isArray(input) && input.at(-1)?.type === TRIGGER
 
-async function answer(talk: Talk, items: readonly Fields[], usage: object): Promise<void> {
-  if (talk.delivery === 'stream') return stream(talk, items, usage)
-  await talk.head()
-  await talk.bytes(JSON.stringify(responseOf(talk, { status: 'completed', output: items, usage })))
-  await talk.end()
+async function answer(providerAnswer: ProviderAnswer, items: readonly Fields[], usage: object): Promise<void> {
+  if (providerAnswer.delivery === 'stream') return stream(providerAnswer, items, usage)
+  await providerAnswer.head()
+  await providerAnswer.bytes(JSON.stringify(responseOf(providerAnswer, { status: 'completed', output: items, usage })))
+  await providerAnswer.end()
 }
 
 /** The items of the answer, each as it is when it is whole. */
-function itemsOf({ asked }: Talk, { thoughts, words, calls }: Saying, seal: string | undefined): Fields[] {
+function itemsOf(
+  { receivedRequest }: ProviderAnswer,
+  { thoughts, words, calls }: Saying,
+  seal: string | undefined,
+): Fields[] {
   const status = 'completed'
-  const spoken = { type: 'message', role: 'assistant', status, content: [textPart(words.join(''))] }
+  const outputText = { type: 'message', role: 'assistant', status, content: [textPart(words.join(''))] }
   return [
-    ...(thoughts.length > 0 ? [{ id: 'rs_fake', ...reasoningOf(asked, thoughts.join(''), seal) }] : []),
-    ...(words.length > 0 ? [{ id: 'msg_fake', ...spoken }] : []),
+    ...(thoughts.length > 0 ? [{ id: 'rs_fake', ...reasoningOf(receivedRequest, thoughts.join(''), seal) }] : []),
+    ...(words.length > 0 ? [{ id: 'msg_fake', ...outputText }] : []),
     ...calls.map((call, index) => ({
       id: `fc_fake_${index}`,
       status,
@@ -75,7 +87,7 @@ function itemsOf({ asked }: Talk, { thoughts, words, calls }: Saying, seal: stri
   ]
 }
 
-const calledAs = ({ kind, name, namespace, text }: SaidCall): Fields => ({
+const calledAs = ({ kind, name, namespace, text }: OutputCall): Fields => ({
   name,
   ...(namespace === undefined ? {} : { namespace }),
   ...(kind === 'custom' ? { type: 'custom_tool_call', input: text } : { type: 'function_call', arguments: text }),
@@ -86,11 +98,11 @@ const textPart = (text: string) => ({ type: 'output_text', text, annotations: []
 /** Sealed, with a summary for whoever asked for one; or in plain words. */
 function reasoningOf({ reasoning, include }: Fields, text: string, seal: string | undefined): Fields {
   if (seal === undefined) return { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text }] }
-  const isTold = isObject(reasoning) && typeof reasoning.summary === 'string'
+  const isDelivered = isObject(reasoning) && typeof reasoning.summary === 'string'
   const isSealed = Array.isArray(include) && include.includes('reasoning.encrypted_content')
   return {
     type: 'reasoning',
-    summary: isTold ? [{ type: 'summary_text', text }] : [],
+    summary: isDelivered ? [{ type: 'summary_text', text }] : [],
     ...(isSealed ? { encrypted_content: seal } : {}),
   }
 }
@@ -109,28 +121,31 @@ function usageOf(counted: Counted, saying: Saying): object {
   }
 }
 
-const responseOf = ({ model }: Talk, more: Fields): Fields => ({
+const responseOf = ({ model }: ProviderAnswer, more: Fields): Fields => ({
   ...{ id: 'resp_fake', object: 'response', created_at: 1_700_000_000, model, error: null, incomplete_details: null },
   ...{ output: [], usage: null, ...more },
 })
 
-async function stream(talk: Talk, items: readonly Fields[], usage: object): Promise<void> {
+async function stream(providerAnswer: ProviderAnswer, items: readonly Fields[], usage: object): Promise<void> {
   let sequence_number = 0
-  const say = (type: string, fields: Fields) => talk.frames({ type, sequence_number: sequence_number++, ...fields })
-  await talk.head()
-  await say('response.created', { response: responseOf(talk, { status: 'in_progress' }) })
-  await say('response.in_progress', { response: responseOf(talk, { status: 'in_progress' }) })
+  const emit = (type: string, fields: Fields) =>
+    providerAnswer.frames({ type, sequence_number: sequence_number++, ...fields })
+  await providerAnswer.head()
+  await emit('response.created', { response: responseOf(providerAnswer, { status: 'in_progress' }) })
+  await emit('response.in_progress', { response: responseOf(providerAnswer, { status: 'in_progress' }) })
   for (const [output_index, item] of items.entries()) {
     const place = { item_id: item.id, output_index }
-    await say('response.output_item.added', { output_index, item: { ...item, ...emptied(item) } })
+    await emit('response.output_item.added', { output_index, item: { ...item, ...emptied(item) } })
     for (const [type, fields] of eventsInside(item)) {
-      if (type === TURNING_POINT && fields.delta === ' 3' && (await endsEarly(talk, say))) return
-      await say(type, { ...place, ...fields })
+      if (type === TURNING_POINT && fields.delta === ' 3' && (await endsEarly(providerAnswer, emit))) return
+      await emit(type, { ...place, ...fields })
     }
-    await say('response.output_item.done', { output_index, item })
+    await emit('response.output_item.done', { output_index, item })
   }
-  await say('response.completed', { response: responseOf(talk, { status: 'completed', output: items, usage }) })
-  await talk.end()
+  await emit('response.completed', {
+    response: responseOf(providerAnswer, { status: 'completed', output: items, usage }),
+  })
+  await providerAnswer.end()
 }
 
 /** Whoever does not say everything stops while it counts. */
@@ -196,18 +211,18 @@ function callEvents(name: string, field: 'arguments' | 'input', text: string): I
   return [...deltas, [`response.${name}.done`, { [field]: text }]]
 }
 
-type Say = (type: string, fields: Fields) => Promise<void>
+type Emit = (type: string, fields: Fields) => Promise<void>
 
-async function endsEarly(talk: Talk, say: Say): Promise<boolean> {
-  const manner = mannerOf(talk)
-  if (manner === 'whole') return false
+async function endsEarly(providerAnswer: ProviderAnswer, emit: Emit): Promise<boolean> {
+  const mode = modeOf(providerAnswer)
+  if (mode === 'whole') return false
   await delivered()
-  if (manner === 'breaks') {
+  if (mode === 'breaks') {
     const error = { code: 'server_error', message: 'The server is overloaded.' }
-    await say('error', { ...error, param: null })
-    await say('response.failed', { response: responseOf(talk, { status: 'failed', error }) })
-    await talk.end()
+    await emit('error', { ...error, param: null })
+    await emit('response.failed', { response: responseOf(providerAnswer, { status: 'failed', error }) })
+    await providerAnswer.end()
   }
-  if (manner === 'resets') talk.reset()
+  if (mode === 'resets') providerAnswer.reset()
   return true
 }

@@ -1,4 +1,4 @@
-import type { Talk } from './answers.ts'
+import type { ProviderAnswer } from './answers.ts'
 
 /** What a healthy provider says, in the words of the Responses wire, for fakes to say whole, in part or wrongly. */
 
@@ -12,19 +12,19 @@ export const RESPONSES_USAGE = {
 }
 
 /** An item of an answer, in the pieces in which it is said. */
-export type SaidItem =
+export type OutputItem =
   | { readonly kind: 'reasoning'; readonly summary: readonly string[]; readonly sealed?: string }
   | { readonly kind: 'message'; readonly words: readonly string[]; readonly phase?: string }
-  | (SaidCall & { readonly kind: 'function' | 'custom' })
+  | (OutputCall & { readonly kind: 'function' | 'custom' })
 
-interface SaidCall {
+interface OutputCall {
   readonly name: string
   readonly namespace?: string
   readonly words: readonly string[]
 }
 
-export interface SaidAnswer {
-  readonly items: readonly SaidItem[]
+export interface OutputAnswer {
+  readonly items: readonly OutputItem[]
   readonly status?: 'completed' | 'incomplete'
   readonly usage?: unknown
   /** Items are said several at once, a piece of each in turn. */
@@ -34,7 +34,7 @@ export interface SaidAnswer {
 type Event = Readonly<Record<string, unknown>> & { readonly type: string }
 
 /** An item and the events that tell it. */
-interface ToldItem {
+interface DeliveredItem {
   readonly item: object
   readonly start: readonly Event[]
   readonly words: readonly Event[]
@@ -47,16 +47,16 @@ export const responseObject = (model: string, more: object): object => ({
 })
 
 /** A whole answer as the events of a stream, numbered. */
-export function answerEvents(model: string, answer: SaidAnswer): Event[] {
-  const told = answer.items.map((item, index) => tellItem(item, index, answer.status ?? 'completed'))
+export function answerEvents(model: string, answer: OutputAnswer): Event[] {
+  const reported = answer.items.map((item, index) => emitItem(item, index, answer.status ?? 'completed'))
   const begun = responseObject(model, {})
   const body = answerBody(model, answer)
   const events: Event[] = [
     { type: 'response.created', response: begun },
     { type: 'response.in_progress', response: begun },
     ...(answer.isInterleaved
-      ? interleave(told)
-      : told.flatMap(({ start, words, end }) => [...start, ...words, ...end])),
+      ? interleave(reported)
+      : reported.flatMap(({ start, words, end }) => [...start, ...words, ...end])),
     { type: `response.${answer.status ?? 'completed'}`, response: body },
   ]
   return events.map((event, number) => ({ ...event, sequence_number: number }))
@@ -65,42 +65,45 @@ export function answerEvents(model: string, answer: SaidAnswer): Event[] {
 /** The same answer as JSON. */
 export function answerBody(
   model: string,
-  { items, status = 'completed', usage = RESPONSES_USAGE }: SaidAnswer,
+  { items, status = 'completed', usage = RESPONSES_USAGE }: OutputAnswer,
 ): object {
   return responseObject(model, {
     status,
     incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
-    output: items.map((item, index) => tellItem(item, index, status).item),
+    output: items.map((item, index) => emitItem(item, index, status).item),
     usage,
   })
 }
 
 /** An event of a stream; those of Chat have no types. */
-export interface SaidEvent {
+export interface OutputEvent {
   readonly type?: string
   readonly [name: string]: unknown
 }
 
 /** Events with their names, as these servers write them. */
-export const sayEvents = (talk: Talk, events: readonly SaidEvent[]): Promise<void> =>
-  talk.bytes(
+export const emitEvents = (providerAnswer: ProviderAnswer, events: readonly OutputEvent[]): Promise<void> =>
+  providerAnswer.bytes(
     events
       .map((event) => `${event.type === undefined ? '' : `event: ${event.type}\n`}data: ${JSON.stringify(event)}\n\n`)
       .join(''),
   )
 
-function interleave(told: readonly ToldItem[]): Event[] {
-  const longest = Math.max(0, ...told.map(({ words }) => words.length))
-  const rounds = Array.from({ length: longest }, (_, at) => told.flatMap(({ words }) => words.slice(at, at + 1)))
-  return [...told.flatMap(({ start }) => start), ...rounds.flat(), ...told.flatMap(({ end }) => end)]
+function interleave(reported: readonly DeliveredItem[]): Event[] {
+  const longest = Math.max(0, ...reported.map(({ words }) => words.length))
+  const rounds = Array.from({ length: longest }, (_, at) => reported.flatMap(({ words }) => words.slice(at, at + 1)))
+  return [...reported.flatMap(({ start }) => start), ...rounds.flat(), ...reported.flatMap(({ end }) => end)]
 }
 
-function tellItem(said: SaidItem, index: number, status: string): ToldItem {
-  if (said.kind === 'reasoning') return tellReasoning(said, index)
-  return said.kind === 'message' ? tellMessage(said, index, status) : tellCall(said, index, status)
+function emitItem(emitted: OutputItem, index: number, status: string): DeliveredItem {
+  if (emitted.kind === 'reasoning') return emitReasoning(emitted, index)
+  return emitted.kind === 'message' ? emitMessage(emitted, index, status) : emitCall(emitted, index, status)
 }
 
-function tellReasoning({ summary, sealed }: Extract<SaidItem, { kind: 'reasoning' }>, output_index: number): ToldItem {
+function emitReasoning(
+  { summary, sealed }: Extract<OutputItem, { kind: 'reasoning' }>,
+  output_index: number,
+): DeliveredItem {
   const item_id = `rs_theirs_${output_index}`
   const place = { item_id, output_index, summary_index: 0 }
   const text = summary.join('')
@@ -114,7 +117,7 @@ function tellReasoning({ summary, sealed }: Extract<SaidItem, { kind: 'reasoning
     ...{ ...begun, summary: text === '' ? [] : [{ type: 'summary_text', text }] },
     ...(sealed === undefined ? {} : { encrypted_content: sealed }),
   }
-  const part = (said: string) => ({ ...place, part: { type: 'summary_text', text: said } })
+  const part = (emitted: string) => ({ ...place, part: { type: 'summary_text', text: emitted } })
   const isSilent = text === ''
   return {
     item,
@@ -135,15 +138,15 @@ function tellReasoning({ summary, sealed }: Extract<SaidItem, { kind: 'reasoning
   }
 }
 
-function tellMessage(
-  { words, phase }: Extract<SaidItem, { kind: 'message' }>,
+function emitMessage(
+  { words, phase }: Extract<OutputItem, { kind: 'message' }>,
   output_index: number,
   status: string,
-): ToldItem {
+): DeliveredItem {
   const item_id = `msg_theirs_${output_index}`
   const place = { item_id, output_index, content_index: 0 }
   const text = words.join('')
-  const part = (said: string) => ({ type: 'output_text', text: said, annotations: [], logprobs: [] })
+  const part = (emitted: string) => ({ type: 'output_text', text: emitted, annotations: [], logprobs: [] })
   const head = { id: item_id, type: 'message', role: 'assistant', ...(phase === undefined ? {} : { phase }) }
   const item = { ...head, status, content: [part(text)] }
   return {
@@ -166,11 +169,11 @@ const CALLS = {
   custom: { type: 'custom_tool_call', prefix: 'ctc', stem: 'response.custom_tool_call_input', text: 'input' },
 } as const
 
-function tellCall(
-  { kind, name, namespace, words }: Extract<SaidItem, { kind: 'function' | 'custom' }>,
+function emitCall(
+  { kind, name, namespace, words }: Extract<OutputItem, { kind: 'function' | 'custom' }>,
   output_index: number,
   status: string,
-): ToldItem {
+): DeliveredItem {
   const { type, prefix, stem, text } = CALLS[kind]
   const item_id = `${prefix}_theirs_${output_index}`
   const head = { id: item_id, type, call_id: `call_theirs_${output_index}`, name }

@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../src/lib/types.ts'
-import { type HeardTool, type Hearing, type Step, spokenName } from './polite-model.ts'
+import { outputName, type ParsedRequest, type ParsedTool, type Step } from './polite-model.ts'
 import { demand, demandKnown, demandList, demandText, demandToolName } from './strict-request.ts'
 
 /** What a Responses provider takes. */
@@ -22,22 +22,24 @@ const KNOWN = new Set([
 const SEALED = 'reasoning.encrypted_content'
 
 /** Without state: nothing is stored, nothing may be referred to, and every item has to be what its type says. */
-export function hearResponses(asked: Fields, taste: ResponsesTaste): Hearing {
-  demandKnown(asked, KNOWN)
-  demand(asked.store === false, 'Nothing is stored here.', 'store')
-  demand(Number(asked.max_output_tokens) >= 16, 'Expected a value of at least 16.', 'max_output_tokens')
-  const include = asked.include ?? []
+export function parseResponses(receivedRequest: Fields, taste: ResponsesTaste): ParsedRequest {
+  demandKnown(receivedRequest, KNOWN)
+  demand(receivedRequest.store === false, 'Nothing is stored here.', 'store')
+  demand(Number(receivedRequest.max_output_tokens) >= 16, 'Expected a value of at least 16.', 'max_output_tokens')
+  const include = receivedRequest.include ?? []
   demand(Array.isArray(include), 'Invalid type.', 'include')
   demand(taste.knows === 'everything' || !include.includes(SEALED), 'Reasoning is not sealed here.', 'include')
-  const reasoning = asked.reasoning ?? {}
+  const reasoning = receivedRequest.reasoning ?? {}
   demand(isObject(reasoning), 'Invalid type.', 'reasoning')
   return {
-    steps: stepsOf(itemsOf(asked), { ...taste, model: String(asked.model) }),
+    steps: stepsOf(itemsOf(receivedRequest), { ...taste, model: String(receivedRequest.model) }),
     tools:
-      asked.tools === undefined ? [] : demandList(asked.tools, 'tools').flatMap((tool) => toolsOf(tool, taste.knows)),
-    choice: choiceOf(asked.tool_choice),
+      receivedRequest.tools === undefined
+        ? []
+        : demandList(receivedRequest.tools, 'tools').flatMap((tool) => toolsOf(tool, taste.knows)),
+    choice: choiceOf(receivedRequest.tool_choice),
     effort: reasoning.effort as string | undefined,
-    schema: schemaOf(asked.text),
+    schema: schemaOf(receivedRequest.text),
   }
 }
 
@@ -50,7 +52,7 @@ function itemsOf({ input }: Fields): readonly Fields[] {
   return typeof input === 'string' ? [{ role: 'user', content: input }] : demandList(input, 'input')
 }
 
-function toolsOf(tool: Fields, knows: ResponsesTaste['knows'], namespace?: string): HeardTool[] {
+function toolsOf(tool: Fields, knows: ResponsesTaste['knows'], namespace?: string): ParsedTool[] {
   const { type, parameters } = tool
   demand(type === 'function' || knows === 'everything', `Invalid value: '${type}'.`, 'tools.type')
   const name = demandToolName(tool.name, 'tools.name')
@@ -60,7 +62,7 @@ function toolsOf(tool: Fields, knows: ResponsesTaste['knows'], namespace?: strin
   return [{ kind: type, name, namespace, parameters: isObject(parameters) ? parameters : {} }]
 }
 
-function choiceOf(choice: unknown = 'auto'): Hearing['choice'] {
+function choiceOf(choice: unknown = 'auto'): ParsedRequest['choice'] {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
   demand(isObject(choice), 'Invalid tool_choice.', 'tool_choice')
   return { name: demandText(choice.name, 'tool_choice.name') }
@@ -99,7 +101,7 @@ function stepsOf(items: readonly Fields[], taste: Taster): Step[] {
         demand(!calls.has(id), `Duplicate call_id ${id}.`, at)
         const named = { name: demandToolName(item.name, `${at}.name`), namespace: item.namespace as string | undefined }
         demand(named.namespace === undefined || taste.knows === 'everything', 'Unknown parameter.', `${at}.namespace`)
-        const name = spokenName(named)
+        const name = outputName(named)
         calls.set(id, { kind: type, name, isAnswered: false })
         steps.push({ from: 'call', name, text: demandText(item.arguments ?? item.input, at) })
         break
@@ -124,9 +126,9 @@ function stepsOf(items: readonly Fields[], taste: Taster): Step[] {
         break
       case 'compaction': {
         demand(taste.knows === 'everything', `Invalid value: '${type}'.`, `${at}.type`)
-        const told = taste.compactions.get(String(item.encrypted_content))
-        demand(told !== undefined, 'The encrypted content could not be verified.', at)
-        steps.push(...told)
+        const reported = taste.compactions.get(String(item.encrypted_content))
+        demand(reported !== undefined, 'The encrypted content could not be verified.', at)
+        steps.push(...reported)
         break
       }
       default:
@@ -139,12 +141,12 @@ function stepsOf(items: readonly Fields[], taste: Taster): Step[] {
 }
 
 function messageOf({ role, content }: Fields, at: string): Step[] {
-  const isSpoken = role === 'assistant'
-  demand(isSpoken || ['user', 'system', 'developer'].includes(String(role)), `Invalid role: '${role}'.`, `${at}.role`)
-  const text = textOf(content, isSpoken ? 'output_text' : 'input_text', `${at}.content`)
-  demand(text !== '' || !isSpoken, 'A message says nothing.', `${at}.content`)
+  const isOutput = role === 'assistant'
+  demand(isOutput || ['user', 'system', 'developer'].includes(String(role)), `Invalid role: '${role}'.`, `${at}.role`)
+  const text = textOf(content, isOutput ? 'output_text' : 'input_text', `${at}.content`)
+  demand(text !== '' || !isOutput, 'A message says nothing.', `${at}.content`)
   if (role === 'user') return [{ from: 'user', text }]
-  return isSpoken ? [{ from: 'assistant', text }] : []
+  return isOutput ? [{ from: 'assistant', text }] : []
 }
 
 const outputOf = (output: unknown, at: string): string => textOf(output, 'input_text', `${at}.output`)

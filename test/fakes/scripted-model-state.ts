@@ -1,12 +1,12 @@
 import type { Fields } from '../../src/lib/types.ts'
 import {
-  type HeardTool,
-  type Hearing,
-  type Mind,
-  type SaidCall,
+  type ModelState,
+  type OutputCall,
+  outputName,
+  type ParsedRequest,
+  type ParsedTool,
   type Saying,
   type Step,
-  spokenName,
 } from './polite-model.ts'
 
 /** What a miller knows of its work: all of it is in what it was sent, for it remembers nothing. */
@@ -23,7 +23,7 @@ interface Known {
  * answered from the facts that stand in the request. Asked for a summary it writes down exactly those, and where it stands.
  * A fact is `FACT name = value`, wherever it is said; nothing else that is said looks like one.
  */
-export const millerMind = (counts: Mind['countsOf']): Mind => ({ sayingOf, countsOf: counts })
+export const scriptedModelState = (counts: ModelState['countsOf']): ModelState => ({ sayingOf, countsOf: counts })
 
 export const TASK = (name: string, calls: number): string => `Task ${name}: ${calls} calls.`
 export const QUESTION = (about: string): string => `What is ${about}?`
@@ -37,21 +37,21 @@ const SUMMARY = 'Summary of the mill.'
 
 let callsMade = 0
 
-function sayingOf({ steps, tools, choice, effort }: Hearing): Saying {
+function sayingOf({ steps, tools, choice, effort }: ParsedRequest): Saying {
   const thoughts = effort === undefined || effort === 'none' ? [] : ['Let me', ' think.']
-  const says = (text: string): Saying => ({ thoughts, words: text.match(/\s*\S+/g) ?? [], calls: [] })
-  if (asksForSummary({ steps, tools, choice })) return says(summaryOf(knownFrom(steps.slice(0, -1))))
+  const emits = (text: string): Saying => ({ thoughts, words: text.match(/\s*\S+/g) ?? [], calls: [] })
+  if (requestsSummary({ steps, tools, choice })) return emits(summaryOf(knownFrom(steps.slice(0, -1))))
   const known = knownFrom(steps)
-  if (known.question !== undefined) return says(answerOf(known, known.question))
+  if (known.question !== undefined) return emits(answerOf(known, known.question))
   const { task } = known
-  if (task === undefined) return says('There is nothing to do.')
+  if (task === undefined) return emits('There is nothing to do.')
   const tool = tools[known.done % tools.length]
-  if (task.done >= task.calls || tool === undefined) return says(`Task ${task.name} is done.`)
+  if (task.done >= task.calls || tool === undefined) return emits(`Task ${task.name} is done.`)
   return { thoughts, words: [], calls: [callOf(tool, `${task.name}-${task.done}`)] }
 }
 
 /** Nobody else speaks of a summary, and nobody who wants one lets it call tools. */
-export const asksForSummary = ({ steps, tools, choice }: Pick<Hearing, 'steps' | 'tools' | 'choice'>): boolean =>
+export const requestsSummary = ({ steps, tools, choice }: Pick<ParsedRequest, 'steps' | 'tools' | 'choice'>): boolean =>
   (tools.length === 0 || choice === 'none') &&
   steps.at(-1)?.from === 'user' &&
   /summary/i.test(steps.at(-1)?.text ?? '')
@@ -91,8 +91,8 @@ const summaryOf = ({ facts, done, task }: Known): string =>
     ...(task === undefined ? [] : [`${TASK(task.name, task.calls)} DONE OF THEM ${task.done}`]),
   ].join('\n')
 
-function callOf({ parameters, ...tool }: HeardTool, about: string): SaidCall {
-  const input = `*** Begin ${spokenName(tool)} of ${about}\n+a "quoted" line\n`
+function callOf({ parameters, ...tool }: ParsedTool, about: string): OutputCall {
+  const input = `*** Begin ${outputName(tool)} of ${about}\n+a "quoted" line\n`
   const names = Object.keys((parameters.properties ?? {}) as Fields)
   const args = Object.fromEntries(names.map((name) => [name, name === 'input' ? input : about]))
   callsMade += 1

@@ -1,15 +1,15 @@
 import type { Fields } from '../../src/lib/types.ts'
-import { anthropicTalk } from './anthropic-answers.ts'
-import { chatTalk } from './chat-answers.ts'
+import type { ProviderAnswer } from './answers.ts'
+import { anthropicAnswer } from './anthropic-answers.ts'
+import { chatAnswer } from './chat-answers.ts'
 import { delivered } from './delivered.ts'
 import { type Script, startFaultUpstream } from './fault-upstream.ts'
-import { geminiTalk } from './gemini-answers.ts'
-import { asksForSummary, millerMind } from './scripted-model-state.ts'
+import { geminiAnswer } from './gemini-answers.ts'
 import { noting } from './noting.ts'
-import type { Counted, Hearing, Mind } from './polite-model.ts'
+import type { Counted, ModelState, ParsedRequest } from './polite-model.ts'
+import { responsesAnswer } from './responses-answers.ts'
 import { TRIGGER } from './responses-requests.ts'
-import { responsesTalk } from './responses-answers.ts'
-import type { Talk } from './answers.ts'
+import { requestsSummary, scriptedModelState } from './scripted-model-state.ts'
 
 /** One answer that was given whole, and what it was counted as. */
 export interface Served {
@@ -26,7 +26,7 @@ export interface Served {
 export type Health = 'well' | 'gone' | 'busy'
 
 /** A provider with a miller behind it, strict about every rule of its wire. */
-export interface Miller {
+export interface ScriptedModel {
   readonly baseUrl: string
   readonly isWell: boolean
   /** From now on. */
@@ -40,30 +40,30 @@ export interface Miller {
   close(): Promise<void>
 }
 
-export type MillerKind = 'chat' | 'openai' | 'plain' | 'anthropic' | 'gemini'
+export type ScriptedModelKind = 'chat' | 'openai' | 'plain' | 'anthropic' | 'gemini'
 
 const BYTES_PER_TOKEN = 4
 
-export async function startMiller(kind: MillerKind): Promise<Miller> {
+export async function startScriptedModel(kind: ScriptedModelKind): Promise<ScriptedModel> {
   const served: Served[] = []
   const refused: string[] = []
-  let next: { readonly fate: 'breaks-off' | 'never-comes'; readonly isAsked: () => void } | undefined
+  let next: { readonly fate: 'breaks-off' | 'never-comes'; readonly isRequested: () => void } | undefined
   let health: Health = 'well'
   const countsOf = createCounts()
-  const mind = millerMind((asked, hearing, saying) => {
-    const counted = countsOf(asked, hearing, saying)
+  const modelState = scriptedModelState((receivedRequest, parsedRequest, saying) => {
+    const counted = countsOf(receivedRequest, parsedRequest, saying)
     // What breaks off is never told its counts.
-    if (next === undefined) served.push({ ...factsOf(asked, hearing), counted })
+    if (next === undefined) served.push({ ...factsOf(receivedRequest, parsedRequest), counted })
     return counted
   })
-  const talkOf = TALKS[kind](mind)
-  const far = await startFaultUpstream(() => async (talk) => {
-    if (health === 'gone') return talk.reset()
-    if (health === 'busy') return sayBusy(talk)
-    const { fate, isAsked } = next ?? {}
-    isAsked?.()
+  const answerOf = TALKS[kind](modelState)
+  const far = await startFaultUpstream(() => async (providerAnswer) => {
+    if (health === 'gone') return providerAnswer.reset()
+    if (health === 'busy') return emitBusy(providerAnswer)
+    const { fate, isRequested } = next ?? {}
+    isRequested?.()
     if (fate === 'never-comes') next = undefined
-    else await talkOf(noting(fate === 'breaks-off' ? breaking(talk) : talk, refused))
+    else await answerOf(noting(fate === 'breaks-off' ? breaking(providerAnswer) : providerAnswer, refused))
     if (fate === 'breaks-off') next = undefined
   })
   return {
@@ -77,29 +77,29 @@ export async function startMiller(kind: MillerKind): Promise<Miller> {
     takeServed: () => served.splice(0),
     refused,
     nextAnswer: (fate) =>
-      new Promise<void>((isAsked) => {
-        next = { fate, isAsked }
+      new Promise<void>((isRequested) => {
+        next = { fate, isRequested }
       }),
     close: far.close,
   }
 }
 
-const TALKS: Readonly<Record<MillerKind, (mind: Mind) => Script>> = {
-  chat: (mind) => chatTalk({ mind }),
-  openai: (mind) => responsesTalk('everything', { mind, name: `mill-${++mills}` }),
-  plain: (mind) => responsesTalk('functions', { mind }),
-  anthropic: (mind) => anthropicTalk({ mind, name: `mill-${++mills}` }),
-  gemini: (mind) => geminiTalk({ mind, name: `mill-${++mills}` }),
+const TALKS: Readonly<Record<ScriptedModelKind, (modelState: ModelState) => Script>> = {
+  chat: (modelState) => chatAnswer({ modelState }),
+  openai: (modelState) => responsesAnswer('everything', { modelState, name: `mill-${++mills}` }),
+  plain: (modelState) => responsesAnswer('functions', { modelState }),
+  anthropic: (modelState) => anthropicAnswer({ modelState, name: `mill-${++mills}` }),
+  gemini: (modelState) => geminiAnswer({ modelState, name: `mill-${++mills}` }),
 }
 
 let mills = 0
 
-function factsOf(asked: Fields, hearing: Hearing): Omit<Served, 'counted'> {
-  const items = Array.isArray(asked.input) ? asked.input : []
+function factsOf(receivedRequest: Fields, parsedRequest: ParsedRequest): Omit<Served, 'counted'> {
+  const items = Array.isArray(receivedRequest.input) ? receivedRequest.input : []
   return {
-    bytes: Buffer.byteLength(JSON.stringify(asked)),
-    shortens: items.at(-1)?.type === TRIGGER ? 'natively' : asksForSummary(hearing) ? 'by-summary' : undefined,
-    sealsBack: items.filter(({ type }) => type === 'reasoning').length + signedIn(asked),
+    bytes: Buffer.byteLength(JSON.stringify(receivedRequest)),
+    shortens: items.at(-1)?.type === TRIGGER ? 'natively' : requestsSummary(parsedRequest) ? 'by-summary' : undefined,
+    sealsBack: items.filter(({ type }) => type === 'reasoning').length + signedIn(receivedRequest),
   }
 }
 
@@ -112,10 +112,10 @@ function signedIn({ messages, contents }: Fields): number {
 }
 
 /** A token is four bytes, and what begins as the request before began comes from a cache. */
-function createCounts(): Mind['countsOf'] {
+function createCounts(): ModelState['countsOf'] {
   let before = ''
-  return (asked, _hearing, saying) => {
-    const text = JSON.stringify(asked)
+  return (receivedRequest, _hearing, saying) => {
+    const text = JSON.stringify(receivedRequest)
     const cached = Math.floor(sameBytes(before, text) / BYTES_PER_TOKEN)
     before = text
     return {
@@ -132,26 +132,26 @@ function sameBytes(one: string, other: string): number {
   return Buffer.byteLength(one.slice(0, at))
 }
 
-async function sayBusy(talk: Talk): Promise<void> {
-  await talk.head(503)
-  await talk.bytes(JSON.stringify({ error: { message: 'The mill is full.', type: 'server_error' } }))
-  await talk.end()
+async function emitBusy(providerAnswer: ProviderAnswer): Promise<void> {
+  await providerAnswer.head(503)
+  await providerAnswer.bytes(JSON.stringify({ error: { message: 'The mill is full.', type: 'server_error' } }))
+  await providerAnswer.end()
 }
 
 const FRAMES_BEFORE_BREAK = 5
 
 /** A few frames of a stream get through. */
-function breaking(talk: Talk): Talk {
+function breaking(providerAnswer: ProviderAnswer): ProviderAnswer {
   let frames = 0
   const orBreak = async (write: () => Promise<void>) => {
     frames += 1
     if (frames <= FRAMES_BEFORE_BREAK) return write()
     await delivered()
-    talk.reset()
+    providerAnswer.reset()
   }
   return {
-    ...talk,
-    frames: (...events) => orBreak(() => talk.frames(...events)),
-    events: (...events) => orBreak(() => talk.events(...events)),
+    ...providerAnswer,
+    frames: (...events) => orBreak(() => providerAnswer.frames(...events)),
+    events: (...events) => orBreak(() => providerAnswer.events(...events)),
   }
 }

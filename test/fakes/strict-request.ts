@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../src/lib/types.ts'
+import type { ProviderAnswer } from './answers.ts'
 import type { Script } from './fault-upstream.ts'
-import type { Talk } from './answers.ts'
 
 /** A request that a strict provider does not take. */
 class BadRequest extends Error {
@@ -52,23 +52,23 @@ const inOpenAisWords: Refusal = (message, param, code) => ({
 
 /** Answers what it takes, and tells of anything else that it is a bad request, as providers do. */
 export const strictly =
-  (answer: (talk: Talk) => Promise<void>, inTheirWords: Refusal = inOpenAisWords): Script =>
-  async (talk) => {
+  (answer: (providerAnswer: ProviderAnswer) => Promise<void>, inTheirWords: Refusal = inOpenAisWords): Script =>
+  async (providerAnswer) => {
     try {
-      await answer(talk)
+      await answer(providerAnswer)
     } catch (error) {
       if (!(error instanceof BadRequest)) throw error
       const { message, param, code } = error
-      await talk.head(400)
-      await talk.bytes(JSON.stringify(inTheirWords(message, param, code)))
-      await talk.end()
+      await providerAnswer.head(400)
+      await providerAnswer.bytes(JSON.stringify(inTheirWords(message, param, code)))
+      await providerAnswer.end()
     }
   }
 
 /** What the model of a lane does after its first two words; any other says everything. */
-export type Manner = 'whole' | 'sleeps' | 'breaks' | 'resets'
+export type ClientMode = 'whole' | 'sleeps' | 'breaks' | 'resets'
 
-export const mannerOf = ({ model }: Talk): Manner =>
+export const modeOf = ({ model }: ProviderAnswer): ClientMode =>
   model === 'sleeps' || model === 'breaks' || model === 'resets' ? model : 'whole'
 
 /** What a strict provider says of it; undefined: it is as it has to be. */

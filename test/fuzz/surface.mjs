@@ -33,7 +33,7 @@ const { key } = await createKey(place, { email: 'fuzz@example.com' })
 const server = startServer(place, { logPath })
 const port = Number(new URL(await server.ready).port)
 
-const counts = { asked: 0, answers: 0, closed: 0, kinds: {}, statuses: {}, codes: {} }
+const counts = { receivedRequest: 0, answers: 0, closed: 0, kinds: {}, statuses: {}, codes: {} }
 const violations = []
 const until = performance.now() + options['seconds-max'] * 1000
 let left = options.requests
@@ -43,7 +43,7 @@ const count = (table, what) => {
 }
 
 /** One client: a request after the other, on one connection for as long as that lasts. */
-async function ask(number) {
+async function sendTurn(number) {
   const own = createRandom(options.seed * CLIENTS_MAX + number)
   let connection
   while (left > 0 && performance.now() < until && !server.isOver) {
@@ -51,7 +51,7 @@ async function ask(number) {
     const request = composeRequest(own, { key, port })
     if (connection === undefined || connection.isOver) connection = await openConnection(port)
     const came = await connection.exchange(request)
-    counts.asked += 1
+    counts.receivedRequest += 1
     count(counts.kinds, request.kind)
     if (came.closed) counts.closed += 1
     for (const answer of came.answers) {
@@ -67,7 +67,7 @@ async function ask(number) {
 
 const from = performance.now()
 console.log(`seed ${options.seed}: ${options.requests} requests over ${options.connections} connections`)
-await Promise.all(Array.from({ length: options.connections }, (_, number) => ask(number)))
+await Promise.all(Array.from({ length: options.connections }, (_, number) => sendTurn(number)))
 const seconds = (performance.now() - from) / 1000
 
 console.log(JSON.stringify(counts))
@@ -80,7 +80,7 @@ for (const { what, request, came } of violations.slice(0, SHOWN_MAX)) {
 }
 const isAlive = !server.isOver
 tally.check(isAlive, 'the server is alive')
-tally.check(counts.asked >= options.requests, `${counts.asked} requests in ${seconds.toFixed(0)} s`)
+tally.check(counts.receivedRequest >= options.requests, `${counts.receivedRequest} requests in ${seconds.toFixed(0)} s`)
 tally.check(
   violations.length === 0,
   `no 500, no hang, an id and an envelope on every answer (${violations.length} violations)`,

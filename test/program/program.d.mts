@@ -17,7 +17,7 @@ export interface ServerProcess {
   readonly ready: Promise<string>
   readonly ended: Promise<Ended>
   readonly isOver: boolean
-  said(): string
+  output(): string
   kill(signal: NodeJS.Signals): void
 }
 

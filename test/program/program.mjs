@@ -77,18 +77,18 @@ export function startServer(place, { port = 0, nodeFlags = [], logPath, logForma
   const command = commandAt(place, 'serve', '--port', String(port), '--log-format', logFormat)
   const environment = { ...SERVING_ENVIRONMENT, ...place.environment }
   const child = start({ ...place, environment }, [...SERVING_FLAGS, ...nodeFlags, ...command], logPath)
-  const { ended, heard } = listenTo(child)
-  const said = () => (logPath === undefined ? heard.out + heard.err : readFileSync(logPath, 'utf8'))
+  const { ended, parsedOutput } = listenTo(child)
+  const emitted = () => (logPath === undefined ? parsedOutput.out + parsedOutput.err : readFileSync(logPath, 'utf8'))
   const ready = addressOf(place, child).then((url) => {
     if (url !== undefined) return url
-    throw new Error(`the server ended before it was ready:\n${said().slice(-4000)}`)
+    throw new Error(`the server ended before it was ready:\n${emitted().slice(-4000)}`)
   })
   ready.catch(() => {})
   return {
     pid: child.pid,
     ready,
     ended,
-    said,
+    output: emitted,
     get isOver() {
       return isOver(child)
     },
@@ -115,18 +115,18 @@ function start({ config, environment }, args, logPath) {
 const isOver = ({ exitCode, signalCode }) => exitCode !== null || signalCode !== null
 
 function listenTo(child) {
-  const heard = { out: '', err: '' }
+  const parsedOutput = { out: '', err: '' }
   child.stdout?.setEncoding('utf8').on('data', (text) => {
-    heard.out += text
+    parsedOutput.out += text
   })
   child.stderr?.setEncoding('utf8').on('data', (text) => {
-    heard.err += text
+    parsedOutput.err += text
   })
   const ended = new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (code, signal) => resolve({ code: signal ?? code, ...heard }))
+    child.once('close', (code, signal) => resolve({ code: signal ?? code, ...parsedOutput }))
   })
-  return { heard, ended }
+  return { parsedOutput, ended }
 }
 
 /** Where it listens, by its own note: one that another process has left there is that one's. */

@@ -16,8 +16,8 @@ export async function readLedgerRows({ dist, data }) {
   const database = await openDatabase({ path: join(data, 'ledger.db'), clock })
   const content = await openContent({ path: join(data, 'content.db'), clock })
   try {
-    const books = {}
-    for (const table of TABLES) books[table] = await database.file.all(`SELECT * FROM ${table}`, [])
+    const ledgerRows = {}
+    for (const table of TABLES) ledgerRows[table] = await database.file.all(`SELECT * FROM ${table}`, [])
     const usageEntries = await database.file.all('SELECT * FROM usage_entries', [])
     // A stored stream that came with a key is kept once, with its response.
     const answers = await content.all(
@@ -25,7 +25,7 @@ export async function readLedgerRows({ dist, data }) {
       [],
     )
     const responses = await content.all('SELECT request_id, status FROM responses', [])
-    return { ...books, usageEntries, answers, responses }
+    return { ...ledgerRows, usageEntries, answers, responses }
   } finally {
     await database.close()
     await content.close()

@@ -9,11 +9,11 @@ import { serveGateway } from '../acceptance/serve-gateway.mjs'
 import { readOptions } from '../program/options.mjs'
 import { readLedgerRows } from '../program/read-ledger.mjs'
 import { createTally } from '../program/tally.mjs'
-import { askAndHangUp, askWhole, PROTOCOLS } from './lib/send-recorded.mjs'
 import { checkCut, checkWhole } from './lib/check-costs.mjs'
 import { checkEstimates } from './lib/estimate-errors.mjs'
 import { loadExchanges } from './lib/recorded-exchanges.mjs'
 import { startRecordedProvider } from './lib/recorded-provider.mjs'
+import { PROTOCOLS, sendAndDisconnect, sendWhole } from './lib/send-recorded.mjs'
 import { visibleBytes } from './lib/visible.mjs'
 
 const WIRES = ['openai-chat', 'openai-responses', 'anthropic', 'gemini']
@@ -49,7 +49,7 @@ async function priceAll(copy) {
   const whole = []
   for (const exchange of exchanges) {
     for (const protocol of PROTOCOLS) {
-      for (const stream of [true, false]) whole.push(await askForWhole(scene, { exchange, protocol, stream }))
+      for (const stream of [true, false]) whole.push(await requestWhole(scene, { exchange, protocol, stream }))
     }
   }
   await gateway.stop(tally)
@@ -64,10 +64,10 @@ async function priceAll(copy) {
   checkEstimates(tally, known)
 }
 
-async function askForWhole({ gateway }, { exchange, protocol, stream }) {
+async function requestWhole({ gateway }, { exchange, protocol, stream }) {
   const content = `${++numbers}: ${longPromptOf(exchange)}`
-  const asked = await askWhole(gateway, { protocol, model: exchange.id, content, stream })
-  return { exchange, protocol, stream, ...asked }
+  const receivedRequest = await sendWhole(gateway, { protocol, model: exchange.id, content, stream })
+  return { exchange, protocol, stream, ...receivedRequest }
 }
 
 /** The words of a recorded answer are the prompt: its provider has counted their tokens. */
@@ -89,8 +89,12 @@ async function hangUpOnAll({ provider, gateway, prompts }, exchanges) {
       const bytes = visibleBytes(exchange.chunks.slice(0, after))
       const silence = provider.fallSilent(number, after)
       const content = `${number}: ${prompt.words}`
-      const asked = { protocol, model: exchange.id, content }
-      cut.push({ ...job, bytes, ...(await askAndHangUp(gateway, asked, { silent: silence.sent, bytes })) })
+      const receivedRequest = { protocol, model: exchange.id, content }
+      cut.push({
+        ...job,
+        bytes,
+        ...(await sendAndDisconnect(gateway, receivedRequest, { silent: silence.sent, bytes })),
+      })
       silence.goOn()
     }
   }

@@ -5,12 +5,12 @@ import { z } from 'zod'
 import { openAccount } from '../support/test-account.ts'
 import { BROKEN_LANES, LANES, useLanes } from './lanes.ts'
 
-const house = useLanes()
+const setup = useLanes()
 let provider: ReturnType<typeof createOpenAI>
 
 beforeEach(async () => {
-  const { key } = await openAccount(house())
-  provider = createOpenAI({ apiKey: key, baseURL: house().baseUrl })
+  const { key } = await openAccount(setup())
+  provider = createOpenAI({ apiKey: key, baseURL: setup().baseUrl })
 })
 
 const inputSchema = z.object({ city: z.string() })
@@ -24,9 +24,9 @@ describe.each(LANES)('the chat provider of the AI SDK over $lane', ({ model, cal
     ['one after the other', 'Use get_weather then get_time.', callsAgain ? 3 : 2],
     ['both at once', 'Use get_weather and get_time.', 2],
   ])('loops over tools: %s', async (_how, prompt, steps) => {
-    const asked = { model: provider.chat(model), tools, stopWhen: stepCountIs(5), maxRetries: 0, prompt }
-    const whole = await generateText(asked)
-    const stream = streamText(asked)
+    const receivedRequest = { model: provider.chat(model), tools, stopWhen: stepCountIs(5), maxRetries: 0, prompt }
+    const whole = await generateText(receivedRequest)
+    const stream = streamText(receivedRequest)
     for (const text of [whole.text, await stream.text]) {
       expect(text).toContain(callsAgain ? '"snow in demo" and "noon"' : '"snow in demo"')
     }
@@ -50,8 +50,8 @@ describe.each(LANES)('the chat provider of the AI SDK over $lane', ({ model, cal
 describe.each(BROKEN_LANES)('the chat provider of the AI SDK over $lane that $how in the middle', ({ model }) => {
   it('hears of it in the stream', async () => {
     const errors: unknown[] = []
-    const asked = { model: provider.chat(model), prompt: 'count to 9', maxRetries: 0 }
-    const stream = streamText({ ...asked, onError: ({ error }) => void errors.push(error) })
+    const receivedRequest = { model: provider.chat(model), prompt: 'count to 9', maxRetries: 0 }
+    const stream = streamText({ ...receivedRequest, onError: ({ error }) => void errors.push(error) })
     let text = ''
     for await (const part of stream.fullStream) if (part.type === 'text-delta') text += part.text
     expect(text).toBe('1 2')

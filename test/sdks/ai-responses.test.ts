@@ -8,18 +8,18 @@ import { BROKEN_LANES, LANES, useLanes } from './lanes.ts'
 
 globalThis.AI_SDK_LOG_WARNINGS = false
 
-const house = useLanes()
+const setup = useLanes()
 let account: TestAccount
 let provider: ReturnType<typeof createOpenAI>
 /** What the SDK has sent, oldest first. */
 let sent: { input: { type?: string; id?: string }[]; store?: boolean; include?: string[] }[]
 
 beforeEach(async () => {
-  account = await openAccount(house())
+  account = await openAccount(setup())
   sent = []
   provider = createOpenAI({
     apiKey: account.key,
-    baseURL: house().baseUrl,
+    baseURL: setup().baseUrl,
     fetch(url, init) {
       if (typeof init?.body === 'string') sent.push(JSON.parse(init.body))
       return fetch(url, init)
@@ -28,9 +28,9 @@ beforeEach(async () => {
 })
 
 const cities = z.object({ city: z.string() })
-const weather = vi.fn(({ city }: { city: string }) => `snow in ${city}`)
+const networkFaults = vi.fn(({ city }: { city: string }) => `snow in ${city}`)
 const tools = {
-  get_weather: tool({ description: 'Tells the weather.', inputSchema: cities, execute: weather }),
+  get_weather: tool({ description: 'Tells the weather.', inputSchema: cities, execute: networkFaults }),
   get_time: tool({ description: 'Tells the time.', inputSchema: cities, execute: () => 'noon' }),
 }
 
@@ -57,10 +57,10 @@ describe.each(LANES)('the AI SDK over $lane', ({ model, callsAgain, seals }) => 
   const steps = callsAgain ? 3 : 2
 
   it('generates a text, and streams one', async () => {
-    const asked = { model: provider(model), prompt: 'count to 4', maxRetries: 0 }
-    const whole = await generateText(asked)
+    const receivedRequest = { model: provider(model), prompt: 'count to 4', maxRetries: 0 }
+    const whole = await generateText(receivedRequest)
     expect(whole).toMatchObject({ text: '1 2 3 4', finishReason: 'stop', usage: { outputTokens: 4 } })
-    const stream = streamText(asked)
+    const stream = streamText(receivedRequest)
     const words: string[] = []
     for await (const word of stream.textStream) words.push(word)
     expect(words.length).toBeGreaterThan(1)
@@ -70,11 +70,11 @@ describe.each(LANES)('the AI SDK over $lane', ({ model, callsAgain, seals }) => 
   })
 
   it.each(['whole', 'streamed'])('loops over tools, referring to what is stored: %s', async (how) => {
-    weather.mockClear()
+    networkFaults.mockClear()
     const result = how === 'whole' ? await generateText(agent(model)) : streamText(agent(model))
     expect(await result.text).toContain(callsAgain ? '"snow in demo" and "noon"' : '"snow in demo"')
     expect(await result.steps).toHaveLength(steps)
-    expect(weather).toHaveBeenCalledTimes(1)
+    expect(networkFaults).toHaveBeenCalledTimes(1)
     expect(typesSent()[1]?.slice(1)).toEqual(['item_reference', 'function_call', 'function_call_output'])
     expect(sent).toHaveLength(steps)
     expect(await account.receipts()).toHaveLength(steps)
@@ -82,8 +82,8 @@ describe.each(LANES)('the AI SDK over $lane', ({ model, callsAgain, seals }) => 
   })
 
   it.each(['whole', 'streamed'])('loops over tools without anything stored: %s', async (how) => {
-    const asked = agent(model, { store: false })
-    const result = how === 'whole' ? await generateText(asked) : streamText(asked)
+    const receivedRequest = agent(model, { store: false })
+    const result = how === 'whole' ? await generateText(receivedRequest) : streamText(receivedRequest)
     expect(await result.text).toContain('"snow in demo"')
     expect(await result.steps).toHaveLength(steps)
     expect(sent.map(({ store }) => store)).toEqual(Array(steps).fill(false))
@@ -114,8 +114,8 @@ describe.each(LANES)('the AI SDK over $lane', ({ model, callsAgain, seals }) => 
       ...first.response.messages,
       { role: 'user' as const, content: 'count to 3' },
     ]
-    const { prompt: _prompt, ...asked } = agent(model)
-    expect(await streamText({ ...asked, messages }).text).toBe('1 2 3')
+    const { prompt: _prompt, ...receivedRequest } = agent(model)
+    expect(await streamText({ ...receivedRequest, messages }).text).toBe('1 2 3')
     const previousResponseId = String(first.providerMetadata?.openai?.responseId)
     const next = await generateText({ ...agent(model, { previousResponseId }), prompt: 'count to 2' })
     expect(next.text).toBe('1 2')
@@ -124,9 +124,9 @@ describe.each(LANES)('the AI SDK over $lane', ({ model, callsAgain, seals }) => 
 
   it('generates objects by a schema, whole and streamed', async () => {
     const schema = z.object({ city: z.string(), degrees: z.number() })
-    const asked = { model: provider(model), prompt: 'How is it?', maxRetries: 0 }
-    expect((await generateObject({ ...asked, schema })).object).toEqual({ city: 'demo', degrees: 1 })
-    const stream = streamText({ ...asked, output: Output.object({ schema }) })
+    const receivedRequest = { model: provider(model), prompt: 'How is it?', maxRetries: 0 }
+    expect((await generateObject({ ...receivedRequest, schema })).object).toEqual({ city: 'demo', degrees: 1 })
+    const stream = streamText({ ...receivedRequest, output: Output.object({ schema }) })
     expect(await stream.output).toEqual({ city: 'demo', degrees: 1 })
   })
 })
@@ -134,8 +134,8 @@ describe.each(LANES)('the AI SDK over $lane', ({ model, callsAgain, seals }) => 
 describe.each(BROKEN_LANES)('the AI SDK over $lane that $how in the middle', ({ model }) => {
   it('hears of it in the stream, with our code, and takes nothing for a whole answer', async () => {
     const errors: unknown[] = []
-    const asked = { model: provider(model), prompt: 'count to 9', maxRetries: 0 }
-    const stream = streamText({ ...asked, onError: ({ error }) => void errors.push(error) })
+    const receivedRequest = { model: provider(model), prompt: 'count to 9', maxRetries: 0 }
+    const stream = streamText({ ...receivedRequest, onError: ({ error }) => void errors.push(error) })
     let text = ''
     for await (const part of stream.fullStream) if (part.type === 'text-delta') text += part.text
     expect(text).toBe('1 2')

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { anthropicTalk } from '../fakes/anthropic-answers.ts'
-import { chatTalk } from '../fakes/chat-answers.ts'
+import { anthropicAnswer } from '../fakes/anthropic-answers.ts'
+import { chatAnswer } from '../fakes/chat-answers.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../fakes/fault-upstream.ts'
-import { geminiTalk } from '../fakes/gemini-answers.ts'
-import { responsesTalk } from '../fakes/responses-answers.ts'
+import { geminiAnswer } from '../fakes/gemini-answers.ts'
+import { responsesAnswer } from '../fakes/responses-answers.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../support/test-config.ts'
 import { expectBalancedLedger } from '../support/use-server.ts'
@@ -47,20 +47,20 @@ const farLane = (
 })
 
 const FAR_LANES: readonly FarLane[] = [
-  farLane('a chat lane', 'talker', { wire: 'chat', dialect: 'generic', script: chatTalk }),
+  farLane('a chat lane', 'talker', { wire: 'chat', dialect: 'generic', script: chatAnswer }),
   farLane('a responses lane', 'thinker', {
     ...{ wire: 'responses', dialect: 'openai', seals: true, compactsItself: true },
-    script: () => responsesTalk('everything'),
+    script: () => responsesAnswer('everything'),
   }),
   farLane('a responses lane that knows functions alone', 'simple', {
     ...{ wire: 'responses', dialect: 'generic' },
-    script: () => responsesTalk('functions'),
+    script: () => responsesAnswer('functions'),
   }),
   farLane('an anthropic lane', 'scribe', {
     ...{ wire: 'anthropic', dialect: 'anthropic', seals: true },
-    script: anthropicTalk,
+    script: anthropicAnswer,
   }),
-  farLane('a gemini lane', 'twin', { ...{ wire: 'gemini', dialect: 'google', seals: true }, script: geminiTalk }),
+  farLane('a gemini lane', 'twin', { ...{ wire: 'gemini', dialect: 'google', seals: true }, script: geminiAnswer }),
 ]
 
 const DEMO: LaneCase = {
@@ -80,18 +80,18 @@ export const BROKEN_LANES = FAR_LANES.flatMap(({ lane, model }) =>
   ['breaks', 'resets'].map((how) => ({ lane, how, model: `${model}-${how}` })),
 )
 
-export interface LaneHouse extends TestServer {
+export interface LaneSetup extends TestServer {
   /** What the provider behind a model has been asked, oldest first; nothing of the demo. */
-  asked(model: string): readonly Readonly<Record<string, unknown>>[]
+  receivedRequest(model: string): readonly Readonly<Record<string, unknown>>[]
 }
 
 /** One server in front of every kind of lane for the tests of a file; after each of them the books are closed. */
-export function useLanes(more = ''): () => LaneHouse {
-  let house: LaneHouse | undefined
+export function useLanes(more = ''): () => LaneSetup {
+  let setup: LaneSetup | undefined
   const providers = new Map<string, FaultUpstream>()
   const current = () => {
-    if (!house) throw new Error('the server has not been started yet')
-    return house
+    if (!setup) throw new Error('the server has not been started yet')
+    return setup
   }
   beforeAll(async () => {
     for (const { model, script } of FAR_LANES) {
@@ -99,12 +99,13 @@ export function useLanes(more = ''): () => LaneHouse {
       providers.set(model, await startFaultUpstream(() => play))
     }
     const server = await startServer({ config: configOf(providers) + more })
-    const asked = (model: string) => (providers.get(model)?.talks ?? []).map((talk) => talk.asked)
-    house = Object.assign(server, { asked })
+    const receivedRequest = (model: string) =>
+      (providers.get(model)?.providerAnswers ?? []).map((providerAnswer) => providerAnswer.receivedRequest)
+    setup = Object.assign(server, { receivedRequest })
   })
   afterEach(() => expectBalancedLedger(current()))
   afterAll(async () => {
-    await house?.close()
+    await setup?.close()
     for (const provider of providers.values()) await provider.close()
   })
   return current

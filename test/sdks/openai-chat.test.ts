@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { nanoOf, openAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
 import { useServer } from '../support/use-server.ts'
-import { countedClient, errorOf, type Wish, words } from './openai-client.ts'
+import { type ChangeRequest, countedClient, errorOf, words } from './openai-client.ts'
 
 const server = useServer()
-const clientOf = (who: { key: string }, wish?: Wish) => countedClient(server(), who, wish)
+const clientOf = (who: { key: string }, changeRequest?: ChangeRequest) => countedClient(server(), who, changeRequest)
 
 describe('the openai package lists models', () => {
   it('page by page, and retrieves one, slash included', async () => {
@@ -137,7 +137,7 @@ describe('the openai package streams', () => {
 })
 
 describe('the openai package calls tools', () => {
-  const weather = {
+  const networkFaults = {
     type: 'function' as const,
     function: {
       name: 'get_weather',
@@ -148,20 +148,20 @@ describe('the openai package calls tools', () => {
   it('by hand: the call comes down, its result goes up, the answer comes', async () => {
     const { client } = clientOf(await openAccount(server()))
     const messages: OpenAI.ChatCompletionMessageParam[] = words('Use get_weather, please')
-    const asked = await client.chat.completions.create({ model: 'swift', tools: [weather], messages })
-    const message = asked.choices[0]!.message
+    const receivedRequest = await client.chat.completions.create({ model: 'swift', tools: [networkFaults], messages })
+    const message = receivedRequest.choices[0]!.message
     const call = message.tool_calls?.[0]
     if (call?.type !== 'function') throw new Error('no function was called')
     expect(JSON.parse(call.function.arguments)).toEqual({ city: 'demo' })
     messages.push(message, { role: 'tool', tool_call_id: call.id, content: 'snow' })
-    const told = await client.chat.completions.create({ model: 'swift', tools: [weather], messages })
-    expect(told.choices[0]?.message.content).toContain('snow')
-    expect(told.choices[0]?.finish_reason).toBe('stop')
+    const reported = await client.chat.completions.create({ model: 'swift', tools: [networkFaults], messages })
+    expect(reported.choices[0]?.message.content).toContain('snow')
+    expect(reported.choices[0]?.finish_reason).toBe('stop')
   })
 
   it.each([false, true])('by its own loop, streamed: %s', async (stream) => {
     const { client, requests } = clientOf(await openAccount(server()))
-    const asked: unknown[] = []
+    const receivedRequest: unknown[] = []
     const params = {
       model: 'swift',
       messages: words('Use get_weather, please'),
@@ -171,10 +171,10 @@ describe('the openai package calls tools', () => {
           function: {
             name: 'get_weather',
             description: 'Tells the weather.',
-            parameters: weather.function.parameters,
+            parameters: networkFaults.function.parameters,
             parse: JSON.parse,
-            function: (told: object) => {
-              asked.push(told)
+            function: (reported: object) => {
+              receivedRequest.push(reported)
               return 'hail'
             },
           },
@@ -185,7 +185,7 @@ describe('the openai package calls tools', () => {
       ? client.chat.completions.runTools({ ...params, stream })
       : client.chat.completions.runTools(params)
     expect(await runner.finalContent()).toContain('hail')
-    expect(asked).toEqual([{ city: 'demo' }])
+    expect(receivedRequest).toEqual([{ city: 'demo' }])
     expect(requests.sent).toBe(2)
   })
 })

@@ -29,7 +29,7 @@ export interface CountedClient {
   readonly requests: { sent: number }
 }
 
-export interface Wish {
+export interface ChangeRequest {
   readonly maxRetries?: number
   readonly headers?: Record<string, string>
   /** Sees each answer before the client does. */
@@ -40,7 +40,7 @@ export interface Wish {
 export function countedClient(
   { baseUrl }: Address,
   who: { key: string },
-  { maxRetries = 2, headers = {}, onAnswer }: Wish = {},
+  { maxRetries = 2, headers = {}, onAnswer }: ChangeRequest = {},
 ): CountedClient {
   const requests = { sent: 0 }
   const client = new OpenAI({

@@ -5,23 +5,23 @@ import { openAccount } from '../support/test-account.ts'
 import { LANES, useLanes } from './lanes.ts'
 import { errorOf, everyOf, openaiFor } from './openai-client.ts'
 
-const house = useLanes()
+const setup = useLanes()
 
 type InputItem = OpenAI.Responses.ResponseInputItem
 
 async function open() {
-  const account = await openAccount(house())
-  return { account, client: openaiFor(house(), account) }
+  const account = await openAccount(setup())
+  return { account, client: openaiFor(setup(), account) }
 }
 
-const said = (content: string): InputItem => ({ role: 'user', content })
+const emitted = (content: string): InputItem => ({ role: 'user', content })
 const TRIGGER: InputItem = { type: 'compaction_trigger' }
 
 /** A conversation that is much longer than what matters of it, and that in a message too long to stay as it is. */
 const conversation = (fact: string): InputItem[] => [
-  said(`${fact} ${'Mind the tide. '.repeat(150)}`),
+  emitted(`${fact} ${'Mind the tide. '.repeat(150)}`),
   { role: 'assistant', content: 'I shall keep that in mind. '.repeat(200) },
-  said('Go on.'),
+  emitted('Go on.'),
 ]
 const HARBOUR = 'The harbour gate opens with code 4711.'
 const LIGHTHOUSE = 'The lighthouse keeper is called Ada.'
@@ -41,12 +41,12 @@ describe.each(LANES)('responses.compact() of the openai package over $lane', ({ 
     const [receipt] = await account.receipts()
     expect(receipt).toMatchObject({ state: 'settled', outcome: 'completed' })
 
-    const first = [...asInput(compacted), said('Now recall harbour for me.')]
+    const first = [...asInput(compacted), emitted('Now recall harbour for me.')]
     const answer = await client.responses.create({ model, input: first })
     expect(answer.status).toBe('completed')
     if (recalls) expect(answer.output_text).toContain('4711')
 
-    const longer = [...first, ...asInput(answer), ...conversation(LIGHTHOUSE).slice(0, 2), said('And now?')]
+    const longer = [...first, ...asInput(answer), ...conversation(LIGHTHOUSE).slice(0, 2), emitted('And now?')]
     const again = await client.responses.compact({ model, input: longer })
     expect(typesOf(again.output).filter((type) => type === 'compaction')).toHaveLength(1)
     expect(JSON.stringify(again.output)).not.toContain('[compaction]')
@@ -54,9 +54,9 @@ describe.each(LANES)('responses.compact() of the openai package over $lane', ({ 
       ['harbour', '4711'],
       ['lighthouse', 'Ada'],
     ] as const) {
-      const asked = { model, input: [...asInput(again), said(`Now recall ${word} for me.`)] }
-      const told = await client.responses.stream(asked).finalResponse()
-      if (recalls) expect(told.output_text).toContain(fact)
+      const receivedRequest = { model, input: [...asInput(again), emitted(`Now recall ${word} for me.`)] }
+      const reported = await client.responses.stream(receivedRequest).finalResponse()
+      if (recalls) expect(reported.output_text).toContain(fact)
     }
   })
 
@@ -75,7 +75,7 @@ describe.each(LANES)('responses.compact() of the openai package over $lane', ({ 
     ] as const) {
       const answer = await client.responses.create({
         model,
-        input: [...asInput(compacted), said(`Now recall ${word} for me.`)],
+        input: [...asInput(compacted), emitted(`Now recall ${word} for me.`)],
       })
       if (recalls) expect(answer.output_text).toContain(fact)
     }
@@ -83,12 +83,14 @@ describe.each(LANES)('responses.compact() of the openai package over $lane', ({ 
 
   it.each(['json', 'stream'])('makes short by a trigger, and goes on by item and by id: %s', async (delivery) => {
     const { client } = await open()
-    const asked = { model, input: [...conversation(HARBOUR), TRIGGER] }
+    const receivedRequest = { model, input: [...conversation(HARBOUR), TRIGGER] }
     const compacted =
-      delivery === 'json' ? await client.responses.create(asked) : await client.responses.stream(asked).finalResponse()
+      delivery === 'json'
+        ? await client.responses.create(receivedRequest)
+        : await client.responses.stream(receivedRequest).finalResponse()
     expect(compacted).toMatchObject({ status: 'completed', output: [{ type: 'compaction' }] })
-    const carried = [...asInput(compacted), said('Now recall harbour for me.')]
-    const byItem = await client.responses.create({ model, input: carried })
+    const encoded = [...asInput(compacted), emitted('Now recall harbour for me.')]
+    const byItem = await client.responses.create({ model, input: encoded })
     const byId = await client.responses
       .stream({ model, input: 'Now recall harbour for me.', previous_response_id: compacted.id })
       .finalResponse()
@@ -115,14 +117,14 @@ describe.each(LANES)('responses.compact() of the openai package over $lane', ({ 
     const tools: OpenAI.Responses.Tool[] = [
       { type: 'function', name: 'get_code', parameters: { type: 'object', properties: {} }, strict: false },
     ]
-    const input: InputItem[] = [...conversation(LIGHTHOUSE), said('Use get_code now.')]
+    const input: InputItem[] = [...conversation(LIGHTHOUSE), emitted('Use get_code now.')]
     const called = await client.responses.create({ model, input, tools })
     const [call] = called.output.filter((each) => each.type === 'function_call')
     if (call === undefined) throw new Error('it did not call')
     input.push(...asInput(called), { type: 'function_call_output', call_id: call.call_id, output: 'harbour 4711' })
     const compacted = await client.responses.create({ model, input: [...input, TRIGGER], tools })
     expect(typesOf(compacted.output)).toEqual(['compaction'])
-    const more = [...asInput(compacted), said('Now recall harbour for me.')]
+    const more = [...asInput(compacted), emitted('Now recall harbour for me.')]
     const answer = await client.responses.create({ model, input: more, tools })
     if (recalls) expect(answer.output_text).toContain('4711')
   })
@@ -135,7 +137,7 @@ describe('what was made short', () => {
     const { client } = await open()
     const compacted = await client.responses.compact({ model, input: conversation(HARBOUR) })
     for (const other of LANES) {
-      const input = [...asInput(compacted), said('Now recall harbour for me.')]
+      const input = [...asInput(compacted), emitted('Now recall harbour for me.')]
       const answer = await client.responses.create({ model: other.model, input })
       if (recalls && other.recalls) expect(answer.output_text).toContain('4711')
     }
@@ -144,11 +146,11 @@ describe('what was made short', () => {
   it('by the provider itself goes to it as it gave it, and to no other', async () => {
     const { client } = await open()
     const compacted = await client.responses.compact({ model: 'thinker', input: conversation(HARBOUR) })
-    expect(house().asked('thinker').at(-1)?.input).toMatchObject([{}, {}, {}, { type: 'compaction_trigger' }])
+    expect(setup().receivedRequest('thinker').at(-1)?.input).toMatchObject([{}, {}, {}, { type: 'compaction_trigger' }])
     expect(JSON.stringify(compacted)).not.toContain('compacted-by-')
-    const input = [...asInput(compacted), said('Go on.')]
+    const input = [...asInput(compacted), emitted('Go on.')]
     await client.responses.create({ model: 'thinker', input })
-    const given = house().asked('thinker').at(-1)?.input as readonly object[]
+    const given = setup().receivedRequest('thinker').at(-1)?.input as readonly object[]
     expect(given.filter((item) => 'encrypted_content' in item)).toEqual([
       { type: 'compaction', encrypted_content: expect.stringMatching(/^compacted-by-fake-\d+$/) },
     ])
@@ -162,7 +164,7 @@ describe('what was made short', () => {
   it.each(LANES)('over $lane opens for nobody else', async ({ model }) => {
     const [mine, theirs] = [await open(), await open()]
     const compacted = await mine.client.responses.compact({ model, input: conversation(HARBOUR) })
-    const input = [...asInput(compacted), said('Go on.')]
+    const input = [...asInput(compacted), emitted('Go on.')]
     const errors = await Promise.all([
       errorOf(theirs.client.responses.create({ model, input })),
       errorOf(theirs.client.responses.create({ model, input, stream: true })),

@@ -11,13 +11,16 @@ import { describe, expect, it } from 'vitest'
 import { openAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
 import { useServer } from '../support/use-server.ts'
-import { countedClient, errorOf, type Wish, words } from './openai-client.ts'
+import { type ChangeRequest, countedClient, errorOf, words } from './openai-client.ts'
 
 const server = useServer()
-const clientOf = (who: { key: string }, wish?: Wish) => countedClient(server(), who, wish)
+const clientOf = (who: { key: string }, changeRequest?: ChangeRequest) => countedClient(server(), who, changeRequest)
 
 /** The typed error says everything that the envelope says, and one request id. */
-function expectTold(error: InstanceType<typeof APIError>, expected: { status: number; code: string; param?: string }) {
+function expectDelivered(
+  error: InstanceType<typeof APIError>,
+  expected: { status: number; code: string; param?: string },
+) {
   expect(error).toMatchObject(expected)
   const body = error.error as { request_id: string; source: string; message: string }
   expect(error.requestID).toMatch(/^req_/)
@@ -30,8 +33,8 @@ describe('the openai package tells refusals by their type', () => {
   const hello = { model: 'swift', messages: words('Hello') }
 
   /** Refusals that no retry can cure are sent once. */
-  async function refusal(who: { key: string }, body: object, wish: Wish = {}) {
-    const { client, requests } = clientOf(who, wish)
+  async function refusal(who: { key: string }, body: object, changeRequest: ChangeRequest = {}) {
+    const { client, requests } = clientOf(who, changeRequest)
     const error = await errorOf(client.chat.completions.create({ ...hello, ...body }))
     expect(requests.sent).toBe(1)
     return error
@@ -40,23 +43,23 @@ describe('the openai package tells refusals by their type', () => {
   it('AuthenticationError for a wrong key', async () => {
     const error = await refusal({ key: 'sk-wrong' }, {})
     expect(error).toBeInstanceOf(AuthenticationError)
-    expectTold(error, { status: 401, code: 'invalid_api_key' })
+    expectDelivered(error, { status: 401, code: 'invalid_api_key' })
   })
 
   it('NotFoundError for a wrong model, called or retrieved', async () => {
     const account = await openAccount(server())
     const error = await refusal(account, { model: 'nowhere' })
     expect(error).toBeInstanceOf(NotFoundError)
-    expectTold(error, { status: 404, code: 'model_not_found', param: 'model' })
+    expectDelivered(error, { status: 404, code: 'model_not_found', param: 'model' })
     const { client } = clientOf(account)
-    expectTold(await errorOf(client.models.retrieve('no/where')), { status: 404, code: 'model_not_found' })
+    expectDelivered(await errorOf(client.models.retrieve('no/where')), { status: 404, code: 'model_not_found' })
   })
 
   it('NotFoundError for what is not provided, with a sentence', async () => {
     const { client, requests } = clientOf(await openAccount(server()))
     const error = await errorOf(client.embeddings.create({ model: 'swift', input: 'x' }))
     expect(error).toBeInstanceOf(NotFoundError)
-    expectTold(error, { status: 404, code: 'endpoint_not_provided' })
+    expectDelivered(error, { status: 404, code: 'endpoint_not_provided' })
     expect(requests.sent).toBe(1)
   })
 
@@ -65,25 +68,25 @@ describe('the openai package tells refusals by their type', () => {
     for (const stream of [false, true]) {
       const error = await refusal(account, { temperature: 5, stream })
       expect(error).toBeInstanceOf(BadRequestError)
-      expectTold(error, { status: 400, code: 'invalid_value', param: 'temperature' })
+      expectDelivered(error, { status: 400, code: 'invalid_value', param: 'temperature' })
     }
   })
 
   it('BadRequestError for efforts that disagree', async () => {
     const error = await refusal(await openAccount(server()), { model: 'swift-low', reasoning_effort: 'high' })
     expect(error).toBeInstanceOf(BadRequestError)
-    expectTold(error, { status: 400, code: 'reasoning_effort_conflict', param: 'reasoning_effort' })
+    expectDelivered(error, { status: 400, code: 'reasoning_effort_conflict', param: 'reasoning_effort' })
   })
 
   it('PermissionDeniedError for a web page', async () => {
     const error = await refusal(await openAccount(server()), {}, { headers: { origin: 'https://page.example.com' } })
     expect(error).toBeInstanceOf(PermissionDeniedError)
-    expectTold(error, { status: 403, code: 'browser_not_allowed' })
+    expectDelivered(error, { status: 403, code: 'browser_not_allowed' })
   })
 
   it('APIError 402 for an empty wallet, not tried again because x-should-retry says so', async () => {
     const error = await refusal(await openAccount(server(), { credit: '0' }), {}, { maxRetries: 5 })
-    expectTold(error, { status: 402, code: 'insufficient_balance' })
+    expectDelivered(error, { status: 402, code: 'insufficient_balance' })
     expect(error.headers?.get('x-should-retry')).toBe('false')
   })
 
@@ -93,7 +96,7 @@ describe('the openai package tells refusals by their type', () => {
     await client.chat.completions.create(hello)
     const error = await errorOf(client.chat.completions.create(hello))
     expect(error).toBeInstanceOf(RateLimitError)
-    expectTold(error, { status: 429, code: 'rate_limit_exceeded' })
+    expectDelivered(error, { status: 429, code: 'rate_limit_exceeded' })
     const wait = Number(error.headers?.get('retry-after'))
     expect(wait).toBeGreaterThan(0)
     expect(wait).toBeLessThanOrEqual(60)
@@ -118,7 +121,7 @@ describe('the openai package tells refusals by their type', () => {
   it('RateLimitError without a retry for a request that is larger than its limit', async () => {
     const error = await refusal(await limited({ tokens_per_minute: 100 }), { max_tokens: 900 })
     expect(error).toBeInstanceOf(RateLimitError)
-    expectTold(error, { status: 429, code: 'request_too_large_for_limit' })
+    expectDelivered(error, { status: 429, code: 'request_too_large_for_limit' })
   })
 
   it('InternalServerError for a server that stops, with nothing charged', async () => {
@@ -129,7 +132,7 @@ describe('the openai package tells refusals by their type', () => {
     server().serving.cutTurns()
     const error = await call
     expect(error).toBeInstanceOf(InternalServerError)
-    expectTold(error, { status: 503, code: 'server_draining' })
+    expectDelivered(error, { status: 503, code: 'server_draining' })
     expect((await account.receipts())[0]?.charge_nano).toBe(0n)
   })
 

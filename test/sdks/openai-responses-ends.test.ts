@@ -5,11 +5,11 @@ import { until } from '../support/until.ts'
 import { BROKEN_LANES, LANES, useLanes } from './lanes.ts'
 import { errorOf, everyOf, openaiFor } from './openai-client.ts'
 
-const house = useLanes()
+const setup = useLanes()
 
 async function open() {
-  const account = await openAccount(house())
-  return { account, client: openaiFor(house(), account) }
+  const account = await openAccount(setup())
+  return { account, client: openaiFor(setup(), account) }
 }
 
 const ended = (account: Awaited<ReturnType<typeof open>>['account']) =>
@@ -52,7 +52,7 @@ describe.each(LANES)('over $lane', ({ endless }) => {
       (async () => {
         for await (const { type } of stream) {
           types.push(type)
-          if (type === 'response.output_text.delta') house().serving.cutTurns()
+          if (type === 'response.output_text.delta') setup().serving.cutTurns()
         }
       })(),
     )
@@ -60,7 +60,7 @@ describe.each(LANES)('over $lane', ({ endless }) => {
     expect(types).toContain('response.output_text.delta')
     expect(await ended(account)).toMatchObject({ state: 'settled', outcome: 'drained' })
     const running = client.responses.stream(question(endless))
-    running.on('response.output_text.delta', () => house().serving.cutTurns())
+    running.on('response.output_text.delta', () => setup().serving.cutTurns())
     expect(await running.finalResponse().catch((failed: unknown) => failed)).toMatchObject({ code: 'server_draining' })
   })
 })
@@ -111,7 +111,7 @@ describe('refusals have their types', () => {
   const hello = { model: 'demo', input: 'Hello' }
 
   it('AuthenticationError for a wrong key', async () => {
-    const client = openaiFor(house(), { key: 'sk-wrong' })
+    const client = openaiFor(setup(), { key: 'sk-wrong' })
     const calls = [errorOf(client.responses.create(hello)), errorOf(client.responses.retrieve('resp_nothing'))]
     for (const error of await Promise.all(calls)) {
       expect(error).toBeInstanceOf(AuthenticationError)
@@ -159,7 +159,7 @@ describe('refusals have their types', () => {
 
   it('RateLimitError with the time to wait', async () => {
     const { account } = await open()
-    const client = openaiFor(house(), await account.createKey({ limits: { requests_per_minute: 1 } }))
+    const client = openaiFor(setup(), await account.createKey({ limits: { requests_per_minute: 1 } }))
     await client.responses.create(hello)
     const error = await errorOf(client.responses.create({ ...hello, stream: true }))
     expect(error).toBeInstanceOf(RateLimitError)

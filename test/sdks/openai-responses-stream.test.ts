@@ -2,7 +2,7 @@ import OpenAI, { APIError } from 'openai'
 import { describe, expect, it } from 'vitest'
 import type { TurnEvent } from '../../src/model/event.ts'
 import { problem } from '../../src/model/problem.ts'
-import { eventReader, frameOf, openEncoder, settledCharge, tellAll } from '../fixtures/protocols/responses/encoder.ts'
+import { encodeAll, eventReader, frameOf, openEncoder, settledCharge } from '../fixtures/protocols/responses/encoder.ts'
 
 /** The client as anybody would make it, but that its answer is already there. */
 const clientThatGets = (stream: string): OpenAI =>
@@ -45,7 +45,7 @@ describe('the openai client puts together', () => {
   ])('the same answer from the deltas as from the end: %s', async (_name, fields) => {
     const end: TurnEvent = { type: 'turn-end', reason: 'tool-calls' }
     const events = [...thought, text('Hel'), text('lo'), { type: 'refusal-delta', text: 'No' } as const, ...calls]
-    const stream = tellAll(openEncoder({ fields }), ...[...events, end].map((event) => [event]))
+    const stream = encodeAll(openEncoder({ fields }), ...[...events, end].map((event) => [event]))
     const snapshots: unknown[] = []
     const running = clientThatGets(stream).responses.stream(QUESTION)
     running.on('event', () => snapshots.push(null))
@@ -56,32 +56,32 @@ describe('the openai client puts together', () => {
   })
 
   it('an answer with silences, between items too', async () => {
-    const voice = openEncoder()
-    const opened = `${voice.keepAlive()}${voice.keepAlive()}`
-    const adapter = voice.translate(eventReader())
-    const said = [[text('Hel')], [text('lo')], calls, [{ type: 'turn-end', reason: 'tool-calls' } as const]].map(
-      (events) => `${adapter.read(frameOf(...events)).bytes}${voice.keepAlive()}`,
+    const encoder = openEncoder()
+    const opened = `${encoder.keepAlive()}${encoder.keepAlive()}`
+    const adapter = encoder.translate(eventReader())
+    const emitted = [[text('Hel')], [text('lo')], calls, [{ type: 'turn-end', reason: 'tool-calls' } as const]].map(
+      (events) => `${adapter.read(frameOf(...events)).bytes}${encoder.keepAlive()}`,
     )
-    const final = await finalOf(opened + said.join('') + adapter.close(settledCharge()))
+    const final = await finalOf(opened + emitted.join('') + adapter.close(settledCharge()))
     expect([final.status, final.output_text, final.output.length]).toEqual(['completed', 'Hello', 3])
   })
 
   it('an answer without items, as a whole one', async () => {
-    const final = await finalOf(tellAll(openEncoder(), [{ type: 'turn-end', reason: 'stop' }]))
+    const final = await finalOf(encodeAll(openEncoder(), [{ type: 'turn-end', reason: 'stop' }]))
     expect([final.status, final.output_text, final.output]).toEqual(['completed', '', []])
   })
 
   it('an answer that was cut', async () => {
-    const final = await finalOf(tellAll(openEncoder(), [text('Hel'), { type: 'turn-end', reason: 'length' }]))
+    const final = await finalOf(encodeAll(openEncoder(), [text('Hel'), { type: 'turn-end', reason: 'length' }]))
     expect([final.status, final.output_text]).toEqual(['incomplete', 'Hel'])
   })
 })
 
 describe('the openai client throws on a failure', () => {
   const failing = (): string => {
-    const voice = openEncoder()
-    const said = voice.translate(eventReader()).read(frameOf(text('Hel'))).bytes
-    return `${said}${voice.fail(problem('upstream_error', 'It broke.'))}`
+    const encoder = openEncoder()
+    const emitted = encoder.translate(eventReader()).read(frameOf(text('Hel'))).bytes
+    return `${emitted}${encoder.fail(problem('upstream_error', 'It broke.'))}`
   }
 
   it('with its helper', async () => {

@@ -6,11 +6,11 @@ import { openAccount } from '../support/test-account.ts'
 import { LANES, useLanes } from './lanes.ts'
 import { everyOf, openaiFor } from './openai-client.ts'
 
-const house = useLanes()
+const setup = useLanes()
 let client: OpenAI
 
 beforeEach(async () => {
-  client = openaiFor(house(), await openAccount(house()))
+  client = openaiFor(setup(), await openAccount(setup()))
 })
 
 type Tool = OpenAI.Responses.Tool
@@ -18,14 +18,14 @@ type InputItem = OpenAI.Responses.ResponseInputItem
 type OutputItem = OpenAI.Responses.ResponseOutputItem
 
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
-const weather: Tool = { type: 'function', name: 'get_weather', parameters: city, strict: false }
+const networkFaults: Tool = { type: 'function', name: 'get_weather', parameters: city, strict: false }
 const time: Tool = { type: 'function', name: 'get_time', parameters: city, strict: false }
 const patch: Tool = { type: 'custom', name: 'apply_patch', description: 'Changes files.' }
 const files: Tool = {
   type: 'namespace',
   name: 'files',
   description: 'Reads files.',
-  tools: [{ ...weather, name: 'read' }],
+  tools: [{ ...networkFaults, name: 'read' }],
 }
 
 /** What a client sends after an answer: a result for each of its calls. */
@@ -42,7 +42,7 @@ function resultsOf(output: readonly OutputItem[], result: string): InputItem[] {
 const typesOf = (items: readonly { readonly type: string }[]): string[] => items.map(({ type }) => type)
 
 /** Without what is only there to be carried: some providers sign a call that was not thought about. */
-const toldIn = (output: readonly OutputItem[]): OutputItem[] =>
+const deliveredIn = (output: readonly OutputItem[]): OutputItem[] =>
   output.filter((item) => item.type !== 'reasoning' || item.summary.length > 0)
 
 describe.each(LANES)('the openai package over $lane', ({ model, callsAgain }) => {
@@ -77,9 +77,11 @@ describe.each(LANES)('the openai package over $lane', ({ model, callsAgain }) =>
   })
 
   it.each(['json', 'stream'])('thinks with an effort, and tells whoever asks: %s', async (delivery) => {
-    const asked = { model, input: 'count to 2', reasoning: { effort: 'high', summary: 'auto' } } as const
+    const receivedRequest = { model, input: 'count to 2', reasoning: { effort: 'high', summary: 'auto' } } as const
     const final =
-      delivery === 'json' ? await client.responses.create(asked) : await client.responses.stream(asked).finalResponse()
+      delivery === 'json'
+        ? await client.responses.create(receivedRequest)
+        : await client.responses.stream(receivedRequest).finalResponse()
     expect(typesOf(final.output)).toEqual(['reasoning', 'message'])
     const [thought] = final.output
     if (thought?.type !== 'reasoning') throw new Error('it did not think')
@@ -97,54 +99,54 @@ describe.each(LANES)('the openai package over $lane', ({ model, callsAgain }) =>
       .finalResponse()
     expect([second.output_text, third.output_text]).toEqual(['1 2 3', '1'])
     expect(second.previous_response_id).toBe(first.id)
-    const heard = [first, second, third].map(({ usage }) => usage?.input_tokens ?? 0)
-    expect(heard).toEqual([...new Set(heard)].sort((a, b) => a - b))
+    const parsedOutput = [first, second, third].map(({ usage }) => usage?.input_tokens ?? 0)
+    expect(parsedOutput).toEqual([...new Set(parsedOutput)].sort((a, b) => a - b))
   })
 
   it.each([
     [
       'a function',
-      weather,
+      networkFaults,
       'get_weather',
       { type: 'function_call', name: 'get_weather', arguments: '{"city":"demo"}' },
     ],
     ['a custom tool', patch, 'apply_patch', { type: 'custom_tool_call', name: 'apply_patch', input: 'demo' }],
     ['a tool of a namespace', files, 'files__read', { type: 'function_call', name: 'read', namespace: 'files' }],
-  ])('calls %s, and goes on from its result by the id of the response', async (_kind, tool, spoken, call) => {
-    const asked = { model, tools: [tool], reasoning: { effort: 'low' as const } }
-    const first = await client.responses.create({ ...asked, input: `Use ${spoken} now.` })
+  ])('calls %s, and goes on from its result by the id of the response', async (_kind, tool, outputText, call) => {
+    const receivedRequest = { model, tools: [tool], reasoning: { effort: 'low' as const } }
+    const first = await client.responses.create({ ...receivedRequest, input: `Use ${outputText} now.` })
     expect(typesOf(first.output)).toEqual(['reasoning', call.type])
     expect(first.output[1]).toMatchObject({ status: 'completed', ...call })
-    const told = { ...asked, previous_response_id: first.id, input: resultsOf(first.output, 'snow') }
-    const second = await client.responses.stream(told).finalResponse()
+    const reported = { ...receivedRequest, previous_response_id: first.id, input: resultsOf(first.output, 'snow') }
+    const second = await client.responses.stream(reported).finalResponse()
     expect(second.output_text).toContain('"snow"')
   })
 
   it('calls several tools, streamed, and carries the whole history itself', async () => {
     const input: InputItem[] = [{ role: 'user', content: 'Use get_weather and get_time and apply_patch.' }]
-    const tools = [weather, time, patch]
+    const tools = [networkFaults, time, patch]
     const include: OpenAI.Responses.ResponseIncludable[] = ['reasoning.encrypted_content']
-    const asked = { model, tools, store: false, include, reasoning: { effort: 'low' as const } }
-    const first = await client.responses.stream({ ...asked, input }).finalResponse()
+    const receivedRequest = { model, tools, store: false, include, reasoning: { effort: 'low' as const } }
+    const first = await client.responses.stream({ ...receivedRequest, input }).finalResponse()
     const calls = first.output.filter(({ type }) => type.endsWith('call'))
     expect(calls).toHaveLength(callsAgain ? 3 : 1)
     input.push(...(first.output as InputItem[]), ...resultsOf(first.output, 'hail'))
-    const second = await client.responses.create({ ...asked, input })
+    const second = await client.responses.create({ ...receivedRequest, input })
     expect(second.output_text).toContain('"hail"')
     input.push(...(second.output as InputItem[]), { role: 'user', content: 'count to 2' })
-    const third = await client.responses.stream({ ...asked, input }).finalResponse()
+    const third = await client.responses.stream({ ...receivedRequest, input }).finalResponse()
     expect(third.output_text).toBe('1 2')
   })
 
   it('has its arguments parsed, and its answer, by the schemas it gave', async () => {
     const look = zodResponsesFunction({ name: 'look', parameters: z.object({ city: z.string() }) })
     const called = await client.responses.parse({ model, input: 'Use look.', tools: [look] })
-    expect(toldIn(called.output)[0]).toMatchObject({ type: 'function_call', parsed_arguments: { city: 'demo' } })
+    expect(deliveredIn(called.output)[0]).toMatchObject({ type: 'function_call', parsed_arguments: { city: 'demo' } })
     const Forecast = z.object({ city: z.string(), degrees: z.number() })
     const format = zodTextFormat(Forecast, 'forecast')
-    const told = await client.responses.parse({ model, input: 'How is it?', text: { format } })
-    expect(told.output_parsed).toEqual({ city: 'demo', degrees: 1 })
-    expect(told.text?.format).toMatchObject({ type: 'json_schema', name: 'forecast' })
+    const reported = await client.responses.parse({ model, input: 'How is it?', text: { format } })
+    expect(reported.output_parsed).toEqual({ city: 'demo', degrees: 1 })
+    expect(reported.text?.format).toMatchObject({ type: 'json_schema', name: 'forecast' })
     const streamed = await client.responses.stream({ model, input: 'How is it?', text: { format } }).finalResponse()
     expect(streamed.output_parsed).toEqual({ city: 'demo', degrees: 1 })
   })
@@ -177,15 +179,15 @@ describe.each(['json', 'stream'])('reasoning goes back with what it led to, out 
     ['in its words, to one that does not', 'simple', [{ type: 'reasoning', content: [{ text: 'Let me think.' }] }]],
     ['not at all, to a chat lane that does not want it', 'talker', []],
   ])('%s', async (_how, model, reasoning) => {
-    const asked = { model, tools: [weather], reasoning: { effort: 'low' as const } }
-    const question = { ...asked, input: 'Use get_weather now.' }
+    const receivedRequest = { model, tools: [networkFaults], reasoning: { effort: 'low' as const } }
+    const question = { ...receivedRequest, input: 'Use get_weather now.' }
     const first =
       delivery === 'json'
         ? await client.responses.create(question)
         : await client.responses.stream(question).finalResponse()
-    const told = { previous_response_id: first.id, input: resultsOf(first.output, 'snow') }
-    expect((await client.responses.create({ ...asked, ...told })).output_text).toContain('"snow"')
-    const { input = [], messages } = house().asked(model).at(-1) ?? {}
+    const reported = { previous_response_id: first.id, input: resultsOf(first.output, 'snow') }
+    expect((await client.responses.create({ ...receivedRequest, ...reported })).output_text).toContain('"snow"')
+    const { input = [], messages } = setup().receivedRequest(model).at(-1) ?? {}
     const items = input as { type?: string }[]
     expect(items.filter(({ type }) => type === 'reasoning')).toMatchObject(reasoning)
     expect(JSON.stringify(messages ?? '')).not.toContain('think')

@@ -21,7 +21,7 @@ import { auditLedger } from './lib/audit.mjs'
 import { startClients } from './lib/clients.mjs'
 import { boundsFor, checkGrowth } from './lib/growth.mjs'
 import { openLiveHeap } from './lib/live-heap.mjs'
-import { checkCoverage, printTold } from './lib/report.mjs'
+import { checkCoverage, printDelivered } from './lib/report.mjs'
 import { readHandles, startSampling } from './lib/sample.mjs'
 import { configText, prepareAccounts } from './lib/scene.mjs'
 
@@ -73,8 +73,8 @@ async function soak() {
   const quietMb = await heap.readMb()
   heap.close()
 
-  const { told } = clients
-  printTold(told, options.minutes)
+  const { reported } = clients
+  printDelivered(reported, options.minutes)
   checkGrowth(tally, { samples: sampling.samples, collected, bounds: boundsFor(options.minutes) })
   console.log(`reachable in the heap: ${idleMb.toFixed(1)} MB before, ${quietMb.toFixed(1)} MB when all was over`)
   console.log(`handles before ${JSON.stringify(before)}\nhandles after  ${JSON.stringify(after)}`)
@@ -86,10 +86,10 @@ async function soak() {
     `${after.files} files and sockets are open at the end, ${before.files} before`,
   )
   tally.check(after.handles <= before.handles, `${after.handles} handles are open at the end, ${before.handles} before`)
-  for (const note of told.wrong.slice(0, 5)) console.log(`  ${JSON.stringify(note)}`)
-  tally.check(told.wrong.length === 0, `${told.wrong.length} answers were not what they had to be`)
-  checkCoverage(tally, told, options)
-  await checkBooks(told)
+  for (const note of reported.wrong.slice(0, 5)) console.log(`  ${JSON.stringify(note)}`)
+  tally.check(reported.wrong.length === 0, `${reported.wrong.length} answers were not what they had to be`)
+  checkCoverage(tally, reported, options)
+  await checkLedger(reported)
 }
 
 /**
@@ -132,7 +132,7 @@ async function waitForQuiet(before) {
   }
 }
 
-async function checkBooks({ charges }) {
+async function checkLedger({ charges }) {
   const underWay = await verifyLedger(place)
   tally.check(underWay.ok, 'db verify finds nothing while the server runs')
   server.kill('SIGTERM')
@@ -140,12 +140,12 @@ async function checkBooks({ charges }) {
   const { code: exit } = await server.ended
   clearTimeout(late)
   tally.check(exit === 0, `the server ends by itself when it is asked to (${exit})`)
-  const books = await readLedgerRows(place)
-  const faults = auditLedger({ books, charges })
+  const ledgerRows = await readLedgerRows(place)
+  const faults = auditLedger({ ledgerRows, charges })
   for (const fault of faults.slice(0, 5)) console.log(`  ${fault}`)
   tally.check(
     faults.length === 0,
-    `${books.receipts.length} receipts and ${charges.size} charges that were told make the balances (${faults.length} faults)`,
+    `${ledgerRows.receipts.length} receipts and ${charges.size} charges that were told make the balances (${faults.length} faults)`,
   )
   tally.check((await verifyLedger(place)).ok, 'db verify finds nothing at rest')
   const errors = readFileSync(logPath, 'utf8')

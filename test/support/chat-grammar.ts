@@ -25,7 +25,7 @@ export interface ChatCall {
  * reason, the usage chunk once for whoever asked for it, `[DONE]` last. An answer that broke off ends with its error, and
  * with nothing else. Comments may stand between the chunks. Gives the first violation with its place, or what was said.
  */
-export function readChatStream(text: string, asked: { readonly usage: boolean }): ChatAnswer | string {
+export function readChatStream(text: string, receivedRequest: { readonly usage: boolean }): ChatAnswer | string {
   const stream = newStream()
   try {
     for (const frame of framesIn(text)) readFrame(stream, frame)
@@ -34,7 +34,7 @@ export function readChatStream(text: string, asked: { readonly usage: boolean })
     else {
       insist(isDone, 'the stream ends without [DONE]')
       insist(
-        (answer.usage !== undefined) === asked.usage,
+        (answer.usage !== undefined) === receivedRequest.usage,
         'usage was asked for and is not there, or the other way round',
       )
     }
@@ -163,14 +163,14 @@ const SLOTS = { content: 'content', refusal: 'refusal', reasoning_content: 'reas
 function readDelta(answer: ChatAnswer, delta: Fields): void {
   const [name, ...others] = Object.keys(delta)
   insist(name !== undefined && others.length === 0, 'a delta says nothing, or two things')
-  const said = delta[name]
+  const emitted = delta[name]
   if (name === 'tool_calls') {
-    insist(Array.isArray(said) && said.length === 1 && isObject(said[0]), 'fragments come one by one')
-    readFragment(answer, said[0])
+    insist(Array.isArray(emitted) && emitted.length === 1 && isObject(emitted[0]), 'fragments come one by one')
+    readFragment(answer, emitted[0])
     return
   }
-  insist(name in SLOTS && typeof said === 'string', `nobody knows ${name}`)
-  answer[SLOTS[name as keyof typeof SLOTS]] += said
+  insist(name in SLOTS && typeof emitted === 'string', `nobody knows ${name}`)
+  answer[SLOTS[name as keyof typeof SLOTS]] += emitted
 }
 
 function readFragment({ calls }: ChatAnswer, fragment: Fields): void {
@@ -178,20 +178,20 @@ function readFragment({ calls }: ChatAnswer, fragment: Fields): void {
   const call = calls[index as number]
   const tool = call?.tool ?? type
   insist(tool === 'function' || tool === 'custom', 'a call of no known type')
-  const said = fragment[tool]
-  insist(isObject(said), 'a fragment without its function')
-  const words = tool === 'custom' ? said.input : said.arguments
+  const emitted = fragment[tool]
+  insist(isObject(emitted), 'a fragment without its function')
+  const words = tool === 'custom' ? emitted.input : emitted.arguments
   insist(typeof words === 'string', 'a fragment without words')
   if (call !== undefined) {
-    insist(id === undefined && type === undefined && said.name === undefined, 'a call begins twice')
+    insist(id === undefined && type === undefined && emitted.name === undefined, 'a call begins twice')
     insist(words !== '', 'a fragment says nothing')
     call.words += words
     return
   }
   insist(index === calls.length, `the next call has index ${index}`)
   insist(isText(id) && calls.every((other) => other.id !== id), 'a call without an id of its own')
-  insist(isText(said.name), 'a call without a name')
-  calls.push({ id, tool, name: said.name, words })
+  insist(isText(emitted.name), 'a call without a name')
+  calls.push({ id, tool, name: emitted.name, words })
 }
 
 function readLogprobs(answer: ChatAnswer, logprobs: unknown): void {

@@ -21,7 +21,7 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string | undefined>>
 }
 
-export interface Told {
+export interface Delivered {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -38,12 +38,12 @@ export interface ConsolePerson {
   device: string | undefined
   csrf: string | undefined
   /** Whatever is answered. */
-  send(name: RouteName, sent?: Sent): Promise<Told>
+  send(name: RouteName, sent?: Sent): Promise<Delivered>
   /** What is answered, judged by the contract; a refusal is a failure of the test. */
-  ask<Name extends RouteName>(name: Name, sent?: Asked<Name>): Promise<AnswerOf<Name>>
+  sendTurn<Name extends RouteName>(name: Name, sent?: Received<Name>): Promise<AnswerOf<Name>>
 }
 
-interface Asked<Name extends RouteName> {
+interface Received<Name extends RouteName> {
   readonly params?: ParamsOf<Name>
   readonly query?: QueryOf<Name>
   readonly body?: BodyOf<Name>
@@ -74,17 +74,19 @@ export function openBrowser(server: Pick<TestServer, 'port'>, email = 'nobody@ex
       })
       return read(person, response)
     },
-    async ask(name, sent) {
-      const told = await person.send(name, sent as Sent)
-      if (told.status !== 200) throw new Error(`${name}: ${told.status} ${told.text}`)
+    async sendTurn(name, sent) {
+      const reported = await person.send(name, sent as Sent)
+      if (reported.status !== 200) throw new Error(`${name}: ${reported.status} ${reported.text}`)
       const { answer } = CONSOLE_API[name]
-      return answer.parse(told.headers.get('content-type')?.startsWith('text/csv') ? told.text : told.json) as never
+      return answer.parse(
+        reported.headers.get('content-type')?.startsWith('text/csv') ? reported.text : reported.json,
+      ) as never
     },
   }
   return person
 }
 
-async function read(person: ConsolePerson, response: Response): Promise<Told> {
+async function read(person: ConsolePerson, response: Response): Promise<Delivered> {
   const text = await response.text()
   const isJson = response.headers.get('content-type') === 'application/json'
   const json: unknown = isJson ? JSON.parse(text) : undefined
@@ -93,17 +95,17 @@ async function read(person: ConsolePerson, response: Response): Promise<Told> {
     if (name.endsWith('millrace_device')) person.device = sent
     else person.cookie = sent
   }
-  const standing = json as { csrf?: string | null } | undefined
-  if (response.ok && standing?.csrf !== undefined) person.csrf = standing.csrf ?? undefined
+  const accountStatus = json as { csrf?: string | null } | undefined
+  if (response.ok && accountStatus?.csrf !== undefined) person.csrf = accountStatus.csrf ?? undefined
   const error = response.ok ? undefined : (json as ConsoleError | undefined)?.error
   return { status: response.status, headers: response.headers, text, json, error }
 }
 
 /** A turn in the playground, which is no route of the contract: its body is the protocol's own. */
-export const play = (person: ConsolePerson, body: unknown, headers: Sent['headers'] = {}): Promise<Told> =>
+export const play = (person: ConsolePerson, body: unknown, headers: Sent['headers'] = {}): Promise<Delivered> =>
   person.send('POST /playground/chat/completions' as RouteName, { body, headers })
 
-interface Wish {
+interface ChangeRequest {
   readonly email: string
   readonly role?: 'owner' | 'operator'
   /** Whose keys and money they see: an id. */
@@ -111,10 +113,13 @@ interface Wish {
 }
 
 /** Invited as an operator invites, signed up as people sign up, and signed in. */
-export async function signUp(server: TestServer, { email, role = 'owner', account }: Wish): Promise<ConsolePerson> {
+export async function signUp(
+  server: TestServer,
+  { email, role = 'owner', account }: ChangeRequest,
+): Promise<ConsolePerson> {
   const named = account === undefined ? {} : { account }
   const { code } = await server.operate('people.invite', { email, role, ...named })
   const person = openBrowser(server, email)
-  await person.ask('POST /sign-up', { body: { code, password: PASSWORD } })
+  await person.sendTurn('POST /sign-up', { body: { code, password: PASSWORD } })
   return person
 }

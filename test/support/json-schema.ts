@@ -24,19 +24,19 @@ interface Visit {
   check(schema: unknown, value: unknown, place: string): SchemaFinding[]
 }
 
-type Rule = (said: unknown, visit: Visit) => SchemaFinding[]
+type Rule = (emitted: unknown, visit: Visit) => SchemaFinding[]
 
 export function createSchemaChecker(document: Fields): SchemaChecker {
   const check = (schema: unknown, value: unknown, place: string): SchemaFinding[] => {
     if (schema === true) return []
     if (!isObject(schema)) throw new Error(`no schema at ${place}: ${JSON.stringify(schema)}`)
     const visit: Visit = { schema, value, place, check }
-    return Object.entries(schema).flatMap(([keyword, said]) => {
-      if (keyword === '$ref') return check(lookUp(document, String(said)), value, place)
+    return Object.entries(schema).flatMap(([keyword, emitted]) => {
+      if (keyword === '$ref') return check(lookUp(document, String(emitted)), value, place)
       if (ANNOTATIONS.has(keyword) || keyword.startsWith('x-')) return []
       const rule = RULES[keyword]
       if (rule === undefined) throw new Error(`the keyword ${keyword} is not understood`)
-      return value === null && schema.nullable === true ? [] : rule(said, visit)
+      return value === null && schema.nullable === true ? [] : rule(emitted, visit)
     })
   }
   return { check: (schema, value) => check(schema, value, '') }
@@ -53,46 +53,57 @@ function lookUp(document: Fields, reference: string): unknown {
 
 const finding = ({ place, value }: Visit, message: string): SchemaFinding[] => [{ place, value, message }]
 const insist = (holds: boolean, visit: Visit, message: string) => (holds ? [] : finding(visit, message))
-const listOf = (said: unknown): unknown[] => (Array.isArray(said) ? said : [said])
+const listOf = (emitted: unknown): unknown[] => (Array.isArray(emitted) ? emitted : [emitted])
 
 const RULES: Readonly<Record<string, Rule>> = {
-  type: (said, visit) =>
+  type: (emitted, visit) =>
     insist(
-      listOf(said).some((type) => isOfType(visit.value, type)),
+      listOf(emitted).some((type) => isOfType(visit.value, type)),
       visit,
-      `is no ${said}`,
+      `is no ${emitted}`,
     ),
-  enum: (said, visit) => insist(listOf(said).includes(visit.value), visit, `is none of ${listOf(said).join(', ')}`),
-  const: (said, visit) => insist(isDeepStrictEqual(said, visit.value), visit, `is not ${JSON.stringify(said)}`),
-  required: (said, visit) =>
-    listOf(said).flatMap((name) =>
+  enum: (emitted, visit) =>
+    insist(listOf(emitted).includes(visit.value), visit, `is none of ${listOf(emitted).join(', ')}`),
+  const: (emitted, visit) =>
+    insist(isDeepStrictEqual(emitted, visit.value), visit, `is not ${JSON.stringify(emitted)}`),
+  required: (emitted, visit) =>
+    listOf(emitted).flatMap((name) =>
       isObject(visit.value) && !(String(name) in visit.value) ? finding(visit, `has no ${name}`) : [],
     ),
-  properties: (said, { value, place, check }) =>
-    isObject(said) && isObject(value)
-      ? Object.entries(said).flatMap(([name, schema]) =>
+  properties: (emitted, { value, place, check }) =>
+    isObject(emitted) && isObject(value)
+      ? Object.entries(emitted).flatMap(([name, schema]) =>
           name in value ? check(schema, value[name], `${place}/${name}`) : [],
         )
       : [],
-  additionalProperties: (said, visit) => checkAdditional(said, visit),
-  items: (said, { value, place, check }) =>
-    Array.isArray(value) ? value.flatMap((item, at) => check(said, item, `${place}/${at}`)) : [],
-  allOf: (said, { value, place, check }) => listOf(said).flatMap((schema) => check(schema, value, place)),
-  anyOf: (said, visit) => checkBranches(listOf(said), visit, Number.POSITIVE_INFINITY),
-  oneOf: (said, visit) => checkBranches(listOf(said), visit, 1),
+  additionalProperties: (emitted, visit) => checkAdditional(emitted, visit),
+  items: (emitted, { value, place, check }) =>
+    Array.isArray(value) ? value.flatMap((item, at) => check(emitted, item, `${place}/${at}`)) : [],
+  allOf: (emitted, { value, place, check }) => listOf(emitted).flatMap((schema) => check(schema, value, place)),
+  anyOf: (emitted, visit) => checkBranches(listOf(emitted), visit, Number.POSITIVE_INFINITY),
+  oneOf: (emitted, visit) => checkBranches(listOf(emitted), visit, 1),
   // Only says which branch is meant; the branches say it too, by the one value that they allow.
   discriminator: () => [],
   nullable: () => [],
-  minimum: (said, visit) => insist(!(Number(visit.value) < Number(said)), visit, `is below ${said}`),
-  maximum: (said, visit) => insist(!(Number(visit.value) > Number(said)), visit, `is above ${said}`),
-  minLength: (said, visit) => insist(!(lengthOf(visit.value) < Number(said)), visit, `is shorter than ${said}`),
-  maxLength: (said, visit) => insist(!(lengthOf(visit.value) > Number(said)), visit, `is longer than ${said}`),
-  minItems: (said, visit) => insist(!(lengthOf(visit.value) < Number(said)), visit, `has fewer than ${said}`),
-  maxItems: (said, visit) => insist(!(lengthOf(visit.value) > Number(said)), visit, `has more than ${said}`),
-  maxProperties: (said, visit) =>
-    insist(!(isObject(visit.value) && Object.keys(visit.value).length > Number(said)), visit, `has more than ${said}`),
-  pattern: (said, visit) =>
-    insist(typeof visit.value !== 'string' || new RegExp(String(said)).test(visit.value), visit, `is not ${said}`),
+  minimum: (emitted, visit) => insist(!(Number(visit.value) < Number(emitted)), visit, `is below ${emitted}`),
+  maximum: (emitted, visit) => insist(!(Number(visit.value) > Number(emitted)), visit, `is above ${emitted}`),
+  minLength: (emitted, visit) =>
+    insist(!(lengthOf(visit.value) < Number(emitted)), visit, `is shorter than ${emitted}`),
+  maxLength: (emitted, visit) => insist(!(lengthOf(visit.value) > Number(emitted)), visit, `is longer than ${emitted}`),
+  minItems: (emitted, visit) => insist(!(lengthOf(visit.value) < Number(emitted)), visit, `has fewer than ${emitted}`),
+  maxItems: (emitted, visit) => insist(!(lengthOf(visit.value) > Number(emitted)), visit, `has more than ${emitted}`),
+  maxProperties: (emitted, visit) =>
+    insist(
+      !(isObject(visit.value) && Object.keys(visit.value).length > Number(emitted)),
+      visit,
+      `has more than ${emitted}`,
+    ),
+  pattern: (emitted, visit) =>
+    insist(
+      typeof visit.value !== 'string' || new RegExp(String(emitted)).test(visit.value),
+      visit,
+      `is not ${emitted}`,
+    ),
 }
 
 const lengthOf = (value: unknown): number =>
@@ -106,15 +117,15 @@ function isOfType(value: unknown, type: unknown): boolean {
   return typeof value === type
 }
 
-function checkAdditional(said: unknown, { schema, value, place, check }: Visit): SchemaFinding[] {
+function checkAdditional(emitted: unknown, { schema, value, place, check }: Visit): SchemaFinding[] {
   if (!isObject(value)) return []
   const known = isObject(schema.properties) ? schema.properties : {}
   return Object.entries(value)
     .filter(([name]) => !(name in known))
     .flatMap(([name, inside]) =>
-      said === false
+      emitted === false
         ? [{ place: `${place}/${name}`, value: inside, message: 'is not allowed' }]
-        : check(said, inside, `${place}/${name}`),
+        : check(emitted, inside, `${place}/${name}`),
     )
 }
 

@@ -58,14 +58,14 @@ export async function startPostgres(programs: string): Promise<PostgresServer> {
     { ...owner, cwd: folder, env: {}, stdio: ['ignore', 'ignore', 'pipe'] },
   )
   const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
-  let said = ''
+  let emitted = ''
   const ready = new Promise<void>((resolve, reject) => {
     server.stderr.on('data', (bytes: Buffer) => {
-      said = (said + bytes).slice(-20_000)
-      if (said.includes('ready to accept connections')) resolve()
+      emitted = (emitted + bytes).slice(-20_000)
+      if (emitted.includes('ready to accept connections')) resolve()
     })
-    void ended.then(() => reject(new Error(`PostgreSQL did not start:\n${said}`)))
-    setTimeout(() => reject(new Error(`PostgreSQL did not start in time:\n${said}`)), START_MS).unref()
+    void ended.then(() => reject(new Error(`PostgreSQL did not start:\n${emitted}`)))
+    setTimeout(() => reject(new Error(`PostgreSQL did not start in time:\n${emitted}`)), START_MS).unref()
   })
   const stop = async () => {
     // Fast shutdown: connections that are left over are closed.

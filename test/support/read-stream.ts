@@ -29,14 +29,14 @@ export async function readStream(response: Response): Promise<StreamedAnswer> {
   for await (const frame of framesOf(response)) frames.push(frame)
   const data = frames.filter((frame) => frame.startsWith('data: ')).map((frame) => frame.slice('data: '.length))
   const chunks = data.filter((text) => text !== '[DONE]').map((text) => JSON.parse(text))
-  const said = (name: string) => chunks.map((chunk) => chunk.choices?.[0]?.delta?.[name] ?? '').join('')
+  const emitted = (name: string) => chunks.map((chunk) => chunk.choices?.[0]?.delta?.[name] ?? '').join('')
   return {
     requestId: response.headers.get('x-request-id') ?? '',
     headers: response.headers,
     chunks,
     frames,
-    text: said('content'),
-    reasoning: said('reasoning_content'),
+    text: emitted('content'),
+    reasoning: emitted('reasoning_content'),
     done: data.at(-1) === '[DONE]',
   }
 }

@@ -10,9 +10,9 @@ export function insist(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Violation(message)
 }
 
-export function same(said: unknown, expected: unknown, what: string): void {
-  if (said === expected || isDeepStrictEqual(said, expected)) return
-  throw new Violation(`${what} is ${JSON.stringify(said)} instead of ${JSON.stringify(expected)}`)
+export function same(emitted: unknown, expected: unknown, what: string): void {
+  if (emitted === expected || isDeepStrictEqual(emitted, expected)) return
+  throw new Violation(`${what} is ${JSON.stringify(emitted)} instead of ${JSON.stringify(expected)}`)
 }
 
 interface OpenPart {
@@ -21,7 +21,7 @@ interface OpenPart {
   readonly logprobs: unknown[]
   readonly annotations: unknown[]
   /** Its text has been told whole. */
-  isTold: boolean
+  isDelivered: boolean
 }
 
 interface OpenItem {
@@ -46,7 +46,7 @@ export function openItem({ open }: Stream, status: string): Fields[] {
   if (open === undefined) return []
   const { added, parts, part } = open
   if (TOLD_WHOLE.has(added.type)) return [added]
-  const all = part === undefined || part.isTold ? parts : [...parts, finishedPart(part)]
+  const all = part === undefined || part.isDelivered ? parts : [...parts, finishedPart(part)]
   const item = wholeItem(
     added,
     all.filter((each) => each.text !== '' && each.refusal !== ''),
@@ -100,7 +100,7 @@ export function readItemAdded(stream: Stream, event: Fields): void {
   if (words !== undefined) stream.open.part = newPart(String(item.type))
 }
 
-const newPart = (kind: string): OpenPart => ({ kind, words: '', logprobs: [], annotations: [], isTold: false })
+const newPart = (kind: string): OpenPart => ({ kind, words: '', logprobs: [], annotations: [], isDelivered: false })
 
 function checkPlace(stream: Stream, event: Fields): OpenItem {
   const { open } = stream
@@ -136,7 +136,7 @@ export function wordsOf(stem: string, kind: string, words: string, index: string
   const partFor = (stream: Stream, event: Fields): OpenPart => {
     const part = openPart(stream, event, index)
     same(part.kind, kind, 'the open part')
-    insist(!part.isTold, 'the words of this part have been told')
+    insist(!part.isDelivered, 'the words of this part have been told')
     return part
   }
   return {
@@ -153,7 +153,7 @@ export function wordsOf(stem: string, kind: string, words: string, index: string
       same(event[words], part.words, words)
       if (kind === 'output_text') same(event.logprobs, part.logprobs, 'logprobs')
       if (kind === 'function_call') same(event.name, stream.open?.added.name, 'name')
-      part.isTold = true
+      part.isDelivered = true
       if (index === undefined) stream.open?.parts.push(finishedPart(part))
     },
   }
@@ -169,7 +169,7 @@ export function readAnnotation(stream: Stream, event: Fields): void {
 export function readPartDone(index: string) {
   return (stream: Stream, event: Fields): void => {
     const part = openPart(stream, event, index)
-    insist(part.isTold, 'a part is done before its words are told')
+    insist(part.isDelivered, 'a part is done before its words are told')
     same(event.part, finishedPart(part), 'part')
     stream.open?.parts.push(finishedPart(part))
     if (stream.open !== undefined) stream.open.part = undefined
@@ -180,7 +180,7 @@ export function readItemDone(stream: Stream, event: Fields): void {
   const { added, parts, part } = checkPlace(stream, event)
   const { item } = event
   insist(isObject(item), 'there is no item')
-  insist(part === undefined || (part.kind in WORDS_OF_CALL && part.isTold), 'an item is done while a part is open')
+  insist(part === undefined || (part.kind in WORDS_OF_CALL && part.isDelivered), 'an item is done while a part is open')
   insist(added.type !== 'message' || parts.length > 0, 'a message says nothing')
   if (TOLD_WHOLE.has(added.type)) same(item, added, 'item')
   else checkItemDone(item, added, parts)

@@ -1,6 +1,6 @@
 import type { Fields } from '../../src/lib/types.ts'
-import { type Address, type Answer, answerOf, type SendOptions, send } from './send-chat.ts'
 import { eventsOf, type StreamedEvent } from './responses-grammar.ts'
+import { type Address, type Answer, answerOf, type SendOptions, send } from './send-chat.ts'
 
 type Who = { readonly key: string }
 
@@ -19,10 +19,10 @@ export interface StreamedResponse {
 }
 
 /** `swift` and a greeting unless the test says otherwise. */
-const asked = (body: object): object => ({ model: 'swift', input: 'Good day', ...body })
+const receivedRequest = (body: object): object => ({ model: 'swift', input: 'Good day', ...body })
 
 export const sendResponse = (server: Address, who: Who, body: object, options: SendOptions = {}) =>
-  send(server, who, asked(body), { path: '/responses', ...options })
+  send(server, who, receivedRequest(body), { path: '/responses', ...options })
 
 /** A request whose answer is awaited whole, as JSON. */
 export const respond = async (server: Address, who: Who, body: object = {}, options: SendOptions = {}) =>

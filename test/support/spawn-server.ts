@@ -20,7 +20,7 @@ export interface SpawnedServer {
   readonly key: string
   readonly folder: string
   /** Everything that it has said, on both ways. */
-  said(): string
+  output(): string
   /** Its log lines so far that have this message. */
   logged(message: string): readonly Record<string, unknown>[]
   kill(signal: NodeJS.Signals): void
@@ -92,8 +92,8 @@ function handle(place: program.Place, first: Life, again: () => Promise<Life>) {
     get baseUrl() {
       return `${life.url}/v1`
     },
-    said: () => life.server.said(),
-    logged: (message: string) => linesOf(life.server.said()).filter(({ msg }) => String(msg).includes(message)),
+    output: () => life.server.output(),
+    logged: (message: string) => linesOf(life.server.output()).filter(({ msg }) => String(msg).includes(message)),
     kill: (signal: NodeJS.Signals) => life.server.kill(signal),
     get ended() {
       return life.server.ended

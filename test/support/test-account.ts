@@ -6,14 +6,14 @@ import type { AccountRow } from '../../src/model/ids.ts'
 import { parseUsd } from '../../src/model/money.ts'
 import type { TestServer } from './start-server.ts'
 
-type KeyWish = Partial<Omit<OperationArgs<'keys.create'>, 'account'>>
+type KeyChange = Partial<Omit<OperationArgs<'keys.create'>, 'account'>>
 
 export interface TestAccount {
   readonly id: string
   readonly email: string
   /** A wallet key without bounds of its own. */
   readonly key: string
-  createKey(wish?: KeyWish): Promise<CreatedKey>
+  createKey(changeRequest?: KeyChange): Promise<CreatedKey>
   credit(amount: string): Promise<void>
   wallet(): Promise<{ balance: bigint; held: bigint; available: bigint }>
   /** As the books have them, oldest first. */
@@ -27,8 +27,8 @@ export async function openAccount(server: TestServer, options: { credit?: string
   const { credit = '10.00' } = options
   opened += 1
   const { id, email } = await server.operate('accounts.create', { email: `person-${opened}@example.com` })
-  const createKey = (wish: KeyWish = {}) =>
-    server.operate('keys.create', { account: id, kind: 'wallet', name: 'walk', ...wish })
+  const createKey = (changeRequest: KeyChange = {}) =>
+    server.operate('keys.create', { account: id, kind: 'wallet', name: 'walk', ...changeRequest })
   let credits = 0
   const account = {
     id,

@@ -2,7 +2,7 @@ import { clockView } from '../../src/admin/ledger-clock.ts'
 import type { ServerStatus } from '../../src/admin/server-status.ts'
 import type { App, Serving } from '../../src/app/app.ts'
 
-interface Standing {
+interface ServerState {
   readonly app: App
   readonly serving: Serving
   readonly folder: string
@@ -11,7 +11,7 @@ interface Standing {
 }
 
 /** What a server in the process of a test says of itself: as `serve` would, but for a start that nobody has noted. */
-export const testStatus = ({ app, serving, folder, port, publicUrl }: Standing): ServerStatus => ({
+export const testStatus = ({ app, serving, folder, port, publicUrl }: ServerState): ServerStatus => ({
   running: true,
   draining: false,
   version: 'test',

@@ -19,7 +19,7 @@ export function useServer(options: StartOptions = {}): () => TestServer {
   })
   afterEach(() => expectBalancedLedger(current()))
   afterAll(async () => {
-    if (server) await expectAllBooksClean(server)
+    if (server) await expectEveryLedgerBalanced(server)
     await server?.close()
   })
   return current
@@ -39,7 +39,7 @@ const provedOf = new WeakMap<TestServer, Proved>()
 export async function expectBalancedLedger(server: TestServer): Promise<void> {
   const { proofs, last } = provedOf.get(server) ?? { proofs: 0, last: NOTHING_PROVED }
   await until(() => server.serving.turnsRunning === 0)
-  if (proofs % PROOFS_BETWEEN === PROOFS_BETWEEN - 1) await expectAllBooksClean(server)
+  if (proofs % PROOFS_BETWEEN === PROOFS_BETWEEN - 1) await expectEveryLedgerBalanced(server)
   const { db } = server.app.operations
   const { report, proved } = await verifyLedgerState({ db, since: last })
   expectNoViolation(report)
@@ -49,7 +49,7 @@ export async function expectBalancedLedger(server: TestServer): Promise<void> {
 }
 
 /** From the first row on, as an operator asks for it. */
-const expectAllBooksClean = async ({ operate }: TestServer): Promise<void> =>
+const expectEveryLedgerBalanced = async ({ operate }: TestServer): Promise<void> =>
   expectNoViolation(await operate('db.verify', {}))
 
 function expectNoViolation(report: Pick<VerifyReport, 'ok' | 'checks'>): void {

@@ -4,29 +4,29 @@ import { messagesOf } from './plan-request.mjs'
 
 const isResponses = ({ protocol }) => protocol === 'responses'
 
-export const pathOf = (ask) => (isResponses(ask) ? '/v1/responses' : '/v1/chat/completions')
+export const pathOf = (sendTurn) => (isResponses(sendTurn) ? '/v1/responses' : '/v1/chat/completions')
 
-export const bodyOf = (ask) => (isResponses(ask) ? responsesBody(ask) : chatBody(ask))
+export const bodyOf = (sendTurn) => (isResponses(sendTurn) ? responsesBody(sendTurn) : chatBody(sendTurn))
 
-const chatBody = (ask) => ({
-  model: ask.model,
-  messages: messagesOf(ask),
-  ...(ask.cap === undefined ? {} : { max_completion_tokens: ask.cap }),
-  ...(ask.delivery === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}),
+const chatBody = (sendTurn) => ({
+  model: sendTurn.model,
+  messages: messagesOf(sendTurn),
+  ...(sendTurn.cap === undefined ? {} : { max_completion_tokens: sendTurn.cap }),
+  ...(sendTurn.delivery === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}),
 })
 
-const responsesBody = (ask) => ({
-  model: ask.model,
-  input: messagesOf(ask),
-  ...(ask.cap === undefined ? {} : { max_output_tokens: ask.cap }),
-  ...(ask.delivery === 'stream' ? { stream: true } : {}),
+const responsesBody = (sendTurn) => ({
+  model: sendTurn.model,
+  input: messagesOf(sendTurn),
+  ...(sendTurn.cap === undefined ? {} : { max_output_tokens: sendTurn.cap }),
+  ...(sendTurn.delivery === 'stream' ? { stream: true } : {}),
 })
 
 /** One event of a stream. */
 export function readEvent(note, event) {
-  if (isResponses(note.ask)) return readResponseEvent(note, event)
+  if (isResponses(note.sendTurn)) return readResponseEvent(note, event)
   if (event.error) note.code = event.error.code
-  if (event.usage) note.told = event.usage
+  if (event.usage) note.reported = event.usage
   addText(note, event.choices?.[0]?.delta?.content)
 }
 
@@ -34,7 +34,7 @@ function readResponseEvent(note, { type, delta, response, code }) {
   if (type === 'error') note.code = code
   if (type === 'response.failed') note.code = response.error.code
   if (type === 'response.output_text.delta') addText(note, delta)
-  if (type === 'response.completed' || type === 'response.incomplete') note.told = toldOf(response.usage)
+  if (type === 'response.completed' || type === 'response.incomplete') note.reported = deliveredOf(response.usage)
 }
 
 /** A JSON answer. */
@@ -43,17 +43,17 @@ export function readWhole(note, body) {
     note.code = body.error.code
     return
   }
-  if (isResponses(note.ask)) {
-    note.told = toldOf(body.usage)
+  if (isResponses(note.sendTurn)) {
+    note.reported = deliveredOf(body.usage)
     addText(note, body.output.flatMap(({ content }) => content.map(({ text }) => text)).join(''))
   } else {
-    note.told = body.usage
+    note.reported = body.usage
     addText(note, body.choices[0].message.content)
   }
   note.done = true
 }
 
-const toldOf = (usage) => ({ ...usage, prompt_tokens: usage.input_tokens, completion_tokens: usage.output_tokens })
+const deliveredOf = (usage) => ({ ...usage, prompt_tokens: usage.input_tokens, completion_tokens: usage.output_tokens })
 
 function addText(note, words) {
   if (!words) return

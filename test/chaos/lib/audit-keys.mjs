@@ -4,17 +4,17 @@ import { KEYED_NAME } from './prepare-scene.mjs'
  * One charge at most for each Idempotency-Key, the same bytes for everybody who asks with it, and no answer that was paid
  * for gets lost: not even where the process died between keeping it and charging for it.
  */
-export function auditKeys({ notes, books, receipts, figures }, report) {
+export function auditKeys({ notes, ledgerRows, receipts, figures }, report) {
   const byKey = new Map()
   for (const note of notes) {
-    const { once, isOther } = note.ask
+    const { once, isOther } = note.sendTurn
     if (once === undefined) continue
     if (isOther) auditOther(figures, note, report)
     else byKey.set(once, [...(byKey.get(once) ?? []), note])
   }
   figures.keys = byKey.size
-  for (const asked of byKey.values()) auditAsked(figures, asked, receipts, report)
-  auditClaims(books, byKey.size, report)
+  for (const receivedRequest of byKey.values()) auditAsked(figures, receivedRequest, receipts, report)
+  auditClaims(ledgerRows, byKey.size, report)
 }
 
 /** Only sent after the first answer was there: it must find the key taken. */
@@ -25,22 +25,22 @@ function auditOther(figures, { id, status, code, ended }, report) {
 }
 
 /** All that was asked with one key, in the order in which its one client asked. */
-function auditAsked(figures, asked, receipts, report) {
-  const { id } = asked.find((note) => note.id !== undefined) ?? {}
-  const own = asked.filter(({ replayed }) => !replayed)
+function auditAsked(figures, receivedRequest, receipts, report) {
+  const { id } = receivedRequest.find((note) => note.id !== undefined) ?? {}
+  const own = receivedRequest.filter(({ replayed }) => !replayed)
   const charged = own.filter((note) => receipts.get(note.id)?.charge_nano > 0n)
   if (charged.length > 1) report('I10', id, `its key was charged ${charged.length} times`)
 
-  const first = asked.findIndex(isWhole)
-  figures.replays += asked.filter(({ replayed }) => replayed).length
+  const first = receivedRequest.findIndex(isWhole)
+  figures.replays += receivedRequest.filter(({ replayed }) => replayed).length
   if (first === -1) return
-  const whole = asked[first]
-  for (const note of asked) {
+  const whole = receivedRequest[first]
+  for (const note of receivedRequest) {
     if (note.raw === '' || note.original !== whole.original) continue
     if (isWhole(note) ? note.raw !== whole.raw : !whole.raw.startsWith(note.raw))
       report('I10', id, `${note.id} has other bytes than ${whole.id}`)
   }
-  for (const note of asked.slice(first + 1)) {
+  for (const note of receivedRequest.slice(first + 1)) {
     if (note.original !== whole.original && isWhole(note))
       report('I10', id, `${note.id} is the answer of another request`)
     if (receipts.has(note.id)) report('I10', id, `${note.id} ran again after a whole answer`)
@@ -51,7 +51,7 @@ function auditAsked(figures, asked, receipts, report) {
 /** A stream that ended with its provider's failure is said to its end, too. */
 const isWhole = ({ ended, status }) => status === 200 && (ended === 'done' || ended === 'failed')
 
-function auditClaims({ keys, claims, receipts, answers }, asked, report) {
+function auditClaims({ keys, claims, receipts, answers }, receivedRequest, report) {
   const keyed = new Set(keys.filter(({ name }) => name === KEYED_NAME).map(({ row }) => row))
   const settled = new Map(receipts.filter(({ state }) => state === 'settled').map((receipt) => [receipt.row, receipt]))
   const claimOf = new Map(claims.map((claim) => [claim.receipt, claim]))
@@ -75,5 +75,5 @@ function auditClaims({ keys, claims, receipts, answers }, asked, report) {
       report('I10', request_id, `is ${outcome}, and its answer is not kept`)
     }
   }
-  if (claims.length > asked) report('I10', 'claims', `${claims.length} for ${asked} keys`)
+  if (claims.length > receivedRequest) report('I10', 'claims', `${claims.length} for ${receivedRequest} keys`)
 }

@@ -13,18 +13,18 @@ const DRAWN_ON = { wallet: new Set(['wallet']), builder: new Set(['window']) }
  * product's own view of its charges, and it holds for the file that a kill leaves behind as well. `prepared` are the accounts
  * whose first credit was acknowledged.
  */
-export function auditRows(books, report, prepared = ACCOUNTS) {
-  const buckets = new Map(books.buckets.map((bucket) => [bucket.row, bucket]))
-  const draws = books.receipts.map((receipt) => ({
+export function auditRows(ledgerRows, report, prepared = ACCOUNTS) {
+  const buckets = new Map(ledgerRows.buckets.map((bucket) => [bucket.row, bucket]))
+  const draws = ledgerRows.receipts.map((receipt) => ({
     receipt,
     on: JSON.parse(receipt.buckets).map((row) => buckets.get(row)),
   }))
-  auditTransfers(books, buckets, report)
-  auditBalances(books, draws, report)
-  auditCounters(books, report)
+  auditTransfers(ledgerRows, buckets, report)
+  auditBalances(ledgerRows, draws, report)
+  auditCounters(ledgerRows, report)
   auditDraws(draws, report)
-  auditUsageEntries(books, draws, report)
-  auditWallets(books, report, prepared)
+  auditUsageEntries(ledgerRows, draws, report)
+  auditWallets(ledgerRows, report, prepared)
 }
 
 const add = (sums, name, amount) => sums.set(name, (sums.get(name) ?? 0n) + amount)
@@ -99,19 +99,19 @@ function auditDraws(draws, report) {
 /** The product's own account of the same charges must say the same. */
 function auditUsageEntries({ usageEntries, buckets }, draws, report) {
   const units = new Map(buckets.map(({ row, unit }) => [row, unit]))
-  const said = new Map()
+  const emitted = new Map()
   const sums = new Map()
   for (const { receipt, bucket, delta_nano } of usageEntries) {
     add(sums, `use of receipt ${receipt}, ${units.get(bucket)}`, delta_nano)
     if (Object.values(USED).includes(bucket)) continue
     const which = `${receipt} ${bucket}`
-    if (said.has(which)) report('I5', `receipt ${receipt}`, `is charged twice on bucket ${bucket}`)
-    said.set(which, delta_nano)
+    if (emitted.has(which)) report('I5', `receipt ${receipt}`, `is charged twice on bucket ${bucket}`)
+    emitted.set(which, delta_nano)
   }
   for (const [which, sum] of sums) if (sum !== 0n) report('I1', which, `its entries sum to ${sum}`)
   for (const { receipt, on } of draws) {
     for (const { row } of on) {
-      const delta = said.get(`${receipt.row} ${row}`)
+      const delta = emitted.get(`${receipt.row} ${row}`)
       const expected = receipt.state === 'settled' ? -receipt.charge_nano : undefined
       if (delta !== expected) report('I5', receipt.request_id, `is ${receipt.state}, its entry is ${delta}`)
     }

@@ -30,7 +30,7 @@ export function auditNote(facts, note, receiptOf, report) {
   figures.requests += 1
   if (note.ended === 'aborted') figures.aborted += 1
   if (note.ended === 'broken') figures.broken += 1
-  if (!textOf(note.ask).startsWith(note.text)) report('answers', 'the words are not those of the answer')
+  if (!textOf(note.sendTurn).startsWith(note.text)) report('answers', 'the words are not those of the answer')
 
   if (note.status >= 400) return auditRefusal(figures, note, receiptOf(note.id), report)
   if (note.replayed && receiptOf(note.id)) report('I10', 'was given again, and has a receipt of its own')
@@ -46,27 +46,28 @@ export function auditNote(facts, note, receiptOf, report) {
 
 /** `[DONE]`, the usage chunk, or the head of a JSON answer: none of them may leave before the charge is durable. */
 const isEndSeen = (note) =>
-  note.done || note.told !== undefined || (note.ask.delivery === 'json' && note.status === 200)
+  note.done || note.reported !== undefined || (note.sendTurn.delivery === 'json' && note.status === 200)
 
 const countWords = (text) => (text === '' ? 0 : text.split(' ').length)
 
 function auditRefusal(figures, note, receipt, report) {
-  const { ask, status, code } = note
-  const said = `${status} ${code ?? 'unread'}`
-  figures.denied[said] = (figures.denied[said] ?? 0) + 1
-  const isMoney = MEANT[ask.kind].includes(code) || (ask.once !== undefined && MEANT_OF_KEYS.includes(code))
-  const isFault = faultSeen(ask) === 'before' && MEANT_OF_FAULTS.includes(code)
-  if (!isMoney && !isFault && note.ended === 'refused') report('answers', said)
+  const { sendTurn, status, code } = note
+  const emitted = `${status} ${code ?? 'unread'}`
+  figures.denied[emitted] = (figures.denied[emitted] ?? 0) + 1
+  const isMoney = MEANT[sendTurn.kind].includes(code) || (sendTurn.once !== undefined && MEANT_OF_KEYS.includes(code))
+  const isFault = faultSeen(sendTurn) === 'before' && MEANT_OF_FAULTS.includes(code)
+  if (!isMoney && !isFault && note.ended === 'refused') report('answers', emitted)
   if (receipt?.charge_nano > 0n) report('I9', `${status} cost ${receipt.charge_nano}`)
   if (receipt && isMoney) report('I9', `${code} left a receipt`)
 }
 
 /** The provider broke off after content: what was received is charged, as well as its lane's tokens are known, and nothing else. */
 function auditFailed(figures, note, receipt, report) {
-  const { ask, code } = note
+  const { sendTurn, code } = note
   figures.failedInside += 1
-  if (faultSeen(ask) !== 'inside' || !MEANT_INSIDE.includes(code)) report('answers', `the stream failed with ${code}`)
-  if (countWords(note.text) !== ask.fault?.at) report('answers', `broke off after ${countWords(note.text)} words`)
+  if (faultSeen(sendTurn) !== 'inside' || !MEANT_INSIDE.includes(code))
+    report('answers', `the stream failed with ${code}`)
+  if (countWords(note.text) !== sendTurn.fault?.at) report('answers', `broke off after ${countWords(note.text)} words`)
   if (!receipt) return report('I8', 'broke off after content, and has no receipt')
   if (receipt.state !== 'settled' || receipt.outcome !== 'upstream_failed')
     return report('I8', `broke off after content, and is ${receipt.state}, ${receipt.outcome}`)
@@ -75,18 +76,21 @@ function auditFailed(figures, note, receipt, report) {
 }
 
 function auditCompletion(figures, note, receipt, report) {
-  const { ask, told } = note
+  const { sendTurn, reported } = note
   if (!note.replayed) figures.completed += 1
-  const usage = reportedUsage(ask)
-  const cost = costOf(ask.model, usage)
-  if (faultSeen(ask) !== 'no') report('answers', `is whole in spite of ${ask.fault.name}`)
-  if (note.done && note.text !== textOf(ask)) report('answers', 'the end came before the last word')
-  if (note.done && !told) report('I7', 'was told no usage')
-  if (told && (told.prompt_tokens !== usage.input || told.completion_tokens !== usage.output)) {
-    report('I7', `was told ${told.prompt_tokens} + ${told.completion_tokens}, used ${usage.input} + ${usage.output}`)
+  const usage = reportedUsage(sendTurn)
+  const cost = costOf(sendTurn.model, usage)
+  if (faultSeen(sendTurn) !== 'no') report('answers', `is whole in spite of ${sendTurn.fault.name}`)
+  if (note.done && note.text !== textOf(sendTurn)) report('answers', 'the end came before the last word')
+  if (note.done && !reported) report('I7', 'was told no usage')
+  if (reported && (reported.prompt_tokens !== usage.input || reported.completion_tokens !== usage.output)) {
+    report(
+      'I7',
+      `was told ${reported.prompt_tokens} + ${reported.completion_tokens}, used ${usage.input} + ${usage.output}`,
+    )
   }
-  if (told && nanoOf(told.millrace.charge) !== cost) {
-    report('I7', `was told a charge of ${told.millrace.charge}, the price is ${cost} nano`)
+  if (reported && nanoOf(reported.millrace.charge) !== cost) {
+    report('I7', `was told a charge of ${reported.millrace.charge}, the price is ${cost} nano`)
   }
   if (!receipt) return report('I7', 'has no receipt')
   const { state, outcome, charge_nano } = receipt
@@ -113,21 +117,21 @@ function auditPartial(facts, note, receipt, report) {
 
 /** The charge was durable, but its end did not come through. */
 function auditUnseenEnd({ figures }, note, receipt, report) {
-  const usage = reportedUsage(note.ask)
-  if (receipt.charge_nano !== costOf(note.ask.model, usage))
+  const usage = reportedUsage(note.sendTurn)
+  if (receipt.charge_nano !== costOf(note.sendTurn.model, usage))
     report('I8', `completed, but charged ${receipt.charge_nano}`)
   figures.over.push(usage.output - countWords(note.text))
 }
 
 function auditUnseenFailure({ figures }, note, receipt, report) {
-  if (faultSeen(note.ask) !== 'inside') report('answers', 'is upstream_failed, and nothing was to fail')
+  if (faultSeen(note.sendTurn) !== 'inside') report('answers', 'is upstream_failed, and nothing was to fail')
   const { seen, charged } = compareEstimate(figures, note, receipt, report)
   if (charged < leastNear(seen)) report('I8', `saw ${seen} tokens before the provider failed, was charged ${charged}`)
 }
 
 function auditHangUp({ figures }, note, receipt, report) {
   if (note.ended !== 'aborted') report('I8', 'is client_gone, but its client stayed')
-  if (note.ask.once !== undefined) report('I10', 'was stopped by its client in spite of its Idempotency-Key')
+  if (note.sendTurn.once !== undefined) report('I10', 'was stopped by its client in spite of its Idempotency-Key')
   const { seen, charged } = compareEstimate(figures, note, receipt, report)
   figures.underAborted.push(Math.max(0, seen - charged))
   if (charged < leastNear(seen)) report('I8', `hung up after ${seen} tokens, was charged ${charged}`)
@@ -165,29 +169,30 @@ const leastNear = (tokens) => tokens * (1 - NEAR) - NEAR_TOKENS
 const mostNear = (tokens) => tokens * (1 + NEAR) + NEAR_TOKENS
 const isNear = (charged, tokens) => charged >= leastNear(tokens) && charged <= mostNear(tokens)
 
-function compareEstimate(figures, { ask, text }, receipt, report) {
+function compareEstimate(figures, { sendTurn, text }, receipt, report) {
   const seen = countWords(text)
   const charged = receipt.state === 'settled' ? receipt.output : 0
-  const input = [estimatedInput(ask), reportedUsage(ask).input]
+  const input = [estimatedInput(sendTurn), reportedUsage(sendTurn).input]
   if (
     receipt.state === 'settled' &&
     (receipt.uncached_input < leastNear(Math.min(...input)) || receipt.uncached_input > mostNear(Math.max(...input)))
   ) {
     report('I8', `was charged ${receipt.uncached_input} of input, it is ${input[1]}, and ${input[0]} by its bytes`)
   }
-  if (charged > mostNear(wordsOf(ask))) report('I8', `was charged ${charged} tokens of an answer of ${wordsOf(ask)}`)
+  if (charged > mostNear(wordsOf(sendTurn)))
+    report('I8', `was charged ${charged} tokens of an answer of ${wordsOf(sendTurn)}`)
   figures.over.push(Math.max(0, charged - seen))
   return { seen, charged }
 }
 
 /** What was learned of a lane died with its process: a recovered turn is counted by bytes, on both sides, to the token. */
-function compareRecovered(figures, { ask, text }, receipt, report) {
+function compareRecovered(figures, { sendTurn, text }, receipt, report) {
   const seen = tokensIn(Buffer.byteLength(text))
   const charged = receipt.state === 'settled' ? receipt.output : 0
-  if (receipt.state === 'settled' && receipt.uncached_input !== estimatedInput(ask)) {
-    report('I8', `was charged ${receipt.uncached_input} of input, the estimate is ${estimatedInput(ask)}`)
+  if (receipt.state === 'settled' && receipt.uncached_input !== estimatedInput(sendTurn)) {
+    report('I8', `was charged ${receipt.uncached_input} of input, the estimate is ${estimatedInput(sendTurn)}`)
   }
-  const most = tokensIn(Buffer.byteLength(textOf(ask)))
+  const most = tokensIn(Buffer.byteLength(textOf(sendTurn)))
   if (charged > most) report('I8', `was charged ${charged} tokens of an answer of ${most}`)
   figures.over.push(Math.max(0, charged - seen))
   return { seen, charged }

@@ -26,12 +26,12 @@ export const INVARIANTS = {
  * Holds what the clients have seen against what the books say. `slackMs` is what one mark may be late by: a busy event
  * loop and the commit itself.
  */
-export function audit({ notes, kills, pauses, books, verify, intervalMs, slackMs, prepared }) {
+export function audit({ notes, kills, pauses, ledgerRows, verify, intervalMs, slackMs, prepared }) {
   const violations = []
   const figures = createFigures()
   const report = (invariant, id, says) => violations.push({ invariant, id, says })
-  const receipts = new Map(books.receipts.map((receipt) => [receipt.request_id, receipt]))
-  const facts = { kills, pauses, figures, recordedAt: recordsOf(books), marks: { intervalMs, slackMs } }
+  const receipts = new Map(ledgerRows.receipts.map((receipt) => [receipt.request_id, receipt]))
+  const facts = { kills, pauses, figures, recordedAt: recordsOf(ledgerRows), marks: { intervalMs, slackMs } }
 
   for (const note of notes) {
     auditNote(
@@ -41,13 +41,13 @@ export function audit({ notes, kills, pauses, books, verify, intervalMs, slackMs
       (invariant, says) => report(invariant, note.id, says),
     )
   }
-  for (const receipt of books.receipts) {
+  for (const receipt of ledgerRows.receipts) {
     auditReceipt(figures, receipt, (invariant, says) => report(invariant, receipt.request_id, says))
   }
-  auditOwners(notes, books, report)
-  auditKeys({ notes, books, receipts, figures }, report)
-  auditRows(books, report, prepared)
-  auditRest(books, report)
+  auditOwners(notes, ledgerRows, report)
+  auditKeys({ notes, ledgerRows, receipts, figures }, report)
+  auditRows(ledgerRows, report, prepared)
+  auditRest(ledgerRows, report)
   for (const { name, violations: rows } of verify.checks) {
     if (rows > 0) report('verify', 'db', `${name}: ${rows}`)
   }
@@ -61,9 +61,13 @@ const recordsOf = ({ receipts }) =>
     .sort((a, b) => a - b)
 
 /** Books as a kill has left them: requests are open, and everything has to add up all the same. */
-export function auditWreck(books, prepared) {
+export function auditWreck(ledgerRows, prepared) {
   const violations = []
-  auditRows(books, (invariant, id, says) => violations.push({ invariant, id, says: `after a kill: ${says}` }), prepared)
+  auditRows(
+    ledgerRows,
+    (invariant, id, says) => violations.push({ invariant, id, says: `after a kill: ${says}` }),
+    prepared,
+  )
   return violations
 }
 
@@ -97,16 +101,16 @@ const createFigures = () => ({
 })
 
 /** Ids are never given twice, and a receipt without a note belongs to a request whose head never came. */
-function auditOwners(notes, books, report) {
-  const emails = new Map(books.accounts.map(({ row, email }) => [row, email]))
+function auditOwners(notes, ledgerRows, report) {
+  const emails = new Map(ledgerRows.accounts.map(({ row, email }) => [row, email]))
   const seen = new Set()
   const headless = new Map()
-  for (const { id, ask } of notes) {
+  for (const { id, sendTurn } of notes) {
     if (id !== undefined && seen.has(id)) report('owned', id, 'two answers carry this id')
     if (id !== undefined) seen.add(id)
-    else count(headless, `${ask.account} ${ask.model}`, 1)
+    else count(headless, `${sendTurn.account} ${sendTurn.model}`, 1)
   }
-  for (const { request_id, account, model } of books.receipts) {
+  for (const { request_id, account, model } of ledgerRows.receipts) {
     if (!seen.has(request_id)) count(headless, `${emails.get(account)} ${model}`, -1)
   }
   for (const [whose, left] of headless) {

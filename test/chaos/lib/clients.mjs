@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { askUntilTold } from './keyed-client.mjs'
-import { planAsk } from './plan-request.mjs'
+import { sendUntilAnswered } from './keyed-client.mjs'
+import { planRequest } from './plan-request.mjs'
 
 /** Between two requests of one client: an answer without pauses takes no time, and a loop on it would only heat. */
 const THINK_MS_MAX = 25
 
 /** So many clients that ask, read, hang up and ask again until they are stopped, whether a server runs or not. */
-export function startClients({ stage, accounts, random, count, plan = planAsk }) {
+export function startClients({ stage, accounts, random, count, plan = planRequest }) {
   const state = { stopped: false }
   const loops = Array.from({ length: count }, (_, index) => loop(stage, accounts, random.fork(index), state, plan))
   return {
@@ -21,9 +21,9 @@ export function startClients({ stage, accounts, random, count, plan = planAsk })
 async function loop(stage, accounts, random, state, plan) {
   while (!state.stopped) {
     await stage.gate.passed()
-    const ask = plan(random, accounts)
-    if (ask.once === undefined) await stage.ask(ask)
-    else await askUntilTold(stage, ask, random)
+    const sendTurn = plan(random, accounts)
+    if (sendTurn.once === undefined) await stage.sendTurn(sendTurn)
+    else await sendUntilAnswered(stage, sendTurn, random)
     await sleep(random.between(0, THINK_MS_MAX))
   }
 }

@@ -7,7 +7,7 @@ export const quantile = (values, share) =>
   [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0
 
 /** The figures of a run, one a line: a run without them could have tested nothing. */
-export function printFigures(figures, { kills, starts, pauses, stumbles, wrecks, acts, commits }) {
+export function printFigures(figures, { kills, starts, pauses, stumbles, wrecks, actions, commits }) {
   const denied = Object.entries(figures.denied).sort(([a], [b]) => a.localeCompare(b))
   const over = figures.over.filter((tokens) => tokens > 0)
   const lines = {
@@ -17,11 +17,11 @@ export function printFigures(figures, { kills, starts, pauses, stumbles, wrecks,
     'broken off by the provider after content': figures.failedInside,
     'hung up by the client': figures.aborted,
     'broken by a kill': figures.broken,
-    denied: denied.map(([said, count]) => `${said}: ${count}`).join(', '),
+    denied: denied.map(([emitted, count]) => `${emitted}: ${count}`).join(', '),
     'idempotency keys': `${figures.keys}; ${figures.replays} answers given again, ${figures.reused} other bodies refused`,
     'kills, pauses, starts': `${kills}, ${pauses}, ${starts}; ${stumbles.all} more starts were killed, ${stumbles.inRecovery} in the middle of recovery`,
     'books read as a kill left them': `${wrecks.count}, with ${wrecks.open} open holds`,
-    'acts of the operator': `${acts.credit} credits, ${acts.plan} changes of plan, ${acts.gap} ends and new beginnings, ${acts.cap} changes of a cap; ${acts.again} tried again because a kill cut them`,
+    'acts of the operator': `${actions.credit} credits, ${actions.plan} changes of plan, ${actions.gap} ends and new beginnings, ${actions.cap} changes of a cap; ${actions.again} tried again because a kill cut them`,
     recovered: `${figures.recoveredFree} free, ${figures.recoveredCharged} charged`,
     'tokens delivered, charged': `${figures.deliveredTokens}, ${figures.chargedTokens}`,
     'under-charged after kills': `${sum(figures.under)} tokens in ${figures.under.filter(Boolean).length} of ${figures.under.length} answers, at most ${most(figures.under)} in one`,

@@ -10,13 +10,13 @@ import { MARK_INTERVAL_MS } from './scene.mjs'
 export async function finish({ stage, trueDist, slackMs }) {
   const exit = await stage.stop()
   const place = { ...stage.place, dist: trueDist }
-  const books = await readLedgerRows(place)
+  const ledgerRows = await readLedgerRows(place)
   const verify = await verifyLedger(place)
   const { notes, kills, pauses } = stage
   return {
     exit,
-    books,
+    ledgerRows,
     verify,
-    ...audit({ notes, kills, pauses, books, verify, intervalMs: MARK_INTERVAL_MS, slackMs }),
+    ...audit({ notes, kills, pauses, ledgerRows, verify, intervalMs: MARK_INTERVAL_MS, slackMs }),
   }
 }

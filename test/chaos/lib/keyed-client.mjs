@@ -13,25 +13,25 @@ const PASSING = new Set(['idempotency_in_progress', 'ledger_unavailable', 'serve
  * Asks with an Idempotency-Key until it is told something that will not change, whatever comes between; sometimes once more
  * after that, and sometimes with another body.
  */
-export async function askUntilTold(stage, ask, random) {
+export async function sendUntilAnswered(stage, sendTurn, random) {
   let note
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     await stage.gate.passed()
-    note = await stage.ask({ ...ask, abort: tries < HANG_UPS_MAX ? ask.abort : undefined })
-    if (isTold(note)) break
+    note = await stage.sendTurn({ ...sendTurn, abort: tries < HANG_UPS_MAX ? sendTurn.abort : undefined })
+    if (isDelivered(note)) break
     await sleep(random.between(AGAIN_MS.from, AGAIN_MS.to))
   }
-  if (note.status !== 200 || !isTold(note)) return note
-  if (random.chance(ONCE_MORE)) await again(stage, { ...ask, abort: undefined })
+  if (note.status !== 200 || !isDelivered(note)) return note
+  if (random.chance(ONCE_MORE)) await again(stage, { ...sendTurn, abort: undefined })
   if (random.chance(OTHER_BODY))
-    await again(stage, { ...ask, abort: undefined, isOther: true, content: `So ${ask.content}` })
+    await again(stage, { ...sendTurn, abort: undefined, isOther: true, content: `So ${sendTurn.content}` })
   return note
 }
 
-async function again(stage, ask) {
+async function again(stage, sendTurn) {
   await stage.gate.passed()
-  return stage.ask(ask)
+  return stage.sendTurn(sendTurn)
 }
 
-const isTold = ({ ended, code }) =>
+const isDelivered = ({ ended, code }) =>
   ended === 'done' || ended === 'failed' || (ended === 'refused' && !PASSING.has(code))

@@ -52,10 +52,10 @@ function judge(note, status, text) {
     note.code = JSON.parse(text).error.code
   } else if (text.startsWith('{')) {
     note.ended = 'whole'
-    note.told = JSON.parse(text).usage.millrace.charge
+    note.reported = JSON.parse(text).usage.millrace.charge
   } else if (text.endsWith('data: [DONE]\n\n')) {
     note.ended = 'whole'
-    note.told = /"charge":"([\d.]+)"/.exec(text)?.[1]
+    note.reported = /"charge":"([\d.]+)"/.exec(text)?.[1]
   } else {
     note.ended = text.includes('"error"') ? 'failed' : 'broken'
   }

@@ -36,11 +36,11 @@ const MUTANTS = [
     const wasQuiet = sink.phase === 'quiet';
     if (wasQuiet)
         sink.announce(limitHeaders(deps.ledger.limitStatuses(turn.admitRequest.limits)));
-    const said = deliverEnd(turn, finalFrames, settled);`,
+    const emitted = deliverEnd(turn, finalFrames, settled);`,
         put: `    const wasQuiet = sink.phase === 'quiet';
     const { owed } = resolution;
     const guessed = owed ? { kind: 'settled', charge: owed.cost, shortfall: 0n, tier: owed.tier } : { kind: 'released' };
-    const said = deliverEnd(turn, finalFrames, guessed);
+    const emitted = deliverEnd(turn, finalFrames, guessed);
     await new Promise((resolve) => setTimeout(resolve, 40));
     const settled = await turn.hold.settle(ending);`,
       },
@@ -112,7 +112,7 @@ const MUTANTS = [
   {
     name: 'claims-in-memory',
     says: 'the claim of an idempotency key is not recorded with its hold',
-    procedure: 'kill-and-ask-again',
+    procedure: 'kill-and-sendTurn-again',
     caughtBy: ['I10'],
     replacements: [
       {
@@ -125,7 +125,7 @@ const MUTANTS = [
   {
     name: 'key-is-forgotten',
     says: 'an idempotency key is dropped when its request ends, charged or not',
-    procedure: 'ask-again',
+    procedure: 'sendTurn-again',
     caughtBy: ['I10'],
     replacements: [
       { file: 'ledger/state/close-turn.js', find: "(owed === undefined ? 'dropped'", put: "(true ? 'dropped'" },
@@ -134,7 +134,7 @@ const MUTANTS = [
   {
     name: 'charge-before-answer',
     says: 'an answer is charged for before it is kept',
-    procedure: 'kill-at-end-and-ask-again',
+    procedure: 'kill-at-end-and-sendTurn-again',
     caughtBy: ['I10'],
     replacements: [
       {
@@ -148,7 +148,7 @@ const MUTANTS = [
   },
   {
     name: 'kept-facts-ignored',
-    says: 'recovery does not ask whether the answer was kept already',
+    says: 'recovery does not sendTurn whether the answer was kept already',
     procedure: 'kill-before-the-charge',
     caughtBy: ['I10'],
     control: [slowSettles],

@@ -21,7 +21,7 @@ export function createOperator({ stage, accounts, random }) {
     }
   }
 
-  const acts = {
+  const actions = {
     /** The reference makes it safe to try until it is acknowledged. */
     async credit() {
       const credit = { ref: `top-${credits.length + 1}`, amount: '0.05' }
@@ -47,10 +47,10 @@ export function createOperator({ stage, accounts, random }) {
     done,
     /** The kinds of acts in turn: each of them comes in every run. */
     async act() {
-      const kinds = Object.keys(acts)
+      const kinds = Object.keys(actions)
       const kind = kinds[(done.credit + done.plan + done.gap + done.cap) % kinds.length]
       done[kind] += 1
-      await acts[kind]()
+      await actions[kind]()
     },
   }
 }

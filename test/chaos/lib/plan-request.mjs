@@ -7,7 +7,7 @@ const FAULTS = ['cut', 'error', 'hang', 'busy', 'refuse']
 const FAULTS_INSIDE = ['cut', 'error', 'hang']
 
 /** One random request: whose money, which model, how much, what goes wrong, and whether the client will hang up on it. */
-export function planAsk(random, accounts) {
+export function planRequest(random, accounts) {
   const words = 1 + random.below(WORDS_MAX)
   const cap = random.chance(0.3) ? 1 + random.below(2 * WORDS_MAX) : undefined
   const account = pickByShare(random, accounts)
@@ -55,9 +55,9 @@ function pickByShare(random, accounts) {
   return accounts[0]
 }
 
-export const messagesOf = (ask) => [{ role: 'user', content: ask.content }]
+export const messagesOf = (sendTurn) => [{ role: 'user', content: sendTurn.content }]
 
 /** The words that a whole answer has: the demo counts, and stops at the cap. */
 export const wordsOf = ({ words, cap }) => Math.min(words, cap ?? words)
 
-export const textOf = (ask) => Array.from({ length: wordsOf(ask) }, (_, index) => index + 1).join(' ')
+export const textOf = (sendTurn) => Array.from({ length: wordsOf(sendTurn) }, (_, index) => index + 1).join(' ')

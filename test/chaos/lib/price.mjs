@@ -23,10 +23,10 @@ export const nanoOf = (usd) => wholeOf(usd, 9)
 export const tokensIn = (bytes) => Math.ceil(bytes / BYTES_PER_TOKEN)
 
 /** By the demo's own count, which a whole answer is charged by. */
-export const reportedUsage = (ask) => ({
-  input: tokensIn(Buffer.byteLength(ask.content) + BYTES_PER_TOKEN),
-  output: wordsOf(ask),
+export const reportedUsage = (sendTurn) => ({
+  input: tokensIn(Buffer.byteLength(sendTurn.content) + BYTES_PER_TOKEN),
+  output: wordsOf(sendTurn),
 })
 
 /** What is taken for the input where the provider's count never came. */
-export const estimatedInput = (ask) => tokensIn(Buffer.byteLength(JSON.stringify(messagesOf(ask))))
+export const estimatedInput = (sendTurn) => tokensIn(Buffer.byteLength(JSON.stringify(messagesOf(sendTurn))))

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startClients } from './clients.mjs'
-import { askUntilTold } from './keyed-client.mjs'
+import { sendUntilAnswered } from './keyed-client.mjs'
 import { textOf } from './plan-request.mjs'
 
 const BACKGROUND_CLIENTS = 4
@@ -13,7 +13,7 @@ const NO_KILL_MS = 3000
 const paced = { delivery: 'stream', model: 'paced', words: 20 }
 /** Each round has an Idempotency-Key of its own, and asks again with it when all is over. */
 const keyed = { ...paced, once: true }
-const countsTo = (ask) => ({ ...ask, content: `count to ${ask.words}` })
+const countsTo = (sendTurn) => ({ ...sendTurn, content: `count to ${sendTurn.words}` })
 
 /**
  * Ways to put a kill where a fault shows. In each round one observer asks, under some other load, and kills the server
@@ -23,41 +23,41 @@ const countsTo = (ask) => ({ ...ask, content: `count to ${ask.words}` })
 const PROCEDURES = {
   'kill-at-end': {
     rounds: 12,
-    asks: [paced, { ...paced, model: 'fast', words: 7 }, { ...paced, model: 'fast', delivery: 'json' }],
+    sends: [paced, { ...paced, model: 'fast', words: 7 }, { ...paced, model: 'fast', delivery: 'json' }],
     isMoment: (note) => note.done,
   },
   'kill-in-the-middle': {
     rounds: 4,
-    asks: [{ ...paced, words: 60 }],
+    sends: [{ ...paced, words: 60 }],
     isMoment: (note) => note.arrivals.length >= KILL_IN_THE_MIDDLE_WORDS,
   },
   'kill-at-first-content': {
     rounds: 4,
-    asks: [paced],
+    sends: [paced],
     isMoment: (note) => note.text !== '',
   },
   'hang-up': {
     rounds: 4,
-    asks: [{ ...paced, abort: { afterWords: 5 } }],
+    sends: [{ ...paced, abort: { afterWords: 5 } }],
   },
   'ask-again': {
     rounds: 4,
-    asks: [keyed],
+    sends: [keyed],
   },
   'kill-and-ask-again': {
     rounds: 4,
-    asks: [{ ...keyed, words: 60 }],
+    sends: [{ ...keyed, words: 60 }],
     isMoment: (note) => note.arrivals.length >= KILL_IN_THE_MIDDLE_WORDS,
   },
   'kill-at-end-and-ask-again': {
     rounds: 4,
-    asks: [keyed, { ...keyed, model: 'fast', delivery: 'json' }],
+    sends: [keyed, { ...keyed, model: 'fast', delivery: 'json' }],
     isMoment: (note) => note.done,
   },
   'kill-before-the-charge': {
     rounds: 4,
-    asks: [keyed],
-    isMoment: (note) => note.text === textOf(note.ask),
+    sends: [keyed],
+    isMoment: (note) => note.text === textOf(note.sendTurn),
     killAfterMs: 250,
   },
 }
@@ -72,26 +72,26 @@ export async function carryOut({ name, stage, accounts, random }) {
   return observed
 }
 
-async function observe(name, ground) {
-  const { rounds, asks } = PROCEDURES[name]
+async function observe(name, stageContext) {
+  const { rounds, sends } = PROCEDURES[name]
   const observed = []
   for (let round = 0; round < rounds; round++) {
-    const ask = ownAsk(asks[round % asks.length], ground.accounts[0], `${name}-${round}`)
-    observed.push(await observeOnce(name, ask, ground))
-    if (ask.once !== undefined) await askUntilTold(ground.stage, ask, ground.random)
+    const sendTurn = ownAsk(sends[round % sends.length], stageContext.accounts[0], `${name}-${round}`)
+    observed.push(await observeOnce(name, sendTurn, stageContext))
+    if (sendTurn.once !== undefined) await sendUntilAnswered(stageContext.stage, sendTurn, stageContext.random)
   }
   return observed
 }
 
-function ownAsk(ask, { email, kind, keys, keyedKey }, once) {
-  const who = ask.once ? { key: keyedKey, once } : { key: keys[0] }
-  return countsTo({ ...ask, account: email, kind, ...who })
+function ownAsk(sendTurn, { email, kind, keys, keyedKey }, once) {
+  const who = sendTurn.once ? { key: keyedKey, once } : { key: keys[0] }
+  return countsTo({ ...sendTurn, account: email, kind, ...who })
 }
 
-async function observeOnce(name, ask, { stage }) {
+async function observeOnce(name, sendTurn, { stage }) {
   const { isMoment, killAfterMs } = PROCEDURES[name]
   let seen = false
-  const note = await stage.ask(ask, (soFar) => {
+  const note = await stage.sendTurn(sendTurn, (soFar) => {
     if (seen || !isMoment?.(soFar)) return
     seen = true
     if (killAfterMs === undefined) stage.kill()

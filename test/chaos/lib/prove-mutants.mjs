@@ -8,30 +8,30 @@ import { createStage } from './stage.mjs'
  * Each procedure is carried out on the true order first, which must stand, and then on each mutant of it, which must be
  * caught: in every round where there are rounds, and by the invariants that it says.
  */
-export async function proveMutants(ground, mutants) {
+export async function proveMutants(stageContext, mutants) {
   const controls = new Set()
   for (const mutant of mutants) {
     const control = `${mutant.procedure}${mutant.control ? ', slowed down' : ''}`
-    if (!controls.has(control)) await proveControl(ground, control, mutant)
+    if (!controls.has(control)) await proveControl(stageContext, control, mutant)
     controls.add(control)
-    await proveMutant(ground, mutant)
+    await proveMutant(stageContext, mutant)
   }
 }
 
-async function proveControl(ground, control, { procedure, control: replacements }) {
-  const { observed, caught, violations } = await perform(ground, procedure, replacements)
+async function proveControl(stageContext, control, { procedure, control: replacements }) {
+  const { observed, caught, violations } = await perform(stageContext, procedure, replacements)
   const rounds = observed.length > 0 ? `, caught in ${caught} of ${observed.length}` : ''
-  ground.tally.check(violations.length === 0, `true order, ${control}: ${violations.length} violations${rounds}`)
+  stageContext.tally.check(violations.length === 0, `true order, ${control}: ${violations.length} violations${rounds}`)
   if (violations.length > 0) printViolations(violations)
 }
 
-async function proveMutant(ground, { name, says, procedure, replacements, caughtBy }) {
-  const { observed, caught, violations } = await perform(ground, procedure, replacements)
+async function proveMutant(stageContext, { name, says, procedure, replacements, caughtBy }) {
+  const { observed, caught, violations } = await perform(stageContext, procedure, replacements)
   const rounds = observed.length > 0 ? `caught in ${caught} of ${observed.length}, ` : ''
   const counts = countBy(violations)
   const seen = [...counts].map(([invariant, count]) => `${invariant} (${count})`).join(', ') || 'nothing'
   const passed = caught === observed.length && caughtBy.every((invariant) => counts.has(invariant))
-  ground.tally.check(passed, `mutant ${name} (${says}), ${procedure}: ${rounds}by ${seen}`)
+  stageContext.tally.check(passed, `mutant ${name} (${says}), ${procedure}: ${rounds}by ${seen}`)
 }
 
 async function perform({ trueDist, dist, template, accounts, random, slackMs, providerPort }, procedure, replacements) {

@@ -24,19 +24,19 @@ export async function startProvider() {
   return server.address().port
 }
 
-async function answer(asked, response) {
-  const content = asked.messages.map((message) => message.content).join('')
+async function answer(receivedRequest, response) {
+  const content = receivedRequest.messages.map((message) => message.content).join('')
   const [, fault, at] = FAULT.exec(content) ?? []
   if (fault === 'busy') return refuse(response, 429, 'Rate limit reached.')
   if (fault === 'refuse') return refuse(response, 500, 'It broke.')
   const wanted = Number(/count to (\d+)$/.exec(content)[1])
-  const count = Math.min(wanted, asked.max_completion_tokens ?? asked.max_tokens)
+  const count = Math.min(wanted, receivedRequest.max_completion_tokens ?? receivedRequest.max_tokens)
   const words = Array.from({ length: count }, (_, index) => (index === 0 ? '1' : ` ${index + 1}`))
   const promptTokens = Math.ceil((Buffer.byteLength(content) + BYTES_PER_TOKEN) / BYTES_PER_TOKEN)
   const usage = { prompt_tokens: promptTokens, completion_tokens: count, total_tokens: promptTokens + count }
-  const said = { model: asked.model, words, finish: count < wanted ? 'length' : 'stop', usage }
-  if (asked.stream) await stream(response, said, fault, Number(at))
-  else await whole(response, said, fault)
+  const emitted = { model: receivedRequest.model, words, finish: count < wanted ? 'length' : 'stop', usage }
+  if (receivedRequest.stream) await stream(response, emitted, fault, Number(at))
+  else await whole(response, emitted, fault)
 }
 
 const errorOf = (message) => ({ error: { message, type: 'server_error', param: null, code: null } })

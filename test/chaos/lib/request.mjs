@@ -6,9 +6,9 @@ import { bodyOf, pathOf, readEvent, readWhole } from './answer.mjs'
  * `ended`: done · refused (an error status) · failed (an error inside the stream) · aborted (by us) · broken (the server
  * died) · unsent (no server to connect to). `onSeen` is called with the note whenever something has been added to it.
  */
-export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
+export function sendRequest({ port, agent, sendTurn, onSeen = () => {} }) {
   const note = {
-    ask,
+    sendTurn,
     id: undefined,
     replayed: false,
     /** Whose answer it is: its own, or that of the first request with its Idempotency-Key. */
@@ -22,16 +22,16 @@ export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
     /** When how many bytes of content were there. */
     arrivals: [],
     bodyBytes: 0,
-    told: undefined,
+    reported: undefined,
     done: false,
     ended: undefined,
     endedAt: undefined,
   }
   return new Promise((resolve) => {
-    const outgoing = request({ port, agent, host: '127.0.0.1', method: 'POST', path: pathOf(ask) })
+    const outgoing = request({ port, agent, host: '127.0.0.1', method: 'POST', path: pathOf(sendTurn) })
     const seen = () => {
       onSeen(note)
-      if (ask.abort?.afterWords <= countWords(note.text)) abort()
+      if (sendTurn.abort?.afterWords <= countWords(note.text)) abort()
     }
     const abort = () => {
       if (note.done || note.ended) return
@@ -40,7 +40,7 @@ export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
       onSeen(note)
       outgoing.destroy()
     }
-    const timer = ask.abort?.afterMs === undefined ? undefined : setTimeout(abort, ask.abort.afterMs)
+    const timer = sendTurn.abort?.afterMs === undefined ? undefined : setTimeout(abort, sendTurn.abort.afterMs)
     outgoing.on('response', (response) => {
       note.id = response.headers['x-request-id']
       note.replayed = response.headers['idempotency-replayed'] === 'true'
@@ -58,10 +58,10 @@ export function sendAsk({ port, agent, ask, onSeen = () => {} }) {
       note.endedAt ??= Date.now()
       resolve(note)
     })
-    outgoing.setHeader('authorization', `Bearer ${ask.key}`)
+    outgoing.setHeader('authorization', `Bearer ${sendTurn.key}`)
     outgoing.setHeader('content-type', 'application/json')
-    if (ask.once !== undefined) outgoing.setHeader('idempotency-key', ask.once)
-    outgoing.end(JSON.stringify(bodyOf(ask)))
+    if (sendTurn.once !== undefined) outgoing.setHeader('idempotency-key', sendTurn.once)
+    outgoing.end(JSON.stringify(bodyOf(sendTurn)))
   })
 }
 
@@ -84,9 +84,9 @@ function readAnswer(response, note, seen) {
     if (!streamed) return
     const frames = buffered.split('\n\n')
     buffered = frames.pop()
-    if (note.ask.once !== undefined)
+    if (note.sendTurn.once !== undefined)
       note.raw += frames
-        .filter(isSaid)
+        .filter(isEmitted)
         .map((frame) => `${frame}\n\n`)
         .join('')
     for (const frame of frames) readFrame(note, frame)
@@ -94,14 +94,14 @@ function readAnswer(response, note, seen) {
   })
   response.on('end', () => {
     if (note.ended || streamed) return
-    if (note.ask.once !== undefined) note.raw = buffered
+    if (note.sendTurn.once !== undefined) note.raw = buffered
     readWhole(note, JSON.parse(buffered))
     seen()
   })
   response.on('error', () => {})
 }
 
-const isSaid = (frame) => !frame.startsWith(': ')
+const isEmitted = (frame) => !frame.startsWith(': ')
 
 function readFrame(note, frame) {
   const data = frame.split('\n').find((line) => line.startsWith('data: '))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findFreePort } from '../../program/free-port.mjs'
 import { placeIn, startServer } from '../../program/program.mjs'
-import { sendAsk } from './request.mjs'
+import { sendRequest } from './request.mjs'
 import { configText } from './scene.mjs'
 
 const STUMBLE_WITHIN_MS = 2000
@@ -90,8 +90,8 @@ export async function createStage({ dist, template, random, providerPort }) {
       server.kill('SIGTERM')
       return (await server.ended).code
     },
-    async ask(ask, onSeen) {
-      const note = await sendAsk({ port, agent, ask, onSeen })
+    async sendTurn(sendTurn, onSeen) {
+      const note = await sendRequest({ port, agent, sendTurn, onSeen })
       if (note.ended !== 'unsent') notes.push(note)
       return note
     },

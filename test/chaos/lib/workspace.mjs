@@ -8,7 +8,7 @@ import { prepareScene } from './prepare-scene.mjs'
 import { startProvider } from './provider.mjs'
 
 /** What every script stands on: a copy of the product, a folder with accounts and keys, a provider, a seed, a tally. */
-export async function openGround({ dist, seed, 'slack-ms': slackMs }) {
+export async function openStageContext({ dist, seed, 'slack-ms': slackMs }) {
   const template = mkdtempSync(join(tmpdir(), 'millrace-chaos-template-'))
   process.on('exit', () => rmSync(template, { recursive: true, force: true }))
   const { dist: trueDist } = copyDist(dist)

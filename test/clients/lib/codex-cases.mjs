@@ -9,7 +9,8 @@ const IDLE = ['stream_idle_timeout_ms = 20000']
 /** What each case is handed: `says` names it, `check` counts it, `open` is a Codex at the door of the gateway. */
 const contextOf = (scene, lane) => ({
   check: (passed, text) => scene.tally.check(passed, `Codex over ${lane.wire} (${lane.dialect}) ${text}`),
-  open: (more) => openCodex({ binary: scene.binary, baseUrl: scene.door.url, key: scene.key, model: lane.id, ...more }),
+  open: (more) =>
+    openCodex({ binary: scene.binary, baseUrl: scene.proxy.url, key: scene.key, model: lane.id, ...more }),
   requests: (model) => scene.provider.requestsFor(model ?? lane.id),
   ...scene,
 })
@@ -18,10 +19,10 @@ const contextOf = (scene, lane) => ({
 export async function worksAndResumes(scene, lane) {
   const { check, open, requests } = contextOf(scene, lane)
   const codex = open()
-  const worked = await codex.ask('Grind it, and write down how.')
+  const worked = await codex.sendTurn('Grind it, and write down how.')
   check(worked.code === 0, `ends its turn (${worked.code} ${worked.failed ?? ''})`)
   check(worked.stdout.includes(`${WORDS.done} after 2 outputs`), 'hands two outputs back')
-  check(worked.stdout.includes(WORDS.ground), 'has run the command')
+  check(worked.stdout.includes(WORDS.stageContext), 'has run the command')
   const written = readIfThere(join(codex.workspace, WORDS.file))
   check(written === `${WORDS.patched}\n`, `has patched the file: ${written.trim()}`)
   const resumed = await codex.resume('What was it?')
@@ -43,26 +44,26 @@ const toolsOf = ({ tools = [], input = [] }) =>
 export async function survivesSilence(scene, lane, ms) {
   const { check, open } = contextOf(scene, lane)
   const seconds = `${ms / 1000} s of silence`
-  const ask = async (prompt, where) => {
+  const sendTurn = async (prompt, where) => {
     const codex = open({ provider: IDLE })
-    const { code, said, failed } = await codex.ask(prompt, ms + 60_000)
+    const { code, emitted, failed } = await codex.sendTurn(prompt, ms + 60_000)
     check(
-      code === 0 && said.join().includes(`${WORDS.done} at last`),
+      code === 0 && emitted.join().includes(`${WORDS.done} at last`),
       `waits through ${seconds} ${where} ${failed ?? ''}`,
     )
     codex.close()
   }
-  await Promise.all([ask(SILENT(ms), 'before the first word'), ask(PAUSED(ms), 'in the middle')])
+  await Promise.all([sendTurn(SILENT(ms), 'before the first word'), sendTurn(PAUSED(ms), 'in the middle')])
 }
 
 /** Its own provider, pointed at us: a WebSocket is tried once, refused, and never again in the turn. */
 export async function triesOneUpgrade(scene, lane) {
-  const { check, open, door } = contextOf(scene, lane)
+  const { check, open, proxy } = contextOf(scene, lane)
   const codex = open({ builtIn: true })
-  const before = { turns: door.turns.length, upgrades: door.upgrades.length }
-  const { code, warned } = await codex.ask('Grind it, and write down how.')
-  const upgrades = door.upgrades.slice(before.upgrades)
-  const turns = door.turns.slice(before.turns)
+  const before = { turns: proxy.turns.length, upgrades: proxy.upgrades.length }
+  const { code, warned } = await codex.sendTurn('Grind it, and write down how.')
+  const upgrades = proxy.upgrades.slice(before.upgrades)
+  const turns = proxy.turns.slice(before.turns)
   check(
     upgrades.length === 1 && upgrades[0].status === 426,
     `tries ${upgrades.length} upgrade, told ${upgrades[0]?.status}`,
@@ -83,50 +84,53 @@ export async function compactsByTrigger(scene, lane) {
 
 /** An entry of one's own makes it ask for a summary itself: at nine tenths of the context that our list told it. */
 export async function compactsByItself(scene, lane) {
-  const provider = [`model_catalog_url = "${scene.door.url}/models"`]
+  const provider = [`model_catalog_url = "${scene.proxy.url}/models"`]
   const crowded = Math.ceil(scene.contextTokens * 0.9)
   await compacts(scene, lane, { provider, crowded, how: 'by itself, where the list says' })
 }
 
 async function compacts(scene, lane, { crowded, how, ...more }) {
-  const { check, open, door } = contextOf(scene, lane)
+  const { check, open, proxy } = contextOf(scene, lane)
   const codex = open(more)
-  const before = door.turns.length
-  const worked = await codex.ask(CROWDED(crowded))
-  const turns = door.turns.slice(before).map(({ body }) => JSON.parse(body))
+  const before = proxy.turns.length
+  const worked = await codex.sendTurn(CROWDED(crowded))
+  const turns = proxy.turns.slice(before).map(({ body }) => JSON.parse(body))
   const triggers = turns.filter(({ input }) => input.at(-1).type === 'compaction_trigger').length
   const summaries = turns.filter(
     ({ tools = [], input }) => tools.length === 0 && input.at(-1).type === 'message',
   ).length
   const asExpected = more.builtIn ? triggers === 1 : triggers === 0 && summaries === 1
   check(asExpected, `compacts ${how}: ${triggers} triggers, ${summaries} summaries of its own`)
-  const remembered = `${WORDS.done} as remembered: ${WORDS.ground}`
+  const remembered = `${WORDS.done} as remembered: ${WORDS.stageContext}`
   check(
-    worked.code === 0 && worked.said.join().includes(remembered),
+    worked.code === 0 && worked.emitted.join().includes(remembered),
     `goes on with what was before it ${worked.failed ?? ''}`,
   )
   const resumed = await codex.resume('What was it?')
-  check(resumed.said.join().includes(remembered), `knows it after a resume too ${resumed.failed ?? ''}`)
+  check(resumed.emitted.join().includes(remembered), `knows it after a resume too ${resumed.failed ?? ''}`)
   codex.close()
 }
 
 /** Which effort the provider is asked for, or with which words the turn is refused. */
-export async function asksForEffort(scene, lane, { id, model, list, set, effort, refused }) {
-  const { check, open, requests, door } = contextOf(scene, { ...lane, id })
+export async function requestsEffort(scene, lane, { id, model, list, set, effort, refused }) {
+  const { check, open, requests, proxy } = contextOf(scene, { ...lane, id })
   const codex = open({
-    provider: list ? [`model_catalog_url = "${door.url}/models"`] : [],
+    provider: list ? [`model_catalog_url = "${proxy.url}/models"`] : [],
     settings: set === undefined ? [] : [`model_reasoning_effort = "${set}"`],
   })
   const before = requests(model).length
-  const { code, failed } = await codex.ask('Grind it.')
-  const asked = requests(model).slice(before).map(effortOf)
+  const { code, failed } = await codex.sendTurn('Grind it.')
+  const receivedRequest = requests(model).slice(before).map(effortOf)
   const how = `${id} ${list ? 'with' : 'without'} the list${set === undefined ? '' : `, effort set to ${set}`}`
   if (refused)
-    check(code === 1 && asked.length === 0 && refused.test(failed), `${how}: refused with the cure: ${failed}`)
+    check(
+      code === 1 && receivedRequest.length === 0 && refused.test(failed),
+      `${how}: refused with the cure: ${failed}`,
+    )
   else
     check(
-      code === 0 && asked.length > 0 && asked.every((one) => one === effort),
-      `${how}: ${asked[0] ?? failed ?? 'none'}`,
+      code === 0 && receivedRequest.length > 0 && receivedRequest.every((one) => one === effort),
+      `${how}: ${receivedRequest[0] ?? failed ?? 'none'}`,
     )
   codex.close()
 }

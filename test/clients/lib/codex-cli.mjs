@@ -61,7 +61,7 @@ export function openCodex({ binary, baseUrl, key, model, provider = [], settings
   }
   return {
     workspace,
-    ask: (prompt, withinMs = CODEX_MS_MAX) => run([...always, prompt], withinMs),
+    sendTurn: (prompt, withinMs = CODEX_MS_MAX) => run([...always, prompt], withinMs),
     resume: (prompt, withinMs = CODEX_MS_MAX) => run(['resume', '--last', ...always, prompt], withinMs),
     close: () => rmSync(place, { recursive: true, force: true }),
   }
@@ -78,7 +78,7 @@ function readEvents(stdout) {
   })
   const items = events.flatMap(({ type, item }) => (type === 'item.completed' ? [item] : []))
   return {
-    said: items.flatMap(({ type, text }) => (type === 'agent_message' ? [text] : [])),
+    emitted: items.flatMap(({ type, text }) => (type === 'agent_message' ? [text] : [])),
     warned: items.flatMap(({ type, message }) => (type === 'error' ? [message] : [])),
     failed: events.find(({ type }) => type === 'turn.failed')?.error?.message,
   }

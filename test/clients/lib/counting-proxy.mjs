@@ -1,10 +1,10 @@
-import { request as ask, createServer } from 'node:http'
+import { createServer, request as sendTurn } from 'node:http'
 
 /**
  * Stands before the gateway and notes what comes through it: its kind, body, status and when. Nothing is changed, also
  * of an upgrade, so that the answers are the gateway's own.
  */
-export async function openCountingDoor(baseUrl) {
+export async function openCountingProxy(baseUrl) {
   const { hostname, port } = new URL(baseUrl)
   const seen = []
   const began = performance.now()
@@ -13,7 +13,7 @@ export async function openCountingDoor(baseUrl) {
     const note = { kind, body, ms: Math.round(performance.now() - began) }
     seen.push(note)
     const { method, url: path, headers } = incoming
-    const outgoing = ask({ hostname, port, method, path, headers, agent: false }, (answer) => {
+    const outgoing = sendTurn({ hostname, port, method, path, headers, agent: false }, (answer) => {
       note.status = answer.statusCode
       onAnswer(answer)
     })
@@ -22,13 +22,13 @@ export async function openCountingDoor(baseUrl) {
   }
   const server = createServer(async (incoming, outgoing) => {
     const body = Buffer.concat(await incoming.toArray())
-    const asked = forward(incoming, body, (answer) => {
+    const receivedRequest = forward(incoming, body, (answer) => {
       outgoing.writeHead(answer.statusCode, answer.headers)
       answer.pipe(outgoing)
       answer.on('aborted', () => outgoing.destroy())
     })
-    asked.on('error', () => outgoing.destroy())
-    outgoing.on('close', () => asked.destroy())
+    receivedRequest.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => receivedRequest.destroy())
   })
   server.on('upgrade', (incoming, socket) => {
     forward(incoming, undefined, async (answer) => {

@@ -2,11 +2,11 @@
 export const WIRES = {
   chat: {
     read({ tools = [], messages }) {
-      const spoken = messages.filter(({ role }) => role !== 'tool')
+      const outputText = messages.filter(({ role }) => role !== 'tool')
       return {
-        tools: tools.map(({ function: told, custom }) => told ?? { ...custom, custom: true }),
+        tools: tools.map(({ function: reported, custom }) => reported ?? { ...custom, custom: true }),
         outputs: messages.filter(({ role }) => role === 'tool').map(({ content }) => textOf(content)),
-        ...wordsOf(spoken),
+        ...wordsOf(outputText),
       }
     },
     write({ tool, input, text, tokens = 10 }) {
@@ -31,7 +31,7 @@ export const WIRES = {
   responses: {
     read({ tools = [], input }) {
       const added = input.flatMap(({ type, tools }) => (type === 'additional_tools' ? tools : []))
-      const spoken = input.filter(({ type = 'message' }) => type === 'message' || type === 'compaction')
+      const outputText = input.filter(({ type = 'message' }) => type === 'message' || type === 'compaction')
       return {
         tools: [...tools, ...added].flatMap((tool) =>
           (tool.type === 'namespace' ? tool.tools.map((one) => ({ ...one, namespace: tool.name })) : [tool]).map(
@@ -40,7 +40,7 @@ export const WIRES = {
         ),
         outputs: input.filter(({ type }) => /_call_output$/.test(type)).map(({ output }) => textOf(output)),
         trigger: input.at(-1).type === 'compaction_trigger',
-        ...wordsOf(spoken.map((item) => ({ ...item, content: item.encrypted_content ?? item.content }))),
+        ...wordsOf(outputText.map((item) => ({ ...item, content: item.encrypted_content ?? item.content }))),
       }
     },
     write(step) {
@@ -49,12 +49,12 @@ export const WIRES = {
       const { tokens = 10 } = step
       const usage = { input_tokens: tokens, output_tokens: 5, total_tokens: tokens + 5 }
       const begun = { ...item, content: [], arguments: '', input: '' }
-      const spoken = { item_id: 'm', output_index: 0, content_index: 0 }
+      const outputText = { item_id: 'm', output_index: 0, content_index: 0 }
       const part = { type: 'output_text', text: '', annotations: [] }
       const words = step.text && [
-        { type: 'response.content_part.added', ...spoken, part },
-        { type: 'response.output_text.delta', ...spoken, delta: 'So: ', logprobs: [] },
-        { type: 'response.output_text.delta', ...spoken, delta: step.text, logprobs: [] },
+        { type: 'response.content_part.added', ...outputText, part },
+        { type: 'response.output_text.delta', ...outputText, delta: 'So: ', logprobs: [] },
+        { type: 'response.output_text.delta', ...outputText, delta: step.text, logprobs: [] },
       ]
       return [
         { type: 'response.created', response: { ...response, output: [] } },
@@ -68,7 +68,7 @@ export const WIRES = {
 }
 
 /** The event that says the first word, behind which a pause is one in the middle. */
-export const saysFirstWord = ({ type, choices }) =>
+export const emitsFirstText = ({ type, choices }) =>
   type === undefined ? choices[0].delta.role !== undefined : type === 'response.output_text.delta'
 
 function itemOf({ tool, input, text, compaction }) {
@@ -85,7 +85,7 @@ function itemOf({ tool, input, text, compaction }) {
 }
 
 const wordsOf = (messages) => ({
-  asked: textOf(messages.findLast(({ role }) => role === 'user')?.content),
+  receivedRequest: textOf(messages.findLast(({ role }) => role === 'user')?.content),
   words: messages.map(({ content }) => textOf(content)).join(' '),
 })
 

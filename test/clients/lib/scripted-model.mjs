@@ -2,7 +2,7 @@
  * What the scripted model says next, by what it has been given: run a command, patch a file, say what came out. It can be
  * asked for a summary, for silence, and for what it was told before; a fact that nobody carried on is one it does not know.
  */
-export const WORDS = { ground: 'ground-42', file: 'flour.txt', patched: 'stone ground, 水車', done: 'GROUND' }
+export const WORDS = { stageContext: 'ground-42', file: 'flour.txt', patched: 'stone ground, 水車', done: 'GROUND' }
 
 /** For prompts: how long it says nothing, before its first word or after it. */
 export const SILENT = (ms) => `Think about it. SILENT-${ms}`
@@ -18,17 +18,17 @@ const COMMAND = 'echo ground-$((6*7))'
  * `asked`: the last that the user said; `words`: all words but tools' outputs, what a compaction left of them included;
  * `trigger`: the provider is to make it short by itself.
  */
-export function nextStep({ tools, outputs, asked, words, trigger }) {
+export function nextStep({ tools, outputs, receivedRequest, words, trigger }) {
   const known = /ground-\d+/.exec(`${words} ${outputs.join(' ')}`)?.[0] ?? 'nothing'
   if (trigger) return { compaction: `Sealed by the miller: ${known}` }
   if (tools.length === 0) return { text: `The miller's notes: it was ${known}.` }
-  const [, silence] = /SILENT-(\d+)/.exec(asked) ?? []
-  const [, pause] = /PAUSED-(\d+)/.exec(asked) ?? []
+  const [, silence] = /SILENT-(\d+)/.exec(receivedRequest) ?? []
+  const [, pause] = /PAUSED-(\d+)/.exec(receivedRequest) ?? []
   if (silence ?? pause)
     return { text: `${WORDS.done} at last`, silentMs: Number(silence ?? 0), pauseMs: Number(pause ?? 0) }
   if (outputs.length === 0 && known !== 'nothing') return { text: `${WORDS.done} as remembered: ${known}` }
   const call = nextCall(tools, outputs.length)
-  const [, crowded] = /CROWDED-(\d+)/.exec(asked) ?? []
+  const [, crowded] = /CROWDED-(\d+)/.exec(receivedRequest) ?? []
   if (call) return { ...call, tokens: Number(crowded ?? 10) }
   return { text: `${WORDS.done} after ${outputs.length} outputs: ${outputs.join(' | ').replace(/\s+/g, ' ')}` }
 }

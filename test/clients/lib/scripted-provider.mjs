@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nextStep } from './scripted-model.mjs'
-import { saysFirstWord, WIRES } from './scripted-model-wires.mjs'
+import { emitsFirstText, WIRES } from './scripted-model-wires.mjs'
 
 /** A provider on both wires that plays the script of `miller.mjs`, and keeps every request. */
 export async function startScriptedProvider() {
@@ -17,7 +17,7 @@ export async function startScriptedProvider() {
     let pauseMs = step.pauseMs ?? 0
     for (const event of wire.write(step)) {
       response.write(`${event.type ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`)
-      if (!saysFirstWord(event)) continue
+      if (!emitsFirstText(event)) continue
       await sleep(pauseMs)
       pauseMs = 0
     }

@@ -5,8 +5,8 @@ import { answerOf, get } from '../../support/send-chat.ts'
 import { readResponseStream, sendResponse } from '../../support/send-responses.ts'
 import type { AgentContext, CompactionKind } from './agent-context.ts'
 import { TOOLS } from './agent-tools.ts'
-import type { Bill, ToldUsage } from './bill.ts'
-import type { MillHouse, MillServed } from './scripted-model-server.ts'
+import type { Bill, DeliveredUsage } from './bill.ts'
+import type { MillServed, ScriptedModelSetup } from './scripted-model-server.ts'
 
 export interface LineAnswer {
   readonly requestId: string
@@ -17,21 +17,21 @@ export interface LineAnswer {
 
 /** What an agent sends, with all that it carries of the conversation; every answer is on the bill. */
 export interface AgentLine {
-  ask(model: string, more: readonly Fields[]): Promise<LineAnswer>
+  sendTurn(model: string, more: readonly Fields[]): Promise<LineAnswer>
   compact(model: string, kind: CompactionKind, more: readonly Fields[]): Promise<LineAnswer>
   /** The process dies while it makes the conversation short, and comes back. */
   dieInCompaction(model: string, kind: CompactionKind, more: readonly Fields[]): Promise<LineAnswer>
 }
 
 interface LineParts {
-  readonly house: MillHouse
+  readonly setup: ScriptedModelSetup
   readonly bill: Bill
   readonly context: AgentContext
   /** Whether the next answer streams. */
   readonly streams: () => boolean
 }
 
-interface Asking {
+interface RequestInput {
   readonly path: string
   readonly body: Fields
   readonly headers?: Record<string, string>
@@ -39,22 +39,22 @@ interface Asking {
 
 const TRIGGER = { type: 'compaction_trigger' }
 
-export function createAgentLine({ house, bill, context, streams }: LineParts): AgentLine {
-  const { server } = house
-  const send = ({ body, ...options }: Asking) => sendResponse(server, server, body, options)
+export function createAgentLine({ setup, bill, context, streams }: LineParts): AgentLine {
+  const { server } = setup
+  const send = ({ body, ...options }: RequestInput) => sendResponse(server, server, body, options)
 
-  async function read(asking: Asking): Promise<{ answer: Fields; told: LineAnswer }> {
-    const sent = await send(asking)
+  async function read(requesting: RequestInput): Promise<{ answer: Fields; reported: LineAnswer }> {
+    const sent = await send(requesting)
     const isStream = sent.headers.get('content-type')?.startsWith('text/event-stream')
     const { requestId, ...rest } = await (isStream ? readResponseStream(sent) : answerOf(sent))
     const answer: Fields = 'response' in rest ? rest.response : rest.json
     expect([sent.status, answer.error ?? null], JSON.stringify(answer)).toEqual([200, null])
-    const usage = answer.usage as ToldUsage & { readonly input_tokens: number }
-    const told = { requestId, output: answer.output as Fields[], inputTokens: usage.input_tokens }
-    return { answer, told: { ...told, served: bill.add(requestId, usage) } }
+    const usage = answer.usage as DeliveredUsage & { readonly input_tokens: number }
+    const reported = { requestId, output: answer.output as Fields[], inputTokens: usage.input_tokens }
+    return { answer, reported: { ...reported, served: bill.add(requestId, usage) } }
   }
 
-  function compacting(model: string, kind: CompactionKind, more: readonly Fields[]): Asking {
+  function compacting(model: string, kind: CompactionKind, more: readonly Fields[]): RequestInput {
     const headers = { 'idempotency-key': randomUUID() }
     const { input, store, ...goesOn } = context.bodyWith(more)
     if (kind === 'at-endpoint') return { path: '/responses/compact', headers, body: { model, ...goesOn, input } }
@@ -63,40 +63,40 @@ export function createAgentLine({ house, bill, context, streams }: LineParts): A
     return { path: '/responses', headers, body }
   }
 
-  async function readCompaction(kind: CompactionKind, asking: Asking): Promise<LineAnswer> {
-    const { answer, told } = await read(asking)
-    expect(told.output.at(-1)).toEqual({
+  async function readCompaction(kind: CompactionKind, requesting: RequestInput): Promise<LineAnswer> {
+    const { answer, reported } = await read(requesting)
+    expect(reported.output.at(-1)).toEqual({
       id: expect.stringMatching(/^cmp_/),
       type: 'compaction',
       encrypted_content: expect.stringMatching(/^mr1\./),
     })
-    if (kind !== 'at-endpoint') expect(told.output).toHaveLength(1)
-    const receipt = await get(server, server, `/requests/${told.requestId}`)
+    if (kind !== 'at-endpoint') expect(reported.output).toHaveLength(1)
+    const receipt = await get(server, server, `/requests/${reported.requestId}`)
     const { tokens_before, tokens_after } = receipt.json.compaction
-    expect(tokens_before, JSON.stringify(receipt.json)).toBeGreaterThan(told.inputTokens / 2)
+    expect(tokens_before, JSON.stringify(receipt.json)).toBeGreaterThan(reported.inputTokens / 2)
     expect(tokens_after, JSON.stringify(receipt.json)).toBeLessThan(tokens_before / 3)
     expect(tokens_after).toBeGreaterThan(0)
     context.compacted(kind, answer)
-    return told
+    return reported
   }
 
   return {
-    async ask(model, more) {
+    async sendTurn(model, more) {
       const body = { model, tools: TOOLS, ...context.bodyWith(more), stream: streams() }
-      const { answer, told } = await read({ path: '/responses', body })
+      const { answer, reported } = await read({ path: '/responses', body })
       expect(answer.status).toBe('completed')
       context.answered(more, answer)
-      return told
+      return reported
     },
     compact: (model, kind, more) => readCompaction(kind, compacting(model, kind, more)),
     async dieInCompaction(model, kind, more) {
-      const asking = compacting(model, kind, more)
-      const isAsked = house.first.nextAnswer('never-comes')
-      const sent = send(asking).then((answer) => answer.text())
+      const requesting = compacting(model, kind, more)
+      const isRequested = setup.first.nextAnswer('never-comes')
+      const sent = send(requesting).then((answer) => answer.text())
       const answered = sent.then((text) => Promise.reject(new Error(`answered by somebody else: ${text}`)))
-      await Promise.race([isAsked, answered])
-      await Promise.all([house.die(), expect(answered).rejects.toThrow('fetch failed')])
-      return readCompaction(kind, asking)
+      await Promise.race([isRequested, answered])
+      await Promise.all([setup.die(), expect(answered).rejects.toThrow('fetch failed')])
+      return readCompaction(kind, requesting)
     },
   }
 }

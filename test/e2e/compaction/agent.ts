@@ -7,7 +7,7 @@ import { createAgentLine, type LineAnswer } from './agent-line.ts'
 import { resultsOf, TOOLS } from './agent-tools.ts'
 import type { Bill } from './bill.ts'
 import { createFacts, type Facts } from './facts.ts'
-import type { MillHouse, MillServed } from './scripted-model-server.ts'
+import type { MillServed, ScriptedModelSetup } from './scripted-model-server.ts'
 
 /** How each compaction is asked for, over and over; the third goes on from the chain of the second. */
 const KINDS: readonly CompactionKind[] = ['by-trigger', 'in-chain', 'at-endpoint', 'at-endpoint']
@@ -20,7 +20,7 @@ const VARIANTS = ['mill', 'mill-low', 'mill-high']
 export interface Shortening {
   readonly kind: CompactionKind
   readonly mill: string
-  readonly way: MillServed['shortens']
+  readonly variant: MillServed['shortens']
   readonly requestId: string
   /** Of the last request before it and of the next one after it, as their providers got them. */
   readonly bytesBefore: number
@@ -39,11 +39,11 @@ export interface Agent {
   /** What it would send next. */
   next(): Fields
   /** Asks for everything that was ever told, and how much was done. */
-  askForEverything(): Promise<void>
+  requestEverything(): Promise<void>
 }
 
 interface AgentParts {
-  readonly house: MillHouse
+  readonly setup: ScriptedModelSetup
   readonly bill: Bill
   readonly random: ReturnType<typeof randomFrom>
 }
@@ -52,9 +52,9 @@ interface AgentParts {
  * A coding agent: it gives tasks, runs the tools that the model calls, has the conversation made short whenever it has
  * grown too long, and asks in between for what was told long ago.
  */
-export function createAgent({ house, bill, random }: AgentParts): Agent {
+export function createAgent({ setup, bill, random }: AgentParts): Agent {
   const context = createAgentContext()
-  const line = createAgentLine({ house, bill, context, streams: () => random(3) > 0 })
+  const line = createAgentLine({ setup, bill, context, streams: () => random(3) > 0 })
   const facts = createFacts(random)
   const shortenings: Shortening[] = []
   const task = { number: 0, calls: 0, done: 0 }
@@ -65,9 +65,9 @@ export function createAgent({ house, bill, random }: AgentParts): Agent {
   let last: LineAnswer | undefined
   let toFail: Failure | undefined
 
-  async function ask(...words: readonly string[]): Promise<string> {
-    const more = [...results, ...facts.toSay().map(user), ...words.map(user)]
-    const answer = await line.ask(model, more)
+  async function sendTurn(...words: readonly string[]): Promise<string> {
+    const more = [...results, ...facts.toEmit().map(user), ...words.map(user)]
+    const answer = await line.sendTurn(model, more)
     const shortened = shortenings.at(-1)
     if (shortened?.bytesAfter === 0) shortened.bytesAfter = answer.served.bytes
     last = answer
@@ -78,14 +78,14 @@ export function createAgent({ house, bill, random }: AgentParts): Agent {
   }
 
   async function askFor(about: string, expected: string): Promise<void> {
-    expect(await ask(about), `in turn ${turn}`).toBe(expected)
+    expect(await sendTurn(about), `in turn ${turn}`).toBe(expected)
   }
 
-  async function askForAny(): Promise<void> {
+  async function requestAny(): Promise<void> {
     const known = facts.known()
-    const asked = known[random(known.length + 1)]
-    if (asked === undefined) await askFor(HOW_MUCH, answerToHowMuch(done))
-    else await askFor(QUESTION(asked.about), asked.answer)
+    const receivedRequest = known[random(known.length + 1)]
+    if (receivedRequest === undefined) await askFor(HOW_MUCH, answerToHowMuch(done))
+    else await askFor(QUESTION(receivedRequest.about), receivedRequest.answer)
   }
 
   async function shorten(): Promise<void> {
@@ -93,28 +93,28 @@ export function createAgent({ house, bill, random }: AgentParts): Agent {
     const kind = KINDS[at % KINDS.length]!
     const failure = toFail
     toFail = undefined
-    if (failure === 'lane') void house.first.nextAnswer('breaks-off')
+    if (failure === 'lane') void setup.first.nextAnswer('breaks-off')
     const how = failure === 'process' ? line.dieInCompaction : line.compact
     const { requestId, served } = await how(model, kind, results)
     results = []
-    if (failure === 'lane') expect(house.mills[served.mill], 'the lane that broke off').not.toBe(house.first)
-    const { mill, shortens: way } = served
-    shortenings.push({ kind, mill, way, requestId, bytesBefore: last!.served.bytes, bytesAfter: 0 })
+    if (failure === 'lane') expect(setup.mills[served.mill], 'the lane that broke off').not.toBe(setup.first)
+    const { mill, shortens: variant } = served
+    shortenings.push({ kind, mill, variant, requestId, bytesBefore: last!.served.bytes, bytesAfter: 0 })
     last = undefined
     context.isChained = IS_CHAINED[(at + 1) % IS_CHAINED.length]!
     // Codex goes on with what it has; who goes on from an id has to say something.
-    if (kind !== 'by-trigger') await askForAny()
-    else await ask()
+    if (kind !== 'by-trigger') await requestAny()
+    else await sendTurn()
   }
 
   async function goOn(): Promise<void> {
-    if (results.length > 0) await ask()
-    else if (task.done < task.calls) await ask('Go on.')
-    else if (random(3) === 0) await askForAny()
+    if (results.length > 0) await sendTurn()
+    else if (task.done < task.calls) await sendTurn('Go on.')
+    else if (random(3) === 0) await requestAny()
     else {
       model = VARIANTS[random(VARIANTS.length)]!
       Object.assign(task, { number: task.number + 1, calls: 2 + random(6), done: 0 })
-      await ask(TASK(`t${task.number}`, task.calls))
+      await sendTurn(TASK(`t${task.number}`, task.calls))
     }
   }
 
@@ -132,7 +132,7 @@ export function createAgent({ house, bill, random }: AgentParts): Agent {
       toFail = what
     },
     next: () => ({ model, tools: TOOLS, ...context.bodyWith([...results, user('Go on.')]) }),
-    async askForEverything() {
+    async requestEverything() {
       for (const { about, answer } of facts.known()) await askFor(QUESTION(about), answer)
       await askFor(HOW_MUCH, answerToHowMuch(done))
     },

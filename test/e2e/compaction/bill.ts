@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { nanoOf } from '../../support/test-account.ts'
-import { CACHED_PICO, type MillHouse, type MillServed, OUTPUT_PICO } from './scripted-model-server.ts'
+import { CACHED_PICO, type MillServed, OUTPUT_PICO, type ScriptedModelSetup } from './scripted-model-server.ts'
 
 /** What it all has to cost: worked out from what the mills have counted, and from nothing that the house says. */
 export interface Bill {
@@ -11,27 +11,27 @@ export interface Bill {
   /** How often reasoning came back to the mill that had sealed it. */
   readonly sealsBack: number
   /** Adds the request that has just been answered; the answer tells the same charge. */
-  add(requestId: string, usage: ToldUsage): MillServed
+  add(requestId: string, usage: DeliveredUsage): MillServed
 }
 
-export interface ToldUsage {
+export interface DeliveredUsage {
   readonly input_tokens?: number
   readonly prompt_tokens?: number
   readonly millrace: { readonly charge: string }
 }
 
-export function createBill(house: MillHouse): Bill {
+export function createBill(setup: ScriptedModelSetup): Bill {
   const charges = new Map<string, bigint>()
   let last: string | undefined
   const bill = {
     charges,
     changes: 0,
     sealsBack: 0,
-    add(requestId: string, usage: ToldUsage) {
-      const all = house.takeServed()
+    add(requestId: string, usage: DeliveredUsage) {
+      const all = setup.takeServed()
       const [served] = all
       if (served === undefined || all.length > 1) throw new Error(`${requestId} was served ${all.length} times`)
-      const charge = chargeFor(served, house.rules.inputPico)
+      const charge = chargeFor(served, setup.rules.inputPico)
       expect([usage.input_tokens ?? usage.prompt_tokens, nanoOf(usage.millrace.charge)]).toEqual([
         served.counted.input,
         charge,
@@ -59,7 +59,7 @@ const CREDITED = nanoOf('1000.00')
 
 /** Ends the server; what is in its rows is what the bill says, and nothing else. */
 export async function expectExactCharges(
-  { server, mills }: MillHouse,
+  { server, mills }: ScriptedModelSetup,
   { charges }: Bill,
   lost: number,
 ): Promise<bigint> {
@@ -67,7 +67,7 @@ export async function expectExactCharges(
   const wallet = await server.json('wallet', 'show', owner)
   server.kill('SIGTERM')
   const { code } = await server.ended
-  expect(code, server.said()).toBe(0)
+  expect(code, server.output()).toBe(0)
   expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
   const { receipts, held } = await server.readLedgerRows(async (db) => ({
     receipts: await db.selectFrom('receipts').select(['request_id', 'state', 'outcome', 'charge_nano']).execute(),

@@ -5,22 +5,22 @@ import { chat } from '../../support/send-chat.ts'
 import { CHAT_TOOLS, resultOf } from './agent-tools.ts'
 import { createBill, expectExactCharges } from './bill.ts'
 import { createFacts } from './facts.ts'
-import { type MillHouse, openEveryMill } from './scripted-model-server.ts'
 import { seedOfRun } from './runs.ts'
+import { openEveryMill, type ScriptedModelSetup } from './scripted-model-server.ts'
 
 const TURNS = 80
 const FACTS_AT = [3, 30]
 const RELOAD_EVERY = 7
 const TIMEOUT_MS = 120_000
 
-let house: MillHouse
+let setup: ScriptedModelSetup
 beforeAll(async () => {
-  house = await openEveryMill()
+  setup = await openEveryMill()
 }, TIMEOUT_MS)
-afterAll(() => house?.close())
+afterAll(() => setup?.close())
 
 const allAreWell = () => {
-  for (const mill of Object.values(house.mills)) mill.is('well')
+  for (const mill of Object.values(setup.mills)) mill.is('well')
 }
 
 const user = (content: string): Fields => ({ role: 'user', content })
@@ -29,17 +29,17 @@ it(
   'an agent that speaks Chat goes on over lanes that change, with all that it was told',
   async () => {
     const random = seedOfRun()
-    const bill = createBill(house)
+    const bill = createBill(setup)
     const facts = createFacts(random)
     const messages: Fields[] = []
     let done = 0
     let turn = 0
 
     /** The words of the answer; the results of what it calls are among the messages then. */
-    async function ask(...words: readonly string[]): Promise<string> {
-      messages.push(...facts.toSay().map(user), ...words.map(user))
+    async function sendTurn(...words: readonly string[]): Promise<string> {
+      messages.push(...facts.toEmit().map(user), ...words.map(user))
       const model = ['mill', 'mill-high'][random(2)]
-      const { status, json, requestId } = await chat(house.server, house.server, { model, messages, tools: CHAT_TOOLS })
+      const { status, json, requestId } = await chat(setup.server, setup.server, { model, messages, tools: CHAT_TOOLS })
       expect(status, JSON.stringify(json)).toBe(200)
       bill.add(requestId, json.usage)
       const { message } = json.choices[0]
@@ -53,24 +53,24 @@ it(
     }
 
     const happens: Readonly<Record<number, () => Promise<void> | void>> = {
-      10: () => house.first.is('gone'),
+      10: () => setup.first.is('gone'),
       16: allAreWell,
-      26: () => house.die(),
-      38: () => house.first.is('busy'),
+      26: () => setup.die(),
+      38: () => setup.first.is('busy'),
       44: allAreWell,
-      55: () => house.die(),
+      55: () => setup.die(),
     }
     for (turn = 1; turn <= TURNS; turn++) {
       if (turn % RELOAD_EVERY === 0)
-        await house.change({ lanes: [...house.rules.lanes.slice(1), house.rules.lanes[0]!] })
+        await setup.change({ lanes: [...setup.rules.lanes.slice(1), setup.rules.lanes[0]!] })
       if (FACTS_AT.includes(turn)) facts.place(turn)
       await happens[turn]?.()
-      await ask(...(messages.at(-1)?.role === 'tool' ? [] : [TASK(`t${turn}`, 2 + random(6))]))
+      await sendTurn(...(messages.at(-1)?.role === 'tool' ? [] : [TASK(`t${turn}`, 2 + random(6))]))
     }
-    for (const { about, answer } of facts.known()) expect(await ask(QUESTION(about))).toBe(answer)
-    expect(await ask(HOW_MUCH)).toBe(answerToHowMuch(done))
+    for (const { about, answer } of facts.known()) expect(await sendTurn(QUESTION(about))).toBe(answer)
+    expect(await sendTurn(HOW_MUCH)).toBe(answerToHowMuch(done))
 
-    const total = await expectExactCharges(house, bill, 0)
+    const total = await expectExactCharges(setup, bill, 0)
     console.log(
       `${bill.charges.size} requests, ${bill.changes} changes of the lane, ${bill.sealsBack} seals back, ${total} nano-dollars`,
     )

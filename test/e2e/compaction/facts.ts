@@ -6,22 +6,22 @@ export interface Facts {
   /** From this turn on there are two more to be known. */
   place(turn: number): void
   /** Those that the user has to say with the next request; they are known then. */
-  toSay(): string[]
+  toEmit(): string[]
   /** The same with the next result of a tool. */
   toRead(): string[]
   /** What a model has to answer that was told everything so far. */
-  known(): readonly Asked[]
+  known(): readonly Received[]
 }
 
-export interface Asked {
+export interface Received {
   readonly about: string
   readonly answer: string
 }
 
 export function createFacts(random: ReturnType<typeof randomFrom>): Facts {
-  const known: Asked[] = []
-  const owed = { said: [] as string[], read: [] as string[] }
-  const give = (how: 'said' | 'read') => () =>
+  const known: Received[] = []
+  const owed = { emitted: [] as string[], read: [] as string[] }
+  const give = (how: 'emitted' | 'read') => () =>
     owed[how].splice(0).map((about) => {
       const value = `v${random(2 ** 31).toString(36)}`
       known.push({ about, answer: answerTo(about, value) })
@@ -29,10 +29,10 @@ export function createFacts(random: ReturnType<typeof randomFrom>): Facts {
     })
   return {
     place(turn) {
-      owed.said.push(`said-at-${turn}`)
+      owed.emitted.push(`said-at-${turn}`)
       owed.read.push(`read-at-${turn}`)
     },
-    toSay: give('said'),
+    toEmit: give('emitted'),
     toRead: give('read'),
     known: () => known,
   }

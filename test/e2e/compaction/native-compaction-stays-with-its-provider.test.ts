@@ -1,32 +1,35 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { respond } from '../../support/send-responses.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { respond } from '../../support/send-responses.ts'
 import { createAgent } from './agent.ts'
 import { createBill, expectExactCharges } from './bill.ts'
-import { type MillHouse, openMillHouse } from './scripted-model-server.ts'
 import { describeRun, seedOfRun } from './runs.ts'
+import { openScriptedModelSetup, type ScriptedModelSetup } from './scripted-model-server.ts'
 
 const TIMEOUT_MS = 120_000
 
-let house: MillHouse
+let setup: ScriptedModelSetup
 beforeAll(async () => {
-  house = await openMillHouse({ west: 'openai', east: 'chat' }, { lanes: ['west', 'west-again'], inputPico: 300_001 })
+  setup = await openScriptedModelSetup(
+    { west: 'openai', east: 'chat' },
+    { lanes: ['west', 'west-again'], inputPico: 300_001 },
+  )
 })
-afterAll(() => house?.close())
+afterAll(() => setup?.close())
 
 it(
   'what a provider has made short goes on with it alone, and is refused only where it is gone',
   async () => {
-    const bill = createBill(house)
+    const bill = createBill(setup)
     const random = seedOfRun()
-    const { server } = house
-    const west = house.mills.west!
-    const agent = createAgent({ house, bill, random })
+    const { server } = setup
+    const west = setup.mills.west!
+    const agent = createAgent({ setup, bill, random })
     agent.facts.place(1)
     await agent.work(60)
 
     // Another provider comes, and would be the first. Who is bound does not meet it, not even while his own is busy.
-    await house.change({ lanes: ['east', 'west'] })
+    await setup.change({ lanes: ['east', 'west'] })
     agent.facts.place(61)
     const changes = bill.changes
     await agent.work(40)
@@ -34,33 +37,33 @@ it(
     const busy = await respond(server, server, agent.next())
     expect([busy.status, busy.json.error.code]).toEqual([503, 'server_is_overloaded'])
     west.is('well')
-    expect([bill.changes, new Set(agent.shortenings.map(({ mill, way }) => `${way} by ${mill}`))]).toEqual([
+    expect([bill.changes, new Set(agent.shortenings.map(({ mill, variant }) => `${variant} by ${mill}`))]).toEqual([
       changes,
       new Set(['natively by west']),
     ])
 
     // Who begins now is bound to nobody.
-    const newcomer = createAgent({ house, bill, random })
+    const newcomer = createAgent({ setup, bill, random })
     newcomer.facts.place(1)
     await newcomer.work(40)
-    await newcomer.askForEverything()
-    expect(new Set(newcomer.shortenings.map(({ mill, way }) => `${way} by ${mill}`))).toEqual(
+    await newcomer.requestEverything()
+    expect(new Set(newcomer.shortenings.map(({ mill, variant }) => `${variant} by ${mill}`))).toEqual(
       new Set(['by-summary by east']),
     )
 
-    await house.change({ lanes: ['east'] })
+    await setup.change({ lanes: ['east'] })
     const { tools: _tools, store: _store, ...toCompact } = agent.next()
     const refused = [
       await respond(server, server, agent.next()),
       await respond(server, server, toCompact, { path: '/responses/compact' }),
     ]
     for (const answer of refused) expectProblem(answer, 'invalid_encrypted_content', { param: 'input' })
-    expect(house.takeServed()).toEqual([])
+    expect(setup.takeServed()).toEqual([])
 
-    await house.change({ lanes: ['east', 'west-again'] })
+    await setup.change({ lanes: ['east', 'west-again'] })
     await agent.work(20)
-    await agent.askForEverything()
-    const total = await expectExactCharges(house, bill, 1)
+    await agent.requestEverything()
+    const total = await expectExactCharges(setup, bill, 1)
     describeRun(agent, bill, total)
   },
   TIMEOUT_MS,

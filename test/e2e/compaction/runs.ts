@@ -13,7 +13,8 @@ export function seedOfRun(): ReturnType<typeof randomFrom> {
 
 export function describeRun({ shortenings }: Pick<Agent, 'shortenings'>, bill: Bill, total: bigint): void {
   const counts = new Map<string, number>()
-  for (const { kind, way } of shortenings) counts.set(`${kind} ${way}`, (counts.get(`${kind} ${way}`) ?? 0) + 1)
+  for (const { kind, variant } of shortenings)
+    counts.set(`${kind} ${variant}`, (counts.get(`${kind} ${variant}`) ?? 0) + 1)
   const kinds = [...counts].map(([kind, count]) => `${count} ${kind}`).join(', ')
   const smaller = shortenings.map(({ bytesBefore, bytesAfter }) => `${bytesBefore}>${bytesAfter}`)
   console.log(

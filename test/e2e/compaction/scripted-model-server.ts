@@ -1,4 +1,9 @@
-import { type Miller, type MillerKind, type Served, startMiller } from '../../fakes/scripted-model.ts'
+import {
+  type ScriptedModel,
+  type ScriptedModelKind,
+  type Served,
+  startScriptedModel,
+} from '../../fakes/scripted-model.ts'
 import { get } from '../../support/send-chat.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { EVERY_LANE_ASKED, withoutStrain } from '../../support/test-config.ts'
@@ -17,22 +22,22 @@ export interface MillServed extends Served {
 }
 
 /** The program in a process of its own, in front of mills on sockets. */
-export interface MillHouse {
+export interface ScriptedModelSetup {
   readonly server: SpawnedServer
-  readonly mills: Readonly<Record<string, Miller>>
+  readonly mills: Readonly<Record<string, ScriptedModel>>
   /** Those in force. */
   readonly rules: Rules
   /** Who answers: the first choice of those that are well. */
-  readonly first: Miller
+  readonly first: ScriptedModel
   /** Writes another configuration, and waits until it is in force. */
-  change(wish: Partial<Rules>): Promise<void>
+  change(changeRequest: Partial<Rules>): Promise<void>
   /** The process dies without a word and comes back. */
   die(): Promise<void>
   takeServed(): MillServed[]
   close(): Promise<void>
 }
 
-const DIALECTS: Readonly<Record<MillerKind, string>> = {
+const DIALECTS: Readonly<Record<ScriptedModelKind, string>> = {
   chat: 'wire: chat, dialect: generic',
   openai: 'wire: responses, dialect: openai',
   plain: 'wire: responses, dialect: generic',
@@ -45,10 +50,13 @@ const dollars = (pico: number): string => (pico / 1e6).toFixed(6)
 export const CACHED_PICO = 75_003
 export const OUTPUT_PICO = 1_200_007
 
-export async function openMillHouse(kinds: Readonly<Record<string, MillerKind>>, given: Rules): Promise<MillHouse> {
-  const started = Object.entries(kinds).map(async ([name, kind]) => [name, await startMiller(kind)] as const)
-  const mills: Record<string, Miller> = Object.fromEntries(await Promise.all(started))
-  const millOf = (lane: string): Miller => mills[lane.replace(AGAIN, '')]!
+export async function openScriptedModelSetup(
+  kinds: Readonly<Record<string, ScriptedModelKind>>,
+  given: Rules,
+): Promise<ScriptedModelSetup> {
+  const started = Object.entries(kinds).map(async ([name, kind]) => [name, await startScriptedModel(kind)] as const)
+  const mills: Record<string, ScriptedModel> = Object.fromEntries(await Promise.all(started))
+  const millOf = (lane: string): ScriptedModel => mills[lane.replace(AGAIN, '')]!
   const closeMills = () => Promise.all(Object.values(mills).map((mill) => mill.close()))
   let rules = given
   let written = 0
@@ -83,8 +91,8 @@ models:
       if (first === undefined) throw new Error('no mill is well')
       return first
     },
-    async change(wish) {
-      rules = { ...rules, ...wish }
+    async change(changeRequest) {
+      rules = { ...rules, ...changeRequest }
       written += 1
       await server.writeConfig(withoutStrain(configOf(rules)))
       server.kill('SIGHUP')
@@ -105,8 +113,8 @@ models:
 }
 
 /** In front of one mill of every kind. */
-export const openEveryMill = (): Promise<MillHouse> =>
-  openMillHouse(
+export const openEveryMill = (): Promise<ScriptedModelSetup> =>
+  openScriptedModelSetup(
     { words: 'chat', seals: 'openai', plain: 'plain', signs: 'anthropic', twin: 'gemini' },
     { lanes: ['words', 'seals', 'plain', 'signs', 'twin'], inputPico: 300_001 },
   )

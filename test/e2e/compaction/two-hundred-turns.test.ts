@@ -1,45 +1,45 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createAgent } from './agent.ts'
 import { createBill, expectExactCharges } from './bill.ts'
-import { type MillHouse, openEveryMill } from './scripted-model-server.ts'
 import { describeRun, seedOfRun } from './runs.ts'
+import { openEveryMill, type ScriptedModelSetup } from './scripted-model-server.ts'
 
 const TURNS = 200
 const FACTS_AT = [3, 40, 90, 150]
 const RELOAD_EVERY = 12
 const TIMEOUT_MS = 180_000
 
-let house: MillHouse
+let setup: ScriptedModelSetup
 beforeAll(async () => {
-  house = await openEveryMill()
+  setup = await openEveryMill()
 }, TIMEOUT_MS)
-afterAll(() => house?.close())
+afterAll(() => setup?.close())
 
 /** Another lane is the first, under another price. */
 async function reload(): Promise<void> {
-  const [first, ...rest] = house.rules.lanes
-  await house.change({ lanes: [...rest, first!], inputPico: house.rules.inputPico + 1003 })
+  const [first, ...rest] = setup.rules.lanes
+  await setup.change({ lanes: [...rest, first!], inputPico: setup.rules.inputPico + 1003 })
 }
 
 const allAreWell = () => {
-  for (const mill of Object.values(house.mills)) mill.is('well')
+  for (const mill of Object.values(setup.mills)) mill.is('well')
 }
 
 it(
   'an agent works for two hundred turns over lanes that change, and forgets nothing',
   async () => {
-    const bill = createBill(house)
-    const agent = createAgent({ house, bill, random: seedOfRun() })
+    const bill = createBill(setup)
+    const agent = createAgent({ setup, bill, random: seedOfRun() })
     const happens: Readonly<Record<number, () => Promise<void> | void>> = {
-      20: () => house.first.is('gone'),
+      20: () => setup.first.is('gone'),
       30: allAreWell,
-      55: () => house.die(),
+      55: () => setup.die(),
       70: () => agent.failInNextCompaction('lane'),
       95: () => agent.failInNextCompaction('process'),
-      115: () => house.first.is('busy'),
+      115: () => setup.first.is('busy'),
       125: allAreWell,
       135: () => agent.failInNextCompaction('lane'),
-      160: () => house.die(),
+      160: () => setup.die(),
       175: () => agent.failInNextCompaction('process'),
     }
     await agent.work(TURNS, async (turn) => {
@@ -47,15 +47,15 @@ it(
       if (turn % RELOAD_EVERY === 0) await reload()
       await happens[turn]?.()
     })
-    await agent.askForEverything()
+    await agent.requestEverything()
 
-    const total = await expectExactCharges(house, bill, 2)
+    const total = await expectExactCharges(setup, bill, 2)
     describeRun(agent, bill, total)
     expect(agent.facts.known()).toHaveLength(2 * FACTS_AT.length)
     for (const shortening of agent.shortenings) {
-      const told = JSON.stringify(shortening)
-      expect(shortening.way, told).toBe('by-summary')
-      expect(shortening.bytesAfter, told).toBeLessThan(shortening.bytesBefore / 2)
+      const reported = JSON.stringify(shortening)
+      expect(shortening.variant, reported).toBe('by-summary')
+      expect(shortening.bytesAfter, reported).toBeLessThan(shortening.bytesBefore / 2)
     }
     // It would prove little if few of them had met a change, or carried what only we can open.
     expect(agent.shortenings.length).toBeGreaterThan(8)

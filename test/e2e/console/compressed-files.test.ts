@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { askBytes, type BytesTold, codeIn } from '../../support/send-bytes.ts'
+import { type BytesReceived, codeIn, sendBytes } from '../../support/send-bytes.ts'
 import { useServer } from '../../support/use-server.ts'
 
 const server = useServer()
@@ -14,7 +14,7 @@ beforeAll(async () => {
   script = /src="\/console\/(assets\/[\w.-]+\.js)"/.exec(page)![1]!
 })
 
-const unpacked = ({ headers, bytes }: BytesTold): Buffer => {
+const unpacked = ({ headers, bytes }: BytesReceived): Buffer => {
   const coding = headers['content-encoding']
   if (coding === undefined) return bytes
   return coding === 'br' ? brotliDecompressSync(bytes) : gunzipSync(bytes)
@@ -37,19 +37,19 @@ describe('a file of the console', () => {
     [undefined, undefined],
   ])('comes to a browser that takes %j in %j, and is the same file', async (accepted, coding) => {
     for (const path of ['index.html', script]) {
-      const told = await askBytes(server(), `/console/${path}`, accepting(accepted))
+      const reported = await sendBytes(server(), `/console/${path}`, accepting(accepted))
       const built = await readFile(new URL(path, BUILT))
-      expect(told.status).toBe(200)
-      expect(told.headers['content-encoding']).toBe(coding)
-      expect(told.headers['content-length']).toBe(String(told.bytes.length))
-      expect(told.headers.vary).toBe('accept-encoding')
-      expect(unpacked(told).equals(built)).toBe(true)
-      if (coding !== undefined) expect(told.bytes.length).toBeLessThan(built.length)
+      expect(reported.status).toBe(200)
+      expect(reported.headers['content-encoding']).toBe(coding)
+      expect(reported.headers['content-length']).toBe(String(reported.bytes.length))
+      expect(reported.headers.vary).toBe('accept-encoding')
+      expect(unpacked(reported).equals(built)).toBe(true)
+      if (coding !== undefined) expect(reported.bytes.length).toBeLessThan(built.length)
     }
   })
 
   it('is kept for good where its name tells what is in it; the page is asked for again each time', async () => {
-    const [file, page] = [await askBytes(server(), `/console/${script}`), await askBytes(server(), '/console/')]
+    const [file, page] = [await sendBytes(server(), `/console/${script}`), await sendBytes(server(), '/console/')]
     expect(file.headers).toMatchObject({
       'content-type': 'text/javascript; charset=utf-8',
       'cache-control': 'public, max-age=31536000, immutable',
@@ -64,15 +64,15 @@ describe('a file of the console', () => {
 
   it('is not sent again to a browser that has it', async () => {
     for (const path of ['/console/', `/console/${script}`]) {
-      const first = await askBytes(server(), path, accepting('br'))
+      const first = await sendBytes(server(), path, accepting('br'))
       const { etag } = first.headers
       expect(etag).toMatch(/^"[\w-]{22}-br"$/)
-      const again = await askBytes(server(), path, { headers: { 'if-none-match': etag, 'accept-encoding': 'br' } })
+      const again = await sendBytes(server(), path, { headers: { 'if-none-match': etag, 'accept-encoding': 'br' } })
       expect([again.status, again.bytes.length]).toEqual([304, 0])
       for (const name of ['etag', 'cache-control', 'vary', 'content-security-policy']) {
         expect(again.headers[name]).toBe(first.headers[name])
       }
-      const other = await askBytes(server(), path, { headers: { 'if-none-match': '"another"' } })
+      const other = await sendBytes(server(), path, { headers: { 'if-none-match': '"another"' } })
       expect(other.status).toBe(200)
     }
   })
@@ -81,32 +81,32 @@ describe('a file of the console', () => {
     const path = `/console/${script}`
     const tags = new Map<string | undefined, string>()
     for (const accepted of ['br', 'gzip', undefined]) {
-      tags.set(accepted, (await askBytes(server(), path, accepting(accepted))).headers.etag!)
+      tags.set(accepted, (await sendBytes(server(), path, accepting(accepted))).headers.etag!)
     }
     expect(new Set(tags.values()).size).toBe(3)
     for (const [accepted, known] of tags) {
       const statuses = [...tags.values()].map(async (tag) => {
         const headers = { ...accepting(accepted).headers, 'if-none-match': `"old", W/${tag}` }
-        return (await askBytes(server(), path, { headers })).status
+        return (await sendBytes(server(), path, { headers })).status
       })
       expect(await Promise.all(statuses)).toEqual([...tags.values()].map((tag) => (tag === known ? 304 : 200)))
     }
   })
 
   it('is told of by HEAD in the same words, without its bytes', async () => {
-    const asked = accepting('gzip')
-    const [got, told] = [
-      await askBytes(server(), `/console/${script}`, asked),
-      await askBytes(server(), `/console/${script}`, { ...asked, method: 'HEAD' }),
+    const receivedRequest = accepting('gzip')
+    const [got, reported] = [
+      await sendBytes(server(), `/console/${script}`, receivedRequest),
+      await sendBytes(server(), `/console/${script}`, { ...receivedRequest, method: 'HEAD' }),
     ]
-    expect([told.status, told.bytes.length]).toEqual([200, 0])
-    const words = ({ headers: { date, 'x-request-id': id, ...rest } }: BytesTold) => [rest, typeof date, typeof id]
-    expect(words(told)).toEqual(words(got))
+    expect([reported.status, reported.bytes.length]).toEqual([200, 0])
+    const words = ({ headers: { date, 'x-request-id': id, ...rest } }: BytesReceived) => [rest, typeof date, typeof id]
+    expect(words(reported)).toEqual(words(got))
   })
 
   it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('is not for %s', async (method) => {
-    const told = await askBytes(server(), '/console/keys', { method })
-    expect([told.status, codeIn(told)]).toEqual([405, 'method_not_allowed'])
+    const reported = await sendBytes(server(), '/console/keys', { method })
+    expect([reported.status, codeIn(reported)]).toEqual([405, 'method_not_allowed'])
   })
 })
 
@@ -114,25 +114,29 @@ describe('a path below the console', () => {
   it.each(['', '/', '/keys', '/keys/key_1', '/constructor', '/__proto__', '/index.html.br', '/requests?model=a/b'])(
     'that is no file is the page: %j',
     async (path) => {
-      const [told, page] = [
-        await askBytes(server(), `/console${path}`),
-        await askBytes(server(), '/console/index.html'),
+      const [reported, page] = [
+        await sendBytes(server(), `/console${path}`),
+        await sendBytes(server(), '/console/index.html'),
       ]
-      expect([told.status, told.headers.etag]).toEqual([200, page.headers.etag])
+      expect([reported.status, reported.headers.etag]).toEqual([200, page.headers.etag])
     },
   )
 
   it('a browser that comes to the server’s own address is led there; a program is told what it has lost', async () => {
-    const led = await askBytes(server(), '/', { headers: { accept: 'text/html,*/*;q=0.8' } })
+    const led = await sendBytes(server(), '/', { headers: { accept: 'text/html,*/*;q=0.8' } })
     expect([led.status, led.headers.location, led.headers['cache-control']]).toEqual([302, '/console', 'no-store'])
-    const told = await askBytes(server(), '/', { headers: { accept: '*/*' } })
-    expect([told.status, codeIn(told)]).toEqual([404, 'endpoint_not_provided'])
+    const reported = await sendBytes(server(), '/', { headers: { accept: '*/*' } })
+    expect([reported.status, codeIn(reported)]).toEqual([404, 'endpoint_not_provided'])
   })
 
   it('to a file of another build is told apart from the page: a script that is a page would be run', async () => {
     for (const name of ['index-00000000.js', `${script.slice('assets/'.length)}.br`, 'constructor', '..']) {
-      const told = await askBytes(server(), `/console/assets/${name}`)
-      expect([told.status, codeIn(told), told.headers['cache-control']], name).toEqual([404, 'not_found', 'no-store'])
+      const reported = await sendBytes(server(), `/console/assets/${name}`)
+      expect([reported.status, codeIn(reported), reported.headers['cache-control']], name).toEqual([
+        404,
+        'not_found',
+        'no-store',
+      ])
     }
   })
 
@@ -148,8 +152,8 @@ describe('a path below the console', () => {
     '/package.json',
     '../app/main.js',
   ])('leads nowhere else: %s', async (path) => {
-    const [told, page] = [await askBytes(server(), `/console/${path}`), await askBytes(server(), '/console/')]
-    if (told.status === 200) expect(told.bytes.equals(page.bytes)).toBe(true)
-    else expect([told.status, codeIn(told)]).toEqual([404, 'not_found'])
+    const [reported, page] = [await sendBytes(server(), `/console/${path}`), await sendBytes(server(), '/console/')]
+    if (reported.status === 200) expect(reported.bytes.equals(page.bytes)).toBe(true)
+    else expect([reported.status, codeIn(reported)]).toEqual([404, 'not_found'])
   })
 })

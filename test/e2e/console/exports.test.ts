@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { chat } from '../../support/send-chat.ts'
 import { type ConsolePerson, signUp } from '../../support/console-session.ts'
+import { chat } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   const money = { account: account.id, amount: '1.00' }
   for (const [index, formula] of FORMULAS.entries()) {
     await server().operate('wallet.credit', { ...money, reason: formula, ref: index === 0 ? formula : `ref-${index}` })
-    const { secret } = await owner.ask('POST /keys', { body: { name: formula, kind: 'wallet' } })
+    const { secret } = await owner.sendTurn('POST /keys', { body: { name: formula, kind: 'wallet' } })
     expect((await chat(server(), { key: secret })).status).toBe(200)
   }
   const now = server().app.operations.clock.now()
@@ -53,15 +53,15 @@ describe.each([
   ['GET /usage.csv', usage, 'millrace-usage.csv'],
 ] as const)('%s', (name, query, file) => {
   it('is a download of text, of which nobody keeps a copy', async () => {
-    const told = await owner.send(name, { query: query() })
-    expect(told.status).toBe(200)
-    expect(Object.fromEntries(told.headers)).toMatchObject({
+    const reported = await owner.send(name, { query: query() })
+    expect(reported.status).toBe(200)
+    expect(Object.fromEntries(reported.headers)).toMatchObject({
       'content-type': 'text/csv; charset=utf-8',
       'content-disposition': `attachment; filename="${file}"`,
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     })
-    expect(told.headers.get('x-request-id')).toMatch(/^req_/)
+    expect(reported.headers.get('x-request-id')).toMatch(/^req_/)
   })
 
   it('has every row whole, and no cell in which a formula begins', async () => {
@@ -80,8 +80,8 @@ describe.each([
 })
 
 it('A file that cannot be made is a refusal, not a file', async () => {
-  const told = await owner.send('GET /usage.csv', { query: { ...usage(), from: tomorrow, to: today } })
-  expect(told.error?.code).toBe('invalid_range')
-  expect(told.headers.get('content-disposition')).toBeNull()
-  expect(told.headers.get('content-type')).toBe('application/json')
+  const reported = await owner.send('GET /usage.csv', { query: { ...usage(), from: tomorrow, to: today } })
+  expect(reported.error?.code).toBe('invalid_range')
+  expect(reported.headers.get('content-disposition')).toBeNull()
+  expect(reported.headers.get('content-type')).toBe('application/json')
 })

@@ -68,8 +68,8 @@ it('A body that is no JSON is told so, and so is one that comes as something els
     ...[400, 'invalid_arguments', 'The body is not JSON.'],
   ])
   for (const type of ['text/plain', 'application/jsonp', undefined]) {
-    const told = await browser.send('POST /session', { body: '{}', headers: { 'content-type': type } })
-    expect([told.status, told.error?.code], type).toEqual([415, 'json_needed'])
+    const reported = await browser.send('POST /session', { body: '{}', headers: { 'content-type': type } })
+    expect([reported.status, reported.error?.code], type).toEqual([415, 'json_needed'])
   }
 })
 
@@ -79,10 +79,10 @@ it('A fault of ours is told with the id of its request, and with nothing of what
     const account = await openAccount(other)
     const owner = await signUp(other, { email: 'owner@fault.example', account: account.id })
     await other.app.operations.db.schema.dropTable('wishes').execute()
-    const told = await owner.send('GET /wallet')
-    expect([told.status, told.error?.code]).toEqual([500, 'internal_error'])
-    expect(told.error?.request_id).toBe(told.headers.get('x-request-id'))
-    expect(told.text).not.toMatch(/wishes|SQL/i)
+    const reported = await owner.send('GET /wallet')
+    expect([reported.status, reported.error?.code]).toEqual([500, 'internal_error'])
+    expect(reported.error?.request_id).toBe(reported.headers.get('x-request-id'))
+    expect(reported.text).not.toMatch(/wishes|SQL/i)
     expect((await owner.send('GET /session')).status).toBe(200)
   } finally {
     await other.close()
@@ -119,7 +119,7 @@ it('Who stops the server is not asked for another turn of the playground on a co
     const whole = actOf('/console/api/playground/chat/completions', lines, other.port) + TURN
     socket.write(whole.slice(0, 40))
     // The server has begun to read it when it has answered somebody who came later.
-    await owner.ask('GET /session')
+    await owner.sendTurn('GET /session')
     void other.serving.stopAccepting()
     socket.write(whole.slice(40))
     await socket.closed

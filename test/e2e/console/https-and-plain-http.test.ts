@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { askBytes, type BytesTold, codeIn } from '../../support/send-bytes.ts'
 import { PASSWORD, signUp } from '../../support/console-session.ts'
+import { type BytesReceived, codeIn, sendBytes } from '../../support/send-bytes.ts'
 import { readSetCookie } from '../../support/set-cookie.ts'
 import type { TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
@@ -19,8 +19,8 @@ const withOwner = (server: () => TestServer): void =>
   })
 
 /** Signs in as a page does that was opened under this address. */
-function signIn(server: TestServer, origin: string, headers: OutgoingHttpHeaders = {}): Promise<BytesTold> {
-  return askBytes(server, '/console/api/session', {
+function signIn(server: TestServer, origin: string, headers: OutgoingHttpHeaders = {}): Promise<BytesReceived> {
+  return sendBytes(server, '/console/api/session', {
     method: 'POST',
     headers: {
       ...{ host: new URL(origin).host, origin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
@@ -30,7 +30,7 @@ function signIn(server: TestServer, origin: string, headers: OutgoingHttpHeaders
   })
 }
 
-const cookieIn = ({ headers }: BytesTold) => {
+const cookieIn = ({ headers }: BytesReceived) => {
   const { name, value, attributes } = readSetCookie(headers['set-cookie']?.[0] ?? '')
   return { name, value, attributes: Object.fromEntries(attributes) }
 }
@@ -41,8 +41,8 @@ const OVER_TLS = { ...IN_THE_CLEAR, secure: '' }
 
 /** Whose browser it is, by what it sends along. */
 async function whoseIs(server: TestServer, headers: OutgoingHttpHeaders): Promise<unknown> {
-  const told = await askBytes(server, '/console/api/session', { headers })
-  return JSON.parse(told.bytes.toString()).person?.email
+  const reported = await sendBytes(server, '/console/api/session', { headers })
+  return JSON.parse(reported.bytes.toString()).person?.email
 }
 
 describe('from another machine, where no TLS is known of,', () => {
@@ -52,8 +52,12 @@ describe('from another machine, where no TLS is known of,', () => {
   it.each([{}, { 'x-forwarded-proto': 'https' }, { forwarded: 'proto=https' }])(
     'nobody signs in, whatever a stranger says of a proxy: %j',
     async (headers) => {
-      const told = await signIn(server(), `http://${ELSEWHERE}`, headers)
-      expect([told.status, codeIn(told), told.headers['set-cookie']]).toEqual([403, 'https_needed', undefined])
+      const reported = await signIn(server(), `http://${ELSEWHERE}`, headers)
+      expect([reported.status, codeIn(reported), reported.headers['set-cookie']]).toEqual([
+        403,
+        'https_needed',
+        undefined,
+      ])
     },
   )
 
@@ -62,7 +66,7 @@ describe('from another machine, where no TLS is known of,', () => {
     const { name, value } = cookieIn(here)
     const { csrf } = JSON.parse(here.bytes.toString())
     for (const path of ['keys', 'sign-up', 'wallet/redeem', 'session/confirm']) {
-      const told = await askBytes(server(), `/console/api/${path}`, {
+      const reported = await sendBytes(server(), `/console/api/${path}`, {
         method: 'POST',
         headers: {
           ...{ host: ELSEWHERE, origin: `http://${ELSEWHERE}`, 'content-type': 'application/json' },
@@ -70,21 +74,21 @@ describe('from another machine, where no TLS is known of,', () => {
         },
         body: '{}',
       })
-      expect(codeIn(told), path).toBe('https_needed')
+      expect(codeIn(reported), path).toBe('https_needed')
     }
   })
 
   it('the page opens all the same, and can say so', async () => {
-    const page = await askBytes(server(), '/console/', { headers: { host: ELSEWHERE } })
+    const page = await sendBytes(server(), '/console/', { headers: { host: ELSEWHERE } })
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
     expect(await whoseIs(server(), { host: ELSEWHERE })).toBeUndefined()
   })
 
   it('this machine signs in under its own name', async () => {
-    const told = await signIn(server(), `http://127.0.0.1:${server().port}`)
-    expect(told.status).toBe(200)
-    expect(cookieIn(told)).toMatchObject({ name: 'millrace_session', attributes: IN_THE_CLEAR })
-    expect(cookieIn(told).attributes).not.toHaveProperty('secure')
+    const reported = await signIn(server(), `http://127.0.0.1:${server().port}`)
+    expect(reported.status).toBe(200)
+    expect(cookieIn(reported)).toMatchObject({ name: 'millrace_session', attributes: IN_THE_CLEAR })
+    expect(cookieIn(reported).attributes).not.toHaveProperty('secure')
   })
 })
 
@@ -94,11 +98,11 @@ describe('behind a proxy that is trusted', () => {
 
   it.each(['https', 'HTTPS', 'http, https'])(
     'that says %s, a session is a cookie for TLS and this host alone',
-    async (said) => {
-      const headers = { 'x-forwarded-proto': said }
-      const told = await signIn(server(), `https://${ELSEWHERE}`, headers)
-      expect(told.status).toBe(200)
-      const { name, value, attributes } = cookieIn(told)
+    async (emitted) => {
+      const headers = { 'x-forwarded-proto': emitted }
+      const reported = await signIn(server(), `https://${ELSEWHERE}`, headers)
+      expect(reported.status).toBe(200)
+      const { name, value, attributes } = cookieIn(reported)
       expect(name).toBe('__Host-millrace_session')
       expect(attributes).toEqual(OVER_TLS)
       expect(await whoseIs(server(), { host: ELSEWHERE, ...headers, cookie: `${name}=${value}` })).toBe(EMAIL)
@@ -109,25 +113,25 @@ describe('behind a proxy that is trusted', () => {
     },
   )
 
-  it.each(['http', 'https, http', ''])('that says %j, nobody signs in', async (said) => {
-    const told = await signIn(server(), `http://${ELSEWHERE}`, { 'x-forwarded-proto': said })
-    expect([told.status, codeIn(told)]).toEqual([403, 'https_needed'])
+  it.each(['http', 'https, http', ''])('that says %j, nobody signs in', async (emitted) => {
+    const reported = await signIn(server(), `http://${ELSEWHERE}`, { 'x-forwarded-proto': emitted })
+    expect([reported.status, codeIn(reported)]).toEqual([403, 'https_needed'])
   })
 
   it('a page of the same host without TLS is another site', async () => {
-    const told = await signIn(server(), `http://${ELSEWHERE}`, { 'x-forwarded-proto': 'https' })
-    expect([told.status, codeIn(told)]).toEqual([403, 'other_site'])
+    const reported = await signIn(server(), `http://${ELSEWHERE}`, { 'x-forwarded-proto': 'https' })
+    expect([reported.status, codeIn(reported)]).toEqual([403, 'other_site'])
   })
 
   it('signing out takes the cookie of that name away', async () => {
     const headers = { 'x-forwarded-proto': 'https' }
-    const told = await signIn(server(), `https://${ELSEWHERE}`, headers)
-    const { name, value } = cookieIn(told)
-    const left = await askBytes(server(), '/console/api/session', {
+    const reported = await signIn(server(), `https://${ELSEWHERE}`, headers)
+    const { name, value } = cookieIn(reported)
+    const left = await sendBytes(server(), '/console/api/session', {
       method: 'DELETE',
       headers: {
         ...{ host: ELSEWHERE, origin: `https://${ELSEWHERE}`, ...headers, cookie: `${name}=${value}` },
-        'x-csrf-token': JSON.parse(told.bytes.toString()).csrf,
+        'x-csrf-token': JSON.parse(reported.bytes.toString()).csrf,
       },
     })
     expect(left.status).toBe(200)
@@ -141,9 +145,9 @@ describe('under the address that the operator has written down', () => {
   withOwner(server)
 
   it('TLS is known of without a word of the proxy', async () => {
-    const told = await signIn(server(), 'https://millrace.example')
-    expect(told.status).toBe(200)
-    expect(cookieIn(told)).toMatchObject({ name: '__Host-millrace_session', attributes: OVER_TLS })
+    const reported = await signIn(server(), 'https://millrace.example')
+    expect(reported.status).toBe(200)
+    expect(cookieIn(reported)).toMatchObject({ name: '__Host-millrace_session', attributes: OVER_TLS })
     expect(codeIn(await signIn(server(), 'http://millrace.example'))).toBe('other_site')
   })
 })
@@ -153,9 +157,9 @@ describe('console.allow_http', () => {
   withOwner(server)
 
   it.each([`http://${ELSEWHERE}`, 'http://millrace.internal:4600'])('lets people sign in from %s', async (origin) => {
-    const told = await signIn(server(), origin)
-    expect(told.status).toBe(200)
-    const { name, value, attributes } = cookieIn(told)
+    const reported = await signIn(server(), origin)
+    expect(reported.status).toBe(200)
+    const { name, value, attributes } = cookieIn(reported)
     expect([name, attributes]).toEqual(['millrace_session', IN_THE_CLEAR])
     expect(await whoseIs(server(), { host: new URL(origin).host, cookie: `${name}=${value}` })).toBe(EMAIL)
   })
@@ -163,8 +167,8 @@ describe('console.allow_http', () => {
   it.each(['millrace.example', 'www.millrace.internal', 'not-millrace.internal', 'millrace.internal.evil.example'])(
     'opens no further name: %s',
     async (host) => {
-      const told = await signIn(server(), `http://${host}:4600`)
-      expect([told.status, codeIn(told)]).toEqual([421, 'host_not_allowed'])
+      const reported = await signIn(server(), `http://${host}:4600`)
+      expect([reported.status, codeIn(reported)]).toEqual([421, 'host_not_allowed'])
     },
   )
 })
@@ -180,9 +184,9 @@ describe('console.enabled: false', () => {
     '/console/api/playground/responses',
   ])('leaves nothing at %s', async (path) => {
     for (const method of ['GET', 'POST']) {
-      const told = await askBytes(server(), path, { method })
-      expect(told.status === 404 || told.status === 405).toBe(true)
-      expect(['endpoint_not_provided', 'method_not_allowed']).toContain(codeIn(told))
+      const reported = await sendBytes(server(), path, { method })
+      expect(reported.status === 404 || reported.status === 405).toBe(true)
+      expect(['endpoint_not_provided', 'method_not_allowed']).toContain(codeIn(reported))
     }
   })
 })

@@ -22,8 +22,8 @@ it('Who has used up their tries has none after a restart', async () => {
     await server.close()
     server = await startServer({ folder, clock: 'still' })
     for (const name of [email, unknown]) {
-      const told = await signIn(name)
-      expect([told.status, told.error?.code]).toEqual([429, 'too_many_tries'])
+      const reported = await signIn(name)
+      expect([reported.status, reported.error?.code]).toEqual([429, 'too_many_tries'])
     }
     const trail = await server.operate('db.verify', {})
     expect(trail.ok).toBe(true)

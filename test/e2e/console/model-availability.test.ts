@@ -1,25 +1,25 @@
 import { expect, it } from 'vitest'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
-import { chat } from '../../support/send-chat.ts'
 import { signUp } from '../../support/console-session.ts'
+import { chat } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { modelLine, upstreamLine, useLessonHouse } from '../lessons/scripted-server.ts'
+import { modelLine, upstreamLine, useScriptedUpstream } from '../lessons/scripted-server.ts'
 
 let key: 'refused-401' | 'healthy' = 'refused-401'
-const asKeyed: Script = (talk) => FAULTS[key](talk, 'before')
+const asKeyed: Script = (providerAnswer) => FAULTS[key](providerAnswer, 'before')
 const scripts: Readonly<Record<string, Script>> = { locked: asKeyed }
 
-const house = useLessonHouse(
+const setup = useScriptedUpstream(
   (model) => scripts[model],
   (baseUrl) => `upstreams:\n${upstreamLine(baseUrl)}models:\n${modelLine('locked', ['locked'])}`,
 )
 
 it('a model all of whose lanes are aside is not available, not even when their time is over, until one has answered', async () => {
-  const { server } = house()
+  const { server } = setup()
   const account = await openAccount(server)
   const owner = await signUp(server, { email: 'models@console.example', account: account.id })
-  const available = async () => (await owner.ask('GET /models')).items.map((model) => model.available)
+  const available = async () => (await owner.sendTurn('GET /models')).items.map((model) => model.available)
   expect(await available()).toEqual([true])
   const refused = await chat(server, account, { model: 'locked' })
   expect(refused.json.error.code).toBe('provider_misconfigured')

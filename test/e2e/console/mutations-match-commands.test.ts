@@ -14,24 +14,24 @@ beforeAll(async () => {
 it('No operator credits under the reference of a code, which would take its money from whoever redeems it', async () => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'owner@read.example', account: account.id })
-  const { items } = await operator.ask('POST /operate/codes', { body: { amount: '5.00', count: 1, note: '' } })
+  const { items } = await operator.sendTurn('POST /operate/codes', { body: { amount: '5.00', count: 1, note: '' } })
   const [{ code, secret }] = items as [(typeof items)[number]]
   for (const ref of [`code:${code.id}`, ` code:${code.id}`]) {
     for (const amount of ['5.00', '-5.00', '7.00']) {
       const body = { amount, reason: 'a trick', ref }
-      const told = await operator.send('POST /operate/accounts/:account/credit', {
+      const reported = await operator.send('POST /operate/accounts/:account/credit', {
         params: { account: account.id },
         body,
       })
-      expect([told.status, told.error?.code]).toEqual([400, 'invalid_arguments'])
+      expect([reported.status, reported.error?.code]).toEqual([400, 'invalid_arguments'])
     }
   }
-  await owner.ask('POST /wallet/redeem', { body: { code: secret } })
+  await owner.sendTurn('POST /wallet/redeem', { body: { code: secret } })
   expect((await account.wallet()).balance).toBe(nanoOf('5.00'))
 })
 
 it('One e-mail has one account, however an operator spells it', async () => {
-  const made = await operator.ask('POST /operate/accounts', { body: { email: ' Ann@Read.Example ' } })
+  const made = await operator.sendTurn('POST /operate/accounts', { body: { email: ' Ann@Read.Example ' } })
   expect(made.email).toBe('ann@read.example')
   const again = await operator.send('POST /operate/accounts', { body: { email: 'ann@read.example' } })
   expect(again.error?.code).toBe('account_exists')
@@ -42,7 +42,7 @@ it('One e-mail has one account, however an operator spells it', async () => {
 it('A refusal names the field that is to blame, as the forms have it', async () => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'fields@read.example', account: account.id })
-  const key = (await owner.ask('GET /keys')).items[0]!.id
+  const key = (await owner.sendTurn('GET /keys')).items[0]!.id
   const ofKey = { name: 'ci', kind: 'wallet' } as const
   const ofAccount = { account: account.id }
   const credit = (amount: string, ref: string) =>
@@ -52,7 +52,7 @@ it('A refusal names the field that is to blame, as the forms have it', async () 
     })
   const range = { from: '2026-01-01', to: '2026-01-03', zone: 'UTC', step: 'day', by: 'model' } as const
   await credit('1.00', 'once')
-  const told = [
+  const reported = [
     await owner.send('POST /keys', { body: { ...ofKey, caps: { month: '0' } } }),
     await owner.send('POST /keys', { body: { ...ofKey, expires: '2001-01-01' } }),
     await owner.send('POST /keys', { body: { ...ofKey, models: ['no-such-model'] } }),
@@ -68,7 +68,7 @@ it('A refusal names the field that is to blame, as the forms have it', async () 
     await credit('nothing', 'another'),
     await credit('2.00', 'once'),
   ]
-  expect(told.map(({ error }) => `${error?.code}: ${error?.param}`)).toEqual([
+  expect(reported.map(({ error }) => `${error?.code}: ${error?.param}`)).toEqual([
     'invalid_amount: caps.month',
     'invalid_expiry: expires',
     'model_not_found: models',
@@ -91,9 +91,9 @@ it('What an operator does to an account is in the trail of its owner, by whateve
   const owner = await signUp(server(), { email: 'second@read.example', account: account.id })
   const params = { account: account.email }
   const credit = { amount: '1.00', reason: 'a gift', ref: 'gift-1' }
-  await operator.ask('POST /operate/accounts/:account/credit', { params, body: credit })
-  await operator.ask('POST /operate/accounts/:account/status', { params, body: { status: 'active' } })
-  const { items } = await owner.ask('GET /audit')
+  await operator.sendTurn('POST /operate/accounts/:account/credit', { params, body: credit })
+  await operator.sendTurn('POST /operate/accounts/:account/status', { params, body: { status: 'active' } })
+  const { items } = await owner.sendTurn('GET /audit')
   expect(items.slice(0, 2).map(({ action, target }) => [action, target])).toEqual([
     ['account_status', account.id],
     ['wallet_ordered', account.id],
@@ -101,7 +101,7 @@ it('What an operator does to an account is in the trail of its owner, by whateve
 })
 
 it('A name or a cursor that no list has given is a clear no, and never an error of the server', async () => {
-  const told = await Promise.all([
+  const reported = await Promise.all([
     operator.send('GET /operate/codes', { query: { after: '' } }),
     operator.send('GET /operate/codes', { query: { after: ' ' } }),
     operator.send('GET /operate/wishes', { query: { after: '\u0000' } }),
@@ -109,7 +109,7 @@ it('A name or a cursor that no list has given is a clear no, and never an error 
     operator.send('GET /operate/requests/:request', { params: { request: 'x'.repeat(5000) } }),
     operator.send('POST /operate/codes/:code/withdraw', { params: { code: 'code_\u0000' } }),
   ])
-  expect(told.map(({ status }) => status)).toEqual([400, 400, 400, 404, 404, 404])
+  expect(reported.map(({ status }) => status)).toEqual([400, 400, 400, 404, 404, 404])
 })
 
 it.each([
@@ -119,9 +119,9 @@ it.each([
 ])('A name with what nobody sees is refused by the console and the command line alike: %s', async (_, name, seen) => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: `unseen-${seen.slice(2)}@read.example`, account: account.id })
-  const { items } = await owner.ask('GET /keys')
+  const { items } = await owner.sendTurn('GET /keys')
   const key = items[0]!.id
-  const told = [
+  const reported = [
     await owner.send('POST /keys', { body: { name, kind: 'wallet' } }),
     await owner.send('PATCH /keys/:key', { params: { key }, body: { name } }),
     await owner.send('POST /wallet/ask', { body: { amount: '1.00', note: name } }),
@@ -131,7 +131,7 @@ it.each([
       body: { role: 'owner', email: `${name}@read.example` },
     }),
   ]
-  for (const { status, error } of told) {
+  for (const { status, error } of reported) {
     expect([status, error?.code]).toEqual([400, 'invalid_arguments'])
     expect(error?.message).toContain(`has a character that nobody can see (${seen})`)
   }
@@ -157,7 +157,7 @@ it('A name in any script, and with emoji, is what somebody wrote', async () => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'scripts@read.example', account: account.id })
   for (const name of ['می‌خواهم', 'क्‍ष', 'ключ', '构建', '👩‍💻 ci ❤️']) {
-    const { key } = await owner.ask('POST /keys', { body: { name, kind: 'wallet' } })
+    const { key } = await owner.sendTurn('POST /keys', { body: { name, kind: 'wallet' } })
     expect(key.name).toBe(name)
   }
 })

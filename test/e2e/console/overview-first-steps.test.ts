@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { chat } from '../../support/send-chat.ts'
 import { signUp } from '../../support/console-session.ts'
+import { chat } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 
@@ -9,11 +9,11 @@ const server = useServer()
 it('a model is suggested until something has been asked', async () => {
   const account = await openAccount(server())
   const owner = await signUp(server(), { email: 'new@overview.example', role: 'owner', account: account.id })
-  const { suggested_model: model } = await owner.ask('GET /overview', {})
-  const offered = (await owner.ask('GET /models', {})).items.filter(
+  const { suggested_model: model } = await owner.sendTurn('GET /overview', {})
+  const offered = (await owner.sendTurn('GET /models', {})).items.filter(
     ({ available, price }) => available && price !== null,
   )
   expect(model).toBe(offered[0]?.id)
   await chat(server(), account, { model, messages: [{ role: 'user', content: 'Hello!' }] })
-  expect(await owner.ask('GET /overview', {})).toMatchObject({ suggested_model: null, recent: [{ model }] })
+  expect(await owner.sendTurn('GET /overview', {})).toMatchObject({ suggested_model: null, recent: [{ model }] })
 })

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CONSOLE_API, type RouteName } from '../../../src/contract/console-api.ts'
-import { chat } from '../../support/send-chat.ts'
 import { type ConsolePerson, signUp } from '../../support/console-session.ts'
+import { chat } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -23,17 +23,17 @@ beforeAll(async () => {
   person = await signUp(server(), { email: 'chief@walk.example', role: 'operator', account: account.id })
   await server().operate('plans.assign', { account: account.id, plan: 'pro' })
   const builder = await account.createKey({ kind: 'builder' })
-  const ask = { amount: '20.00', note: 'for the walk' }
+  const sendTurn = { amount: '20.00', note: 'for the walk' }
   for (let count = 0; count < ROWS; count++) {
     await account.createKey()
     expect((await chat(server(), account)).status).toBe(200)
     expect((await chat(server(), { key: builder.key }, { model: 'paid', max_tokens: 5 })).status).toBe(200)
     const { id } = await openAccount(server())
     const other = await signUp(server(), { email: `owner-${count}@walk.example`, account: id })
-    await other.ask('POST /wallet/ask', { body: ask })
+    await other.sendTurn('POST /wallet/ask', { body: sendTurn })
   }
-  await person.ask('POST /operate/codes', { body: { amount: '5.00', count: ROWS, note: '' } })
-  const { windows } = await person.ask('GET /plan')
+  await person.sendTurn('POST /operate/codes', { body: { amount: '5.00', count: ROWS, note: '' } })
+  const { windows } = await person.sendTurn('GET /plan')
   window = windows.find(({ opened }) => opened)!.id!
 })
 

@@ -11,7 +11,7 @@ it('A password is fresh for a quarter of an hour to the millisecond, after signi
   const owner = await signUp(server(), { email: 'owner@walk.example', account: id })
   const make = async () => (await owner.send('POST /keys', { body: { name: 'made', kind: 'wallet' } })).error?.code
   for (const confirmed of ['by signing up', 'again']) {
-    if (confirmed === 'again') await owner.ask('POST /session/confirm', { body: { password: PASSWORD } })
+    if (confirmed === 'again') await owner.sendTurn('POST /session/confirm', { body: { password: PASSWORD } })
     server().advance(QUARTER_MS - 1)
     expect(await make(), confirmed).toBeUndefined()
     server().advance(1)

@@ -29,7 +29,7 @@ beforeAll(async () => {
   const { link } = await server.json('people', 'invite', 'owner@example.com', '--role', 'operator')
   operator = openBrowser(server)
   const code = new URL(String(link)).searchParams.get('code')!
-  await operator.ask('POST /sign-up', { body: { code, password: PASSWORD } })
+  await operator.sendTurn('POST /sign-up', { body: { code, password: PASSWORD } })
 })
 
 afterAll(() => server.close())
@@ -41,18 +41,18 @@ const v1Paths = (secret: string) => [`/v1/requests/${secret}`, `/v1/responses/${
 async function answersTo(secret: string): Promise<string[]> {
   const root = server.baseUrl.slice(0, -'/v1'.length)
   const headers = { authorization: `Bearer ${server.key}` }
-  const asked = await Promise.all(v1Paths(secret).map((path) => fetch(root + path, { headers })))
+  const receivedRequest = await Promise.all(v1Paths(secret).map((path) => fetch(root + path, { headers })))
   const page = await fetch(`${root}/console/requests/${secret}`)
-  const told = await Promise.all(
+  const reported = await Promise.all(
     BY_ID.map((name: RouteName) => {
       const part = /:(\w+)/.exec(name)![1]!
       return operator.send(name, { params: { [part]: secret } })
     }),
   )
   const filtered = await operator.send('GET /requests', { query: { key: secret } })
-  for (const { status } of [...asked, ...told, filtered]) expect(status).toBe(404)
-  const v1Texts = await Promise.all(asked.map((answer) => answer.text()))
-  return [...v1Texts, await page.text(), filtered.text, ...told.map(({ text }) => text)]
+  for (const { status } of [...receivedRequest, ...reported, filtered]) expect(status).toBe(404)
+  const v1Texts = await Promise.all(receivedRequest.map((answer) => answer.text()))
+  return [...v1Texts, await page.text(), filtered.text, ...reported.map(({ text }) => text)]
 }
 
 /** Lines are written in the order of the answers. */
@@ -67,13 +67,13 @@ it.each(Object.entries(SECRETS))('%s is in no error and in no line of the log', 
   await everythingLogged()
   const tail = secret.slice(-12)
   for (const answer of answers) expect(answer).not.toContain(tail)
-  expect(server.said()).not.toContain(tail)
+  expect(server.output()).not.toContain(tail)
 })
 
 it('a secret of no known kind is in no line of the log', async () => {
   await answersTo(CANARY)
   await everythingLogged()
-  expect(server.said()).not.toContain(CANARY.slice(-12))
+  expect(server.output()).not.toContain(CANARY.slice(-12))
   const paths = server.logged('request').map(({ path }) => path)
   expect(paths).toContain('/v1/requests/[hidden]')
   expect(paths).toContain('/console/api/requests/[hidden]')

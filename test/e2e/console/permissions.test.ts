@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CONSOLE_API, type RouteName } from '../../../src/contract/console-api.ts'
 import type { Requester } from '../../../src/contract/values.ts'
-import { chat } from '../../support/send-chat.ts'
 import { type ConsolePerson, openBrowser, PASSWORD, play, signUp } from '../../support/console-session.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
+import { chat } from '../../support/send-chat.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -86,14 +86,14 @@ const withKey = (key: string): ConsolePerson => {
 }
 
 async function thingsOf({ id }: TestAccount, owner: ConsolePerson): Promise<Things> {
-  const { items: keys } = await owner.ask('GET /keys')
-  const { items: requests } = await owner.ask('GET /requests')
-  const { windows } = await owner.ask('GET /plan')
-  const { items: sessions } = await owner.ask('GET /sessions')
-  const { person } = await owner.ask('GET /session')
+  const { items: keys } = await owner.sendTurn('GET /keys')
+  const { items: requests } = await owner.sendTurn('GET /requests')
+  const { windows } = await owner.sendTurn('GET /plan')
+  const { items: sessions } = await owner.sendTurn('GET /sessions')
+  const { person } = await owner.sendTurn('GET /session')
   const made = await people
     .get('operator')!
-    .ask('POST /operate/codes', { body: { amount: '1.00', count: 1, note: '' } })
+    .sendTurn('POST /operate/codes', { body: { amount: '1.00', count: 1, note: '' } })
   return {
     account: id,
     key: keys.at(-1)!.id,
@@ -111,24 +111,25 @@ const harmless = (name: RouteName): Things =>
     ? { ...things, person: 'usr_none', session: 'ses_none', key: 'key_none', account: 'acct_none' }
     : things
 
-const askedBy = ROUTE_NAMES.flatMap((name) => (Object.keys(RIGHTS) as Who[]).map((who) => [who, name] as const))
+const receivedBy = ROUTE_NAMES.flatMap((name) => (Object.keys(RIGHTS) as Who[]).map((who) => [who, name] as const))
 
 describe('every question of the console', () => {
   const refusals = new Set<string>()
   const answered = new Set<RouteName>()
 
-  it.each(askedBy)('asked by %s: %s', async (who, name) => {
+  it.each(receivedBy)('asked by %s: %s', async (who, name) => {
     // All of them come from one address, which asks no more than so much in a second.
     server().advance(200)
-    const told = await people.get(who)!.send(name, sampleOf(name, harmless(name)))
+    const reported = await people.get(who)!.send(name, sampleOf(name, harmless(name)))
     const may = RIGHTS[who].includes(CONSOLE_API[name].who)
-    expect(told.status).toBeLessThan(500)
-    if (told.status >= 400) expect(told.error).toMatchObject({ request_id: told.headers.get('x-request-id') })
-    if (may) expect(REFUSALS.has(told.error?.code ?? 'none'), told.text).toBe(false)
-    else expect(told.error?.code, told.text).toBe(refusalFor(who, CONSOLE_API[name].who))
-    if (told.status === 200) answered.add(name)
-    if (!may) refusals.add(told.error!.code)
-    if (told.status === 200 && !name.includes('.csv')) CONSOLE_API[name].answer.parse(told.json)
+    expect(reported.status).toBeLessThan(500)
+    if (reported.status >= 400)
+      expect(reported.error).toMatchObject({ request_id: reported.headers.get('x-request-id') })
+    if (may) expect(REFUSALS.has(reported.error?.code ?? 'none'), reported.text).toBe(false)
+    else expect(reported.error?.code, reported.text).toBe(refusalFor(who, CONSOLE_API[name].who))
+    if (reported.status === 200) answered.add(name)
+    if (!may) refusals.add(reported.error!.code)
+    if (reported.status === 200 && !name.includes('.csv')) CONSOLE_API[name].answer.parse(reported.json)
     if (may && name === 'DELETE /session') await signInAgain(people.get(who)!)
   })
 
@@ -143,14 +144,14 @@ describe('every question of the console', () => {
 describe('the playground', () => {
   it.each(Object.keys(RIGHTS) as Who[])('asked by %s is an act of an owner like any other', async (who) => {
     server().advance(200)
-    const told = await play(people.get(who)!, {
+    const reported = await play(people.get(who)!, {
       model: 'paid',
       max_tokens: 5,
       messages: [{ role: 'user', content: 'hi' }],
     })
     // Whoever may meets the wallet, in which the stranger and the operator have nothing.
-    if (RIGHTS[who].includes('owner')) expect(REFUSALS.has(told.error?.code ?? 'none'), told.text).toBe(false)
-    else expect(told.error?.code, told.text).toBe(refusalFor(who, 'owner'))
+    if (RIGHTS[who].includes('owner')) expect(REFUSALS.has(reported.error?.code ?? 'none'), reported.text).toBe(false)
+    else expect(reported.error?.code, reported.text).toBe(refusalFor(who, 'owner'))
   })
 
   it('takes no turn over plain HTTP from another machine, nor from another page', async () => {
@@ -179,7 +180,7 @@ describe('the playground', () => {
 })
 
 const signInAgain = (person: ConsolePerson) =>
-  person.ask('POST /session', { body: { email: person.email, password: PASSWORD } })
+  person.sendTurn('POST /session', { body: { email: person.email, password: PASSWORD } })
 
 function refusalFor(who: Who, needed: Requester): string {
   if (!RIGHTS[who].includes('signed-in')) return 'session_ended'
@@ -205,14 +206,14 @@ describe('what belongs to another account', () => {
 
   it.each(['GET /requests', 'GET /usage', 'GET /usage.csv'] as const)('is no filter of theirs: %s', async (name) => {
     const stranger = people.get('stranger')!
-    const ask = async (key: string) => {
+    const sendTurn = async (key: string) => {
       server().advance(200)
       const { status, error } = await stranger.send(name, { query: { ...sampleOf(name, things).query, key } })
       return [status, error?.code, error?.message.replace(key, '…')]
     }
-    const none = await ask(`${things.key.slice(0, -4)}0000`)
+    const none = await sendTurn(`${things.key.slice(0, -4)}0000`)
     expect(none.slice(0, 2)).toEqual([404, 'key_not_found'])
-    expect(await ask(things.key)).toEqual(none)
+    expect(await sendTurn(things.key)).toEqual(none)
   })
 
   it('is in none of the lists, files and sums that another account is given', async () => {

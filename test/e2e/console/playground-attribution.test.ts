@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { askBytes, type BytesTold, codeIn } from '../../support/send-bytes.ts'
 import { type ConsolePerson, signUp } from '../../support/console-session.ts'
+import { type BytesReceived, codeIn, sendBytes } from '../../support/send-bytes.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -26,7 +26,7 @@ const TURNS = {
 type Heads = Readonly<Record<string, string | undefined>>
 
 /** A turn as the playground's page asks for it, but for what is said otherwise; undefined takes a header away. */
-function play(endpoint: string, headers: Heads = {}, who = owner): Promise<BytesTold> {
+function play(endpoint: string, headers: Heads = {}, who = owner): Promise<BytesReceived> {
   const honest: Heads = {
     'content-type': 'application/json',
     origin: `http://127.0.0.1:${server().port}`,
@@ -35,7 +35,7 @@ function play(endpoint: string, headers: Heads = {}, who = owner): Promise<Bytes
     'x-csrf-token': who.csrf,
   }
   const all = Object.entries({ ...honest, ...headers }).filter(([, value]) => value !== undefined)
-  return askBytes(server(), `/console/api/playground/${endpoint}`, {
+  return sendBytes(server(), `/console/api/playground/${endpoint}`, {
     method: 'POST',
     headers: Object.fromEntries(all),
     body: JSON.stringify(TURNS[endpoint as keyof typeof TURNS]),
@@ -62,17 +62,17 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
     ['with a form for a body', { origin: 'https://evil.example', 'content-type': 'text/plain' }],
   ])('is for no page %s, and nothing is paid', async (_, headers) => {
     const before = await account.receipts()
-    const told = await play(endpoint, headers)
-    expect([told.status, codeIn(told)]).toEqual([403, 'other_site'])
+    const reported = await play(endpoint, headers)
+    expect([reported.status, codeIn(reported)]).toEqual([403, 'other_site'])
     expect(await account.receipts()).toEqual(before)
   })
 
   it('answers under the policy of the console, whatever the answer is', async () => {
-    const unknown = await askBytes(server(), `/console/api/playground/${endpoint}`, { method: 'GET' })
-    const told = [await play(endpoint), await play(endpoint, { 'content-type': 'text/plain' }), unknown]
+    const unknown = await sendBytes(server(), `/console/api/playground/${endpoint}`, { method: 'GET' })
+    const reported = [await play(endpoint), await play(endpoint, { 'content-type': 'text/plain' }), unknown]
     const stranger = await play(endpoint, { cookie: undefined })
-    expect([...told, stranger].map(({ status }) => status)).toEqual([200, 415, 405, 401])
-    for (const { headers } of [...told, stranger]) {
+    expect([...reported, stranger].map(({ status }) => status)).toEqual([200, 415, 405, 401])
+    for (const { headers } of [...reported, stranger]) {
       expect(headers).toMatchObject({
         'content-security-policy': expect.stringContaining("default-src 'none'"),
         'x-content-type-options': 'nosniff',
@@ -84,8 +84,8 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
   })
 
   it('takes the token of no other session', async () => {
-    const told = await play(endpoint, { 'x-csrf-token': other.csrf })
-    expect([told.status, codeIn(told)]).toEqual([403, 'other_site'])
+    const reported = await play(endpoint, { 'x-csrf-token': other.csrf })
+    expect([reported.status, codeIn(reported)]).toEqual([403, 'other_site'])
   })
 
   it('is for nobody without a session, whatever key they have', async () => {
@@ -94,8 +94,8 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
       { cookie: `millrace_session=mr_session_${'A'.repeat(43)}` },
       { cookie: `millrace_session=${account.key}`, authorization: `Bearer ${account.key}` },
     ]) {
-      const told = await play(endpoint, headers)
-      expect([told.status, codeIn(told)]).toEqual([401, 'session_ended'])
+      const reported = await play(endpoint, headers)
+      expect([reported.status, codeIn(reported)]).toEqual([401, 'session_ended'])
     }
   })
 
@@ -105,28 +105,28 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
     expect((await play(endpoint, { 'x-millrace-pays': 'builder' })).status).toBe(200)
     expect((await account.receipts()).at(-1)).toMatchObject({ kind: 'builder' })
     expect(await account.wallet()).toEqual(before)
-    const told = await play(endpoint, { 'x-millrace-pays': 'builder' }, other)
-    expect([told.status, codeIn(told)]).toEqual([402, 'subscription_inactive'])
+    const reported = await play(endpoint, { 'x-millrace-pays': 'builder' }, other)
+    expect([reported.status, codeIn(reported)]).toEqual([402, 'subscription_inactive'])
   })
 
   it('is for nobody without an account to pay', async () => {
-    const told = await play(endpoint, {}, chief)
-    expect([told.status, codeIn(told)]).toEqual([403, 'no_account'])
+    const reported = await play(endpoint, {}, chief)
+    expect([reported.status, codeIn(reported)]).toEqual([403, 'no_account'])
   })
 
   it('is asked with POST alone', async () => {
     const headers = { cookie: owner.cookie!, 'x-csrf-token': owner.csrf!, 'sec-fetch-site': 'same-origin' }
     for (const method of ['GET', 'PUT', 'DELETE']) {
-      const told = await askBytes(server(), `/console/api/playground/${endpoint}`, { method, headers })
-      expect([told.status, codeIn(told)]).toEqual([405, 'method_not_allowed'])
+      const reported = await sendBytes(server(), `/console/api/playground/${endpoint}`, { method, headers })
+      expect([reported.status, codeIn(reported)]).toEqual([405, 'method_not_allowed'])
     }
   })
 })
 
 it('Whoever signs out plays no more', async () => {
-  const gone = await signUp(server(), { email: 'gone@walk.example', account: account.id })
-  const { cookie, csrf } = gone
-  await gone.ask('DELETE /session')
-  const told = await play('responses', { cookie, 'x-csrf-token': csrf })
-  expect([told.status, codeIn(told)]).toEqual([401, 'session_ended'])
+  const disconnected = await signUp(server(), { email: 'gone@walk.example', account: account.id })
+  const { cookie, csrf } = disconnected
+  await disconnected.sendTurn('DELETE /session')
+  const reported = await play('responses', { cookie, 'x-csrf-token': csrf })
+  expect([reported.status, codeIn(reported)]).toEqual([401, 'session_ended'])
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { hello, send } from '../../support/send-chat.ts'
 import { type ConsolePerson, signUp } from '../../support/console-session.ts'
+import { hello, send } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -25,29 +25,29 @@ const FAR = dayFromNow(2)
 
 async function reasons(person: ConsolePerson, over: object = {}): Promise<Record<string, number>> {
   const query = { from: dayFromNow(-60), to: FAR, zone: 'UTC', step: 'month', ...over } as const
-  const { reasons: told } = await person.ask('GET /usage/refused', { query })
-  return Object.fromEntries(told.map(({ code, total }) => [code, total]))
+  const { reasons: reported } = await person.sendTurn('GET /usage/refused', { query })
+  return Object.fromEntries(reported.map(({ code, total }) => [code, total]))
 }
 
 it('what is refused before it begins is counted by its reason, and what has a receipt is not', async () => {
   const account = await openAccount(server())
   const owner = await signUp(server(), { email: 'counted@example.com', account: account.id })
   const narrow = await account.createKey({ name: 'narrow', limits: { requests_per_minute: 1 } })
-  const ask = async (key: string, body: object = {}) => {
+  const sendTurn = async (key: string, body: object = {}) => {
     const response = await send(server(), { key }, { model: 'swift', messages: hello(), ...body })
     await response.text()
     return response.status
   }
-  expect(await ask(account.key)).toBe(200)
-  expect(await ask(account.key, { model: 'lost' })).toBe(503)
-  expect(await ask(account.key, { model: 'none such' })).toBe(404)
-  expect(await ask(account.key, { messages: 'hello' })).toBe(400)
-  expect([await ask(narrow.key), await ask(narrow.key), await ask(narrow.key)]).toEqual([200, 429, 429])
+  expect(await sendTurn(account.key)).toBe(200)
+  expect(await sendTurn(account.key, { model: 'lost' })).toBe(503)
+  expect(await sendTurn(account.key, { model: 'none such' })).toBe(404)
+  expect(await sendTurn(account.key, { messages: 'hello' })).toBe(400)
+  expect([await sendTurn(narrow.key), await sendTurn(narrow.key), await sendTurn(narrow.key)]).toEqual([200, 429, 429])
   const all = { model_not_found: 1, invalid_type: 1, rate_limit_exceeded: 2 }
   expect(await reasons(owner)).toEqual(all)
   expect(await reasons(owner, { key: narrow.id })).toEqual({ rate_limit_exceeded: 2 })
   expect(await reasons(owner, { kind: 'builder' })).toEqual({})
-  const { refused_today, today } = await owner.ask('GET /overview/usage', { query: { zone: 'UTC' } })
+  const { refused_today, today } = await owner.sendTurn('GET /overview/usage', { query: { zone: 'UTC' } })
   expect({ refused_today, requests: today.requests }).toEqual({ refused_today: 4, requests: 3 })
 })
 

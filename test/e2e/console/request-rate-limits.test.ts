@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { chat } from '../../support/send-chat.ts'
-import { askBytes, codeIn } from '../../support/send-bytes.ts'
 import { openBrowser, signUp } from '../../support/console-session.ts'
+import { codeIn, sendBytes } from '../../support/send-bytes.ts'
+import { chat } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 
@@ -16,7 +16,7 @@ describe('a form', () => {
     return form + ' '.repeat(bytes - form.length)
   }
   const send = (bytes: number, framing: object) =>
-    askBytes(server(), '/console/api/session', {
+    sendBytes(server(), '/console/api/session', {
       method: 'POST',
       headers: {
         ...{ origin: `http://127.0.0.1:${server().port}`, 'content-type': 'application/json' },
@@ -31,15 +31,15 @@ describe('a form', () => {
   ])('of 128 KiB is read, and one byte more is not, sent %s', async (_, framing) => {
     expect(codeIn(await send(128 * KiB, framing(128 * KiB)))).toBe('wrong_password')
     for (const bytes of [128 * KiB + 1, 1024 * KiB]) {
-      const told = await send(bytes, framing(bytes))
-      expect([told.status, codeIn(told)]).toEqual([413, 'body_too_large'])
+      const reported = await send(bytes, framing(bytes))
+      expect([reported.status, codeIn(reported)]).toEqual([413, 'body_too_large'])
     }
   })
 
   it('is as small as that only where a form is sent: a turn of the playground is as large as any', async () => {
     const account = await openAccount(server())
     const owner = await signUp(server(), { email: 'owner@walk.example', account: account.id })
-    const told = await askBytes(server(), '/console/api/playground/chat/completions', {
+    const reported = await sendBytes(server(), '/console/api/playground/chat/completions', {
       method: 'POST',
       headers: {
         ...{ origin: `http://127.0.0.1:${server().port}`, 'content-type': 'application/json' },
@@ -47,7 +47,7 @@ describe('a form', () => {
       },
       body: `{"model":"swift","messages":[{"role":"user","content":"hi"}]${' '.repeat(200 * KiB)}}`,
     })
-    expect(told.status).toBe(200)
+    expect(reported.status).toBe(200)
   })
 })
 
@@ -67,10 +67,10 @@ describe('an address', () => {
     expect([refused.status, refused.error]).toMatchObject([429, { code: 'too_many_requests', retry_after: 1 }])
     expect(refused.headers.get('retry-after')).toBe('1')
     for (const path of ['session', 'playground/chat/completions']) {
-      const told = await askBytes(server(), `/console/api/${path}`, { method: 'POST' })
-      expect([told.status, codeIn(told)], path).toEqual([429, 'too_many_requests'])
+      const reported = await sendBytes(server(), `/console/api/${path}`, { method: 'POST' })
+      expect([reported.status, codeIn(reported)], path).toEqual([429, 'too_many_requests'])
     }
-    expect((await askBytes(server(), '/console/')).status).toBe(200)
+    expect((await sendBytes(server(), '/console/')).status).toBe(200)
     expect((await chat(server(), account)).status).toBe(200)
 
     server().advance(1000)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { chat, get } from '../../support/send-chat.ts'
 import { openBrowser, play, signUp } from '../../support/console-session.ts'
+import { chat, get } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
@@ -10,7 +10,7 @@ const server = useServer()
 it('requests served are the turns that ran, and nothing that the console, a probe or a refused client asks', async () => {
   const account = await openAccount(server())
   const operator = await signUp(server(), { email: 'op@served.example', role: 'operator', account: account.id })
-  const served = async () => (await operator.ask('GET /operate/system')).requests_served
+  const served = async () => (await operator.sendTurn('GET /operate/system')).requests_served
 
   await openBrowser(server()).send('GET /session')
   await fetch(`http://127.0.0.1:${server().port}/healthz`)

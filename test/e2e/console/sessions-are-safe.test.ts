@@ -28,35 +28,35 @@ const GRAVE = (Object.keys(CONSOLE_API) as RouteName[]).filter((name) => CONSOLE
 describe('the cookie of a session', () => {
   it('is for no script and for no other site, for this host alone, and ends within a week', async () => {
     const { email } = await newPerson()
-    const told = await signIn(email)
-    const [line = ''] = told.headers.getSetCookie()
+    const reported = await signIn(email)
+    const [line = ''] = reported.headers.getSetCookie()
     const { name, value, attributes } = readSetCookie(line)
     expect(name).toBe('millrace_session')
     expect(Buffer.from(value.replace('mr_session_', ''), 'base64url').length).toBeGreaterThanOrEqual(32)
     expect(Object.fromEntries(attributes)).toEqual({
       ...{ path: '/', httponly: '', samesite: 'Lax', 'max-age': String(7 * 24 * 3600) },
     })
-    expect(told.text).not.toContain(value)
+    expect(reported.text).not.toContain(value)
   })
 
   it('is another one after each sign-in, whatever the browser came with', async () => {
     const person = await newPerson()
     const fixed = person.cookie!
-    await person.ask('POST /session', { body: { email: person.email, password: PASSWORD } })
+    await person.sendTurn('POST /session', { body: { email: person.email, password: PASSWORD } })
     expect(person.cookie).not.toBe(fixed)
     const thief = openBrowser(server())
     thief.cookie = `millrace_session=mr_session_${'x'.repeat(43)}`
     const chosen = thief.cookie
-    await thief.ask('POST /session', { body: { email: person.email, password: PASSWORD } })
+    await thief.sendTurn('POST /session', { body: { email: person.email, password: PASSWORD } })
     expect(thief.cookie).not.toBe(chosen)
   })
 
   it('opens nothing after signing out, nor after half a day in which nobody used it', async () => {
-    const [gone, silent, used] = [await newPerson(), await newPerson(), await newPerson()]
+    const [disconnected, silent, used] = [await newPerson(), await newPerson(), await newPerson()]
     const copy = openBrowser(server())
-    copy.cookie = gone.cookie
-    await gone.ask('DELETE /session')
-    expect(gone.cookie).toBeUndefined()
+    copy.cookie = disconnected.cookie
+    await disconnected.sendTurn('DELETE /session')
+    expect(disconnected.cookie).toBeUndefined()
     expect((await copy.send('GET /keys')).error?.code).toBe('session_ended')
     server().advance(11 * 60 * MINUTE)
     expect((await used.send('GET /keys')).status).toBe(200)
@@ -90,10 +90,10 @@ describe('a page of another site', () => {
 
   it.each(FOREIGN)('changes nothing, whatever the browser sends along: %o', async (headers) => {
     const person = await newPerson()
-    const before = await person.ask('GET /keys')
-    const told = await person.send('POST /keys', { body: { name: 'stolen', kind: 'wallet' }, headers })
-    expect(told.error?.code).toBe('other_site')
-    expect(await person.ask('GET /keys')).toEqual(before)
+    const before = await person.sendTurn('GET /keys')
+    const reported = await person.send('POST /keys', { body: { name: 'stolen', kind: 'wallet' }, headers })
+    expect(reported.error?.code).toBe('other_site')
+    expect(await person.sendTurn('GET /keys')).toEqual(before)
   })
 
   it('cannot use the token of another session', async () => {
@@ -112,11 +112,11 @@ describe('a page of another site', () => {
       'multipart/form-data; boundary=x',
       undefined,
     ]) {
-      const told = await person.send('POST /wallet/ask', {
+      const reported = await person.send('POST /wallet/ask', {
         body: '{"amount":"1.00","note":""}',
         headers: { 'content-type': type },
       })
-      expect(told.error?.code, String(type)).toBe('json_needed')
+      expect(reported.error?.code, String(type)).toBe('json_needed')
     }
   })
 
@@ -149,7 +149,7 @@ describe('keys and money', () => {
       'wrong_password',
     )
     expect((await make()).error?.code).toBe('confirm_password')
-    await person.ask('POST /session/confirm', { body: { password: PASSWORD } })
+    await person.sendTurn('POST /session/confirm', { body: { password: PASSWORD } })
     expect((await make()).status).toBe(200)
   })
 })
@@ -158,15 +158,15 @@ describe('a key that shall do more than before', () => {
   it('needs the password as a new key does; a smaller one does not', async () => {
     const person = await newPerson()
     const body = { name: 'bounded', kind: 'wallet', caps: { day: '5.00' } } as const
-    const { key } = await person.ask('POST /keys', { body })
+    const { key } = await person.sendTurn('POST /keys', { body })
     const change = (terms: object) => person.send('PATCH /keys/:key', { params: { key: key.id }, body: terms })
     server().advance(16 * MINUTE)
     expect((await change({ caps: { day: '6.00' } })).error?.code).toBe('confirm_password')
     expect((await change({ name: 'small', caps: { day: '4.00' }, disabled: true })).status).toBe(200)
     expect((await change({ disabled: false })).error?.code).toBe('confirm_password')
-    await person.ask('POST /session/confirm', { body: { password: PASSWORD } })
+    await person.sendTurn('POST /session/confirm', { body: { password: PASSWORD } })
     expect((await change({ caps: { day: '6.00' }, disabled: false })).status).toBe(200)
-    const { items } = await person.ask('GET /audit')
+    const { items } = await person.sendTurn('GET /audit')
     expect(items.slice(0, 2).map(({ actor, detail }) => [actor, detail])).toEqual([
       [person.email, 'caps, disabled of "small" (wallet)'],
       [person.email, 'name, caps, disabled of "small" (wallet)'],
@@ -178,12 +178,12 @@ describe('whoever guesses passwords', () => {
   it('learns from no answer whether somebody is there, and waits after five', async () => {
     const { email } = await newPerson()
     const tries = async (name: string) => {
-      const said = []
+      const emitted = []
       for (let count = 0; count < 7; count++) {
         const { status, error } = await signIn(name, 'a wrong password')
-        said.push([status, error?.code, error?.message, error?.retry_after])
+        emitted.push([status, error?.code, error?.message, error?.retry_after])
       }
-      return said
+      return emitted
     }
     const known = await tries(email)
     server().advance(60 * MINUTE)
@@ -222,8 +222,8 @@ describe('whoever guesses passwords', () => {
 describe('the cookie of a device', () => {
   it('is for no script and for no other site, outlives the session, and opens nothing', async () => {
     const { email } = await newPerson()
-    const told = await signIn(email)
-    const { name, value, attributes } = readSetCookie(told.headers.getSetCookie()[1] ?? '')
+    const reported = await signIn(email)
+    const { name, value, attributes } = readSetCookie(reported.headers.getSetCookie()[1] ?? '')
     expect(name).toBe('millrace_device')
     expect(Object.fromEntries(attributes)).toEqual({
       ...{ path: '/', httponly: '', samesite: 'Strict', 'max-age': String(180 * 24 * 3600) },
@@ -239,9 +239,9 @@ describe('a changed password', () => {
   it('ends every other session, and gives this one another secret', async () => {
     const person = await newPerson()
     const elsewhere = openBrowser(server(), person.email)
-    await elsewhere.ask('POST /session', { body: { email: person.email, password: PASSWORD } })
+    await elsewhere.sendTurn('POST /session', { body: { email: person.email, password: PASSWORD } })
     const before = person.cookie
-    await person.ask('PUT /password', { body: { current: PASSWORD, next: 'quite another password' } })
+    await person.sendTurn('PUT /password', { body: { current: PASSWORD, next: 'quite another password' } })
     expect(person.cookie).not.toBe(before)
     expect((await elsewhere.send('GET /keys')).error?.code).toBe('session_ended')
     expect((await person.send('GET /keys')).status).toBe(200)
@@ -258,10 +258,10 @@ describe('an invitation', () => {
       account: account.id,
     })
     const tries = [openBrowser(server()), openBrowser(server())]
-    const told = await Promise.all(
+    const reported = await Promise.all(
       tries.map((one) => one.send('POST /sign-up', { body: { code, password: PASSWORD } })),
     )
-    expect(told.map(({ status }) => status).toSorted()).toEqual([200, 403])
+    expect(reported.map(({ status }) => status).toSorted()).toEqual([200, 403])
     expect((await openBrowser(server()).send('POST /invitation', { body: { code } })).error?.code).toBe(
       'invite_not_valid',
     )
@@ -273,8 +273,8 @@ describe('an invitation', () => {
       role: 'owner',
       account: account.id,
     })
-    const asked = await openBrowser(server()).ask('POST /invitation', { body: { code } })
-    expect(asked).toMatchObject({ email: 'looked-at@walk.example', role: 'owner', resets: false })
+    const receivedRequest = await openBrowser(server()).sendTurn('POST /invitation', { body: { code } })
+    expect(receivedRequest).toMatchObject({ email: 'looked-at@walk.example', role: 'owner', resets: false })
     const { status } = await fetch(`http://127.0.0.1:${server().port}/console/api/invitation?code=${code}`)
     expect(status).toBe(404)
   })

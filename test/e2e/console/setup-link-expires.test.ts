@@ -15,7 +15,9 @@ it('the file with the link for the first operator is deleted when that operator 
   const browser = openBrowser(server())
   const refused = await browser.send('POST /sign-up', { body: { code: invited!.code, password: PASSWORD } })
   expect([refused.error?.code, existsSync(file)]).toEqual(['email_missing', true])
-  await browser.ask('POST /sign-up', { body: { code: invited!.code, email: 'first@walk.example', password: PASSWORD } })
+  await browser.sendTurn('POST /sign-up', {
+    body: { code: invited!.code, email: 'first@walk.example', password: PASSWORD },
+  })
   expect(existsSync(file)).toBe(false)
   // Of no other sign-up it is the business.
   await writeFile(file, 'something else')

@@ -13,7 +13,7 @@ let things: Things
 beforeAll(async () => {
   account = await openAccount(server())
   owner = await signUp(server(), { email: 'owner@suspended.example', account: account.id })
-  const { items } = await owner.ask('GET /keys')
+  const { items } = await owner.sendTurn('GET /keys')
   const none = 'none_00000000000000000000000000'
   things = { account: none, key: items[0]!.id, request: none, window: none, session: none, person: none, code: none }
   await server().operate('accounts.suspend', { account: account.id })
@@ -24,28 +24,28 @@ const OWNERS = ROUTE_NAMES.filter((name) => CONSOLE_API[name].who === 'owner')
 describe('the owner of a suspended account', () => {
   it.each(OWNERS)('reads, and does nothing: %s', async (name) => {
     server().advance(200)
-    const told = await owner.send(name, sampleOf(name, things))
-    if (name.startsWith('GET')) expect(told.error?.code ?? 'read').not.toBe('account_suspended')
-    else expect([told.status, told.error?.code]).toEqual([403, 'account_suspended'])
+    const reported = await owner.send(name, sampleOf(name, things))
+    if (name.startsWith('GET')) expect(reported.error?.code ?? 'read').not.toBe('account_suspended')
+    else expect([reported.status, reported.error?.code]).toEqual([403, 'account_suspended'])
   })
 
   it('asks no model in the playground, and changed nothing of any of this', async () => {
-    const told = await play(owner, { model: 'swift', messages: [{ role: 'user', content: 'hi' }] })
-    expect([told.status, told.error?.code]).toEqual([403, 'account_suspended'])
-    expect(told.error?.message).toMatch(/read.*nothing done.*operator/)
-    const { items } = await owner.ask('GET /keys')
+    const reported = await play(owner, { model: 'swift', messages: [{ role: 'user', content: 'hi' }] })
+    expect([reported.status, reported.error?.code]).toEqual([403, 'account_suspended'])
+    expect(reported.error?.message).toMatch(/read.*nothing done.*operator/)
+    const { items } = await owner.sendTurn('GET /keys')
     expect(items.map(({ name, state }) => [name, state])).toEqual([[expect.any(String), 'active']])
     expect(await account.receipts()).toEqual([])
   })
 
   it('signs out and in, and may act again when the operator says so', async () => {
-    await owner.ask('DELETE /session')
-    await owner.ask('POST /session', { body: { email: owner.email, password: PASSWORD } })
-    expect((await owner.ask('GET /session')).person?.account?.status).toBe('suspended')
+    await owner.sendTurn('DELETE /session')
+    await owner.sendTurn('POST /session', { body: { email: owner.email, password: PASSWORD } })
+    expect((await owner.sendTurn('GET /session')).person?.account?.status).toBe('suspended')
     expect((await owner.send('POST /wallet/ask', { body: { amount: '1.00', note: '' } })).error?.code).toBe(
       'account_suspended',
     )
     await server().operate('accounts.activate', { account: account.id })
-    await owner.ask('POST /wallet/ask', { body: { amount: '1.00', note: '' } })
+    await owner.sendTurn('POST /wallet/ask', { body: { amount: '1.00', note: '' } })
   })
 })

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { emitsAnswer } from '../../fakes/emit-items.ts'
 import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
-import { saysAnswer } from '../../fakes/emit-items.ts'
 import { answerOf, send } from '../../support/send-chat.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
@@ -22,8 +22,8 @@ describe('an address that a client sends', () => {
   let visits = 0
   let url: string
   beforeAll(async () => {
-    const says = saysAnswer({ items: [{ kind: 'message', words: ['Good'] }] })
-    far = await startFaultUpstream(() => says)
+    const emits = emitsAnswer({ items: [{ kind: 'message', words: ['Good'] }] })
+    far = await startFaultUpstream(() => emits)
     trap = createServer((socket) => {
       visits += 1
       socket.destroy()
@@ -40,7 +40,7 @@ describe('an address that a client sends', () => {
 
   const chatWith = (part: object) => ({ messages: [{ role: 'user', content: [{ type: 'text', text: 'See' }, part] }] })
   const responsesWith = (part: object) => ({ input: [{ role: 'user', content: [part] }] })
-  const asking = (type: string, more: object) => ({ tools: [{ type, ...more }] })
+  const requesting = (type: string, more: object) => ({ tools: [{ type, ...more }] })
 
   const ASKED: Readonly<Record<string, readonly [path: string, bodyOf: () => object]>> = {
     'an image in chat': ['/chat/completions', () => chatWith({ type: 'image_url', image_url: { url } })],
@@ -49,13 +49,13 @@ describe('an address that a client sends', () => {
     'a file in responses': ['/responses', () => responsesWith({ type: 'input_file', file_url: url })],
     'a server of tools': [
       '/responses',
-      () => ({ input: 'Hi', ...asking('mcp', { server_url: url, server_label: 'x', require_approval: 'never' }) }),
+      () => ({ input: 'Hi', ...requesting('mcp', { server_url: url, server_label: 'x', require_approval: 'never' }) }),
     ],
     'a schema by reference': [
       '/chat/completions',
       () => ({
         ...chatWith({ type: 'text', text: 'Hi' }),
-        ...asking('function', { function: { name: 'f', parameters: { $ref: url, $schema: url, $id: url } } }),
+        ...requesting('function', { function: { name: 'f', parameters: { $ref: url, $schema: url, $id: url } } }),
       }),
     ],
     'an image among results': [
@@ -93,6 +93,6 @@ describe('an address that a client sends', () => {
     far.forget()
     const body = { model: 'over-chat', ...chatWith({ type: 'image_url', image_url: { url } }) }
     expect((await send(server, account, body)).status).toBe(200)
-    expect(JSON.stringify(far.talks[0]?.asked)).toContain(url)
+    expect(JSON.stringify(far.providerAnswers[0]?.receivedRequest)).toContain(url)
   })
 })

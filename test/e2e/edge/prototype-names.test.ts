@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { emitsAnswer } from '../../fakes/emit-items.ts'
 import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
-import { saysAnswer } from '../../fakes/emit-items.ts'
 import { answerOf, send } from '../../support/send-chat.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
@@ -68,8 +68,8 @@ describe('names that objects have by nature', () => {
   let server: TestServer
   const before = nature()
   beforeAll(async () => {
-    const says = saysAnswer({ items: [{ kind: 'message', words: ['Good'] }] })
-    far = await startFaultUpstream(() => says)
+    const emits = emitsAnswer({ items: [{ kind: 'message', words: ['Good'] }] })
+    far = await startFaultUpstream(() => emits)
     server = await startServer({ config: configOf(far) })
   })
   afterEach(() => expect(nature()).toEqual(before))
@@ -86,25 +86,25 @@ describe('names that objects have by nature', () => {
     const [needed, greeting] = NEEDED[path]
     const body = `{"model":"over-${wire}",${json.includes(`"${needed}":`) ? '' : `${greeting},`}${json}}`
     far.forget()
-    const { status, json: said } = await answerOf(await send(server, account, body, { path }))
+    const { status, json: emitted } = await answerOf(await send(server, account, body, { path }))
     expect([200, 400]).toContain(status)
     if (status === 400)
-      expect(said.error.code).toMatch(/^(unsupported_parameter|invalid_type|invalid_value|unsupported_content)$/)
-    expect(Object.hasOwn(said, 'polluted')).toBe(false)
-    expect(far.talks).toHaveLength(status === 200 ? 1 : 0)
+      expect(emitted.error.code).toMatch(/^(unsupported_parameter|invalid_type|invalid_value|unsupported_content)$/)
+    expect(Object.hasOwn(emitted, 'polluted')).toBe(false)
+    expect(far.providerAnswers).toHaveLength(status === 200 ? 1 : 0)
   })
 
   it.each([
-    ['/chat/completions', 'chat', (asked: Body) => asked.tools[0].function.parameters],
-    ['/chat/completions', 'responses', (asked: Body) => asked.tools[0].parameters],
-    ['/responses', 'responses', (asked: Body) => asked.tools[0].parameters],
-    ['/responses', 'chat', (asked: Body) => asked.tools[0].function.parameters],
+    ['/chat/completions', 'chat', (receivedRequest: Body) => receivedRequest.tools[0].function.parameters],
+    ['/chat/completions', 'responses', (receivedRequest: Body) => receivedRequest.tools[0].parameters],
+    ['/responses', 'responses', (receivedRequest: Body) => receivedRequest.tools[0].parameters],
+    ['/responses', 'chat', (receivedRequest: Body) => receivedRequest.tools[0].function.parameters],
   ] as const)('%s over %s: a schema arrives with all of them, as data', async (path, wire, schemaOf) => {
     const account = await openAccount(server)
     far.forget()
     const body = `{"model":"over-${wire}",${NEEDED[path][1]},${PLACES[path]['the schema of a tool']}}`
     expect((await send(server, account, body, { path })).status).toBe(200)
-    const arrived = schemaOf(far.talks[0]?.asked as Body)
+    const arrived = schemaOf(far.providerAnswers[0]?.receivedRequest as Body)
     expect(JSON.stringify(arrived)).toBe(SCHEMA)
   })
 
@@ -113,7 +113,7 @@ describe('names that objects have by nature', () => {
     far.forget()
     const body = `{"model":"over-chat",${NEEDED['/chat/completions'][1]},"passed":${HOSTILE}}`
     expect((await send(server, account, body)).status).toBe(200)
-    expect(JSON.stringify(far.talks[0]?.asked.passed)).toBe(HOSTILE)
+    expect(JSON.stringify(far.providerAnswers[0]?.receivedRequest.passed)).toBe(HOSTILE)
   })
 })
 

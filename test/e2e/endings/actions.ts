@@ -1,14 +1,14 @@
 import { expect } from 'vitest'
 import { delivered } from '../../fakes/delivered.ts'
 import { breakLedger, freezeAccounts, makeLedgerUnavailable } from './broken-ledger.ts'
-import { type Asking, ask, bodyOf, type Participant } from './participants.ts'
-import type { Ground, Undo } from './preparations.ts'
+import { bodyOf, type Participant, type RequestInput, sendTurn } from './participants.ts'
+import type { StageContext, Undo } from './preparations.ts'
 import { type Provider, WINDOW_MS } from './stage.ts'
 
 /** Everybody has asked, and every provider waits. */
-export interface Scene extends Ground {
+export interface Scene extends StageContext {
   readonly provider: Provider
-  readonly askings: readonly Asking[]
+  readonly askings: readonly RequestInput[]
 }
 
 type Act = (scene: Scene) => Promise<Undo | undefined>
@@ -16,12 +16,14 @@ type Act = (scene: Scene) => Promise<Undo | undefined>
 /** Without an idempotency key the turn ends with its client, and its provider is cut. */
 async function untilNoticed({ provider, participants }: Scene): Promise<void> {
   const bare = new Set(participants.flatMap(({ words, idempotencyKey }) => (idempotencyKey ? [] : [words])))
-  const talks = provider.far.talks.filter(({ asked }) => [...bare].some((words) => isAbout(asked, words)))
-  await Promise.all(talks.map(({ closed }) => closed))
+  const providerAnswers = provider.far.providerAnswers.filter(({ receivedRequest }) =>
+    [...bare].some((words) => isAbout(receivedRequest, words)),
+  )
+  await Promise.all(providerAnswers.map(({ closed }) => closed))
   await delivered()
 }
 
-const isAbout = (asked: unknown, words: string): boolean => JSON.stringify(asked).includes(words)
+const isAbout = (receivedRequest: unknown, words: string): boolean => JSON.stringify(receivedRequest).includes(words)
 
 const everybody = async (scene: Scene, work: (who: Participant) => Promise<unknown>): Promise<undefined> => {
   await Promise.all(scene.participants.map(work))
@@ -33,11 +35,11 @@ const allOver = ({ askings }: Scene) => Promise.all(askings.map(({ over }) => ov
 /** What is done while the providers wait. What is returned undoes it when everybody has heard the end. */
 const ACTS = {
   async 'the client goes'(scene) {
-    for (const asking of scene.askings) asking.hangUp()
+    for (const requesting of scene.askings) requesting.hangUp()
     await untilNoticed(scene)
   },
   async 'the client goes at the end'({ askings }) {
-    for (const asking of askings) asking.hangUp()
+    for (const requesting of askings) requesting.hangUp()
     await delivered()
   },
   async 'the server cuts'(scene) {
@@ -81,7 +83,7 @@ const ACTS = {
     everybody(scene, async (who) => {
       const { server, column, played } = scene
       const { idempotencyKey } = who
-      const again = ask({ server, column, who, body: bodyOf(column, played, who.words), idempotencyKey })
+      const again = sendTurn({ server, column, who, body: bodyOf(column, played, who.words), idempotencyKey })
       await again.over
       expect(column.understand(again.received).seen).toEqual({ kind: 'refused', code: 'idempotency_in_progress' })
     }),

@@ -1,12 +1,12 @@
 import { USAGE, WORDS } from '../../fakes/chat-frames.ts'
-import { type Finish, NOTHING_IN_ONE_PIECE, PAGE, type ProviderWords } from './provider-frames.ts'
+import { type Finish, NOTHING_IN_ONE_PIECE, PAGE, type ProviderFrames } from './provider-frames.ts'
 
 /** In the words of Messages the input is counted before the first of them, and the reason comes with the other counts. */
-export function anthropicWords(model: string): ProviderWords {
-  let said = 0
+export function anthropicFrames(model: string): ProviderFrames {
+  let emitted = 0
   let isOpen = false
   let why: Finish | undefined
-  const say = (text: string) => [{ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }]
+  const emit = (text: string) => [{ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }]
   const itemEnd = () => {
     if (!isOpen) return []
     isOpen = false
@@ -22,8 +22,8 @@ export function anthropicWords(model: string): ProviderWords {
         { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
       ]
     },
-    word: () => say(WORDS[said++] ?? ''),
-    page: () => say(PAGE),
+    word: () => emit(WORDS[emitted++] ?? ''),
+    page: () => emit(PAGE),
     itemEnd,
     finish(reason) {
       why = reason

@@ -34,7 +34,7 @@ const TEMPLATE = { perMessage: 8, perRequest: 64 }
 /** What a charge is worked out from: the request, and what the provider had said when it ended. */
 export interface ChargeFacts {
   readonly column: Column
-  readonly asked: string
+  readonly receivedRequest: string
   readonly body: string
   readonly words: number
   /** The usage that the provider told is all zeros. */
@@ -55,7 +55,7 @@ const tokensOf = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN)
 const priced = (input: number, output: number, cached = 0): bigint =>
   BigInt(input) * PRICE.input + BigInt(cached) * PRICE.cachedInput + BigInt(output) * PRICE.output
 
-const inputOf = ({ column, asked }: ChargeFacts): number => tokensOf(column.inputBytes(asked))
+const inputOf = ({ column, receivedRequest }: ChargeFacts): number => tokensOf(column.inputBytes(receivedRequest))
 const NOTHING: Charge = { nano: 0n, flagged: undefined }
 
 const CACHED = USAGE.prompt_tokens_details.cached_tokens
@@ -69,7 +69,7 @@ const counted = ({ zero }: ChargeFacts): Charge => {
 const produced = (facts: ChargeFacts): Charge => {
   const bytes = Buffer.byteLength(WORDS.slice(0, facts.words).join(''))
   // In a stream of this provider each frame is as long as a token; marks and JSON answers are bytes.
-  const tokens = facts.isRecovered || facts.column.way === 'json' ? tokensOf(bytes) : facts.words
+  const tokens = facts.isRecovered || facts.column.variant === 'json' ? tokensOf(bytes) : facts.words
   // This provider has counted its input before it said a word.
   const nano =
     facts.column.wire === 'anthropic' && !facts.isRecovered

@@ -8,54 +8,58 @@ const first = (words: number): readonly Step[] => ['head', 'role', ...Array<'wor
 const rest = (words: number): readonly Step[] => REST.slice(words)
 
 /** Without a key the turn ends with its client; with one it takes the course that it would have taken with it. */
-const gone = (row: string, course: Pick<Course, 'provider' | 'until' | 'words'>): Course => ({
+const disconnected = (row: string, course: Pick<Course, 'provider' | 'until' | 'words'>): Course => ({
   row,
   seen: { kind: 'gone' },
   claim: 'free',
   words: 0,
   ...course,
-  withKey: { row: ROWS.goneWithKey, asIf: ROWS.complete, claim: 'kept' },
+  withKey: { row: ROWS.disconnectedWithKey, asIf: ROWS.complete, claim: 'kept' },
 })
 
 /** Of a JSON answer that is made of a stream so much has been read. */
 const collected = (words: number): Course =>
-  gone(ROWS.goneLater, { provider: [[...first(words), 'pause', ...rest(words)]], words })
+  disconnected(ROWS.disconnectedLater, { provider: [[...first(words), 'pause', ...rest(words)]], words })
 const atEnd = (...steps: Step[]): Course =>
-  gone(ROWS.goneAtEnd, { provider: [[...first(4), 'stop', 'pause', ...steps]], words: 4 })
+  disconnected(ROWS.disconnectedAtEnd, { provider: [[...first(4), 'stop', 'pause', ...steps]], words: 4 })
 const uncounted: Course = {
   ...atEnd('reset'),
   row: ROWS.countsMissing,
-  withKey: { row: ROWS.goneWithKey, asIf: ROWS.countsMissing, claim: 'kept' },
+  withKey: { row: ROWS.disconnectedWithKey, asIf: ROWS.countsMissing, claim: 'kept' },
 }
 const streamed = (words: number, text: string): Course =>
-  gone(ROWS.goneLater, { provider: [[...first(words), 'pause', ...rest(words)]], until: { text }, words })
+  disconnected(ROWS.disconnectedLater, {
+    provider: [[...first(words), 'pause', ...rest(words)]],
+    until: { text },
+    words,
+  })
 
 /** When the client hangs up. */
 export const CLIENT_ENDINGS: readonly Ending[] = [
   {
     name: 'client gone before the provider’s head',
     act: 'the client goes',
-    json: gone(ROWS.goneEarly, { provider: [['pause', ...WHOLE.json]] }),
-    stream: gone(ROWS.goneEarly, { provider: [['pause', ...WHOLE.stream]] }),
+    json: disconnected(ROWS.disconnectedEarly, { provider: [['pause', ...WHOLE.json]] }),
+    stream: disconnected(ROWS.disconnectedEarly, { provider: [['pause', ...WHOLE.stream]] }),
   },
   {
     name: 'client gone after the provider’s head, before content',
     act: 'the client goes',
-    json: gone(ROWS.goneLater, { provider: [['head', 'half', 'pause', 'rest']] }),
+    json: disconnected(ROWS.disconnectedLater, { provider: [['head', 'half', 'pause', 'rest']] }),
     collected: collected(0),
-    stream: gone(ROWS.goneLater, { provider: [[...first(0), 'pause', ...rest(0)]] }),
+    stream: disconnected(ROWS.disconnectedLater, { provider: [[...first(0), 'pause', ...rest(0)]] }),
   },
   {
     name: 'client gone after its own head, before the provider’s',
     act: 'the client goes',
     hasty: true,
-    stream: gone(ROWS.goneEarly, { provider: [['pause', ...WHOLE.stream]], until: 'head' }),
+    stream: disconnected(ROWS.disconnectedEarly, { provider: [['pause', ...WHOLE.stream]], until: 'head' }),
   },
   {
     name: 'client gone after its own head, before content',
     act: 'the client goes',
     hasty: true,
-    stream: gone(ROWS.goneLater, { provider: [[...HEAD, 'role', 'pause', ...rest(0)]], until: 'head' }),
+    stream: disconnected(ROWS.disconnectedLater, { provider: [[...HEAD, 'role', 'pause', ...rest(0)]], until: 'head' }),
   },
   {
     name: 'client gone at the first content',
@@ -68,10 +72,13 @@ export const CLIENT_ENDINGS: readonly Ending[] = [
     name: 'client gone after the last word, before the finish reason',
     act: 'the client goes',
     stream: {
-      ...gone(ROWS.goneLater, { provider: [[...first(4), 'item-end', 'pause', ...rest(4)]], words: 4 }),
+      ...disconnected(ROWS.disconnectedLater, { provider: [[...first(4), 'item-end', 'pause', ...rest(4)]], words: 4 }),
       until: { text: ' you' },
     },
-    collected: gone(ROWS.goneLater, { provider: [[...first(4), 'item-end', 'pause', ...rest(4)]], words: 4 }),
+    collected: disconnected(ROWS.disconnectedLater, {
+      provider: [[...first(4), 'item-end', 'pause', ...rest(4)]],
+      words: 4,
+    }),
   },
   {
     name: 'client gone after the finish reason, before the usage',
@@ -91,12 +98,16 @@ export const CLIENT_ENDINGS: readonly Ending[] = [
     name: 'client gone, and the provider breaks off',
     act: 'the client goes',
     stream: {
-      ...gone(ROWS.goneLater, { provider: [[...first(2), 'pause', 'reset']], until: { text: 'morning' }, words: 2 }),
-      withKey: { row: ROWS.goneWithKey, asIf: ROWS.brokeOff, claim: 'kept' },
+      ...disconnected(ROWS.disconnectedLater, {
+        provider: [[...first(2), 'pause', 'reset']],
+        until: { text: 'morning' },
+        words: 2,
+      }),
+      withKey: { row: ROWS.disconnectedWithKey, asIf: ROWS.brokeOff, claim: 'kept' },
     },
     collected: {
-      ...gone(ROWS.goneLater, { provider: [[...first(2), 'pause', 'reset']], words: 2 }),
-      withKey: { row: ROWS.goneWithKey, asIf: ROWS.failed, claim: 'free' },
+      ...disconnected(ROWS.disconnectedLater, { provider: [[...first(2), 'pause', 'reset']], words: 2 }),
+      withKey: { row: ROWS.disconnectedWithKey, asIf: ROWS.failed, claim: 'free' },
     },
   },
 ]

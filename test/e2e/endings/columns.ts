@@ -19,14 +19,14 @@ export interface Received {
  * the client gets it in one piece, because the lane speaks another language. A conversation that is made short is told when
  * it is whole, to whoever waits for a stream too.
  */
-export type Way = Delivery | 'collected' | 'compacted'
+export type Variant = Delivery | 'collected' | 'compacted'
 
 /** An endpoint in one kind of delivery, over a lane of one wire: every ending is played in each of them. */
 export interface Column {
   readonly name: string
   readonly delivery: Delivery
   readonly wire: Wire
-  readonly way: Way
+  readonly variant: Variant
   readonly path: string
   /** Whether its account may ask for the answer later. */
   readonly stores: boolean
@@ -49,7 +49,7 @@ export interface Understood {
 }
 
 type Endpoint = Pick<Column, 'path' | 'stores' | 'messages' | 'inputBytes' | 'bodyBytes' | 'lastOfContent'>
-type Client = Omit<Column, 'name' | 'wire' | 'way'>
+type Client = Omit<Column, 'name' | 'wire' | 'variant'>
 
 const messagesOf = (content: string) => [{ role: 'user', content }]
 
@@ -180,24 +180,24 @@ const TRIGGER_STREAM: Client = {
 
 /** A new endpoint adds its columns here, and a file for each of them. */
 export const COLUMNS: readonly Column[] = [
-  { ...CHAT_JSON, name: 'chat JSON', wire: 'chat', way: 'json' },
-  { ...CHAT_STREAM, name: 'chat stream', wire: 'chat', way: 'stream' },
-  { ...CHAT_JSON, name: 'chat JSON over a responses lane', wire: 'responses', way: 'collected' },
-  { ...CHAT_STREAM, name: 'chat stream over a responses lane', wire: 'responses', way: 'stream' },
-  { ...RESPONSES_JSON, name: 'responses JSON', wire: 'responses', way: 'json' },
-  { ...RESPONSES_STREAM, name: 'responses stream', wire: 'responses', way: 'stream' },
-  { ...RESPONSES_JSON, name: 'responses JSON over a chat lane', wire: 'chat', way: 'collected' },
-  { ...RESPONSES_STREAM, name: 'responses stream over a chat lane', wire: 'chat', way: 'stream' },
-  { ...CHAT_STREAM, name: 'chat stream over an anthropic lane', wire: 'anthropic', way: 'stream' },
-  { ...RESPONSES_JSON, name: 'responses JSON over an anthropic lane', wire: 'anthropic', way: 'collected' },
-  { ...CHAT_JSON, name: 'chat JSON over a gemini lane', wire: 'gemini', way: 'collected' },
-  { ...RESPONSES_STREAM, name: 'responses stream over a gemini lane', wire: 'gemini', way: 'stream' },
-  { ...COMPACT_JSON, name: 'compact', wire: 'responses', way: 'compacted' },
-  { ...COMPACT_JSON, name: 'compact over a chat lane', wire: 'chat', way: 'compacted' },
-  { ...TRIGGER_JSON, name: 'compact by trigger JSON', wire: 'responses', way: 'compacted' },
-  { ...TRIGGER_JSON, name: 'compact by trigger JSON over a chat lane', wire: 'chat', way: 'compacted' },
-  { ...TRIGGER_STREAM, name: 'compact by trigger stream', wire: 'responses', way: 'compacted' },
-  { ...TRIGGER_STREAM, name: 'compact by trigger stream over a chat lane', wire: 'chat', way: 'compacted' },
+  { ...CHAT_JSON, name: 'chat JSON', wire: 'chat', variant: 'json' },
+  { ...CHAT_STREAM, name: 'chat stream', wire: 'chat', variant: 'stream' },
+  { ...CHAT_JSON, name: 'chat JSON over a responses lane', wire: 'responses', variant: 'collected' },
+  { ...CHAT_STREAM, name: 'chat stream over a responses lane', wire: 'responses', variant: 'stream' },
+  { ...RESPONSES_JSON, name: 'responses JSON', wire: 'responses', variant: 'json' },
+  { ...RESPONSES_STREAM, name: 'responses stream', wire: 'responses', variant: 'stream' },
+  { ...RESPONSES_JSON, name: 'responses JSON over a chat lane', wire: 'chat', variant: 'collected' },
+  { ...RESPONSES_STREAM, name: 'responses stream over a chat lane', wire: 'chat', variant: 'stream' },
+  { ...CHAT_STREAM, name: 'chat stream over an anthropic lane', wire: 'anthropic', variant: 'stream' },
+  { ...RESPONSES_JSON, name: 'responses JSON over an anthropic lane', wire: 'anthropic', variant: 'collected' },
+  { ...CHAT_JSON, name: 'chat JSON over a gemini lane', wire: 'gemini', variant: 'collected' },
+  { ...RESPONSES_STREAM, name: 'responses stream over a gemini lane', wire: 'gemini', variant: 'stream' },
+  { ...COMPACT_JSON, name: 'compact', wire: 'responses', variant: 'compacted' },
+  { ...COMPACT_JSON, name: 'compact over a chat lane', wire: 'chat', variant: 'compacted' },
+  { ...TRIGGER_JSON, name: 'compact by trigger JSON', wire: 'responses', variant: 'compacted' },
+  { ...TRIGGER_JSON, name: 'compact by trigger JSON over a chat lane', wire: 'chat', variant: 'compacted' },
+  { ...TRIGGER_STREAM, name: 'compact by trigger stream', wire: 'responses', variant: 'compacted' },
+  { ...TRIGGER_STREAM, name: 'compact by trigger stream over a chat lane', wire: 'chat', variant: 'compacted' },
 ]
 
 export function columnNamed(name: string): Column {

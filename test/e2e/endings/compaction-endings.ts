@@ -30,9 +30,9 @@ const cut = (row: string, code: 'server_draining' | 'ledger_unavailable'): Cours
   ...{ provider: [MIDDLE], until: 'head' },
 })
 const unsaid: Expected = { row: ROWS.failed, ...broken('server_is_overloaded'), claim: 'free' }
-const gone: Omit<Course, 'provider'> = {
-  ...{ row: ROWS.goneLater, seen: { kind: 'gone' }, claim: 'free', words: 2 },
-  withKey: { row: ROWS.goneWithKey, asIf: ROWS.complete, claim: 'kept' },
+const disconnected: Omit<Course, 'provider'> = {
+  ...{ row: ROWS.disconnectedLater, seen: { kind: 'gone' }, claim: 'free', words: 2 },
+  withKey: { row: ROWS.disconnectedWithKey, asIf: ROWS.complete, claim: 'kept' },
 }
 
 /** What can only happen to a conversation that is made short: it is told when it is whole, or not at all. */
@@ -59,13 +59,13 @@ export const COMPACTION_ENDINGS: readonly Ending[] = [
   {
     name: 'client gone in the second summary, after a lane without one',
     act: 'the client goes',
-    compacted: { ...gone, provider: [[...SILENT, 'reset'], MIDDLE], lane: 'second' },
+    compacted: { ...disconnected, provider: [[...SILENT, 'reset'], MIDDLE], lane: 'second' },
   },
   {
     name: 'client gone after its own head, in the middle of a summary',
     act: 'the client goes',
     hasty: true,
-    compacted: { ...gone, provider: [MIDDLE], until: 'head' },
+    compacted: { ...disconnected, provider: [MIDDLE], until: 'head' },
   },
   {
     name: 'a whole summary after its own head',

@@ -87,7 +87,7 @@ export interface Ending {
   /** What is done while every provider waits in the middle of its steps. */
   readonly act?: ActName
   /** More fields of the request. */
-  readonly asks?: object
+  readonly sends?: object
   /** The head of a stream goes out although there is no content yet. */
   readonly hasty?: true
   /** It can only come about with an idempotency key. */

@@ -1,15 +1,15 @@
 import { type USAGE, WORDS } from '../../fakes/chat-frames.ts'
-import { NOTHING_IN_ONE_PIECE, PAGE, type ProviderWords } from './provider-frames.ts'
+import { NOTHING_IN_ONE_PIECE, PAGE, type ProviderFrames } from './provider-frames.ts'
 
 /** In the words of generateContent every piece is a chunk of its own, and nothing says that there will be no more. */
-export function geminiWords(modelVersion: string): ProviderWords {
-  let said = 0
+export function geminiFrames(modelVersion: string): ProviderFrames {
+  let emitted = 0
   const chunk = (text: string, more: object = {}) => [
     { candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0, ...more }], modelVersion },
   ]
   return {
     begin: () => [{ modelVersion, responseId: 'theirs' }],
-    word: () => chunk(WORDS[said++] ?? ''),
+    word: () => chunk(WORDS[emitted++] ?? ''),
     page: () => chunk(PAGE),
     itemEnd: () => [],
     finish: (why) => chunk('', { finishReason: why === 'stop' ? 'STOP' : 'MAX_TOKENS' }),

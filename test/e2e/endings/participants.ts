@@ -16,12 +16,12 @@ export interface Participant {
   readonly words: string
 }
 
-type KeyWish = Parameters<TestAccount['createKey']>[0]
+type KeyChange = Parameters<TestAccount['createKey']>[0]
 
-export interface Means {
+export interface SetupMoney {
   readonly credit?: string
   readonly plan?: 'matrix' | 'none'
-  readonly key?: KeyWish
+  readonly key?: KeyChange
 }
 
 const KINDS = ['wallet', 'builder'] as const
@@ -37,9 +37,13 @@ export const callersOf = ({ keyedOnly }: Played['ending']): readonly Caller[] =>
 
 export const labelOf = ({ kind, keyed }: Caller): string => `${kind}${keyed ? ', with an Idempotency-Key' : ''}`
 
-export async function openParticipant(server: TestServer, caller: Caller, means: Means = {}): Promise<Participant> {
+export async function openParticipant(
+  server: TestServer,
+  caller: Caller,
+  setupOptions: SetupMoney = {},
+): Promise<Participant> {
   opened += 1
-  const { credit = '1.00', plan = 'matrix', key } = means
+  const { credit = '1.00', plan = 'matrix', key } = setupOptions
   const account = await openAccount(server, { credit })
   if (plan !== 'none') await server.operate('plans.assign', { account: account.id, plan })
   return {
@@ -53,17 +57,17 @@ export async function openParticipant(server: TestServer, caller: Caller, means:
 }
 
 /** A request on its way, and what has come of its answer so far. */
-export interface Asking {
+export interface RequestInput {
   readonly received: Received
   readonly headers: Headers
-  readonly gone: boolean
+  readonly disconnected: boolean
   /** Resolves when nothing more will come. */
   readonly over: Promise<void>
   hangUp(): void
 }
 
 export const bodyOf = (column: Column, { model, ending }: Played, words: string): string =>
-  JSON.stringify({ ...column.bodyOf(model, words), ...ending.asks })
+  JSON.stringify({ ...column.bodyOf(model, words), ...ending.sends })
 
 export interface Question {
   readonly server: Pick<TestServer, 'baseUrl'>
@@ -74,10 +78,10 @@ export interface Question {
   readonly idempotencyKey?: string | undefined
 }
 
-export function ask({ server, column, who, body, idempotencyKey }: Question): Asking {
+export function sendTurn({ server, column, who, body, idempotencyKey }: Question): RequestInput {
   const controller = new AbortController()
   const received = { status: 0, text: '', ended: false }
-  const asking = { received, headers: new Headers(), gone: false }
+  const requesting = { received, headers: new Headers(), disconnected: false }
   const read = async () => {
     const response = await fetch(`${server.baseUrl}${column.path}`, {
       method: 'POST',
@@ -90,17 +94,17 @@ export function ask({ server, column, who, body, idempotencyKey }: Question): As
       signal: controller.signal,
     })
     received.status = response.status
-    asking.headers = response.headers
+    requesting.headers = response.headers
     const decoder = new TextDecoder()
     for await (const bytes of response.body ?? []) received.text += decoder.decode(bytes, { stream: true })
     received.ended = true
   }
   // How far it came is what the test looks at; that it broke is seen from there.
   const over = read().catch(() => {})
-  return Object.assign(asking, {
+  return Object.assign(requesting, {
     over,
     hangUp() {
-      asking.gone = true
+      requesting.disconnected = true
       controller.abort()
     },
   })

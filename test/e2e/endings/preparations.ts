@@ -1,10 +1,10 @@
 import type { TestServer } from '../../support/start-server.ts'
 import { breakLedger, breakResponses, freezeAccounts } from './broken-ledger.ts'
 import type { Column } from './columns.ts'
-import { ask, bodyOf, type Means, type Participant } from './participants.ts'
+import { bodyOf, type Participant, type SetupMoney, sendTurn } from './participants.ts'
 import type { Played } from './stage.ts'
 
-export interface Ground {
+export interface StageContext {
   readonly server: TestServer
   readonly column: Column
   readonly played: Played
@@ -15,12 +15,12 @@ export interface Ground {
 export type Undo = () => Promise<unknown>
 
 interface Preparation {
-  readonly means?: Means
-  readonly run?: (ground: Ground) => Promise<Undo | undefined>
+  readonly setupOptions?: SetupMoney
+  readonly run?: (stageContext: StageContext) => Promise<Undo | undefined>
 }
 
 const everybody = async (
-  { participants }: Ground,
+  { participants }: StageContext,
   work: (who: Participant) => Promise<unknown>,
 ): Promise<undefined> => {
   await Promise.all(participants.map(work))
@@ -28,31 +28,33 @@ const everybody = async (
 }
 
 /** Asks and waits for the end; with other words it is another body. */
-const askBefore = (ground: Ground, { otherWords, keyed }: { otherWords: boolean; keyed: boolean }) =>
-  everybody(ground, async (who) => {
-    const { server, column, played } = ground
+const sendBefore = (stageContext: StageContext, { otherWords, keyed }: { otherWords: boolean; keyed: boolean }) =>
+  everybody(stageContext, async (who) => {
+    const { server, column, played } = stageContext
     const words = otherWords ? 'Something else, please.' : who.words
     const idempotencyKey = keyed ? who.idempotencyKey : undefined
-    const asking = ask({ server, column, who, body: bodyOf(column, played, words), idempotencyKey })
-    await asking.over
-    if (asking.received.status !== 200) throw new Error(asking.received.text)
+    const requesting = sendTurn({ server, column, who, body: bodyOf(column, played, words), idempotencyKey })
+    await requesting.over
+    if (requesting.received.status !== 200) throw new Error(requesting.received.text)
   })
 
 /** What is done before anybody asks. */
 const PREPARATIONS = {
   'no hold can be written': { run: ({ server }) => breakLedger(server, 'INSERT ON receipts') },
   'no response can be stored': { run: ({ server }) => breakResponses(server) },
-  'no money, no plan': { means: { credit: '0', plan: 'none' } },
-  'a limit of few tokens': { means: { key: { limits: { tokens_per_minute: 10 } } } },
+  'no money, no plan': { setupOptions: { credit: '0', plan: 'none' } },
+  'a limit of few tokens': { setupOptions: { key: { limits: { tokens_per_minute: 10 } } } },
   'a limit of one request': {
-    means: { key: { limits: { requests_per_minute: 1 } } },
-    run: (ground) => askBefore(ground, { otherWords: true, keyed: false }),
+    setupOptions: { key: { limits: { requests_per_minute: 1 } } },
+    run: (stageContext) => sendBefore(stageContext, { otherWords: true, keyed: false }),
   },
   'the key is disabled': {
-    run: (ground) => everybody(ground, (who) => ground.server.operate('keys.disable', { key: who.key.id })),
+    run: (stageContext) =>
+      everybody(stageContext, (who) => stageContext.server.operate('keys.disable', { key: who.key.id })),
   },
   'the account is suspended': {
-    run: (ground) => everybody(ground, (who) => ground.server.operate('accounts.suspend', { account: who.account.id })),
+    run: (stageContext) =>
+      everybody(stageContext, (who) => stageContext.server.operate('accounts.suspend', { account: who.account.id })),
   },
   'the account is frozen': {
     run: ({ server, participants }) =>
@@ -61,8 +63,10 @@ const PREPARATIONS = {
         participants.map(({ account }) => account.id),
       ),
   },
-  'the key stands for another body': { run: (ground) => askBefore(ground, { otherWords: true, keyed: true }) },
-  'the same request has ended': { run: (ground) => askBefore(ground, { otherWords: false, keyed: true }) },
+  'the key stands for another body': {
+    run: (stageContext) => sendBefore(stageContext, { otherWords: true, keyed: true }),
+  },
+  'the same request has ended': { run: (stageContext) => sendBefore(stageContext, { otherWords: false, keyed: true }) },
 } as const satisfies Record<string, Preparation>
 
 export type PreparationName = keyof typeof PREPARATIONS

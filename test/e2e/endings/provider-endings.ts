@@ -20,7 +20,7 @@ const everywhere = (course: Omit<Course, 'provider'>, ...steps: Step[]): Pick<En
   stream: { ...course, provider: twice(...steps) },
 })
 
-const told = (row: string, usage: unknown, zero = false): Pick<Ending, 'json' | 'stream'> => ({
+const reported = (row: string, usage: unknown, zero = false): Pick<Ending, 'json' | 'stream'> => ({
   json: { row, zero, provider: [['head', { usage }, 'half', 'rest']], ...whole },
   stream: {
     row,
@@ -90,11 +90,11 @@ export const PROVIDER_ENDINGS: readonly Ending[] = [
       provider: twice('head', 'role', 'word', 'word', 'word', 'word', 'length', 'usage', 'done'),
     },
   },
-  { name: 'usage absent', ...told(ROWS.uncounted, null) },
-  { name: 'usage negative', ...told(ROWS.uncounted, { prompt_tokens: -11, completion_tokens: -7 }) },
-  { name: 'usage zero', ...told(ROWS.complete, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, true) },
-  { name: 'usage beyond the hold', ...told(ROWS.beyondHold, { prompt_tokens: 5_000_000, completion_tokens: 7 }) },
-  { name: 'usage huge', ...told(ROWS.tooMuch, { prompt_tokens: 9e15, completion_tokens: 1e300 }) },
+  { name: 'usage absent', ...reported(ROWS.uncounted, null) },
+  { name: 'usage negative', ...reported(ROWS.uncounted, { prompt_tokens: -11, completion_tokens: -7 }) },
+  { name: 'usage zero', ...reported(ROWS.complete, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, true) },
+  { name: 'usage beyond the hold', ...reported(ROWS.beyondHold, { prompt_tokens: 5_000_000, completion_tokens: 7 }) },
+  { name: 'usage huge', ...reported(ROWS.tooMuch, { prompt_tokens: 9e15, completion_tokens: 1e300 }) },
   {
     name: 'broken after the finish reason, before the usage',
     countsApart: true,

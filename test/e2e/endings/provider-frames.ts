@@ -6,7 +6,7 @@ export type Wire = 'chat' | 'responses' | 'anthropic' | 'gemini'
 export type Finish = 'stop' | 'length'
 
 /** One answer of a provider, piece by piece: what each piece says depends on what was said before. */
-export interface ProviderWords {
+export interface ProviderFrames {
   begin(): readonly object[]
   word(): readonly object[]
   /** Much at once. */
@@ -30,11 +30,11 @@ export const NOTHING_IN_ONE_PIECE = (): never => {
   throw new Error('this provider is never asked for JSON')
 }
 
-export function chatWords(model: string): ProviderWords {
-  let said = 0
+export function chatFrames(model: string): ProviderFrames {
+  let emitted = 0
   return {
     begin: () => [chunk(model, { delta: { role: 'assistant', content: '' } })],
-    word: () => [chunk(model, { delta: { content: WORDS[said++] } })],
+    word: () => [chunk(model, { delta: { content: WORDS[emitted++] } })],
     page: () => [chunk(model, { delta: { content: PAGE } })],
     itemEnd: () => [],
     finish: (why) => [chunk(model, { finish: why })],
@@ -48,9 +48,9 @@ export function chatWords(model: string): ProviderWords {
 const ITEM = { type: 'message', id: 'msg_theirs', role: 'assistant' } as const
 const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] })
 
-export function responsesWords(model: string): ProviderWords {
+export function responsesFrames(model: string): ProviderFrames {
   let sequence = 0
-  let said = 0
+  let emitted = 0
   let text = ''
   let item: object | undefined
   let why: Finish | undefined
@@ -80,7 +80,7 @@ export function responsesWords(model: string): ProviderWords {
       event('response.output_item.done', { output_index: 0, item }),
     ]
   }
-  const say = (delta: string) => {
+  const emit = (delta: string) => {
     text += delta
     return [event('response.output_text.delta', { ...at, delta, logprobs: [] })]
   }
@@ -91,8 +91,8 @@ export function responsesWords(model: string): ProviderWords {
       event('response.output_item.added', { output_index: 0, item: { ...ITEM, status: 'in_progress', content: [] } }),
       event('response.content_part.added', { ...at, part: textPart('') }),
     ],
-    word: () => say(WORDS[said++] ?? ''),
-    page: () => say(PAGE),
+    word: () => emit(WORDS[emitted++] ?? ''),
+    page: () => emit(PAGE),
     itemEnd: () => itemEnd(),
     finish(reason) {
       why = reason

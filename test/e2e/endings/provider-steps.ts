@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { ProviderAnswer } from '../../fakes/answers.ts'
 import { errorBody, USAGE } from '../../fakes/chat-frames.ts'
 import { delivered } from '../../fakes/delivered.ts'
-import type { Talk } from '../../fakes/answers.ts'
 import type { Finish, Wire } from './provider-frames.ts'
 import { wordsOf } from './visible-text.ts'
 
@@ -41,62 +41,63 @@ export interface Playing {
   wait(): Promise<void>
 }
 
-export async function playSteps(talk: Talk, { wire, steps, wait }: Playing): Promise<void> {
-  const words = wordsOf(wire, talk.model)
+export async function playSteps(providerAnswer: ProviderAnswer, { wire, steps, wait }: Playing): Promise<void> {
+  const words = wordsOf(wire, providerAnswer.model)
   let usage: unknown = USAGE
   let finish: Finish = 'stop'
   // A chunk of nothing would be the end of the body.
-  const say = async (frames: readonly (object | string)[]) => {
-    if (frames.length > 0) await talk.frames(...frames)
+  const emit = async (frames: readonly (object | string)[]) => {
+    if (frames.length > 0) await providerAnswer.frames(...frames)
   }
   const whole = () => JSON.stringify(words.whole(finish, usage))
   const plays: Record<Extract<Step, string>, () => Promise<void> | void> = {
-    head: () => talk.head(),
-    half: () => talk.bytes(whole().slice(0, HALF_CHARACTERS)),
+    head: () => providerAnswer.head(),
+    half: () => providerAnswer.bytes(whole().slice(0, HALF_CHARACTERS)),
     async rest() {
-      await talk.bytes(whole().slice(HALF_CHARACTERS))
-      await talk.end()
+      await providerAnswer.bytes(whole().slice(HALF_CHARACTERS))
+      await providerAnswer.end()
     },
-    role: () => say(words.begin()),
-    word: () => say(words.word()),
-    page: () => say(words.page()),
-    'item-end': () => say(words.itemEnd()),
-    stop: () => say(words.finish('stop')),
-    length: () => say(words.finish('length')),
-    usage: () => say(words.usage(USAGE)),
+    role: () => emit(words.begin()),
+    word: () => emit(words.word()),
+    page: () => emit(words.page()),
+    'item-end': () => emit(words.itemEnd()),
+    stop: () => emit(words.finish('stop')),
+    length: () => emit(words.finish('length')),
+    usage: () => emit(words.usage(USAGE)),
     async done() {
-      await say(words.done())
-      await talk.end()
+      await emit(words.done())
+      await providerAnswer.end()
     },
-    error: () => say(words.error()),
-    pings: () => repeat(talk, () => talk.bytes(talk.delivery === 'stream' ? ': ping\n\n' : ' ')),
+    error: () => emit(words.error()),
+    pings: () =>
+      repeat(providerAnswer, () => providerAnswer.bytes(providerAnswer.delivery === 'stream' ? ': ping\n\n' : ' ')),
     async reset() {
       await delivered()
-      talk.reset()
+      providerAnswer.reset()
     },
-    silence: () => talk.closed,
+    silence: () => providerAnswer.closed,
     pause: wait,
   }
   for (const step of steps) {
     if (typeof step === 'string') await plays[step]()
-    else if ('status' in step) await refuse(talk, step.status)
+    else if ('status' in step) await refuse(providerAnswer, step.status)
     else if ('finish' in step) finish = step.finish
-    else if (talk.delivery === 'json') usage = step.usage
-    else await say(words.usage(step.usage))
+    else if (providerAnswer.delivery === 'json') usage = step.usage
+    else await emit(words.usage(step.usage))
   }
 }
 
-async function repeat(talk: Talk, say: () => Promise<void>): Promise<void> {
-  while (!talk.socket.destroyed) {
-    await say()
+async function repeat(providerAnswer: ProviderAnswer, emit: () => Promise<void>): Promise<void> {
+  while (!providerAnswer.socket.destroyed) {
+    await emit()
     await pause(DRIP_MS)
   }
 }
 
-async function refuse(talk: Talk, status: number): Promise<void> {
-  await talk.head(status)
-  await talk.bytes(JSON.stringify(errorBody('No.')))
-  await talk.end()
+async function refuse(providerAnswer: ProviderAnswer, status: number): Promise<void> {
+  await providerAnswer.head(status)
+  await providerAnswer.bytes(JSON.stringify(errorBody('No.')))
+  await providerAnswer.end()
 }
 
 export const WHOLE = {

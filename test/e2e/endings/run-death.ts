@@ -9,17 +9,17 @@ import { expectBalancedLedger } from '../../support/use-server.ts'
 import { COLUMNS, type Column } from './columns.ts'
 import type { Death, Moment } from './deaths.ts'
 import type { DyingProgram, Place, RunningProgram } from './dying-program.ts'
-import { type Asking, ask, bodyOf, callersOf, openParticipant } from './participants.ts'
-import { askAgain, closedReceipts, hasCome } from './run-ending.ts'
-import type { Ground } from './preparations.ts'
+import { bodyOf, callersOf, openParticipant, type RequestInput, sendTurn } from './participants.ts'
+import type { StageContext } from './preparations.ts'
+import { closedReceipts, hasCome, sendAgain } from './run-ending.ts'
 import { configOf, type Played, type Provider, playedIn, startProvider } from './stage.ts'
 import { countResponses, responsesOf } from './stored-responses.ts'
 import { expectedOf, foundOf, type Judged } from './verdict.ts'
 
 /** One column of a death: who has asked in it, and what has come of their answers. */
 interface Seat {
-  readonly ground: Ground
-  readonly askings: readonly Asking[]
+  readonly stageContext: StageContext
+  readonly askings: readonly RequestInput[]
 }
 
 const PLACES: Readonly<Record<Moment, Place>> = {
@@ -46,14 +46,14 @@ export async function playDeath(program: DyingProgram, death: Death): Promise<Ma
     const seats = await Promise.all(columns.map((each) => takeSeats(standIn(current), each.column, each.played)))
     await current.server.close()
     const running = await program.start(folder, death.unmarked ? 'no-marks' : PLACES[death.moment])
-    const asking = seats.map((ground) => ({ ground, askings: askAll(running, ground) }))
-    await untilMoment(death, { running, provider, folder, seats: asking })
+    const requesting = seats.map((stageContext) => ({ stageContext, askings: sendAll(running, stageContext) }))
+    await untilMoment(death, { running, provider, folder, seats: requesting })
     await running.end(death.signal)
-    await Promise.all(asking.flatMap(({ askings }) => askings.map(({ over }) => over)))
+    await Promise.all(requesting.flatMap(({ askings }) => askings.map(({ over }) => over)))
     current.server = await startServer({ folder, config })
     provider.heal()
     const judged = new Map<Column, Judged>()
-    for (const seat of asking) judged.set(seat.ground.column, await judge(seat))
+    for (const seat of requesting) judged.set(seat.stageContext.column, await judge(seat))
     await expectBalancedLedger(current.server)
     return judged
   } finally {
@@ -69,14 +69,17 @@ const ownModel = (played: Played, column: number): Played => ({ ...played, model
 const standIn = (current: { readonly server: TestServer }): TestServer =>
   new Proxy({} as TestServer, { get: (_, name) => Reflect.get(current.server, name) })
 
-async function takeSeats(server: TestServer, column: Column, played: Played): Promise<Ground> {
+async function takeSeats(server: TestServer, column: Column, played: Played): Promise<StageContext> {
   const participants = await Promise.all(callersOf(played.ending).map((caller) => openParticipant(server, caller)))
   return { server, column, played, participants }
 }
 
-const askAll = (server: Pick<TestServer, 'baseUrl'>, { column, played, participants }: Ground): readonly Asking[] =>
+const sendAll = (
+  server: Pick<TestServer, 'baseUrl'>,
+  { column, played, participants }: StageContext,
+): readonly RequestInput[] =>
   participants.map((who) =>
-    ask({ server, column, who, body: bodyOf(column, played, who.words), idempotencyKey: who.idempotencyKey }),
+    sendTurn({ server, column, who, body: bodyOf(column, played, who.words), idempotencyKey: who.idempotencyKey }),
   )
 
 interface Scene {
@@ -87,33 +90,35 @@ interface Scene {
 }
 
 async function untilMoment({ moment }: Death, { running, provider, seats, folder }: Scene): Promise<void> {
-  const all = seats.flatMap(({ ground }) => ground.participants)
+  const all = seats.flatMap(({ stageContext }) => stageContext.participants)
   const bare = all.filter(({ idempotencyKey }) => idempotencyKey === undefined)
-  const streams = seats.filter(({ ground }) => ground.column.delivery === 'stream')
+  const streams = seats.filter(({ stageContext }) => stageContext.column.delivery === 'stream')
   const countNotes = (place: Place) => running.notes().filter((note) => note.place === place).length
   const recorded = () => running.notes().reduce((sum, { opened = 0 }) => sum + opened, 0)
-  const telling = streams.filter(({ ground }) => ground.column.way === 'stream')
+  const telling = streams.filter(({ stageContext }) => stageContext.column.variant === 'stream')
   const allMarked = (words: number) => () => streamsMarked(running, words) === telling.length * 4
   // The other file waits for nobody, and nobody for it before there is something to hear.
-  const stored = streams.filter(({ ground }) => ground.column.stores).length * 4
+  const stored = streams.filter(({ stageContext }) => stageContext.column.stores).length * 4
   const allStored = () => until(() => countResponses(folder) === stored)
-  const allHeard = () =>
-    until(() => seats.every(({ ground, askings }) => askings.every((asking) => hasCome(asking, ground))))
+  const allParsed = () =>
+    until(() =>
+      seats.every(({ stageContext, askings }) => askings.every((requesting) => hasCome(requesting, stageContext))),
+    )
   switch (moment) {
     case 'no hold is recorded':
-      await until(() => countNotes('hold') > 0 && provider.far.talks.length >= bare.length)
+      await until(() => countNotes('hold') > 0 && provider.far.providerAnswers.length >= bare.length)
       await allStored()
       return
     case 'every provider waits':
     case 'every provider waits, marked':
       await until(() => provider.waiting === all.length && recorded() === all.length)
       await allStored()
-      await allHeard()
+      await allParsed()
       if (moment === 'every provider waits, marked') await until(allMarked(2))
       return
     case 'no charge is recorded':
       await until(() => countNotes('charge') === all.length)
-      await allHeard()
+      await allParsed()
       await until(allMarked(4))
       return
     case 'every charge is recorded':
@@ -129,14 +134,14 @@ function streamsMarked(running: RunningProgram, words: number): number {
   return [...unpackMarks(Buffer.from(packed, 'base64')).values()].filter((marked) => marked === tokens).length
 }
 
-async function judge({ ground, askings }: Seat): Promise<Judged> {
+async function judge({ stageContext, askings }: Seat): Promise<Judged> {
   const judged: Judged = { expected: {}, found: {} }
-  for (const [at, who] of ground.participants.entries()) {
-    judged.expected[who.label] = expectedOf(ground, who)
+  for (const [at, who] of stageContext.participants.entries()) {
+    judged.expected[who.label] = expectedOf(stageContext, who)
     const receipts = await closedReceipts(who)
-    const responses = await responsesOf(ground, who.account.id)
-    judged.found[who.label] = await foundOf(ground, who, { receipts, responses, asking: askings[at]! })
+    const responses = await responsesOf(stageContext, who.account.id)
+    judged.found[who.label] = await foundOf(stageContext, who, { receipts, responses, requesting: askings[at]! })
   }
-  await askAgain(ground, askings, judged)
+  await sendAgain(stageContext, askings, judged)
   return judged
 }

@@ -4,8 +4,8 @@ import { until } from '../../support/until.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
 import { perform } from './actions.ts'
 import type { Column } from './columns.ts'
-import { type Asking, ask, bodyOf, callersOf, openParticipant, type Participant } from './participants.ts'
-import { type Ground, preparationOf, type Undo } from './preparations.ts'
+import { bodyOf, callersOf, openParticipant, type Participant, type RequestInput, sendTurn } from './participants.ts'
+import { preparationOf, type StageContext, type Undo } from './preparations.ts'
 import type { Played, Stage } from './stage.ts'
 import { responsesOf } from './stored-responses.ts'
 import { expectedOf, foundOf, type Judged } from './verdict.ts'
@@ -18,21 +18,21 @@ export async function playEnding(stage: Stage, column: Column, played: Played): 
   provider.reset()
   const preparation = preparationOf(ending.before)
   const participants = await Promise.all(
-    callersOf(ending).map((caller) => openParticipant(server, caller, preparation.means)),
+    callersOf(ending).map((caller) => openParticipant(server, caller, preparation.setupOptions)),
   )
-  const ground: Ground = { server, column, played, participants }
-  const unprepare = await prepare(ground, stage)
+  const stageContext: StageContext = { server, column, played, participants }
+  const unprepare = await prepare(stageContext, stage)
   const before = await Promise.all(participants.map(({ account }) => account.receipts()))
-  const storedBefore = await Promise.all(participants.map(({ account }) => responsesOf(ground, account.id)))
+  const storedBefore = await Promise.all(participants.map(({ account }) => responsesOf(stageContext, account.id)))
 
-  const askings = participants.map((who) => askAs(ground, who))
+  const askings = participants.map((who) => sendAs(stageContext, who))
   let undo: Undo | undefined
   if (course.provider.some((steps) => steps.includes('pause'))) {
     await until(() => provider.waiting === participants.length)
-    await until(() => askings.every((asking) => hasCome(asking, ground)))
+    await until(() => askings.every((requesting) => hasCome(requesting, stageContext)))
     // What is collected shows nothing of how far it has come.
     await delivered()
-    undo = await perform(ending.act, { ...ground, provider, askings })
+    undo = await perform(ending.act, { ...stageContext, provider, askings })
     provider.goOn()
   }
   await Promise.all(askings.map(({ over }) => over))
@@ -44,28 +44,31 @@ export async function playEnding(stage: Stage, column: Column, played: Played): 
   const found: Judged['found'] = {}
   for (const [at, who] of participants.entries()) {
     const receipts = (after[at] ?? []).slice(before[at]?.length)
-    expected[who.label] = expectedOf(ground, who)
-    const responses = (await responsesOf(ground, who.account.id)).slice(storedBefore[at]?.length)
-    found[who.label] = await foundOf(ground, who, { receipts, responses, asking: askings[at]! })
+    expected[who.label] = expectedOf(stageContext, who)
+    const responses = (await responsesOf(stageContext, who.account.id)).slice(storedBefore[at]?.length)
+    found[who.label] = await foundOf(stageContext, who, { receipts, responses, requesting: askings[at]! })
   }
   provider.heal()
-  await askAgain(ground, askings, { expected, found })
+  await sendAgain(stageContext, askings, { expected, found })
   await expectBalancedLedger(server)
   return { expected, found }
 }
 
-const prepare = async (ground: Ground, { provider }: Stage) => {
-  const { run } = preparationOf(ground.played.ending.before)
+const prepare = async (stageContext: StageContext, { provider }: Stage) => {
+  const { run } = preparationOf(stageContext.played.ending.before)
   provider.heal()
-  const undo = await run?.(ground)
+  const undo = await run?.(stageContext)
   provider.reset()
   return undo
 }
 
-export const askAs = ({ server, column, played }: Ground, who: Participant): Asking =>
-  ask({ server, column, who, body: bodyOf(column, played, who.words), idempotencyKey: who.idempotencyKey })
+export const sendAs = ({ server, column, played }: StageContext, who: Participant): RequestInput =>
+  sendTurn({ server, column, who, body: bodyOf(column, played, who.words), idempotencyKey: who.idempotencyKey })
 
-export function hasCome({ received }: Asking, { column, played }: Pick<Ground, 'column' | 'played'>): boolean {
+export function hasCome(
+  { received }: RequestInput,
+  { column, played }: Pick<StageContext, 'column' | 'played'>,
+): boolean {
   const { until: awaited } = played.course
   if (awaited === undefined) return true
   if (awaited === 'head') return received.status !== 0
@@ -79,16 +82,20 @@ export const closedReceipts = ({ account }: Participant): Promise<ReceiptsTable[
   })
 
 /** With the same key again, one after another, now that nothing is in the way any more. */
-export async function askAgain(ground: Ground, askings: readonly Asking[], { expected, found }: Judged): Promise<void> {
-  for (const [at, who] of ground.participants.entries()) {
+export async function sendAgain(
+  stageContext: StageContext,
+  askings: readonly RequestInput[],
+  { expected, found }: Judged,
+): Promise<void> {
+  for (const [at, who] of stageContext.participants.entries()) {
     if (who.idempotencyKey === undefined) continue
     const count = (await who.account.receipts()).length
-    const again = askAs(ground, who)
+    const again = sendAs(stageContext, who)
     await again.over
     const receipts = (await closedReceipts(who)).length - count
     const of = found[who.label]!
     const wanted = expected[who.label]!
-    const { seen } = ground.column.understand(again.received)
+    const { seen } = stageContext.column.understand(again.received)
     const code = 'code' in seen ? seen.code : undefined
     const replayed = again.headers.get('idempotency-replayed') === 'true'
     of.again = replayed ? 'given again' : code?.startsWith('idempotency_') ? code : 'runs'
@@ -96,7 +103,7 @@ export async function askAgain(ground: Ground, askings: readonly Asking[], { exp
     wanted.again = AGAIN[wanted.claim]
     const first = askings[at]!
     if (replayed && first.received.ended && !sameAnswer(first, again)) of.again = 'given otherwise'
-    const left = await foundOf(ground, who, { receipts: [], responses: [], asking: first })
+    const left = await foundOf(stageContext, who, { receipts: [], responses: [], requesting: first })
     of.faults.push(...left.faults)
   }
 }
@@ -110,5 +117,5 @@ const AGAIN = {
 
 const withoutComments = (text: string): string => text.replaceAll(': keep-alive\n\n', '')
 
-const sameAnswer = (one: Asking, other: Asking): boolean =>
+const sameAnswer = (one: RequestInput, other: RequestInput): boolean =>
   withoutComments(one.received.text) === withoutComments(other.received.text)

@@ -130,8 +130,8 @@ const denied = (code: Parameters<typeof refused>[0]) => everywhere({ row: ROWS.r
 
 /** Refused before it began: no receipt, and nothing that the key would remember. */
 export const REFUSED_ENDINGS: readonly Ending[] = [
-  { name: 'a field of the wrong type', asks: { temperature: 'hot' }, ...denied('invalid_type') },
-  { name: 'a model that there is not', asks: { model: 'nobody' }, ...denied('model_not_found') },
+  { name: 'a field of the wrong type', sends: { temperature: 'hot' }, ...denied('invalid_type') },
+  { name: 'a model that there is not', sends: { model: 'nobody' }, ...denied('model_not_found') },
   {
     name: 'no money, no plan',
     before: 'no money, no plan',

@@ -6,8 +6,8 @@ import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { MODEL_CAP, PRICE_YAML } from './charges-page.ts'
 import type { Column } from './columns.ts'
 import type { Course, Ending, UpstreamName } from './ending.ts'
-import { asStream, playSteps, WHOLE } from './provider-steps.ts'
 import type { Wire } from './provider-frames.ts'
+import { asStream, playSteps, WHOLE } from './provider-steps.ts'
 
 /** A provider of many faces, whose talks wait where their steps say so, until the test lets them go on. */
 export interface Provider {
@@ -41,10 +41,10 @@ const COUNTS_WITH_THE_REASON: ReadonlySet<Wire> = new Set(['responses', 'anthrop
 
 function courseIn(column: Column, ending: Ending): Course | undefined {
   if (ending.countsApart && COUNTS_WITH_THE_REASON.has(column.wire)) return undefined
-  switch (column.way) {
+  switch (column.variant) {
     case 'json':
     case 'stream':
-      return ending[column.way]
+      return ending[column.variant]
     case 'collected':
       return collectedIn(ending)
     case 'compacted':
@@ -83,7 +83,12 @@ export async function startProvider(played: readonly Played[]): Promise<Provider
   }
   const scriptOf = (model: string): Script => {
     const { wire = 'chat', steps } = lanes.get(model) ?? {}
-    return (talk) => playSteps(talk, { wire, steps: (state.healed ? undefined : steps) ?? WHOLE[talk.delivery], wait })
+    return (providerAnswer) =>
+      playSteps(providerAnswer, {
+        wire,
+        steps: (state.healed ? undefined : steps) ?? WHOLE[providerAnswer.delivery],
+        wait,
+      })
   }
   const far = await startFaultUpstream(scriptOf)
   reset()

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { connect } from '../../../src/db/sqlite/connection.ts'
 import type { Column } from './columns.ts'
 import type { Expected, StoredAs } from './ending.ts'
-import type { Asking, Participant } from './participants.ts'
-import type { Ground } from './preparations.ts'
+import type { Participant, RequestInput } from './participants.ts'
+import type { StageContext } from './preparations.ts'
 import { ROWS } from './rows.ts'
 
 export interface StoredRow {
@@ -14,7 +14,7 @@ export interface StoredRow {
 
 /** What lies in the second database of an account, oldest first: an answer that its client never heard of lies there too. */
 export async function responsesOf(
-  { server, column }: Pick<Ground, 'server' | 'column'>,
+  { server, column }: Pick<StageContext, 'server' | 'column'>,
   account: string,
 ): Promise<readonly StoredRow[]> {
   if (!column.stores) return []
@@ -65,7 +65,7 @@ export function storedAfter({ stores, delivery }: Column, course: Expected): Sto
 /** Where the client did not hear the end, it is the row that says whether there was one. */
 const STORED_AFTER: Readonly<Record<string, StoredAs>> = {
   [ROWS.complete]: 'completed',
-  [ROWS.goneAtEnd]: 'completed',
+  [ROWS.disconnectedAtEnd]: 'completed',
   [ROWS.countsMissing]: 'completed',
   [ROWS.diedCharged]: 'completed',
   [ROWS.brokeOff]: 'failed',
@@ -74,16 +74,16 @@ const STORED_AFTER: Readonly<Record<string, StoredAs>> = {
 
 /** Whoever has heard of a response may ask for it, and is told what lies there. */
 export async function faultsOfStored(
-  { server, column }: Pick<Ground, 'server' | 'column'>,
+  { server, column }: Pick<StageContext, 'server' | 'column'>,
   { account, key }: Participant,
-  { received }: Asking,
+  { received }: RequestInput,
 ): Promise<string[]> {
   const [, id] = /"id":"(resp_[^"]+)"/.exec(received.text) ?? []
   if (!column.stores || id === undefined) return []
   const response = await fetch(`${server.baseUrl}/responses/${id}`, { headers: { authorization: `Bearer ${key.key}` } })
-  const said = response.status === 404 ? 'absent' : ((await response.json()) as { status: string }).status
+  const emitted = response.status === 404 ? 'absent' : ((await response.json()) as { status: string }).status
   const rows = await responsesOf({ server, column }, account.id)
-  const faults = rows.length === 0 && said !== 'absent' ? [`a response is ${said} that there is not`] : []
-  if (rows.length > 0 && !rows.some(({ status }) => status === said)) faults.push(`a stored response is ${said}`)
+  const faults = rows.length === 0 && emitted !== 'absent' ? [`a response is ${emitted} that there is not`] : []
+  if (rows.length > 0 && !rows.some(({ status }) => status === emitted)) faults.push(`a stored response is ${emitted}`)
   return faults
 }

@@ -1,9 +1,9 @@
 import type { ReceiptsTable } from '../../../src/db/tables.ts'
-import { claimOf, faultsInLedger } from './ledger-rows.ts'
 import { publishedCharge } from './charges-page.ts'
 import type { ClaimAfter, Expected, Seen, StoredAs } from './ending.ts'
-import { type Asking, bodyOf, type Participant } from './participants.ts'
-import type { Ground } from './preparations.ts'
+import { claimOf, faultsInLedger } from './ledger-rows.ts'
+import { bodyOf, type Participant, type RequestInput } from './participants.ts'
+import type { StageContext } from './preparations.ts'
 import { faultsOfStored, type StoredRow, storedAfter } from './stored-responses.ts'
 
 /** What came of one cell, or has to. */
@@ -16,7 +16,7 @@ export interface Verdict {
   readonly lanes: readonly string[]
   readonly seen: Seen
   /** The charge that a whole answer has told, if it was another one than the receipt's. */
-  readonly toldOtherwise: boolean
+  readonly deliveredOtherwise: boolean
   readonly claim: ClaimAfter
   /** What became of the response that its account may ask for. */
   readonly stored: readonly string[]
@@ -29,7 +29,7 @@ export interface Judged {
   readonly found: Record<string, Verdict>
 }
 
-export function courseOf({ column, played: { course } }: Ground, who: Participant): Expected {
+export function courseOf({ column, played: { course } }: StageContext, who: Participant): Expected {
   return {
     ...course,
     ...(who.kind === 'builder' ? course.asBuilder : {}),
@@ -39,12 +39,12 @@ export function courseOf({ column, played: { course } }: Ground, who: Participan
   }
 }
 
-export function expectedOf(ground: Ground, who: Participant): Verdict {
-  const { column, played } = ground
-  const course = courseOf(ground, who)
+export function expectedOf(stageContext: StageContext, who: Participant): Verdict {
+  const { column, played } = stageContext
+  const course = courseOf(stageContext, who)
   const published = publishedCharge(course, {
     column,
-    asked: who.words,
+    receivedRequest: who.words,
     body: bodyOf(column, played, who.words),
     words: course.words ?? 4,
     zero: course.zero ?? false,
@@ -59,7 +59,7 @@ export function expectedOf(ground: Ground, who: Participant): Verdict {
     flagged: there ? [flagged] : [],
     lanes: there ? [course.lane ?? 'first'] : [],
     seen: course.seen,
-    toldOtherwise: false,
+    deliveredOtherwise: false,
     claim: who.idempotencyKey === undefined ? 'free' : course.claim,
     stored: statesOf(storedAfter(column, course)),
     faults: [],
@@ -73,36 +73,37 @@ interface Outcome {
   readonly receipts: readonly ReceiptsTable[]
   /** Those that this request has left. */
   readonly responses: readonly StoredRow[]
-  readonly asking: Asking
+  readonly requesting: RequestInput
 }
 
 export async function foundOf(
-  ground: Ground,
+  stageContext: StageContext,
   who: Participant,
-  { receipts, responses, asking }: Outcome,
+  { receipts, responses, requesting }: Outcome,
 ): Promise<Verdict> {
-  const { db } = ground.server.app.operations
-  const told = asking.gone ? undefined : ground.column.understand(asking.received)
+  const { db } = stageContext.server.app.operations
+  const reported = requesting.disconnected ? undefined : stageContext.column.understand(requesting.received)
   const [receipt] = receipts
   return {
     receipts: receipts.map(({ state, outcome }) => `${state} ${outcome}`),
     charges: receipts.map(({ charge_nano }) => charge_nano),
     flagged: receipts.map(({ estimated }) => (estimated === null ? undefined : estimated === 1)),
-    lanes: receipts.map(({ lane }) => laneWord(lane, ground)),
-    seen: told ? told.seen : { kind: 'gone' },
-    toldOtherwise: receipt !== undefined && told?.charge !== undefined && told.charge !== receipt.charge_nano,
-    claim: claimWord(await claimOf(db, who.account.id), ground),
+    lanes: receipts.map(({ lane }) => laneWord(lane, stageContext)),
+    seen: reported ? reported.seen : { kind: 'gone' },
+    deliveredOtherwise:
+      receipt !== undefined && reported?.charge !== undefined && reported.charge !== receipt.charge_nano,
+    claim: claimWord(await claimOf(db, who.account.id), stageContext),
     stored: responses.map(({ status }) => status),
-    faults: [...(await faultsInLedger(db, who)), ...(await faultsOfStored(ground, who, asking))],
+    faults: [...(await faultsInLedger(db, who)), ...(await faultsOfStored(stageContext, who, requesting))],
     again: '',
   }
 }
 
 /** Where all lanes do the same, the last one is the one that counts. */
-function laneWord(lane: string | null, { played: { course } }: Ground): string {
+function laneWord(lane: string | null, { played: { course } }: StageContext): string {
   const at = Number(lane?.split('.').at(-1) ?? 0)
   return course.lane === undefined && course.seen.kind !== 'whole' ? 'first' : (['first', 'second'][at] ?? `${lane}`)
 }
 
-const claimWord = (claim: ClaimAfter | 'running', { played }: Ground): ClaimAfter =>
+const claimWord = (claim: ClaimAfter | 'running', { played }: StageContext): ClaimAfter =>
   claim === 'kept' && played.course.claim === 'another' ? 'another' : (claim as ClaimAfter)

@@ -1,12 +1,12 @@
-import { geminiWords } from './gemini-frames.ts'
-import { anthropicWords } from './anthropic-frames.ts'
-import { chatWords, type ProviderWords, responsesWords, type Wire } from './provider-frames.ts'
+import { anthropicFrames } from './anthropic-frames.ts'
+import { geminiFrames } from './gemini-frames.ts'
+import { chatFrames, type ProviderFrames, responsesFrames, type Wire } from './provider-frames.ts'
 
-const WORDS_OF: Readonly<Record<Wire, (model: string) => ProviderWords>> = {
-  chat: chatWords,
-  responses: responsesWords,
-  anthropic: anthropicWords,
-  gemini: geminiWords,
+const WORDS_OF: Readonly<Record<Wire, (model: string) => ProviderFrames>> = {
+  chat: chatFrames,
+  responses: responsesFrames,
+  anthropic: anthropicFrames,
+  gemini: geminiFrames,
 }
 
-export const wordsOf = (wire: Wire, model: string): ProviderWords => WORDS_OF[wire](model)
+export const wordsOf = (wire: Wire, model: string): ProviderFrames => WORDS_OF[wire](model)

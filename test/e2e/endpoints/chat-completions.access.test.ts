@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { chat, get } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { chat, get } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 
@@ -35,15 +35,15 @@ describe('POST /v1/chat/completions lets nobody reach what is not theirs', () =>
     const account = await openAccount(server())
     const narrow = await account.createKey({ models: ['swift'] })
     const builder = await account.createKey({ kind: 'builder' })
-    const said = async (who: { key: string }, model: string) => {
+    const emitted = async (who: { key: string }, model: string) => {
       const answer = await chat(server(), who, { model })
       expectProblem(answer, 'model_not_found', { param: 'model' })
       return answer.json.error.message.replaceAll(model, '…')
     }
-    expect(await said(narrow, 'calm')).toBe(await said(narrow, 'nowhere'))
-    expect(await said(account, 'builder-only')).toBe(await said(account, 'nowhere'))
-    expect(await said(builder, 'wallet-only')).toBe(await said(builder, 'nowhere'))
-    expect(await said(account, 'unpriced')).toBe(await said(account, 'nowhere'))
+    expect(await emitted(narrow, 'calm')).toBe(await emitted(narrow, 'nowhere'))
+    expect(await emitted(account, 'builder-only')).toBe(await emitted(account, 'nowhere'))
+    expect(await emitted(builder, 'wallet-only')).toBe(await emitted(builder, 'nowhere'))
+    expect(await emitted(account, 'unpriced')).toBe(await emitted(account, 'nowhere'))
   })
 
   it('does not tell by a refused effort that a model is there', async () => {

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { isRequestId } from '../../../src/model/ids.ts'
-import { answerOf, chat, hello, send } from '../../support/send-chat.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { readStream } from '../../support/read-stream.ts'
+import { answerOf, chat, hello, send } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 

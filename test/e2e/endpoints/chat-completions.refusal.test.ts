@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { PROBLEMS, type ProblemCode } from '../../../src/model/problem.ts'
-import { type Answer, answerOf, chat, hello, type SendOptions, send } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { fillDiskFor } from '../../support/full-disk.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { readStream } from '../../support/read-stream.ts'
+import { type Answer, answerOf, chat, hello, type SendOptions, send } from '../../support/send-chat.ts'
 import { startServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
@@ -34,7 +34,7 @@ const ELSEWHERE: Partial<Record<ProblemCode, string>> = {
   cyber_policy: 'src/gateway/upstream-errors.provider-refusal.test.ts',
   insufficient_quota: 'src/gateway/upstream-errors.provider-refusal.test.ts',
   server_is_overloaded: 'test/e2e/overload/concurrency-limit.test.ts',
-  no_lane_available: 'src/gateway/lanes-put-aside.test.ts',
+  no_lane_available: 'src/gateway/open-circuits.test.ts',
   request_not_found: 'test/e2e/endpoints/requests.refusal.test.ts',
   internal_error: 'src/server/sinks.test.ts',
 }
@@ -50,7 +50,7 @@ function expectRefusal(answer: Answer, code: ProblemCode, expected: Parameters<t
 describe('POST /v1/chat/completions refuses', () => {
   const server = useServer()
 
-  const said = (request: string) => async () => {
+  const emitted = (request: string) => async () => {
     const socket = await openRawSocket(server())
     socket.write(request)
     const answer = await socket.answer()
@@ -160,7 +160,7 @@ describe('POST /v1/chat/completions refuses', () => {
       ['endpoint_not_provided', 'POST /v1/chat/completion HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n'],
       ['endpoint_not_provided', 'POST /chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n'],
     ] as const)('%s for %j', async (code, request) => {
-      expectRefusal(await said(request)(), code)
+      expectRefusal(await emitted(request)(), code)
     })
 
     it('request_too_large by what a compressed body becomes', async () => {

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
-import { answerOf, get } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { answerOf, get } from '../../support/send-chat.ts'
 import { useServer } from '../../support/use-server.ts'
 
 describe('GET /v1/key refuses', () => {
@@ -12,10 +12,11 @@ describe('GET /v1/key refuses', () => {
   })
 
   it('other methods and deeper paths', async () => {
-    const ask = async (path: string, method: string) => answerOf(await fetch(`${server().baseUrl}${path}`, { method }))
-    expectProblem(await ask('/key', 'POST'), 'method_not_allowed')
-    expectProblem(await ask('/key', 'DELETE'), 'method_not_allowed')
-    expectProblem(await ask('/key/mine', 'GET'), 'endpoint_not_provided')
-    expectProblem(await ask('/keys', 'GET'), 'endpoint_not_provided')
+    const sendTurn = async (path: string, method: string) =>
+      answerOf(await fetch(`${server().baseUrl}${path}`, { method }))
+    expectProblem(await sendTurn('/key', 'POST'), 'method_not_allowed')
+    expectProblem(await sendTurn('/key', 'DELETE'), 'method_not_allowed')
+    expectProblem(await sendTurn('/key/mine', 'GET'), 'endpoint_not_provided')
+    expectProblem(await sendTurn('/keys', 'GET'), 'endpoint_not_provided')
   })
 })

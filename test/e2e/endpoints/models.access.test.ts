@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { get } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { get } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 
@@ -31,8 +31,8 @@ describe('GET /v1/models shows nobody what they may not call', () => {
   it('says the same of a hidden model and of none', async () => {
     const account = await openAccount(server())
     const narrow = await account.createKey({ models: ['swift'] })
-    const said = async (id: string) =>
+    const emitted = async (id: string) =>
       (await get(server(), narrow, `/models/${id}`)).json.error.message.replaceAll(id, '…')
-    expect(await said('calm')).toBe(await said('nowhere'))
+    expect(await emitted('calm')).toBe(await emitted('nowhere'))
   })
 })

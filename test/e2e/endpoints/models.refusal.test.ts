@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { answerOf, get } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { answerOf, get } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 
 describe('GET /v1/models refuses', () => {
   const server = useServer()
 
-  const ask = async (path: string, init: RequestInit = {}) => answerOf(await fetch(`${server().baseUrl}${path}`, init))
+  const sendTurn = async (path: string, init: RequestInit = {}) =>
+    answerOf(await fetch(`${server().baseUrl}${path}`, init))
 
   it.each(['/models', '/models/swift'])('%s without a key, and with a wrong one', async (path) => {
-    const answer = await ask(path)
+    const answer = await sendTurn(path)
     expectProblem(answer, 'missing_api_key')
     expect(answer.headers.get('www-authenticate')).toBe('Bearer')
     expectProblem(await get(server(), { key: 'sk-123' }, path), 'invalid_api_key')
@@ -28,7 +29,7 @@ describe('GET /v1/models refuses', () => {
   it('other methods', async () => {
     for (const path of ['/models', '/models/swift']) {
       for (const method of ['POST', 'DELETE', 'PUT', 'PATCH', 'OPTIONS']) {
-        const answer = await ask(path, { method })
+        const answer = await sendTurn(path, { method })
         expectProblem(answer, 'method_not_allowed')
         expect(answer.headers.get('allow')).toBe('GET, HEAD')
       }
@@ -38,7 +39,7 @@ describe('GET /v1/models refuses', () => {
   it('web pages', async () => {
     const account = await openAccount(server())
     const headers = { authorization: `Bearer ${account.key}`, origin: 'https://page.example.com' }
-    const answer = await ask('/models', { headers })
+    const answer = await sendTurn('/models', { headers })
     expectProblem(answer, 'browser_not_allowed')
     expect(answer.headers.get('access-control-allow-origin')).toBe(null)
   })

@@ -56,7 +56,7 @@ describe('GET /v1/requests/{id} answers', () => {
     expect(broken).toMatchObject({ state: 'settled', outcome: 'client_gone', tokens: { estimated: true } })
 
     const controller = new AbortController()
-    const asked = chat(
+    const receivedRequest = chat(
       server(),
       account,
       { model: 'calm', messages: hello('count to 5000') },
@@ -64,7 +64,7 @@ describe('GET /v1/requests/{id} answers', () => {
     )
     const open = await until(async () => (await account.receipts()).find((row) => row.state === 'open'))
     controller.abort()
-    await expect(asked).rejects.toThrow()
+    await expect(receivedRequest).rejects.toThrow()
     const released = await until(async () => {
       const { json } = await get(server(), account, `/requests/${open.request_id}`)
       return json.state !== 'open' && json

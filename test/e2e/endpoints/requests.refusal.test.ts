@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
-import { answerOf, chat, get } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { answerOf, chat, get } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 
@@ -22,9 +22,10 @@ describe('GET /v1/requests/{id} refuses', () => {
   })
 
   it('other methods, and a list, which is not provided', async () => {
-    const ask = async (path: string, method: string) => answerOf(await fetch(`${server().baseUrl}${path}`, { method }))
-    expectProblem(await ask('/requests/x', 'DELETE'), 'method_not_allowed')
-    expectProblem(await ask('/requests/x', 'POST'), 'method_not_allowed')
-    expectProblem(await ask('/requests', 'GET'), 'endpoint_not_provided')
+    const sendTurn = async (path: string, method: string) =>
+      answerOf(await fetch(`${server().baseUrl}${path}`, { method }))
+    expectProblem(await sendTurn('/requests/x', 'DELETE'), 'method_not_allowed')
+    expectProblem(await sendTurn('/requests/x', 'POST'), 'method_not_allowed')
+    expectProblem(await sendTurn('/requests', 'GET'), 'endpoint_not_provided')
   })
 })

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { ProviderAnswer } from '../../fakes/answers.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
-import type { Talk } from '../../fakes/answers.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
-import { playSteps, type Step } from '../endings/provider-steps.ts'
 import type { Wire } from '../endings/provider-frames.ts'
+import { playSteps, type Step } from '../endings/provider-steps.ts'
 
 /** As an operator writes them, without a word on what a hang-up means: these dialects may hide reasoning. */
 const LANES: Readonly<Record<Wire, string>> = {
@@ -35,7 +35,7 @@ let far: FaultUpstream
 let server: TestServer
 
 beforeAll(async () => {
-  far = await startFaultUpstream((model) => (talk) => play(talk, model))
+  far = await startFaultUpstream((model) => (providerAnswer) => play(providerAnswer, model))
   const upstreams = WIRES.map(
     (wire) =>
       `  - { id: ${wire}, wire: ${wire}, ${LANES[wire]}, base_url: "http://127.0.0.1:${far.port}/v1", allow_private: true }`,
@@ -61,23 +61,23 @@ afterAll(async () => {
 })
 
 /** A provider that is asked for JSON says nothing before it has the whole of it. */
-function play(talk: Talk, model: string): Promise<void> {
+function play(providerAnswer: ProviderAnswer, model: string): Promise<void> {
   const [wire = 'chat', moment = '0'] = model.split('-')
   const wait = () =>
     Promise.race([
-      talk.closed,
+      providerAnswer.closed,
       new Promise<void>((resolve) => {
         pauses.count += 1
         pauses.release = resolve
       }),
     ])
-  const isRelayedJson = talk.delivery === 'json' && (wire === 'chat' || wire === 'responses')
+  const isRelayedJson = providerAnswer.delivery === 'json' && (wire === 'chat' || wire === 'responses')
   const before = isRelayedJson ? [] : (SAID[MOMENTS[Number(moment)] ?? ''] ?? [])
   const after: readonly Step[] = isRelayedJson ? ['head', 'half', 'rest'] : REST.slice(Number(moment) * 2)
-  return playSteps(talk, { wire: wire as Wire, steps: [...before, 'pause', ...after], wait })
+  return playSteps(providerAnswer, { wire: wire as Wire, steps: [...before, 'pause', ...after], wait })
 }
 
-interface Asked {
+interface Received {
   readonly wire: Wire
   readonly client: (typeof CLIENTS)[number]
   readonly delivery: (typeof DELIVERIES)[number]
@@ -86,7 +86,7 @@ interface Asked {
 }
 
 /** Asks, waits until the provider has said what it says, and hangs up. */
-async function hangUp({ wire, client, delivery, moment, idempotencyKey }: Asked) {
+async function hangUp({ wire, client, delivery, moment, idempotencyKey }: Received) {
   const account = await openAccount(server)
   const credit = (await account.wallet()).balance
   const controller = new AbortController()
@@ -107,12 +107,12 @@ async function hangUp({ wire, client, delivery, moment, idempotencyKey }: Asked)
     signal: controller.signal,
   })
   answer.then((response) => response.text()).catch(() => {})
-  const talk = await until(() => far.talks[0])
+  const providerAnswer = await until(() => far.providerAnswers[0])
   await until(() => pauses.count === 1)
   // What was said has come as far as it goes.
   await delivered()
   controller.abort()
-  return { talk, account, credit }
+  return { providerAnswer, account, credit }
 }
 
 const closedReceipts = (account: Awaited<ReturnType<typeof openAccount>>) =>
@@ -123,31 +123,31 @@ const closedReceipts = (account: Awaited<ReturnType<typeof openAccount>>) =>
 
 const CASES = WIRES.flatMap((wire) =>
   CLIENTS.flatMap((client) =>
-    DELIVERIES.flatMap((delivery) => MOMENTS.map((said, moment) => ({ wire, client, delivery, moment, said }))),
+    DELIVERIES.flatMap((delivery) => MOMENTS.map((emitted, moment) => ({ wire, client, delivery, moment, emitted }))),
   ),
 )
 
 describe('by default, a client that hangs up', () => {
   it.each(CASES)(
     'over $wire, $client $delivery, after $said, ends the provider’s work, and is charged once',
-    async (asked) => {
-      const { talk, account, credit } = await hangUp(asked)
+    async (receivedRequest) => {
+      const { providerAnswer, account, credit } = await hangUp(receivedRequest)
       // The provider sees it while it still has everything to say: nobody lets it go on.
-      await talk.closed
+      await providerAnswer.closed
       const receipts = await closedReceipts(account)
       expect(receipts).toHaveLength(1)
       const [receipt] = receipts
       expect(receipt).toMatchObject({ outcome: 'client_gone', shortfall_nano: 0n })
       // A JSON answer that is handed on as it comes has no head before it is whole.
-      const wasAccepted = talk.delivery === 'stream' || !(asked.wire === asked.client)
+      const wasAccepted = providerAnswer.delivery === 'stream' || !(receivedRequest.wire === receivedRequest.client)
       expect(receipt?.state).toBe(wasAccepted ? 'settled' : 'released')
       if (wasAccepted) expect(receipt).toMatchObject({ estimated: 1 })
       if (wasAccepted) expect(receipt?.charge_nano).toBeGreaterThan(0n)
-      if (wasAccepted && asked.moment === 1) expect(receipt?.output).toBeGreaterThan(0)
+      if (wasAccepted && receivedRequest.moment === 1) expect(receipt?.output).toBeGreaterThan(0)
       expect(receipt?.charge_nano).toBeLessThanOrEqual(receipt?.hold_nano ?? 0n)
       const { balance, held } = await account.wallet()
       expect([credit - balance, held]).toEqual([receipt?.charge_nano, 0n])
-      expect(far.talks).toHaveLength(1)
+      expect(far.providerAnswers).toHaveLength(1)
     },
   )
 
@@ -155,9 +155,9 @@ describe('by default, a client that hangs up', () => {
     'over $wire, $client, with an Idempotency-Key stops nothing',
     async ({ wire, client }) => {
       const idempotencyKey = `${wire}-${client}`
-      const { talk, account } = await hangUp({ wire, client, delivery: 'stream', moment: 1, idempotencyKey })
+      const { providerAnswer, account } = await hangUp({ wire, client, delivery: 'stream', moment: 1, idempotencyKey })
       await delivered()
-      expect(talk.socket.destroyed).toBe(false)
+      expect(providerAnswer.socket.destroyed).toBe(false)
       pauses.release()
       const [receipt] = await closedReceipts(account)
       expect(receipt).toMatchObject({ state: 'settled', outcome: 'completed', estimated: 0 })

@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { ProviderAnswer } from '../../fakes/answers.ts'
 import { chunk, reply, USAGE, usageChunk, WORDS } from '../../fakes/chat-frames.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
-import type { Talk } from '../../fakes/answers.ts'
-import { send } from '../../support/send-chat.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { framesOf } from '../../support/read-stream.ts'
+import { send } from '../../support/send-chat.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
+import { type RemoteSetup, startRemoteSetup } from './remote-provider-server.ts'
 import { MESSAGES } from './send-to-faulty.ts'
-import { type FarHouse, startFarHouse } from './remote-provider-server.ts'
 
 const INPUT = BigInt(Math.ceil(Buffer.byteLength(JSON.stringify(MESSAGES)) / 4)) * 1000n
 /** Each of its words is a frame, and as long as a token. */
@@ -25,75 +25,76 @@ const goOn = () => {
   for (const resume of waiting) resume()
   waiting.clear()
 }
-const pause = (talk: Talk) =>
-  Promise.race([talk.closed, new Promise<void>((resolve) => void waiting.add(() => resolve()))])
+const pause = (providerAnswer: ProviderAnswer) =>
+  Promise.race([providerAnswer.closed, new Promise<void>((resolve) => void waiting.add(() => resolve()))])
 
-const saying = (talk: Talk, words: readonly string[]) =>
-  talk.frames(...words.map((content) => chunk(talk.model, { delta: { content } })))
-const opening = async (talk: Talk) => {
-  await talk.head()
-  await talk.frames(chunk(talk.model, { delta: { role: 'assistant', content: '' } }))
+const saying = (providerAnswer: ProviderAnswer, words: readonly string[]) =>
+  providerAnswer.frames(...words.map((content) => chunk(providerAnswer.model, { delta: { content } })))
+const opening = async (providerAnswer: ProviderAnswer) => {
+  await providerAnswer.head()
+  await providerAnswer.frames(chunk(providerAnswer.model, { delta: { role: 'assistant', content: '' } }))
 }
-const closing = async (talk: Talk) => {
-  await talk.frames(usageChunk(talk.model, USAGE), '[DONE]')
-  await talk.end()
+const closing = async (providerAnswer: ProviderAnswer) => {
+  await providerAnswer.frames(usageChunk(providerAnswer.model, USAGE), '[DONE]')
+  await providerAnswer.end()
 }
-const finish = (talk: Talk) => talk.frames(chunk(talk.model, { finish: 'stop' }))
-const whole = (talk: Talk) => JSON.stringify(reply(talk.model))
+const finish = (providerAnswer: ProviderAnswer) =>
+  providerAnswer.frames(chunk(providerAnswer.model, { finish: 'stop' }))
+const whole = (providerAnswer: ProviderAnswer) => JSON.stringify(reply(providerAnswer.model))
 
 /** When the client hangs up, by what the provider has said until then. */
 const scripts = {
-  async silent(talk) {
-    await pause(talk)
-    if (talk.delivery === 'stream') return
-    await talk.head()
-    await talk.bytes(whole(talk))
-    await talk.end()
+  async silent(providerAnswer) {
+    await pause(providerAnswer)
+    if (providerAnswer.delivery === 'stream') return
+    await providerAnswer.head()
+    await providerAnswer.bytes(whole(providerAnswer))
+    await providerAnswer.end()
   },
-  async begun(talk) {
-    await opening(talk)
-    await pause(talk)
-    await saying(talk, WORDS)
-    await finish(talk)
-    await closing(talk)
+  async begun(providerAnswer) {
+    await opening(providerAnswer)
+    await pause(providerAnswer)
+    await saying(providerAnswer, WORDS)
+    await finish(providerAnswer)
+    await closing(providerAnswer)
   },
-  async talking(talk) {
-    await opening(talk)
-    await saying(talk, WORDS.slice(0, 2))
-    await pause(talk)
-    await saying(talk, WORDS.slice(2))
-    await finish(talk)
-    await closing(talk)
+  async talking(providerAnswer) {
+    await opening(providerAnswer)
+    await saying(providerAnswer, WORDS.slice(0, 2))
+    await pause(providerAnswer)
+    await saying(providerAnswer, WORDS.slice(2))
+    await finish(providerAnswer)
+    await closing(providerAnswer)
   },
-  async finished(talk) {
-    await opening(talk)
-    await saying(talk, WORDS)
-    await finish(talk)
-    await pause(talk)
-    await closing(talk)
+  async finished(providerAnswer) {
+    await opening(providerAnswer)
+    await saying(providerAnswer, WORDS)
+    await finish(providerAnswer)
+    await pause(providerAnswer)
+    await closing(providerAnswer)
   },
-  async half(talk) {
-    await talk.head()
-    await talk.bytes(whole(talk).slice(0, 100))
-    await pause(talk)
-    await talk.bytes(whole(talk).slice(100))
-    await talk.end()
+  async half(providerAnswer) {
+    await providerAnswer.head()
+    await providerAnswer.bytes(whole(providerAnswer).slice(0, 100))
+    await pause(providerAnswer)
+    await providerAnswer.bytes(whole(providerAnswer).slice(100))
+    await providerAnswer.end()
   },
-  async 'breaks-before'(talk) {
-    await opening(talk)
-    await pause(talk)
-    talk.reset()
+  async 'breaks-before'(providerAnswer) {
+    await opening(providerAnswer)
+    await pause(providerAnswer)
+    providerAnswer.reset()
   },
-  async 'breaks-after'(talk) {
-    await opening(talk)
-    await saying(talk, WORDS.slice(0, 2))
-    await pause(talk)
-    talk.reset()
+  async 'breaks-after'(providerAnswer) {
+    await opening(providerAnswer)
+    await saying(providerAnswer, WORDS.slice(0, 2))
+    await pause(providerAnswer)
+    providerAnswer.reset()
   },
-  async 'breaks-json'(talk) {
-    await talk.head()
-    await pause(talk)
-    talk.reset()
+  async 'breaks-json'(providerAnswer) {
+    await providerAnswer.head()
+    await pause(providerAnswer)
+    providerAnswer.reset()
   },
 } satisfies Record<string, Script>
 type Moment = keyof typeof scripts
@@ -113,7 +114,7 @@ const LANE_NAMES = Object.keys(LANES) as LaneName[]
 const UNLEARNED = 'unlearned'
 const DRAINED: readonly LaneName[] = ['drain', 'hidden-drain']
 
-let house: FarHouse
+let setup: RemoteSetup
 beforeAll(async () => {
   const upstreams: Record<string, string> = { ...LANES, [UNLEARNED]: LANES.drain }
   const models = Object.keys(upstreams).flatMap((upstream) =>
@@ -122,14 +123,14 @@ beforeAll(async () => {
       { upstream, lanes: [moment], more: 'efforts: [],' },
     ]),
   )
-  house = await startFarHouse(scripts, Object.fromEntries(models), { upstreams })
+  setup = await startRemoteSetup(scripts, Object.fromEntries(models), { upstreams })
 })
 afterEach(async () => {
   goOn()
-  house.far.forget()
-  await expectBalancedLedger(house.server)
+  setup.far.forget()
+  await expectBalancedLedger(setup.server)
 })
-afterAll(() => house?.close())
+afterAll(() => setup?.close())
 
 /** The only receipt, once it is closed; the wallet has paid what it says and holds nothing. */
 async function receiptOf(account: TestAccount, credit: bigint) {
@@ -142,20 +143,20 @@ async function receiptOf(account: TestAccount, credit: bigint) {
 
 /** Asks, waits for the moment, and hangs up. */
 async function hangUp(lane: LaneName | typeof UNLEARNED, moment: Moment, delivery: 'stream' | 'json') {
-  const account = await openAccount(house.server)
+  const account = await openAccount(setup.server)
   const credit = (await account.wallet()).balance
   const controller = new AbortController()
   const body = { model: `${lane}-${moment}`, stream: delivery === 'stream', messages: MESSAGES }
-  const response = send(house.server, account, body, { signal: controller.signal })
+  const response = send(setup.server, account, body, { signal: controller.signal })
   response.catch(() => {})
-  const talk = await until(() => house.far.talks[0])
+  const providerAnswer = await until(() => setup.far.providerAnswers[0])
   await until(() => waiting.size === 1)
   if (moment === 'talking' || moment === 'breaks-after') await readUntil(await response, WORDS[1])
   if (moment === 'finished') await readUntil(await response, '"stop"')
   await delivered()
   controller.abort()
   await delivered()
-  return { talk, receipt: () => receiptOf(account, credit) }
+  return { providerAnswer, receipt: () => receiptOf(account, credit) }
 }
 
 async function readUntil(response: Response, words: string): Promise<void> {
@@ -166,12 +167,12 @@ async function readUntil(response: Response, words: string): Promise<void> {
   }
 }
 
-const expectCut = async (talk: Talk) => {
-  await talk.closed
-  expect(house.far.talks).toHaveLength(1)
+const expectCut = async (providerAnswer: ProviderAnswer) => {
+  await providerAnswer.closed
+  expect(setup.far.providerAnswers).toHaveLength(1)
 }
-const expectReadOn = async (talk: Talk) => {
-  expect(talk.socket.destroyed).toBe(false)
+const expectReadOn = async (providerAnswer: ProviderAnswer) => {
+  expect(providerAnswer.socket.destroyed).toBe(false)
   goOn()
 }
 
@@ -180,8 +181,8 @@ describe.each(LANE_NAMES)('a client that hangs up on a lane that is %s', (lane) 
   const produced = (amount: bigint) => (lane === 'free' ? NOTHING : amount)
 
   it('pays nothing before the head of a stream; the provider is cut', async () => {
-    const { talk, receipt } = await hangUp(lane, 'silent', 'stream')
-    await expectCut(talk)
+    const { providerAnswer, receipt } = await hangUp(lane, 'silent', 'stream')
+    await expectCut(providerAnswer)
     expect(await receipt()).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: NOTHING })
   })
 
@@ -190,20 +191,20 @@ describe.each(LANE_NAMES)('a client that hangs up on a lane that is %s', (lane) 
     ['talking', 'stream', PRODUCED],
     ['half', 'json', INPUT],
   ] as const)('pays as its lane says in the middle of an answer (%s, %s)', async (moment, delivery, estimate) => {
-    const { talk, receipt } = await hangUp(lane, moment, delivery)
-    await (drained ? expectReadOn(talk) : expectCut(talk))
+    const { providerAnswer, receipt } = await hangUp(lane, moment, delivery)
+    await (drained ? expectReadOn(providerAnswer) : expectCut(providerAnswer))
     expect(await receipt()).toMatchObject({
       state: lane === 'free' ? 'released' : 'settled',
       outcome: 'client_gone',
       charge_nano: drained ? COUNTED : produced(estimate),
     })
     // It serves the next call: an answer that was read to its end leaves its connection as good as new.
-    expect(talk.socket.destroyed).toBe(!drained)
+    expect(providerAnswer.socket.destroyed).toBe(!drained)
   })
 
   it('pays for a JSON answer that has not begun where it is awaited, and nothing where it is not', async () => {
-    const { talk, receipt } = await hangUp(lane, 'silent', 'json')
-    await (drained ? expectReadOn(talk) : expectCut(talk))
+    const { providerAnswer, receipt } = await hangUp(lane, 'silent', 'json')
+    await (drained ? expectReadOn(providerAnswer) : expectCut(providerAnswer))
     expect(await receipt()).toMatchObject({
       state: drained ? 'settled' : 'released',
       outcome: 'client_gone',
@@ -212,16 +213,16 @@ describe.each(LANE_NAMES)('a client that hangs up on a lane that is %s', (lane) 
   })
 
   it('pays the whole after the finish reason even if the count never comes', async () => {
-    const { talk, receipt } = await hangUp(lane, 'finished', 'stream')
-    expect(talk.socket.destroyed).toBe(false)
-    house.server.serving.cutTurns()
-    await expectCut(talk)
+    const { providerAnswer, receipt } = await hangUp(lane, 'finished', 'stream')
+    expect(providerAnswer.socket.destroyed).toBe(false)
+    setup.server.serving.cutTurns()
+    await expectCut(providerAnswer)
     expect(await receipt()).toMatchObject({ outcome: 'completed', charge_nano: ALL_PRODUCED, estimated: 1 })
   })
 
   it('pays the whole by the provider’s count after the finish reason: it is awaited', async () => {
-    const { talk, receipt } = await hangUp(lane, 'finished', 'stream')
-    await expectReadOn(talk)
+    const { providerAnswer, receipt } = await hangUp(lane, 'finished', 'stream')
+    await expectReadOn(providerAnswer)
     expect(await receipt()).toMatchObject({
       state: 'settled',
       outcome: 'completed',
@@ -240,12 +241,12 @@ describe('a provider that is read on without its client', () => {
   ] as const)(
     'is cut after a minute, and what is known until then is charged (%s, %s)',
     async (moment, delivery, due) => {
-      const { talk, receipt } = await hangUp(UNLEARNED, moment, delivery)
-      house.server.advance(59_000)
+      const { providerAnswer, receipt } = await hangUp(UNLEARNED, moment, delivery)
+      setup.server.advance(59_000)
       await delivered()
-      expect(talk.socket.destroyed).toBe(false)
-      house.server.advance(1_001)
-      await expectCut(talk)
+      expect(providerAnswer.socket.destroyed).toBe(false)
+      setup.server.advance(1_001)
+      await expectCut(providerAnswer)
       expect(await receipt()).toMatchObject({ outcome: 'client_gone', charge_nano: due })
     },
   )
@@ -254,10 +255,10 @@ describe('a provider that is read on without its client', () => {
     ['talking', 'stream', PRODUCED],
     ['half', 'json', INPUT],
   ] as const)('is cut when the server cuts its turns (%s, %s)', async (moment, delivery, due) => {
-    const { talk, receipt } = await hangUp(UNLEARNED, moment, delivery)
-    expect(house.server.serving.turnsRunning).toBe(1)
-    house.server.serving.cutTurns()
-    await expectCut(talk)
+    const { providerAnswer, receipt } = await hangUp(UNLEARNED, moment, delivery)
+    expect(setup.server.serving.turnsRunning).toBe(1)
+    setup.server.serving.cutTurns()
+    await expectCut(providerAnswer)
     expect(await receipt()).toMatchObject({ outcome: 'client_gone', charge_nano: due })
   })
 
@@ -266,26 +267,26 @@ describe('a provider that is read on without its client', () => {
     ['breaks-after', 'stream', 'client_gone', PRODUCED],
     ['breaks-json', 'json', 'upstream_failed', NOTHING],
   ] as const)('may fail by itself (%s, %s)', async (moment, delivery, outcome, due) => {
-    const { talk, receipt } = await hangUp(UNLEARNED, moment, delivery)
-    await expectReadOn(talk)
+    const { providerAnswer, receipt } = await hangUp(UNLEARNED, moment, delivery)
+    await expectReadOn(providerAnswer)
     expect(await receipt()).toMatchObject({ outcome, charge_nano: due })
-    expect(house.far.talks).toHaveLength(1)
+    expect(setup.far.providerAnswers).toHaveLength(1)
   })
 
   it('has one place of a hundred, of which an account has half: whoever finds none pays an estimate', async () => {
-    const accounts = await Promise.all([1, 2, 3].map(() => openAccount(house.server, { credit: '100' })))
+    const accounts = await Promise.all([1, 2, 3].map(() => openAccount(setup.server, { credit: '100' })))
     const [first, second, third] = accounts as [TestAccount, TestAccount, TestAccount]
-    const cut = () => house.far.talks.filter(({ socket }) => socket.destroyed).length
+    const cut = () => setup.far.providerAnswers.filter(({ socket }) => socket.destroyed).length
     const hangUpAll = async (account: TestAccount, count: number) => {
       const before = waiting.size
-      const asked = JSON.stringify({ model: `${UNLEARNED}-talking`, stream: true, messages: MESSAGES })
-      const sockets = await Promise.all(Array.from({ length: count }, () => askRaw(account, asked)))
+      const receivedRequest = JSON.stringify({ model: `${UNLEARNED}-talking`, stream: true, messages: MESSAGES })
+      const sockets = await Promise.all(Array.from({ length: count }, () => sendRaw(account, receivedRequest)))
       await until(() => waiting.size === before + count)
       await Promise.all(sockets.map((socket) => until(() => socket.received.includes(WORDS[1]))))
       for (const socket of sockets) socket.destroy()
     }
     const settled = (cutOnes: number, running: number) =>
-      until(() => cut() === cutOnes && house.server.serving.turnsRunning === running)
+      until(() => cut() === cutOnes && setup.server.serving.turnsRunning === running)
 
     await hangUpAll(first, 60)
     await settled(10, 50)
@@ -306,8 +307,8 @@ describe('a provider that is read on without its client', () => {
   })
 })
 
-async function askRaw(account: TestAccount, body: string) {
-  const socket = await openRawSocket(house.server)
+async function sendRaw(account: TestAccount, body: string) {
+  const socket = await openRawSocket(setup.server)
   socket.write(
     `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\n` +
       `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

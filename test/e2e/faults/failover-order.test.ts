@@ -1,89 +1,95 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { ProviderAnswer } from '../../fakes/answers.ts'
 import { chunk, errorBody, reply, usageChunk, WHOLE_TEXT } from '../../fakes/chat-frames.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
-import type { Talk } from '../../fakes/answers.ts'
-import { answerOf, chat, hello, send } from '../../support/send-chat.ts'
 import { readStream } from '../../support/read-stream.ts'
+import { answerOf, chat, hello, send } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
-import { type FarHouse, startFarHouse } from './remote-provider-server.ts'
+import { type RemoteSetup, startRemoteSetup } from './remote-provider-server.ts'
 
 const throttled =
   (retryAfter: string): Script =>
-  async (talk) => {
-    await talk.head(429, { 'retry-after': retryAfter })
-    await talk.bytes(JSON.stringify(errorBody('Slow down.')))
-    await talk.end()
+  async (providerAnswer) => {
+    await providerAnswer.head(429, { 'retry-after': retryAfter })
+    await providerAnswer.bytes(JSON.stringify(errorBody('Slow down.')))
+    await providerAnswer.end()
   }
 
 /** Every choice uses the whole cap. */
-async function threeChoices(talk: Talk): Promise<void> {
+async function threeChoices(providerAnswer: ProviderAnswer): Promise<void> {
   const usage = { prompt_tokens: 11, completion_tokens: 60, total_tokens: 71 }
   const words = 'w'.repeat(500)
-  await talk.head()
-  if (talk.delivery === 'json') {
+  await providerAnswer.head()
+  if (providerAnswer.delivery === 'json') {
     const choices = [0, 1, 2].map((index) => ({
       index,
       message: { role: 'assistant', content: words },
       finish_reason: 'length',
     }))
-    await talk.bytes(JSON.stringify({ ...reply(talk.model), choices, usage }))
+    await providerAnswer.bytes(JSON.stringify({ ...reply(providerAnswer.model), choices, usage }))
   } else {
     for (const index of [0, 1, 2])
-      await talk.frames({
-        ...chunk(talk.model, {}),
+      await providerAnswer.frames({
+        ...chunk(providerAnswer.model, {}),
         choices: [{ index, delta: { content: words }, finish_reason: null }],
       })
     await delivered()
     for (const index of [2, 0, 1])
-      await talk.frames({ ...chunk(talk.model, {}), choices: [{ index, delta: {}, finish_reason: 'length' }] })
-    await talk.frames(usageChunk(talk.model, usage), '[DONE]')
+      await providerAnswer.frames({
+        ...chunk(providerAnswer.model, {}),
+        choices: [{ index, delta: {}, finish_reason: 'length' }],
+      })
+    await providerAnswer.frames(usageChunk(providerAnswer.model, usage), '[DONE]')
   }
-  await talk.end()
+  await providerAnswer.end()
 }
 
 /** Two choices have words; only one says why it ended. */
-async function oneOfTwo(talk: Talk): Promise<void> {
-  await talk.head()
+async function oneOfTwo(providerAnswer: ProviderAnswer): Promise<void> {
+  await providerAnswer.head()
   for (const index of [0, 1])
-    await talk.frames({ ...chunk(talk.model, {}), choices: [{ index, delta: { content: 'w' }, finish_reason: null }] })
-  await talk.frames(chunk(talk.model, { finish: 'stop' }), '[DONE]')
-  await talk.end()
+    await providerAnswer.frames({
+      ...chunk(providerAnswer.model, {}),
+      choices: [{ index, delta: { content: 'w' }, finish_reason: null }],
+    })
+  await providerAnswer.frames(chunk(providerAnswer.model, { finish: 'stop' }), '[DONE]')
+  await providerAnswer.end()
 }
 
 /** It takes no effort, and without one it fails as well. */
-async function effortless(talk: Talk): Promise<void> {
-  const refuses = talk.asked.reasoning_effort !== undefined
-  await talk.head(refuses ? 400 : 503)
+async function effortless(providerAnswer: ProviderAnswer): Promise<void> {
+  const refuses = providerAnswer.receivedRequest.reasoning_effort !== undefined
+  await providerAnswer.head(refuses ? 400 : 503)
   const words = refuses ? "Unsupported parameter: 'reasoning_effort'" : 'Overloaded.'
-  await talk.bytes(JSON.stringify(errorBody(words)))
-  await talk.end()
+  await providerAnswer.bytes(JSON.stringify(errorBody(words)))
+  await providerAnswer.end()
 }
 
 const scripts: Record<string, Script> = {
-  good: (talk) => FAULTS.healthy(talk),
+  good: (providerAnswer) => FAULTS.healthy(providerAnswer),
   slow: throttled('30'),
   slower: throttled('90'),
-  broken: (talk) => FAULTS.reset(talk, 'before'),
-  'broken-2': (talk) => FAULTS.reset(talk, 'before'),
-  full: (talk) => FAULTS['refused-503'](talk, 'before'),
-  'full-2': (talk) => FAULTS['refused-503'](talk, 'before'),
-  'full-3': (talk) => FAULTS['refused-503'](talk, 'before'),
-  picky: (talk) => FAULTS['cap-refused'](talk, 'before'),
-  tools: (talk) => FAULTS['odd-tool-calls'](talk),
-  learner: (talk) => FAULTS['max-tokens-refused'](talk, 'before'),
-  hanging: (talk) => FAULTS.hang(talk, 'before'),
+  broken: (providerAnswer) => FAULTS.reset(providerAnswer, 'before'),
+  'broken-2': (providerAnswer) => FAULTS.reset(providerAnswer, 'before'),
+  full: (providerAnswer) => FAULTS['refused-503'](providerAnswer, 'before'),
+  'full-2': (providerAnswer) => FAULTS['refused-503'](providerAnswer, 'before'),
+  'full-3': (providerAnswer) => FAULTS['refused-503'](providerAnswer, 'before'),
+  picky: (providerAnswer) => FAULTS['cap-refused'](providerAnswer, 'before'),
+  tools: (providerAnswer) => FAULTS['odd-tool-calls'](providerAnswer),
+  learner: (providerAnswer) => FAULTS['max-tokens-refused'](providerAnswer, 'before'),
+  hanging: (providerAnswer) => FAULTS.hang(providerAnswer, 'before'),
   choosy: threeChoices,
   effortless,
   'one-of-two': oneOfTwo,
 }
 
-let house: FarHouse
+let setup: RemoteSetup
 beforeAll(async () => {
-  house = await startFarHouse(
+  setup = await startRemoteSetup(
     scripts,
     {
       throttled: { lanes: ['slower', 'slow'] },
@@ -103,10 +109,10 @@ beforeAll(async () => {
   )
 })
 afterEach(async () => {
-  house.far.forget()
-  await expectBalancedLedger(house.server)
+  setup.far.forget()
+  await expectBalancedLedger(setup.server)
 })
-afterAll(() => house?.close())
+afterAll(() => setup?.close())
 
 const receiptOf = (account: Awaited<ReturnType<typeof openAccount>>) =>
   until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
@@ -118,8 +124,8 @@ const attemptsOf = ({ attempts }: { attempts: string | null }) =>
 
 describe('lanes in turn', () => {
   it('say upstream_busy with the least wait when all throttle', async () => {
-    const account = await openAccount(house.server)
-    const answer = await chat(house.server, account, { model: 'throttled' })
+    const account = await openAccount(setup.server)
+    const answer = await chat(setup.server, account, { model: 'throttled' })
     expect([answer.status, answer.json.error.code]).toEqual([429, 'upstream_busy'])
     expect(answer.headers.get('retry-after')).toBe('30')
     expect(answer.json.error.message).toMatch(/try again in 30s\.$/)
@@ -130,15 +136,20 @@ describe('lanes in turn', () => {
   })
 
   it('say server_is_overloaded when they fail in different ways', async () => {
-    const account = await openAccount(house.server)
-    const answer = await chat(house.server, account, { model: 'mixed' })
+    const account = await openAccount(setup.server)
+    const answer = await chat(setup.server, account, { model: 'mixed' })
     expect([answer.status, answer.json.error.code]).toEqual([503, 'server_is_overloaded'])
   })
 
   it('name what was left out for the lane that answered, and nothing of one that failed', async () => {
-    const account = await openAccount(house.server)
-    const answer = await chat(house.server, account, { model: 'effortless-first', reasoning_effort: 'high' })
-    expect(house.far.talks.map((talk) => [talk.model, talk.asked.reasoning_effort])).toEqual([
+    const account = await openAccount(setup.server)
+    const answer = await chat(setup.server, account, { model: 'effortless-first', reasoning_effort: 'high' })
+    expect(
+      setup.far.providerAnswers.map((providerAnswer) => [
+        providerAnswer.model,
+        providerAnswer.receivedRequest.reasoning_effort,
+      ]),
+    ).toEqual([
       ['effortless', 'high'],
       ['effortless', undefined],
       ['good', 'high'],
@@ -152,8 +163,8 @@ describe('lanes in turn', () => {
   })
 
   it('are three at most, and the receipt names the last that was tried', async () => {
-    const account = await openAccount(house.server)
-    const answer = await chat(house.server, account, { model: 'full-thrice' })
+    const account = await openAccount(setup.server)
+    const answer = await chat(setup.server, account, { model: 'full-thrice' })
     expect(answer.status).toBe(503)
     const receipt = await receiptOf(account)
     expect(attemptsOf(receipt).map(([lane]) => lane)).toEqual(['far/full', 'far/full-2', 'far/full-3'])
@@ -161,22 +172,22 @@ describe('lanes in turn', () => {
   })
 
   it.each([true, false])('are one more after a provider that may have done the work, stream: %s', async (stream) => {
-    const account = await openAccount(house.server)
-    const broken = await send(house.server, account, { model: 'broken-twice', stream, messages: hello() })
+    const account = await openAccount(setup.server)
+    const broken = await send(setup.server, account, { model: 'broken-twice', stream, messages: hello() })
     // On a busy machine the head has gone by then: the words are the same in either form.
     expect(await broken.text()).toContain('"server_is_overloaded"')
-    expect(house.far.talks.map(({ model }) => model)).toEqual(['broken', 'broken-2'])
+    expect(setup.far.providerAnswers.map(({ model }) => model)).toEqual(['broken', 'broken-2'])
     expect(await receiptOf(account)).toMatchObject({ state: 'released', charge_nano: 0n, lane: 'far/broken-2' })
-    house.far.forget()
-    const answer = await send(house.server, account, { model: 'full-then-broken', stream, messages: hello() })
+    setup.far.forget()
+    const answer = await send(setup.server, account, { model: 'full-then-broken', stream, messages: hello() })
     expect(answer.status).toBe(200)
     expect(await answer.text()).not.toContain('"error"')
-    expect(house.far.talks.map(({ model }) => model)).toEqual(['full', 'broken', 'good'])
+    expect(setup.far.providerAnswers.map(({ model }) => model)).toEqual(['full', 'broken', 'good'])
   })
 
   it('move on after the head has gone, as long as there is no content', async () => {
-    const account = await openAccount(house.server)
-    const response = await send(house.server, account, {
+    const account = await openAccount(setup.server)
+    const response = await send(setup.server, account, {
       model: 'hanging-first',
       stream: true,
       messages: hello(),
@@ -188,8 +199,8 @@ describe('lanes in turn', () => {
   })
 
   it('end in an error frame that is free where the head has gone and none is left', async () => {
-    const account = await openAccount(house.server)
-    const response = await send(house.server, account, {
+    const account = await openAccount(setup.server)
+    const response = await send(setup.server, account, {
       model: 'hanging',
       stream: true,
       messages: hello(),
@@ -206,10 +217,15 @@ describe('lanes in turn', () => {
 
 describe('a lane', () => {
   it('is asked twice for the first request that it refuses for the name of the cap, and once from then on', async () => {
-    const account = await openAccount(house.server)
+    const account = await openAccount(setup.server)
     const request = { model: 'learner', max_tokens: 50 }
-    expect((await chat(house.server, account, request)).status).toBe(200)
-    expect(house.far.talks.map(({ asked }) => [asked.max_tokens, asked.max_completion_tokens])).toEqual([
+    expect((await chat(setup.server, account, request)).status).toBe(200)
+    expect(
+      setup.far.providerAnswers.map(({ receivedRequest }) => [
+        receivedRequest.max_tokens,
+        receivedRequest.max_completion_tokens,
+      ]),
+    ).toEqual([
       [50, undefined],
       [undefined, 50],
     ])
@@ -217,16 +233,19 @@ describe('a lane', () => {
       ['far/learner', 'unsupported-field', 400],
       ['far/learner', 'finished', 200],
     ])
-    house.far.forget()
-    expect((await chat(house.server, account, request)).status).toBe(200)
-    expect(house.far.talks.map(({ asked }) => [asked.max_tokens, asked.max_completion_tokens])).toEqual([
-      [undefined, 50],
-    ])
+    setup.far.forget()
+    expect((await chat(setup.server, account, request)).status).toBe(200)
+    expect(
+      setup.far.providerAnswers.map(({ receivedRequest }) => [
+        receivedRequest.max_tokens,
+        receivedRequest.max_completion_tokens,
+      ]),
+    ).toEqual([[undefined, 50]])
   })
 
   it.each([true, false])('has its tool calls mended, stream: %s', async (stream) => {
-    const account = await openAccount(house.server)
-    const response = await send(house.server, account, {
+    const account = await openAccount(setup.server)
+    const response = await send(setup.server, account, {
       model: 'tools',
       stream,
       messages: hello(),
@@ -245,18 +264,18 @@ describe('a lane', () => {
   })
 
   it.each([true, false])('may use its cap once for every choice, stream: %s', async (stream) => {
-    const account = await openAccount(house.server)
+    const account = await openAccount(setup.server)
     const request = { model: 'choosy', stream, n: 3, max_tokens: 20, messages: hello() }
-    const response = await send(house.server, account, request)
+    const response = await send(setup.server, account, request)
     if (stream) expect((await readStream(response)).done).toBe(true)
     else expect((await answerOf(response)).json.choices).toHaveLength(3)
     expect(await receiptOf(account)).toMatchObject({ outcome: 'completed', output: 60, estimated: 0 })
   })
 
   it('has not ended before every choice has', async () => {
-    const account = await openAccount(house.server)
+    const account = await openAccount(setup.server)
     const request = { model: 'one-of-two', stream: true, n: 2, messages: hello() }
-    const answer = await readStream(await send(house.server, account, request))
+    const answer = await readStream(await send(setup.server, account, request))
     expect(answer.done).toBe(false)
     expect(answer.chunks.at(-1).error.code).toBe('upstream_error')
     expect(await receiptOf(account)).toMatchObject({ outcome: 'upstream_failed', state: 'settled' })

@@ -39,7 +39,7 @@ export type UpstreamName =
 
 export interface FaultRow {
   /** What the provider does, for the page. */
-  readonly says: string
+  readonly emits: string
   readonly fault: FaultName
   readonly upstream?: UpstreamName
   /** A JSON answer of which nothing has come, and one whose first half has. */
@@ -49,7 +49,7 @@ export interface FaultRow {
   readonly streamBefore?: Cell
   readonly streamAfter?: Cell
   /** More fields of the request, where the fault needs them. */
-  readonly asks?: object
+  readonly sends?: object
   /** What the client reads, where it is not the usual answer. */
   readonly text?: string
 }

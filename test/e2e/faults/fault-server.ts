@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
+import type { Stage } from '../../fakes/emit.ts'
 import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { laneModel, scriptOfModel } from '../../fakes/faults.ts'
-import type { Stage } from '../../fakes/emit.ts'
 import { createCertificate } from '../../fixtures/providers/certificate.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
@@ -54,19 +54,19 @@ export async function startFaultServer(more = ''): Promise<FaultServer> {
 
 /** Addresses where there is no provider at all. */
 async function openGrounds() {
-  const gone = createServer()
+  const disconnected = createServer()
   const mute = createServer((socket) => socket.on('error', () => {}))
   const untrusted = createTlsServer({ ...createCertificate(TRUSTLESS_HOST) }).on('tlsClientError', () => {})
   const sockets = new Set<Socket>()
-  for (const server of [gone, mute, untrusted]) {
+  for (const server of [disconnected, mute, untrusted]) {
     // Nobody reads from them, so they would never hear that the other side has gone.
     server.on('connection', (socket: Socket) => sockets.add(socket))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
   }
   const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port
-  const ports = { gonePort: portOf(gone), mutePort: portOf(mute), untrustedPort: portOf(untrusted) }
-  gone.close()
+  const ports = { gonePort: portOf(disconnected), mutePort: portOf(mute), untrustedPort: portOf(untrusted) }
+  disconnected.close()
   return {
     ...ports,
     async close() {
@@ -77,7 +77,7 @@ async function openGrounds() {
   }
 }
 
-interface Ground {
+interface StageContext {
   readonly faulty: FaultUpstream
   readonly healthy: FaultUpstream
   readonly gonePort: number
@@ -86,7 +86,7 @@ interface Ground {
 }
 
 /** Only the time that a fault exceeds is short: no other deadline can stand in for it, and no busy machine either. */
-function upstreamsOf({ faulty, healthy, ...ports }: Ground): Record<UpstreamName | 'healthy', string> {
+function upstreamsOf({ faulty, healthy, ...ports }: StageContext): Record<UpstreamName | 'healthy', string> {
   const brief = (timeouts: string) => `base_url: "${faulty.baseUrl}", timeouts: { ${timeouts} }`
   return {
     patient: `base_url: "${faulty.baseUrl}"`,
@@ -103,8 +103,8 @@ function upstreamsOf({ faulty, healthy, ...ports }: Ground): Record<UpstreamName
   }
 }
 
-function configOf(ground: Ground): string {
-  const upstreams = Object.entries(upstreamsOf(ground)).map(
+function configOf(stageContext: StageContext): string {
+  const upstreams = Object.entries(upstreamsOf(stageContext)).map(
     ([id, more]) => `  - { id: ${id}, wire: chat, allow_private: true, ${more} }\n`,
   )
   const models = new Map<string, string>()

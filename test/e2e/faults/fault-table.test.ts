@@ -10,35 +10,35 @@ import { fractionsFrom } from '../../fixtures/lib/seeded-random.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
-import { askFaulty, type Heard } from './send-to-faulty.ts'
 import { chargeOf } from './charge-of.ts'
 import { CASES, type Case } from './fault-cases.ts'
 import type { Cell } from './fault-row.ts'
 import { type FaultServer, faultyLane, HEALTHY_LANE, modelOf, startFaultServer } from './fault-server.ts'
 import { documentedRows, rowsOnPage } from './faults-page.ts'
+import { type Parsed, sendToFaulty } from './send-to-faulty.ts'
 
-let house: FaultServer
+let setup: FaultServer
 beforeAll(async () => {
-  house = await startFaultServer()
+  setup = await startFaultServer()
 })
 afterEach(async () => {
-  house.faulty.weather = CALM
-  house.faulty.forget()
-  house.healthy.forget()
-  await expectBalancedLedger(house.server)
+  setup.faulty.networkFaults = CALM
+  setup.faulty.forget()
+  setup.healthy.forget()
+  await expectBalancedLedger(setup.server)
 })
-afterAll(() => house?.close())
+afterAll(() => setup?.close())
 
 const isStream = ({ column }: Case): boolean => column.startsWith('stream')
 
-async function ask(subject: Case, lanes: 'alone' | 'backed') {
-  const account = await openAccount(house.server, { credit: '1.00' })
+async function sendTurn(subject: Case, lanes: 'alone' | 'backed') {
+  const account = await openAccount(setup.server, { credit: '1.00' })
   const before = (await account.wallet()).balance
-  const heard = await askFaulty(house, {
+  const parsedOutput = await sendToFaulty(setup, {
     key: account.key,
     model: modelOf(subject, lanes),
     stream: isStream(subject),
-    ...(subject.row.asks ? { asks: subject.row.asks } : {}),
+    ...(subject.row.sends ? { sends: subject.row.sends } : {}),
   })
   const receipts = await until(async () => {
     const rows = await account.receipts()
@@ -48,12 +48,12 @@ async function ask(subject: Case, lanes: 'alone' | 'backed') {
   const [receipt] = receipts as [ReceiptsTable]
   const { balance, held } = await account.wallet()
   expect([before - balance, held]).toEqual([receipt.charge_nano, 0n])
-  expect(receipt.request_id).toBe(heard.requestId)
-  return { heard, receipt }
+  expect(receipt.request_id).toBe(parsedOutput.requestId)
+  return { parsedOutput, receipt }
 }
 
 /** One envelope, one id, the word on coming back; nothing that looks like somebody's key. */
-function expectError(error: Record<string, unknown>, code: keyof typeof PROBLEMS, { requestId }: Heard, type: string) {
+function expectError(error: Record<string, unknown>, code: keyof typeof PROBLEMS, { requestId }: Parsed, type: string) {
   expect(error).toMatchObject({ code, type, source: 'upstream', request_id: requestId })
   expect(isRequestId(requestId)).toBe(true)
   expect(JSON.stringify(error)).not.toMatch(/sk-[a-z]{8}|127\.0\.0\.1/)
@@ -65,47 +65,47 @@ function typeInStream(code: keyof typeof PROBLEMS): string {
   return type === 'service_unavailable_error' ? 'server_error' : type
 }
 
-function expectCell(subject: Case, cell: Cell, heard: Heard) {
+function expectCell(subject: Case, cell: Cell, parsedOutput: Parsed) {
   switch (cell.kind) {
     case 'refused':
-      expect(heard.json?.error, JSON.stringify(heard)).toBeDefined()
-      expectError(heard.json.error, cell.code, heard, PROBLEMS[cell.code].type)
-      expect(heard.status).toBe(PROBLEMS[cell.code].status)
-      expect(Object.keys(heard.json)).toEqual(['error'])
-      expect(heard.headers.get('retry-after') ?? '').toBe(cell.retryAfter ?? '')
+      expect(parsedOutput.json?.error, JSON.stringify(parsedOutput)).toBeDefined()
+      expectError(parsedOutput.json.error, cell.code, parsedOutput, PROBLEMS[cell.code].type)
+      expect(parsedOutput.status).toBe(PROBLEMS[cell.code].status)
+      expect(Object.keys(parsedOutput.json)).toEqual(['error'])
+      expect(parsedOutput.headers.get('retry-after') ?? '').toBe(cell.retryAfter ?? '')
       return
     case 'broken':
-      expect([heard.status, heard.dones]).toEqual([200, 0])
-      expectError(heard.chunks.at(-1).error, cell.code, heard, typeInStream(cell.code))
-      expect(heard.chunks.at(-1).error.message).toContain('is charged')
+      expect([parsedOutput.status, parsedOutput.dones]).toEqual([200, 0])
+      expectError(parsedOutput.chunks.at(-1).error, cell.code, parsedOutput, typeInStream(cell.code))
+      expect(parsedOutput.chunks.at(-1).error.message).toContain('is charged')
       expect(
-        heard.chunks
+        parsedOutput.chunks
           .slice(0, -1)
           .flatMap(({ choices }) => choices)
           .filter(hasFinished),
       ).toEqual([])
-      expect(heard.text).toMatch(/^Good /)
-      expect(heard.text).not.toContain('too late')
+      expect(parsedOutput.text).toMatch(/^Good /)
+      expect(parsedOutput.text).not.toContain('too late')
       return
     case 'whole':
-      expectWhole(heard, subject.row.text ?? WHOLE_TEXT, isStream(subject))
+      expectWhole(parsedOutput, subject.row.text ?? WHOLE_TEXT, isStream(subject))
   }
 }
 
 const hasFinished = (choice: { finish_reason?: unknown }): boolean => typeof choice.finish_reason === 'string'
 
-function expectWhole(heard: Heard, text: string, stream: boolean) {
-  expect(heard.status, JSON.stringify(heard.json)).toBe(200)
-  expect(heard.text).toBe(text)
+function expectWhole(parsedOutput: Parsed, text: string, stream: boolean) {
+  expect(parsedOutput.status, JSON.stringify(parsedOutput.json)).toBe(200)
+  expect(parsedOutput.text).toBe(text)
   if (!stream) {
-    expect(hasFinished(heard.json.choices[0])).toBe(true)
+    expect(hasFinished(parsedOutput.json.choices[0])).toBe(true)
     return
   }
-  expect(heard.dones).toBe(1)
-  expect(heard.chunks.flatMap(({ choices }) => choices).filter(hasFinished)).toHaveLength(1)
-  const withUsage = heard.chunks.filter(({ usage }) => usage)
-  expect(withUsage).toEqual([heard.chunks.at(-1)])
-  expect(heard.chunks.at(-1).choices).toEqual([])
+  expect(parsedOutput.dones).toBe(1)
+  expect(parsedOutput.chunks.flatMap(({ choices }) => choices).filter(hasFinished)).toHaveLength(1)
+  const withUsage = parsedOutput.chunks.filter(({ usage }) => usage)
+  expect(withUsage).toEqual([parsedOutput.chunks.at(-1)])
+  expect(parsedOutput.chunks.at(-1).choices).toEqual([])
 }
 
 const attemptsOf = ({ attempts }: ReceiptsTable): string[] =>
@@ -113,13 +113,13 @@ const attemptsOf = ({ attempts }: ReceiptsTable): string[] =>
 
 async function expectAlone(subject: Case) {
   const { cell } = subject
-  const { heard, receipt } = await ask(subject, 'alone')
-  expectCell(subject, cell, heard)
+  const { parsedOutput, receipt } = await sendTurn(subject, 'alone')
+  expectCell(subject, cell, parsedOutput)
   const outcome = cell.kind === 'whole' ? 'completed' : 'upstream_failed'
   const state = cell.kind === 'refused' ? 'released' : 'settled'
-  expect(receipt).toMatchObject({ outcome, state, charge_nano: chargeOf(cell, subject.row, heard) })
+  expect(receipt).toMatchObject({ outcome, state, charge_nano: chargeOf(cell, subject.row, parsedOutput) })
   // One for each time that it was asked; nobody hears of a connection that failed.
-  const times = Math.max(1, house.faulty.talks.length)
+  const times = Math.max(1, setup.faulty.providerAnswers.length)
   expect(attemptsOf(receipt)).toEqual(Array.from({ length: times }, () => faultyLane(subject)))
 }
 
@@ -129,18 +129,18 @@ describe.each(CASES)('$title', (subject) => {
   it('one lane alone', () => expectAlone(subject))
 
   it('with a healthy lane behind it', async () => {
-    const { heard, receipt } = await ask(subject, 'backed')
+    const { parsedOutput, receipt } = await sendTurn(subject, 'backed')
     const moves = cell.kind === 'refused' && cell.another === 'next lane'
     expect(attemptsOf(receipt)).toEqual(moves ? [faultyLane(subject), HEALTHY_LANE] : [faultyLane(subject)])
-    expect(house.healthy.talks).toHaveLength(moves ? 1 : 0)
+    expect(setup.healthy.providerAnswers).toHaveLength(moves ? 1 : 0)
     if (moves) {
-      expectWhole(heard, WHOLE_TEXT, isStream(subject))
-      const charge = chargeOf({ kind: 'whole', charge: 'reported' }, { ...subject.row, fault: 'healthy' }, heard)
+      expectWhole(parsedOutput, WHOLE_TEXT, isStream(subject))
+      const charge = chargeOf({ kind: 'whole', charge: 'reported' }, { ...subject.row, fault: 'healthy' }, parsedOutput)
       expect(receipt).toMatchObject({ outcome: 'completed', charge_nano: charge })
       expect(receipt.lane).toBe(HEALTHY_LANE)
     } else {
-      expectCell(subject, cell, heard)
-      expect(receipt.charge_nano).toBe(chargeOf(cell, subject.row, heard))
+      expectCell(subject, cell, parsedOutput)
+      expect(receipt.charge_nano).toBe(chargeOf(cell, subject.row, parsedOutput))
     }
   })
 })
@@ -153,7 +153,7 @@ const STORMY = CASES.filter(({ row, column }) => {
 describe.each(STORMY)('$title', (subject) => {
   it('is the same with bytes cut anywhere, CRLF, and comments between', async () => {
     const seed = randomInt(2 ** 32)
-    house.faulty.weather = storm(fractionsFrom(seed))
+    setup.faulty.networkFaults = storm(fractionsFrom(seed))
     try {
       await expectAlone(subject)
     } catch (error) {

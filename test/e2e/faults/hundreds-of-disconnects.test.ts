@@ -3,12 +3,12 @@ import { chunk, USAGE, usageChunk, WORDS } from '../../fakes/chat-frames.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import { randomFrom } from '../../fixtures/lib/seeded-random.ts'
-import { hello } from '../../support/send-chat.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
+import { hello } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
-import { startFarHouse } from './remote-provider-server.ts'
+import { startRemoteSetup } from './remote-provider-server.ts'
 
 const ROUNDS = 4
 const CLIENTS = 100
@@ -22,28 +22,32 @@ const LANES = {
 const LANE_NAMES = Object.keys(LANES) as (keyof typeof LANES)[]
 
 /** Takes its time, and uses a connection for one answer only. */
-const slowly: Script = async (talk) => {
-  await talk.head()
+const slowly: Script = async (providerAnswer) => {
+  await providerAnswer.head()
   for (let times = 0; times < 20; times++) {
-    await talk.frames(...WORDS.map((content) => chunk(talk.model, { delta: { content } })))
+    await providerAnswer.frames(...WORDS.map((content) => chunk(providerAnswer.model, { delta: { content } })))
     await delivered()
   }
-  await talk.frames(chunk(talk.model, { finish: 'stop' }), usageChunk(talk.model, USAGE), '[DONE]')
-  await talk.end()
-  talk.close()
+  await providerAnswer.frames(
+    chunk(providerAnswer.model, { finish: 'stop' }),
+    usageChunk(providerAnswer.model, USAGE),
+    '[DONE]',
+  )
+  await providerAnswer.end()
+  providerAnswer.close()
 }
 
 const openHandles = (kind: string) => process.getActiveResourcesInfo().filter((each) => each === kind).length
 
 it('hundreds of hang-ups at random moments leave one closed receipt each, and no turn, socket or timer', async () => {
   const models = Object.fromEntries(LANE_NAMES.map((upstream) => [upstream, { upstream, lanes: ['slowly'] }]))
-  const { server, far, close } = await startFarHouse({ slowly }, models, { upstreams: LANES })
+  const { server, far, close } = await startRemoteSetup({ slowly }, models, { upstreams: LANES })
   try {
     const account = await openAccount(server, { credit: '1000' })
     const credit = (await account.wallet()).balance
     const seed = 20_261_121
     const below = randomFrom(seed)
-    const askAndHangUp = async () => {
+    const sendAndDisconnect = async () => {
       const body = JSON.stringify({
         model: LANE_NAMES[below(LANE_NAMES.length)],
         stream: true,
@@ -64,7 +68,7 @@ it('hundreds of hang-ups at random moments leave one closed receipt each, and no
     const sockets = openHandles('TCPSocketWrap')
     const timers: number[] = []
     for (let round = 1; round <= ROUNDS; round++) {
-      await Promise.all(Array.from({ length: CLIENTS }, askAndHangUp))
+      await Promise.all(Array.from({ length: CLIENTS }, sendAndDisconnect))
       await until(async () => (await closed()).length === round * CLIENTS && server.serving.turnsRunning === 0)
       // A socket that stays would be waited for until the runner ends the test.
       await until(() => openHandles('TCPSocketWrap') <= sockets)

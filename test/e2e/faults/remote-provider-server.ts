@@ -3,7 +3,7 @@ import { type StartOptions, startServer, type TestServer } from '../../support/s
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 
 /** The real house in front of one provider whose scripts the test writes itself. */
-export interface FarHouse {
+export interface RemoteSetup {
   readonly server: TestServer
   readonly far: FaultUpstream
   close(): Promise<void>
@@ -28,11 +28,11 @@ export interface FarOptions {
   readonly overrides?: StartOptions['overrides']
 }
 
-export async function startFarHouse(
+export async function startRemoteSetup(
   scripts: Readonly<Record<string, Script>>,
   models: Readonly<Record<string, FarModel>>,
   { config = '', timeouts = '', upstreams = { far: '' }, host = '127.0.0.1', overrides = {} }: FarOptions = {},
-): Promise<FarHouse> {
+): Promise<RemoteSetup> {
   const far = await startFaultUpstream((model) => scripts[model])
   const entries = Object.entries(models).map(([id, { lanes, more = '', upstream = 'far' }]) => {
     const written = lanes.map((model, at) => `{ upstream: ${upstream}, model: ${model}, priority: ${at} }`)

@@ -1,7 +1,7 @@
 import type { FaultServer } from './fault-server.ts'
 
 /** What a client made of an answer, whatever became of it. */
-export interface Heard {
+export interface Parsed {
   readonly status: number
   readonly headers: Headers
   readonly requestId: string
@@ -13,7 +13,7 @@ export interface Heard {
   /** Text of the answer, as the client reads it. */
   readonly text: string
   /** Bytes of the request's body. */
-  readonly askedBytes: number
+  readonly receivedBytes: number
   readonly dones: number
 }
 
@@ -25,17 +25,17 @@ export interface Question {
   readonly key: string
   readonly model: string
   readonly stream: boolean
-  readonly asks?: object
+  readonly sends?: object
 }
 
 /** Asks as a strict client does: bytes that are not UTF-8, or an event that is not whole, are an error of the test. */
-export async function askFaulty({ server }: Pick<FaultServer, 'server'>, question: Question): Promise<Heard> {
-  const { key, model, stream, asks } = question
+export async function sendToFaulty({ server }: Pick<FaultServer, 'server'>, question: Question): Promise<Parsed> {
+  const { key, model, stream, sends } = question
   const body = JSON.stringify({
     model,
     messages: MESSAGES,
     ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
-    ...asks,
+    ...sends,
   })
   const response = await fetch(`${server.baseUrl}/chat/completions`, {
     method: 'POST',
@@ -46,7 +46,7 @@ export async function askFaulty({ server }: Pick<FaultServer, 'server'>, questio
     status: response.status,
     headers: response.headers,
     requestId: response.headers.get('x-request-id') ?? '',
-    askedBytes: Buffer.byteLength(body),
+    receivedBytes: Buffer.byteLength(body),
   }
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
     const json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await response.arrayBuffer()))

@@ -3,15 +3,15 @@ import { expect, it } from 'vitest'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
-import { startFarHouse } from './remote-provider-server.ts'
-import { askAndDoze, createFlood } from './slow-reader.ts'
+import { startRemoteSetup } from './remote-provider-server.ts'
+import { createFlood, sendAndStall } from './slow-reader.ts'
 
 it('a client that does not read stops the provider, and gets the rest when it reads on', async () => {
   const flood = createFlood()
-  const { server, ...house } = await startFarHouse({ flood: flood.script }, { flood: { lanes: ['flood'] } })
+  const { server, ...setup } = await startRemoteSetup({ flood: flood.script }, { flood: { lanes: ['flood'] } })
   try {
     const account = await openAccount(server)
-    const socket = await askAndDoze(server, account.key, 'flood')
+    const socket = await sendAndStall(server, account.key, 'flood')
     await flood.stalled()
     expect(flood.state.ended, `${flood.state.sent} frames`).toBe(false)
 
@@ -27,6 +27,6 @@ it('a client that does not read stops the provider, and gets the rest when it re
     expect(receipt).toMatchObject({ outcome: 'completed', estimated: 0 })
     await expectBalancedLedger(server)
   } finally {
-    await house.close()
+    await setup.close()
   }
 })

@@ -2,24 +2,24 @@ import { expect, it } from 'vitest'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
-import { startFarHouse } from './remote-provider-server.ts'
-import { askAndDoze, createFlood } from './slow-reader.ts'
+import { startRemoteSetup } from './remote-provider-server.ts'
+import { createFlood, sendAndStall } from './slow-reader.ts'
 
 /** A minute in earnest; nobody waits for that here. */
 const overrides = { stallMs: 500 }
 
 it('a client that takes nothing for too long is cut, its provider too, and what was produced is settled', async () => {
   const flood = createFlood()
-  const { server, far, ...house } = await startFarHouse(
+  const { server, far, ...setup } = await startRemoteSetup(
     { flood: flood.script },
     { flood: { lanes: ['flood'] } },
     { overrides },
   )
   try {
     const account = await openAccount(server)
-    const socket = await askAndDoze(server, account.key, 'flood')
+    const socket = await sendAndStall(server, account.key, 'flood')
     const receipt = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
-    await far.talks[0]?.closed
+    await far.providerAnswers[0]?.closed
     expect(flood.state.ended).toBe(false)
     expect(receipt).toMatchObject({ state: 'settled', outcome: 'client_gone', estimated: 1 })
     // A byte of words in each frame that was read, and never more than were sent.
@@ -28,6 +28,6 @@ it('a client that takes nothing for too long is cut, its provider too, and what 
     await expectBalancedLedger(server)
     socket.destroy()
   } finally {
-    await house.close()
+    await setup.close()
   }
 })

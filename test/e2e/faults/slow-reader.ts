@@ -12,13 +12,17 @@ const FRAMES = 1024
 /** A provider with one word and much beside it, as fast as it is read. */
 export function createFlood() {
   const state = { sent: 0, ended: false }
-  const script: Script = async (talk) => {
-    await talk.head()
-    const frame = chunk(talk.model, { delta: { content: 'a' }, more: { padding: 'x'.repeat(FRAME_BYTES) } })
-    for (; state.sent < FRAMES && !talk.socket.destroyed; state.sent++) await talk.frames(frame)
+  const script: Script = async (providerAnswer) => {
+    await providerAnswer.head()
+    const frame = chunk(providerAnswer.model, { delta: { content: 'a' }, more: { padding: 'x'.repeat(FRAME_BYTES) } })
+    for (; state.sent < FRAMES && !providerAnswer.socket.destroyed; state.sent++) await providerAnswer.frames(frame)
     state.ended = state.sent === FRAMES
-    await talk.frames(chunk(talk.model, { finish: 'stop' }), usageChunk(talk.model, USAGE), '[DONE]')
-    await talk.end()
+    await providerAnswer.frames(
+      chunk(providerAnswer.model, { finish: 'stop' }),
+      usageChunk(providerAnswer.model, USAGE),
+      '[DONE]',
+    )
+    await providerAnswer.end()
   }
   /** Nothing has been taken from the provider while the clock of the test looked many times. */
   const stalled = async () => {
@@ -32,7 +36,7 @@ export function createFlood() {
 }
 
 /** A client that asks and then reads nothing, until it is told to. */
-export async function askAndDoze(server: TestServer, key: string, model: string): Promise<Socket> {
+export async function sendAndStall(server: TestServer, key: string, model: string): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port: server.port })
   socket.on('error', () => {})
   await once(socket, 'connect')

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Fields, isObject } from '../../../src/lib/types.ts'
-import { anthropicTalk } from '../../fakes/anthropic-answers.ts'
-import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
-import { geminiTalk } from '../../fakes/gemini-answers.ts'
+import { anthropicAnswer } from '../../fakes/anthropic-answers.ts'
 import { refuses } from '../../fakes/emit.ts'
+import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
+import { geminiAnswer } from '../../fakes/gemini-answers.ts'
 import { chat } from '../../support/send-chat.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
@@ -13,9 +13,9 @@ import { expectBalancedLedger } from '../../support/use-server.ts'
 interface Refusal {
   readonly model: string
   readonly wire: 'anthropic' | 'gemini'
-  readonly says: string
+  readonly emits: string
   /** Where the refused field stands in a request. */
-  readonly field: (asked: Fields) => unknown
+  readonly field: (receivedRequest: Fields) => unknown
   /** The next request does not have to be refused first. */
   readonly isRemembered: boolean
 }
@@ -24,14 +24,14 @@ const settings = ({ generationConfig }: Fields): Fields => (isObject(generationC
 
 const REFUSALS: readonly Refusal[] = [
   {
-    ...{ model: 'old', wire: 'anthropic', says: 'thinking: Extra inputs are not permitted', isRemembered: true },
+    ...{ model: 'old', wire: 'anthropic', emits: 'thinking: Extra inputs are not permitted', isRemembered: true },
     field: ({ thinking }) => thinking,
   },
   {
     ...{
       model: 'plain',
       wire: 'anthropic',
-      says: 'This model does not support the effort parameter.',
+      emits: 'This model does not support the effort parameter.',
       isRemembered: true,
     },
     field: ({ output_config }) => output_config,
@@ -40,7 +40,7 @@ const REFUSALS: readonly Refusal[] = [
     ...{
       model: 'own-way',
       wire: 'anthropic',
-      says: 'adaptive thinking is not supported on this model',
+      emits: 'adaptive thinking is not supported on this model',
       isRemembered: false,
     },
     field: ({ thinking }) => thinking,
@@ -49,27 +49,30 @@ const REFUSALS: readonly Refusal[] = [
     ...{
       model: 'levels',
       wire: 'gemini',
-      says: 'Thinking level HIGH is not supported for this model.',
+      emits: 'Thinking level HIGH is not supported for this model.',
       isRemembered: false,
     },
-    field: (asked) => settings(asked).thinkingConfig,
+    field: (receivedRequest) => settings(receivedRequest).thinkingConfig,
   },
   {
     ...{ model: 'early', wire: 'gemini', isRemembered: true },
-    says: 'Invalid JSON payload received. Unknown name "thinkingLevel" at \'generation_config.thinking_config\': Cannot find field.',
-    field: (asked) => settings(asked).thinkingConfig,
+    emits:
+      'Invalid JSON payload received. Unknown name "thinkingLevel" at \'generation_config.thinking_config\': Cannot find field.',
+    field: (receivedRequest) => settings(receivedRequest).thinkingConfig,
   },
 ]
 
-const bodyOf = ({ wire, says }: Refusal): object =>
+const bodyOf = ({ wire, emits }: Refusal): object =>
   wire === 'anthropic'
-    ? { type: 'error', error: { type: 'invalid_request_error', message: says } }
-    : { error: { code: 400, message: says, status: 'INVALID_ARGUMENT' } }
+    ? { type: 'error', error: { type: 'invalid_request_error', message: emits } }
+    : { error: { code: 400, message: emits, status: 'INVALID_ARGUMENT' } }
 
 const scriptOf = (refusal: Refusal): Script => {
-  const talks = refusal.wire === 'anthropic' ? anthropicTalk() : geminiTalk()
-  return (talk) =>
-    refusal.field(talk.asked) === undefined ? talks(talk) : refuses(400, bodyOf(refusal))(talk, 'before')
+  const providerAnswers = refusal.wire === 'anthropic' ? anthropicAnswer() : geminiAnswer()
+  return (providerAnswer) =>
+    refusal.field(providerAnswer.receivedRequest) === undefined
+      ? providerAnswers(providerAnswer)
+      : refuses(400, bodyOf(refusal))(providerAnswer, 'before')
 }
 
 const configOf = ({ baseUrl }: FaultUpstream) => `${EVERY_LANE_ASKED}upstreams:
@@ -108,8 +111,10 @@ describe('an effort that a lane does not take costs the turn nothing but the eff
       const answer = await chat(server, account, body)
       expect([answer.status, answer.headers.get('x-millrace-ignored-fields')]).toEqual([200, 'reasoning_effort'])
       expect(answer.json.choices[0].finish_reason).toBe('stop')
-      const asked = far.talks.slice(asksBefore).map((talk) => field(talk.asked) !== undefined)
-      expect(asked).toEqual(asksBefore === 0 || !isRemembered ? [true, false] : [false])
+      const receivedRequest = far.providerAnswers
+        .slice(asksBefore)
+        .map((providerAnswer) => field(providerAnswer.receivedRequest) !== undefined)
+      expect(receivedRequest).toEqual(asksBefore === 0 || !isRemembered ? [true, false] : [false])
     }
     expect(await account.receipts()).toHaveLength(2)
   })
@@ -118,6 +123,10 @@ describe('an effort that a lane does not take costs the turn nothing but the eff
     const account = await openAccount(server)
     far.forget()
     const answer = await chat(server, account, { model: 'levels' })
-    expect([answer.status, answer.headers.get('x-millrace-ignored-fields'), far.talks.length]).toEqual([200, null, 1])
+    expect([answer.status, answer.headers.get('x-millrace-ignored-fields'), far.providerAnswers.length]).toEqual([
+      200,
+      null,
+      1,
+    ])
   })
 })

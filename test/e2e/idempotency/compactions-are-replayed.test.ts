@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { LANES, useLanes } from '../../sdks/lanes.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { ask, errorOf, expectReplay, type KeyedAnswer } from './keyed.ts'
+import { errorOf, expectReplay, type KeyedAnswer, sendTurn } from './keyed.ts'
 
 const server = useLanes()
 const ENDPOINT = '/responses/compact'
@@ -29,28 +29,28 @@ function sealedIn({ text }: KeyedAnswer): object {
 describe.each(cases)('a conversation made short $form over $lane', ({ path, body }) => {
   it('is given again byte by byte, charged once, and can be gone on from', async () => {
     const account = await openAccount(server())
-    const asked = { key: account.key, path, idempotencyKey: 'once' }
-    const first = await ask(server(), asked, body)
+    const receivedRequest = { key: account.key, path, idempotencyKey: 'once' }
+    const first = await sendTurn(server(), receivedRequest, body)
     expect(first.status).toBe(200)
     const { balance } = await account.wallet()
-    for (let times = 0; times < 2; times++) expectReplay(await ask(server(), asked, body), first)
+    for (let times = 0; times < 2; times++) expectReplay(await sendTurn(server(), receivedRequest, body), first)
     expect((await account.wallet()).balance).toBe(balance)
     expect(await account.receipts()).toHaveLength(1)
-    const again = await ask(server(), asked, body)
+    const again = await sendTurn(server(), receivedRequest, body)
     const next = { model: body.model, input: [sealedIn(again), question] }
-    expect((await ask(server(), { key: account.key, path: RESPONSES }, next)).status).toBe(200)
+    expect((await sendTurn(server(), { key: account.key, path: RESPONSES }, next)).status).toBe(200)
   })
 
   it('is 422 with another body, and 409 while it runs', async () => {
     const account = await openAccount(server())
-    const asked = { key: account.key, path, idempotencyKey: 'once' }
-    const answers = await Promise.all(Array.from({ length: 6 }, () => ask(server(), asked, body)))
+    const receivedRequest = { key: account.key, path, idempotencyKey: 'once' }
+    const answers = await Promise.all(Array.from({ length: 6 }, () => sendTurn(server(), receivedRequest, body)))
     const [first, ...others] = answers.filter(({ status }) => status === 200)
     if (first === undefined) throw new Error('none of them ran')
     expect(others.filter(({ headers }) => !headers.has('idempotency-replayed'))).toEqual([])
     for (const answer of answers.filter(({ status }) => status !== 200))
       expect([answer.status, errorOf(answer).code]).toEqual([409, 'idempotency_in_progress'])
-    const other = await ask(server(), asked, { ...body, instructions: 'Be brief.' })
+    const other = await sendTurn(server(), receivedRequest, { ...body, instructions: 'Be brief.' })
     expect([other.status, errorOf(other).code]).toEqual([422, 'idempotency_key_reused'])
     expect(await account.receipts()).toHaveLength(1)
   })
@@ -60,24 +60,24 @@ describe('one key', () => {
   it('names two requests where it comes to both endpoints, with the same body', async () => {
     const account = await openAccount(server())
     const body = { model: 'talker', input: [question] }
-    const askAt = (path: string) => ask(server(), { key: account.key, path, idempotencyKey: 'twice' }, body)
-    const [answered, compacted] = [await askAt(RESPONSES), await askAt(ENDPOINT)]
+    const sendAt = (path: string) => sendTurn(server(), { key: account.key, path, idempotencyKey: 'twice' }, body)
+    const [answered, compacted] = [await sendAt(RESPONSES), await sendAt(ENDPOINT)]
     expect(JSON.parse(answered.text).object).toBe('response')
     expect(JSON.parse(compacted.text).object).toBe('response.compaction')
     expect(compacted.headers.get('idempotency-replayed')).toBe(null)
-    expectReplay(await askAt(RESPONSES), answered)
-    expectReplay(await askAt(ENDPOINT), compacted)
+    expectReplay(await sendAt(RESPONSES), answered)
+    expectReplay(await sendAt(ENDPOINT), compacted)
     expect(await account.receipts()).toHaveLength(2)
   })
 
   it('is free again after a compaction that was refused', async () => {
     const account = await openAccount(server())
-    const asked = { key: account.key, path: ENDPOINT, idempotencyKey: 'refused' }
+    const receivedRequest = { key: account.key, path: ENDPOINT, idempotencyKey: 'refused' }
     const body = { model: 'talker', input: [question] }
-    const refused = await ask(server(), asked, { ...body, stream: true })
+    const refused = await sendTurn(server(), receivedRequest, { ...body, stream: true })
     expect([refused.status, errorOf(refused).code]).toEqual([400, 'unsupported_parameter'])
-    const first = await ask(server(), asked, body)
+    const first = await sendTurn(server(), receivedRequest, body)
     expect(first.status).toBe(200)
-    expectReplay(await ask(server(), asked, body), first)
+    expectReplay(await sendTurn(server(), receivedRequest, body), first)
   })
 })

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { hello } from '../../support/send-chat.ts'
 import { fillDiskFor } from '../../support/full-disk.ts'
+import { hello } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
-import { ask } from './keyed.ts'
+import { sendTurn } from './keyed.ts'
 
 const CANARY = 'canary-of-the-answer'
 const body = { model: 'swift', stream: true, messages: hello(`${CANARY} please`) }
@@ -16,10 +16,10 @@ describe('what is kept', () => {
 
   it('is in no file of the data folder as it was said, and neither is the idempotency key', async () => {
     const account = await openAccount(server())
-    const asked = { key: account.key, idempotencyKey: 'canary-of-the-key' }
-    const first = await ask(server(), asked, body)
+    const receivedRequest = { key: account.key, idempotencyKey: 'canary-of-the-key' }
+    const first = await sendTurn(server(), receivedRequest, body)
     expect(first.text).toContain('canary')
-    expect((await ask(server(), asked, body)).bytes.equals(first.bytes)).toBe(true)
+    expect((await sendTurn(server(), receivedRequest, body)).bytes.equals(first.bytes)).toBe(true)
     const files = readdirSync(server().folder).filter((name) => name !== 'millrace.yaml')
     expect(files).toEqual(expect.arrayContaining(['ledger.db', 'content.db', 'content.db-wal']))
     for (const name of files) {
@@ -41,14 +41,14 @@ describe('a disk that takes no more answers', () => {
     async (stream) => {
       const account = await openAccount(server())
       const before = (await account.wallet()).balance
-      const asked = { key: account.key, idempotencyKey: 'full' }
-      const first = await ask(server(), asked, { ...body, stream })
+      const receivedRequest = { key: account.key, idempotencyKey: 'full' }
+      const first = await sendTurn(server(), receivedRequest, { ...body, stream })
       expect(first.status).toBe(200)
       expect(first.text).toMatch(stream ? /\[DONE\]\n\n$/ : /"charge"/)
       const [receipt] = await account.receipts()
       expect(receipt).toMatchObject({ state: 'settled', outcome: 'completed' })
       expect(before - (await account.wallet()).balance).toBe(receipt?.charge_nano)
-      const again = await ask(server(), asked, { ...body, stream })
+      const again = await sendTurn(server(), receivedRequest, { ...body, stream })
       expect([again.status, JSON.parse(again.text).error.code]).toEqual([409, 'idempotency_not_replayable'])
       expect(await account.receipts()).toHaveLength(1)
     },
@@ -64,14 +64,14 @@ describe('a charge that cannot be recorded in the books', () => {
       const account = await openAccount(server())
       const before = (await account.wallet()).balance
       const { db } = server().app.operations
-      const asked = { key: account.key, idempotencyKey: 'unrecorded' }
+      const receivedRequest = { key: account.key, idempotencyKey: 'unrecorded' }
       const makeRoom = await fillDiskFor(db, 'UPDATE ON receipts')
-      const first = await ask(server(), asked, { ...body, stream })
+      const first = await sendTurn(server(), receivedRequest, { ...body, stream })
       expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([200, null])
       await makeRoom()
       await until(() => server().app.ledgerAvailable())
       const again = await until(async () => {
-        const answer = await ask(server(), asked, { ...body, stream })
+        const answer = await sendTurn(server(), receivedRequest, { ...body, stream })
         return answer.status === 200 && answer
       })
       expect(again.headers.get('idempotency-replayed')).toBe('true')

@@ -10,7 +10,7 @@ export interface KeyedAnswer {
   readonly text: string
 }
 
-export interface Asked {
+export interface Received {
   readonly key: string
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal
@@ -20,7 +20,7 @@ export interface Asked {
 
 export const open = (
   server: TestServer,
-  { key, idempotencyKey, signal, path = '/chat/completions' }: Asked,
+  { key, idempotencyKey, signal, path = '/chat/completions' }: Received,
   body: object | string,
 ) =>
   fetch(`${server.baseUrl}${path}`, {
@@ -35,8 +35,12 @@ export const open = (
   })
 
 /** The whole answer, without the comments that keep a silent stream alive. */
-export async function ask(server: TestServer, asked: Asked, body: object | string): Promise<KeyedAnswer> {
-  return wholeOf(await open(server, asked, body))
+export async function sendTurn(
+  server: TestServer,
+  receivedRequest: Received,
+  body: object | string,
+): Promise<KeyedAnswer> {
+  return wholeOf(await open(server, receivedRequest, body))
 }
 
 export function expectReplay(again: KeyedAnswer, first: KeyedAnswer): void {

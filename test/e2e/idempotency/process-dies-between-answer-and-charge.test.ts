@@ -33,7 +33,7 @@ const ASKS = {
   responses: { path: '/responses', words: { input: 'count to 40' } },
 } as const
 
-const ask = async (path: string, idempotencyKey: string, body: object) => {
+const sendTurn = async (path: string, idempotencyKey: string, body: object) => {
   const response = await fetch(`${server?.baseUrl}${path}`, {
     method: 'POST',
     headers: {
@@ -50,10 +50,10 @@ async function dieAndAskAgain(where: keyof typeof DEATHS, stream: boolean, clien
   server = await spawnServer({ config: TEST_CONFIG, replacement: DEATHS[where] })
   const { path, words } = ASKS[client]
   const body = { model: 'swift', stream, ...words }
-  await expect(ask(path, 'once', body)).rejects.toThrow()
+  await expect(sendTurn(path, 'once', body)).rejects.toThrow()
   expect(await server.ended).toMatchObject({ code: 'SIGKILL' })
   await server.restart()
-  const again = await ask(path, 'once', body)
+  const again = await sendTurn(path, 'once', body)
   const wallet = await server.json('wallet', 'show', OWNER)
   expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
   return { again, charged: 1000 - Number(wallet.balance) }

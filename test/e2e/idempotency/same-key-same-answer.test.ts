@@ -3,7 +3,7 @@ import { get, hello } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
-import { ask, errorOf, expectReplay } from './keyed.ts'
+import { errorOf, expectReplay, sendTurn } from './keyed.ts'
 
 const DAY_MS = 86_400_000
 
@@ -29,24 +29,27 @@ describe('the same key', () => {
 
   it.each(Object.entries(BODIES))('gives the same answer, charged once: %s', async (_name, body) => {
     const account = await openAccount(server())
-    const asked = { key: account.key, idempotencyKey: fresh() }
-    const first = await ask(server(), asked, body)
+    const receivedRequest = { key: account.key, idempotencyKey: fresh() }
+    const first = await sendTurn(server(), receivedRequest, body)
     expect(first.status).toBe(200)
     const { balance } = await account.wallet()
-    for (let times = 0; times < 3; times++) expectReplay(await ask(server(), asked, body), first)
-    expectReplay(await ask(server(), { ...asked, idempotencyKey: `"${asked.idempotencyKey}"` }, body), first)
+    for (let times = 0; times < 3; times++) expectReplay(await sendTurn(server(), receivedRequest, body), first)
+    expectReplay(
+      await sendTurn(server(), { ...receivedRequest, idempotencyKey: `"${receivedRequest.idempotencyKey}"` }, body),
+      first,
+    )
     expect((await account.wallet()).balance).toBe(balance)
     expect(await account.receipts()).toHaveLength(1)
   })
 
   it('gives it whatever has become of the wallet', async () => {
     const account = await openAccount(server(), { credit: '1.00' })
-    const asked = { key: account.key, idempotencyKey: fresh() }
+    const receivedRequest = { key: account.key, idempotencyKey: fresh() }
     const body = { model: 'paid', max_tokens: 1000, messages: hello('count to 2000') }
-    const first = await ask(server(), asked, body)
+    const first = await sendTurn(server(), receivedRequest, body)
     expect((await account.wallet()).balance).toBe(0n)
-    expectReplay(await ask(server(), asked, body), first)
-    expect((await ask(server(), { key: account.key }, body)).status).toBe(402)
+    expectReplay(await sendTurn(server(), receivedRequest, body), first)
+    expect((await sendTurn(server(), { key: account.key }, body)).status).toBe(402)
   })
 
   it('belongs to one API key: another of the same account, and another account, run their own', async () => {
@@ -56,7 +59,7 @@ describe('the same key', () => {
     const idempotencyKey = fresh()
     const answers = []
     for (const { key } of [account, second, other]) {
-      answers.push(await ask(server(), { key, idempotencyKey }, BODIES.json))
+      answers.push(await sendTurn(server(), { key, idempotencyKey }, BODIES.json))
     }
     expect(new Set(answers.map(({ requestId }) => requestId)).size).toBe(3)
     for (const answer of answers) expect(answer.headers.get('idempotency-replayed')).toBe(null)
@@ -65,10 +68,10 @@ describe('the same key', () => {
 
   it('with another body is a mistake, also when only a space is another one or the body is no JSON', async () => {
     const account = await openAccount(server())
-    const asked = { key: account.key, idempotencyKey: fresh() }
-    await ask(server(), asked, BODIES.json)
+    const receivedRequest = { key: account.key, idempotencyKey: fresh() }
+    await sendTurn(server(), receivedRequest, BODIES.json)
     for (const body of [{ ...BODIES.json, stream: true }, ` ${JSON.stringify(BODIES.json)}`, '{']) {
-      const answer = await ask(server(), asked, body)
+      const answer = await sendTurn(server(), receivedRequest, body)
       expect([answer.status, errorOf(answer).code]).toEqual([422, 'idempotency_key_reused'])
     }
     expect(await account.receipts()).toHaveLength(1)
@@ -76,45 +79,47 @@ describe('the same key', () => {
 
   it('is free again after a refusal: nothing was charged, and the next request may run', async () => {
     const account = await openAccount(server())
-    const asked = { key: account.key, idempotencyKey: fresh() }
-    expect((await ask(server(), asked, '{')).status).toBe(400)
-    expect((await ask(server(), asked, { ...BODIES.json, model: 'nowhere' })).status).toBe(404)
+    const receivedRequest = { key: account.key, idempotencyKey: fresh() }
+    expect((await sendTurn(server(), receivedRequest, '{')).status).toBe(400)
+    expect((await sendTurn(server(), receivedRequest, { ...BODIES.json, model: 'nowhere' })).status).toBe(404)
     const poor = await openAccount(server(), { credit: '0' })
     const poorly = { key: poor.key, idempotencyKey: fresh() }
-    expect((await ask(server(), poorly, BODIES.json)).status).toBe(402)
+    expect((await sendTurn(server(), poorly, BODIES.json)).status).toBe(402)
     await poor.credit('1.00')
-    for (const each of [asked, poorly]) {
-      const first = await ask(server(), each, BODIES.json)
+    for (const each of [receivedRequest, poorly]) {
+      const first = await sendTurn(server(), each, BODIES.json)
       expect(first.status).toBe(200)
-      expectReplay(await ask(server(), each, BODIES.json), first)
+      expectReplay(await sendTurn(server(), each, BODIES.json), first)
     }
   })
 
   it('of two at the same moment lets one run, and tells the other to come back for its answer', async () => {
     const account = await openAccount(server())
-    const asked = { key: account.key, idempotencyKey: fresh() }
-    const answers = await Promise.all(Array.from({ length: 12 }, () => ask(server(), asked, BODIES.stream)))
+    const receivedRequest = { key: account.key, idempotencyKey: fresh() }
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => sendTurn(server(), receivedRequest, BODIES.stream)),
+    )
     const ran = answers.filter(({ status, headers }) => status === 200 && !headers.has('idempotency-replayed'))
     expect(ran).toHaveLength(1)
     for (const answer of answers.filter(({ status }) => status !== 200)) {
       expect([answer.status, errorOf(answer).code]).toEqual([409, 'idempotency_in_progress'])
       expect(answer.headers.get('retry-after')).toBe('2')
     }
-    expectReplay(await ask(server(), asked, BODIES.stream), ran[0]!)
+    expectReplay(await sendTurn(server(), receivedRequest, BODIES.stream), ran[0]!)
     expect(await account.receipts()).toHaveLength(1)
   })
 
   it('counts each time as one request, and tells so', async () => {
     const account = await openAccount(server())
     const { key } = await account.createKey({ limits: { requests_per_minute: 3 } })
-    const asked = { key, idempotencyKey: fresh() }
-    const first = await ask(server(), asked, BODIES.json)
+    const receivedRequest = { key, idempotencyKey: fresh() }
+    const first = await sendTurn(server(), receivedRequest, BODIES.json)
     expect(first.headers.get('x-ratelimit-remaining-requests')).toBe('2')
-    const again = await ask(server(), asked, BODIES.json)
+    const again = await sendTurn(server(), receivedRequest, BODIES.json)
     expectReplay(again, first)
     expect(again.headers.get('x-ratelimit-remaining-requests')).toBe('1')
-    expectReplay(await ask(server(), asked, BODIES.json), first)
-    const refused = await ask(server(), asked, BODIES.json)
+    expectReplay(await sendTurn(server(), receivedRequest, BODIES.json), first)
+    const refused = await sendTurn(server(), receivedRequest, BODIES.json)
     expect([refused.status, errorOf(refused).code]).toEqual([429, 'rate_limit_exceeded'])
   })
 
@@ -128,15 +133,15 @@ describe('the same key', () => {
 
   it('ends with its day: then the request runs again', async () => {
     const account = await openAccount(server())
-    const asked = { key: account.key, idempotencyKey: fresh() }
-    const first = await ask(server(), asked, BODIES.json)
+    const receivedRequest = { key: account.key, idempotencyKey: fresh() }
+    const first = await sendTurn(server(), receivedRequest, BODIES.json)
     server().advance(DAY_MS - 60_000)
-    expectReplay(await ask(server(), asked, BODIES.json), first)
+    expectReplay(await sendTurn(server(), receivedRequest, BODIES.json), first)
     server().advance(60_000)
-    const anew = await ask(server(), asked, BODIES.json)
+    const anew = await sendTurn(server(), receivedRequest, BODIES.json)
     expect([anew.status, anew.headers.get('idempotency-replayed')]).toEqual([200, null])
     expect(await account.receipts()).toHaveLength(2)
-    expectReplay(await ask(server(), asked, BODIES.json), anew)
+    expectReplay(await sendTurn(server(), receivedRequest, BODIES.json), anew)
     const { db } = server().app.operations
     // Long after, nothing of any of them is left in the books.
     server().advance(DAY_MS)
@@ -145,9 +150,9 @@ describe('the same key', () => {
 
   it('leaves a receipt that is found under the id of the first request only', async () => {
     const account = await openAccount(server())
-    const asked = { key: account.key, idempotencyKey: fresh() }
-    const first = await ask(server(), asked, BODIES.json)
-    const again = await ask(server(), asked, BODIES.json)
+    const receivedRequest = { key: account.key, idempotencyKey: fresh() }
+    const first = await sendTurn(server(), receivedRequest, BODIES.json)
+    const again = await sendTurn(server(), receivedRequest, BODIES.json)
     expect((await get(server(), account, `/requests/${first.requestId}`)).status).toBe(200)
     expect((await get(server(), account, `/requests/${again.requestId}`)).status).toBe(404)
   })
@@ -171,12 +176,12 @@ retention: { idempotency_bytes: 1500B }
     const account = await openAccount(server())
     const keys = ['a', 'b', 'c', 'd', 'e', 'f']
     for (const idempotencyKey of keys) {
-      expect((await ask(server(), { key: account.key, idempotencyKey }, BODIES.json)).status).toBe(200)
+      expect((await sendTurn(server(), { key: account.key, idempotencyKey }, BODIES.json)).status).toBe(200)
     }
-    const old = await ask(server(), { key: account.key, idempotencyKey: 'a' }, BODIES.json)
+    const old = await sendTurn(server(), { key: account.key, idempotencyKey: 'a' }, BODIES.json)
     expect([old.status, errorOf(old).code]).toEqual([409, 'idempotency_not_replayable'])
     expect(old.headers.get('x-should-retry')).toBe('false')
-    const young = await ask(server(), { key: account.key, idempotencyKey: 'f' }, BODIES.json)
+    const young = await sendTurn(server(), { key: account.key, idempotencyKey: 'f' }, BODIES.json)
     expect(young.headers.get('idempotency-replayed')).toBe('true')
     expect(await account.receipts()).toHaveLength(keys.length)
   })

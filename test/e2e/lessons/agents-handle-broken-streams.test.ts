@@ -1,25 +1,25 @@
 import { expect, it } from 'vitest'
 import type { Problem, ProblemCode } from '../../../src/model/problem.ts'
 import { errorBody } from '../../fakes/chat-frames.ts'
+import { begin } from '../../fakes/emit.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
-import { begin } from '../../fakes/emit.ts'
+import { readStream } from '../../support/read-stream.ts'
 import { hello, send } from '../../support/send-chat.ts'
 import { streamResponse } from '../../support/send-responses.ts'
-import { readStream } from '../../support/read-stream.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { useScriptedHouse } from './scripted-server.ts'
+import { useScriptedUpstreams } from './scripted-server.ts'
 
 const fails =
   (code: string, message = 'Words.'): Script =>
-  async (talk) => {
-    await begin(talk, 'after')
-    await talk.frames(errorBody(message, { code }))
-    await talk.end()
+  async (providerAnswer) => {
+    await begin(providerAnswer, 'after')
+    await providerAnswer.frames(errorBody(message, { code }))
+    await providerAnswer.end()
   }
 
 const scripts = {
-  broken: (talk) => FAULTS.reset(talk, 'after'),
+  broken: (providerAnswer) => FAULTS.reset(providerAnswer, 'after'),
   failing: fails('server_error'),
   filtered: fails('content_filter'),
   biology: fails('bio_policy'),
@@ -29,8 +29,8 @@ const scripts = {
   unpaid: fails('insufficient_quota'),
 } satisfies Readonly<Record<string, Script>>
 
-const house = useScriptedHouse(scripts)
-const server = () => house().server
+const setup = useScriptedUpstreams(scripts)
+const server = () => setup().server
 
 const AGENTS = {
   codex: { originator: 'codex_exec', 'user-agent': 'codex_exec/0.169.0 (Debian 12.0.0; x86_64)' },
@@ -44,10 +44,10 @@ const PASSING = /server error|connection error/i
 type Model = keyof typeof scripts
 
 /** What the two protocols say of one ending, and what it has cost each time. */
-async function hear(model: Model, headers: Readonly<Record<string, string>>) {
+async function parseOutput(model: Model, headers: Readonly<Record<string, string>>) {
   const account = await openAccount(server())
-  const asked = { model, stream: true, messages: hello() }
-  const chat = await readStream(await send(server(), account, asked, { headers }))
+  const receivedRequest = { model, stream: true, messages: hello() }
+  const chat = await readStream(await send(server(), account, receivedRequest, { headers }))
   const { events, response } = await streamResponse(server(), account, { model }, { headers })
   const receipts = await account.receipts()
   expect(receipts.map(({ state, outcome }) => [state, outcome])).toEqual([
@@ -60,7 +60,7 @@ async function hear(model: Model, headers: Readonly<Record<string, string>>) {
 }
 
 it.each(['broken', 'failing'] as const)('a stream that is %s may be asked for again', async (model) => {
-  const { inChat, event, response } = await hear(model, AGENTS.pi)
+  const { inChat, event, response } = await parseOutput(model, AGENTS.pi)
   for (const error of [inChat, event.error])
     expect(error).toMatchObject({
       code: 'upstream_error',
@@ -80,7 +80,7 @@ const FINAL: readonly (readonly [Model, ProblemCode])[] = [
 ]
 
 it.each(FINAL)('an end that is %s says so in its code and its type', async (model, code) => {
-  const { inChat, event, response } = await hear(model, AGENTS.pi)
+  const { inChat, event, response } = await parseOutput(model, AGENTS.pi)
   for (const error of [inChat, event.error]) {
     expect(error.code).toBe(code)
     expect(`${JSON.stringify(error)}`).not.toMatch(/server.error|unavailable|again/i)
@@ -91,7 +91,7 @@ it.each(FINAL)('an end that is %s says so in its code and its type', async (mode
 it.each(FINAL.flatMap(([model, code]) => (['codex', 'opencode'] as const).map((agent) => ({ model, code, agent }))))(
   '$agent is told that an end is $model by a code that it does not ask again after',
   async ({ model, code, agent }) => {
-    const { inChat, event, response } = await hear(model, AGENTS[agent])
+    const { inChat, event, response } = await parseOutput(model, AGENTS[agent])
     const known = ['invalid_prompt', 'context_length_exceeded', 'insufficient_quota']
     const expected = known.includes(code) ? code : 'invalid_prompt'
     expect([event.code, event.error.code, response.error.code]).toEqual([expected, expected, expected])

@@ -1,28 +1,32 @@
 import { describe, expect, it } from 'vitest'
+import type { ProviderAnswer } from '../../fakes/answers.ts'
 import { chunk, reply, usageChunk } from '../../fakes/chat-frames.ts'
-import type { Talk } from '../../fakes/answers.ts'
-import { answerOf, hello, send } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { readStream } from '../../support/read-stream.ts'
+import { answerOf, hello, send } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { configOf, modelLine, priced, useLessonHouse } from './scripted-server.ts'
+import { configOf, modelLine, priced, useScriptedUpstream } from './scripted-server.ts'
 
 const CONTEXT = 8192
 /** What the provider counts in the next answers. */
 let counted = 0
 
-async function counting(talk: Talk): Promise<void> {
+async function counting(providerAnswer: ProviderAnswer): Promise<void> {
   const usage = { prompt_tokens: counted, completion_tokens: 2, total_tokens: counted + 2 }
-  await talk.head()
-  if (talk.delivery === 'json') await talk.bytes(JSON.stringify({ ...reply(talk.model), usage }))
+  await providerAnswer.head()
+  if (providerAnswer.delivery === 'json')
+    await providerAnswer.bytes(JSON.stringify({ ...reply(providerAnswer.model), usage }))
   else {
-    await talk.frames(chunk(talk.model, { delta: { content: 'Yes.' } }), chunk(talk.model, { finish: 'stop' }))
-    await talk.frames(usageChunk(talk.model, usage), '[DONE]')
+    await providerAnswer.frames(
+      chunk(providerAnswer.model, { delta: { content: 'Yes.' } }),
+      chunk(providerAnswer.model, { finish: 'stop' }),
+    )
+    await providerAnswer.frames(usageChunk(providerAnswer.model, usage), '[DONE]')
   }
-  await talk.end()
+  await providerAnswer.end()
 }
 
-const house = useLessonHouse(
+const setup = useScriptedUpstream(
   () => counting,
   (baseUrl) =>
     configOf(
@@ -36,14 +40,14 @@ const house = useLessonHouse(
 /** A thousand of them are a thousand tokens for most tokenizers, and far fewer words than a lower bound may count. */
 const digits = (tokens: number) => '123456 '.repeat(Math.ceil(tokens / 3))
 
-async function ask(body: object, path = '/chat/completions') {
-  const account = await openAccount(house().server)
-  const response = await send(house().server, account, body, { path })
+async function sendTurn(body: object, path = '/chat/completions') {
+  const account = await openAccount(setup().server)
+  const response = await send(setup().server, account, body, { path })
   return { account, response }
 }
 
 async function listenMetrics(): Promise<number> {
-  const outcome = await house().server.serving.listenMetrics({ host: '127.0.0.1', port: 0 })
+  const outcome = await setup().server.serving.listenMetrics({ host: '127.0.0.1', port: 0 })
   if (outcome.kind !== 'listening') throw new Error(outcome.kind)
   return outcome.port
 }
@@ -61,21 +65,21 @@ describe('input that surely exceeds the context', () => {
     ['/responses', 'small', { input: 'word '.repeat(80_000) }],
     ['/responses/compact', 'small', { input: [{ role: 'user', content: 'word '.repeat(80_000) }] }],
   ])('is refused before a provider is asked, and costs nothing (%s, %s)', async (path, model, body) => {
-    const { account, response } = await ask({ model, ...body }, path)
+    const { account, response } = await sendTurn({ model, ...body }, path)
     const answer = await answerOf(response)
     expectProblem(answer, 'context_length_exceeded', { message: /at least 16384 tokens.* 8192 tokens/ })
-    expect(house().far.talks).toEqual([])
+    expect(setup().far.providerAnswers).toEqual([])
     expect(await account.receipts()).toEqual([])
   })
 
   it('is refused where it is long with what a former response brings along', async () => {
     counted = 10
-    const account = await openAccount(house().server)
+    const account = await openAccount(setup().server)
     const ten = { input: 'word '.repeat(10_000), model: 'small' }
-    const first = await answerOf(await send(house().server, account, ten, { path: '/responses' }))
+    const first = await answerOf(await send(setup().server, account, ten, { path: '/responses' }))
     expect(first.status).toBe(200)
     const next = { ...ten, previous_response_id: first.json.id }
-    const second = await answerOf(await send(house().server, account, next, { path: '/responses' }))
+    const second = await answerOf(await send(setup().server, account, next, { path: '/responses' }))
     expectProblem(second, 'context_length_exceeded', { param: 'input' })
   })
 })
@@ -86,7 +90,7 @@ describe('input that may exceed the context', () => {
     async (stream) => {
       counted = 80_000
       const body = { model: 'small', max_tokens: 300, messages: hello(digits(80_000)), stream }
-      const { account, response } = await ask(body)
+      const { account, response } = await sendTurn(body)
       if (stream) expect((await readStream(response)).text).toBe('Yes.')
       else expect((await answerOf(response)).json.usage.prompt_tokens).toBe(80_000)
       const [receipt] = await account.receipts()
@@ -100,11 +104,11 @@ describe('input that may exceed the context', () => {
   it('is sent with the cap that was asked for, or granted, and never with one token', async () => {
     counted = 80_000
     const capOf = async (body: object) => {
-      house().far.forget()
-      const { account, response } = await ask(body)
+      setup().far.forget()
+      const { account, response } = await sendTurn(body)
       await response.arrayBuffer()
-      const asked = house().far.talks[0]?.asked
-      return [asked?.max_tokens, (await account.receipts())[0]?.output_cap]
+      const receivedRequest = setup().far.providerAnswers[0]?.receivedRequest
+      return [receivedRequest?.max_tokens, (await account.receipts())[0]?.output_cap]
     }
     const messages = hello(digits(80_000))
     expect(await capOf({ model: 'small', max_tokens: 300, messages })).toEqual([300, 300])
@@ -122,7 +126,7 @@ describe('what a provider counts beyond the hold', () => {
     counted = 60_000
     const port = await listenMetrics()
     const before = await sumOfShortfall(port, 'cheap')
-    const { account, response } = await ask({ model: 'cheap', max_tokens: 10, messages: hello() })
+    const { account, response } = await sendTurn({ model: 'cheap', max_tokens: 10, messages: hello() })
     expect((await answerOf(response)).json.usage.prompt_tokens).toBe(60_000)
     const [receipt] = await account.receipts()
     const cost = priced({ input: 60_000, output: 2 })
@@ -133,16 +137,16 @@ describe('what a provider counts beyond the hold', () => {
   })
 
   it('is a word to the operator, who sees that context_tokens is too small', async () => {
-    const { server } = house()
+    const { server } = setup()
     const seen = async () => {
       const { models } = await server.operate('models.list', {})
       return models.find(({ id }) => id === 'outgrown')?.counted_beyond_context
     }
     counted = CONTEXT
-    await (await ask({ model: 'outgrown', max_tokens: 10, messages: hello() })).response.arrayBuffer()
+    await (await sendTurn({ model: 'outgrown', max_tokens: 10, messages: hello() })).response.arrayBuffer()
     expect(await seen()).toBe(null)
     counted = CONTEXT + 1
-    await (await ask({ model: 'outgrown', max_tokens: 10, messages: hello() })).response.arrayBuffer()
+    await (await sendTurn({ model: 'outgrown', max_tokens: 10, messages: hello() })).response.arrayBuffer()
     expect(await seen()).toBe(CONTEXT + 1)
   })
 })

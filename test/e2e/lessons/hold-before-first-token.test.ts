@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { formatUsd, type NanoUsd } from '../../../src/model/money.ts'
+import type { ProviderAnswer } from '../../fakes/answers.ts'
 import { chunk, reply, usageChunk } from '../../fakes/chat-frames.ts'
-import type { Talk } from '../../fakes/answers.ts'
 import { fractionsFrom } from '../../fixtures/lib/seeded-random.ts'
 import { hello, send } from '../../support/send-chat.ts'
 import { advanceToTuesdayNoon, openSubscriber } from '../../support/subscriber.ts'
@@ -16,7 +16,7 @@ import {
   LONG_INPUT,
   modelLine,
   priced,
-  useLessonHouse,
+  useScriptedUpstream,
   watchDrawn,
 } from './scripted-server.ts'
 
@@ -36,12 +36,12 @@ function shutGate(bound: number, written: boolean): void {
   Object.assign(scene, { gate, bound, written })
 }
 
-async function blocked(talk: Talk): Promise<void> {
+async function blocked(providerAnswer: ProviderAnswer): Promise<void> {
   await scene.gate
-  const choices = Number(talk.asked.n ?? 1)
-  const output = Number(talk.asked.max_tokens) * choices
+  const choices = Number(providerAnswer.receivedRequest.n ?? 1)
+  const output = Number(providerAnswer.receivedRequest.max_tokens) * choices
   // One word is seen, the rest was thought: all of it runs to the cap.
-  await sayAll(talk, choices, {
+  await emitAll(providerAnswer, choices, {
     prompt_tokens: scene.bound,
     completion_tokens: output,
     prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: scene.written ? scene.bound : 0 },
@@ -49,30 +49,31 @@ async function blocked(talk: Talk): Promise<void> {
   })
 }
 
-async function sayAll(talk: Talk, choices: number, usage: object): Promise<void> {
+async function emitAll(providerAnswer: ProviderAnswer, choices: number, usage: object): Promise<void> {
   const indexes = Array.from({ length: choices }, (_, index) => index)
-  await talk.head()
-  if (talk.delivery === 'json') {
+  await providerAnswer.head()
+  if (providerAnswer.delivery === 'json') {
     const written = indexes.map((index) => ({
       index,
       message: { role: 'assistant', content: 'w' },
       finish_reason: 'length',
     }))
-    await talk.bytes(JSON.stringify({ ...reply(talk.model), choices: written, usage }))
+    await providerAnswer.bytes(JSON.stringify({ ...reply(providerAnswer.model), choices: written, usage }))
   } else {
     for (const index of indexes)
-      await talk.frames({
-        ...chunk(talk.model, {}),
+      await providerAnswer.frames({
+        ...chunk(providerAnswer.model, {}),
         choices: [{ index, delta: { content: 'w' }, finish_reason: 'length' }],
       })
-    await talk.frames(usageChunk(talk.model, usage), '[DONE]')
+    await providerAnswer.frames(usageChunk(providerAnswer.model, usage), '[DONE]')
   }
-  await talk.end()
+  await providerAnswer.end()
 }
 
-const filler = (talk: Talk) => sayAll(talk, 1, { prompt_tokens: 1, completion_tokens: talk.asked.max_tokens })
+const filler = (providerAnswer: ProviderAnswer) =>
+  emitAll(providerAnswer, 1, { prompt_tokens: 1, completion_tokens: providerAnswer.receivedRequest.max_tokens })
 
-const house = useLessonHouse(
+const setup = useScriptedUpstream(
   (model) => ({ blocked, filler })[model],
   (baseUrl) =>
     configOf(
@@ -89,9 +90,9 @@ const house = useLessonHouse(
       `plans:\n  - { id: plan, models: ["*"], windows: [{ every: 5h, allowance: "${formatUsd(WINDOW as NanoUsd)}" }] }\n`,
     ),
 )
-beforeAll(() => advanceToTuesdayNoon(house().server))
+beforeAll(() => advanceToTuesdayNoon(setup().server))
 
-interface Asked {
+interface Received {
   readonly account: TestAccount
   readonly key: { readonly key: string }
   readonly kind: 'wallet' | 'window' | 'cap'
@@ -100,19 +101,19 @@ interface Asked {
 const usd = (nano: bigint): string => formatUsd(nano as NanoUsd)
 
 /** Somebody who has just so much left of what the name says, and more than enough of everything else. */
-const DRAWS: Readonly<Record<string, (left: bigint) => Promise<Asked>>> = {
+const DRAWS: Readonly<Record<string, (left: bigint) => Promise<Received>>> = {
   async wallet(left) {
-    const account = await openAccount(house().server, { credit: usd(left) })
+    const account = await openAccount(setup().server, { credit: usd(left) })
     return { account, key: account, kind: 'wallet' }
   },
   async 'window of a plan'(left) {
-    const account = await openSubscriber(house().server, 'plan', { credit: '100.00' })
+    const account = await openSubscriber(setup().server, 'plan', { credit: '100.00' })
     const body = { model: 'filler', max_tokens: Number((WINDOW - left) / FILLER_RATE), messages: hello() }
-    await (await send(house().server, account.builder, body)).json()
+    await (await send(setup().server, account.builder, body)).json()
     return { account, key: account.builder, kind: 'window' }
   },
   async 'spend cap of a key'(left) {
-    const account = await openAccount(house().server, { credit: '100.00' })
+    const account = await openAccount(setup().server, { credit: '100.00' })
     return { account, key: await account.createKey({ caps: { day: usd(left) } }), kind: 'cap' }
   },
 }
@@ -141,10 +142,10 @@ const bodyOf = ({ choices, long }: Shape, cap?: number) => ({
 })
 
 /** All at once, every other one a stream. Resolves to the statuses when the last one has been answered. */
-function askAll({ key }: Asked, body: object, onRefused: () => void): Promise<number[]> {
+function sendAll({ key }: Received, body: object, onRefused: () => void): Promise<number[]> {
   return Promise.all(
     Array.from({ length: AT_ONCE }, async (_, index) => {
-      const response = await send(house().server, key, index % 2 === 0 ? body : { ...body, stream: true })
+      const response = await send(setup().server, key, index % 2 === 0 ? body : { ...body, stream: true })
       if (response.status !== 200) onRefused()
       await response.text()
       return response.status
@@ -152,33 +153,33 @@ function askAll({ key }: Asked, body: object, onRefused: () => void): Promise<nu
   )
 }
 
-async function runBlocked(asked: Asked, shape: Shape, cap?: number) {
-  const { server, far } = house()
+async function runBlocked(receivedRequest: Received, shape: Shape, cap?: number) {
+  const { server, far } = setup()
   const body = bodyOf(shape, cap)
   // A stream's body is longer by that word, and the longer one bounds what both may be.
   shutGate(boundOf(body), shape.written)
   far.forget()
   let refused = 0
-  const all = askAll(asked, body, () => {
+  const all = sendAll(receivedRequest, body, () => {
     refused += 1
   })
-  const decided = until(() => far.talks.length + refused === AT_ONCE)
-  const moments = await watchDrawn(server, asked.account.id, decided)
-  const openAtOnce = far.talks.length
-  const before = await drawnOf(server, asked.account.id)
+  const decided = until(() => far.providerAnswers.length + refused === AT_ONCE)
+  const moments = await watchDrawn(server, receivedRequest.account.id, decided)
+  const openAtOnce = far.providerAnswers.length
+  const before = await drawnOf(server, receivedRequest.account.id)
   scene.open()
-  const statuses = watchDrawn(server, asked.account.id, all)
+  const statuses = watchDrawn(server, receivedRequest.account.id, all)
   return { statuses: await all, openAtOnce, before, moments: moments + (await statuses) }
 }
 
 /** What was charged is what has left; nothing ran beyond its hold, and nothing is below zero. */
-async function expectPaid({ account, kind }: Asked, before: Awaited<ReturnType<typeof drawnOf>>, served: number) {
+async function expectPaid({ account, kind }: Received, before: Awaited<ReturnType<typeof drawnOf>>, served: number) {
   const receipts = (await account.receipts()).filter(({ model }) => model === 'blocked')
   expect(receipts).toHaveLength(served)
   const charged = receipts.reduce((sum, { charge_nano }) => sum + charge_nano!, 0n)
   expect(receipts.filter(({ state, outcome }) => state !== 'settled' || outcome !== 'completed')).toEqual([])
   expect(receipts.filter(({ shortfall_nano, estimated }) => shortfall_nano !== 0n || estimated !== 0)).toEqual([])
-  for (const drawn of await drawnOf(house().server, account.id)) {
+  for (const drawn of await drawnOf(setup().server, account.id)) {
     const then = before.find(({ name }) => name === drawn.name)!
     expect(drawn.held_nano).toBe(0n)
     expect(drawn.posted_nano).toBeGreaterThanOrEqual(0n)
@@ -201,13 +202,13 @@ describe('the hold comes before the provider', () => {
     const body = bodyOf(shape, cap)
     shutGate(boundOf(body), true)
     const cost = priced({ written: boundOf(body), output: cap })
-    const account = await openAccount(house().server, { credit: usd(cost * BigInt(AFFORDED)) })
-    const asked = Promise.all(Array.from({ length: AT_ONCE }, () => send(house().server, account, body)))
-    const refused = asked.then((answers) => answers.filter(({ status }) => status === 429))
-    await until(() => house().far.talks.length === AFFORDED)
+    const account = await openAccount(setup().server, { credit: usd(cost * BigInt(AFFORDED)) })
+    const receivedRequest = Promise.all(Array.from({ length: AT_ONCE }, () => send(setup().server, account, body)))
+    const refused = receivedRequest.then((answers) => answers.filter(({ status }) => status === 429))
+    await until(() => setup().far.providerAnswers.length === AFFORDED)
     scene.open()
-    expect(house().far.talks).toHaveLength(AFFORDED)
-    const answers = await asked
+    expect(setup().far.providerAnswers).toHaveLength(AFFORDED)
+    const answers = await receivedRequest
     await Promise.all(answers.map((answer) => answer.text()))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(AFFORDED)
     expect((await refused).length).toBeGreaterThan(0)
@@ -219,11 +220,11 @@ describe('the hold comes before the provider', () => {
     const random = fractionsFrom(seed)
     shutGate(40, false)
     scene.open()
-    const account = await openAccount(house().server, { credit: '0.06' })
+    const account = await openAccount(setup().server, { credit: '0.06' })
     const oneTurn = async () => {
       const body = bodyOf(SHAPES['three choices']!, 1 + Math.floor(random() * 300))
       const controller = new AbortController()
-      const answer = send(house().server, account, { ...body, stream: random() < 0.5 }, { signal: controller.signal })
+      const answer = send(setup().server, account, { ...body, stream: random() < 0.5 }, { signal: controller.signal })
       const patience = random() < 0.4 ? Math.floor(random() * 200) : undefined
       if (patience !== undefined) void turnsOfTheLoop(patience).then(() => controller.abort())
       await answer.then((response) => response.text()).catch(() => {})
@@ -231,7 +232,7 @@ describe('the hold comes before the provider', () => {
     const inTurn = async () => {
       for (let turn = 0; turn < 15; turn++) await oneTurn()
     }
-    const moments = await watchDrawn(house().server, account.id, Promise.all(Array.from({ length: 10 }, inTurn)))
+    const moments = await watchDrawn(setup().server, account.id, Promise.all(Array.from({ length: 10 }, inTurn)))
     await until(async () => (await account.receipts()).every(({ state }) => state !== 'open'))
     const receipts = await account.receipts()
     const states = receipts.map(({ state }) => state)
@@ -251,14 +252,14 @@ describe('the hold comes before the provider', () => {
       const cap = 200
       const body = { ...bodyOf(shape, cap), stream: true }
       const dearest = priced({ written: boundOf(body), output: cap * shape.choices })
-      const asked = await DRAWS[draw]!(dearest * BigInt(AFFORDED))
-      const { statuses, openAtOnce, before, moments } = await runBlocked(asked, shape, cap)
+      const receivedRequest = await DRAWS[draw]!(dearest * BigInt(AFFORDED))
+      const { statuses, openAtOnce, before, moments } = await runBlocked(receivedRequest, shape, cap)
       expect(moments).toBeGreaterThan(0)
       expect(openAtOnce).toBe(AFFORDED)
       // Who came after the gate had opened may have found what was left over.
       const served = statuses.filter((status) => status === 200).length
       expect(served).toBe(AFFORDED)
-      const charged = await expectPaid(asked, before, served)
+      const charged = await expectPaid(receivedRequest, before, served)
       const cost = priced({
         [shape.written ? 'written' : 'input']: boundOf(bodyOf(shape, cap)),
         output: cap * shape.choices,
@@ -272,11 +273,11 @@ describe('the hold comes before the provider', () => {
     async ({ draw, shape: name }) => {
       const shape = SHAPES[name]!
       const body = { ...bodyOf(shape), stream: true }
-      const asked = await DRAWS[draw]!(priced({ written: boundOf(body), output: 2000 * shape.choices }) * 3n)
-      const { statuses, openAtOnce, before } = await runBlocked(asked, shape)
+      const receivedRequest = await DRAWS[draw]!(priced({ written: boundOf(body), output: 2000 * shape.choices }) * 3n)
+      const { statuses, openAtOnce, before } = await runBlocked(receivedRequest, shape)
       expect(openAtOnce).toBeGreaterThan(2)
       expect(openAtOnce).toBeLessThan(AT_ONCE)
-      await expectPaid(asked, before, statuses.filter((status) => status === 200).length)
+      await expectPaid(receivedRequest, before, statuses.filter((status) => status === 200).length)
     },
   )
 })

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { ReceiptsTable } from '../../../src/db/tables.ts'
+import type { ProviderAnswer } from '../../fakes/answers.ts'
 import { chunk, errorBody, reply, USAGE, usageChunk, WORDS } from '../../fakes/chat-frames.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
-import type { Talk } from '../../fakes/answers.ts'
-import { hello, send } from '../../support/send-chat.ts'
 import { framesOf, readStream } from '../../support/read-stream.ts'
+import { hello, send } from '../../support/send-chat.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { priced, tokensOf, tokensOfWords, useScriptedHouse } from './scripted-server.ts'
+import { priced, tokensOf, tokensOfWords, useScriptedUpstreams } from './scripted-server.ts'
 
 const QUESTION = hello('Say good morning, please: it is early, and nobody has said it yet.')
 const INPUT = tokensOf(JSON.stringify(QUESTION))
@@ -28,27 +28,27 @@ const EVENTS = eventsOf('').length
 const FINISH_AT = 1 + WORDS.length
 
 /** The provider stops after `stopAt` events until it is told that the client has gone. */
-const scene = { stopAt: 0, gone: Promise.resolve() }
+const scene = { stopAt: 0, disconnected: Promise.resolve() }
 
-async function stepwise(talk: Talk): Promise<void> {
-  await talk.head()
-  for (const [at, event] of eventsOf(talk.model).entries()) {
-    if (at === scene.stopAt) await scene.gone
-    await talk.frames(event)
+async function stepwise(providerAnswer: ProviderAnswer): Promise<void> {
+  await providerAnswer.head()
+  for (const [at, event] of eventsOf(providerAnswer.model).entries()) {
+    if (at === scene.stopAt) await scene.disconnected
+    await providerAnswer.frames(event)
   }
-  if (scene.stopAt === EVENTS) await scene.gone
-  await talk.end()
+  if (scene.stopAt === EVENTS) await scene.disconnected
+  await providerAnswer.end()
 }
 
 /** The same for a JSON answer, by the bytes of its body; below zero the head is not sent either. */
-async function bitwise(talk: Talk): Promise<void> {
-  const body = JSON.stringify(reply(talk.model))
-  if (scene.stopAt < 0) await scene.gone
-  await talk.head()
-  await talk.bytes(body.slice(0, Math.max(1, scene.stopAt)))
-  await scene.gone
-  await talk.bytes(body.slice(Math.max(1, scene.stopAt)))
-  await talk.end()
+async function bitwise(providerAnswer: ProviderAnswer): Promise<void> {
+  const body = JSON.stringify(reply(providerAnswer.model))
+  if (scene.stopAt < 0) await scene.disconnected
+  await providerAnswer.head()
+  await providerAnswer.bytes(body.slice(0, Math.max(1, scene.stopAt)))
+  await scene.disconnected
+  await providerAnswer.bytes(body.slice(Math.max(1, scene.stopAt)))
+  await providerAnswer.end()
 }
 const JSON_BYTES = JSON.stringify(reply('bitwise')).length
 
@@ -56,39 +56,39 @@ const scripts: Record<string, Script> = {
   stepwise,
   bitwise,
   silent: async () => {},
-  reset: (talk) => FAULTS.reset(talk, 'before'),
-  async 'head-then-reset'(talk) {
-    await talk.head()
+  reset: (providerAnswer) => FAULTS.reset(providerAnswer, 'before'),
+  async 'head-then-reset'(providerAnswer) {
+    await providerAnswer.head()
     await delivered()
-    talk.reset()
+    providerAnswer.reset()
   },
-  'cut-in-words': (talk) => FAULTS.reset(talk, 'after'),
-  async 'long-refusal'(talk) {
-    await talk.head(500)
-    await talk.bytes(JSON.stringify(errorBody('All our servers are on fire. '.repeat(200))))
-    await talk.end()
+  'cut-in-words': (providerAnswer) => FAULTS.reset(providerAnswer, 'after'),
+  async 'long-refusal'(providerAnswer) {
+    await providerAnswer.head(500)
+    await providerAnswer.bytes(JSON.stringify(errorBody('All our servers are on fire. '.repeat(200))))
+    await providerAnswer.end()
   },
-  async 'error-in-words'(talk) {
-    await talk.head()
-    await talk.frames(chunk(talk.model, { delta: { content: WORDS[0] } }))
+  async 'error-in-words'(providerAnswer) {
+    await providerAnswer.head()
+    await providerAnswer.frames(chunk(providerAnswer.model, { delta: { content: WORDS[0] } }))
     await delivered()
-    await talk.frames(errorBody('All our servers are on fire. '.repeat(200)))
-    await talk.end()
+    await providerAnswer.frames(errorBody('All our servers are on fire. '.repeat(200)))
+    await providerAnswer.end()
   },
-  async 'head-only'(talk) {
-    await talk.head()
-    await talk.end()
+  async 'head-only'(providerAnswer) {
+    await providerAnswer.head()
+    await providerAnswer.end()
   },
 }
 
-const house = useScriptedHouse(scripts)
+const setup = useScriptedUpstreams(scripts)
 
 function stopAt(events: number): () => void {
   let goOn = () => {}
-  const gone = new Promise<void>((resolve) => {
+  const disconnected = new Promise<void>((resolve) => {
     goOn = resolve
   })
-  Object.assign(scene, { stopAt: events, gone })
+  Object.assign(scene, { stopAt: events, disconnected })
   return goOn
 }
 
@@ -107,17 +107,17 @@ const bodyOf = (model: string, stream: boolean) => ({ model, stream, messages: Q
 async function hangUpAfter(account: TestAccount, events: number): Promise<string> {
   const goOn = stopAt(events)
   const controller = new AbortController()
-  const asked = send(house().server, account, bodyOf('stepwise', true), { signal: controller.signal })
-  asked.catch(() => {})
+  const receivedRequest = send(setup().server, account, bodyOf('stepwise', true), { signal: controller.signal })
+  receivedRequest.catch(() => {})
   let got = ''
   // Until there is a word nothing goes out, and what comes behind the finish reason is held back until it is paid for.
   const visible = events < 2 ? 0 : Math.min(events, FINISH_AT + 1)
   if (visible === 0) {
-    await until(() => house().far.talks.length === 1)
+    await until(() => setup().far.providerAnswers.length === 1)
     await delivered()
   } else {
     let seen = 0
-    for await (const frame of framesOf(await asked)) {
+    for await (const frame of framesOf(await receivedRequest)) {
       if (!frame.startsWith('data: {')) continue
       got += JSON.parse(frame.slice('data: '.length)).choices[0]?.delta?.content ?? ''
       seen += 1
@@ -135,7 +135,7 @@ describe('every ending is one row', () => {
   it.each(Array.from({ length: EVENTS + 1 }, (_, events) => events))(
     'A9, A13: a client gone after %i events of a stream is one row, charged at least what it was given',
     async (events) => {
-      const account = await openAccount(house().server)
+      const account = await openAccount(setup().server)
       const got = await hangUpAfter(account, events)
       const row = await onlyRow(account)
       expect(row.state).toBe('settled')
@@ -152,16 +152,16 @@ describe('every ending is one row', () => {
   it.each([-1, 0, 20, JSON_BYTES - 1, JSON_BYTES])(
     'A14: a client gone after %i bytes of a JSON answer is one row, and free only before the provider accepted',
     async (bytes) => {
-      const account = await openAccount(house().server)
+      const account = await openAccount(setup().server)
       const goOn = stopAt(bytes)
       const controller = new AbortController()
-      const asked = send(house().server, account, bodyOf('bitwise', false), { signal: controller.signal })
-      const talk = await until(() => house().far.talks[0])
+      const receivedRequest = send(setup().server, account, bodyOf('bitwise', false), { signal: controller.signal })
+      const providerAnswer = await until(() => setup().far.providerAnswers[0])
       await delivered()
       controller.abort()
-      await expect(asked).rejects.toThrow()
+      await expect(receivedRequest).rejects.toThrow()
       // The provider is not left working for nobody.
-      await talk.closed
+      await providerAnswer.closed
       goOn()
       const row = await onlyRow(account)
       if (bytes < 0) expect(row).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: 0n })
@@ -176,9 +176,9 @@ describe('every ending is one row', () => {
   )
 
   it('A14: and one gone when the answer was whole is charged what the provider counted', async () => {
-    const account = await openAccount(house().server)
+    const account = await openAccount(setup().server)
     stopAt(JSON_BYTES)()
-    const response = await send(house().server, account, bodyOf('bitwise', false))
+    const response = await send(setup().server, account, bodyOf('bitwise', false))
     await response.body?.cancel()
     expect(await onlyRow(account)).toMatchObject({ state: 'settled', charge_nano: REPORTED, estimated: 0 })
   })
@@ -186,8 +186,8 @@ describe('every ending is one row', () => {
   it.each([true, false])(
     'A10: an error before any words costs nothing, however long it is (stream: %s)',
     async (stream) => {
-      const account = await openAccount(house().server)
-      const response = await send(house().server, account, bodyOf('long-refusal', stream))
+      const account = await openAccount(setup().server)
+      const response = await send(setup().server, account, bodyOf('long-refusal', stream))
       expect(response.status).toBe(503)
       await response.text()
       expect(await onlyRow(account)).toMatchObject({ state: 'released', outcome: 'upstream_failed', charge_nano: 0n })
@@ -195,8 +195,8 @@ describe('every ending is one row', () => {
   )
 
   it('A10: an error among the words is no output: the words are charged, flagged as an estimate', async () => {
-    const account = await openAccount(house().server)
-    const answer = await readStream(await send(house().server, account, bodyOf('error-in-words', true)))
+    const account = await openAccount(setup().server)
+    const answer = await readStream(await send(setup().server, account, bodyOf('error-in-words', true)))
     expect([answer.text, answer.done]).toEqual([WORDS[0], false])
     expect(await onlyRow(account)).toMatchObject({
       state: 'settled',
@@ -215,8 +215,8 @@ describe('every ending is one row', () => {
   it.each(POLICY.flatMap((row) => [true, false].map((stream) => ({ ...row, stream }))))(
     'A11: no output, no charge: $ending (stream: $stream)',
     async ({ model, stream, charge }) => {
-      const account = await openAccount(house().server)
-      const response = await send(house().server, account, bodyOf(model, stream))
+      const account = await openAccount(setup().server)
+      const response = await send(setup().server, account, bodyOf(model, stream))
       expect(await response.text()).toContain('Nothing was charged')
       expect(response.status).toBe(503)
       expect(await onlyRow(account)).toMatchObject({ state: 'released', charge_nano: charge })
@@ -224,18 +224,18 @@ describe('every ending is one row', () => {
   )
 
   it('A11: a client that gave up on a silent provider is not charged either', async () => {
-    const account = await openAccount(house().server)
+    const account = await openAccount(setup().server)
     const controller = new AbortController()
-    const asked = send(house().server, account, bodyOf('silent', true), { signal: controller.signal })
-    await until(() => house().far.talks[0])
+    const receivedRequest = send(setup().server, account, bodyOf('silent', true), { signal: controller.signal })
+    await until(() => setup().far.providerAnswers[0])
     controller.abort()
-    await expect(asked).rejects.toThrow()
+    await expect(receivedRequest).rejects.toThrow()
     expect(await onlyRow(account)).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: 0n })
   })
 
   it('A11: an answer in part is charged by its part', async () => {
-    const account = await openAccount(house().server)
-    const { text, done } = await readStream(await send(house().server, account, bodyOf('cut-in-words', true)))
+    const account = await openAccount(setup().server)
+    const { text, done } = await readStream(await send(setup().server, account, bodyOf('cut-in-words', true)))
     expect([text, done]).toEqual([WORDS[0] + WORDS[1], false])
     expect(await onlyRow(account)).toMatchObject({ charge_nano: priced({ input: INPUT, output: tokensOfWords(text) }) })
   })
@@ -244,11 +244,11 @@ describe('every ending is one row', () => {
     'A19: a client that closes as soon as it has the last event was served (stream: %s)',
     async (stream) => {
       for (let turn = 0; turn < 20; turn++) {
-        const account = await openAccount(house().server)
+        const account = await openAccount(setup().server)
         stopAt(EVENTS)()
         const controller = new AbortController()
         const body = bodyOf(stream ? 'stepwise' : 'bitwise', stream)
-        const response = await send(house().server, account, body, { signal: controller.signal })
+        const response = await send(setup().server, account, body, { signal: controller.signal })
         if (stream) {
           for await (const frame of framesOf(response)) if (frame === 'data: [DONE]') break
         } else await response.text()

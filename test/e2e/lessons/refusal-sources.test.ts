@@ -2,24 +2,24 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { PROBLEMS, type ProblemCode } from '../../../src/model/problem.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
-import { type Answer, answerOf, chat, get, hello, send } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { type Answer, answerOf, chat, get, hello, send } from '../../support/send-chat.ts'
 import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { EVERY_LANE_ASKED, PLANS_CONFIG } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
-import { modelLine, upstreamLine, useLessonHouse } from './scripted-server.ts'
+import { modelLine, upstreamLine, useScriptedUpstream } from './scripted-server.ts'
 
 const scripts: Record<string, Script> = {
   silent: async () => {},
-  good: (talk) => FAULTS.healthy(talk),
-  throttled: (talk) => FAULTS['refused-429-seconds'](talk, 'before'),
-  full: (talk) => FAULTS['refused-503'](talk, 'before'),
-  broken: (talk) => FAULTS.reset(talk, 'before'),
-  filtered: (talk) => FAULTS['refused-403-filter'](talk, 'before'),
+  good: (providerAnswer) => FAULTS.healthy(providerAnswer),
+  throttled: (providerAnswer) => FAULTS['refused-429-seconds'](providerAnswer, 'before'),
+  full: (providerAnswer) => FAULTS['refused-503'](providerAnswer, 'before'),
+  broken: (providerAnswer) => FAULTS.reset(providerAnswer, 'before'),
+  filtered: (providerAnswer) => FAULTS['refused-403-filter'](providerAnswer, 'before'),
 }
 
-const house = useLessonHouse(
+const setup = useScriptedUpstream(
   (model) => scripts[model],
   (baseUrl) =>
     PLANS_CONFIG.replace('upstreams:\n', `${EVERY_LANE_ASKED}upstreams:\n${upstreamLine(baseUrl)}`).replace(
@@ -27,9 +27,9 @@ const house = useLessonHouse(
       `models:\n${[...Object.keys(scripts).map((name) => modelLine(`far-${name}`, [name])), modelLine('far-in-turn', ['full', 'broken', 'good'])].join('')}`,
     ),
 )
-beforeAll(() => advanceToTuesdayNoon(house().server))
+beforeAll(() => advanceToTuesdayNoon(setup().server))
 
-const server = () => house().server
+const server = () => setup().server
 
 interface Provoked {
   readonly answer: Answer
@@ -57,7 +57,7 @@ const PROVOKED: Readonly<Partial<Record<ProblemCode, () => Promise<Provoked>>>> 
     const controller = new AbortController()
     const body = { model: 'far-silent', max_tokens: 2000, messages: hello() }
     const stuck = send(server(), account, body, { signal: controller.signal })
-    await until(() => house().far.talks.length > 0)
+    await until(() => setup().far.providerAnswers.length > 0)
     const answer = await spend(server(), account, 10)
     controller.abort()
     await stuck.catch(() => {})
@@ -146,7 +146,7 @@ describe('who refused, and why', () => {
         expect(answer.json.error.source).toBe('gateway')
       }
     }
-    expect(house().far.talks).toHaveLength(0)
+    expect(setup().far.providerAnswers).toHaveLength(0)
     expect(await account.receipts()).toEqual([])
     expect(await account.wallet()).toEqual({ balance: 10_000_000n, held: 0n, available: 10_000_000n })
   })
@@ -173,7 +173,7 @@ describe('who refused, and why', () => {
     ])
     const trace = await server().operate('requests.trace', { request: answer.requestId })
     expect(trace.attempts.map(({ lane }: { lane: string }) => lane)).toEqual(['far/full', 'far/broken', 'far/good'])
-    expect(house().far.talks).toHaveLength(3)
+    expect(setup().far.providerAnswers).toHaveLength(3)
     expect(json.charge).toBe(answer.json.usage.millrace.charge)
     expect(await account.receipts()).toHaveLength(1)
   })

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Script } from '../../fakes/fault-upstream.ts'
-import { type Answer, answerOf, get } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { eventsOf } from '../../support/responses-grammar.ts'
+import { type Answer, answerOf, get } from '../../support/send-chat.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
-import { playSteps, type Step, WHOLE } from '../endings/provider-steps.ts'
 import type { Wire } from '../endings/provider-frames.ts'
-import { boundOf, modelLine, priced, upstreamLine, useLessonHouse } from './scripted-server.ts'
+import { playSteps, type Step, WHOLE } from '../endings/provider-steps.ts'
+import { boundOf, modelLine, priced, upstreamLine, useScriptedUpstream } from './scripted-server.ts'
 
 const MODEL_CAP = 2000
 const REPORTED = priced({ input: 7, cached: 4, output: 7 })
@@ -18,14 +18,14 @@ const ZERO = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
 /** As a stream and as JSON, by what is asked for. */
 const SCRIPTS: Readonly<Record<string, { readonly stream: readonly Step[]; readonly json: readonly Step[] }>> = {
   good: WHOLE,
-  huge: told(HUGE),
-  zero: told(ZERO),
+  huge: reported(HUGE),
+  zero: reported(ZERO),
   full: { stream: [{ status: 503 }], json: [{ status: 503 }] },
   broken: { stream: ['head', 'role', 'reset'], json: ['head', 'half', 'reset'] },
   cut: { stream: ['head', 'role', 'word', 'word', 'reset'], json: ['head', 'half', 'reset'] },
 }
 
-function told(usage: object): { readonly stream: readonly Step[]; readonly json: readonly Step[] } {
+function reported(usage: object): { readonly stream: readonly Step[]; readonly json: readonly Step[] } {
   return {
     stream: ['head', 'role', 'word', 'word', 'word', 'word', 'stop', { usage }, 'done'],
     json: ['head', { usage }, 'half', 'rest'],
@@ -38,10 +38,14 @@ const laneName = (wire: Wire, name: string) => `${wire}-${name}`
 function scriptOf(model: string): Script | undefined {
   const [wire, name = ''] = model.split('-') as [Wire, string]
   const script = SCRIPTS[name]
-  return script && ((talk) => playSteps(talk, { wire, steps: script[talk.delivery], wait: async () => {} }))
+  return (
+    script &&
+    ((providerAnswer) =>
+      playSteps(providerAnswer, { wire, steps: script[providerAnswer.delivery], wait: async () => {} }))
+  )
 }
 
-const house = useLessonHouse(scriptOf, (baseUrl) => {
+const setup = useScriptedUpstream(scriptOf, (baseUrl) => {
   const chat = upstreamLine(baseUrl, 'chat')
   const responses = upstreamLine(baseUrl, 'responses', 'dialect: generic').replace('wire: chat', 'wire: responses')
   const models = WIRES.flatMap((wire) =>
@@ -51,7 +55,7 @@ const house = useLessonHouse(scriptOf, (baseUrl) => {
 })
 
 async function post(who: { readonly key: string }, body: object, headers: Readonly<Record<string, string>> = {}) {
-  const response = await fetch(`${house().server.baseUrl}/responses`, {
+  const response = await fetch(`${setup().server.baseUrl}/responses`, {
     method: 'POST',
     headers: { authorization: `Bearer ${who.key}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
@@ -75,17 +79,17 @@ const receiptsOf = (account: TestAccount) =>
 const CELLS = WIRES.flatMap((wire) => [true, false].map((stream) => ({ wire, stream })))
 
 describe.each(CELLS)('Responses over a lane of wire $wire, stream: $stream', ({ wire, stream }) => {
-  const ask = async (name: string) => {
-    const account = await openAccount(house().server)
+  const sendTurn = async (name: string) => {
+    const account = await openAccount(setup().server)
     const body = bodyOf(laneName(wire, name), stream)
     const { response, text } = await post(account, body)
     return { account, body, response, text }
   }
 
   it('A16, A21: what a stream costs is what the JSON costs, and the answer itself says it', async () => {
-    const { account, response, text } = await ask('good')
+    const { account, response, text } = await sendTurn('good')
     const { usage } = lastOf(text, stream)
-    const { json } = await get(house().server, account, `/requests/${response.headers.get('x-request-id')}`)
+    const { json } = await get(setup().server, account, `/requests/${response.headers.get('x-request-id')}`)
     expect(usage).toMatchObject({ input_tokens: 11, output_tokens: 7, input_tokens_details: { cached_tokens: 4 } })
     expect(usage.millrace).toEqual({
       ...{ charge: json.charge, currency: 'USD', tier: 0 },
@@ -95,23 +99,23 @@ describe.each(CELLS)('Responses over a lane of wire $wire, stream: $stream', ({ 
   })
 
   it('A6, A15: an impossible count is cut to what is possible and flagged, and zero is a count', async () => {
-    const huge = await ask('huge')
+    const huge = await sendTurn('huge')
     const most = priced({ input: boundOf(huge.body), output: MODEL_CAP })
     expect(await receiptsOf(huge.account)).toMatchObject([{ charge_nano: most, estimated: 1 }])
-    const zero = await ask('zero')
+    const zero = await sendTurn('zero')
     expect(await receiptsOf(zero.account)).toMatchObject([{ charge_nano: 0n, estimated: 0 }])
   })
 
   it('A11: no output, no charge', async () => {
     for (const name of ['full', 'broken']) {
-      const { account, response } = await ask(name)
+      const { account, response } = await sendTurn(name)
       expectUpstreamRefusal(await answerOf(response))
       expect(await receiptsOf(account)).toMatchObject([{ state: 'released', charge_nano: 0n }])
     }
   })
 
   it('A17: a stream that broke off is charged by its part, and says so in the stream and afterwards', async () => {
-    const { account, text, response } = await ask('cut')
+    const { account, text, response } = await sendTurn('cut')
     const [receipt] = await receiptsOf(account)
     if (!stream) {
       expect([response.status, receipt?.charge_nano]).toEqual([503, 0n])
@@ -121,12 +125,12 @@ describe.each(CELLS)('Responses over a lane of wire $wire, stream: $stream', ({ 
     expect(last).toMatchObject({ status: 'failed', error: { code: 'upstream_error' } })
     expect(receipt).toMatchObject({ state: 'settled', outcome: 'upstream_failed', estimated: 1 })
     expect(receipt?.charge_nano).toBeGreaterThan(0n)
-    const { json } = await get(house().server, account, `/responses/${last.id}`)
+    const { json } = await get(setup().server, account, `/responses/${last.id}`)
     expect([json.status, json.output[0].content[0].text]).toEqual(['failed', 'Good morning'])
   })
 
   it('A31, A32: asked again with its key it is given again and paid once; another body is a mistake', async () => {
-    const account = await openAccount(house().server)
+    const account = await openAccount(setup().server)
     const headers = { 'idempotency-key': 'once' }
     const body = bodyOf(laneName(wire, 'good'), stream)
     const first = await post(account, body, headers)
@@ -136,10 +140,10 @@ describe.each(CELLS)('Responses over a lane of wire $wire, stream: $stream', ({ 
     }
     const other = await post(account, { ...body, input: 'Something else.' }, headers)
     expectProblem(await answerOf(other.response), 'idempotency_key_reused')
-    expect(house().far.talks).toHaveLength(1)
+    expect(setup().far.providerAnswers).toHaveLength(1)
     expect(await receiptsOf(account)).toMatchObject([{ charge_nano: REPORTED }])
     const { id } = lastOf(first.text, stream)
-    expect((await get(house().server, account, `/responses/${id}`)).json.status).toBe('completed')
+    expect((await get(setup().server, account, `/responses/${id}`)).json.status).toBe('completed')
   })
 })
 

@@ -7,40 +7,40 @@ import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
 
 /** The real house in front of a provider whose scripts the test writes itself. */
-export interface LessonHouse {
+export interface ScriptedSetup {
   readonly server: TestServer
   readonly far: FaultUpstream
 }
 
 /** One house for the tests of a file; after each of them the books are closed as an auditor would. */
-export function useLessonHouse(
+export function useScriptedUpstream(
   scriptOf: (model: string) => Script | undefined,
   configOf: (baseUrl: string) => string,
-): () => LessonHouse & { readonly config: string } {
-  let house: (LessonHouse & { readonly config: string }) | undefined
+): () => ScriptedSetup & { readonly config: string } {
+  let setup: (ScriptedSetup & { readonly config: string }) | undefined
   const current = () => {
-    if (!house) throw new Error('the house has not been opened yet')
-    return house
+    if (!setup) throw new Error('the house has not been opened yet')
+    return setup
   }
   beforeAll(async () => {
     const far = await startFaultUpstream(scriptOf)
     const config = configOf(far.baseUrl)
-    house = { server: await startServer({ config }), far, config }
+    setup = { server: await startServer({ config }), far, config }
   })
   afterEach(async () => {
     await expectBalancedLedger(current().server)
     current().far.forget()
   })
   afterAll(async () => {
-    await house?.server.close()
-    await house?.far.close()
+    await setup?.server.close()
+    await setup?.far.close()
   })
   return current
 }
 
 /** The same, with a model for each script, by its name. */
-export const useScriptedHouse = (scripts: Readonly<Record<string, Script>>) =>
-  useLessonHouse(
+export const useScriptedUpstreams = (scripts: Readonly<Record<string, Script>>) =>
+  useScriptedUpstream(
     (model) => scripts[model],
     (baseUrl) =>
       configOf(

@@ -8,20 +8,20 @@ import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { unpackMarks } from '../../../src/ledger/marks.ts'
 import { secureRandom } from '../../../src/lib/random-id.ts'
 import { type KeyRow, mintRequestId } from '../../../src/model/ids.ts'
+import type { ProviderAnswer } from '../../fakes/answers.ts'
 import { chunk, USAGE, usageChunk, WORDS } from '../../fakes/chat-frames.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
 import { FAULTS } from '../../fakes/faults.ts'
-import type { Talk } from '../../fakes/answers.ts'
 import { problemsOf } from '../../fixtures/config/config.ts'
-import { chat, get, hello, send } from '../../support/send-chat.ts'
 import { fillDiskFor } from '../../support/full-disk.ts'
 import { readStream } from '../../support/read-stream.ts'
+import { chat, get, hello, send } from '../../support/send-chat.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { nanoOf, openAccount, rowOf, type TestAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
-import { configOf, EVERY_CLASS, modelLine, priced, tokensOf, useScriptedHouse } from './scripted-server.ts'
+import { configOf, EVERY_CLASS, modelLine, priced, tokensOf, useScriptedUpstreams } from './scripted-server.ts'
 
 const QUESTION = hello('Say good morning, please.')
 const INPUT = tokensOf(JSON.stringify(QUESTION))
@@ -30,42 +30,42 @@ const REPORTED = priced({ input: 7, cached: 4, output: 7 })
 /** What the provider has still to say when it is let go on. */
 let goOn = () => {}
 const waits = (
-  before: (talk: Talk) => readonly (object | string)[],
-  after: (talk: Talk) => readonly (object | string)[],
+  before: (providerAnswer: ProviderAnswer) => readonly (object | string)[],
+  after: (providerAnswer: ProviderAnswer) => readonly (object | string)[],
 ) =>
-  (async (talk) => {
-    await talk.head()
-    await talk.frames(...before(talk))
+  (async (providerAnswer) => {
+    await providerAnswer.head()
+    await providerAnswer.frames(...before(providerAnswer))
     await new Promise<void>((resolve) => {
       goOn = resolve
     })
-    await talk.frames(...after(talk))
-    await talk.end()
+    await providerAnswer.frames(...after(providerAnswer))
+    await providerAnswer.end()
   }) satisfies Script
 
-const role = ({ model }: Talk) => chunk(model, { delta: { role: 'assistant', content: '' } })
-const words = ({ model }: Talk) => WORDS.map((content) => chunk(model, { delta: { content } }))
-const stop = ({ model }: Talk) => chunk(model, { finish: 'stop' })
-const usage = ({ model }: Talk) => usageChunk(model, USAGE)
+const role = ({ model }: ProviderAnswer) => chunk(model, { delta: { role: 'assistant', content: '' } })
+const words = ({ model }: ProviderAnswer) => WORDS.map((content) => chunk(model, { delta: { content } }))
+const stop = ({ model }: ProviderAnswer) => chunk(model, { finish: 'stop' })
+const usage = ({ model }: ProviderAnswer) => usageChunk(model, USAGE)
 
 const scripts: Record<string, Script> = {
-  good: (talk) => FAULTS.healthy(talk),
+  good: (providerAnswer) => FAULTS.healthy(providerAnswer),
   silent: async () => {},
   'head-only': waits(
-    (talk) => [role(talk)],
+    (providerAnswer) => [role(providerAnswer)],
     () => [],
   ),
   'words-said': waits(
-    (talk) => [role(talk), ...words(talk)],
-    (talk) => [stop(talk), usage(talk), '[DONE]'],
+    (providerAnswer) => [role(providerAnswer), ...words(providerAnswer)],
+    (providerAnswer) => [stop(providerAnswer), usage(providerAnswer), '[DONE]'],
   ),
   'finish-said': waits(
-    (talk) => [role(talk), ...words(talk), stop(talk)],
-    (talk) => [usage(talk), '[DONE]'],
+    (providerAnswer) => [role(providerAnswer), ...words(providerAnswer), stop(providerAnswer)],
+    (providerAnswer) => [usage(providerAnswer), '[DONE]'],
   ),
 }
 
-const house = useScriptedHouse(scripts)
+const setup = useScriptedUpstreams(scripts)
 
 /** Those that were started from what a kill had left. */
 const images: TestServer[] = []
@@ -82,7 +82,7 @@ afterEach(async () => {
 
 /** A server on the files as they lie there at this moment: what the next start after a kill finds. */
 async function afterKill(): Promise<TestServer> {
-  const { server, config } = house()
+  const { server, config } = setup()
   const image = await startServer({
     config,
     prepare: (folder) => cp(server.folder, folder, { recursive: true, filter: (path) => !path.endsWith('.sock') }),
@@ -107,11 +107,11 @@ const marked = async (server: TestServer, row: number, tokens: number): Promise<
 
 describe('the books stay true', () => {
   it('A5: a settle that fails is kept beside the books, is told of, and is done once, also after a kill', async () => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
-    const told = vi.spyOn(server.app.log, 'error')
+    const reported = vi.spyOn(server.app.log, 'error')
     const response = await send(server, account, streamed('finish-said'))
-    await until(() => house().far.talks.length === 1)
+    await until(() => setup().far.providerAnswers.length === 1)
     await delivered()
     const makeRoom = await fillDiskFor(server.app.operations.db, 'UPDATE ON receipts')
     goOn()
@@ -119,7 +119,7 @@ describe('the books stay true', () => {
     expect(answer.done).toBe(true)
     expect(nanoOf(answer.chunks.at(-1).usage.millrace.charge)).toBe(REPORTED)
 
-    expect(told).toHaveBeenCalledWith(expect.anything(), expect.stringMatching(/could not record a batch/))
+    expect(reported).toHaveBeenCalledWith(expect.anything(), expect.stringMatching(/could not record a batch/))
     const ready = await fetch(`${server.baseUrl.replace('/v1', '')}/readyz`)
     expect([ready.status, await ready.json()]).toMatchObject([503, { status: 'not-ready' }])
     const copy = join(server.folder, 'journal-copy')
@@ -143,7 +143,7 @@ describe('the books stay true', () => {
     ['-3.00', /no sign/],
     ['3000000.00', /unit is USD per million tokens/],
     ['3,00', /no comma/],
-  ])('A20: a price such as "%s" is refused when the file is read, with the unit named', (input, cure) => {
+  ])('A20: a price such as "%s" is refused when the file is read, with the unit named', (input, retryRule) => {
     const [problem] = problemsOf({
       yaml: configOf('http://127.0.0.1:1/v1', [
         modelLine('m', ['m'], { price: `{ input: "${input}", output: "1.00" }` }),
@@ -151,11 +151,11 @@ describe('the books stay true', () => {
     })
     expect(problem).toMatchObject({ path: 'models[0].price.input' })
     expect(problem!.message).toMatch(/price in USD per million tokens/)
-    expect(problem!.cure).toMatch(cure)
+    expect(problem!.cure).toMatch(retryRule)
   })
 
   it('A20: and what was charged wrongly is made good by an entry with its reason: no row is touched', async () => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const { requestId } = await chat(server, account, { model: 'good' })
     const before = await rowIn(server, requestId)
@@ -168,7 +168,7 @@ describe('the books stay true', () => {
   })
 
   it('A22: a receipt can be worked out again from what stands on it', async () => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const { requestId } = await chat(server, account, { model: 'good' })
     const { json } = await get(server, account, `/requests/${requestId}`)
@@ -186,7 +186,7 @@ describe('the books stay true', () => {
   })
 
   it('A23: a balance is the sum of its entries while they come, and every one of them names its cause', async () => {
-    const { server } = house()
+    const { server } = setup()
     const accounts = await Promise.all(Array.from({ length: 4 }, () => openAccount(server, { credit: '0.01' })))
     const work = Promise.all(
       accounts.flatMap((account) =>
@@ -248,16 +248,16 @@ describe('the books stay true', () => {
   it.each(STEPS)(
     'A30: killed when $step, the next start leaves no hold and charges once',
     async ({ model, outcome, charge }) => {
-      const { server, far } = house()
+      const { server, far } = setup()
       const account = await openAccount(server)
       const controller = new AbortController()
       hangUp.now = () => controller.abort()
-      const asked = send(server, account, streamed(model), { signal: controller.signal })
-      asked.catch(() => {})
-      await until(() => far.talks.length === 1)
+      const receivedRequest = send(server, account, streamed(model), { signal: controller.signal })
+      receivedRequest.catch(() => {})
+      await until(() => far.providerAnswers.length === 1)
       const row = () => account.receipts().then((rows) => rows[0])
       await until(row)
-      if (charge > 0n) await asked
+      if (charge > 0n) await receivedRequest
       if (model === 'good') await until(async () => (await row())?.state === 'settled')
       else if (charge > 0n) await until(async () => marked(server, (await row())!.row, tokensOf(WORDS.join(''))))
       const { request_id } = (await row())!
@@ -276,7 +276,7 @@ describe('the books stay true', () => {
   )
 
   it('A30: a hold that has lost its turn while the server runs is released by the sweeper', async () => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const { db, clock, ledger } = server.app.operations
     const row = await rowOf(server, account.id)
@@ -302,7 +302,7 @@ describe('the books stay true', () => {
     if (admission.kind !== 'admitted') throw new Error('refused')
     await admission.durable
     expect((await account.wallet()).held).toBeGreaterThan(0n)
-    admission.leave()
+    admission.detach()
     // Memory knows it a commit earlier than the file.
     await until(async () => (await account.receipts()).every(({ state }) => state !== 'open'))
     expect(await account.receipts()).toMatchObject([{ state: 'released', outcome: 'recovered', charge_nano: 0n }])

@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { CHAT_DIALECTS } from '../../../src/protocols/chat/dialects.ts'
+import type { ProviderAnswer } from '../../fakes/answers.ts'
 import { chunk, reply, usageChunk, WHOLE_TEXT, WORDS } from '../../fakes/chat-frames.ts'
 import { delivered } from '../../fakes/delivered.ts'
 import type { Script } from '../../fakes/fault-upstream.ts'
-import type { Talk } from '../../fakes/answers.ts'
 import { fractionsFrom } from '../../fixtures/lib/seeded-random.ts'
-import { answerOf, chat, get, hello, send } from '../../support/send-chat.ts'
 import { readStream } from '../../support/read-stream.ts'
+import { answerOf, chat, get, hello, send } from '../../support/send-chat.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import {
@@ -18,35 +18,35 @@ import {
   tokensOf,
   tokensOfWords,
   upstreamLine,
-  useLessonHouse,
+  useScriptedUpstream,
 } from './scripted-server.ts'
 
 /** What the provider counts in the next answer; undefined: nothing. */
 let counted: unknown
 
-async function counting(talk: Talk): Promise<void> {
-  await talk.head()
-  const told = counted === undefined ? {} : { usage: counted }
-  if (talk.delivery === 'json') {
-    const { usage: _usual, ...rest } = reply(talk.model)
-    await talk.bytes(JSON.stringify({ ...rest, ...told }))
+async function counting(providerAnswer: ProviderAnswer): Promise<void> {
+  await providerAnswer.head()
+  const reported = counted === undefined ? {} : { usage: counted }
+  if (providerAnswer.delivery === 'json') {
+    const { usage: _usual, ...rest } = reply(providerAnswer.model)
+    await providerAnswer.bytes(JSON.stringify({ ...rest, ...reported }))
   } else {
-    for (const content of WORDS) await talk.frames(chunk(talk.model, { delta: { content } }))
-    await talk.frames(chunk(talk.model, { finish: 'stop' }))
-    if (counted !== undefined) await talk.frames(usageChunk(talk.model, counted))
-    await talk.frames('[DONE]')
+    for (const content of WORDS) await providerAnswer.frames(chunk(providerAnswer.model, { delta: { content } }))
+    await providerAnswer.frames(chunk(providerAnswer.model, { finish: 'stop' }))
+    if (counted !== undefined) await providerAnswer.frames(usageChunk(providerAnswer.model, counted))
+    await providerAnswer.frames('[DONE]')
   }
-  await talk.end()
+  await providerAnswer.end()
 }
 
 /** One tells what it has counted so far and breaks off, the other breaks off without a word about it. */
 const cutAfter =
-  (told: object): Script =>
-  async (talk) => {
-    await talk.head()
-    await talk.frames(chunk(talk.model, { delta: { content: WORDS[0] }, more: told }))
+  (reported: object): Script =>
+  async (providerAnswer) => {
+    await providerAnswer.head()
+    await providerAnswer.frames(chunk(providerAnswer.model, { delta: { content: WORDS[0] }, more: reported }))
     await delivered()
-    talk.reset()
+    providerAnswer.reset()
   }
 
 const CACHED = { prompt_tokens: 90, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 60 } }
@@ -59,7 +59,7 @@ const scripts: Record<string, Script> = {
 /** The demo is no server over the network. */
 const DIALECTS = CHAT_DIALECTS.map(({ name }) => name).filter((name) => name !== 'demo')
 
-const house = useLessonHouse(
+const setup = useScriptedUpstream(
   (model) => scripts[model],
   (baseUrl) =>
     configOf(
@@ -83,11 +83,11 @@ const QUESTION = hello('Please say good morning. '.repeat(20))
 const ASKED = { model: 'counting', messages: QUESTION, max_tokens: 500 }
 
 /** Asks in both forms; what each cost, what its receipt says, and what the answer told. */
-async function ask(body: object, stream: boolean) {
-  const account = await openAccount(house().server)
+async function sendTurn(body: object, stream: boolean) {
+  const account = await openAccount(setup().server)
   const before = (await account.wallet()).balance
   const form = stream ? { ...body, stream, stream_options: { include_usage: true } } : body
-  const response = await send(house().server, account, form)
+  const response = await send(setup().server, account, form)
   const usage = stream ? (await readStream(response)).chunks.at(-1).usage : (await answerOf(response)).json.usage
   const receipt = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
   const charge = before - (await account.wallet()).balance
@@ -97,7 +97,7 @@ async function ask(body: object, stream: boolean) {
 
 interface Golden {
   /** As the server's own reference or a recorded answer has it. */
-  readonly says: object
+  readonly emits: object
   readonly uncached: number
   readonly cached: number
   readonly written?: number
@@ -111,13 +111,13 @@ const detailed = {
   prompt_tokens_details: { cached_tokens: 64 },
   completion_tokens_details: { reasoning_tokens: 12 },
 }
-const DETAILED = { says: detailed, uncached: 36, cached: 64, output: 20, reasoning: 12 }
+const DETAILED = { emits: detailed, uncached: 36, cached: 64, output: 20, reasoning: 12 }
 
 /** What each server counts, and the classes that it comes to: none is in another, and together they are the whole. */
 const GOLDEN: Readonly<Record<string, Golden>> = {
   generic: DETAILED,
   openai: {
-    says: { ...detailed, prompt_tokens_details: { cached_tokens: 64, cache_write_tokens: 30, audio_tokens: 0 } },
+    emits: { ...detailed, prompt_tokens_details: { cached_tokens: 64, cache_write_tokens: 30, audio_tokens: 0 } },
     uncached: 6,
     cached: 64,
     written: 30,
@@ -126,54 +126,59 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
   },
   azure: DETAILED,
   deepseek: {
-    says: { ...detailed, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 },
+    emits: { ...detailed, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 },
     uncached: 36,
     cached: 64,
     output: 20,
     reasoning: 12,
   },
-  groq: { says: { ...plain, queue_time: 0.1, prompt_time: 0.01 }, uncached: 100, cached: 0, output: 20 },
-  mistral: { says: { ...plain, num_cached_tokens: 64 }, uncached: 36, cached: 64, output: 20 },
+  groq: { emits: { ...plain, queue_time: 0.1, prompt_time: 0.01 }, uncached: 100, cached: 0, output: 20 },
+  mistral: { emits: { ...plain, num_cached_tokens: 64 }, uncached: 36, cached: 64, output: 20 },
   xai: {
     // Its completion leaves the reasoning out, and its total does not.
-    says: { ...detailed, completion_tokens: 8 },
+    emits: { ...detailed, completion_tokens: 8 },
     uncached: 36,
     cached: 64,
     output: 20,
     reasoning: 12,
   },
-  moonshot: { says: { ...plain, cached_tokens: 64 }, uncached: 36, cached: 64, output: 20 },
+  moonshot: { emits: { ...plain, cached_tokens: 64 }, uncached: 36, cached: 64, output: 20 },
   alibaba: DETAILED,
   openrouter: {
-    says: { ...detailed, cost: 0.0123, prompt_tokens_details: { cached_tokens: 64, cache_write_tokens: 30 } },
+    emits: { ...detailed, cost: 0.0123, prompt_tokens_details: { cached_tokens: 64, cache_write_tokens: 30 } },
     uncached: 6,
     cached: 64,
     written: 30,
     output: 20,
     reasoning: 12,
   },
-  together: { says: plain, uncached: 100, cached: 0, output: 20 },
-  fireworks: { says: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
-  vllm: { says: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
-  ollama: { says: plain, uncached: 100, cached: 0, output: 20 },
-  llamacpp: { says: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
-  lmstudio: { says: plain, uncached: 100, cached: 0, output: 20 },
+  together: { emits: plain, uncached: 100, cached: 0, output: 20 },
+  fireworks: {
+    emits: { ...plain, prompt_tokens_details: { cached_tokens: 64 } },
+    uncached: 36,
+    cached: 64,
+    output: 20,
+  },
+  vllm: { emits: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
+  ollama: { emits: plain, uncached: 100, cached: 0, output: 20 },
+  llamacpp: { emits: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
+  lmstudio: { emits: plain, uncached: 100, cached: 0, output: 20 },
   'github-copilot': {
-    says: { ...plain, prompt_tokens_details: { cached_tokens: 64 } },
+    emits: { ...plain, prompt_tokens_details: { cached_tokens: 64 } },
     uncached: 36,
     cached: 64,
     output: 20,
   },
   'google-vertex': {
     // As xai: thoughts are beside the completion.
-    says: { ...detailed, completion_tokens: 8 },
+    emits: { ...detailed, completion_tokens: 8 },
     uncached: 36,
     cached: 64,
     output: 20,
     reasoning: 12,
   },
   'anthropic-compat': {
-    says: { ...plain, prompt_tokens_details: {}, completion_tokens_details: {} },
+    emits: { ...plain, prompt_tokens_details: {}, completion_tokens_details: {} },
     uncached: 100,
     cached: 0,
     output: 20,
@@ -193,7 +198,7 @@ describe('what a provider counts becomes a charge', () => {
         { prompt_tokens: 9e15, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9e15 } },
       ]) {
         counted = usage
-        const { receipt, charge } = await ask(ASKED, stream)
+        const { receipt, charge } = await sendTurn(ASKED, stream)
         expect(receipt).toMatchObject({ estimated: 1, shortfall_nano: 0n, outcome: 'completed' })
         expect(charge).toBeGreaterThan(0n)
         expect(charge).toBeLessThanOrEqual(receipt.hold_nano)
@@ -213,11 +218,11 @@ describe('what a provider counts becomes a charge', () => {
   it.each(DIALECTS)(
     'A8, A16: %s: classes that do not overlap and are the whole, the same as a stream and as JSON',
     async (name) => {
-      const { says, uncached, cached, written = 0, output, reasoning = 0 } = GOLDEN[name]!
+      const { emits, uncached, cached, written = 0, output, reasoning = 0 } = GOLDEN[name]!
       const cost = priced({ input: uncached, cached, written, output })
-      counted = says
+      counted = emits
       for (const stream of [false, true]) {
-        const { receipt, charge, usage } = await ask({ ...ASKED, model: `by-${name}` }, stream)
+        const { receipt, charge, usage } = await sendTurn({ ...ASKED, model: `by-${name}` }, stream)
         expect(receipt).toMatchObject({
           uncached_input: uncached,
           cached_input: cached,
@@ -226,8 +231,8 @@ describe('what a provider counts becomes a charge', () => {
           reasoning,
           estimated: 0,
         })
-        expect(uncached + cached + written + output).toBe((says as { total_tokens: number }).total_tokens)
-        expect(usage.total_tokens).toBe((says as { total_tokens: number }).total_tokens)
+        expect(uncached + cached + written + output).toBe((emits as { total_tokens: number }).total_tokens)
+        expect(usage.total_tokens).toBe((emits as { total_tokens: number }).total_tokens)
         expect([charge, nanoOf(usage.millrace.charge)]).toEqual([cost, cost])
       }
     },
@@ -254,7 +259,7 @@ describe('what a provider counts becomes a charge', () => {
         completion_tokens_details: { reasoning_tokens: number() },
       }
       const model = random() < 0.5 ? 'counting' : 'by-xai'
-      const { charge, receipt } = await ask({ ...ASKED, model }, random() < 0.5)
+      const { charge, receipt } = await sendTurn({ ...ASKED, model }, random() < 0.5)
       expect(charge, `seed ${seed}: ${JSON.stringify(counted)}`).toBeGreaterThanOrEqual(0n)
       expect(charge).toBeLessThanOrEqual(receipt.hold_nano)
       const { uncached_input, cached_input, cache_write, output } = receipt
@@ -272,12 +277,12 @@ describe('what a provider counts becomes a charge', () => {
     'A15: a count of zero is a count; only none at all is estimated (stream: %s)',
     async (stream) => {
       counted = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
-      const none = await ask(ASKED, stream)
+      const none = await sendTurn(ASKED, stream)
       expect(none.receipt).toMatchObject({ charge_nano: 0n, output: 0, estimated: 0, state: 'settled' })
       for (const absent of [undefined, null, {}, { prompt_tokens: 0 }]) {
         counted = absent
         // A lane that has told nothing yet: nothing was learned of it.
-        const { charge, receipt, usage } = await ask({ ...ASKED, model: 'uncounted' }, stream)
+        const { charge, receipt, usage } = await sendTurn({ ...ASKED, model: 'uncounted' }, stream)
         const output = stream ? tokensOfWords(WHOLE_TEXT) : tokensOf(WHOLE_TEXT)
         expect(charge).toBe(priced({ input: tokensOf(JSON.stringify(QUESTION)), output }))
         expect(receipt.estimated).toBe(1)
@@ -287,22 +292,22 @@ describe('what a provider counts becomes a charge', () => {
   )
 
   it('A16: a model without a price cannot be called, by no key of any kind: it is not free', async () => {
-    const account = await openAccount(house().server)
+    const account = await openAccount(setup().server)
     const builder = await account.createKey({ kind: 'builder' })
-    await house().server.operate('plans.assign', { account: account.id, plan: 'all' })
+    await setup().server.operate('plans.assign', { account: account.id, plan: 'all' })
     for (const who of [account, builder]) {
-      const answer = await chat(house().server, who, { ...ASKED, model: 'unpriced' })
+      const answer = await chat(setup().server, who, { ...ASKED, model: 'unpriced' })
       expect([answer.status, answer.json.error.code]).toEqual([404, 'model_not_found'])
     }
-    expect(house().far.talks).toHaveLength(0)
+    expect(setup().far.providerAnswers).toHaveLength(0)
     expect(await account.receipts()).toEqual([])
   })
 
   it('A17: a stream that broke off keeps the classes and the model by which it is charged', async () => {
-    const account = await openAccount(house().server)
+    const account = await openAccount(setup().server)
     const before = (await account.wallet()).balance
     const body = { ...ASKED, model: 'cut-counted', stream: true }
-    expect((await readStream(await send(house().server, account, body))).done).toBe(false)
+    expect((await readStream(await send(setup().server, account, body))).done).toBe(false)
     const receipt = await until(async () => (await account.receipts()).find(({ state }) => state !== 'open'))
     expect(receipt).toMatchObject({
       model: 'cut-counted',
@@ -327,8 +332,8 @@ describe('what a provider counts becomes a charge', () => {
         [1001, 1000],
       ] as const) {
         counted = { prompt_tokens: prompt, completion_tokens: 10, total_tokens: prompt + 10 }
-        const { account, charge, usage, response } = await ask({ ...ASKED, messages }, stream)
-        const { json } = await get(house().server, account, `/requests/${response.headers.get('x-request-id')}`)
+        const { account, charge, usage, response } = await sendTurn({ ...ASKED, messages }, stream)
+        const { json } = await get(setup().server, account, `/requests/${response.headers.get('x-request-id')}`)
         expect(usage.millrace).toEqual({
           charge: json.charge,
           currency: 'USD',

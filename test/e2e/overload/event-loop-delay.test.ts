@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { chat, get, hello, send } from '../../support/send-chat.ts'
 import { readStream } from '../../support/read-stream.ts'
+import { chat, get, hello, send } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
-import { openLoadReader } from './load.ts'
 import { workHard } from './block-event-loop.ts'
+import { openLoadReader } from './load.ts'
 
 const server = useServer({
   config: `${TEST_CONFIG}\noverload: { loop_delay: 40ms, loop_delay_for: 200ms }\n`,

@@ -1,7 +1,7 @@
-import { hello, send } from '../../support/send-chat.ts'
 import { openRawSocket, type RawSocket } from '../../support/raw-socket.ts'
 import { readMetrics } from '../../support/read-metrics.ts'
 import { framesOf } from '../../support/read-stream.ts'
+import { hello, send } from '../../support/send-chat.ts'
 import type { TestServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { TEST_CONFIG } from '../../support/test-config.ts'
@@ -10,13 +10,13 @@ import { until } from '../../support/until.ts'
 export const KiB = 1024
 
 /** Room for three turns with small bodies: each counts for 256 KiB, and an eighth is kept for bodies. */
-const houseOf = (wait: string, requestTimeout: string) => `${TEST_CONFIG}
+const setupOf = (wait: string, requestTimeout: string) => `${TEST_CONFIG}
 overload: { memory_budget: 1MiB, queue: 2, queue_wait: ${wait} }
 bounds: { body_bytes: 512KiB, request_timeout: ${requestTimeout} }
 server: { max_connections: 10 }
 `
-export const PATIENT_HOUSE = houseOf('1m', '1h')
-export const HASTY_HOUSE = houseOf('100ms', '1s')
+export const PATIENT_HOUSE = setupOf('1m', '1h')
+export const HASTY_HOUSE = setupOf('100ms', '1s')
 
 /** How busy the server says that it is. */
 export function openLoadReader(server: TestServer) {

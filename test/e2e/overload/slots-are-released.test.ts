@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { chat, hello } from '../../support/send-chat.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
+import { chat, hello } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { inputCounted, OUTPUT_TOKENS } from '../../fakes/content-parts.ts'
 import { answerOf, send } from '../../support/send-chat.ts'
 import { openSubscriber } from '../../support/subscriber.ts'
-import { INPUT, LONG_TEXT, LOOKERS, OUTPUT, PDF, PICTURE, usePartsHouse } from './parts-server.ts'
+import { INPUT, LONG_TEXT, LOOKERS, OUTPUT, PDF, PICTURE, usePartsServer } from './parts-server.ts'
 
-const house = usePartsHouse()
+const setup = usePartsServer()
 
 const words = 'What is in these?'
 
@@ -58,8 +58,8 @@ function responsesAsk(canary: string) {
 }
 
 const PROTOCOLS = {
-  chat: { path: '/chat/completions', ask: chatAsk },
-  responses: { path: '/responses', ask: responsesAsk },
+  chat: { path: '/chat/completions', sendTurn: chatAsk },
+  responses: { path: '/responses', sendTurn: responsesAsk },
 } as const
 
 const WAYS = (['chat', 'responses'] as const).flatMap((protocol) =>
@@ -74,13 +74,13 @@ describe('images and files', () => {
   it.each(WAYS)(
     'of a %s client arrive whole at %s, paid by %s key (stream: %s)',
     async (protocol, model, kind, stream) => {
-      const { server, far, canary } = house()
+      const { server, far, canary } = setup()
       const person = await openSubscriber(server, 'pro')
-      const { path, ask } = PROTOCOLS[protocol]
+      const { path, sendTurn } = PROTOCOLS[protocol]
       const who = kind === 'wallet' ? person : person.builder
-      const response = await send(server, who, { model, stream, ...ask(canary) }, { path })
-      const said = await response.text()
-      expect(response.status, said).toBe(200)
+      const response = await send(server, who, { model, stream, ...sendTurn(canary) }, { path })
+      const emitted = await response.text()
+      expect(response.status, emitted).toBe(200)
       expect(response.headers.get('x-millrace-ignored-fields')).toBe(null)
 
       // What the provider saw, it says; where nobody has said how close to look, the two protocols say nothing and `auto`.
@@ -90,11 +90,11 @@ describe('images and files', () => {
         `file a.pdf application/pdf of ${PDF.length}`,
         `file a.txt text/plain of ${LONG_TEXT.length}`,
       ]) {
-        expect(said).toContain(seen)
+        expect(emitted).toContain(seen)
       }
-      expect(said).toMatch(new RegExp(`image ${canary}/result.png (as it likes|auto)`))
+      expect(emitted).toMatch(new RegExp(`image ${canary}/result.png (as it likes|auto)`))
 
-      const counted = inputCounted(far.talks[0]!)
+      const counted = inputCounted(far.providerAnswers[0]!)
       const [receipt] = await person.receipts()
       expect(receipt).toMatchObject({ outcome: 'completed', estimated: 0, shortfall_nano: 0n, uncached_input: counted })
       expect(receipt!.charge_nano).toBe(BigInt(counted) * INPUT + BigInt(OUTPUT_TOKENS) * OUTPUT)
@@ -105,14 +105,17 @@ describe('images and files', () => {
   )
 
   it('by their address go to the lane that has a place for them, though another comes first', async () => {
-    const { server, far, canary } = house()
+    const { server, far, canary } = setup()
     const person = await openSubscriber(server)
     const file = { type: 'input_file', file_url: `${canary}/long.pdf` }
-    const asked = { model: 'both', input: [{ role: 'user', content: [{ type: 'input_text', text: words }, file] }] }
-    const answer = await answerOf(await send(server, person, asked, { path: '/responses' }))
+    const receivedRequest = {
+      model: 'both',
+      input: [{ role: 'user', content: [{ type: 'input_text', text: words }, file] }],
+    }
+    const answer = await answerOf(await send(server, person, receivedRequest, { path: '/responses' }))
     expect(answer.status).toBe(200)
     expect(answer.json.output[0].content[0].text).toBe(`I see: file ${canary}/long.pdf`)
-    expect(far.talks.map(({ asked: sent }) => Object.hasOwn(sent, 'input'))).toEqual([true])
+    expect(far.providerAnswers.map(({ receivedRequest: sent }) => Object.hasOwn(sent, 'input'))).toEqual([true])
     expect((await person.receipts())[0]).toMatchObject({ estimated: 0, shortfall_nano: 0n })
   })
 })

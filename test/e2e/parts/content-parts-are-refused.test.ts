@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { answerOf, get, send } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { answerOf, get, send } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { PDF, PICTURE, usePartsHouse } from './parts-server.ts'
+import { PDF, PICTURE, usePartsServer } from './parts-server.ts'
 
-const house = usePartsHouse()
+const setup = usePartsServer()
 
 const chatWith = (model: string, part: object) => ({ model, messages: [{ role: 'user', content: [part] }] })
 const responsesWith = (model: string, part: object) => ({ model, input: [{ role: 'user', content: [part] }] })
@@ -117,19 +117,19 @@ const REFUSED: readonly Refusal[] = [
 
 describe('refused is', () => {
   it.each(REFUSED)('%s: %s', async (_what, code, body, param, message) => {
-    const { server, far } = house()
+    const { server, far } = setup()
     const person = await openAccount(server)
     for (const stream of [false, true]) {
       const path = 'messages' in body ? '/chat/completions' : '/responses'
       const answer = await answerOf(await send(server, person, { ...body, stream }, { path }))
       expectProblem(answer, code, { param, message })
     }
-    expect(far.talks).toEqual([])
+    expect(far.providerAnswers).toEqual([])
     expect(await person.receipts()).toEqual([])
   })
 
   it('nothing that the model list promises', async () => {
-    const { server } = house()
+    const { server } = setup()
     const person = await openAccount(server)
     const { json } = await get(server, person, '/models')
     const modalities = json.data.map((model: { id: string; input_modalities: string[] }) => [

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { formatUsd, type NanoUsd } from '../../../src/model/money.ts'
 import { FILE_TOKENS, IMAGE_TOKENS, inputCounted } from '../../fakes/content-parts.ts'
-import { answerOf, send } from '../../support/send-chat.ts'
-import { respond } from '../../support/send-responses.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { readStream } from '../../support/read-stream.ts'
+import { answerOf, send } from '../../support/send-chat.ts'
+import { respond } from '../../support/send-responses.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { CONTEXT, INPUT, LONG_TEXT, LOOKERS, OUTPUT, PDF, PICTURE, usePartsHouse } from './parts-server.ts'
+import { CONTEXT, INPUT, LONG_TEXT, LOOKERS, OUTPUT, PDF, PICTURE, usePartsServer } from './parts-server.ts'
 
-const house = usePartsHouse()
+const setup = usePartsServer()
 
 const image = (url: string) => ({ type: 'image_url', image_url: { url } })
 const file = (data: string) => ({ type: 'file', file: { file_data: data, filename: 'a' } })
@@ -23,7 +23,7 @@ const looksAt = (model: string, ...parts: object[]) => ({
 const tokensOf = (hold: bigint): number => Number((hold - 10n * OUTPUT) / INPUT)
 
 async function holdOf(body: object): Promise<bigint> {
-  const { server } = house()
+  const { server } = setup()
   const person = await openAccount(server)
   expect((await answerOf(await send(server, person, body))).status).toBe(200)
   return (await person.receipts())[0]!.hold_nano
@@ -41,14 +41,14 @@ describe('the hold', () => {
   })
 
   it('is what a wallet needs: a nano-dollar less, and no provider sees the picture', async () => {
-    const { server, far } = house()
+    const { server, far } = setup()
     const body = looksAt('over-chat', image(PICTURE), image('https://a.example/b.png'))
     const hold = await holdOf(body)
     far.forget()
     const short = await openAccount(server, { credit: formatUsd((hold - 1n) as NanoUsd) })
     const refused = await answerOf(await send(server, short, body))
     expectProblem(refused, 'insufficient_balance')
-    expect(far.talks).toEqual([])
+    expect(far.providerAnswers).toEqual([])
     const exact = await openAccount(server, { credit: formatUsd(hold as NanoUsd) })
     expect((await answerOf(await send(server, exact, body))).status).toBe(200)
     expect((await exact.wallet()).balance).toBeGreaterThanOrEqual(0n)
@@ -62,7 +62,7 @@ describe('the hold', () => {
   })
 
   it('is the most that is charged, whatever the provider says that it saw', async () => {
-    const { server } = house()
+    const { server } = setup()
     const person = await openAccount(server)
     const answer = await answerOf(await send(server, person, looksAt('liar', image(PICTURE), file(PDF))))
     expect(answer.status).toBe(200)
@@ -76,7 +76,7 @@ describe('the hold', () => {
 
 describe('where the provider counts nothing', () => {
   it('a picture and an address are taken for their most, a document for its bytes, words for a quarter of theirs', async () => {
-    const { server } = house()
+    const { server } = setup()
     const person = await openAccount(server)
     const body = { ...looksAt('breaks', image(PICTURE), image('https://a.example/b.png'), file(PDF)), stream: true }
     const stream = await readStream(await send(server, person, body))
@@ -92,14 +92,14 @@ describe('where the provider counts nothing', () => {
 
 describe('a picture that was shown before', () => {
   it.each(LOOKERS)('is shown, held for and paid again with previous_response_id (%s)', async (model) => {
-    const { server, far } = house()
+    const { server, far } = setup()
     const person = await openAccount(server)
     const input = [{ role: 'user', content: [{ type: 'input_image', image_url: PICTURE, detail: 'high' }] }]
     const first = await respond(server, person, { model, input })
     const next = await respond(server, person, { model, input: 'And now?', previous_response_id: first.json.id })
     expect(next.json.output[0].content[0].text).toBe(`I see: image image/png of ${PICTURE.length} high`)
     const receipt = (await person.receipts())[1]!
-    expect(receipt).toMatchObject({ estimated: 0, uncached_input: inputCounted(far.talks[1]!) })
+    expect(receipt).toMatchObject({ estimated: 0, uncached_input: inputCounted(far.providerAnswers[1]!) })
     expect(receipt.charge_nano).toBeLessThanOrEqual(receipt.hold_nano)
     expect(receipt.hold_nano).toBeLessThan(BigInt(PICTURE.length) * INPUT)
 
@@ -112,7 +112,7 @@ describe('a picture that was shown before', () => {
   })
 
   it.each(LOOKERS)('is seen by whoever makes the conversation short, and counts on the receipt (%s)', async (model) => {
-    const { server, far } = house()
+    const { server, far } = setup()
     const person = await openAccount(server)
     const input = [
       { role: 'user', content: [{ type: 'input_image', image_url: PICTURE }] },
@@ -121,7 +121,7 @@ describe('a picture that was shown before', () => {
     const answer = await answerOf(await send(server, person, { model, input }, { path: '/responses/compact' }))
     expect(answer.status, JSON.stringify(answer.json)).toBe(200)
     const [receipt] = await person.receipts()
-    expect(receipt).toMatchObject({ estimated: 0, uncached_input: inputCounted(far.talks[0]!) })
+    expect(receipt).toMatchObject({ estimated: 0, uncached_input: inputCounted(far.providerAnswers[0]!) })
     expect(receipt!.charge_nano).toBeLessThanOrEqual(receipt!.hold_nano)
     expect(receipt!.tokens_before).toBeGreaterThan(IMAGE_TOKENS + 7000)
     expect(receipt!.tokens_before).toBeLessThan(IMAGE_TOKENS + 7200)

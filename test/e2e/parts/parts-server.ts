@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { FILE_TOKENS, IMAGE_TOKENS, seesParts } from '../../fakes/content-parts.ts'
+import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
@@ -16,7 +16,7 @@ export const CONTEXT = 100_000
 export const LOOKERS = ['over-chat', 'over-responses'] as const
 export type Looker = (typeof LOOKERS)[number]
 
-export interface PartsHouse {
+export interface PartsServer {
   readonly server: TestServer
   readonly far: FaultUpstream
   /** An address that everybody is shown and nobody may open. */
@@ -48,13 +48,13 @@ const configFor = (baseUrl: string): string =>
     'plans:\n  - { id: pro, models: ["*"], windows: [{ every: 5h, allowance: "20.00" }] }\n',
   ].join('')
 
-export function usePartsHouse(): () => PartsHouse {
-  let house: PartsHouse | undefined
+export function usePartsServer(): () => PartsServer {
+  let setup: PartsServer | undefined
   let trap: Server | undefined
   let caught = 0
   const current = () => {
-    if (!house) throw new Error('the house has not been opened yet')
-    return house
+    if (!setup) throw new Error('the house has not been opened yet')
+    return setup
   }
   beforeAll(async () => {
     trap = createServer((socket) => {
@@ -64,7 +64,7 @@ export function usePartsHouse(): () => PartsHouse {
     await once(trap, 'listening')
     const far = await startFaultUpstream(() => seesParts)
     const server = await startServer({ config: configFor(far.baseUrl) })
-    house = { server, far, canary: `http://127.0.0.1:${(trap.address() as AddressInfo).port}` }
+    setup = { server, far, canary: `http://127.0.0.1:${(trap.address() as AddressInfo).port}` }
   })
   afterEach(async () => {
     await expectBalancedLedger(current().server)
@@ -72,8 +72,8 @@ export function usePartsHouse(): () => PartsHouse {
     expect(caught, 'connections to an address that a client has sent').toBe(0)
   })
   afterAll(async () => {
-    await house?.server.close()
-    await house?.far.close()
+    await setup?.server.close()
+    await setup?.far.close()
     trap?.close()
   })
   return current

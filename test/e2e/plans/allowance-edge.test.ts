@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { chat, hello, send } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { chat, hello, send } from '../../support/send-chat.ts'
 import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
@@ -11,24 +11,24 @@ describe('the edge of an allowance is exact (A29)', () => {
   beforeAll(() => advanceToTuesdayNoon(server()))
 
   it.each([
-    { asked: 19, status: 200, used: '0.199' },
-    { asked: 20, status: 200, used: '0.20' },
-    { asked: 21, status: 429, used: '0.18' },
-  ])('with 20 of a window left, $asked give $status', async ({ asked, status, used }) => {
+    { receivedRequest: 19, status: 200, used: '0.199' },
+    { receivedRequest: 20, status: 200, used: '0.20' },
+    { receivedRequest: 21, status: 429, used: '0.18' },
+  ])('with 20 of a window left, $asked give $status', async ({ receivedRequest, status, used }) => {
     const person = await openSubscriber(server(), 'pro')
     await spend(server(), person.builder, 180)
-    expect((await spend(server(), person.builder, asked)).status).toBe(status)
+    expect((await spend(server(), person.builder, receivedRequest)).status).toBe(status)
     expect((await person.window('5h')).used).toBe(used)
     expect((await person.window('month')).used).toBe(used)
   })
 
   it.each([
-    { asked: 199, code: undefined },
-    { asked: 200, code: undefined },
-    { asked: 201, code: 'request_exceeds_allowance' },
-  ] as const)('of a window of 200, $asked at once are told $code', async ({ asked, code }) => {
+    { receivedRequest: 199, code: undefined },
+    { receivedRequest: 200, code: undefined },
+    { receivedRequest: 201, code: 'request_exceeds_allowance' },
+  ] as const)('of a window of 200, $asked at once are told $code', async ({ receivedRequest, code }) => {
     const person = await openSubscriber(server(), 'pro')
-    const answer = await spend(server(), person.builder, asked)
+    const answer = await spend(server(), person.builder, receivedRequest)
     if (code === undefined) expect(answer.status).toBe(200)
     else
       expectProblem(answer, code, { message: /whole 5h window of the plan has 0\.20 USD.*max_tokens to 200 or less/ })
@@ -36,14 +36,14 @@ describe('the edge of an allowance is exact (A29)', () => {
 
   it.each(['wallet', 'builder'] as const)('of a spend cap of a %s key as well', async (kind) => {
     const person = await openSubscriber(server(), 'pro')
-    for (const { asked, status } of [
-      { asked: 9, status: 200 },
-      { asked: 10, status: 200 },
-      { asked: 11, status: 402 },
+    for (const { receivedRequest, status } of [
+      { receivedRequest: 9, status: 200 },
+      { receivedRequest: 10, status: 200 },
+      { receivedRequest: 11, status: 402 },
     ]) {
       const key = await person.createKey({ kind, caps: { day: '0.02' } })
       expect((await spend(server(), key, 10)).status).toBe(200)
-      const answer = await spend(server(), key, asked)
+      const answer = await spend(server(), key, receivedRequest)
       expect(answer.status).toBe(status)
       if (status !== 200)
         expectProblem(answer, 'key_spend_cap_reached', { message: /0\.02 USD a day; 0\.01 USD are spent/ })
@@ -116,10 +116,10 @@ describe('a spend cap', () => {
     const key = await account.createKey({ caps: { day: '0.05' } })
     const caps = (change: { day?: string | null; month?: string | null }) =>
       server().operate('keys.caps', { key: key.id, ...change })
-    const asked = async () => (await spend(server(), key, 20)).status
-    expect([await asked(), await asked(), await asked()]).toEqual([200, 200, 402])
+    const receivedRequest = async () => (await spend(server(), key, 20)).status
+    expect([await receivedRequest(), await receivedRequest(), await receivedRequest()]).toEqual([200, 200, 402])
     expect((await caps({ day: '0.06' })).caps).toEqual({ day: '0.06' })
-    expect([await asked(), await asked()]).toEqual([200, 402])
+    expect([await receivedRequest(), await receivedRequest()]).toEqual([200, 402])
     await caps({ day: '0.01' })
     const { json } = await chat(server(), key, { model: 'paid', max_tokens: 1 })
     expect(json.error).toMatchObject({ code: 'key_spend_cap_reached', limit: '0.01', used: '0.06' })
@@ -128,15 +128,15 @@ describe('a spend cap', () => {
       left: '0.00',
     })
     expect((await caps({ day: '0.08' })).caps).toEqual({ day: '0.08' })
-    expect([await asked(), await asked()]).toEqual([200, 402])
+    expect([await receivedRequest(), await receivedRequest()]).toEqual([200, 402])
     expect((await caps({ day: null })).caps).toEqual({})
-    expect(await asked()).toBe(200)
+    expect(await receivedRequest()).toBe(200)
     expect(await server().attempt('keys.caps', { key: key.id })).toMatchObject({ reason: 'invalid_arguments' })
     expect((await caps({ day: '1000000', month: '1000000.00' })).caps).toEqual({
       day: '1000000.00',
       month: '1000000.00',
     })
-    expect(await asked()).toBe(200)
+    expect(await receivedRequest()).toBe(200)
     for (const day of ['0', '-1', '1,00', '1e3', '1000000.000000001', '9000000000']) {
       expect(await server().attempt('keys.caps', { key: key.id, day })).toMatchObject({ reason: 'invalid_amount' })
     }

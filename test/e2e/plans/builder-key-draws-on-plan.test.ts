@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { chat, get, hello } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { chat, get, hello } from '../../support/send-chat.ts'
 import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { nanoOf } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
@@ -73,12 +73,12 @@ describe('a builder key draws on its plan', () => {
 
   it('and a request that cost nothing has opened no window', async () => {
     const person = await openSubscriber(server(), 'pro')
-    const gone = new AbortController()
-    const asked = chat(
+    const disconnected = new AbortController()
+    const receivedRequest = chat(
       server(),
       person.builder,
       { model: 'calm', messages: hello('count to 5000') },
-      { signal: gone.signal },
+      { signal: disconnected.signal },
     )
     await until(async () => (await person.receipts()).some((row) => row.state === 'open'))
     const during = (await person.plan()).windows
@@ -87,8 +87,8 @@ describe('a builder key draws on its plan', () => {
       [true, '0.00'],
     ])
     for (const { held } of during) expect(nanoOf(held)).toBeGreaterThan(0n)
-    gone.abort()
-    await expect(asked).rejects.toThrow()
+    disconnected.abort()
+    await expect(receivedRequest).rejects.toThrow()
     await until(async () => (await person.receipts()).every((row) => row.state === 'released'))
     for (const window of (await person.plan()).windows) {
       expect(window).toMatchObject({ opened: false, start: null, end: null, used: '0.00', held: '0.00' })

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Answer } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import type { Answer } from '../../support/send-chat.ts'
 import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { nanoOf, openAccount, type TestAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
@@ -12,7 +12,7 @@ describe('a hundred at once on an allowance of which one percent is left', () =>
   const server = useServer({ config: PLANS_CONFIG })
   beforeAll(() => advanceToTuesdayNoon(server()))
 
-  const askAll = (key: { readonly key: string }) =>
+  const sendAll = (key: { readonly key: string }) =>
     Promise.all(Array.from({ length: AT_ONCE }, () => spend(server(), key, 2)))
 
   /** Everybody was either served and charged, or told why not; and what was charged is what left the allowance. */
@@ -38,7 +38,7 @@ describe('a hundred at once on an allowance of which one percent is left', () =>
     expect((await spend(server(), person.builder, 990)).status).toBe(200)
     const before = nanoOf((await person.window('5h')).left)
     expect(before).toBe(20_000_000n)
-    const charged = await expectExactly(person, await askAll(person.builder), 10, 429)
+    const charged = await expectExactly(person, await sendAll(person.builder), 10, 429)
     for (const name of ['5h', 'week']) {
       const after = await person.window(name)
       expect(after).toMatchObject({ used: '2.00', left: '0.00', held: '0.00' })
@@ -53,7 +53,7 @@ describe('a hundred at once on an allowance of which one percent is left', () =>
     await spend(server(), key, 990)
     await spend(server(), key, 990)
     const wallet = (await account.wallet()).balance
-    const charged = await expectExactly(account, await askAll(key), 10, 402)
+    const charged = await expectExactly(account, await sendAll(key), 10, 402)
     expect(wallet - (await account.wallet()).balance).toBe(charged)
     const [day] = (await server().operate('keys.show', { key: key.id })).spent
     expect(day).toMatchObject({ used: '2.00', left: '0.00', held: '0.00' })

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { get, hello, send } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
 import { readStream } from '../../support/read-stream.ts'
+import { get, hello, send } from '../../support/send-chat.ts'
 import { advanceToTuesdayNoon, openSubscriber, spend } from '../../support/subscriber.ts'
 import { nanoOf } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
@@ -186,14 +186,15 @@ describe('an operator', () => {
 
   it('is told what is wrong with a wish', async () => {
     const person = await openSubscriber(server(), 'pro')
-    const wish = (args: object) => server().attempt('plans.assign', { account: person.id, plan: 'pro', ...args })
-    expect(await wish({ plan: 'gold' })).toMatchObject({
+    const changeRequest = (args: object) =>
+      server().attempt('plans.assign', { account: person.id, plan: 'pro', ...args })
+    expect(await changeRequest({ plan: 'gold' })).toMatchObject({
       reason: 'plan_not_found',
       message: expect.stringMatching(/lean, pro, wide/),
     })
-    expect(await wish({ account: 'nobody@example.com' })).toMatchObject({ reason: 'account_not_found' })
+    expect(await changeRequest({ account: 'nobody@example.com' })).toMatchObject({ reason: 'account_not_found' })
     for (const until of ['yesterday', '2001-01-01', '0d', '']) {
-      expect(await wish({ until }), until).toMatchObject({ reason: 'invalid_expiry' })
+      expect(await changeRequest({ until }), until).toMatchObject({ reason: 'invalid_expiry' })
     }
     expect(await server().attempt('plans.end', { account: person.id, at: '1999-01-01' })).toMatchObject({
       reason: 'invalid_expiry',

@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import type { Fields } from '../../../src/lib/types.ts'
+import { readStream } from '../../support/read-stream.ts'
 import { send } from '../../support/send-chat.ts'
 import { readResponseStream, sendResponse } from '../../support/send-responses.ts'
-import { readStream } from '../../support/read-stream.ts'
 import type { TestAccount } from '../../support/test-account.ts'
-import type { ReasoningHouse } from './reasoning-server.ts'
+import type { ReasoningServer } from './reasoning-server.ts'
 
 export type Delivery = 'stream' | 'json'
 export type Item = Readonly<Fields>
@@ -18,7 +18,7 @@ function expectNothingNative(text: string): void {
 
 /** A Responses request of the loop; the answer is a response, and nothing in it is a provider's own seal. */
 export async function respondIn(
-  { server }: ReasoningHouse,
+  { server }: ReasoningServer,
   account: TestAccount,
   { delivery, ...body }: { readonly delivery: Delivery } & Fields,
 ): Promise<{ readonly id: string; readonly output: readonly Item[]; readonly text: string }> {
@@ -38,7 +38,7 @@ export const resultsOf = (output: readonly Item[], words: string): Item[] =>
 
 /** What an assistant has said in Chat, as its client sends it again. */
 export async function chatIn(
-  { server }: ReasoningHouse,
+  { server }: ReasoningServer,
   account: TestAccount,
   { delivery, ...body }: { readonly delivery: Delivery } & Fields,
 ): Promise<Item> {
@@ -49,14 +49,14 @@ export async function chatIn(
   if (delivery === 'json') return JSON.parse(text).choices[0].message
   const { chunks, text: content } = await readStream(answer)
   const calls: Fields[] = []
-  for (const { index, function: said, ...more } of chunks.flatMap(
+  for (const { index, function: emitted, ...more } of chunks.flatMap(
     ({ choices }) => choices[0]?.delta.tool_calls ?? [],
   )) {
     const before = calls[index]?.function as { readonly arguments: string } | undefined
     calls[index] = {
       ...calls[index],
       ...more,
-      function: { ...before, ...said, arguments: (before?.arguments ?? '') + said.arguments },
+      function: { ...before, ...emitted, arguments: (before?.arguments ?? '') + emitted.arguments },
     }
   }
   return { role: 'assistant', content, ...(calls.length === 0 ? {} : { tool_calls: calls }) }

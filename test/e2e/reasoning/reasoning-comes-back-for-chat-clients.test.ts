@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { chatIn, type Delivery, type Item, shortly, toolMessagesOf } from './loops.ts'
-import { type ReasoningModel, useReasoningHouse } from './reasoning-server.ts'
+import { type ReasoningModel, useReasoningServer } from './reasoning-server.ts'
 
 const parameters = { type: 'object', properties: { q: { type: 'string' } } }
 const TOOLS = ['look_up', 'ping'].map((name) => ({ type: 'function', function: { name, parameters } }))
@@ -9,7 +9,7 @@ const ASKED = { tools: TOOLS, reasoning_effort: 'low' }
 const HOUR_MS = 3_600_000
 
 describe('a chat client, which has no place for what its provider seals', () => {
-  const house = useReasoningHouse()
+  const setup = useReasoningServer()
 
   /** Says something and does what it is asked to, until nothing is called any more. */
   const loop = async (
@@ -17,48 +17,48 @@ describe('a chat client, which has no place for what its provider seals', () => 
     messages: readonly Item[],
     { model, delivery }: { readonly model: ReasoningModel; readonly delivery: Delivery },
   ): Promise<Item[]> => {
-    const said = [...messages]
+    const emitted = [...messages]
     for (;;) {
-      const answer = await chatIn(house(), account, { ...ASKED, model, delivery, messages: said })
-      said.push(answer)
+      const answer = await chatIn(setup(), account, { ...ASKED, model, delivery, messages: emitted })
+      emitted.push(answer)
       const results = toolMessagesOf(answer, 'found')
-      if (results.length === 0) return said
-      said.push(...results)
+      if (results.length === 0) return emitted
+      emitted.push(...results)
     }
   }
   const user = (content: string): Item => ({ role: 'user', content })
 
   it.each(['stream', 'json'] as const)('has it given back with the calls that it led to: %s', async (delivery) => {
-    const account = await openAccount(house().server)
+    const account = await openAccount(setup().server)
     const model = 'sealing'
-    const asked = { ...ASKED, model, delivery }
+    const receivedRequest = { ...ASKED, model, delivery }
     const messages = [user('Use look_up then ping.')]
     const seals: string[] = []
     for (let turn = 0; turn < 2; turn++) {
-      const answer = await chatIn(house(), account, { ...asked, messages })
-      seals.push(house().lastSeal('first'))
+      const answer = await chatIn(setup(), account, { ...receivedRequest, messages })
+      seals.push(setup().lastSeal('first'))
       messages.push(answer, ...toolMessagesOf(answer, 'found'))
     }
-    const end = await chatIn(house(), account, { ...asked, messages })
+    const end = await chatIn(setup(), account, { ...receivedRequest, messages })
     expect(end.content).toContain('"found" and "found"')
     const history = ['user', seals[0], 'look_up()', 'result', seals[1], 'ping()', 'result']
-    expect(shortly(house().heard('first'))).toEqual(history)
+    expect(shortly(setup().parsedOutput('first'))).toEqual(history)
 
     // Another loop of the same conversation, a while later.
-    house().server.advance(HOUR_MS / 2)
+    setup().server.advance(HOUR_MS / 2)
     await loop(account, [...messages, end, user('Use ping now.')], { model, delivery })
-    expect(shortly(house().heard('first')).slice(0, history.length)).toEqual(history)
-    expect(shortly(house().heard('first')).filter((each) => each.startsWith('sealed-'))).toHaveLength(3)
-    house().server.advance(HOUR_MS / 2)
-    await chatIn(house(), account, { ...asked, messages })
-    expect(shortly(house().heard('first'))).toEqual(history)
-    expect(house().timesAsked('first')).toBe(6)
+    expect(shortly(setup().parsedOutput('first')).slice(0, history.length)).toEqual(history)
+    expect(shortly(setup().parsedOutput('first')).filter((each) => each.startsWith('sealed-'))).toHaveLength(3)
+    setup().server.advance(HOUR_MS / 2)
+    await chatIn(setup(), account, { ...receivedRequest, messages })
+    expect(shortly(setup().parsedOutput('first'))).toEqual(history)
+    expect(setup().timesCalled('first')).toBe(6)
   })
 
   it('has it given back once, in front of all calls that were made at once', async () => {
-    const account = await openAccount(house().server)
+    const account = await openAccount(setup().server)
     await loop(account, [user('Use look_up and ping.')], { model: 'sealing', delivery: 'stream' })
-    const [, seal, ...calls] = shortly(house().heard('first'))
+    const [, seal, ...calls] = shortly(setup().parsedOutput('first'))
     expect([seal, calls]).toEqual([
       expect.stringMatching(/^sealed-by-first-/),
       ['look_up()', 'ping()', 'result', 'result'],
@@ -69,41 +69,41 @@ describe('a chat client, which has no place for what its provider seals', () => 
     ['another provider', 'elsewhere', 'second'],
     ['another model of the same provider', 'sibling', 'first'],
   ] as const)('goes on without it with %s, and finds it again when it comes back', async (_who, next, provider) => {
-    const account = await openAccount(house().server)
+    const account = await openAccount(setup().server)
     const messages = await loop(account, [user('Use look_up now.')], { model: 'sealing', delivery: 'json' })
-    const seal = house().lastSeal('first')
+    const seal = setup().lastSeal('first')
     messages.push(user('count to 2'))
-    messages.push(await chatIn(house(), account, { ...ASKED, model: next, delivery: 'json', messages }))
-    expect(shortly(house().heard(provider))).toEqual(['user', 'look_up()', 'result', 'assistant', 'user'])
+    messages.push(await chatIn(setup(), account, { ...ASKED, model: next, delivery: 'json', messages }))
+    expect(shortly(setup().parsedOutput(provider))).toEqual(['user', 'look_up()', 'result', 'assistant', 'user'])
     messages.push(user('count to 3'))
-    await chatIn(house(), account, { ...ASKED, model: 'sealing', delivery: 'stream', messages })
-    const back = shortly(house().heard('first'))
+    await chatIn(setup(), account, { ...ASKED, model: 'sealing', delivery: 'stream', messages })
+    const back = shortly(setup().parsedOutput('first'))
     expect(back[1]).toMatch(/^sealed-by-first-/)
     expect(back[1]).not.toBe(seal)
     expect(back.slice(2)).toEqual(['look_up()', 'result', 'assistant', 'user', 'assistant', 'user'])
-    expect(house().timesAsked('first') + house().timesAsked('second')).toBe(4)
+    expect(setup().timesCalled('first') + setup().timesCalled('second')).toBe(4)
   })
 
   it('gets an answer from the next lane when the one that sealed is down', async () => {
-    const account = await openAccount(house().server)
+    const account = await openAccount(setup().server)
     const messages = [user('Use look_up now.')]
-    const answer = await chatIn(house(), account, { ...ASKED, model: 'moving', delivery: 'stream', messages })
-    house().isDown('first', true)
+    const answer = await chatIn(setup(), account, { ...ASKED, model: 'moving', delivery: 'stream', messages })
+    setup().isDown('first', true)
     messages.push(answer, ...toolMessagesOf(answer, 'found'))
-    const end = await chatIn(house(), account, { ...ASKED, model: 'moving', delivery: 'stream', messages })
+    const end = await chatIn(setup(), account, { ...ASKED, model: 'moving', delivery: 'stream', messages })
     expect(end.content).toContain('found')
-    expect(shortly(house().heard('second'))).toEqual(['user', 'look_up()', 'result'])
+    expect(shortly(setup().parsedOutput('second'))).toEqual(['user', 'look_up()', 'result'])
   })
 
   it('pays for what is given back as for what it has sent itself', async () => {
-    const [account, stranger] = [await openAccount(house().server), await openAccount(house().server)]
+    const [account, stranger] = [await openAccount(setup().server), await openAccount(setup().server)]
     const messages = [user('Use look_up now.')]
-    const answer = await chatIn(house(), account, { ...ASKED, model: 'sealing', delivery: 'json', messages })
+    const answer = await chatIn(setup(), account, { ...ASKED, model: 'sealing', delivery: 'json', messages })
     messages.push(answer, ...toolMessagesOf(answer, 'found'))
     const estimates: number[] = []
     for (const who of [account, stranger]) {
       for (const model of ['sealing', 'elsewhere']) {
-        await chatIn(house(), who, { ...ASKED, model, delivery: 'json', messages })
+        await chatIn(setup(), who, { ...ASKED, model, delivery: 'json', messages })
         const [receipt] = (await who.receipts()).slice(-1)
         estimates.push(Number(receipt?.input_estimate))
       }
@@ -115,26 +115,26 @@ describe('a chat client, which has no place for what its provider seals', () => 
   })
 
   it('is answered without it where it is not known: after an hour, to another account, or when it cannot be opened', async () => {
-    const [account, stranger] = [await openAccount(house().server), await openAccount(house().server)]
+    const [account, stranger] = [await openAccount(setup().server), await openAccount(setup().server)]
     const messages = [user('Use look_up now.')]
-    const answer = await chatIn(house(), account, { ...ASKED, model: 'sealing', delivery: 'stream', messages })
+    const answer = await chatIn(setup(), account, { ...ASKED, model: 'sealing', delivery: 'stream', messages })
     messages.push(answer, ...toolMessagesOf(answer, 'found'))
     const without = ['user', 'look_up()', 'result']
-    const asked = { ...ASKED, model: 'sealing', delivery: 'json', messages } as const
+    const receivedRequest = { ...ASKED, model: 'sealing', delivery: 'json', messages } as const
 
-    await chatIn(house(), stranger, asked)
-    expect(shortly(house().heard('first'))).toEqual(without)
-    await chatIn(house(), account, asked)
-    expect(shortly(house().heard('first'))).toHaveLength(4)
+    await chatIn(setup(), stranger, receivedRequest)
+    expect(shortly(setup().parsedOutput('first'))).toEqual(without)
+    await chatIn(setup(), account, receivedRequest)
+    expect(shortly(setup().parsedOutput('first'))).toHaveLength(4)
 
-    house().forgetsItsSeals('first')
-    await chatIn(house(), account, asked)
-    expect(shortly(house().heard('first'))).toEqual(without)
-    expect(house().timesAsked('first')).toBe(5)
+    setup().forgetsItsSeals('first')
+    await chatIn(setup(), account, receivedRequest)
+    expect(shortly(setup().parsedOutput('first'))).toEqual(without)
+    expect(setup().timesCalled('first')).toBe(5)
 
-    house().server.advance(HOUR_MS)
-    await chatIn(house(), account, asked)
-    expect(shortly(house().heard('first'))).toEqual(without)
-    expect(house().timesAsked('first')).toBe(6)
+    setup().server.advance(HOUR_MS)
+    await chatIn(setup(), account, receivedRequest)
+    expect(shortly(setup().parsedOutput('first'))).toEqual(without)
+    expect(setup().timesCalled('first')).toBe(6)
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { chatTalk } from '../../fakes/chat-answers.ts'
+import { chatAnswer } from '../../fakes/chat-answers.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
-import { responsesTalk } from '../../fakes/responses-answers.ts'
+import { responsesAnswer } from '../../fakes/responses-answers.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
@@ -9,12 +9,12 @@ import { expectBalancedLedger } from '../../support/use-server.ts'
 /** Two providers that seal their reasoning, and one that wants to see its own in words. All of them are strict about it. */
 export type ProviderName = 'first' | 'second' | 'deep'
 
-export interface ReasoningHouse {
+export interface ReasoningServer {
   readonly server: TestServer
   /** What a provider was asked last, as the items or messages that it got. */
-  heard(name: ProviderName): readonly Record<string, unknown>[]
+  parsedOutput(name: ProviderName): readonly Record<string, unknown>[]
   /** How often it was asked in this test. */
-  timesAsked(name: ProviderName): number
+  timesCalled(name: ProviderName): number
   /** The last seal that a provider has put on something. */
   lastSeal(name: 'first' | 'second'): string
   /** It cannot open any more what it has sealed. */
@@ -42,19 +42,19 @@ const MODELS = {
 
 export type ReasoningModel = keyof typeof MODELS
 
-const failing: Script = async (talk) => {
-  await talk.head(503)
-  await talk.bytes('{"error":{"message":"Down."}}')
-  await talk.end()
+const failing: Script = async (providerAnswer) => {
+  await providerAnswer.head(503)
+  await providerAnswer.bytes('{"error":{"message":"Down."}}')
+  await providerAnswer.end()
 }
 
 /** Status 200, and then it turns out that it cannot open what it was given back. */
-const refusingInside: Script = async (talk) => {
+const refusingInside: Script = async (providerAnswer) => {
   const error = { code: 'invalid_encrypted_content', message: 'The encrypted content could not be verified.' }
-  await talk.head()
-  if (talk.delivery === 'stream') await talk.frames({ type: 'error', ...error, param: null })
-  else await talk.bytes(JSON.stringify({ error }))
-  await talk.end()
+  await providerAnswer.head()
+  if (providerAnswer.delivery === 'stream') await providerAnswer.frames({ type: 'error', ...error, param: null })
+  else await providerAnswer.bytes(JSON.stringify({ error }))
+  await providerAnswer.end()
 }
 
 interface Provider {
@@ -68,9 +68,9 @@ async function startProvider(scriptWith: (seals: Map<string, string>) => Script)
   const seals = new Map<string, string>()
   const script = scriptWith(seals)
   const provider = { seals, isDown: false, refusesInside: false }
-  const usual: Script = (talk) => {
-    const isGivenSeals = JSON.stringify(talk.asked.input ?? []).includes('"encrypted_content"')
-    return provider.refusesInside && isGivenSeals ? refusingInside(talk) : script(talk)
+  const usual: Script = (providerAnswer) => {
+    const isGivenSeals = JSON.stringify(providerAnswer.receivedRequest.input ?? []).includes('"encrypted_content"')
+    return provider.refusesInside && isGivenSeals ? refusingInside(providerAnswer) : script(providerAnswer)
   }
   const upstream = await startFaultUpstream(() => (provider.isDown ? failing : usual))
   return Object.assign(provider, { upstream })
@@ -98,27 +98,27 @@ function configOf(providers: Readonly<Record<ProviderName, Provider>>): string {
 }
 
 /** One server in front of all of them; after each test the books are closed, and every provider is up again. */
-export function useReasoningHouse(): () => ReasoningHouse {
-  let house: ReasoningHouse | undefined
+export function useReasoningServer(): () => ReasoningServer {
+  let setup: ReasoningServer | undefined
   let providers: Readonly<Record<ProviderName, Provider>> | undefined
   const current = () => {
-    if (!house) throw new Error('the house has not been opened yet')
-    return house
+    if (!setup) throw new Error('the house has not been opened yet')
+    return setup
   }
   beforeAll(async () => {
     const opened = {
-      first: await startProvider((seals) => responsesTalk('everything', { name: 'first', seals })),
-      second: await startProvider((seals) => responsesTalk('everything', { name: 'second', seals })),
-      deep: await startProvider(() => chatTalk({ wantsReasoningBack: true })),
+      first: await startProvider((seals) => responsesAnswer('everything', { name: 'first', seals })),
+      second: await startProvider((seals) => responsesAnswer('everything', { name: 'second', seals })),
+      deep: await startProvider(() => chatAnswer({ wantsReasoningBack: true })),
     }
     providers = opened
-    house = {
+    setup = {
       server: await startServer({ config: configOf(opened) }),
-      heard(name) {
-        const asked = opened[name].upstream.talks.at(-1)?.asked ?? {}
-        return (asked.input ?? asked.messages) as Record<string, unknown>[]
+      parsedOutput(name) {
+        const receivedRequest = opened[name].upstream.providerAnswers.at(-1)?.receivedRequest ?? {}
+        return (receivedRequest.input ?? receivedRequest.messages) as Record<string, unknown>[]
       },
-      timesAsked: (name) => opened[name].upstream.talks.length,
+      timesCalled: (name) => opened[name].upstream.providerAnswers.length,
       lastSeal: (name) => [...opened[name].seals.keys()].at(-1) ?? 'none',
       forgetsItsSeals: (name) => opened[name].seals.clear(),
       refusesInsideItsAnswer(name) {
@@ -138,7 +138,7 @@ export function useReasoningHouse(): () => ReasoningHouse {
     await expectBalancedLedger(current().server)
   })
   afterAll(async () => {
-    await house?.server.close()
+    await setup?.server.close()
     for (const { upstream } of Object.values(providers ?? {})) await upstream.close()
   })
   return current

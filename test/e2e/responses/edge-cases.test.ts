@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { saysFirstWords, saysInTwo } from '../../fakes/emit-items.ts'
-import { answerOf, get } from '../../support/send-chat.ts'
-import { beginReading, respond, sendResponse, streamResponse } from '../../support/send-responses.ts'
+import { emitsFirstText, emitsInTwo } from '../../fakes/emit-items.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { openRawSocket } from '../../support/raw-socket.ts'
+import { answerOf, get } from '../../support/send-chat.ts'
+import { beginReading, respond, sendResponse, streamResponse } from '../../support/send-responses.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { createPause, FAR_MODELS, HELLO, useResponsesHouse } from './responses-server.ts'
+import { createPause, FAR_MODELS, HELLO, useResponsesServer } from './responses-server.ts'
 
 describe('at the edges of /v1/responses', () => {
-  const house = useResponsesHouse()
+  const setup = useResponsesServer()
 
   it('a WebSocket is told at once to come as a POST, before anybody asks who it is', async () => {
     for (const path of ['/v1/responses', '/v1/responses?model=swift']) {
-      const socket = await openRawSocket(house().server)
+      const socket = await openRawSocket(setup().server)
       const head = [
         ...[`GET ${path} HTTP/1.1`, 'host: test', 'connection: Upgrade', 'upgrade: websocket'],
         ...['sec-websocket-version: 13', 'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ=='],
@@ -28,7 +28,7 @@ describe('at the edges of /v1/responses', () => {
   })
 
   it('GET and HEAD say that it takes POST, and nothing of it asks for a key', async () => {
-    const { baseUrl } = house().server
+    const { baseUrl } = setup().server
     const plain = await answerOf(await fetch(`${baseUrl}/responses`))
     expectProblem(plain, 'method_not_allowed', { message: /POST/ })
     expect(plain.headers.get('allow')).toBe('POST')
@@ -39,7 +39,7 @@ describe('at the edges of /v1/responses', () => {
   })
 
   it('HEAD of a stored response says what GET would', async () => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const { json } = await respond(server, account)
     const headers = { authorization: `Bearer ${account.key}` }
@@ -57,7 +57,7 @@ describe('at the edges of /v1/responses', () => {
     ['/responses/resp_1/cancel', /background/],
     ['/responses/resp_1/input_items', /GET \/v1\/responses/],
   ])('%s is not provided, and a sentence says what to do instead', async (path, message) => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const headers = { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' }
     for (const method of ['POST', 'GET']) {
@@ -69,7 +69,7 @@ describe('at the edges of /v1/responses', () => {
   })
 
   it('a web page is refused, and GET /v1 names what there is', async () => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const page = await respond(server, account, {}, { headers: { origin: 'https://example.com' } })
     expectProblem(page, 'browser_not_allowed')
@@ -82,28 +82,28 @@ describe('at the edges of /v1/responses', () => {
   it.each(FAR_MODELS)(
     'a provider of %s that fails before content is a status, and nothing is stored or charged',
     async (model) => {
-      const { server, says } = house()
+      const { server, emits } = setup()
       const account = await openAccount(server)
-      says(async (talk) => {
-        await talk.head(500)
-        await talk.bytes('{"error":{"message":"no"}}')
-        await talk.end()
+      emits(async (providerAnswer) => {
+        await providerAnswer.head(500)
+        await providerAnswer.bytes('{"error":{"message":"no"}}')
+        await providerAnswer.end()
       })
       for (const stream of [true, false]) {
         const answer = await respond(server, account, { model, stream })
         expect([answer.status, answer.json.error.code]).toEqual([503, 'server_is_overloaded'])
         expect(answer.json.error.request_id).toBe(answer.requestId)
       }
-      says(async (talk) => talk.close())
+      emits(async (providerAnswer) => providerAnswer.close())
       expect((await respond(server, account, { model, stream: true })).status).toBe(503)
       expect((await account.receipts()).map((row) => row.charge_nano)).toEqual([0n, 0n, 0n])
     },
   )
 
   it.each(FAR_MODELS)('a provider of %s that breaks after content: error, response.failed, [DONE]', async (model) => {
-    const { server, says } = house()
+    const { server, emits } = setup()
     const account = await openAccount(server)
-    says(saysFirstWords(HELLO, async (talk) => talk.close()))
+    emits(emitsFirstText(HELLO, async (providerAnswer) => providerAnswer.close()))
     const { text, events, requestId } = await streamResponse(server, account, { model })
     const [error, failed] = events.slice(-2)
     expect([error?.type, failed?.type]).toEqual(['error', 'response.failed'])
@@ -117,18 +117,18 @@ describe('at the edges of /v1/responses', () => {
 
 describe.each(FAR_MODELS)('a provider of %s that is silent for long', (model) => {
   const config = 'streams: { silence_before_head: 10ms, keep_alive: 10ms }'
-  const house = useResponsesHouse({ config })
+  const setup = useResponsesServer({ config })
   const pause = createPause()
   // A test that fails must not leave its provider waiting.
   afterEach(pause.goOn)
   const count = (text: string, of: string) => text.split(of).length - 1
 
   it('before its first word: the response is opened, and told to be in progress', async () => {
-    const { server, says } = house()
+    const { server, emits } = setup()
     const account = await openAccount(server)
-    says(async (talk) => {
-      await pause.wait(talk)
-      await saysInTwo(HELLO, async () => {})(talk)
+    emits(async (providerAnswer) => {
+      await pause.wait(providerAnswer)
+      await emitsInTwo(HELLO, async () => {})(providerAnswer)
     })
     const reading = beginReading(await sendResponse(server, account, { model, stream: true }))
     const events = await reading.until(({ length }) => length >= 5)
@@ -146,9 +146,9 @@ describe.each(FAR_MODELS)('a provider of %s that is silent for long', (model) =>
   })
 
   it('between its words: an empty delta says that it goes on, and the words are the same', async () => {
-    const { server, says } = house()
+    const { server, emits } = setup()
     const account = await openAccount(server)
-    says(saysInTwo(HELLO, pause.wait))
+    emits(emitsInTwo(HELLO, pause.wait))
     const key = { headers: { 'idempotency-key': `silent-${model}` } }
     const reading = beginReading(await sendResponse(server, account, { model, stream: true }, key))
     const empty = '"delta":""'

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { CONTROL_FIELDS, RESPONSES_FIELDS } from '../../../src/protocols/responses/fields.ts'
+import { expectProblem } from '../../support/expect-problem.ts'
 import { answerOf, send } from '../../support/send-chat.ts'
 import { respond } from '../../support/send-responses.ts'
-import { expectProblem } from '../../support/expect-problem.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { type LaneName, SAMPLES, type Served } from './field-samples.ts'
-import { useResponsesHouse } from './responses-server.ts'
+import { useResponsesServer } from './responses-server.ts'
 
 /** What a request needs to get there. */
 const LANES: Readonly<Record<LaneName, object>> = {
@@ -26,17 +26,17 @@ const ignoredOn = ({ ignored }: Served, lane: LaneName): string | null =>
   (typeof ignored === 'string' ? ignored : ignored?.[lane]) ?? null
 
 const difference = (
-  asked: Readonly<Record<string, unknown>>,
+  receivedRequest: Readonly<Record<string, unknown>>,
   without: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> =>
   Object.fromEntries(
-    [...new Set([...Object.keys(asked), ...Object.keys(without)])]
-      .filter((name) => JSON.stringify(asked[name]) !== JSON.stringify(without[name]))
-      .map((name) => [name, asked[name]]),
+    [...new Set([...Object.keys(receivedRequest), ...Object.keys(without)])]
+      .filter((name) => JSON.stringify(receivedRequest[name]) !== JSON.stringify(without[name]))
+      .map((name) => [name, receivedRequest[name]]),
   )
 
 describe('every field of the table of Responses', () => {
-  const house = useResponsesHouse()
+  const setup = useResponsesServer()
 
   it('is tried here: one without samples would be missed', () => {
     expect(Object.keys(SAMPLES).sort()).toEqual(Object.keys(RESPONSES_FIELDS).sort())
@@ -46,14 +46,16 @@ describe('every field of the table of Responses', () => {
     it.each(Object.keys(SAMPLES))(
       '%s: the provider gets what it should, and what it does not get is named',
       async (name) => {
-        const { server, asked } = house()
+        const { server, receivedRequest } = setup()
         const account = await openAccount(server)
         expect((await respond(server, account, LANES[lane])).status).toBe(200)
-        const without = asked()
+        const without = receivedRequest()
         for (const served of SAMPLES[name]!.served) {
           const { status, json, headers } = await respond(server, account, { ...LANES[lane], [name]: served.value })
           expect(status, JSON.stringify(json)).toBe(200)
-          expect(difference(asked(), without), JSON.stringify(served.value)).toEqual(sentOf(name, served, lane))
+          expect(difference(receivedRequest(), without), JSON.stringify(served.value)).toEqual(
+            sentOf(name, served, lane),
+          )
           expect(headers.get('x-millrace-ignored-fields'), JSON.stringify(served.value)).toBe(ignoredOn(served, lane))
         }
       },
@@ -61,7 +63,7 @@ describe('every field of the table of Responses', () => {
   })
 
   it.each(Object.keys(SAMPLES))('%s: its bad values are refused by name, before anybody is asked', async (name) => {
-    const { server, far } = house()
+    const { server, far } = setup()
     const account = await openAccount(server)
     for (const [value, code, param = name] of SAMPLES[name]!.refused) {
       for (const stream of [false, true]) {
@@ -71,11 +73,11 @@ describe('every field of the table of Responses', () => {
       }
     }
     expect(await account.receipts()).toEqual([])
-    expect(far.talks).toEqual([])
+    expect(far.providerAnswers).toEqual([])
   })
 
   it.each(Object.keys(SAMPLES))('%s: null counts as absent', async (name) => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const answer = await respond(server, account, { [name]: null })
     if (REQUIRED.includes(name)) expectProblem(answer, 'missing_required_parameter', { param: name })
@@ -83,7 +85,7 @@ describe('every field of the table of Responses', () => {
   })
 
   it.each(Object.keys(SAMPLES))('%s: twice is refused', async (name) => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const one = `${JSON.stringify(name)}:null`
     const rest = REQUIRED.includes(name) ? one : `${one},"model":"swift"`
@@ -92,7 +94,7 @@ describe('every field of the table of Responses', () => {
   })
 
   it.each([...CONTROL_FIELDS])('%s: in another case or with escapes is refused', async (name) => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const capital = `${name[0]?.toUpperCase()}${name.slice(1)}`
     const escaped = `\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}`
@@ -105,7 +107,7 @@ describe('every field of the table of Responses', () => {
   })
 
   it('leaves out what nobody knows on every lane, and names it in words that a header can hold', async () => {
-    const { server, asked } = house()
+    const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     for (const lane of LANE_NAMES) {
       const odd = '"top_k":5,"x\\r\\ny: z":1,"größe":1,"__proto__":{"n":9},"constructor":1,"toString":2'
@@ -114,7 +116,7 @@ describe('every field of the table of Responses', () => {
       expect(answer.status).toBe(200)
       const names = 'top_k, x??y??z, gr??e, __proto__, constructor, toString'
       expect(answer.headers.get('x-millrace-ignored-fields')).toBe(names)
-      expect(JSON.stringify(asked())).not.toMatch(/top_k|größe|__proto__|constructor|toString/)
+      expect(JSON.stringify(receivedRequest())).not.toMatch(/top_k|größe|__proto__|constructor|toString/)
     }
   })
 })

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import type { SaidAnswer } from '../../fakes/responses-frames.ts'
+import type { OutputAnswer } from '../../fakes/responses-frames.ts'
 import { get } from '../../support/send-chat.ts'
 import { respond, streamResponse } from '../../support/send-responses.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
-import { FAR_MODELS, MODELS, useResponsesHouse } from './responses-server.ts'
+import { FAR_MODELS, MODELS, useResponsesServer } from './responses-server.ts'
 
 /** Everything that is not minted anew for each answer. */
 const sayings = (output: readonly Record<string, unknown>[]) =>
-  output.map(({ id: _id, call_id: _call, ...said }) => said)
+  output.map(({ id: _id, call_id: _call, ...emitted }) => emitted)
 
 const lookUp = { type: 'function', name: 'look_up', parameters: { type: 'object' } }
 
-const ANSWERS: Readonly<Record<string, SaidAnswer>> = {
+const ANSWERS: Readonly<Record<string, OutputAnswer>> = {
   words: { items: [{ kind: 'message', words: ['Grüße ', 'aus 漢字 "', '\\ 🙂'] }] },
   'reasoning and words': {
     items: [
@@ -30,10 +30,10 @@ const ANSWERS: Readonly<Record<string, SaidAnswer>> = {
 }
 
 describe('a wallet key gets a response', () => {
-  const house = useResponsesHouse()
+  const setup = useResponsesServer()
 
   it.each(MODELS)('streamed over %s, under the name it asked for, with its charge', async (model) => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const before = await account.wallet()
     const streamed = await streamResponse(server, account, { model })
@@ -51,7 +51,7 @@ describe('a wallet key gets a response', () => {
   })
 
   it.each(MODELS)('as JSON over %s, with its charge', async (model) => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const before = await account.wallet()
     const { status, headers, requestId, json } = await respond(server, account, { model })
@@ -66,9 +66,9 @@ describe('a wallet key gets a response', () => {
 
   for (const model of FAR_MODELS) {
     it.each(Object.keys(ANSWERS))(`says the same in a stream and as JSON over ${model}: %s`, async (name) => {
-      const { server, says } = house()
+      const { server, emits } = setup()
       const account = await openAccount(server)
-      says(ANSWERS[name]!)
+      emits(ANSWERS[name]!)
       const body = { model, input: 'Look it up', tools: [lookUp], reasoning: { summary: 'auto' } }
       const streamed = await streamResponse(server, account, body)
       const { json } = await respond(server, account, body)
@@ -86,17 +86,17 @@ describe('a wallet key gets a response', () => {
   }
 
   it('says the same of the same answer over every lane', async () => {
-    const { server, says } = house()
+    const { server, emits } = setup()
     const account = await openAccount(server)
     for (const [name, answer] of Object.entries(ANSWERS)) {
-      says(answer)
-      const said: unknown[] = []
+      emits(answer)
+      const emitted: unknown[] = []
       for (const model of FAR_MODELS) {
         const body = { model, input: 'Look it up', tools: [lookUp], reasoning: { summary: 'auto' } }
         const { response } = await streamResponse(server, account, body)
-        said.push([sayings(response.output), response.status, response.usage.millrace.charge])
+        emitted.push([sayings(response.output), response.status, response.usage.millrace.charge])
       }
-      expect(said, name).toEqual([said[0], said[0], said[0]])
+      expect(emitted, name).toEqual([emitted[0], emitted[0], emitted[0]])
     }
   })
 })

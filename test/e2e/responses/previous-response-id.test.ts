@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
+import { expectProblem } from '../../support/expect-problem.ts'
 import { get } from '../../support/send-chat.ts'
 import { deleteResponse, respond, streamResponse } from '../../support/send-responses.ts'
-import { expectProblem } from '../../support/expect-problem.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { FAR_MODELS, type FarModel, useResponsesHouse } from './responses-server.ts'
+import { FAR_MODELS, type FarModel, useResponsesServer } from './responses-server.ts'
 import { CALLS, LOOK_UP, TOOLS } from './tools.ts'
 
 /** Whatever it was sent, as lines that are the same for both wires. */
-function toldTo(asked: Readonly<Record<string, unknown>>): string[] {
+function deliveredTo(receivedRequest: Readonly<Record<string, unknown>>): string[] {
   const textOf = (content: unknown): string =>
     typeof content === 'string'
       ? content
       : ((content as { text: string }[] | null) ?? []).map(({ text }) => text).join('')
-  const items = (asked.input ?? asked.messages) as readonly Record<string, unknown>[]
+  const items = (receivedRequest.input ?? receivedRequest.messages) as readonly Record<string, unknown>[]
   return items.flatMap((item): string[] => {
     if (item.role === 'tool') return [`result: ${item.content}`]
     if (Array.isArray(item.tool_calls)) {
@@ -33,19 +33,19 @@ const ORDERS = FAR_MODELS.flatMap((first) =>
 )
 
 describe('a conversation goes on', () => {
-  const house = useResponsesHouse()
+  const setup = useResponsesServer()
 
   it.each(ORDERS)('with previous_response_id, by tools, over %s, then %s, then %s', async (first, second, third) => {
-    const { server, says, asked } = house()
+    const { server, emits, receivedRequest } = setup()
     const account = await openAccount(server)
-    says({ items: [{ kind: 'message', words: ['Let me see.'] }, CALLS.look_up, CALLS.patch] })
+    emits({ items: [{ kind: 'message', words: ['Let me see.'] }, CALLS.look_up, CALLS.patch] })
     const one = await streamResponse(server, account, {
       ...{ model: first, tools: TOOLS, instructions: 'Only this time' },
       input: [{ role: 'user', content: 'Go' }],
     })
     const [, lookUp, patch] = one.response.output
 
-    says({ items: [CALLS['agents.wait']] })
+    emits({ items: [CALLS['agents.wait']] })
     const two = await respond(server, account, {
       ...{ model: second, tools: TOOLS, previous_response_id: one.id },
       input: [
@@ -54,9 +54,9 @@ describe('a conversation goes on', () => {
       ],
     })
     expect(two.json, JSON.stringify(two.json)).toMatchObject({ previous_response_id: one.id, instructions: null })
-    const before = toldTo(asked())
+    const before = deliveredTo(receivedRequest())
 
-    says({ items: [{ kind: 'message', words: ['Done.'] }] })
+    emits({ items: [{ kind: 'message', words: ['Done.'] }] })
     const three = await streamResponse(server, account, {
       ...{ model: third, tools: TOOLS, previous_response_id: two.json.id },
       input: [{ type: 'function_call_output', call_id: two.json.output[0].call_id, output: 'waited' }],
@@ -69,7 +69,7 @@ describe('a conversation goes on', () => {
     const results = (model: FarModel) =>
       model === 'over-chat' ? ['result: found', 'result: patched'] : ['result: patched', 'result: found']
     expect(before).toEqual([...start, patched, ...results(second)])
-    expect(toldTo(asked())).toEqual([
+    expect(deliveredTo(receivedRequest())).toEqual([
       ...[...start, patched, ...results(third)],
       ...[`call: ${wait} {"q":"a"}`, 'result: waited'],
     ])
@@ -78,9 +78,9 @@ describe('a conversation goes on', () => {
   })
 
   it.each(FAR_MODELS)('with items by reference over %s, where a client sends no more than their ids', async (model) => {
-    const { server, says, asked } = house()
+    const { server, emits, receivedRequest } = setup()
     const account = await openAccount(server)
-    says({
+    emits({
       items: [{ kind: 'reasoning', summary: ['Hm'] }, { kind: 'message', words: ['Let me see.'] }, CALLS.look_up],
     })
     const { json } = await respond(server, account, {
@@ -98,42 +98,42 @@ describe('a conversation goes on', () => {
     ]
     const next = await respond(server, account, { model, tools: [LOOK_UP], input })
     expect(next.status, JSON.stringify(next.json)).toBe(200)
-    const told = toldTo({
-      input: (asked().input as object[] | undefined)?.filter((item) => !('summary' in item)),
-      ...asked(),
+    const reported = deliveredTo({
+      input: (receivedRequest().input as object[] | undefined)?.filter((item) => !('summary' in item)),
+      ...receivedRequest(),
     })
-    expect(told.filter((line) => line !== 'result: undefined')).toEqual([
+    expect(reported.filter((line) => line !== 'result: undefined')).toEqual([
       ...['user: Go', 'assistant: Let me see.'],
       ...['call: look_up {"q":"Grüße 🙂"}', 'result: found'],
     ])
   })
 
   it('does not inherit instructions', async () => {
-    const { server, asked } = house()
+    const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     for (const model of FAR_MODELS) {
       const one = await respond(server, account, { model, instructions: 'SECRET' })
       expect(one.json.instructions).toBe('SECRET')
       await respond(server, account, { model, previous_response_id: one.json.id, input: 'And?' })
-      expect(JSON.stringify(asked())).not.toContain('SECRET')
+      expect(JSON.stringify(receivedRequest())).not.toContain('SECRET')
       await respond(server, account, { model, previous_response_id: one.json.id, input: 'And?', instructions: 'OTHER' })
-      expect(JSON.stringify(asked())).toContain('OTHER')
+      expect(JSON.stringify(receivedRequest())).toContain('OTHER')
     }
   })
 
   it('from what an answer that was cut had said, not from one that failed or still runs', async () => {
-    const { server, says, asked } = house()
+    const { server, emits, receivedRequest } = setup()
     const account = await openAccount(server)
-    says({ items: [{ kind: 'message', words: ['Half'] }], status: 'incomplete' })
+    emits({ items: [{ kind: 'message', words: ['Half'] }], status: 'incomplete' })
     const cut = await respond(server, account, { model: 'over-plain' })
     expect(cut.json).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })
     const next = await respond(server, account, { model: 'over-chat', previous_response_id: cut.json.id, input: 'On' })
     expect(next.status).toBe(200)
-    expect(toldTo(asked())).toEqual(['user: Good day', 'assistant: Half', 'user: On'])
+    expect(deliveredTo(receivedRequest())).toEqual(['user: Good day', 'assistant: Half', 'user: On'])
   })
 
   it('not from what nobody knows', async () => {
-    const { server, far } = house()
+    const { server, far } = setup()
     const account = await openAccount(server)
     const previous = await respond(server, account, { previous_response_id: 'resp_nobody' })
     expectProblem(previous, 'previous_response_not_found', { param: 'previous_response_id', message: /72 hours/ })
@@ -144,11 +144,11 @@ describe('a conversation goes on', () => {
       ],
     })
     expectProblem(item, 'item_not_found', { param: 'input[1]', message: /msg_nobody/ })
-    expect([far.talks, await account.receipts()]).toEqual([[], []])
+    expect([far.providerAnswers, await account.receipts()]).toEqual([[], []])
   })
 
   it('from a response that was built on one that is deleted, but not from that one', async () => {
-    const { server, asked } = house()
+    const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     const one = await streamResponse(server, account, { model: 'over-chat', input: 'First' })
     const two = await respond(server, account, { model: 'over-chat', input: 'Second', previous_response_id: one.id })
@@ -165,17 +165,17 @@ describe('a conversation goes on', () => {
       previous_response_id: two.json.id,
     })
     expect(three.status).toBe(200)
-    expect(toldTo(asked())).toEqual([
+    expect(deliveredTo(receivedRequest())).toEqual([
       ...['user: First', 'assistant: Good morning', 'user: Second', 'assistant: Good morning', 'user: Third'],
     ])
   })
 })
 
 describe('a server that stores nothing', () => {
-  const house = useResponsesHouse({ config: 'retention: { state_bytes: 0 }' })
+  const setup = useResponsesServer({ config: 'retention: { state_bytes: 0 }' })
 
   it('says so in every response, keeps none, and says why nothing can be gone on from', async () => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const { response, id } = await streamResponse(server, account, { store: true })
     expect(response.store).toBe(false)

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll } from 'vitest'
+import type { ProviderAnswer } from '../../fakes/answers.ts'
+import { emitsAnswer } from '../../fakes/emit-items.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
-import type { SaidAnswer } from '../../fakes/responses-frames.ts'
-import { saysAnswer } from '../../fakes/emit-items.ts'
-import type { Talk } from '../../fakes/answers.ts'
+import type { OutputAnswer } from '../../fakes/responses-frames.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
@@ -13,16 +13,16 @@ export type FarModel = (typeof FAR_MODELS)[number]
 export const MODELS = ['swift', ...FAR_MODELS] as const
 
 /** The real house in front of one provider that speaks both protocols. */
-export interface ResponsesHouse {
+export interface ResponsesServer {
   readonly server: TestServer
   readonly far: FaultUpstream
   /** What the provider says from now on, whichever way it is asked. */
-  says(answer: SaidAnswer | Script): void
+  emits(answer: OutputAnswer | Script): void
   /** What the provider was asked last. */
-  asked(): Readonly<Record<string, unknown>>
+  receivedRequest(): Readonly<Record<string, unknown>>
 }
 
-export const HELLO: SaidAnswer = { items: [{ kind: 'message', words: ['Good ', 'morning'] }] }
+export const HELLO: OutputAnswer = { items: [{ kind: 'message', words: ['Good ', 'morning'] }] }
 
 const UPSTREAMS: Readonly<Record<FarModel, string>> = {
   'over-chat': 'wire: chat, dialect: generic',
@@ -33,7 +33,7 @@ const UPSTREAMS: Readonly<Record<FarModel, string>> = {
 const model = (id: string, upstream: string, called: string, more = '') =>
   `  - { id: ${id}, context_tokens: 100000, max_output_tokens: 2000, ${more} price: { input: "1.00", cached_input: "0.25", output: "2.00" }, lanes: [{ upstream: ${upstream}, model: ${called} }] }\n`
 
-const configFor = (baseUrl: string, { config = '', more = '' }: HouseOptions): string =>
+const configFor = (baseUrl: string, { config = '', more = '' }: SetupOptions): string =>
   [
     `${EVERY_LANE_ASKED}${config}\nupstreams:\n  - { id: demo, wire: demo }\n`,
     ...FAR_MODELS.map((id) => `  - { id: ${id}, ${UPSTREAMS[id]}, base_url: "${baseUrl}", allow_private: true }\n`),
@@ -43,7 +43,7 @@ const configFor = (baseUrl: string, { config = '', more = '' }: HouseOptions): s
     ...FAR_MODELS.map((id) => model(id, id, `${id}-model`, more)),
   ].join('')
 
-interface HouseOptions {
+interface SetupOptions {
   /** Further sections of the configuration, as YAML. */
   readonly config?: string
   /** More of every model's entry, ending in a comma. */
@@ -54,7 +54,8 @@ interface HouseOptions {
 export function createPause() {
   const waiting = new Set<() => void>()
   return {
-    wait: (talk: Talk) => Promise.race([talk.closed, new Promise<void>((resolve) => void waiting.add(resolve))]),
+    wait: (providerAnswer: ProviderAnswer) =>
+      Promise.race([providerAnswer.closed, new Promise<void>((resolve) => void waiting.add(resolve))]),
     goOn() {
       for (const resume of waiting) resume()
       waiting.clear()
@@ -62,37 +63,37 @@ export function createPause() {
   }
 }
 
-export function useResponsesHouse(options: HouseOptions = {}): () => ResponsesHouse {
-  let house: ResponsesHouse | undefined
-  let script = saysAnswer(HELLO)
+export function useResponsesServer(options: SetupOptions = {}): () => ResponsesServer {
+  let setup: ResponsesServer | undefined
+  let script = emitsAnswer(HELLO)
   const current = () => {
-    if (!house) throw new Error('the house has not been opened yet')
-    return house
+    if (!setup) throw new Error('the house has not been opened yet')
+    return setup
   }
   beforeAll(async () => {
-    const far = await startFaultUpstream(() => (talk) => script(talk))
+    const far = await startFaultUpstream(() => (providerAnswer) => script(providerAnswer))
     const server = await startServer({ config: configFor(far.baseUrl, options) })
-    house = {
+    setup = {
       server,
       far,
-      says(answer) {
-        script = typeof answer === 'function' ? answer : saysAnswer(answer)
+      emits(answer) {
+        script = typeof answer === 'function' ? answer : emitsAnswer(answer)
       },
-      asked() {
-        const talk = far.talks.at(-1)
-        if (!talk) throw new Error('the provider was not asked')
-        return talk.asked
+      receivedRequest() {
+        const providerAnswer = far.providerAnswers.at(-1)
+        if (!providerAnswer) throw new Error('the provider was not asked')
+        return providerAnswer.receivedRequest
       },
     }
   })
   afterEach(async () => {
     await expectBalancedLedger(current().server)
     current().far.forget()
-    script = saysAnswer(HELLO)
+    script = emitsAnswer(HELLO)
   })
   afterAll(async () => {
-    await house?.server.close()
-    await house?.far.close()
+    await setup?.server.close()
+    await setup?.far.close()
   })
   return current
 }

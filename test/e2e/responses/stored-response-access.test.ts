@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ProblemCode } from '../../../src/model/problem.ts'
+import { expectProblem } from '../../support/expect-problem.ts'
 import { type Answer, answerOf, get } from '../../support/send-chat.ts'
 import { deleteResponse, respond, streamResponse } from '../../support/send-responses.ts'
-import { expectProblem } from '../../support/expect-problem.ts'
 import { openSubscriber } from '../../support/subscriber.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
@@ -20,7 +20,7 @@ interface Stored {
 }
 
 /** Somebody who asks: with what, and whether it is the owner. */
-type Standing = 'own' | 'foreign' | 'unauthorized'
+type ServerState = 'own' | 'foreign' | 'unauthorized'
 
 const HOUR_MS = 3_600_000
 
@@ -32,7 +32,7 @@ describe('what is stored', () => {
     return { response: id, item: response.output[0].id, request: requestId }
   }
 
-  const ask = async (who: Requester, path: string): Promise<Answer> => {
+  const sendTurn = async (who: Requester, path: string): Promise<Answer> => {
     const headers = who.key === '' ? {} : { authorization: `Bearer ${who.key}` }
     const answer = await fetch(`${server().baseUrl}${path}`, { headers })
     if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answerOf(answer)
@@ -41,29 +41,29 @@ describe('what is stored', () => {
   }
 
   /** How it is asked for, with the code for who may not see it, and what it is when it is shown. */
-  interface Way {
-    readonly ask: (who: Requester, stored: Stored) => Promise<Answer>
+  interface Variant {
+    readonly sendTurn: (who: Requester, stored: Stored) => Promise<Answer>
     readonly absent: ProblemCode
     readonly shown: (json: Answer['json'], stored: Stored) => unknown
   }
-  const WAYS: Readonly<Record<string, Way>> = {
+  const WAYS: Readonly<Record<string, Variant>> = {
     'the response': {
-      ask: (who, { response }) => ask(who, `/responses/${response}`),
+      sendTurn: (who, { response }) => sendTurn(who, `/responses/${response}`),
       absent: 'response_not_found',
       shown: (json, { response }) => json.id === response,
     },
     'its stream': {
-      ask: (who, { response }) => ask(who, `/responses/${response}?stream=true`),
+      sendTurn: (who, { response }) => sendTurn(who, `/responses/${response}?stream=true`),
       absent: 'response_not_found',
       shown: ({ text }, { response }) => text.includes(response) && text.endsWith('[DONE]\n\n'),
     },
     'a response built on it': {
-      ask: (who, { response }) => respondAs(who, { previous_response_id: response }),
+      sendTurn: (who, { response }) => respondAs(who, { previous_response_id: response }),
       absent: 'previous_response_not_found',
       shown: (json, { response }) => json.previous_response_id === response,
     },
     'a response with its item': {
-      ask: (who, { item }) =>
+      sendTurn: (who, { item }) =>
         respondAs(who, {
           input: [
             { type: 'item_reference', id: item },
@@ -74,13 +74,13 @@ describe('what is stored', () => {
       shown: (json) => json.object === 'response',
     },
     'its receipt': {
-      ask: (who, { request }) => ask(who, `/requests/${request}`),
+      sendTurn: (who, { request }) => sendTurn(who, `/requests/${request}`),
       absent: 'request_not_found',
       shown: (json, { request }) => json.id === request,
     },
     // The last, because what is shown is gone afterwards.
     'its end': {
-      ask: (who, { response }) => deleteResponse(server(), who, response),
+      sendTurn: (who, { response }) => deleteResponse(server(), who, response),
       absent: 'response_not_found',
       shown: (json) => json.deleted,
     },
@@ -103,7 +103,7 @@ describe('what is stored', () => {
     await server().operate('keys.disable', { key: disabled.id })
     const revoked = await owner.createKey()
     await server().operate('keys.revoke', { key: revoked.id })
-    const askers: Readonly<Record<string, readonly [Requester, Standing]>> = {
+    const askers: Readonly<Record<string, readonly [Requester, ServerState]>> = {
       'its own key': [owner, 'own'],
       'another key of the account': [await owner.createKey(), 'own'],
       'a builder key of the account': [owner.builder, 'own'],
@@ -121,28 +121,28 @@ describe('what is stored', () => {
     server().advance(2 * HOUR_MS)
 
     let cells = 0
-    for (const [name, [who, standing]] of Object.entries(askers)) {
+    for (const [name, [who, accountStatus]] of Object.entries(askers)) {
       const theirs = stored.get(name)!
-      for (const [thing, way] of Object.entries(WAYS)) {
+      for (const [thing, variant] of Object.entries(WAYS)) {
         cells += 1
-        const answer = await way.ask(who, theirs)
+        const answer = await variant.sendTurn(who, theirs)
         const cell = `${thing}, asked for by ${name}: ${JSON.stringify(answer.json)}`
-        if (standing === 'own') {
+        if (accountStatus === 'own') {
           expect(answer.status, cell).toBe(200)
-          expect(way.shown(answer.json, theirs), cell).toBe(true)
-        } else if (standing === 'foreign') {
-          expect([cell, answer.json.error?.code]).toEqual([cell, way.absent])
-          expectProblem(answer, way.absent)
+          expect(variant.shown(answer.json, theirs), cell).toBe(true)
+        } else if (accountStatus === 'foreign') {
+          expect([cell, answer.json.error?.code]).toEqual([cell, variant.absent])
+          expectProblem(answer, variant.absent)
         } else {
           expect(answer.status, cell).toBe(401)
           expect(['missing_api_key', 'invalid_api_key']).toContain(answer.json.error.code)
           expectProblem(answer, answer.json.error.code)
         }
-        if (standing !== 'own') expect(JSON.stringify(answer.json), cell).not.toMatch(/Good day|demo model/)
+        if (accountStatus !== 'own') expect(JSON.stringify(answer.json), cell).not.toMatch(/Good day|demo model/)
       }
       // Whoever may not see it has not ended it either.
       const left = await get(server(), owner, `/responses/${theirs.response}`)
-      expect(left.status, name).toBe(standing === 'own' ? 404 : 200)
+      expect(left.status, name).toBe(accountStatus === 'own' ? 404 : 200)
     }
 
     const guesses: Stored[] = [
@@ -157,11 +157,11 @@ describe('what is stored', () => {
       { response: stored.get('no key')!.item, item: stored.get('no key')!.request, request: 'req_' },
     ]
     for (const guess of guesses) {
-      for (const [thing, way] of Object.entries(WAYS)) {
+      for (const [thing, variant] of Object.entries(WAYS)) {
         cells += 1
-        const answer = await way.ask(owner, guess)
-        expect([thing, guess, answer.json.error?.code]).toEqual([thing, guess, way.absent])
-        expectProblem(answer, way.absent)
+        const answer = await variant.sendTurn(owner, guess)
+        expect([thing, guess, answer.json.error?.code]).toEqual([thing, guess, variant.absent])
+        expectProblem(answer, variant.absent)
       }
     }
     console.info(`who is shown what is stored: ${cells} cells`)
@@ -177,8 +177,8 @@ describe('what is stored', () => {
       item: `msg_${'0'.repeat(26)}`,
       request: `req_${'0'.repeat(26)}`,
     }
-    for (const [thing, way] of Object.entries(WAYS)) {
-      const [real, none] = [await way.ask(stranger, theirs), await way.ask(stranger, guessed)]
+    for (const [thing, variant] of Object.entries(WAYS)) {
+      const [real, none] = [await variant.sendTurn(stranger, theirs), await variant.sendTurn(stranger, guessed)]
       const plain = ({ json }: Answer, stored: Stored) =>
         Object.values(stored).reduce((text, id) => text.replaceAll(id, 'ID'), json.error.message)
       expect([thing, plain(real, theirs), real.status]).toEqual([thing, plain(none, guessed), none.status])

@@ -5,31 +5,31 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openContent } from '../../../src/db/content/open-content.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { delivered } from '../../fakes/delivered.ts'
-import { saysFirstWords, saysInTwo } from '../../fakes/emit-items.ts'
-import { get } from '../../support/send-chat.ts'
-import { beginReading, respond, sendResponse, streamResponse } from '../../support/send-responses.ts'
+import { emitsFirstText, emitsInTwo } from '../../fakes/emit-items.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
 import type { StreamedEvent } from '../../support/responses-grammar.ts'
+import { get } from '../../support/send-chat.ts'
+import { beginReading, respond, sendResponse, streamResponse } from '../../support/send-responses.ts'
 import { startServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { until } from '../../support/until.ts'
-import { createPause, FAR_MODELS, HELLO, useResponsesHouse } from './responses-server.ts'
+import { createPause, FAR_MODELS, HELLO, useResponsesServer } from './responses-server.ts'
 
 const hasWords = (events: readonly StreamedEvent[]) => events.some(({ type }) => type === 'response.output_text.delta')
 const idOf = ([created]: readonly StreamedEvent[]) => String((created?.response as { id?: unknown } | undefined)?.id)
 const TABLES = ['responses', 'response_objects', 'items', 'response_items', 'events', 'account_keys', 'answers']
 
 describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
-  const house = useResponsesHouse()
+  const setup = useResponsesServer()
   const pause = createPause()
   // A test that fails must not leave its provider waiting.
   afterEach(pause.goOn)
   const stream = { model, stream: true }
 
   it('is there, running, as soon as its id is read', async () => {
-    const { server, says } = house()
+    const { server, emits } = setup()
     const account = await openAccount(server)
-    says(saysInTwo(HELLO, pause.wait))
+    emits(emitsInTwo(HELLO, pause.wait))
     for (let round = 0; round < 5; round++) {
       const reading = beginReading(await sendResponse(server, account, stream))
       const id = idOf(await reading.until(({ length }) => length > 0))
@@ -46,9 +46,9 @@ describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
   })
 
   it('is cancelled when its client hangs up, and its provider is not read on', async () => {
-    const { server, says } = house()
+    const { server, emits } = setup()
     const account = await openAccount(server)
-    says(saysInTwo(HELLO, pause.wait))
+    emits(emitsInTwo(HELLO, pause.wait))
     const reading = beginReading(await sendResponse(server, account, stream))
     const id = idOf(await reading.until(hasWords))
     await reading.hangUp()
@@ -64,9 +64,9 @@ describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
   })
 
   it('has failed when its provider breaks, with what was said, and its events can be read again', async () => {
-    const { server, says } = house()
+    const { server, emits } = setup()
     const account = await openAccount(server)
-    says(saysFirstWords(HELLO, async (talk) => talk.close()))
+    emits(emitsFirstText(HELLO, async (providerAnswer) => providerAnswer.close()))
     const streamed = await streamResponse(server, account, stream)
     expect(streamed.events.slice(-2).map(({ type }) => type)).toEqual(['error', 'response.failed'])
     expect(streamed.response).toMatchObject({ status: 'failed', error: { code: 'upstream_error' }, usage: null })
@@ -78,7 +78,7 @@ describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
   })
 
   it('can be read again as a stream from any event on', async () => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const { id, text, events } = await streamResponse(server, account, { model })
     const whole = await readAgain(id, '')
@@ -102,7 +102,7 @@ describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
   })
 
   it('is no stream where it was none', async () => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const { json } = await respond(server, account, { model })
     const answer = await get(server, account, `/responses/${json.id}?stream=true`)

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { respond } from '../../support/send-responses.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { respond } from '../../support/send-responses.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { FAR_MODELS, type FarModel, useResponsesHouse } from './responses-server.ts'
+import { FAR_MODELS, type FarModel, useResponsesServer } from './responses-server.ts'
 import { TOOLS } from './tools.ts'
 
 const user = (content: string) => ({ type: 'message', role: 'user', content })
@@ -24,7 +24,7 @@ interface History {
   readonly chat: readonly object[]
 }
 
-const said = (content: string) => ({
+const emitted = (content: string) => ({
   type: 'message',
   role: 'user',
   content: [{ type: 'input_text', text: content }],
@@ -40,7 +40,7 @@ const chatCall = (id: string, name: string, text = '{}') => ({
 })
 const calls = (...tool_calls: readonly object[]) => ({ role: 'assistant', content: null, tool_calls })
 const tool = (tool_call_id: string, content: string) => ({ role: 'tool', tool_call_id, content })
-const asked = { role: 'user', content: 'Go' }
+const receivedRequest = { role: 'user', content: 'Go' }
 
 const PARTS = [
   { type: 'input_text', text: 'one' },
@@ -52,64 +52,69 @@ const HEARD = PARTS.map((part) => ({ ...part, type: 'input_text' }))
 const HISTORIES: Readonly<Record<string, History>> = {
   'a text': {
     input: [user('Go'), call('a', 'look_up', '{"q":"x"}'), result('a', 'found')],
-    plain: [said('Go'), flatCall('a', 'look_up', '{"q":"x"}'), result('a', 'found')],
-    chat: [asked, calls(chatCall('a', 'look_up', '{"q":"x"}')), tool('a', 'found')],
+    plain: [emitted('Go'), flatCall('a', 'look_up', '{"q":"x"}'), result('a', 'found')],
+    chat: [receivedRequest, calls(chatCall('a', 'look_up', '{"q":"x"}')), tool('a', 'found')],
   },
   'an empty text': {
     input: [user('Go'), call('a', 'ping', ''), result('a', '')],
-    plain: [said('Go'), flatCall('a', 'ping', ''), result('a', '')],
-    chat: [asked, calls(chatCall('a', 'ping', '')), tool('a', '')],
+    plain: [emitted('Go'), flatCall('a', 'ping', ''), result('a', '')],
+    chat: [receivedRequest, calls(chatCall('a', 'ping', '')), tool('a', '')],
   },
   'parts of text': {
     input: [user('Go'), call('a', 'look_up'), result('a', PARTS)],
-    plain: [said('Go'), flatCall('a', 'look_up', '{}'), result('a', 'onetwo')],
+    plain: [emitted('Go'), flatCall('a', 'look_up', '{}'), result('a', 'onetwo')],
     native: [user('Go'), call('a', 'look_up'), result('a', HEARD)],
-    chat: [asked, calls(chatCall('a', 'look_up')), tool('a', 'one\ntwo')],
+    chat: [receivedRequest, calls(chatCall('a', 'look_up')), tool('a', 'one\ntwo')],
   },
   'arguments that are no JSON': {
     input: [user('Go'), call('a', 'look_up', '{"q": "no end'), result('a', 'broken')],
-    plain: [said('Go'), flatCall('a', 'look_up', '{"q": "no end'), result('a', 'broken')],
-    chat: [asked, calls(chatCall('a', 'look_up', '{"q": "no end')), tool('a', 'broken')],
+    plain: [emitted('Go'), flatCall('a', 'look_up', '{"q": "no end'), result('a', 'broken')],
+    chat: [receivedRequest, calls(chatCall('a', 'look_up', '{"q": "no end')), tool('a', 'broken')],
   },
   'of a custom tool': {
     input: [user('Go'), custom('a', 'patch', 'x "y"'), customResult('a', 'done')],
-    plain: [said('Go'), flatCall('a', 'patch', '{"input":"x \\"y\\""}'), result('a', 'done')],
-    chat: [asked, calls(chatCall('a', 'patch', '{"input":"x \\"y\\""}')), tool('a', 'done')],
+    plain: [emitted('Go'), flatCall('a', 'patch', '{"input":"x \\"y\\""}'), result('a', 'done')],
+    chat: [receivedRequest, calls(chatCall('a', 'patch', '{"input":"x \\"y\\""}')), tool('a', 'done')],
   },
   'of a custom tool in a namespace': {
     input: [user('Go'), custom('a', 'note', 'x', { namespace: 'agents' }), customResult('a', PARTS)],
-    plain: [said('Go'), flatCall('a', 'agents__note', '{"input":"x"}'), result('a', 'onetwo')],
+    plain: [emitted('Go'), flatCall('a', 'agents__note', '{"input":"x"}'), result('a', 'onetwo')],
     native: [user('Go'), custom('a', 'note', 'x', { namespace: 'agents' }), customResult('a', HEARD)],
-    chat: [asked, calls(chatCall('a', 'agents__note', '{"input":"x"}')), tool('a', 'one\ntwo')],
+    chat: [receivedRequest, calls(chatCall('a', 'agents__note', '{"input":"x"}')), tool('a', 'one\ntwo')],
   },
   'of a function in a namespace': {
     input: [user('Go'), call('a', 'wait', '{}', { namespace: 'agents' }), result('a', 'ok')],
-    plain: [said('Go'), flatCall('a', 'agents__wait', '{}'), result('a', 'ok')],
-    chat: [asked, calls(chatCall('a', 'agents__wait')), tool('a', 'ok')],
+    plain: [emitted('Go'), flatCall('a', 'agents__wait', '{}'), result('a', 'ok')],
+    chat: [receivedRequest, calls(chatCall('a', 'agents__wait')), tool('a', 'ok')],
   },
   'of several calls, in another order and with words between': {
     input: [user('Go'), call('a', 'look_up'), call('b', 'ping'), result('b', 'B'), user('Well?'), result('a', 'A')],
     plain: [
-      ...[said('Go'), flatCall('a', 'look_up', '{}'), flatCall('b', 'ping', '{}')],
-      ...[result('b', 'B'), said('Well?'), result('a', 'A')],
+      ...[emitted('Go'), flatCall('a', 'look_up', '{}'), flatCall('b', 'ping', '{}')],
+      ...[result('b', 'B'), emitted('Well?'), result('a', 'A')],
     ],
     chat: [
-      ...[asked, calls(chatCall('a', 'look_up'), chatCall('b', 'ping')), tool('a', 'A'), tool('b', 'B')],
+      ...[receivedRequest, calls(chatCall('a', 'look_up'), chatCall('b', 'ping')), tool('a', 'A'), tool('b', 'B')],
       { role: 'user', content: 'Well?' },
     ],
   },
   'of calls that were aborted': {
     input: [user('Go'), call('a', 'look_up'), call('b', 'ping'), result('a', 'A'), user('Stop')],
     plain: [
-      ...[said('Go'), flatCall('a', 'look_up', '{}'), flatCall('b', 'ping', '{}')],
-      ...[result('b', 'aborted'), result('a', 'A'), said('Stop')],
+      ...[emitted('Go'), flatCall('a', 'look_up', '{}'), flatCall('b', 'ping', '{}')],
+      ...[result('b', 'aborted'), result('a', 'A'), emitted('Stop')],
     ],
     native: [
       ...[user('Go'), call('a', 'look_up'), call('b', 'ping'), result('b', 'aborted')],
       ...[result('a', 'A'), user('Stop')],
     ],
     chat: [
-      ...[asked, calls(chatCall('a', 'look_up'), chatCall('b', 'ping')), tool('a', 'A'), tool('b', 'aborted')],
+      ...[
+        receivedRequest,
+        calls(chatCall('a', 'look_up'), chatCall('b', 'ping')),
+        tool('a', 'A'),
+        tool('b', 'aborted'),
+      ],
       { role: 'user', content: 'Stop' },
     ],
   },
@@ -119,9 +124,9 @@ const HISTORIES: Readonly<Record<string, History>> = {
       ...[{ type: 'local_shell_call', id: 'ls_1', call_id: 'shell', action: { type: 'exec', command: ['ls'] } }],
       ...[result('shell', 'a.txt'), call('a', 'look_up'), result('a', 'A')],
     ],
-    plain: [said('Go'), flatCall('a', 'look_up', '{}'), result('a', 'A')],
+    plain: [emitted('Go'), flatCall('a', 'look_up', '{}'), result('a', 'A')],
     native: [user('Go'), call('a', 'look_up'), result('a', 'A')],
-    chat: [asked, calls(chatCall('a', 'look_up')), tool('a', 'A')],
+    chat: [receivedRequest, calls(chatCall('a', 'look_up')), tool('a', 'A')],
   },
 }
 
@@ -131,10 +136,10 @@ function sentTo(model: FarModel, { input, plain, native, chat }: History): unkno
 }
 
 describe.each(FAR_MODELS)('results of tools go back over %s', (model) => {
-  const house = useResponsesHouse()
+  const setup = useResponsesServer()
 
   it.each(Object.keys(HISTORIES))('%s', async (name) => {
-    const { server, asked: got } = house()
+    const { server, receivedRequest: got } = setup()
     const account = await openAccount(server)
     const history = HISTORIES[name]!
     const { status, json } = await respond(server, account, { model, tools: TOOLS, input: history.input })
@@ -143,7 +148,7 @@ describe.each(FAR_MODELS)('results of tools go back over %s', (model) => {
   })
 
   it('without their call are refused, and so is one with another call’s id', async () => {
-    const { server, far } = house()
+    const { server, far } = setup()
     const account = await openAccount(server)
     const orphans = [
       [user('Go'), result('nobody', 'x')],
@@ -155,11 +160,11 @@ describe.each(FAR_MODELS)('results of tools go back over %s', (model) => {
       const answer = await respond(server, account, { model, tools: TOOLS, input })
       expectProblem(answer, 'invalid_value', { param: 'input', message })
     }
-    expect(far.talks).toEqual([])
+    expect(far.providerAnswers).toEqual([])
   })
 
   it('of a tool that is declared no more go back all the same', async () => {
-    const { server, asked: got } = house()
+    const { server, receivedRequest: got } = setup()
     const account = await openAccount(server)
     const input = [user('Go'), call('a', 'gone'), result('a', 'A')]
     expect((await respond(server, account, { model, input })).status).toBe(200)

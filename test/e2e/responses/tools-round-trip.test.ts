@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import type { SaidAnswer } from '../../fakes/responses-frames.ts'
-import { respond, streamResponse } from '../../support/send-responses.ts'
+import type { OutputAnswer } from '../../fakes/responses-frames.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { respond, streamResponse } from '../../support/send-responses.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { FAR_MODELS, type FarModel, useResponsesHouse } from './responses-server.ts'
+import { FAR_MODELS, type FarModel, useResponsesServer } from './responses-server.ts'
 import { CALLS, DECLARED, itemOfCall, LOOK_UP, TOOLS } from './tools.ts'
 
 const all = Object.values(CALLS)
 
-const ANSWERS: Readonly<Record<string, SaidAnswer>> = {
+const ANSWERS: Readonly<Record<string, OutputAnswer>> = {
   ...Object.fromEntries(Object.entries(CALLS).map(([name, call]) => [`a call of ${name}`, { items: [call] }])),
   'all of them, one after the other': { items: all },
   'all of them, said at once': { items: all, isInterleaved: true },
@@ -16,37 +16,37 @@ const ANSWERS: Readonly<Record<string, SaidAnswer>> = {
 }
 
 const sayings = (output: readonly Record<string, unknown>[]) =>
-  output.map(({ id: _id, call_id: _call, ...said }) => said)
+  output.map(({ id: _id, call_id: _call, ...emitted }) => emitted)
 
 describe.each(FAR_MODELS)('tools over %s', (model) => {
-  const house = useResponsesHouse()
+  const setup = useResponsesServer()
 
   it('are told to the provider as it can know them', async () => {
-    const { server, asked } = house()
+    const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     const { json } = await respond(server, account, { model, tools: TOOLS })
-    expect(asked().tools).toEqual(DECLARED[model])
+    expect(receivedRequest().tools).toEqual(DECLARED[model])
     expect(json.tools.map(({ name }: { name: string }) => name)).toEqual(TOOLS.map(({ name }) => name))
     expect(json.tools[2]).toEqual(TOOLS[2])
     expect(json.tools[3]).toEqual(TOOLS[3])
   })
 
   it('are the same when an item of the input brings them', async () => {
-    const { server, asked } = house()
+    const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     const brought = { type: 'additional_tools', role: 'developer', tools: TOOLS }
     const input = [brought, { role: 'user', content: 'Hi' }]
     const { status, json } = await respond(server, account, { model, input })
     expect(status, JSON.stringify(json)).toBe(200)
-    if (model === 'over-native') expect(asked().input).toEqual(input)
-    else expect(asked().tools).toEqual(DECLARED[model])
+    if (model === 'over-native') expect(receivedRequest().input).toEqual(input)
+    else expect(receivedRequest().tools).toEqual(DECLARED[model])
   })
 
   it.each(Object.keys(ANSWERS))('come back by their own names: %s', async (name) => {
-    const { server, says } = house()
+    const { server, emits } = setup()
     const account = await openAccount(server)
     const answer = ANSWERS[name]!
-    says(answer)
+    emits(answer)
     const { response, events } = await streamResponse(server, account, { model, tools: TOOLS })
     const { json } = await respond(server, account, { model, tools: TOOLS })
     const calls = answer.items.flatMap((item) => ('name' in item ? [itemOfCall(item)] : []))
@@ -136,16 +136,16 @@ const CHOICES: Readonly<Record<string, Choice>> = {
 const nameOf = (tool: { name?: string; function?: { name?: string } }) => tool.function?.name ?? tool.name
 
 describe.each(FAR_MODELS)('tool_choice over %s', (model) => {
-  const house = useResponsesHouse()
+  const setup = useResponsesServer()
 
   it.each(Object.keys(CHOICES))('%s', async (name) => {
-    const { server, asked } = house()
+    const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     const { choice, sent, only } = CHOICES[name]!
     const body = { model, tools: TOOLS, tool_choice: choice, parallel_tool_calls: false }
     const { status, json } = await respond(server, account, body)
     expect(status, JSON.stringify(json)).toBe(200)
-    const { tools, tool_choice, parallel_tool_calls } = asked()
+    const { tools, tool_choice, parallel_tool_calls } = receivedRequest()
     expect(tool_choice).toEqual(sent[model])
     expect(parallel_tool_calls).toBe(false)
     expect((tools as object[]).map(nameOf)).toEqual(only?.[model] ?? DECLARED[model].map(nameOf))
@@ -161,14 +161,14 @@ const HOSTED = [
 ]
 
 describe.each(FAR_MODELS)('tools of providers over %s', (model) => {
-  const house = useResponsesHouse()
+  const setup = useResponsesServer()
 
   it('are left out, named, and not among those that the response repeats', async () => {
-    const { server, asked } = house()
+    const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     const { headers, json } = await respond(server, account, { model, tools: [HOSTED[0], LOOK_UP, ...HOSTED.slice(1)] })
     expect(headers.get('x-millrace-ignored-tools')).toBe('web_search, code_interpreter, mcp')
-    expect((asked().tools as object[]).map(nameOf)).toEqual(['look_up'])
+    expect((receivedRequest().tools as object[]).map(nameOf)).toEqual(['look_up'])
     expect(json.tools).toMatchObject([{ name: 'look_up' }])
     const alone = await respond(server, account, {
       model,
@@ -177,13 +177,13 @@ describe.each(FAR_MODELS)('tools of providers over %s', (model) => {
       parallel_tool_calls: true,
     })
     expect(alone.headers.get('x-millrace-ignored-tools')).toBe('web_search, code_interpreter, mcp')
-    expect(asked()).not.toHaveProperty('tools')
-    expect(asked()).not.toHaveProperty('tool_choice')
+    expect(receivedRequest()).not.toHaveProperty('tools')
+    expect(receivedRequest()).not.toHaveProperty('tool_choice')
     expect(alone.json).toMatchObject({ tools: [], tool_choice: 'auto' })
   })
 
   it('cannot be forced', async () => {
-    const { server, far } = house()
+    const { server, far } = setup()
     const account = await openAccount(server)
     const forcing = [
       { tools: HOSTED, tool_choice: { type: 'web_search' } },
@@ -194,15 +194,15 @@ describe.each(FAR_MODELS)('tools of providers over %s', (model) => {
     for (const body of forcing) {
       expectProblem(await respond(server, account, { model, ...body }), 'unsupported_tool', { param: 'tool_choice' })
     }
-    expect(far.talks).toEqual([])
+    expect(far.providerAnswers).toEqual([])
   })
 })
 
 describe('an operator who wants no tools of providers', () => {
-  const house = useResponsesHouse({ config: 'hosted_tools: reject' })
+  const setup = useResponsesServer({ config: 'hosted_tools: reject' })
 
   it('has them refused, and others served', async () => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const refused = await respond(server, account, { tools: [LOOK_UP, HOSTED[0]] })
     expectProblem(refused, 'unsupported_tool', { param: 'tools', message: /web_search/ })

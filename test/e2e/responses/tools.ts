@@ -1,4 +1,4 @@
-import type { SaidItem } from '../../fakes/responses-frames.ts'
+import type { OutputItem } from '../../fakes/responses-frames.ts'
 import type { FarModel } from './responses-server.ts'
 
 const parameters = { type: 'object', properties: { q: { type: 'string' } } }
@@ -30,15 +30,15 @@ export const CALLS = {
   patch: { kind: 'custom', name: 'patch', words: ['*** Begin\n', '+a "quoted" \\ line\t🙂\n'] },
   'agents.wait': { kind: 'function', name: 'wait', namespace: 'agents', words: ['{"q":"', 'a"}'] },
   'agents.note': { kind: 'custom', name: 'note', namespace: 'agents', words: ['free', ' text'] },
-} as const satisfies Record<string, SaidItem>
+} as const satisfies Record<string, OutputItem>
 
 /** What the client has to be told of a call. */
-export function itemOfCall({ kind, name, words, ...rest }: Extract<SaidItem, { name: string }>): object {
+export function itemOfCall({ kind, name, words, ...rest }: Extract<OutputItem, { name: string }>): object {
   const text = words.join('')
   // Clients parse what they are given.
-  const said =
+  const emitted =
     kind === 'custom' ? { type: 'custom_tool_call', input: text } : { type: 'function_call', arguments: text || '{}' }
-  return { ...said, name, ...rest, status: 'completed' }
+  return { ...emitted, name, ...rest, status: 'completed' }
 }
 
 const PATCHES = 'Patches\n\nThe input must match this lark grammar:\nstart: "x"'

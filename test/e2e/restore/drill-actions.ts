@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { get, hello } from '../../support/send-chat.ts'
 import { respond, streamResponse } from '../../support/send-responses.ts'
 import type { TestAccount } from '../../support/test-account.ts'
-import { ask } from '../idempotency/keyed.ts'
+import { sendTurn } from '../idempotency/keyed.ts'
 import { type DataFile, type DrillWorld, FILES } from './drill-world.ts'
 
 export type Count = (what: string, by?: number) => void
@@ -49,7 +49,7 @@ export async function keepAnswer(world: DrillWorld, random: Random, count: Count
   // Half of the keys and bodies are alike for everybody: they must be told apart by whose they are.
   const idempotencyKey = random(2) === 0 ? `key-${keys}` : 'the-same-for-all'
   const body = { model: 'swift', messages: hello(idempotencyKey.startsWith('key') ? `of ${owner.id}` : 'alike') }
-  const answer = await ask(server, { key: owner.key, idempotencyKey }, body)
+  const answer = await sendTurn(server, { key: owner.key, idempotencyKey }, body)
   const isAgain = answer.headers.get('idempotency-replayed') === 'true'
   if (isAgain) return void expectOwn(world, owner, answer.headers.get('x-original-request-id'))
   // One that was charged and whose answer is gone is refused in words, never run again.
@@ -150,24 +150,24 @@ export async function startAndJudge(world: DrillWorld, count: Count, lost?: Data
 /** Everybody asks for everything that anybody ever had. */
 export async function probe(world: DrillWorld, random: Random, count: Count): Promise<void> {
   const server = await world.start()
-  for (const asker of livingOf(world)) {
+  for (const requester of livingOf(world)) {
     for (const { owner, requestId, response, repeat } of world.kept) {
       if (response !== undefined) {
-        const { status } = await get(server, asker, `/responses/${response.id}`)
-        if (owner.id === asker.id) expect(status, 'of one’s own').toBe(canServe(world, requestId) ? 200 : 404)
+        const { status } = await get(server, requester, `/responses/${response.id}`)
+        if (owner.id === requester.id) expect(status, 'of one’s own').toBe(canServe(world, requestId) ? 200 : 404)
         else expect(status, 'of somebody else').toBe(404)
-        count(owner.id === asker.id ? 'own reads' : 'cross-reads tried')
+        count(owner.id === requester.id ? 'own reads' : 'cross-reads tried')
       }
-      if (owner.id === asker.id || random(4) > 0) continue
+      if (owner.id === requester.id || random(4) > 0) continue
       if (response !== undefined) {
         const { id, item } = response
-        const goingOn = await respond(server, asker, { previous_response_id: id, store: false })
+        const goingOn = await respond(server, requester, { previous_response_id: id, store: false })
         expect(goingOn.json.error?.code).toBe('previous_response_not_found')
         const reference = { input: [{ type: 'item_reference', id: item }], store: false }
-        expect((await respond(server, asker, reference)).json.error?.code).toBe('item_not_found')
+        expect((await respond(server, requester, reference)).json.error?.code).toBe('item_not_found')
         count('cross-reads tried', 2)
       }
-      if (repeat !== undefined) await repeatAs(world, asker, repeat, count)
+      if (repeat !== undefined) await repeatAs(world, requester, repeat, count)
     }
   }
 }
@@ -175,20 +175,24 @@ export async function probe(world: DrillWorld, random: Random, count: Count): Pr
 /** With the key and the body of somebody else: what comes is one's own, be it new. */
 async function repeatAs(
   world: DrillWorld,
-  asker: TestAccount,
+  requester: TestAccount,
   { idempotencyKey, body }: { readonly idempotencyKey: string; readonly body: object },
   count: Count,
 ): Promise<void> {
-  const answer = await ask(await world.start(), { key: asker.key, idempotencyKey }, body)
+  const answer = await sendTurn(await world.start(), { key: requester.key, idempotencyKey }, body)
   count('cross-repeats tried')
   if (answer.headers.get('idempotency-replayed') === 'true') {
-    return expectOwn(world, asker, answer.headers.get('x-original-request-id'))
+    return expectOwn(world, requester, answer.headers.get('x-original-request-id'))
   }
   if (answer.status !== 200) {
     expect([409, 422], answer.text).toContain(answer.status)
     return
   }
-  world.kept.push({ owner: asker, requestId: answer.requestId, repeat: { idempotencyKey, body, text: answer.text } })
+  world.kept.push({
+    owner: requester,
+    requestId: answer.requestId,
+    repeat: { idempotencyKey, body, text: answer.text },
+  })
   world.note({ ledger: answer.requestId, content: answer.requestId })
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { randomFrom } from '../../fixtures/lib/seeded-random.ts'
-import * as acts from './drill-actions.ts'
+import * as actions from './drill-actions.ts'
 import { openDrillWorld } from './drill-world.ts'
 
 /** All of it: MILLRACE_DRILL_ROUNDS=50. A run is repeated with MILLRACE_DRILL_SEED. */
@@ -12,7 +12,7 @@ it(`no id of one account answers another’s, whatever is backed up, restored or
   timeout: 60_000 + ROUNDS * 60_000,
 }, async () => {
   const coverage: Record<string, number> = {}
-  const count: acts.Count = (what, by = 1) => {
+  const count: actions.Count = (what, by = 1) => {
     coverage[what] = (coverage[what] ?? 0) + by
   }
   for (let round = 0; round < ROUNDS; round++) await playRound(randomFrom(SEED + round), count)
@@ -24,24 +24,24 @@ it(`no id of one account answers another’s, whatever is backed up, restored or
   if (ROUNDS >= 20) for (const what of seldom) expect(coverage[what], what).toBeGreaterThan(0)
 })
 
-async function playRound(random: acts.Random, count: acts.Count): Promise<void> {
+async function playRound(random: actions.Random, count: actions.Count): Promise<void> {
   const world = await openDrillWorld()
   try {
     await world.signUp()
-    await acts.storeResponse(world, random, count)
-    await acts.backUp(world, random, count)
+    await actions.storeResponse(world, random, count)
+    await actions.backUp(world, random, count)
     // What a backup of now would not know: somebody, and what they said.
     await world.signUp()
     await world.signUp()
-    await acts.storeResponse(world, random, count)
+    await actions.storeResponse(world, random, count)
     for (let act = 0; act < ACTS_IN_A_ROUND; act++) await playAct(world, random, count)
-    await acts.restore(world, random, count)
+    await actions.restore(world, random, count)
     await world.signUp()
     await world.signUp()
-    await acts.storeResponse(world, random, count)
-    await acts.keepAnswer(world, random, count)
-    await acts.probe(world, random, count)
-    await acts.judgeUsage(world, count)
+    await actions.storeResponse(world, random, count)
+    await actions.keepAnswer(world, random, count)
+    await actions.probe(world, random, count)
+    await actions.judgeUsage(world, count)
   } finally {
     await world.close()
   }
@@ -49,24 +49,24 @@ async function playRound(random: acts.Random, count: acts.Count): Promise<void> 
 
 type World = Awaited<ReturnType<typeof openDrillWorld>>
 
-async function playAct(world: World, random: acts.Random, count: acts.Count): Promise<void> {
+async function playAct(world: World, random: actions.Random, count: actions.Count): Promise<void> {
   switch (random(8)) {
     case 0:
       count('sign-ups')
       return world.signUp()
     case 1:
     case 2:
-      return acts.storeResponse(world, random, count)
+      return actions.storeResponse(world, random, count)
     case 3:
-      return acts.keepAnswer(world, random, count)
+      return actions.keepAnswer(world, random, count)
     case 4:
-      return acts.backUp(world, random, count)
+      return actions.backUp(world, random, count)
     case 5:
-      await acts.restore(world, random, count)
-      return acts.probe(world, random, count)
+      await actions.restore(world, random, count)
+      return actions.probe(world, random, count)
     case 6:
-      return acts.crash(world, count)
+      return actions.crash(world, count)
     default:
-      return acts.loseOne(world, random, count)
+      return actions.loseOne(world, random, count)
   }
 }

@@ -4,8 +4,8 @@ import { expectBalancedLedger } from '../../support/use-server.ts'
 import {
   LONGEST_S,
   type Outage,
-  type OutageHouse,
-  openOutageHouse,
+  type OutageSetup,
+  openOutageSetup,
   play,
   RETRY_AFTER_S,
   type Second,
@@ -47,39 +47,42 @@ const BOUNDS: Readonly<Record<Outage, Bounds>> = {
 }
 const OUTAGES = Object.keys(BOUNDS) as readonly Outage[]
 
-let house: OutageHouse
+let setup: OutageSetup
 beforeEach(async () => {
-  house = await openOutageHouse()
+  setup = await openOutageSetup()
 })
 afterEach(async () => {
-  await expectBalancedLedger(house.server)
-  await house.close()
+  await expectBalancedLedger(setup.server)
+  await setup.close()
 })
 
 const report: Record<string, object> = {}
 afterAll(() => console.table(report))
 
-const asksOf = (seconds: readonly Second[]): number => seconds.reduce((sum, { firstAsked }) => sum + firstAsked, 0)
+const requestsOf = (seconds: readonly Second[]): number =>
+  seconds.reduce((sum, { firstReceived }) => sum + firstReceived, 0)
 const answersOf = (seconds: readonly Second[]) => seconds.flatMap(({ answers }) => answers)
 const codesOf = (seconds: readonly Second[]): string[] => [
   ...new Set(answersOf(seconds).map(({ status, code }) => `${status} ${code ?? ''}`.trim())),
 ]
 const byMinute = (seconds: readonly Second[]): number[] =>
   Array.from({ length: Math.ceil(seconds.length / 60) }, (_, minute) =>
-    asksOf(seconds.slice(60 * minute, 60 * (minute + 1))),
+    requestsOf(seconds.slice(60 * minute, 60 * (minute + 1))),
   )
 
 /** Seconds after the recovery: the first answer of the lane, and the first second with nothing but its answers. */
-function recoveryOf(after: readonly Second[]): { readonly heard: number; readonly whole: number } {
+function recoveryOf(after: readonly Second[]): { readonly parsedOutput: number; readonly whole: number } {
   const find = (fits: (second: Second) => boolean) => after.findIndex(fits)
   return {
-    heard: find(({ firstAsked }) => firstAsked > 0),
-    whole: find(({ firstAsked, secondAsked, answers }) => firstAsked === answers.length && secondAsked === 0),
+    parsedOutput: find(({ firstReceived }) => firstReceived > 0),
+    whole: find(
+      ({ firstReceived, secondReceived, answers }) => firstReceived === answers.length && secondReceived === 0,
+    ),
   }
 }
 
 /** What the longest of them has added to the time of its request, as its receipt has it: the lane's own deadline, if it is silent. */
-async function waitedForFirst({ account }: OutageHouse): Promise<number> {
+async function waitedForFirst({ account }: OutageSetup): Promise<number> {
   const attempts = (await account.receipts()).flatMap((receipt) => JSON.parse(receipt.attempts ?? '[]') as Attempt[])
   const inVain = attempts.filter(({ lane, outcome }) => lane === 'first/m' && outcome !== 'finished')
   return Math.max(...inVain.map(({ ms }) => ms))
@@ -88,13 +91,13 @@ async function waitedForFirst({ account }: OutageHouse): Promise<number> {
 describe('a lane with another one behind it', () => {
   it.each(OUTAGES)('that is %s: no client hears of it, few wait for it, and it comes back in time', async (outage) => {
     const bounds = BOUNDS[outage]
-    const played = await play(house, 'both', UNTIL + bounds.recovery + 10, (at) => {
-      if (at === FROM) house.is('first', outage)
-      if (at === UNTIL) house.is('first', undefined)
+    const played = await play(setup, 'both', UNTIL + bounds.recovery + 10, (at) => {
+      if (at === FROM) setup.is('first', outage)
+      if (at === UNTIL) setup.is('first', undefined)
     })
     const [before, during, after] = [played.slice(0, FROM), played.slice(FROM, UNTIL), played.slice(UNTIL)]
     expect(codesOf(played)).toEqual(['200'])
-    expect(asksOf(before)).toBe(answersOf(before).length)
+    expect(requestsOf(before)).toBe(answersOf(before).length)
 
     const [firstMinute = 0, ...minutes] = byMinute(during)
     expect(firstMinute).toBeLessThanOrEqual(bounds.firstMinute)
@@ -103,26 +106,26 @@ describe('a lane with another one behind it', () => {
     expect(Math.max(...answersOf(during).map(({ waitedForFirst }) => waitedForFirst))).toBe(1)
 
     const recovery = recoveryOf(after)
-    expect(recovery.heard).toBeGreaterThanOrEqual(0)
-    expect(recovery.heard).toBeLessThanOrEqual(bounds.recovery)
-    expect(recovery.whole).toBeGreaterThanOrEqual(recovery.heard)
-    expect(recovery.whole).toBeLessThanOrEqual(recovery.heard + 2)
-    const asks = asksOf(during)
-    const waited = await waitedForFirst(house)
+    expect(recovery.parsedOutput).toBeGreaterThanOrEqual(0)
+    expect(recovery.parsedOutput).toBeLessThanOrEqual(bounds.recovery)
+    expect(recovery.whole).toBeGreaterThanOrEqual(recovery.parsedOutput)
+    expect(recovery.whole).toBeLessThanOrEqual(recovery.parsedOutput + 2)
+    const sends = requestsOf(during)
+    const waited = await waitedForFirst(setup)
     report[outage] = {
       'asked by minute': [firstMinute, ...minutes].join(' '),
       bounds: `${bounds.firstMinute}, ${bounds.minute}`,
-      'requests that waited': `${asks} of ${answersOf(during).length}`,
+      'requests that waited': `${sends} of ${answersOf(during).length}`,
       'for ms': `${waited} at most`,
-      'back after s': `${recovery.heard}, wholly ${recovery.whole}`,
+      'back after s': `${recovery.parsedOutput}, wholly ${recovery.whole}`,
       'bound s': bounds.recovery,
     }
   })
 
   it('that flaps is asked less and less, and no client hears of it', async () => {
     const isDown = (at: number) => at >= FROM && at < UNTIL && Math.floor((at - FROM) / 20) % 2 === 0
-    const played = await play(house, 'both', UNTIL + LONGEST_S + 10, (at) =>
-      house.is('first', isDown(at) ? 'dead' : undefined),
+    const played = await play(setup, 'both', UNTIL + LONGEST_S + 10, (at) =>
+      setup.is('first', isDown(at) ? 'dead' : undefined),
     )
     expect(codesOf(played)).toEqual(['200'])
     const failures = byMinute(
@@ -131,7 +134,7 @@ describe('a lane with another one behind it', () => {
         .filter(({ at }) => isDown(at))
         .map((second) => second),
     )
-    const inVain = played.filter(({ at }) => isDown(at)).reduce((sum, { firstAsked }) => sum + firstAsked, 0)
+    const inVain = played.filter(({ at }) => isDown(at)).reduce((sum, { firstReceived }) => sum + firstReceived, 0)
     // Eight times down, which nobody could know before: five failures for each time that it was back, and the trials.
     expect(inVain).toBeLessThanOrEqual(8 * 5)
     expect(recoveryOf(played.slice(UNTIL)).whole).toBeLessThanOrEqual(LONGEST_S + 3)
@@ -144,9 +147,9 @@ describe('a lane with another one behind it', () => {
 
 describe('when there is nobody else', () => {
   it('a lane that is dead is asked rarely, and its clients are told when it is tried again', async () => {
-    const played = await play(house, 'lone', UNTIL + LONGEST_S + 10, (at) => {
-      if (at === FROM) house.is('first', 'dead')
-      if (at === UNTIL) house.is('first', undefined)
+    const played = await play(setup, 'lone', UNTIL + LONGEST_S + 10, (at) => {
+      if (at === FROM) setup.is('first', 'dead')
+      if (at === UNTIL) setup.is('first', undefined)
     })
     const during = played.slice(FROM, UNTIL)
     expect(codesOf(during)).toEqual(['503 server_is_overloaded', '503 no_lane_available'])
@@ -157,57 +160,57 @@ describe('when there is nobody else', () => {
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(1)
     expect(Math.max(...waits)).toBeLessThanOrEqual(LONGEST_S)
     // The request whose own failure puts the lane aside is told so.
-    const putAside = answersOf(during).filter(
+    const openCircuit = answersOf(during).filter(
       ({ code, retryAfter = 0 }) => code === 'server_is_overloaded' && retryAfter > 1,
     )
-    expect(putAside.length).toBeGreaterThan(2)
-    const heard = played.slice(UNTIL).findIndex(({ answers }) => answers.some(({ status }) => status === 200))
-    expect(heard).toBeGreaterThanOrEqual(0)
-    expect(heard).toBeLessThanOrEqual(LONGEST_S + 1)
-    const unserved = (await house.account.receipts()).filter(({ outcome }) => outcome === 'upstream_failed')
+    expect(openCircuit.length).toBeGreaterThan(2)
+    const parsedOutput = played.slice(UNTIL).findIndex(({ answers }) => answers.some(({ status }) => status === 200))
+    expect(parsedOutput).toBeGreaterThanOrEqual(0)
+    expect(parsedOutput).toBeLessThanOrEqual(LONGEST_S + 1)
+    const unserved = (await setup.account.receipts()).filter(({ outcome }) => outcome === 'upstream_failed')
     expect(unserved).toHaveLength(answersOf(played).filter(({ status }) => status === 503).length)
     expect(unserved.filter(({ charge_nano: charge }) => charge !== 0n)).toEqual([])
     report['dead and alone'] = {
       'asked by minute': [firstMinute, ...minutes].join(' '),
       bounds: `${ALONE.firstMinute}, ${ALONE.minute}`,
-      'requests that waited': `${asksOf(during)} of ${answersOf(during).length}`,
-      'back after s': heard,
+      'requests that waited': `${requestsOf(during)} of ${answersOf(during).length}`,
+      'back after s': parsedOutput,
       'bound s': LONGEST_S + 1,
     }
   })
 
   it('what is told to wait for is true: refused until a second before, asked at it', async () => {
-    const [refusedOnce] = await play(house, 'lone', 1, () => house.is('first', 'throttling'))
+    const [refusedOnce] = await play(setup, 'lone', 1, () => setup.is('first', 'throttling'))
     expect(refusedOnce?.answers.map(({ code }) => code)).toEqual(['upstream_busy'])
-    expect(refusedOnce?.firstAsked).toBe(1)
+    expect(refusedOnce?.firstReceived).toBe(1)
     expect(refusedOnce?.answers[0]?.retryAfter).toBe(RETRY_AFTER_S)
-    house.is('first', undefined)
-    let [last] = await play(house, 'lone', 1, () => {})
+    setup.is('first', undefined)
+    let [last] = await play(setup, 'lone', 1, () => {})
     while (last!.answers[0]!.status === 429) {
       const { retryAfter, code } = last!.answers[0]!
       expect(code).toBe('upstream_busy')
       expect(retryAfter).toBeLessThanOrEqual(RETRY_AFTER_S - 1)
       // `play` has let one second pass already.
-      house.server.advance((retryAfter! - 2) * 1000)
-      const [early] = await play(house, 'lone', 1, () => {})
+      setup.server.advance((retryAfter! - 2) * 1000)
+      const [early] = await play(setup, 'lone', 1, () => {})
       expect(early?.answers.map(({ status }) => status)).toEqual([429])
-      ;[last] = await play(house, 'lone', 1, () => {})
+      ;[last] = await play(setup, 'lone', 1, () => {})
     }
     expect(last?.answers.map(({ status }) => status)).toEqual([200])
   })
 
   it('the operator sees where a request would go', async () => {
-    const explain = (model: string) => house.server.operate('route.explain', { model })
-    const asked = { aside: null }
+    const explain = (model: string) => setup.server.operate('route.explain', { model })
+    const receivedRequest = { open: null }
     expect(await explain('both')).toMatchObject({
       model: 'both',
       has_price: true,
       lanes: [
-        { id: 'first/m', priority: 1, weight: 1, first_percent: 100, ...asked },
-        { id: 'second/m', priority: 2, weight: 1, first_percent: 0, ...asked },
+        { id: 'first/m', priority: 1, weight: 1, first_percent: 100, ...receivedRequest },
+        { id: 'second/m', priority: 2, weight: 1, first_percent: 0, ...receivedRequest },
       ],
     })
-    await play(house, 'both', 1, () => house.is('first', 'locking us out'))
+    await play(setup, 'both', 1, () => setup.is('first', 'locking us out'))
     const { lanes } = await explain('both')
     expect(lanes.map(({ id, first_percent, aside }) => [id, first_percent, aside?.reason])).toEqual([
       ['second/m', 100, undefined],
@@ -215,12 +218,12 @@ describe('when there is nobody else', () => {
     ])
     const left = lanes[1]?.aside?.seconds_left ?? 0
     expect(left).toBeGreaterThan(60 * SHORTEST - 5)
-    house.server.advance(left * 1000)
+    setup.server.advance(left * 1000)
     expect((await explain('lone')).lanes[0]).toMatchObject({
-      ...{ first_percent: 100, asked: true },
-      aside: { reason: 'locked-out', seconds_left: 0 },
+      ...{ first_percent: 100, receivedRequest: true },
+      open: { reason: 'locked-out', seconds_left: 0 },
     })
-    expect(await house.server.attempt('route.explain', { model: 'nobody' })).toMatchObject({
+    expect(await setup.server.attempt('route.explain', { model: 'nobody' })).toMatchObject({
       reason: 'model_not_found',
     })
   })
@@ -228,43 +231,43 @@ describe('when there is nobody else', () => {
   it('who is told to be asked first is asked by the next request', async () => {
     const model = 'both'
     // Between what is told and the request no time may pass that ends a wait.
-    const still = await openOutageHouse({ clock: 'still' })
-    const told: (string | undefined)[] = []
+    const still = await openOutageSetup({ clock: 'still' })
+    const reported: (string | undefined)[] = []
     const played = await play(still, model, 120, async (at) => {
       if (at === FROM) still.is('first', 'failing')
       if (at === 80) still.is('first', undefined)
       const { lanes } = await still.server.operate('route.explain', { model })
-      told.push(lanes.find(({ first_percent }) => first_percent === 100)?.id)
+      reported.push(lanes.find(({ first_percent }) => first_percent === 100)?.id)
     })
     await still.close()
-    const whom = ({ firstAsked, secondAsked }: Second) =>
-      firstAsked > 0 ? 'first/m' : secondAsked > 0 ? 'second/m' : undefined
-    expect(told).toEqual(played.map(whom))
+    const whom = ({ firstReceived, secondReceived }: Second) =>
+      firstReceived > 0 ? 'first/m' : secondReceived > 0 ? 'second/m' : undefined
+    expect(reported).toEqual(played.map(whom))
     // It was asked, put aside, tried and back.
-    expect(new Set(told).size).toBe(2)
+    expect(new Set(reported).size).toBe(2)
   })
 
   it('all lanes down: nobody is asked but by trials and a few at a time, and both are back in time', async () => {
-    const played = await play(house, 'both', UNTIL + LONGEST_S + 10, (at) => {
-      if (at === FROM) for (const lane of ['first', 'second'] as const) house.is(lane, 'failing')
-      if (at === UNTIL) for (const lane of ['first', 'second'] as const) house.is(lane, undefined)
+    const played = await play(setup, 'both', UNTIL + LONGEST_S + 10, (at) => {
+      if (at === FROM) for (const lane of ['first', 'second'] as const) setup.is(lane, 'failing')
+      if (at === UNTIL) for (const lane of ['first', 'second'] as const) setup.is(lane, undefined)
     })
     const during = played.slice(FROM, UNTIL)
     expect(codesOf(during)).toEqual(['503 server_is_overloaded', '503 no_lane_available'])
     const [firstMinute = 0, ...minutes] = byMinute(during)
     expect(firstMinute).toBeLessThanOrEqual(ALONE.firstMinute)
     expect(Math.max(...minutes)).toBeLessThanOrEqual(ALONE.minute)
-    expect(during.reduce((sum, { secondAsked }) => sum + secondAsked, 0)).toBeLessThanOrEqual(
+    expect(during.reduce((sum, { secondReceived }) => sum + secondReceived, 0)).toBeLessThanOrEqual(
       ALONE.firstMinute + (MINUTES - 1) * ALONE.minute,
     )
-    const heard = played.slice(UNTIL).findIndex(({ answers }) => answers.some(({ status }) => status === 200))
-    expect(heard).toBeGreaterThanOrEqual(0)
-    expect(heard).toBeLessThanOrEqual(LONGEST_S + 1)
+    const parsedOutput = played.slice(UNTIL).findIndex(({ answers }) => answers.some(({ status }) => status === 200))
+    expect(parsedOutput).toBeGreaterThanOrEqual(0)
+    expect(parsedOutput).toBeLessThanOrEqual(LONGEST_S + 1)
     report['all down'] = {
       'asked by minute': [firstMinute, ...minutes].join(' '),
       bounds: `${ALONE.firstMinute}, ${ALONE.minute}`,
-      'requests that waited': `${asksOf(during)} of ${answersOf(during).length}`,
-      'back after s': heard,
+      'requests that waited': `${requestsOf(during)} of ${answersOf(during).length}`,
+      'back after s': parsedOutput,
       'bound s': LONGEST_S + 1,
     }
   })

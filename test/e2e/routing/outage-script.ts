@@ -13,51 +13,53 @@ const FIRST_BYTE_MS = 1000
 /** A 429 that says when to come back. */
 export const RETRY_AFTER_S = 20
 
-const throttled: Script = async (talk) => {
-  await talk.head(429, { 'retry-after': String(RETRY_AFTER_S) })
-  await talk.bytes(JSON.stringify(errorBody('Slow down.')))
-  await talk.end()
+const throttled: Script = async (providerAnswer) => {
+  await providerAnswer.head(429, { 'retry-after': String(RETRY_AFTER_S) })
+  await providerAnswer.bytes(JSON.stringify(errorBody('Slow down.')))
+  await providerAnswer.end()
 }
 
-const overloadedInside: Script = async (talk) => {
-  await talk.head()
-  await talk.frames({ error: { message: 'The engine is overloaded.', type: 'server_error', code: 'overloaded_error' } })
-  await talk.end()
+const overloadedInside: Script = async (providerAnswer) => {
+  await providerAnswer.head()
+  await providerAnswer.frames({
+    error: { message: 'The engine is overloaded.', type: 'server_error', code: 'overloaded_error' },
+  })
+  await providerAnswer.end()
 }
 
 /** What a provider does instead of answering. */
 export const OUTAGES = {
-  dead: (talk) => FAULTS.reset(talk, 'before'),
+  dead: (providerAnswer) => FAULTS.reset(providerAnswer, 'before'),
   // Not one byte, until the deadline cuts the connection.
   slow: async () => {},
   throttling: throttled,
   'overloaded inside the stream': overloadedInside,
-  failing: (talk) => FAULTS['refused-500'](talk, 'before'),
-  'locking us out': async (talk) => {
-    await talk.head(401)
-    await talk.bytes(JSON.stringify(errorBody('Incorrect API key provided.')))
-    await talk.end()
+  failing: (providerAnswer) => FAULTS['refused-500'](providerAnswer, 'before'),
+  'locking us out': async (providerAnswer) => {
+    await providerAnswer.head(401)
+    await providerAnswer.bytes(JSON.stringify(errorBody('Incorrect API key provided.')))
+    await providerAnswer.end()
   },
 } as const satisfies Record<string, Script>
 export type Outage = keyof typeof OUTAGES
 
-export interface OutageHouse {
+export interface OutageSetup {
   readonly server: TestServer
   readonly account: TestAccount
   /** From now on; undefined: it answers. */
   is(lane: 'first' | 'second', outage: Outage | undefined): void
-  asked(lane: 'first' | 'second'): number
+  receivedRequest(lane: 'first' | 'second'): number
   close(): Promise<void>
 }
 
 /** Two providers, of which the second is asked when the first cannot be; and a model that has the first one only. */
-export async function openOutageHouse(options: Pick<StartOptions, 'clock'> = {}): Promise<OutageHouse> {
+export async function openOutageSetup(options: Pick<StartOptions, 'clock'> = {}): Promise<OutageSetup> {
   const state: Record<string, Outage | undefined> = {}
   const providers: Record<string, FaultUpstream> = {}
   for (const lane of ['first', 'second'])
-    providers[lane] = await startFaultUpstream(() => (talk) => {
+    providers[lane] = await startFaultUpstream(() => (providerAnswer) => {
       const outage = state[lane]
-      return outage ? OUTAGES[outage](talk) : FAULTS.healthy(talk)
+      return outage ? OUTAGES[outage](providerAnswer) : FAULTS.healthy(providerAnswer)
     })
   const upstream = (id: string) =>
     `  - { id: ${id}, wire: chat, base_url: "${providers[id]?.baseUrl}", allow_private: true, api_key: "of-${id}", timeouts: { first_byte: ${FIRST_BYTE_MS}ms } }\n`
@@ -80,7 +82,7 @@ export async function openOutageHouse(options: Pick<StartOptions, 'clock'> = {})
     is: (id, outage) => {
       state[id] = outage
     },
-    asked: (id) => providers[id]?.talks.length ?? 0,
+    receivedRequest: (id) => providers[id]?.providerAnswers.length ?? 0,
     async close() {
       await server.close()
       for (const provider of Object.values(providers)) await provider.close()
@@ -91,12 +93,12 @@ export async function openOutageHouse(options: Pick<StartOptions, 'clock'> = {})
 /** One virtual second: which lanes each of its requests met, and what its client heard. */
 export interface Second {
   readonly at: number
-  readonly firstAsked: number
-  readonly secondAsked: number
-  readonly answers: readonly Heard[]
+  readonly firstReceived: number
+  readonly secondReceived: number
+  readonly answers: readonly Parsed[]
 }
 
-export interface Heard {
+export interface Parsed {
   readonly status: number
   readonly code: string | undefined
   readonly retryAfter: number | undefined
@@ -109,7 +111,7 @@ let conversation = 0
 
 /** Plays so many virtual seconds; `change` is called at the beginning of each. */
 export async function play(
-  house: OutageHouse,
+  setup: OutageSetup,
   model: 'both' | 'lone',
   seconds: number,
   change: (at: number) => unknown,
@@ -117,19 +119,24 @@ export async function play(
   const played: Second[] = []
   for (let at = 0; at < seconds; at++) {
     await change(at)
-    const [first, second] = [house.asked('first'), house.asked('second')]
-    const answers: Heard[] = []
-    for (let request = 0; request < PER_SECOND; request++) answers.push(await ask(house, model))
-    played.push({ at, firstAsked: house.asked('first') - first, secondAsked: house.asked('second') - second, answers })
-    house.server.advance(1000)
+    const [first, second] = [setup.receivedRequest('first'), setup.receivedRequest('second')]
+    const answers: Parsed[] = []
+    for (let request = 0; request < PER_SECOND; request++) answers.push(await sendTurn(setup, model))
+    played.push({
+      at,
+      firstReceived: setup.receivedRequest('first') - first,
+      secondReceived: setup.receivedRequest('second') - second,
+      answers,
+    })
+    setup.server.advance(1000)
   }
   return played
 }
 
-async function ask(house: OutageHouse, model: string): Promise<Heard> {
-  const before = house.asked('first')
+async function sendTurn(setup: OutageSetup, model: string): Promise<Parsed> {
+  const before = setup.receivedRequest('first')
   const messages = hello(`This is conversation ${conversation++}.`)
-  const response = await send(house.server, house.account, { model, messages, stream: true })
+  const response = await send(setup.server, setup.account, { model, messages, stream: true })
   const text = await response.text()
   const status = response.status === 200 && !text.includes('[DONE]') ? 599 : response.status
   const retryAfter = response.headers.get('retry-after')
@@ -137,6 +144,6 @@ async function ask(house: OutageHouse, model: string): Promise<Heard> {
     status,
     code: response.status === 200 ? undefined : JSON.parse(text).error.code,
     retryAfter: retryAfter === null ? undefined : Number(retryAfter),
-    waitedForFirst: house.asked('first') - before,
+    waitedForFirst: setup.receivedRequest('first') - before,
   }
 }

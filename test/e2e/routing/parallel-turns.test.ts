@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import type { ProviderAnswer } from '../../fakes/answers.ts'
 import { chunk, usageChunk } from '../../fakes/chat-frames.ts'
 import { type FaultUpstream, startFaultUpstream } from '../../fakes/fault-upstream.ts'
-import type { Talk } from '../../fakes/answers.ts'
 import { hello, send } from '../../support/send-chat.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { openAccount, type TestAccount } from '../../support/test-account.ts'
@@ -14,10 +14,10 @@ let account: TestAccount
 /** They answer when the test wants them to. */
 let areSilent = false
 beforeAll(async () => {
-  far = await startFaultUpstream(() => async (talk) => {
+  far = await startFaultUpstream(() => async (providerAnswer) => {
     if (areSilent) return
-    await begin(talk)
-    await end(talk)
+    await begin(providerAnswer)
+    await end(providerAnswer)
   })
   server = await startServer({
     config: `upstreams:\n  - { id: far, wire: chat, base_url: "${far.baseUrl}", allow_private: true }\nmodels:\n  - { id: even, context_tokens: 100000, max_output_tokens: 2000, price: { input: "1.00", output: "2.00" }, lanes: [{ upstream: far, model: one }, { upstream: far, model: two }] }\n`,
@@ -30,30 +30,30 @@ afterAll(async () => {
   await far?.close()
 })
 
-async function begin(talk: Talk): Promise<void> {
-  await talk.head()
-  await talk.frames(chunk(talk.model, { delta: { content: 'Hi' } }))
+async function begin(providerAnswer: ProviderAnswer): Promise<void> {
+  await providerAnswer.head()
+  await providerAnswer.frames(chunk(providerAnswer.model, { delta: { content: 'Hi' } }))
 }
 
-async function end(talk: Talk): Promise<void> {
-  await talk.frames(
-    chunk(talk.model, { finish: 'stop' }),
-    usageChunk(talk.model, { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 }),
+async function end(providerAnswer: ProviderAnswer): Promise<void> {
+  await providerAnswer.frames(
+    chunk(providerAnswer.model, { finish: 'stop' }),
+    usageChunk(providerAnswer.model, { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 }),
     '[DONE]',
   )
-  await talk.end()
+  await providerAnswer.end()
 }
 
-const ask = (prompt_cache_key: string) =>
+const sendTurn = (prompt_cache_key: string) =>
   send(server, account, { model: 'even', stream: true, prompt_cache_key, messages: hello() })
 
 /** Two turns at once, of which the second ends last; returns whom they asked. */
 async function overlappingPair(key: string): Promise<readonly [string, string]> {
   areSilent = true
   far.forget()
-  const answers = [ask(key), ask(key)]
-  await until(() => far.talks.length === 2)
-  const [first, second] = far.talks as [Talk, Talk]
+  const answers = [sendTurn(key), sendTurn(key)]
+  await until(() => far.providerAnswers.length === 2)
+  const [first, second] = far.providerAnswers as [ProviderAnswer, ProviderAnswer]
   await begin(first)
   await Promise.race(answers)
   await begin(second)
@@ -76,7 +76,7 @@ it('turns of a conversation at the same time do not pull it from lane to lane: i
     if (first === second) continue
     apart++
     far.forget()
-    for (let turn = 0; turn < 20; turn++) await (await ask(key)).text()
-    expect(far.talks.map(({ model }) => model)).toEqual(Array.from({ length: 20 }, () => first))
+    for (let turn = 0; turn < 20; turn++) await (await sendTurn(key)).text()
+    expect(far.providerAnswers.map(({ model }) => model)).toEqual(Array.from({ length: 20 }, () => first))
   }
 })

@@ -35,8 +35,8 @@ async function patientFor(seconds: number, stream: boolean): Promise<number | un
     ({ status }) => status,
     () => undefined,
   )
-  await Promise.race([answer, until(() => far.talks.length === 1)])
-  if (far.talks.length === 1) {
+  await Promise.race([answer, until(() => far.providerAnswers.length === 1)])
+  if (far.providerAnswers.length === 1) {
     server.advance(seconds * 1000)
     client.abort()
     await until(() => server.serving.turnsRunning === 0)
@@ -51,7 +51,7 @@ it('a provider that says nothing is put aside although none of its clients waits
   const leaving = new AbortController()
   const body = { model: 'm', stream: true, messages: hello() }
   const probes = [1, 2, 3].map(() => send(server, account, body, { signal: leaving.signal }).catch(() => undefined))
-  await until(() => far.talks.length === 3)
+  await until(() => far.providerAnswers.length === 3)
   expect((await send(server, account, body)).status).toBe(503)
   leaving.abort()
   await Promise.all(probes)

@@ -16,7 +16,8 @@ let far: FaultUpstream
 let server: TestServer
 beforeAll(async () => {
   far = await startFaultUpstream(
-    (model) => (talk) => (down.has(model) ? FAULTS['refused-500'](talk, 'before') : FAULTS.healthy(talk)),
+    (model) => (providerAnswer) =>
+      down.has(model) ? FAULTS['refused-500'](providerAnswer, 'before') : FAULTS.healthy(providerAnswer),
   )
   const models = Object.entries(LANES).map(
     ([id, lanes]) =>
@@ -36,8 +37,8 @@ afterAll(async () => {
   await far?.close()
 })
 
-const asked = () => far.talks.map(({ model }) => model)
-const timesOf = (model: string) => asked().filter((name) => name === model).length
+const receivedRequest = () => far.providerAnswers.map(({ model }) => model)
+const timesOf = (model: string) => receivedRequest().filter((name) => name === model).length
 
 describe('conversations that begin with the same few words', () => {
   it('are drawn by weight, each for itself', async () => {
@@ -54,7 +55,7 @@ describe('conversations that begin with the same few words', () => {
     await chat(server, account, { model: 'ordered' })
     down.clear()
     await chat(server, account, { model: 'ordered' })
-    expect(asked()).toEqual(['first', 'second', 'first'])
+    expect(receivedRequest()).toEqual(['first', 'second', 'first'])
   })
 
   it('stay where they are all the same, for twenty turns', async () => {
@@ -69,7 +70,7 @@ describe('conversations that begin with the same few words', () => {
           { role: 'user', content: `Turn ${turn}` },
         )
       }
-      expect(asked()).toEqual(Array.from({ length: 20 }, () => asked()[0]))
+      expect(receivedRequest()).toEqual(Array.from({ length: 20 }, () => receivedRequest()[0]))
     }
   })
 })
@@ -80,6 +81,6 @@ it('who opens with what a provider keeps goes where it was sent before', async (
     const messages = hello(`${opening} ${'All of this was said before. '.repeat(300)}`)
     await chat(server, account, { model: 'weighed', messages })
     await chat(server, account, { model: 'weighed', messages })
-    expect(asked().at(-1)).toBe(asked().at(-2))
+    expect(receivedRequest().at(-1)).toBe(receivedRequest().at(-2))
   }
 })

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { get } from '../../support/send-chat.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
-import { createTalker, type Manner, type Said } from '../wires/wire-clients.ts'
-import { PICO, type ProviderName, useWiresHouse, type Wire } from '../wires/wires-server.ts'
+import { type ClientMode, createConversationClient, type TurnOutput } from '../wires/wire-clients.ts'
+import { PICO, type ProviderName, useWiresServer, type Wire } from '../wires/wires-server.ts'
 
 /** Two lanes of which neither is better, and what speaks on them. */
 const EVEN: readonly (readonly [Wire, ProviderName])[] = [
@@ -11,7 +11,7 @@ const EVEN: readonly (readonly [Wire, ProviderName])[] = [
   ['anthropic', 'anthropic-2'],
   ['gemini', 'anthropic-2'],
 ]
-const MANNERS: readonly Manner[] = ['chat', 'carrying', 'by id', 'by reference']
+const CLIENT_MODES: readonly ClientMode[] = ['chat', 'carrying', 'by id', 'by reference']
 const PRICE = '{ input: "0.300001", cached_input: "0.075003", cache_write: "0.375007", output: "1.200007" }'
 
 const modelText = (id: string, lanes: readonly string[]): string =>
@@ -19,7 +19,7 @@ const modelText = (id: string, lanes: readonly string[]): string =>
     .map((upstream) => `{ upstream: ${upstream}, model: mind }`)
     .join(', ')}] }\n`
 
-const house = useWiresHouse({
+const setup = useWiresServer({
   models: EVEN.map(([one, other]) => modelText(`even-${one}`, [one, other])).join(''),
   counting: () => ({ input: 4000, cached: 0, output: 5 }),
 })
@@ -32,16 +32,16 @@ const LONG = `${'All of this was said before. '.repeat(400)}${LOOP}`
 
 const began = new Map<string, number>()
 
-describe.each(MANNERS)('of a client that goes on %s', (manner) => {
-  const talker = async () => {
-    const { server } = house()
+describe.each(CLIENT_MODES)('of a client that goes on %s', (mode) => {
+  const conversationClient = async () => {
+    const { server } = setup()
     const account = await openAccount(server)
-    return { account, ...createTalker(server, account, manner) }
+    return { account, ...createConversationClient(server, account, mode) }
   }
-  const timesOf = (names: readonly ProviderName[]) => names.map((name) => house().asked(name).length)
+  const timesOf = (names: readonly ProviderName[]) => names.map((name) => setup().receivedRequest(name).length)
 
   it.each(EVEN)('twenty requests go to the lane of the first, %s or %s', async (one, other) => {
-    const { loop } = await talker()
+    const { loop } = await conversationClient()
     for (let round = 0; round < ROUNDS; round++) await loop(`even-${one}`, LOOP)
     const times = timesOf([one, other])
     expect(times.toSorted()).toEqual([0, 5 * ROUNDS])
@@ -49,27 +49,29 @@ describe.each(MANNERS)('of a client that goes on %s', (manner) => {
   })
 
   it.each(EVEN)('goes on where it can, and stays there, when its lane %s or %s is down', async (one, other) => {
-    const { account, ask } = await talker()
-    const { server } = house()
-    await ask(`even-${one}`, LONG)
-    await ask(`even-${one}`)
+    const { account, sendTurn } = await conversationClient()
+    const { server } = setup()
+    await sendTurn(`even-${one}`, LONG)
+    await sendTurn(`even-${one}`)
     const [home, away] = timesOf([one, other])[0] === 2 ? [one, other] : [other, one]
     expect(timesOf([home, away])).toEqual([2, 0])
 
-    house().isDown(home, true)
-    const lost = await lostBy(await ask(`even-${one}`))
+    setup().isDown(home, true)
+    const lost = await lostBy(await sendTurn(`even-${one}`))
     expect(timesOf([away])).toEqual([1])
     expect(lost?.tokens).toBeGreaterThan(1000)
     expect(nanoOf(lost!.cost)).toBe((BigInt(lost!.tokens) * (PICO.input - PICO.cachedInput) + 999n) / 1000n)
 
-    house().isDown(home, false)
+    setup().isDown(home, false)
     const [homeBefore] = timesOf([home])
-    const said = await ask(`even-${one}`)
-    expect(said.calls).toEqual(['note'])
-    expect(await lostBy(said)).toBeNull()
+    const emitted = await sendTurn(`even-${one}`)
+    expect(emitted.calls).toEqual(['note'])
+    expect(await lostBy(emitted)).toBeNull()
     expect(timesOf([home, away])).toEqual([homeBefore, 2])
 
-    async function lostBy({ requestId }: Said): Promise<{ readonly tokens: number; readonly cost: string } | null> {
+    async function lostBy({
+      requestId,
+    }: TurnOutput): Promise<{ readonly tokens: number; readonly cost: string } | null> {
       return (await get(server, account, `/requests/${requestId}`)).json.cache_lost
     }
   })

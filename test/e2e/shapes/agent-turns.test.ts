@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { openAccount } from '../../support/test-account.ts'
 import { COUNT, COUNTED } from './chat-shapes.ts'
-import { LANES, lastAsked, useShapes } from './shapes-server.ts'
-import { DELIVERIES, hearShape, type Protocol } from './send-shape.ts'
+import { DELIVERIES, type Protocol, parseShape } from './send-shape.ts'
+import { LANES, lastReceived, useShapes } from './shapes-server.ts'
 
-const house = useShapes()
+const setup = useShapes()
 
 const TOOLS = 25
 const TURN_BYTES = 79_000
@@ -80,21 +80,21 @@ describe.each(['chat', 'responses'] as const)('an agent that speaks %s', (protoc
     it(`begins with ${TOOLS} tools and ${TURN_BYTES / 1000} kB`, async () => {
       const body = { model, ...FIRST_TURNS[protocol] }
       expect(JSON.stringify(body).length).toBeGreaterThan(TURN_BYTES)
-      const account = await openAccount(house())
+      const account = await openAccount(setup())
       for (const delivery of DELIVERIES) {
-        const { text } = await hearShape(house(), account, { protocol, delivery }, body)
+        const { text } = await parseShape(setup(), account, { protocol, delivery }, body)
         expect(text).toBe(COUNTED)
-        if (model !== 'demo') expect(lastAsked(house(), model).tools).toHaveLength(TOOLS)
+        if (model !== 'demo') expect(lastReceived(setup(), model).tools).toHaveLength(TOOLS)
       }
     })
 
     it(`goes on after ${MESSAGES} messages, and the provider gets every one`, async () => {
-      const account = await openAccount(house())
+      const account = await openAccount(setup())
       for (const delivery of DELIVERIES) {
-        const { text } = await hearShape(house(), account, { protocol, delivery }, { model, ...LONG[protocol] })
+        const { text } = await parseShape(setup(), account, { protocol, delivery }, { model, ...LONG[protocol] })
         expect(text).toBe(COUNTED)
         if (model === 'demo') continue
-        expect(lastAsked(house(), model).turns).toHaveLength(MESSAGES + 1)
+        expect(lastReceived(setup(), model).turns).toHaveLength(MESSAGES + 1)
       }
     })
   })

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { chunk } from '../../fakes/chat-frames.ts'
-import { answerOf, send } from '../../support/send-chat.ts'
 import { readStream } from '../../support/read-stream.ts'
+import { answerOf, send } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
-import { type FarHouse, startFarHouse } from '../faults/remote-provider-server.ts'
+import { type RemoteSetup, startRemoteSetup } from '../faults/remote-provider-server.ts'
 
 const PATCH = { type: 'custom', custom: { name: 'patch', description: 'Patches' } }
 const CALL = {
@@ -22,38 +22,38 @@ const MESSAGES = [
   { role: 'tool', tool_call_id: 'call_0', content: 'done' },
 ]
 
-let house: FarHouse
+let setup: RemoteSetup
 beforeAll(async () => {
   const patches = {
-    async patches(talk: Parameters<Parameters<typeof startFarHouse>[0][string]>[0]) {
-      await talk.head()
-      await talk.frames(chunk(talk.model, { delta: { role: 'assistant', tool_calls: [CALL] } }))
-      await talk.frames(chunk(talk.model, { finish: 'tool_calls' }), '[DONE]')
-      await talk.end()
+    async patches(providerAnswer: Parameters<Parameters<typeof startRemoteSetup>[0][string]>[0]) {
+      await providerAnswer.head()
+      await providerAnswer.frames(chunk(providerAnswer.model, { delta: { role: 'assistant', tool_calls: [CALL] } }))
+      await providerAnswer.frames(chunk(providerAnswer.model, { finish: 'tool_calls' }), '[DONE]')
+      await providerAnswer.end()
     },
   }
   const upstreams = { plain: '', knows: 'dialect: openai' }
   const models = { plain: { lanes: ['patches'], upstream: 'plain' }, knows: { lanes: ['patches'], upstream: 'knows' } }
-  house = await startFarHouse(patches, models, { upstreams })
+  setup = await startRemoteSetup(patches, models, { upstreams })
 })
-afterAll(() => house?.close())
+afterAll(() => setup?.close())
 
 it.each(['json', 'stream'])(
   'go as functions to a server that has nothing else, and come back as they are: %s',
   async (delivery) => {
-    house.far.forget()
-    const account = await openAccount(house.server)
-    const asked = { model: 'plain', stream: delivery === 'stream', messages: MESSAGES, tools: [PATCH] }
-    const answer = await send(house.server, account, asked)
+    setup.far.forget()
+    const account = await openAccount(setup.server)
+    const receivedRequest = { model: 'plain', stream: delivery === 'stream', messages: MESSAGES, tools: [PATCH] }
+    const answer = await send(setup.server, account, receivedRequest)
     const calls =
       delivery === 'stream'
         ? (await readStream(answer)).chunks.flatMap(({ choices }) => choices[0]?.delta?.tool_calls ?? [])
         : (await answerOf(answer)).json.choices[0].message.tool_calls
-    const [told] = house.far.talks
-    expect(told?.asked.tools).toMatchObject([{ type: 'function', function: { name: 'patch' } }])
-    expect((told?.asked.messages as { tool_calls?: unknown }[] | undefined)?.[1]?.tool_calls).toMatchObject([
-      { type: 'function', function: { name: 'patch', arguments: '{"input":"a"}' } },
-    ])
+    const [reported] = setup.far.providerAnswers
+    expect(reported?.receivedRequest.tools).toMatchObject([{ type: 'function', function: { name: 'patch' } }])
+    expect(
+      (reported?.receivedRequest.messages as { tool_calls?: unknown }[] | undefined)?.[1]?.tool_calls,
+    ).toMatchObject([{ type: 'function', function: { name: 'patch', arguments: '{"input":"a"}' } }])
     expect(calls[0]).toMatchObject({ type: 'custom', custom: { name: 'patch' } })
     const input = calls.map((call: { custom?: { input?: string } }) => call.custom?.input ?? '').join('')
     expect(input).toBe('*** Begin')
@@ -61,7 +61,7 @@ it.each(['json', 'stream'])(
 )
 
 it('go as they are to a server that knows them', async () => {
-  house.far.forget()
-  await send(house.server, await openAccount(house.server), { model: 'knows', messages: MESSAGES, tools: [PATCH] })
-  expect(house.far.talks[0]?.asked.tools).toEqual([PATCH])
+  setup.far.forget()
+  await send(setup.server, await openAccount(setup.server), { model: 'knows', messages: MESSAGES, tools: [PATCH] })
+  expect(setup.far.providerAnswers[0]?.receivedRequest.tools).toEqual([PATCH])
 })

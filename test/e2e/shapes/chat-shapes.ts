@@ -4,7 +4,7 @@ export interface Shape {
   readonly shape: string
   readonly body: object
   /** What the answer is, or has in it; else it counts to three. */
-  readonly says?: string
+  readonly emits?: string
   /** Fields that the header names because no lane gets them. */
   readonly ignored?: string
 }
@@ -13,7 +13,7 @@ export const COUNT = 'count to 3'
 export const COUNTED = '1 2 3'
 
 const count = { role: 'user', content: COUNT }
-const asks = { role: 'user', content: 'How is it?' }
+const sends = { role: 'user', content: 'How is it?' }
 const text = (words: string) => ({ type: 'text', text: words })
 const call = { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Oslo"}' } }
 const result = { role: 'tool', tool_call_id: 'call_1', content: 'snow' }
@@ -22,7 +22,7 @@ const tool = {
   function: { name: 'get_weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
 }
 
-const messages = (shape: string, ...said: readonly object[]): Shape => ({ shape, body: { messages: said } })
+const messages = (shape: string, ...emitted: readonly object[]): Shape => ({ shape, body: { messages: emitted } })
 const fields = (shape: string, more: object, ignored?: string): Shape => ({
   shape,
   body: { messages: [count], ...more },
@@ -30,21 +30,21 @@ const fields = (shape: string, more: object, ignored?: string): Shape => ({
 })
 const tools = (shape: string, ...declared: readonly object[]): Shape => fields(shape, { tools: declared })
 const afterACall = (shape: string, assistant: object, ...more: readonly object[]): Shape =>
-  messages(shape, asks, { role: 'assistant', ...assistant }, result, ...more, count)
+  messages(shape, sends, { role: 'assistant', ...assistant }, result, ...more, count)
 const afterWords = (shape: string, assistant: object): Shape =>
-  messages(shape, asks, { role: 'assistant', ...assistant }, count)
+  messages(shape, sends, { role: 'assistant', ...assistant }, count)
 
 export const CHAT_SHAPES: readonly Shape[] = [
   messages('a user who speaks in a list of parts', { role: 'user', content: [text('count '), text('to 3')] }),
   messages('a system message as a list of parts', { role: 'system', content: [text('Be brief.')] }, count),
   messages('a developer message as a list of parts', { role: 'developer', content: [text('Be brief.')] }, count),
   messages('a developer message in front', { role: 'developer', content: 'Be brief.' }, count),
-  messages('system messages between turns', asks, { role: 'system', content: 'Be brief.' }, count),
-  messages('developer messages between turns', asks, { role: 'developer', content: 'Be brief.' }, count),
+  messages('system messages between turns', sends, { role: 'system', content: 'Be brief.' }, count),
+  messages('developer messages between turns', sends, { role: 'developer', content: 'Be brief.' }, count),
   messages('two system messages', { role: 'system', content: 'One.' }, { role: 'system', content: 'Two.' }, count),
   messages('a system message that is empty', { role: 'system', content: '' }, count),
   messages('a user message that is empty', { role: 'user', content: '' }, count),
-  messages('two users in a row', asks, count),
+  messages('two users in a row', sends, count),
   messages('a user with a name of null', { ...count, name: null }),
   afterWords('an assistant who speaks in a list of parts', { content: [text('It is '), text('cold.')] }),
   afterWords('an assistant message that is empty', { content: '' }),
@@ -67,26 +67,26 @@ export const CHAT_SHAPES: readonly Shape[] = [
     shape: 'a tool message as a list of parts',
     body: {
       messages: [
-        asks,
+        sends,
         { role: 'assistant', content: null, tool_calls: [call] },
         { ...result, content: [text('snow')] },
       ],
       tools: [tool],
     },
-    says: '"snow"',
+    emits: '"snow"',
   },
   {
     shape: 'a tool message with a name',
     body: {
-      messages: [asks, { role: 'assistant', tool_calls: [call] }, { ...result, name: 'get_weather' }],
+      messages: [sends, { role: 'assistant', tool_calls: [call] }, { ...result, name: 'get_weather' }],
       tools: [tool],
     },
-    says: '"snow"',
+    emits: '"snow"',
   },
   afterACall('a tool message that is empty', { tool_calls: [call] }),
   messages(
     'a call and its result without the tool being declared again',
-    asks,
+    sends,
     { role: 'assistant', content: null, tool_calls: [call] },
     result,
     count,

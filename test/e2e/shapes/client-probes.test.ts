@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answerOf, chat, hello, send } from '../../support/send-chat.ts'
 import { expectProblem } from '../../support/expect-problem.ts'
+import { answerOf, chat, hello, send } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { COUNT, COUNTED } from './chat-shapes.ts'
-import { LANES, lastAsked, useShapes } from './shapes-server.ts'
-import { DELIVERIES, hearShape, type Protocol, tellShape } from './send-shape.ts'
+import { DELIVERIES, type Protocol, parseShape, sendShape } from './send-shape.ts'
+import { LANES, lastReceived, useShapes } from './shapes-server.ts'
 
-const house = useShapes()
+const setup = useShapes()
 
 /** The models of this house: 8192 tokens of output at two dollars a million. */
 const MODEL_MAX = 8192
@@ -24,7 +24,7 @@ const BOUNDS: readonly Bound[] = [
   { bound: 'max_output_tokens 128000', protocol: 'responses', field: 'max_output_tokens', tokens: 128_000 },
 ]
 
-const asksFor = (model: string, { protocol, field, tokens }: Bound, more: object = {}): object => ({
+const requests = (model: string, { protocol, field, tokens }: Bound, more: object = {}): object => ({
   model,
   ...(protocol === 'chat' ? { messages: [{ role: 'user', content: COUNT }] } : { input: COUNT }),
   [field]: tokens,
@@ -33,11 +33,11 @@ const asksFor = (model: string, { protocol, field, tokens }: Bound, more: object
 
 describe.each(LANES)('over $lane a small call with a large bound', ({ model, endless }) => {
   it.each(BOUNDS)('$bound is served up to what the model has, and costs what was said', async (bound) => {
-    const account = await openAccount(house())
+    const account = await openAccount(setup())
     for (const delivery of DELIVERIES) {
-      const { text } = await hearShape(house(), account, { ...bound, delivery }, asksFor(model, bound))
+      const { text } = await parseShape(setup(), account, { ...bound, delivery }, requests(model, bound))
       expect(text).toBe(COUNTED)
-      if (model !== 'demo') expect(lastAsked(house(), model).cap).toBe(MODEL_MAX)
+      if (model !== 'demo') expect(lastReceived(setup(), model).cap).toBe(MODEL_MAX)
     }
     const receipts = await account.receipts()
     expect(receipts).toHaveLength(DELIVERIES.length)
@@ -46,12 +46,12 @@ describe.each(LANES)('over $lane a small call with a large bound', ({ model, end
   })
 
   it.each(BOUNDS)('$bound holds no more than the model can say', async (bound) => {
-    const account = await openAccount(house())
+    const account = await openAccount(setup())
     const stop = new AbortController()
     const headers = { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' }
     const path = bound.protocol === 'chat' ? '/chat/completions' : '/responses'
-    const body = JSON.stringify({ ...asksFor(endless, bound), stream: true }).replace(COUNT, 'count to 5000')
-    const answer = await fetch(`${house().baseUrl}${path}`, { method: 'POST', headers, body, signal: stop.signal })
+    const body = JSON.stringify({ ...requests(endless, bound), stream: true }).replace(COUNT, 'count to 5000')
+    const answer = await fetch(`${setup().baseUrl}${path}`, { method: 'POST', headers, body, signal: stop.signal })
     await answer.body?.getReader().read()
     const { held } = await account.wallet()
     stop.abort()
@@ -60,27 +60,27 @@ describe.each(LANES)('over $lane a small call with a large bound', ({ model, end
   })
 
   it.each(BOUNDS)('$bound is more than a small wallet has: 402 says which bound it can pay', async (bound) => {
-    const account = await openAccount(house(), { credit: '0.005' })
-    const answer = await tellShape(house(), account, bound.protocol, asksFor(model, bound))
+    const account = await openAccount(setup(), { credit: '0.005' })
+    const answer = await sendShape(setup(), account, bound.protocol, requests(model, bound))
     expectProblem(answer, 'insufficient_balance')
     const { message, available, needed } = answer.json.error
     const fits = Number(new RegExp(`Add funds, or set ${bound.field} to (\\d+) or less\\.$`).exec(message)?.[1])
     expect(fits).toBeGreaterThan(1024)
     expect(nanoOf(needed)).toBeLessThan(17_000_000n)
     expect(nanoOf(available)).toBe(5_000_000n)
-    const way = { protocol: bound.protocol, delivery: 'json' } as const
-    const served = await hearShape(house(), account, way, asksFor(model, { ...bound, tokens: fits }))
+    const variant = { protocol: bound.protocol, delivery: 'json' } as const
+    const served = await parseShape(setup(), account, variant, requests(model, { ...bound, tokens: fits }))
     expect(served.text).toBe(COUNTED)
   })
 
   it.each(BOUNDS)('without $field the wallet decides, and the header says for how much', async (bound) => {
-    const account = await openAccount(house(), { credit: '0.01' })
+    const account = await openAccount(setup(), { credit: '0.01' })
     const path = bound.protocol
-    const answer = await tellShape(house(), account, path, asksFor(model, bound, { [bound.field]: null }))
+    const answer = await sendShape(setup(), account, path, requests(model, bound, { [bound.field]: null }))
     expect(answer.status).toBe(200)
     const granted = Number(answer.headers.get('x-millrace-max-output-tokens'))
     expect(granted).toBeGreaterThanOrEqual(1024)
     expect(granted).toBeLessThan(MODEL_MAX)
-    if (model !== 'demo') expect(lastAsked(house(), model).cap).toBe(granted)
+    if (model !== 'demo') expect(lastReceived(setup(), model).cap).toBe(granted)
   })
 })

@@ -1,9 +1,9 @@
 import { COUNT, type Shape } from './chat-shapes.ts'
 
 const count = { role: 'user', content: COUNT }
-const asks = { role: 'user', content: 'How is it?' }
-const said = (words: string) => ({ type: 'output_text', text: words, annotations: [], logprobs: [] })
-const heard = (words: string) => ({ type: 'input_text', text: words })
+const sends = { role: 'user', content: 'How is it?' }
+const emitted = (words: string) => ({ type: 'output_text', text: words, annotations: [], logprobs: [] })
+const parsedOutput = (words: string) => ({ type: 'input_text', text: words })
 const call = { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{"city":"Oslo"}' }
 const result = { type: 'function_call_output', call_id: 'call_1', output: 'snow' }
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
@@ -17,55 +17,59 @@ const fields = (shape: string, more: object, ignored?: string): Shape => ({
 })
 const tools = (shape: string, ...declared: readonly object[]): Shape => fields(shape, { tools: declared })
 const afterWords = (shape: string, assistant: object): Shape =>
-  items(shape, asks, { role: 'assistant', ...assistant }, count)
+  items(shape, sends, { role: 'assistant', ...assistant }, count)
 const afterReasoning = (shape: string, reasoning: object): Shape =>
-  items(shape, asks, { type: 'reasoning', ...reasoning }, { ...call, id: 'fc_1' }, result, count)
+  items(shape, sends, { type: 'reasoning', ...reasoning }, { ...call, id: 'fc_1' }, result, count)
 
 export const RESPONSES_SHAPES: readonly Shape[] = [
   fields('input as one text', {}),
-  items('messages without a type', asks, { role: 'assistant', content: 'Cold.' }, count),
-  items('messages with a type', { type: 'message', ...asks }, { type: 'message', ...count }),
-  items('a user who speaks in parts', { role: 'user', content: [heard('count '), heard('to 3')] }),
-  items('a system message in parts', { role: 'system', content: [heard('Be brief.')] }, count),
-  items('a developer message in parts', { role: 'developer', content: [heard('Be brief.')] }, count),
-  items('system and developer messages between turns', asks, { role: 'system', content: 'Be brief.' }, count),
-  items('developer messages between turns', asks, { role: 'developer', content: 'Be brief.' }, count),
+  items('messages without a type', sends, { role: 'assistant', content: 'Cold.' }, count),
+  items('messages with a type', { type: 'message', ...sends }, { type: 'message', ...count }),
+  items('a user who speaks in parts', { role: 'user', content: [parsedOutput('count '), parsedOutput('to 3')] }),
+  items('a system message in parts', { role: 'system', content: [parsedOutput('Be brief.')] }, count),
+  items('a developer message in parts', { role: 'developer', content: [parsedOutput('Be brief.')] }, count),
+  items('system and developer messages between turns', sends, { role: 'system', content: 'Be brief.' }, count),
+  items('developer messages between turns', sends, { role: 'developer', content: 'Be brief.' }, count),
   items('a user message that is empty', { role: 'user', content: '' }, count),
   items('a developer message that is empty', { role: 'developer', content: '' }, count),
-  items("a user's message in the assistant's parts", { role: 'user', content: [said(COUNT)] }),
+  items("a user's message in the assistant's parts", { role: 'user', content: [emitted(COUNT)] }),
   items("a user's message in the parts of chat", { role: 'user', content: [{ type: 'text', text: COUNT }] }),
-  afterWords('an assistant who speaks in parts', { content: [said('It is '), said('cold.')] }),
-  afterWords("an assistant message in the user's parts", { content: [heard('It is cold.')] }),
+  afterWords('an assistant who speaks in parts', { content: [emitted('It is '), emitted('cold.')] }),
+  afterWords("an assistant message in the user's parts", { content: [parsedOutput('It is cold.')] }),
   afterWords('an assistant message in parts without annotations', {
     content: [{ type: 'output_text', text: 'Cold.' }],
   }),
   afterWords('an assistant message that is empty', { content: '' }),
-  afterWords('an assistant message with an empty part', { content: [said('')] }),
+  afterWords('an assistant message with an empty part', { content: [emitted('')] }),
   afterWords('an assistant message with an empty list', { content: [] }),
   afterWords('an assistant message that is null', { content: null }),
   afterWords('a phase on an assistant message', { content: 'Let me see.', phase: 'commentary' }),
   afterWords('a phase of null', { content: 'Let me see.', phase: null }),
   afterWords('an item with the id and status that it was given', {
-    ...{ type: 'message', id: 'msg_0123', status: 'completed', content: [said('Cold.')] },
+    ...{ type: 'message', id: 'msg_0123', status: 'completed', content: [emitted('Cold.')] },
   }),
-  items('items with ids of the client', { ...asks, id: 'msg_mine' }, { ...count, id: 'msg_mine_too', type: 'message' }),
-  items('items with a status of null', { ...asks, status: null, type: 'message' }, count),
-  items('a call and its output', asks, call, result, count),
+  items(
+    'items with ids of the client',
+    { ...sends, id: 'msg_mine' },
+    { ...count, id: 'msg_mine_too', type: 'message' },
+  ),
+  items('items with a status of null', { ...sends, status: null, type: 'message' }, count),
+  items('a call and its output', sends, call, result, count),
   items(
     'a call and its output with id and status',
-    asks,
+    sends,
     { ...call, id: 'fc_1', status: 'completed' },
     { ...result, id: 'fco_1', status: 'completed' },
     count,
   ),
-  items('a call and its output with ids of null', asks, { ...call, id: null }, { ...result, id: null }, count),
-  items('a call without arguments', asks, { ...call, arguments: '' }, result, count),
+  items('a call and its output with ids of null', sends, { ...call, id: null }, { ...result, id: null }, count),
+  items('a call without arguments', sends, { ...call, arguments: '' }, result, count),
   {
     shape: 'an output as a list of parts',
-    body: { input: [asks, call, { ...result, output: [heard('snow')] }], tools: [tool] },
-    says: '"snow"',
+    body: { input: [sends, call, { ...result, output: [parsedOutput('snow')] }], tools: [tool] },
+    emits: '"snow"',
   },
-  items('an output that is empty', asks, call, { ...result, output: '' }, count),
+  items('an output that is empty', sends, call, { ...result, output: '' }, count),
   afterReasoning('reasoning with content null and an empty summary', { id: 'rs_1', content: null, summary: [] }),
   afterReasoning('reasoning without a seal', { id: 'rs_1', summary: [], encrypted_content: null }),
   afterReasoning('reasoning without an id', { summary: [{ type: 'summary_text', text: 'Look.' }] }),

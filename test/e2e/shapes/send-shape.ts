@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import type { Fields } from '../../../src/lib/types.ts'
+import { readStream } from '../../support/read-stream.ts'
 import { type Address, type Answer, answerOf, send } from '../../support/send-chat.ts'
 import { readResponseStream } from '../../support/send-responses.ts'
-import { readStream } from '../../support/read-stream.ts'
 
 export const DELIVERIES = ['json', 'stream'] as const
 export type Delivery = (typeof DELIVERIES)[number]
@@ -13,24 +13,24 @@ const PATHS: Readonly<Record<Protocol, string>> = { chat: '/chat/completions', r
 type Who = { readonly key: string }
 
 /** A request in the shape that a client gave it, answered whole, whatever became of it. */
-export const tellShape = async (server: Address, who: Who, protocol: Protocol, body: object): Promise<Answer> =>
+export const sendShape = async (server: Address, who: Who, protocol: Protocol, body: object): Promise<Answer> =>
   answerOf(await send(server, who, body, { path: PATHS[protocol] }))
 
-export interface Heard {
+export interface Parsed {
   readonly text: string
   /** What the header says was not passed on. */
   readonly ignored: string | null
 }
 
 /** The same, where it has to be served: what the client read of it. */
-export async function hearShape(
+export async function parseShape(
   server: Address,
   who: Who,
   { protocol, delivery }: { readonly protocol: Protocol; readonly delivery: Delivery },
   body: object,
-): Promise<Heard> {
-  const asked = delivery === 'stream' ? { ...body, stream: true } : body
-  const answer = await send(server, who, asked, { path: PATHS[protocol] })
+): Promise<Parsed> {
+  const receivedRequest = delivery === 'stream' ? { ...body, stream: true } : body
+  const answer = await send(server, who, receivedRequest, { path: PATHS[protocol] })
   const ignored = answer.headers.get('x-millrace-ignored-fields')
   if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`)
   return { text: await TEXT_OF[protocol][delivery](answer), ignored }

@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../../src/lib/types.ts'
-import { LANES, type LaneCase, type LaneHouse, useLanes } from '../../sdks/lanes.ts'
+import { LANES, type LaneCase, type LaneSetup, useLanes } from '../../sdks/lanes.ts'
 
-export { LANES, type LaneHouse }
+export { LANES, type LaneSetup }
 
 /** One more model on each lane for every way in which a catalogue can speak of efforts. */
 const graded = (lane: LaneCase): string => `${lane.model}-graded`
@@ -13,13 +13,13 @@ const entry = (id: string, efforts: string, { model }: LaneCase): string =>
 const MORE = LANES.flatMap((lane) => [entry(graded(lane), 'low, medium, high', lane), entry(plain(lane), '', lane)])
 
 /** A server in front of the strict providers of both protocols, and of the demo. */
-export const useShapes = (): (() => LaneHouse) => useLanes(MORE.join(''))
+export const useShapes = (): (() => LaneSetup) => useLanes(MORE.join(''))
 
 /** Models on one lane: with efforts and suffixed ids, and with none at all. */
 export const modelsOf = (lane: LaneCase) => ({ graded: graded(lane), plain: plain(lane) })
 
 /** What the provider behind a lane was asked last, by what it is here; nothing of the demo, which tells nobody. */
-export interface AskedOf {
+export interface ReceivedBy {
   readonly effort: unknown
   readonly cap: unknown
   readonly tools: readonly unknown[]
@@ -27,17 +27,21 @@ export interface AskedOf {
   readonly turns: readonly unknown[]
 }
 
-export function lastAsked(house: LaneHouse, model: string): AskedOf {
-  const asked = house.asked(model).at(-1) ?? {}
-  const config = fieldsOf(asked.generationConfig)
-  const [reasoning, output] = [fieldsOf(asked.reasoning), fieldsOf(asked.output_config)]
+export function lastReceived(setup: LaneSetup, model: string): ReceivedBy {
+  const receivedRequest = setup.receivedRequest(model).at(-1) ?? {}
+  const config = fieldsOf(receivedRequest.generationConfig)
+  const [reasoning, output] = [fieldsOf(receivedRequest.reasoning), fieldsOf(receivedRequest.output_config)]
   const level = fieldsOf(config.thinkingConfig).thinkingLevel
-  const declared = listOf(asked.tools).flatMap((tool) => fieldsOf(tool).functionDeclarations ?? [tool])
+  const declared = listOf(receivedRequest.tools).flatMap((tool) => fieldsOf(tool).functionDeclarations ?? [tool])
   return {
-    effort: asked.reasoning_effort ?? reasoning.effort ?? output.effort ?? level,
-    cap: asked.max_tokens ?? asked.max_completion_tokens ?? asked.max_output_tokens ?? config.maxOutputTokens,
+    effort: receivedRequest.reasoning_effort ?? reasoning.effort ?? output.effort ?? level,
+    cap:
+      receivedRequest.max_tokens ??
+      receivedRequest.max_completion_tokens ??
+      receivedRequest.max_output_tokens ??
+      config.maxOutputTokens,
     tools: declared,
-    turns: listOf(asked.messages ?? asked.input ?? asked.contents),
+    turns: listOf(receivedRequest.messages ?? receivedRequest.input ?? receivedRequest.contents),
   }
 }
 

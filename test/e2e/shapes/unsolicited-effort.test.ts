@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { expectProblem } from '../../support/expect-problem.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { COUNT, COUNTED } from './chat-shapes.ts'
-import { LANES, lastAsked, modelsOf, useShapes } from './shapes-server.ts'
-import { DELIVERIES, hearShape, type Protocol, tellShape } from './send-shape.ts'
+import { DELIVERIES, type Protocol, parseShape, sendShape } from './send-shape.ts'
+import { LANES, lastReceived, modelsOf, useShapes } from './shapes-server.ts'
 
-const house = useShapes()
+const setup = useShapes()
 
 /** How an effort is written, and the name under which a refusal speaks of it. */
 interface Spelling {
@@ -46,17 +46,17 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
       ['is served when it writes it in capitals', graded, 'MEDIUM'],
       ['is served by the id that ends in it when it writes it in capitals', `${graded}-medium`, 'Medium'],
     ])('%s', async (_what, model, effort) => {
-      const account = await openAccount(house())
+      const account = await openAccount(setup())
       for (const delivery of DELIVERIES) {
-        const { text } = await hearShape(house(), account, { protocol, delivery }, { model, ...fields(effort) })
+        const { text } = await parseShape(setup(), account, { protocol, delivery }, { model, ...fields(effort) })
         expect(text).toBe(COUNTED)
-        if (isSeen) expect(lastAsked(house(), lane.model).effort).toBe('medium')
+        if (isSeen) expect(lastReceived(setup(), lane.model).effort).toBe('medium')
       }
     })
 
     it('is told by a model without efforts which setting to turn off', async () => {
-      const account = await openAccount(house())
-      const answer = await tellShape(house(), account, protocol, { model: plain, ...fields('medium') })
+      const account = await openAccount(setup())
+      const answer = await sendShape(setup(), account, protocol, { model: plain, ...fields('medium') })
       expectProblem(answer, 'unsupported_value', { param })
       expect(answer.json.error.message).toContain(
         `${param} is 'medium', but the model '${plain}' has no effort levels: leave ${param} out. A client that sends it unasked has a setting for the effort of this model.`,
@@ -65,8 +65,8 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
     })
 
     it('is told by an id that ends in another effort which id to use instead', async () => {
-      const account = await openAccount(house())
-      const answer = await tellShape(house(), account, protocol, { model: `${graded}-high`, ...fields('medium') })
+      const account = await openAccount(setup())
+      const answer = await sendShape(setup(), account, protocol, { model: `${graded}-high`, ...fields('medium') })
       expectProblem(answer, 'reasoning_effort_conflict', { param })
       for (const word of ["'high'", "'medium'", `Leave ${param} out`, `'${graded}'`]) {
         expect(answer.json.error.message).toContain(word)
@@ -75,20 +75,20 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
     })
 
     it('is told by a model that lacks it which ones there are', async () => {
-      const account = await openAccount(house())
-      const answer = await tellShape(house(), account, protocol, { model: lane.model, ...fields('medium') })
+      const account = await openAccount(setup())
+      const answer = await sendShape(setup(), account, protocol, { model: lane.model, ...fields('medium') })
       expectProblem(answer, 'unsupported_value', { param, message: /has low, high/ })
     })
   })
 
   it('may send two spellings only when they say the same', async () => {
-    const account = await openAccount(house())
+    const account = await openAccount(setup())
     const body = { model: graded, messages, reasoning_effort: 'low', reasoning: { effort: 'high' } }
-    const answer = await tellShape(house(), account, 'chat', body)
+    const answer = await sendShape(setup(), account, 'chat', body)
     expectProblem(answer, 'reasoning_effort_conflict', { param: 'reasoning.effort', message: /"low".*"high"/ })
-    const { text } = await hearShape(
+    const { text } = await parseShape(
       ...([
-        house(),
+        setup(),
         account,
         { protocol: 'chat', delivery: 'json' },
         { ...body, reasoning: { effort: 'LOW' } },
@@ -98,15 +98,15 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
   })
 
   it('is served when it sends "low" on a side call and nothing on the main call', async () => {
-    const account = await openAccount(house())
+    const account = await openAccount(setup())
     for (const model of [graded, `${graded}-low`]) {
       for (const { protocol, fields } of SPELLINGS) {
-        const way = { protocol, delivery: 'stream' } as const
-        expect((await hearShape(house(), account, way, { model, ...fields('low') })).text).toBe(COUNTED)
-        if (isSeen) expect(lastAsked(house(), lane.model).effort).toBe('low')
+        const variant = { protocol, delivery: 'stream' } as const
+        expect((await parseShape(setup(), account, variant, { model, ...fields('low') })).text).toBe(COUNTED)
+        if (isSeen) expect(lastReceived(setup(), lane.model).effort).toBe('low')
         const main = protocol === 'chat' ? { messages } : { input: COUNT }
-        expect((await hearShape(house(), account, way, { model, ...main })).text).toBe(COUNTED)
-        if (isSeen) expect(lastAsked(house(), lane.model).effort).toBe(model === graded ? undefined : 'low')
+        expect((await parseShape(setup(), account, variant, { model, ...main })).text).toBe(COUNTED)
+        if (isSeen) expect(lastReceived(setup(), lane.model).effort).toBe(model === graded ? undefined : 'low')
       }
     }
   })

@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../../src/lib/types.ts'
-import type { Mind } from '../../fakes/polite-model.ts'
+import type { ModelState } from '../../fakes/polite-model.ts'
 
 const BYTES_PER_TOKEN = 4
 
@@ -7,10 +7,10 @@ const BYTES_PER_TOKEN = 4
  * Counts as a server does that keeps what stands in front of a mark: of what begins as something that it has kept already,
  * the longest such beginning is read, the rest up to the last mark is written, and only what is behind it is plain input.
  */
-export function keepingCounts(): Mind['countsOf'] {
+export function keepingCounts(): ModelState['countsOf'] {
   const kept = new Set<string>()
-  return (asked, _hearing, { thoughts, words, calls }) => {
-    const pieces = piecesOf(asked)
+  return (receivedRequest, _hearing, { thoughts, words, calls }) => {
+    const pieces = piecesOf(receivedRequest)
     const marked = pieces.flatMap(({ isMarked }, at) => (isMarked ? [beginningOf(pieces, at)] : []))
     const read = pieces.map((_, at) => beginningOf(pieces, at)).findLast((beginning) => kept.has(beginning)) ?? ''
     const last = marked.at(-1) ?? ''
@@ -39,8 +39,8 @@ const beginningOf = (pieces: readonly Piece[], at: number): string =>
 
 /** A prompt in the order in which a server reads it. */
 export function piecesOf({ tools, system, messages }: Fields): Piece[] {
-  const said = listOf(messages).flatMap(({ content }) => listOf(content))
-  return [...listOf(tools), ...listOf(system), ...said].map(({ cache_control: mark, ...piece }) => ({
+  const emitted = listOf(messages).flatMap(({ content }) => listOf(content))
+  return [...listOf(tools), ...listOf(system), ...emitted].map(({ cache_control: mark, ...piece }) => ({
     text: JSON.stringify(piece),
     isMarked: mark !== undefined,
   }))

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { openAccount } from '../../support/test-account.ts'
-import { sealsIn, shortly, toldIn } from './summarize-events.ts'
-import { createTalker, type Manner, type Talker } from './wire-clients.ts'
-import { type ProviderName, useWiresHouse, WIRES, type Wire, type WiresHouse } from './wires-server.ts'
+import { deliveredIn, sealsIn, shortly } from './summarize-events.ts'
+import { type ClientMode, type ConversationClient, createConversationClient } from './wire-clients.ts'
+import { type ProviderName, useWiresServer, WIRES, type Wire, type WiresServer } from './wires-server.ts'
 
 const PAIRS = WIRES.flatMap((one) => WIRES.filter((other) => other !== one).map((other) => [one, other] as const))
-const CLIENTS: readonly Manner[] = ['chat', 'carrying', 'by id']
+const CLIENTS: readonly ClientMode[] = ['chat', 'carrying', 'by id']
 /** Which of them has something that only it can read. */
 const SIGNS: Readonly<Record<Wire, boolean>> = { chat: false, responses: true, anthropic: true, gemini: true }
 const SENTINEL = 'skip_thought_signature_validator'
@@ -16,70 +16,80 @@ const TOLD = [
   ...['user', 'look_up()', 'look_up-gave-0', 'ping()', 'ping-gave-1', 'list()', 'list-gave-2', 'note()', 'note-gave-3'],
 ]
 
-const house = useWiresHouse()
-const talkerOf = async (manner: Manner): Promise<Talker> => {
-  const { server } = house()
-  return createTalker(server, await openAccount(server), manner)
+const setup = useWiresServer()
+const clientOf = async (mode: ClientMode): Promise<ConversationClient> => {
+  const { server } = setup()
+  return createConversationClient(server, await openAccount(server), mode)
 }
 
 /** The last that a provider was asked: what it was told, and what it got back of its own. */
-const heardBy = (name: ProviderName) => {
-  const asked = house().asked(name).at(-1)
-  return { told: toldIn(asked), own: sealsIn(asked), all: shortly(asked), times: house().asked(name).length }
+const parsedBy = (name: ProviderName) => {
+  const receivedRequest = setup().receivedRequest(name).at(-1)
+  return {
+    reported: deliveredIn(receivedRequest),
+    own: sealsIn(receivedRequest),
+    all: shortly(receivedRequest),
+    times: setup().receivedRequest(name).length,
+  }
 }
 
 /** Nothing of anybody else's, and of its own as much as there was. */
 function expectOwn(name: ProviderName, count: number): void {
-  const { own, all } = heardBy(name)
+  const { own, all } = parsedBy(name)
   expect(own, all.join(' ')).toHaveLength(count)
   for (const seal of own) expect(seal).toMatch(new RegExp(`^(?:sealed|signed)-by-${name}-1-\\d+$`))
 }
 
-describe.each(CLIENTS)('in the middle of a loop, of a client that goes on %s,', (manner) => {
+describe.each(CLIENTS)('in the middle of a loop, of a client that goes on %s,', (mode) => {
   it.each(PAIRS)('from %s to %s and back: by the id of the model', async (one, other) => {
-    const talker = await talkerOf(manner)
-    const steps = [await talker.ask(one, LOOP), await talker.ask(other), await talker.ask(one), await talker.ask(other)]
+    const conversationClient = await clientOf(mode)
+    const steps = [
+      await conversationClient.sendTurn(one, LOOP),
+      await conversationClient.sendTurn(other),
+      await conversationClient.sendTurn(one),
+      await conversationClient.sendTurn(other),
+    ]
     expect(steps.map(({ calls }) => calls)).toEqual([['look_up'], ['ping'], ['list'], ['note']])
-    expect(heardBy(one).told).toEqual(TOLD.slice(0, 5))
+    expect(parsedBy(one).reported).toEqual(TOLD.slice(0, 5))
     expectOwn(one, SIGNS[one] ? 1 : 0)
-    expect(heardBy(other).told).toEqual(TOLD.slice(0, 7))
+    expect(parsedBy(other).reported).toEqual(TOLD.slice(0, 7))
     expectOwn(other, SIGNS[other] ? 1 : 0)
-    const end = await talker.ask(one)
+    const end = await conversationClient.sendTurn(one)
     expect(end.words).toBe('The tool said: "look_up-gave-0" and "ping-gave-1" and "list-gave-2" and "note-gave-3".')
-    expect(heardBy(one).told).toEqual(TOLD)
+    expect(parsedBy(one).reported).toEqual(TOLD)
     expectOwn(one, SIGNS[one] ? 2 : 0)
-    expect([heardBy(one).times, heardBy(other).times]).toEqual([3, 2])
-    for (const name of [one, other]) expectSentinels(house(), name)
+    expect([parsedBy(one).times, parsedBy(other).times]).toEqual([3, 2])
+    for (const name of [one, other]) expectSentinels(setup(), name)
   })
 
   it.each(PAIRS)('from %s to %s and back: when the first one fails', async (one, other) => {
-    const talker = await talkerOf(manner)
+    const conversationClient = await clientOf(mode)
     const model = `${one}-then-${other}`
     const second = `${other}-2` as const
-    expect((await talker.ask(model, LOOP)).calls).toEqual(['look_up'])
-    house().isDown(one, true)
-    expect((await talker.ask(model)).calls).toEqual(['ping'])
-    expect(heardBy(second).told).toEqual(TOLD.slice(0, 3))
+    expect((await conversationClient.sendTurn(model, LOOP)).calls).toEqual(['look_up'])
+    setup().isDown(one, true)
+    expect((await conversationClient.sendTurn(model)).calls).toEqual(['ping'])
+    expect(parsedBy(second).reported).toEqual(TOLD.slice(0, 3))
     expectOwn(second, 0)
-    expect((await talker.ask(model)).calls).toEqual(['list'])
+    expect((await conversationClient.sendTurn(model)).calls).toEqual(['list'])
     expectOwn(second, SIGNS[other] ? 1 : 0)
-    house().isDown(one, false)
-    house().isDown(second, true)
-    const end = await talker.loop(model)
+    setup().isDown(one, false)
+    setup().isDown(second, true)
+    const end = await conversationClient.loop(model)
     expect(end).toEqual({
       called: ['note'],
       words: 'The tool said: "look_up-gave-0" and "ping-gave-1" and "list-gave-2" and "note-gave-3".',
     })
-    expect(heardBy(one).told).toEqual(TOLD)
+    expect(parsedBy(one).reported).toEqual(TOLD)
     expectOwn(one, SIGNS[one] ? 2 : 0)
-    for (const name of [one, second]) expectSentinels(house(), name)
+    for (const name of [one, second]) expectSentinels(setup(), name)
   })
 })
 
 /** Where a gemini lane gets calls that it has not made, the first of each turn says so. */
-function expectSentinels(wires: WiresHouse, name: ProviderName): void {
-  for (const asked of wires.asked(name)) {
-    const all = shortly(asked)
+function expectSentinels(wires: WiresServer, name: ProviderName): void {
+  for (const receivedRequest of wires.receivedRequest(name)) {
+    const all = shortly(receivedRequest)
     const made = all.flatMap((each, at) => (each.endsWith('()') ? [all[at - 1]] : []))
     const sentinels = made.filter((before) => before === SENTINEL)
     const own = made.filter((before) => before?.startsWith('signed-by-'))

@@ -3,12 +3,12 @@ import { get } from '../../support/send-chat.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { withoutStrain } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
+import { scriptedAnswers } from './scripted-answers.ts'
 import { sealsIn, shortly } from './summarize-events.ts'
-import { spokenMind } from './scripted-answers.ts'
-import { createTalker, type Manner, type Said, type Talker } from './wire-clients.ts'
-import { type Asked, dialectOf, type Provider, startProvider, WIRES, type Wire } from './wires-server.ts'
+import { type ClientMode, type ConversationClient, createConversationClient, type TurnOutput } from './wire-clients.ts'
+import { dialectOf, type Provider, type Received, startProvider, WIRES, type Wire } from './wires-server.ts'
 
-const CLIENTS: readonly Manner[] = ['chat', 'carrying', 'by id', 'by reference']
+const CLIENTS: readonly ClientMode[] = ['chat', 'carrying', 'by id', 'by reference']
 const LOOP = 'Use look_up then ping then list then note.'
 const OPENING_MS = 60_000
 
@@ -52,7 +52,7 @@ function configOf({ wire, key = KEY }: Place): string {
 }
 
 beforeAll(async () => {
-  for (const wire of WIRES) providers.set(wire, await startProvider(wire, spokenMind()))
+  for (const wire of WIRES) providers.set(wire, await startProvider(wire, scriptedAnswers()))
   server = await spawnServer({ config: configOf({ wire: 'anthropic' }) })
 }, OPENING_MS)
 afterEach(() => {
@@ -75,25 +75,29 @@ async function dieAndComeBack(): Promise<void> {
   await server.restart()
 }
 
-const talkers = (): readonly (readonly [Manner, Talker])[] =>
-  CLIENTS.map((manner) => [manner, createTalker(server, server, manner)])
+const clients = (): readonly (readonly [ClientMode, ConversationClient])[] =>
+  CLIENTS.map((mode) => [mode, createConversationClient(server, server, mode)])
 
 interface Step {
-  readonly manner: Manner
-  readonly said: Said
-  readonly asked: Asked
+  readonly mode: ClientMode
+  readonly emitted: TurnOutput
+  readonly receivedRequest: Received
 }
 
 /** Each of them says this; what the provider was asked for each. */
 async function all(
-  group: ReturnType<typeof talkers>,
+  group: ReturnType<typeof clients>,
   wire: Wire,
   { words, model = 'mind' }: { readonly words?: string; readonly model?: string } = {},
 ): Promise<readonly Step[]> {
   const steps: Step[] = []
-  for (const [manner, talker] of group) {
-    const said = await talker.ask(model, words)
-    steps.push({ manner, said, asked: providers.get(wire)?.upstream.talks.at(-1)?.asked ?? {} })
+  for (const [mode, conversationClient] of group) {
+    const emitted = await conversationClient.sendTurn(model, words)
+    steps.push({
+      mode,
+      emitted,
+      receivedRequest: providers.get(wire)?.upstream.providerAnswers.at(-1)?.receivedRequest ?? {},
+    })
   }
   return steps
 }
@@ -102,19 +106,19 @@ const END = 'The tool said: "look_up-gave-0" and "ping-gave-1" and "list-gave-2"
 
 describe('in the middle of a loop', () => {
   it('the one model moves from wire to wire as its configuration is read again, and back', async () => {
-    const group = talkers()
+    const group = clients()
     const route: readonly Wire[] = ['anthropic', 'gemini', 'responses', 'chat']
     for (const [at, wire] of route.entries()) {
       await moveTo({ wire })
-      for (const { manner, said, asked } of await all(group, wire, at === 0 ? { words: LOOP } : {})) {
-        expect(said.calls, `${manner} over ${wire}`).toEqual([['look_up', 'ping', 'list', 'note'][at]])
-        expect(sealsIn(asked), shortly(asked).join(' ')).toEqual([])
+      for (const { mode, emitted, receivedRequest } of await all(group, wire, at === 0 ? { words: LOOP } : {})) {
+        expect(emitted.calls, `${mode} over ${wire}`).toEqual([['look_up', 'ping', 'list', 'note'][at]])
+        expect(sealsIn(receivedRequest), shortly(receivedRequest).join(' ')).toEqual([])
       }
     }
     await moveTo({ wire: 'anthropic' })
-    for (const { manner, said, asked } of await all(group, 'anthropic')) {
-      expect(said.words, manner).toBe(END)
-      expect(sealsIn(asked), `${manner}: ${shortly(asked).join(' ')}`).toHaveLength(1)
+    for (const { mode, emitted, receivedRequest } of await all(group, 'anthropic')) {
+      expect(emitted.words, mode).toBe(END)
+      expect(sealsIn(receivedRequest), `${mode}: ${shortly(receivedRequest).join(' ')}`).toHaveLength(1)
     }
   })
 
@@ -122,32 +126,33 @@ describe('in the middle of a loop', () => {
     'the credential at %s is another one, and the old one again',
     async (wire) => {
       await moveTo({ wire })
-      const group = talkers()
+      const group = clients()
       await all(group, wire, { words: LOOP })
       await moveTo({ wire, key: 'another-key-of-theirs' })
-      for (const { asked } of await all(group, wire)) expect(sealsIn(asked)).toEqual([])
+      for (const { receivedRequest } of await all(group, wire)) expect(sealsIn(receivedRequest)).toEqual([])
       await moveTo({ wire })
-      for (const { asked } of await all(group, wire)) expect(sealsIn(asked), shortly(asked).join(' ')).toHaveLength(1)
+      for (const { receivedRequest } of await all(group, wire))
+        expect(sealsIn(receivedRequest), shortly(receivedRequest).join(' ')).toHaveLength(1)
     },
   )
 
   it('the process dies and comes back, and only what was kept in memory is gone', async () => {
-    const groups = STAYING_IDS.map((model) => ({ model, wire: STAYING[model].wire, group: talkers() }))
+    const groups = STAYING_IDS.map((model) => ({ model, wire: STAYING[model].wire, group: clients() }))
     for (const { model, wire, group } of groups) await all(group, wire, { words: LOOP, model })
     await dieAndComeBack()
     for (const { model, wire, group } of groups) {
-      for (const { manner, said, asked } of await all(group, wire, { model })) {
-        expect(said.calls).toEqual(['ping'])
+      for (const { mode, emitted, receivedRequest } of await all(group, wire, { model })) {
+        expect(emitted.calls).toEqual(['ping'])
         // Who has no place for what was signed had it kept in memory; the others carry it, or it is stored.
-        const about = `${model}, ${manner}: ${shortly(asked).join(' ')}`
-        expect(sealsIn(asked), about).toHaveLength(manner === 'chat' ? 0 : 1)
+        const about = `${model}, ${mode}: ${shortly(receivedRequest).join(' ')}`
+        expect(sealsIn(receivedRequest), about).toHaveLength(mode === 'chat' ? 0 : 1)
       }
       await all(group, wire, { model })
       await all(group, wire, { model })
-      for (const { manner, said, asked } of await all(group, wire, { model })) {
-        expect(said.words).toBe(END)
-        expect(sealsIn(asked), shortly(asked).join(' ')).toHaveLength(
-          SEALS_AT_END[manner === 'chat' ? model : 'carried'],
+      for (const { mode, emitted, receivedRequest } of await all(group, wire, { model })) {
+        expect(emitted.words).toBe(END)
+        expect(sealsIn(receivedRequest), shortly(receivedRequest).join(' ')).toHaveLength(
+          SEALS_AT_END[mode === 'chat' ? model : 'carried'],
         )
       }
     }

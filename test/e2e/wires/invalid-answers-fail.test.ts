@@ -16,12 +16,12 @@ beforeAll(async () => {
   const all = Object.fromEntries([...INVALID_ANSWERS, ...VALID_ANSWERS].map((answer) => [answer.id, answer]))
   far = await startFaultUpstream((model) => {
     const answer = all[model]
-    return async (talk) => {
-      const json = talk.delivery === 'json' && answer?.reply !== undefined
-      await talk.head()
-      if (json) await talk.bytes(JSON.stringify(answer.reply))
-      else await talk.frames(...(answer?.stream ?? []))
-      await talk.end()
+    return async (providerAnswer) => {
+      const json = providerAnswer.delivery === 'json' && answer?.reply !== undefined
+      await providerAnswer.head()
+      if (json) await providerAnswer.bytes(JSON.stringify(answer.reply))
+      else await providerAnswer.frames(...(answer?.stream ?? []))
+      await providerAnswer.end()
     }
   })
   const upstreams = WIRES.map(
@@ -52,18 +52,22 @@ type Protocol = 'chat' | 'responses'
 type Delivery = 'json' | 'stream'
 
 /** What a client makes of it: whole, failed, or neither. */
-async function ask(protocol: Protocol, delivery: Delivery, model: string): Promise<{ outcome: string; body: string }> {
+async function sendTurn(
+  protocol: Protocol,
+  delivery: Delivery,
+  model: string,
+): Promise<{ outcome: string; body: string }> {
   const account = await openAccount(server)
   const tool = { name: 'look', parameters: { type: 'object', properties: {} } }
   const stream = delivery === 'stream'
-  const asked =
+  const receivedRequest =
     protocol === 'chat'
       ? { model, stream, messages: [{ role: 'user', content: 'Hi' }], tools: [{ type: 'function', function: tool }] }
       : { model, stream, input: 'Hi', store: false, tools: [{ type: 'function', ...tool }] }
   const response = await fetch(`${server.baseUrl}/${protocol === 'chat' ? 'chat/completions' : 'responses'}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(asked),
+    body: JSON.stringify(receivedRequest),
   })
   const body = await response.text()
   if (!stream || response.status !== 200)
@@ -82,11 +86,11 @@ const CLIENTS: readonly (readonly [Protocol, Delivery])[] = [
 
 describe.each(CLIENTS)('a %s client that asks for %s', (protocol, delivery) => {
   it.each(VALID_ANSWERS.map((answer) => [answer.id]))('gets an answer that is valid: %s', async (id) => {
-    expect(await ask(protocol, delivery, id)).toMatchObject({ outcome: 'whole' })
+    expect(await sendTurn(protocol, delivery, id)).toMatchObject({ outcome: 'whole' })
   })
 
   it.each(INVALID_ANSWERS.map((answer) => [answer.id]))('gets no success of an answer that is not: %s', async (id) => {
-    const { outcome, body } = await ask(protocol, delivery, id)
+    const { outcome, body } = await sendTurn(protocol, delivery, id)
     expect(['failed 503', ...(delivery === 'stream' ? ['failed in the stream'] : [])], body).toContain(outcome)
     expect(body).toMatch(/not valid|before it was complete/)
     expect(body).toMatch(delivery === 'stream' ? /"upstream_error"|"server_is_overloaded"/ : /"server_is_overloaded"/)
@@ -95,7 +99,7 @@ describe.each(CLIENTS)('a %s client that asks for %s', (protocol, delivery) => {
   it.each(INVALID_ANSWERS.map((answer) => [answer.id]))(
     'gets that of another lane where nothing has gone out: %s',
     async (id) => {
-      const { outcome, body } = await ask(protocol, delivery, `${id}-or-${HEALTHY}`)
+      const { outcome, body } = await sendTurn(protocol, delivery, `${id}-or-${HEALTHY}`)
       const isFree = delivery === 'json' || outcome === 'whole'
       expect(outcome, body).toBe(isFree ? 'whole' : 'failed in the stream')
     },

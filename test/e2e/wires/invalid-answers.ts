@@ -116,9 +116,9 @@ const start = {
   message: { id: 'msg', type: 'message', role: 'assistant', model: 'm', content: [] },
 }
 const begin = (index: number, content_block: Fields): Fields => ({ type: 'content_block_start', index, content_block })
-const say = (index: number, said: string): Fields => ({
+const emit = (index: number, emitted: string): Fields => ({
   ...{ type: 'content_block_delta', index },
-  delta: { type: 'text_delta', text: said },
+  delta: { type: 'text_delta', text: emitted },
 })
 const write = (index: number, partial_json: string): Fields => ({
   ...{ type: 'content_block_delta', index },
@@ -136,19 +136,19 @@ const TOOL = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }
 const ANTHROPIC: readonly Omit<ScriptedAnswer, 'wire'>[] = [
   {
     id: 'anthropic-second-start',
-    stream: [start, begin(0, TEXT), say(0, 'Hi'), start, stop(0), ends('end_turn'), over],
+    stream: [start, begin(0, TEXT), emit(0, 'Hi'), start, stop(0), ends('end_turn'), over],
   },
   {
     id: 'anthropic-text-twice',
-    stream: [start, begin(0, TEXT), say(0, 'Hi'), begin(0, TEXT), say(0, 'Hi'), stop(0), ends('end_turn'), over],
+    stream: [start, begin(0, TEXT), emit(0, 'Hi'), begin(0, TEXT), emit(0, 'Hi'), stop(0), ends('end_turn'), over],
   },
   {
     id: 'anthropic-cut-arguments',
     stream: [start, begin(0, TOOL), write(0, '{"q":'), stop(0), ends('tool_use'), over],
   },
   { id: 'anthropic-arguments-of-nothing', stream: [start, write(0, ARGS), stop(0), ends('end_turn'), over] },
-  { id: 'anthropic-no-reason', stream: [start, begin(0, TEXT), say(0, 'Hi'), stop(0), over] },
-  { id: 'anthropic-no-calls', stream: [start, begin(0, TEXT), say(0, 'Hi'), stop(0), ends('tool_use'), over] },
+  { id: 'anthropic-no-reason', stream: [start, begin(0, TEXT), emit(0, 'Hi'), stop(0), over] },
+  { id: 'anthropic-no-calls', stream: [start, begin(0, TEXT), emit(0, 'Hi'), stop(0), ends('tool_use'), over] },
 ]
 
 // Gemini generateContent.

@@ -46,7 +46,7 @@ afterAll(async () => {
 const ARGUMENTS = '{"order":9007199254740993,"price":1.10,"zero":-0,"far":1e400}'
 const SCHEMA = '{"type":"object","properties":{"price":{"type":"number","multipleOf":0.10,"default":1.0}}}'
 const PATHS = { chat: '/chat/completions', responses: '/responses' }
-const ask = async (client: keyof typeof PATHS, body: string) =>
+const sendTurn = async (client: keyof typeof PATHS, body: string) =>
   send(server, await openAccount(server), body, { path: PATHS[client] })
 
 const CALLS = {
@@ -59,7 +59,7 @@ const CALLS = {
 const PAIRS = (['chat', 'responses'] as const).flatMap((client) => WIRES.map((wire) => [client, wire] as const))
 
 it.each(PAIRS)('numbers of past calls and schemas go digit for digit: %s to %s', async (client, wire) => {
-  await ask(client, CALLS[client](wire))
+  await sendTurn(client, CALLS[client](wire))
   const [body] = sent
   expect(body).toContain('"multipleOf":0.10,"default":1.0')
   expect(body).toContain(takesObjects(wire) ? ARGUMENTS : JSON.stringify(ARGUMENTS))
@@ -76,7 +76,7 @@ const MARKED = {
 const NAMES = { chat: 'cache_control', responses: 'cache_control, prompt_cache_breakpoint' }
 
 it.each(PAIRS)('marks for a cache go to who knows them, and are named elsewhere: %s to %s', async (client, wire) => {
-  const answer = await ask(client, MARKED[client](wire))
+  const answer = await sendTurn(client, MARKED[client](wire))
   const [body = '{}'] = sent
   const ignored = answer.headers.get('x-millrace-ignored-fields')
   if (wire === 'anthropic') {
@@ -96,7 +96,7 @@ it.each(PAIRS)('marks for a cache go to who knows them, and are named elsewhere:
 })
 
 it('an operator who wants nothing kept is obeyed, and the client hears of it', async () => {
-  const answer = await ask('chat', MARKED.chat('unmarked'))
+  const answer = await sendTurn('chat', MARKED.chat('unmarked'))
   expect(sent[0]).not.toContain('cache_control')
   expect(answer.headers.get('x-millrace-ignored-fields')).toBe('cache_control')
 })

@@ -4,8 +4,8 @@ import { formatTrace } from '../../../src/cli/trace.ts'
 import { get } from '../../support/send-chat.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
 import { keepingCounts, piecesOf } from './cached-prompts.ts'
-import { createTalker, type Manner } from './wire-clients.ts'
-import { PICO, useWiresHouse } from './wires-server.ts'
+import { type ClientMode, createConversationClient } from './wire-clients.ts'
+import { PICO, useWiresServer } from './wires-server.ts'
 
 const PRICES = {
   /** Who names the price of writing into a cache has the whole conversation kept. */
@@ -33,51 +33,51 @@ const MODELS = [
   ),
 ].join('')
 
-const house = useWiresHouse({ models: MODELS, counting: keepingCounts() })
+const setup = useWiresServer({ models: MODELS, counting: keepingCounts() })
 
 const LOOP = 'Use look_up then ping then list.'
 const SYSTEM = 'You are terse. '.repeat(200)
 /** The instructions, as each protocol has them. */
-const more = (manner: Manner) => ({ effort: 'low', ...(manner === 'chat' ? {} : { instructions: SYSTEM }) })
+const more = (mode: ClientMode) => ({ effort: 'low', ...(mode === 'chat' ? {} : { instructions: SYSTEM }) })
 
 /** What was marked of the last request: pieces by their number, of how many there were. */
 function marksOf(provider: 'anthropic' | 'chat' | 'responses' | 'gemini') {
-  const asked = house().asked(provider).at(-1) ?? {}
-  const pieces = piecesOf(asked)
+  const receivedRequest = setup().receivedRequest(provider).at(-1) ?? {}
+  const pieces = piecesOf(receivedRequest)
   const at = (place: string) => pieces.findIndex(({ text }) => text.includes(place))
   return {
-    text: JSON.stringify(asked),
+    text: JSON.stringify(receivedRequest),
     marked: pieces.flatMap(({ isMarked, text }) => (isMarked ? [text] : [])),
     lastTool: pieces[at('"note"')]?.text,
     system: pieces[at('You are terse.')]?.text,
   }
 }
 
-describe.each(['chat', 'by id'] as const)('of the prompts of a client that goes on %s', (manner) => {
-  const talker = async () => {
-    const { server } = house()
+describe.each(['chat', 'by id'] as const)('of the prompts of a client that goes on %s', (mode) => {
+  const conversationClient = async () => {
+    const { server } = setup()
     const account = await openAccount(server)
-    return { account, ...createTalker(server, account, manner, { more: more(manner) }) }
+    return { account, ...createConversationClient(server, account, mode, { more: more(mode) }) }
   }
-  const frame = () => [marksOf('anthropic').lastTool, ...(manner === 'chat' ? [] : [marksOf('anthropic').system])]
+  const frame = () => [marksOf('anthropic').lastTool, ...(mode === 'chat' ? [] : [marksOf('anthropic').system])]
 
   it('nothing is marked where the policy is off, or where nobody pays for it', async () => {
     for (const model of ['kept-off', 'unpaid-off', 'price-same', 'price-unsaid']) {
-      await (await talker()).loop(model, LOOP)
+      await (await conversationClient()).loop(model, LOOP)
       expect(marksOf('anthropic').text, model).not.toContain('cache_control')
     }
   })
 
   it('the tools and the system are marked where the policy is system', async () => {
     for (const model of ['kept-system', 'unpaid-system']) {
-      await (await talker()).loop(model, LOOP)
+      await (await conversationClient()).loop(model, LOOP)
       expect(marksOf('anthropic').marked, model).toEqual(frame())
     }
   })
 
   it('what every request adds besides where the policy is conversation, or where writing has a price', async () => {
     for (const model of ['kept-conversation', 'unpaid-conversation', 'price-paid']) {
-      await (await talker()).loop(model, LOOP)
+      await (await conversationClient()).loop(model, LOOP)
       const { marked } = marksOf('anthropic')
       expect(marked.slice(0, -2), model).toEqual(frame())
       expect(marked.slice(-2).map((text) => JSON.parse(text).content)).toEqual(['ping-gave-1', 'list-gave-2'])
@@ -85,18 +85,18 @@ describe.each(['chat', 'by id'] as const)('of the prompts of a client that goes 
   })
 
   it.each(['chat', 'responses', 'gemini'] as const)('nothing is marked for %s, which has no marks', async (wire) => {
-    await (await talker()).loop(`${wire}-kept`, LOOP)
+    await (await conversationClient()).loop(`${wire}-kept`, LOOP)
     expect(marksOf(wire).text).not.toContain('cache_control')
   })
 
   it('what one request adds the next one reads, and both are told and paid at their own prices', async () => {
-    const { account, ask } = await talker()
-    const { server } = house()
+    const { account, sendTurn } = await conversationClient()
+    const { server } = setup()
     // Nobody else's prompts have begun with these words.
-    let said = await ask('price-paid', `${manner} begins. ${LOOP}`)
+    let emitted = await sendTurn('price-paid', `${mode} begins. ${LOOP}`)
     let before = 0
     for (let turn = 0; ; turn++) {
-      const { json: receipt } = await get(server, account, `/requests/${said.requestId}`)
+      const { json: receipt } = await get(server, account, `/requests/${emitted.requestId}`)
       const { uncached_input, cached_input, cache_write, output } = receipt.tokens
       // All of it stands in front of the last mark.
       expect(cached_input + cache_write).toBeGreaterThan(0)
@@ -105,7 +105,7 @@ describe.each(['chat', 'by id'] as const)('of the prompts of a client that goes 
       before = cached_input + cache_write
       expect(cache_write).toBeGreaterThan(0)
 
-      const details = said.usage.prompt_tokens_details ?? said.usage.input_tokens_details
+      const details = emitted.usage.prompt_tokens_details ?? emitted.usage.input_tokens_details
       expect(details).toEqual({ cached_tokens: cached_input, cache_write_tokens: cache_write })
       const pico =
         BigInt(uncached_input) * PICO.input +
@@ -113,11 +113,11 @@ describe.each(['chat', 'by id'] as const)('of the prompts of a client that goes 
         BigInt(cache_write) * PICO.cacheWrite +
         BigInt(output) * PICO.output
       expect(nanoOf(receipt.charge)).toBe((pico + 999n) / 1000n)
-      const trace = formatTrace(styleFor(false), await server.operate('requests.trace', { request: said.requestId }))
+      const trace = formatTrace(styleFor(false), await server.operate('requests.trace', { request: emitted.requestId }))
       expect(trace).toContain(`(${cached_input} from the cache, ${cache_write} into it)`)
       expect(trace).toContain('0.375007 written')
-      if (said.calls.length === 0) return expect(turn).toBe(3)
-      said = await ask('price-paid')
+      if (emitted.calls.length === 0) return expect(turn).toBe(3)
+      emitted = await sendTurn('price-paid')
     }
   })
 })

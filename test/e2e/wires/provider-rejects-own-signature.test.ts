@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { openAccount } from '../../support/test-account.ts'
-import { sealsIn, shortly, toldIn } from './summarize-events.ts'
-import { createTalker, type Manner } from './wire-clients.ts'
-import { useWiresHouse } from './wires-server.ts'
+import { deliveredIn, sealsIn, shortly } from './summarize-events.ts'
+import { type ClientMode, createConversationClient } from './wire-clients.ts'
+import { useWiresServer } from './wires-server.ts'
 
-const CLIENTS: readonly Manner[] = ['chat', 'carrying', 'by id']
+const CLIENTS: readonly ClientMode[] = ['chat', 'carrying', 'by id']
 const PLACES = [
   ['responses', 'responses'],
   ['anthropic', 'anthropic'],
@@ -13,24 +13,24 @@ const PLACES = [
   ['gemini', 'gemini'],
 ] as const
 
-const house = useWiresHouse()
+const setup = useWiresServer()
 
-describe.each(CLIENTS)('a client that goes on %s', (manner) => {
+describe.each(CLIENTS)('a client that goes on %s', (mode) => {
   it.each(PLACES)('is answered by %s over %s without it, once, and pays once', async (provider, model) => {
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
-    const talker = createTalker(server, account, manner)
-    await talker.ask(model, 'Use look_up then ping.')
-    house().forgets(provider)
+    const conversationClient = createConversationClient(server, account, mode)
+    await conversationClient.sendTurn(model, 'Use look_up then ping.')
+    setup().forgets(provider)
 
-    const { calls } = await talker.ask(model)
+    const { calls } = await conversationClient.sendTurn(model)
     expect(calls).toEqual(['ping'])
-    const [, refused, answered, ...more] = house().asked(provider)
+    const [, refused, answered, ...more] = setup().receivedRequest(provider)
     expect(more).toEqual([])
     expect(sealsIn(refused)).toHaveLength(1)
     expect(sealsIn(answered), shortly(answered).join(' ')).toEqual([])
-    expect(toldIn(answered)).toEqual(['user', 'look_up()', 'look_up-gave-0'])
-    expect(house().takeRefused()).toHaveLength(1)
+    expect(deliveredIn(answered)).toEqual(['user', 'look_up()', 'look_up-gave-0'])
+    expect(setup().takeRefused()).toHaveLength(1)
 
     const receipts = await account.receipts()
     expect(receipts.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
@@ -40,8 +40,8 @@ describe.each(CLIENTS)('a client that goes on %s', (manner) => {
     expect([balance, held]).toEqual([10_000_000_000n - charged, 0n])
 
     // What it has signed since is its own again.
-    const end = await talker.ask(model)
+    const end = await conversationClient.sendTurn(model)
     expect(end.words).toBe('The tool said: "look_up-gave-0" and "ping-gave-1".')
-    house().takeRefused()
+    setup().takeRefused()
   })
 })

@@ -17,10 +17,10 @@ let server: TestServer
 /** How often the model slips before it answers. */
 let slips = 0
 beforeAll(async () => {
-  far = await startFaultUpstream((model) => async (talk) => {
-    await talk.head()
-    await talk.frames(model === 'steady' || slips-- <= 0 ? WHOLE : MALFORMED)
-    await talk.end()
+  far = await startFaultUpstream((model) => async (providerAnswer) => {
+    await providerAnswer.head()
+    await providerAnswer.frames(model === 'steady' || slips-- <= 0 ? WHOLE : MALFORMED)
+    await providerAnswer.end()
   })
   const lane = (model: string, priority: number) => `{ upstream: far, model: ${model}, priority: ${priority} }`
   const model = (id: string, ...lanes: string[]) =>
@@ -41,14 +41,17 @@ afterAll(async () => {
 })
 
 it.each([
-  { model: 'alone', slipping: 1, status: 200, asked: ['slipping', 'slipping'] },
-  { model: 'alone', slipping: 9, status: 503, asked: ['slipping', 'slipping'] },
-  { model: 'one-of-two', slipping: 1, status: 200, asked: ['slipping', 'steady'] },
-])('$model, after $slipping slips: $status', async ({ model, slipping, status, asked }) => {
+  { model: 'alone', slipping: 1, status: 200, receivedRequest: ['slipping', 'slipping'] },
+  { model: 'alone', slipping: 9, status: 503, receivedRequest: ['slipping', 'slipping'] },
+  { model: 'one-of-two', slipping: 1, status: 200, receivedRequest: ['slipping', 'steady'] },
+])('$model, after $slipping slips: $status', async ({ model, slipping, status, receivedRequest }) => {
   slips = slipping
   const account = await openAccount(server)
   const answer = await answerOf(await send(server, account, { model, messages: [{ role: 'user', content: 'Hi' }] }))
-  expect([answer.status, far.talks.map((talk) => talk.model)]).toEqual([status, asked])
+  expect([answer.status, far.providerAnswers.map((providerAnswer) => providerAnswer.model)]).toEqual([
+    status,
+    receivedRequest,
+  ])
   const [receipt] = await account.receipts()
   expect(receipt?.charge_nano).toBe(status === 200 ? 3n * 1000n + 2000n : 0n)
 })

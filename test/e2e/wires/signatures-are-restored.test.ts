@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { openAccount } from '../../support/test-account.ts'
-import { sealsIn, shortly, toldIn } from './summarize-events.ts'
-import { createTalker, MANNERS, type Manner } from './wire-clients.ts'
-import { type ProviderName, useWiresHouse } from './wires-server.ts'
+import { deliveredIn, sealsIn, shortly } from './summarize-events.ts'
+import { CLIENT_MODES, type ClientMode, createConversationClient } from './wire-clients.ts'
+import { type ProviderName, useWiresServer } from './wires-server.ts'
 
 /** A loop of four calls after one another, one of calls at once, thoughts that lead to words alone, and a loop again. */
 const LOOPS: readonly (readonly [words: string, calls: readonly string[]])[] = [
@@ -23,8 +23,8 @@ const TOLD = [
 ]
 
 /** Whose client keeps what belongs to an answer without calls: Gemini signs behind its words, and shows that to who asks. */
-const keepsAll = (manner: Manner, provider: ProviderName): boolean =>
-  provider === 'gemini' ? manner === 'carrying' : manner !== 'chat'
+const keepsAll = (mode: ClientMode, provider: ProviderName): boolean =>
+  provider === 'gemini' ? mode === 'carrying' : mode !== 'chat'
 
 const PLACES: readonly (readonly [ProviderName, model: string, seals: number])[] = [
   ['anthropic', 'anthropic', 1],
@@ -37,37 +37,37 @@ const PLACES: readonly (readonly [ProviderName, model: string, seals: number])[]
 ]
 
 const CASES = PLACES.flatMap(([provider, model, seals]) =>
-  MANNERS.filter((manner) => provider === model || manner === 'chat' || manner === 'carrying').map((manner) => ({
+  CLIENT_MODES.filter((mode) => provider === model || mode === 'chat' || mode === 'carrying').map((mode) => ({
     provider,
     model,
     seals,
-    manner,
+    mode,
   })),
 )
 
 describe('what a provider has signed', () => {
-  const house = useWiresHouse()
+  const setup = useWiresServer()
 
   it.each(CASES)('comes back to it in place over $model, for a client that goes on $manner', async (row) => {
-    const { provider, model, seals, manner } = row
-    const talker = createTalker(house().server, await openAccount(house().server), manner)
+    const { provider, model, seals, mode } = row
+    const conversationClient = createConversationClient(setup().server, await openAccount(setup().server), mode)
     // How many answers had calls, and how many had none.
     let [ofCalls, ofWords] = [0, 0]
     let results = 0
     for (const [words, calls] of LOOPS) {
-      const { called, words: last } = await talker.loop(model, words)
+      const { called, words: last } = await conversationClient.loop(model, words)
       expect(called).toEqual(calls)
       const gave = calls.map((name) => `"${name}-gave-${results++}"`).join(' and ')
       expect(last).toBe(calls.length === 0 ? '1 2 3' : `The tool said: ${gave}.`)
       ofCalls += words.includes('then') ? calls.length : Math.min(calls.length, 1)
-      const heard = house().asked(provider).at(-1)
-      expect(sealsIn(heard), shortly(heard).join(' ')).toHaveLength(
-        seals * (ofCalls + (keepsAll(manner, provider) ? ofWords : 0)),
+      const parsedOutput = setup().receivedRequest(provider).at(-1)
+      expect(sealsIn(parsedOutput), shortly(parsedOutput).join(' ')).toHaveLength(
+        seals * (ofCalls + (keepsAll(mode, provider) ? ofWords : 0)),
       )
-      expect(new Set(sealsIn(heard)).size).toBe(sealsIn(heard).length)
+      expect(new Set(sealsIn(parsedOutput)).size).toBe(sealsIn(parsedOutput).length)
       ofWords += 1
     }
-    expect(toldIn(house().asked(provider).at(-1))).toEqual(TOLD)
-    expect(JSON.stringify(house().asked(provider).at(-1))).not.toContain('skip_thought')
+    expect(deliveredIn(setup().receivedRequest(provider).at(-1))).toEqual(TOLD)
+    expect(JSON.stringify(setup().receivedRequest(provider).at(-1))).not.toContain('skip_thought')
   })
 })

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Counted } from '../../fakes/polite-model.ts'
 import { get } from '../../support/send-chat.ts'
 import { nanoOf, openAccount } from '../../support/test-account.ts'
-import { createTalker, type Delivery } from './wire-clients.ts'
-import { PICO, useWiresHouse, WIRES, type Wire } from './wires-server.ts'
+import { createConversationClient, type Delivery } from './wire-clients.ts'
+import { PICO, useWiresServer, WIRES, type Wire } from './wires-server.ts'
 
 const COUNTS: Readonly<Record<string, Counted>> = {
   'nothing but input and output': { input: 1009, cached: 0, output: 211, reasoning: 0 },
@@ -40,24 +40,24 @@ function chargeOf({ uncached_input, cached_input, cache_write, output }: Classes
 }
 
 let counted = COUNTS['all of it']!
-const house = useWiresHouse({ counting: () => counted })
+const setup = useWiresServer({ counting: () => counted })
 
 const CASES = WIRES.flatMap((wire) => Object.keys(COUNTS).map((what) => ({ wire, what })))
 
-describe.each(['chat', 'carrying'] as const)('for a client of %s', (manner) => {
+describe.each(['chat', 'carrying'] as const)('for a client of %s', (mode) => {
   it.each(CASES)('the same over $wire, streamed or not, to the nano-dollar: $what', async ({ wire, what }) => {
     counted = COUNTS[what]!
-    const { server } = house()
+    const { server } = setup()
     const account = await openAccount(server)
     const classes = classesOf(counted, wire)
     const charge = chargeOf(classes)
     let spent = 0n
     for (const delivery of ['stream', 'json'] as const satisfies readonly Delivery[]) {
-      const talker = createTalker(server, account, manner, { deliveries: [delivery] })
-      const { usage, requestId } = await talker.ask(wire, WORDS)
-      expect(usage, delivery).toMatchObject(manner === 'chat' ? inChat(classes) : inResponses(classes))
-      const told = usage.millrace as { readonly charge: string; readonly estimated?: boolean }
-      expect([nanoOf(told.charge), told.estimated]).toEqual([charge, undefined])
+      const conversationClient = createConversationClient(server, account, mode, { deliveries: [delivery] })
+      const { usage, requestId } = await conversationClient.sendTurn(wire, WORDS)
+      expect(usage, delivery).toMatchObject(mode === 'chat' ? inChat(classes) : inResponses(classes))
+      const reported = usage.millrace as { readonly charge: string; readonly estimated?: boolean }
+      expect([nanoOf(reported.charge), reported.estimated]).toEqual([charge, undefined])
 
       const { json: receipt } = await get(server, account, `/requests/${requestId}`)
       expect(receipt.tokens).toEqual({ ...classes, estimated: false })

@@ -1,15 +1,15 @@
 import { type Fields, isObject } from '../../../src/lib/types.ts'
-import type { Asked } from './wires-server.ts'
+import type { Received } from './wires-server.ts'
 
 /**
  * What a provider was sent, shortly, in the same words for every wire: who speaks, what is called and what it gave, and the
  * seals and signatures that it got back, each where it stood.
  */
-export function shortly(asked: Asked | undefined): string[] {
-  if (asked === undefined) return []
-  if (Array.isArray(asked.contents)) return asked.contents.flatMap(contentOf)
-  if (Array.isArray(asked.input)) return asked.input.map(itemOf)
-  const messages = asked.messages as readonly Fields[]
+export function shortly(receivedRequest: Received | undefined): string[] {
+  if (receivedRequest === undefined) return []
+  if (Array.isArray(receivedRequest.contents)) return receivedRequest.contents.flatMap(contentOf)
+  if (Array.isArray(receivedRequest.input)) return receivedRequest.input.map(itemOf)
+  const messages = receivedRequest.messages as readonly Fields[]
   return messages.flatMap((message) => (Array.isArray(message.content) ? blocksOf(message) : chatMessageOf(message)))
 }
 
@@ -42,15 +42,15 @@ function blocksOf({ role, content }: Fields): string[] {
 
 function chatMessageOf({ role, content, tool_calls: calls = [], reasoning_content: thought }: Fields): string[] {
   if (role === 'tool') return [String(content)]
-  const said = content === null || content === undefined ? [] : [String(role)]
+  const emitted = content === null || content === undefined ? [] : [String(role)]
   const named = (calls as readonly { readonly function: Fields }[]).map(({ function: { name } }) => `${name}()`)
-  return [...(thought === undefined ? [] : [`thought: ${thought}`]), ...said, ...named]
+  return [...(thought === undefined ? [] : [`thought: ${thought}`]), ...emitted, ...named]
 }
 
 /** Seals and signatures alone. */
-export const sealsIn = (asked: Asked | undefined): string[] =>
-  shortly(asked).filter((each) => /^(?:sealed|signed)-by-/.test(each))
+export const sealsIn = (receivedRequest: Received | undefined): string[] =>
+  shortly(receivedRequest).filter((each) => /^(?:sealed|signed)-by-/.test(each))
 
 /** Everything but them. */
-export const toldIn = (asked: Asked | undefined): string[] =>
-  shortly(asked).filter((each) => !/^(?:sealed|signed)-by-|^thought: |^skip_thought/.test(each))
+export const deliveredIn = (receivedRequest: Received | undefined): string[] =>
+  shortly(receivedRequest).filter((each) => !/^(?:sealed|signed)-by-|^thought: |^skip_thought/.test(each))

@@ -1,14 +1,14 @@
 import { expect } from 'vitest'
 import type { Fields } from '../../../src/lib/types.ts'
+import { readStream } from '../../support/read-stream.ts'
 import { send } from '../../support/send-chat.ts'
 import { readResponseStream, sendResponse } from '../../support/send-responses.ts'
-import { readStream } from '../../support/read-stream.ts'
 
 export type Item = Readonly<Fields>
 export type Delivery = 'stream' | 'json'
 
 /** What came of one request. */
-export interface Said {
+export interface TurnOutput {
   /** The names of the tools that are called. */
   readonly calls: readonly string[]
   readonly words: string
@@ -18,17 +18,17 @@ export interface Said {
 }
 
 /** A client in the middle of a conversation: it runs the tools that are called, and sends what they gave with its next words. */
-export interface Talker {
+export interface ConversationClient {
   /** With the results that are waiting, and these words if there are any. */
-  ask(model: string, words?: string): Promise<Said>
+  sendTurn(model: string, words?: string): Promise<TurnOutput>
   /** Until nothing is called any more; what was called, and the last words. */
   loop(model: string, words?: string): Promise<{ readonly called: readonly string[]; readonly words: string }>
 }
 
-export type Manner = 'chat' | 'carrying' | 'by id' | 'by reference'
+export type ClientMode = 'chat' | 'carrying' | 'by id' | 'by reference'
 
 /** Nothing but the ids of calls; every item, sealed; the id of the last response; or references to what is stored. */
-export const MANNERS: readonly Manner[] = ['chat', 'carrying', 'by id', 'by reference']
+export const CLIENT_MODES: readonly ClientMode[] = ['chat', 'carrying', 'by id', 'by reference']
 
 interface Place {
   readonly baseUrl: string
@@ -48,39 +48,44 @@ interface Options {
   readonly more?: Fields
 }
 
-export function createTalker(place: Place, who: Who, manner: Manner, options: Options = {}): Talker {
+export function createConversationClient(
+  place: Place,
+  who: Who,
+  mode: ClientMode,
+  options: Options = {},
+): ConversationClient {
   const { deliveries = ['stream', 'json'], more = { effort: 'low' } } = options
-  let asked = 0
-  const next = (): boolean => deliveries[asked++ % deliveries.length] === 'stream'
-  const line = manner === 'chat' ? chatLine(more) : responsesLine(manner, more)
-  const ask = async (model: string, words?: string): Promise<Said> => {
+  let receivedRequest = 0
+  const next = (): boolean => deliveries[receivedRequest++ % deliveries.length] === 'stream'
+  const line = mode === 'chat' ? chatLine(more) : responsesLine(mode, more)
+  const sendTurn = async (model: string, words?: string): Promise<TurnOutput> => {
     const stream = next()
-    const counts = manner === 'chat' && stream ? { stream_options: { include_usage: true } } : {}
+    const counts = mode === 'chat' && stream ? { stream_options: { include_usage: true } } : {}
     const body = { model, stream, ...counts, ...line.bodyWith(words) }
-    const answer = await (manner === 'chat' ? send(place, who, body) : sendResponse(place, who, body))
+    const answer = await (mode === 'chat' ? send(place, who, body) : sendResponse(place, who, body))
     const text = await answer.clone().text()
     expect(answer.status, `${model}: ${text}`).toBe(200)
     expect(text).not.toMatch(NATIVE)
     const { headers } = answer
-    return { ...(await line.hear(answer, stream)), headers, requestId: headers.get('x-request-id') ?? '' }
+    return { ...(await line.parseOutput(answer, stream)), headers, requestId: headers.get('x-request-id') ?? '' }
   }
   return {
-    ask,
+    sendTurn,
     async loop(model, words) {
       const called: string[] = []
-      for (let said = await ask(model, words); ; said = await ask(model)) {
-        if (said.calls.length === 0) return { called, words: said.words }
-        called.push(...said.calls)
+      for (let emitted = await sendTurn(model, words); ; emitted = await sendTurn(model)) {
+        if (emitted.calls.length === 0) return { called, words: emitted.words }
+        called.push(...emitted.calls)
       }
     },
   }
 }
 
-type Heard = Pick<Said, 'calls' | 'words' | 'usage'>
+type Parsed = Pick<TurnOutput, 'calls' | 'words' | 'usage'>
 
 interface Line {
   bodyWith(words: string | undefined): Fields
-  hear(answer: Response, isStream: boolean): Promise<Heard>
+  parseOutput(answer: Response, isStream: boolean): Promise<Parsed>
 }
 
 /** What a tool gives: no two results are alike, so that none can take the place of another. */
@@ -95,7 +100,7 @@ function chatLine({ effort, ...more }: Fields): Line {
       const tools = TOOLS.map((each) => ({ type: 'function', function: each }))
       return { messages, tools, reasoning_effort: effort, ...more }
     },
-    async hear(answer, isStream) {
+    async parseOutput(answer, isStream) {
       const { message, usage } = isStream ? await chatStream(answer) : await chatJson(answer)
       const calls = (message.tool_calls ?? []) as readonly { readonly id: string; readonly function: Fields }[]
       const named = calls.map(({ id, function: { name } }) => ({ id, name: String(name) }))
@@ -112,10 +117,12 @@ function chatLine({ effort, ...more }: Fields): Line {
 async function chatStream(answer: Response): Promise<{ message: Item; usage: Fields }> {
   const { chunks, text } = await readStream(answer)
   const calls: Fields[] = []
-  for (const { index, function: said, ...about } of chunks.flatMap((each) => each.choices[0]?.delta.tool_calls ?? [])) {
+  for (const { index, function: emitted, ...about } of chunks.flatMap(
+    (each) => each.choices[0]?.delta.tool_calls ?? [],
+  )) {
     const before = calls[index]?.function as { readonly arguments: string } | undefined
-    const words = (before?.arguments ?? '') + (said.arguments ?? '')
-    calls[index] = { ...calls[index], ...about, function: { ...before, ...said, arguments: words } }
+    const words = (before?.arguments ?? '') + (emitted.arguments ?? '')
+    calls[index] = { ...calls[index], ...about, function: { ...before, ...emitted, arguments: words } }
   }
   const message = { role: 'assistant', content: text === '' ? null : text }
   const usage = chunks.findLast((chunk) => chunk.usage)?.usage ?? {}
@@ -129,19 +136,19 @@ async function chatJson(answer: Response): Promise<{ message: Item; usage: Field
 
 const SEALED = 'reasoning.encrypted_content'
 
-function responsesLine(manner: Exclude<Manner, 'chat'>, { effort, ...more }: Fields): Line {
+function responsesLine(mode: Exclude<ClientMode, 'chat'>, { effort, ...more }: Fields): Line {
   let items: Item[] = []
   let previous: string | undefined
   let results = 0
-  const asks = manner === 'carrying' ? { store: false, include: [SEALED] } : {}
+  const sends = mode === 'carrying' ? { store: false, include: [SEALED] } : {}
   return {
     bodyWith(words) {
       if (words !== undefined) items.push({ type: 'message', role: 'user', content: words })
       const tools = TOOLS.map((each) => ({ type: 'function', ...each, strict: false }))
-      const goesOn = manner === 'by id' && previous !== undefined ? { previous_response_id: previous } : {}
-      return { input: [...items], tools, reasoning: { effort }, ...asks, ...goesOn, ...more }
+      const goesOn = mode === 'by id' && previous !== undefined ? { previous_response_id: previous } : {}
+      return { input: [...items], tools, reasoning: { effort }, ...sends, ...goesOn, ...more }
     },
-    async hear(answer, isStream) {
+    async parseOutput(answer, isStream) {
       const response = (isStream ? (await readResponseStream(answer)).response : await answer.json()) as {
         readonly id: string
         readonly status: string
@@ -152,8 +159,8 @@ function responsesLine(manner: Exclude<Manner, 'chat'>, { effort, ...more }: Fie
       const { output, usage } = response
       previous = response.id
       const calls = output.filter(({ type }) => type === 'function_call')
-      if (manner === 'by id') items = []
-      else items.push(...(manner === 'carrying' ? output : output.map(({ id }) => ({ type: 'item_reference', id }))))
+      if (mode === 'by id') items = []
+      else items.push(...(mode === 'carrying' ? output : output.map(({ id }) => ({ type: 'item_reference', id }))))
       for (const { call_id, name } of calls) {
         items.push({ type: 'function_call_output', call_id, output: resultOf(name, results++) })
       }

@@ -1,15 +1,15 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { anthropicTalk } from '../../fakes/anthropic-answers.ts'
-import { chatTalk } from '../../fakes/chat-answers.ts'
+import { anthropicAnswer } from '../../fakes/anthropic-answers.ts'
+import { chatAnswer } from '../../fakes/chat-answers.ts'
 import { type FaultUpstream, type Script, startFaultUpstream } from '../../fakes/fault-upstream.ts'
-import { geminiTalk } from '../../fakes/gemini-answers.ts'
+import { geminiAnswer } from '../../fakes/gemini-answers.ts'
 import { noting } from '../../fakes/noting.ts'
-import type { Mind } from '../../fakes/polite-model.ts'
-import { responsesTalk } from '../../fakes/responses-answers.ts'
+import type { ModelState } from '../../fakes/polite-model.ts'
+import { responsesAnswer } from '../../fakes/responses-answers.ts'
 import { startServer, type TestServer } from '../../support/start-server.ts'
 import { EVERY_LANE_ASKED } from '../../support/test-config.ts'
 import { expectBalancedLedger } from '../../support/use-server.ts'
-import { spokenMind } from './scripted-answers.ts'
+import { scriptedAnswers } from './scripted-answers.ts'
 
 export const WIRES = ['chat', 'responses', 'anthropic', 'gemini'] as const
 export type Wire = (typeof WIRES)[number]
@@ -23,12 +23,12 @@ const PROVIDERS = {
 export type ProviderName = keyof typeof PROVIDERS
 const NAMES = Object.keys(PROVIDERS) as readonly ProviderName[]
 
-export type Asked = Readonly<Record<string, unknown>>
+export type Received = Readonly<Record<string, unknown>>
 
-export interface WiresHouse {
+export interface WiresServer {
   readonly server: TestServer
   /** What a provider was asked in this test, oldest first. */
-  asked(name: ProviderName): readonly Asked[]
+  receivedRequest(name: ProviderName): readonly Received[]
   /** What providers would not take, which a gateway might cure without a word: there shall be none. */
   takeRefused(): string[]
   /** It cannot open any more what it has sealed or signed. */
@@ -44,47 +44,47 @@ export interface Provider {
   isDown: boolean
 }
 
-const failing: Script = async (talk) => {
-  await talk.head(503)
-  await talk.bytes('{"error":{"message":"Down."}}')
-  await talk.end()
+const failing: Script = async (providerAnswer) => {
+  await providerAnswer.head(503)
+  await providerAnswer.bytes('{"error":{"message":"Down."}}')
+  await providerAnswer.end()
 }
 
 /** One that knows nothing of what it has signed for another credential. */
-function scriptOf(name: ProviderName, mind: Mind, signed: Map<string, unknown>[]): Script {
+function scriptOf(name: ProviderName, modelState: ModelState, signed: Map<string, unknown>[]): Script {
   const signatures = new Map()
   signed.push(signatures)
-  const signer = { name: `${name}-${signed.length}`, mind, signatures }
+  const signer = { name: `${name}-${signed.length}`, modelState, signatures }
   switch (name) {
     case 'responses':
     case 'responses-2':
-      return responsesTalk('everything', { ...signer, seals: signatures })
+      return responsesAnswer('everything', { ...signer, seals: signatures })
     case 'anthropic':
     case 'anthropic-2':
-      return anthropicTalk(signer)
+      return anthropicAnswer(signer)
     case 'anthropic-partly':
-      return anthropicTalk({ ...signer, thinks: 'partly-redacted' })
+      return anthropicAnswer({ ...signer, thinks: 'partly-redacted' })
     case 'anthropic-closed':
-      return anthropicTalk({ ...signer, thinks: 'redacted' })
+      return anthropicAnswer({ ...signer, thinks: 'redacted' })
     case 'gemini':
     case 'gemini-2':
-      return geminiTalk(signer)
+      return geminiAnswer(signer)
     default:
-      return chatTalk({ mind, wantsReasoningBack: name.startsWith('deep') })
+      return chatAnswer({ modelState, wantsReasoningBack: name.startsWith('deep') })
   }
 }
 
 const CREDENTIALS = ['authorization', 'x-api-key', 'x-goog-api-key']
 
-export async function startProvider(name: ProviderName, mind: Mind): Promise<Provider> {
+export async function startProvider(name: ProviderName, modelState: ModelState): Promise<Provider> {
   const scripts = new Map<string, Script>()
   const provider = { signed: [] as Map<string, unknown>[], refused: [] as string[], isDown: false }
-  const upstream = await startFaultUpstream(() => async (talk) => {
-    if (provider.isDown) return failing(talk)
-    const key = CREDENTIALS.map((header) => talk.askedWith.get(header) ?? '').join(' ')
-    const script = scripts.get(key) ?? scriptOf(name, mind, provider.signed)
+  const upstream = await startFaultUpstream(() => async (providerAnswer) => {
+    if (provider.isDown) return failing(providerAnswer)
+    const key = CREDENTIALS.map((header) => providerAnswer.receivedHeaders.get(header) ?? '').join(' ')
+    const script = scripts.get(key) ?? scriptOf(name, modelState, provider.signed)
     scripts.set(key, script)
-    await script(noting(talk, provider.refused))
+    await script(noting(providerAnswer, provider.refused))
   })
   return Object.assign(provider, { upstream })
 }
@@ -141,9 +141,9 @@ function configOf(providers: Readonly<Record<ProviderName, Provider>>): string {
   ].join('')
 }
 
-interface HouseWish {
+interface SetupRequest {
   /** What providers count. */
-  readonly counting?: Mind['countsOf']
+  readonly counting?: ModelState['countsOf']
   /** More of them, as text of the configuration. */
   readonly models?: string
 }
@@ -152,21 +152,21 @@ interface HouseWish {
 const OPENING_MS = 60_000
 
 /** One server in front of all of them. After each test the books are closed, and no provider has refused anything. */
-export function useWiresHouse({ counting, models = '' }: HouseWish = {}): () => WiresHouse {
-  let house: WiresHouse | undefined
+export function useWiresServer({ counting, models = '' }: SetupRequest = {}): () => WiresServer {
+  let setup: WiresServer | undefined
   let providers: Readonly<Record<ProviderName, Provider>> | undefined
   const all = () => Object.values(providers ?? {})
   const current = () => {
-    if (!house) throw new Error('the house has not been opened yet')
-    return house
+    if (!setup) throw new Error('the house has not been opened yet')
+    return setup
   }
   beforeAll(async () => {
-    const started = NAMES.map(async (name) => [name, await startProvider(name, spokenMind(counting))] as const)
+    const started = NAMES.map(async (name) => [name, await startProvider(name, scriptedAnswers(counting))] as const)
     const opened = Object.fromEntries(await Promise.all(started)) as Record<ProviderName, Provider>
     providers = opened
-    house = {
+    setup = {
       server: await startServer({ config: configOf(opened) + models }),
-      asked: (name) => opened[name].upstream.talks.map(({ asked }) => asked),
+      receivedRequest: (name) => opened[name].upstream.providerAnswers.map(({ receivedRequest }) => receivedRequest),
       takeRefused: () => all().flatMap(({ refused }) => refused.splice(0)),
       forgets(name) {
         for (const signatures of opened[name].signed) signatures.clear()
@@ -185,7 +185,7 @@ export function useWiresHouse({ counting, models = '' }: HouseWish = {}): () => 
     await expectBalancedLedger(current().server)
   })
   afterAll(async () => {
-    await house?.server.close()
+    await setup?.server.close()
     for (const { upstream } of all()) await upstream.close()
   })
   return current

@@ -2,7 +2,7 @@ import { type Fields, isObject } from '../../../src/lib/types.ts'
 
 // What a whole answer says, whoever has heard it: the oracle of a provider's wire, or the client of the gateway.
 
-export interface SaidCall {
+export interface OutputCall {
   readonly tool: 'function' | 'custom'
   readonly name: string
   /** Arguments as JSON, or the input of a custom tool; undefined where that was spoiled, so that any is as good. */
@@ -14,12 +14,12 @@ export const CUSTOM_TOOL = 'own'
 
 export type Finish = 'stop' | 'length' | 'tool-calls' | 'content-filter'
 
-export interface SaidChoice {
+export interface OutputChoice {
   readonly text: string
   readonly refusal: string
   /** Each is what was said; none where its provider disagrees with itself. */
   readonly reasoning: readonly string[]
-  readonly calls: readonly SaidCall[]
+  readonly calls: readonly OutputCall[]
   readonly finish: Finish
 }
 
@@ -31,7 +31,7 @@ export interface Counts {
 }
 
 export interface Answer {
-  readonly choices: readonly SaidChoice[]
+  readonly choices: readonly OutputChoice[]
   /** Undefined where it is not known for certain. */
   readonly counts: Counts | undefined
 }
@@ -43,39 +43,39 @@ export class Broken extends Error {}
 const BREAK = '\n\n'
 
 /** How two answers differ, in words; undefined for not at all. */
-export function differenceOf(told: Answer, meant: Answer): string | undefined {
-  if (told.choices.length !== meant.choices.length)
-    return `${told.choices.length} choices instead of ${meant.choices.length}`
-  for (const [at, choice] of told.choices.entries()) {
+export function differenceOf(reported: Answer, meant: Answer): string | undefined {
+  if (reported.choices.length !== meant.choices.length)
+    return `${reported.choices.length} choices instead of ${meant.choices.length}`
+  for (const [at, choice] of reported.choices.entries()) {
     const difference = differenceOfChoices(choice, meant.choices[at]!)
     if (difference !== undefined) return `choice ${at}: ${difference}`
   }
-  if (meant.counts === undefined || told.counts === undefined) return undefined
-  const [one, other] = [told.counts, meant.counts].map((counts) => JSON.stringify(counts))
+  if (meant.counts === undefined || reported.counts === undefined) return undefined
+  const [one, other] = [reported.counts, meant.counts].map((counts) => JSON.stringify(counts))
   return one === other ? undefined : `counts ${one} instead of ${other}`
 }
 
-function differenceOfChoices(told: SaidChoice, meant: SaidChoice): string | undefined {
+function differenceOfChoices(reported: OutputChoice, meant: OutputChoice): string | undefined {
   const other = (what: string, one: unknown, two: unknown) =>
     `${what} ${JSON.stringify(one)} instead of ${JSON.stringify(two)}`
   for (const slot of ['text', 'refusal'] as const)
-    if (!isSame(told[slot], meant[slot])) return other(slot, told[slot], meant[slot])
-  const [reasoning = ''] = told.reasoning
+    if (!isSame(reported[slot], meant[slot])) return other(slot, reported[slot], meant[slot])
+  const [reasoning = ''] = reported.reasoning
   const isMeant = meant.reasoning.length === 0 || meant.reasoning.some((one) => isSame(reasoning, one))
   if (!isMeant) return other('reasoning', reasoning, meant.reasoning)
-  const known = told.calls.map((call, at) =>
+  const known = reported.calls.map((call, at) =>
     meant.calls[at]?.words === undefined ? { ...call, words: undefined } : call,
   )
   const [calls, meantCalls] = [known.map(plainCall), meant.calls.map(plainCall)]
   if (JSON.stringify(calls) !== JSON.stringify(meantCalls)) return other('calls', calls, meantCalls)
-  return told.finish === meant.finish ? undefined : other('finish', told.finish, meant.finish)
+  return reported.finish === meant.finish ? undefined : other('finish', reported.finish, meant.finish)
 }
 
-const isSame = (told: string, meant: string): boolean => withoutBreaks(told) === withoutBreaks(meant)
+const isSame = (reported: string, meant: string): boolean => withoutBreaks(reported) === withoutBreaks(meant)
 const withoutBreaks = (text: string): string => text.replaceAll(BREAK, '')
 
 /** Arguments by what they mean, with every digit of their numbers. */
-const plainCall = ({ tool, name, words }: SaidCall) => [
+const plainCall = ({ tool, name, words }: OutputCall) => [
   tool,
   name,
   tool === 'custom' ? words : exactJson(words || '{}'),
@@ -102,7 +102,7 @@ export function isJson(text: string): boolean {
 }
 
 /** Arguments of calls, by how their answer ended: none are `{}`, and only those of the last call of a cut answer may be cut. */
-export function checkedCalls(calls: readonly FunctionCall[], finish: Finish): SaidCall[] {
+export function checkedCalls(calls: readonly FunctionCall[], finish: Finish): OutputCall[] {
   const isCut = finish === 'length' || finish === 'content-filter'
   return calls.map((call, at) => {
     if (call.name === '') throw new Broken('a call without a name')
@@ -115,7 +115,7 @@ export function checkedCalls(calls: readonly FunctionCall[], finish: Finish): Sa
 }
 
 /** As providers have them. */
-export type FunctionCall = SaidCall & { readonly tool: 'function'; readonly words: string }
+export type FunctionCall = OutputCall & { readonly tool: 'function'; readonly words: string }
 
 function inputIn(words: string): string | undefined {
   const value: unknown = isJson(words) ? JSON.parse(words) : undefined

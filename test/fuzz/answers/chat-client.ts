@@ -1,11 +1,20 @@
 import { type Fields, isObject } from '../../../src/lib/types.ts'
-import { type Answer, type Finish, fieldsOf, isJson, listOf, type SaidCall, type SaidChoice, textOf } from './answer.ts'
+import {
+  type Answer,
+  type Finish,
+  fieldsOf,
+  isJson,
+  listOf,
+  type OutputCall,
+  type OutputChoice,
+  textOf,
+} from './answer.ts'
+import { type Delivered, insist } from './delivered.ts'
 import { chatCounts } from './parse-chat.ts'
-import { insist, type Told } from './delivered.ts'
 
 // A client of Chat Completions that takes nothing on trust. It knows no more of the gateway than the protocol promises.
 
-interface Asked {
+interface Received {
   readonly model: string
   readonly choices: number
   readonly wantsUsage: boolean
@@ -43,8 +52,8 @@ const finishOf = (word: unknown, { length }: readonly Call[]): Finish =>
   FINISHES[textOf(word)] ?? (length > 0 ? 'tool-calls' : 'stop')
 
 /** Throws at the first thing that no client could make sense of. */
-export function readChatStream(text: string, asked: Asked): Told {
-  const choices = Array.from({ length: asked.choices }, newChoice)
+export function readChatStream(text: string, receivedRequest: Received): Delivered {
+  const choices = Array.from({ length: receivedRequest.choices }, newChoice)
   let head: string | undefined
   let usage: Fields | undefined
   let error: Fields | undefined
@@ -62,7 +71,10 @@ export function readChatStream(text: string, asked: Asked): Told {
       continue
     }
     insist(usage === undefined, 'something follows the usage')
-    insist(chunk.object === 'chat.completion.chunk' && chunk.model === asked.model, 'a chunk without its head')
+    insist(
+      chunk.object === 'chat.completion.chunk' && chunk.model === receivedRequest.model,
+      'a chunk without its head',
+    )
     head ??= JSON.stringify([chunk.id, chunk.created])
     insist(head === JSON.stringify([chunk.id, chunk.created]), 'the head of a chunk differs from the first')
     insist(Array.isArray(chunk.choices), 'a chunk without choices')
@@ -74,11 +86,14 @@ export function readChatStream(text: string, asked: Asked): Told {
   }
   if (error !== undefined) return failedWith(error)
   insist(isDone, 'it ends without [DONE]')
-  insist((usage !== undefined) === asked.wantsUsage, 'usage was asked for and is not there, or the other way round')
+  insist(
+    (usage !== undefined) === receivedRequest.wantsUsage,
+    'usage was asked for and is not there, or the other way round',
+  )
   return { answer: { choices: choices.map(finished), counts: usage && countsIn(usage) } }
 }
 
-function failedWith({ message, code, type }: Fields): Told {
+function failedWith({ message, code, type }: Fields): Delivered {
   for (const word of [message, code, type]) insist(textOf(word) !== '', 'an error without its words')
   return { failed: textOf(code) }
 }
@@ -134,14 +149,14 @@ function readFragment(calls: Call[], fragment: Fields): void {
   calls.push({ id: textOf(id), tool, name: textOf(called.name), words: textOf(words) })
 }
 
-function finished({ text, refusal, reasoning, calls, finish }: Choice): SaidChoice {
+function finished({ text, refusal, reasoning, calls, finish }: Choice): OutputChoice {
   insist(finish !== undefined, 'a choice without a finish reason')
   checkCalls(calls, finish)
   return { text, refusal, reasoning: [reasoning], calls: calls.map(({ id: _, ...call }) => call), finish }
 }
 
 /** What every client relies on. */
-export function checkCalls(calls: readonly SaidCall[], finish: Finish): void {
+export function checkCalls(calls: readonly OutputCall[], finish: Finish): void {
   insist(finish !== 'tool-calls' || calls.length > 0, 'it ends with calls, and there are none')
   insist(finish !== 'stop' || calls.length === 0, 'it merely stops, and there are calls')
   const isCut = finish === 'length' || finish === 'content-filter'
@@ -156,12 +171,12 @@ function countsIn(usage: Fields): Answer['counts'] {
 }
 
 /** The same of a JSON answer. */
-export function readChatReply(text: string, asked: Asked): Told {
+export function readChatReply(text: string, receivedRequest: Received): Delivered {
   const reply: unknown = isJson(text) ? JSON.parse(text) : undefined
   insist(isObject(reply) && reply.object === 'chat.completion' && textOf(reply.id) !== '', 'it is no answer')
-  insist(reply.model === asked.model && isObject(reply.usage), 'an answer without its model or its usage')
+  insist(reply.model === receivedRequest.model && isObject(reply.usage), 'an answer without its model or its usage')
   const choices = listOf(reply.choices).map(fieldsOf)
-  insist(choices.length === asked.choices, `${choices.length} choices`)
+  insist(choices.length === receivedRequest.choices, `${choices.length} choices`)
   const indexes = new Set(choices.map(({ index }) => index))
   insist(
     choices.every((_, at) => indexes.has(at)),
@@ -171,7 +186,7 @@ export function readChatReply(text: string, asked: Asked): Told {
   return { answer: { choices: sorted.map(choiceOf), counts: countsIn(reply.usage) } }
 }
 
-function choiceOf({ message, finish_reason: reason }: Fields): SaidChoice {
+function choiceOf({ message, finish_reason: reason }: Fields): OutputChoice {
   insist(isObject(message) && message.role === 'assistant', 'a choice without a message')
   const { content, refusal, reasoning_content: reasoning, tool_calls } = message
   insist(content === null || typeof content === 'string', 'a content that is none')
@@ -181,6 +196,6 @@ function choiceOf({ message, finish_reason: reason }: Fields): SaidChoice {
   for (const [index, call] of listOf(tool_calls).entries()) readFragment(calls, { ...fieldsOf(call), index })
   const finish = finishOf(reason, calls)
   checkCalls(calls, finish)
-  const said = calls.map(({ id: _, ...call }) => call)
-  return { text: textOf(content), refusal: textOf(refusal), reasoning: [textOf(reasoning)], calls: said, finish }
+  const emitted = calls.map(({ id: _, ...call }) => call)
+  return { text: textOf(content), refusal: textOf(refusal), reasoning: [textOf(reasoning)], calls: emitted, finish }
 }

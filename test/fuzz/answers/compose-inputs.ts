@@ -25,11 +25,11 @@ export interface Inputs {
   readonly checks: readonly Check[]
 }
 
-type Asked = Pick<Script, 'number' | 'wire' | 'protocol' | 'isGeneric' | 'tools'>
+type Received = Pick<Script, 'number' | 'wire' | 'protocol' | 'isGeneric' | 'tools'>
 
 interface Composing {
   readonly dice: Dice
-  readonly asked: Asked
+  readonly receivedRequest: Received
   readonly isChat: boolean
   readonly turns: Json[]
   readonly words: string[]
@@ -48,20 +48,20 @@ const NUMBERS = [
   '1E+2',
 ]
 
-export function composeInputs(dice: Dice, asked: Asked): Inputs {
+export function composeInputs(dice: Dice, receivedRequest: Received): Inputs {
   let marks = 0
   const composing: Composing = {
-    ...{ dice, asked, isChat: asked.protocol === 'chat', turns: [], words: [], checks: [] },
-    mark: () => `k${asked.number}q${marks++}z`,
+    ...{ dice, receivedRequest, isChat: receivedRequest.protocol === 'chat', turns: [], words: [], checks: [] },
+    mark: () => `k${receivedRequest.number}q${marks++}z`,
   }
-  const kinds = Object.values(KINDS).filter(({ isFor = () => true }) => isFor(asked))
+  const kinds = Object.values(KINDS).filter(({ isFor = () => true }) => isFor(receivedRequest))
   for (let left = dice.between(0, 4); left > 0; left--) dice.pick(kinds).add(composing)
   const { turns, words, checks } = composing
   return { turns, words, checks, schema: schemaOf(composing), cap: capOf(composing) }
 }
 
 /** Servers of OpenAI take none below 16. */
-function capOf({ dice, asked: { wire, isGeneric }, checks }: Composing): number | undefined {
+function capOf({ dice, receivedRequest: { wire, isGeneric }, checks }: Composing): number | undefined {
   if (!dice.onceIn(6)) return undefined
   const cap = dice.between(1, 20)
   const sent = wire === 'responses' && !isGeneric ? Math.max(cap, 16) : cap
@@ -87,13 +87,13 @@ const hasNumber =
   }
 
 interface Kind {
-  readonly isFor?: (asked: Asked) => boolean
+  readonly isFor?: (receivedRequest: Received) => boolean
   add(composing: Composing): void
 }
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  words: { add: (composing) => say(composing, 'user', [textPart(composing, 'user')]) },
-  'words of the assistant': { add: (composing) => say(composing, 'assistant', [textPart(composing, 'assistant')]) },
+  words: { add: (composing) => emit(composing, 'user', [textPart(composing, 'user')]) },
+  'words of the assistant': { add: (composing) => emit(composing, 'assistant', [textPart(composing, 'assistant')]) },
   'a mark for the cache': { add: addMarked },
   'words and a refusal': { add: addRefusal },
   'a past call': { add: addCall },
@@ -102,7 +102,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'an item that nobody knows': { isFor: ({ protocol }) => protocol === 'responses', add: addUnknown },
 }
 
-function say({ isChat, turns }: Composing, role: 'user' | 'assistant', content: readonly Json[]): void {
+function emit({ isChat, turns }: Composing, role: 'user' | 'assistant', content: readonly Json[]): void {
   turns.push(isChat ? { role, content } : { type: 'message', role, content })
 }
 
@@ -113,12 +113,13 @@ function textPart({ isChat, words, mark }: Composing, role: 'user' | 'assistant'
 }
 
 function addMarked(composing: Composing): void {
-  const { asked, dice, isChat, checks } = composing
+  const { receivedRequest, dice, isChat, checks } = composing
   const name = isChat || dice.onceIn(2) ? 'cache_control' : 'prompt_cache_breakpoint'
   const mark = name === 'cache_control' ? { type: 'ephemeral' } : { mode: 'explicit' }
-  say(composing, 'user', [{ ...textPart(composing, 'user'), [name]: mark }])
+  emit(composing, 'user', [{ ...textPart(composing, 'user'), [name]: mark }])
   checks.push(({ body, ignored }) => {
-    if (asked.wire === 'anthropic') return body.includes('"cache_control"') ? undefined : 'a mark for the cache is lost'
+    if (receivedRequest.wire === 'anthropic')
+      return body.includes('"cache_control"') ? undefined : 'a mark for the cache is lost'
     if (body.includes(`"${name}"`) || ignored.includes(name)) return undefined
     return `${name} is lost, and not named`
   })
@@ -128,7 +129,7 @@ function addRefusal(composing: Composing): void {
   const part = textPart(composing, 'assistant')
   const refusal = composing.mark()
   composing.words.push(refusal)
-  say(composing, 'assistant', [part, { type: 'refusal', refusal }])
+  emit(composing, 'assistant', [part, { type: 'refusal', refusal }])
   composing.checks.push(({ body }) =>
     body.includes(`${part.text}${refusal}`) ? 'a refusal goes on in the word before it' : undefined,
   )
@@ -149,7 +150,7 @@ function addCall({ dice, isChat, turns, words, checks, mark }: Composing): void 
   checks.push(hasNumber(name, number))
 }
 
-function addCustomCall({ asked, isChat, turns, words, checks, mark }: Composing): void {
+function addCustomCall({ receivedRequest, isChat, turns, words, checks, mark }: Composing): void {
   const [id, input, output] = [mark(), mark(), mark()]
   if (isChat) {
     const call = { id, type: 'custom', custom: { name: CUSTOM_TOOL, input } }
@@ -160,7 +161,8 @@ function addCustomCall({ asked, isChat, turns, words, checks, mark }: Composing)
     turns.push({ type: 'custom_tool_call_output', call_id: id, output })
   }
   words.push(input, output)
-  const knowsFunctionsOnly = asked.isGeneric || asked.wire === 'anthropic' || asked.wire === 'gemini'
+  const knowsFunctionsOnly =
+    receivedRequest.isGeneric || receivedRequest.wire === 'anthropic' || receivedRequest.wire === 'gemini'
   checks.push(({ body }) =>
     knowsFunctionsOnly && /"type":\s*"custom/.test(body) ? 'a custom tool goes to a server that has none' : undefined,
   )
@@ -171,7 +173,7 @@ function addFile(composing: Composing): void {
   const filename = `${mark()}.pdf`
   const file = { file_data: 'data:application/pdf;base64,JVBERi0xLjQK', filename }
   words.push(filename)
-  say(composing, 'user', [isChat ? { type: 'file', file } : { type: 'input_file', ...file }])
+  emit(composing, 'user', [isChat ? { type: 'file', file } : { type: 'input_file', ...file }])
 }
 
 function addUnknown({ turns, checks, mark }: Composing): void {

@@ -162,7 +162,7 @@ function addStray({ pick, random }: Dice, frames: EncodedFrame[], choices: numbe
   ])
   const finish_reason = pick([null, 'stop', 'tool_calls'])
   frames.splice(random(frames.length), 0, {
-    said: {
+    emitted: {
       id: 'c1',
       object: 'chat.completion.chunk',
       created: 1,
@@ -184,30 +184,32 @@ function written(dice: Dice, wire: LaneWire, answers: readonly PlainAnswer[]): E
 function exactArguments(frames: EncodedFrame[], { pieces }: PlainAnswer): EncodedFrame[] {
   const all = pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.words.join('') || '{}'] : []))
   return frames.map((frame) => {
-    const text = JSON.stringify(frame.said)
+    const text = JSON.stringify(frame.emitted)
     if (!text.includes('"functionCall"')) return frame
-    const said = structuredClone(frame.said) as { candidates: [{ content: { parts: [{ functionCall: Fields }] } }] }
-    said.candidates[0].content.parts[0].functionCall.args = raw(all.shift() ?? '{}')
-    return { said }
+    const emitted = structuredClone(frame.emitted) as {
+      candidates: [{ content: { parts: [{ functionCall: Fields }] } }]
+    }
+    emitted.candidates[0].content.parts[0].functionCall.args = raw(all.shift() ?? '{}')
+    return { emitted }
   })
 }
 
 /** Several choices of one stream, and their counts once. */
 function interleaved({ random }: Dice, answers: readonly PlainAnswer[]): EncodedFrame[] {
-  const told = answers.map((answer, index) =>
+  const reported = answers.map((answer, index) =>
     framesOf('chat', answer)
       .slice(0, -2)
-      .map(({ said }) => {
+      .map(({ emitted }) => {
         const {
           choices: [choice],
           ...head
-        } = structuredClone(said) as { choices: [Fields] }
-        return { said: { ...head, choices: [{ ...choice, index }] } }
+        } = structuredClone(emitted) as { choices: [Fields] }
+        return { emitted: { ...head, choices: [{ ...choice, index }] } }
       }),
   )
   const frames: EncodedFrame[] = []
   for (
-    let left = told.filter(({ length }) => length > 0);
+    let left = reported.filter(({ length }) => length > 0);
     left.length > 0;
     left = left.filter(({ length }) => length > 0)
   )

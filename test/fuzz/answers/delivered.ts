@@ -1,7 +1,7 @@
 import type { Answer } from './answer.ts'
 
 /** What a client was told: an answer, or under which code it failed. */
-export type Told = { readonly answer: Answer } | { readonly failed: string }
+export type Delivered = { readonly answer: Answer } | { readonly failed: string }
 
 /** No client could make sense of it. */
 export class Invalid extends Error {}

@@ -4,12 +4,12 @@ import type { PlainAnswer } from '../streams/answer-frames.ts'
 import { type Answer, Broken, type Counts, differenceOf, isJson, textOf } from './answer.ts'
 import { readChatReply, readChatStream } from './chat-client.ts'
 import type { Script } from './compose-script.ts'
-import { hearAnthropicStream } from './parse-anthropic.ts'
-import { hearChatReply, hearChatStream } from './parse-chat.ts'
-import { hearGeminiStream } from './parse-gemini.ts'
-import { hearResponsesReply, hearResponsesStream } from './parse-responses.ts'
+import { type Delivered, Invalid, insist } from './delivered.ts'
+import { parseAnthropicStream } from './parse-anthropic.ts'
+import { parseChatReply, parseChatStream } from './parse-chat.ts'
+import { parseGeminiStream } from './parse-gemini.ts'
+import { parseResponsesReply, parseResponsesStream } from './parse-responses.ts'
 import { readResponsesReply, readResponsesStream } from './responses-client.ts'
-import { Invalid, insist, type Told } from './delivered.ts'
 import { wireFrames } from './wire-frames.ts'
 
 /** What a perfect reader of the wire hears. */
@@ -17,9 +17,9 @@ export type Meant =
   | { readonly answer: Answer /** Why it may as well be refused. */; readonly doubts: readonly string[] }
   | { readonly broken: string }
 
-export function hear(script: Script): Meant {
+export function parseOutput(script: Script): Meant {
   try {
-    const { answer, doubts } = heardOf(script)
+    const { answer, doubts } = parsedOf(script)
     const isPastCap = script.inputs.cap !== undefined
     return {
       answer: withKnownCounts(answer, script),
@@ -33,20 +33,20 @@ export function hear(script: Script): Meant {
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
-function heardOf({ wire, form, bytes, choices, breaks }: Script): { answer: Answer; doubts: ReadonlySet<string> } {
+function parsedOf({ wire, form, bytes, choices, breaks }: Script): { answer: Answer; doubts: ReadonlySet<string> } {
   if (form === 'json') {
     if (breaks) throw new Broken('the connection breaks')
     const reply = jsonIn(bytes)
     const isMarked = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
     const doubts = new Set(isMarked ? ['a byte order mark, which JSON has none of'] : [])
-    return { answer: wire === 'chat' ? hearChatReply(reply, choices) : hearResponsesReply(reply), doubts }
+    return { answer: wire === 'chat' ? parseChatReply(reply, choices) : parseResponsesReply(reply), doubts }
   }
   const read = wireFrames(bytes)
   const { doubts } = read
   if (breaks) doubts.add('the connection breaks')
-  if (wire === 'chat') return { answer: hearChatStream(read, choices), doubts }
-  if (wire === 'responses') return { answer: hearResponsesStream(read), doubts }
-  return { answer: wire === 'anthropic' ? hearAnthropicStream(read) : hearGeminiStream(read), doubts }
+  if (wire === 'chat') return { answer: parseChatStream(read, choices), doubts }
+  if (wire === 'responses') return { answer: parseResponsesStream(read), doubts }
+  return { answer: wire === 'anthropic' ? parseAnthropicStream(read) : parseGeminiStream(read), doubts }
 }
 
 function jsonIn(bytes: Buffer): Fields {
@@ -71,7 +71,7 @@ const countsOf = ([answer]: readonly PlainAnswer[]): Counts | undefined => answe
 const FAILURES = new Set([503, 429, 400])
 
 /** What the client was told; throws `Invalid` where that is nothing a client can read. */
-export function readTold(script: Script, model: string, answer: { status: number; body: Buffer }): Told {
+export function readDelivered(script: Script, model: string, answer: { status: number; body: Buffer }): Delivered {
   const { protocol, delivery, choices, wantsUsage } = script
   insist(answer.status !== 0, 'no answer, or half of one')
   insist(isUtf8(answer.body), 'it is no UTF-8')
@@ -91,20 +91,22 @@ export type Verdict =
   | { readonly outcome: 'finding'; readonly finding: string }
 
 /** Whether the client got what was said, or a failure where there was something wrong; all else is a finding. */
-export function judge(meant: Meant, read: () => Told): Verdict {
-  let told: Told
+export function judge(meant: Meant, read: () => Delivered): Verdict {
+  let reported: Delivered
   try {
-    told = read()
+    reported = read()
   } catch (error) {
     if (!(error instanceof Invalid)) throw error
     return { outcome: 'finding', finding: `invalid: ${error.message}` }
   }
-  if ('failed' in told) {
+  if ('failed' in reported) {
     const mayFail = 'broken' in meant || meant.doubts.length > 0
-    return mayFail ? { outcome: 'failed' } : { outcome: 'finding', finding: `refused a good answer: ${told.failed}` }
+    return mayFail
+      ? { outcome: 'failed' }
+      : { outcome: 'finding', finding: `refused a good answer: ${reported.failed}` }
   }
   if ('broken' in meant) return { outcome: 'finding', finding: `a success of what is broken: ${meant.broken}` }
-  const difference = differenceOf(told.answer, meant.answer)
+  const difference = differenceOf(reported.answer, meant.answer)
   return difference === undefined
     ? { outcome: 'equal' }
     : { outcome: 'finding', finding: `another answer: ${difference}` }

@@ -34,30 +34,30 @@ const WORDS_OF: Readonly<Record<string, string>> = {
 const BLOCK_EVENTS = new Set(['content_block_start', 'content_block_delta', 'content_block_stop'])
 
 /** What a client hears that reads a stream of Messages by the book. */
-export function hearAnthropicStream({ frames, doubts }: WireFrames): Answer {
+export function parseAnthropicStream({ frames, doubts }: WireFrames): Answer {
   const message: Message = { blocks: new Map(), doubts, text: '', reasoning: '', stop: undefined }
   let begun: Fields | undefined
   let ended: Fields | undefined
-  for (const { name, said } of frames) {
-    const type = textOf(said.type) || name
-    if (said.type === 'error') throw new Broken('an error')
-    if (said.type === undefined) checkNoError(said.error)
+  for (const { name, emitted } of frames) {
+    const type = textOf(emitted.type) || name
+    if (emitted.type === 'error') throw new Broken('an error')
+    if (emitted.type === undefined) checkNoError(emitted.error)
     if (type === 'error') doubts.add('an error that says nothing')
     if (type === 'message_start') {
       if (begun !== undefined) throw new Broken('a second beginning')
-      begun = fieldsOf(fieldsOf(said.message).usage)
+      begun = fieldsOf(fieldsOf(emitted.message).usage)
     } else if (type === 'message_delta') {
-      message.stop ??= textOf(fieldsOf(said.delta).stop_reason) || undefined
+      message.stop ??= textOf(fieldsOf(emitted.delta).stop_reason) || undefined
       // Counts without those of the beginning are no sum.
-      if (begun !== undefined) ended = fieldsOf(said.usage)
+      if (begun !== undefined) ended = fieldsOf(emitted.usage)
     } else if (type === 'message_stop') break
-    else if (BLOCK_EVENTS.has(type)) hearBlock(message, type, said)
+    else if (BLOCK_EVENTS.has(type)) parseBlock(message, type, emitted)
   }
   if (begun === undefined) doubts.add('no beginning')
   return { choices: [finished(message)], counts: begun && ended && countsOf(begun, ended) }
 }
 
-function hearBlock(message: Message, type: string, { index, content_block, delta }: Fields): void {
+function parseBlock(message: Message, type: string, { index, content_block, delta }: Fields): void {
   const { blocks, doubts } = message
   const known = blocks.get(index)
   if (type === 'content_block_stop') {
@@ -77,8 +77,8 @@ function hearBlock(message: Message, type: string, { index, content_block, delta
     })
     return
   }
-  const { type: kind, ...said } = fieldsOf(delta)
-  const words = textOf(said[WORDS_OF[textOf(kind)] ?? ''])
+  const { type: kind, ...emitted } = fieldsOf(delta)
+  const words = textOf(emitted[WORDS_OF[textOf(kind)] ?? ''])
   if (words === '') return
   if (known?.isOver) throw new Broken('words behind the end of their block')
   if (known === undefined) doubts.add('words of a block that has not begun')
@@ -96,12 +96,12 @@ function finished({ blocks, text, reasoning, stop }: Message) {
   const finish = FINISHES[stop] ?? 'stop'
   if (finish === 'tool-calls' && calls.length === 0) throw new Broken('an end for calls without a call')
   const word = finish === 'stop' && calls.length > 0 ? 'tool-calls' : finish
-  const said = calls.map(({ name, input, words }) => ({
+  const emitted = calls.map(({ name, input, words }) => ({
     tool: 'function' as const,
     name,
     words: words || inputOf(input),
   }))
-  return { text, refusal: '', reasoning: [reasoning], calls: checkedCalls(said, word), finish: word }
+  return { text, refusal: '', reasoning: [reasoning], calls: checkedCalls(emitted, word), finish: word }
 }
 
 const inputOf = (input: unknown): string =>

@@ -10,7 +10,7 @@ import {
   isJson,
   listOf,
   mayGoOn,
-  type SaidChoice,
+  type OutputChoice,
   textOf,
 } from './answer.ts'
 import { checkNoError, type WireFrames } from './wire-frames.ts'
@@ -41,17 +41,17 @@ const newChoice = (): Choice => ({
 })
 
 /** What a client hears that reads a Chat stream by the book. */
-export function hearChatStream({ frames, doubts }: WireFrames, choicesAsked: number): Answer {
+export function parseChatStream({ frames, doubts }: WireFrames, choicesAsked: number): Answer {
   const choices = Array.from({ length: choicesAsked }, newChoice)
   let counts: Counts | undefined
-  for (const { said } of frames) {
-    checkNoError(said.error)
+  for (const { emitted } of frames) {
+    checkNoError(emitted.error)
     const isOver = choices.every(({ finish }) => finish !== undefined)
-    if (isObject(said.usage)) counts = chatCounts(said.usage)
-    for (const [at, choice] of listOf(said.choices).entries()) {
+    if (isObject(emitted.usage)) counts = chatCounts(emitted.usage)
+    for (const [at, choice] of listOf(emitted.choices).entries()) {
       if (!isObject(choice)) continue
       const state = choices[typeof choice.index === 'number' ? choice.index : at]
-      if (state !== undefined) hearChoice(state, choice, doubts)
+      if (state !== undefined) parseChoice(state, choice, doubts)
     }
     // Counts that come before the end are no sum.
     if (!isOver && choices.some(({ finish }) => finish === undefined)) counts = undefined
@@ -60,7 +60,7 @@ export function hearChatStream({ frames, doubts }: WireFrames, choicesAsked: num
   return { choices: choices.map((choice) => finished(choice, doubts)), counts }
 }
 
-function hearChoice(state: Choice, choice: Fields, doubts: Set<string>): void {
+function parseChoice(state: Choice, choice: Fields, doubts: Set<string>): void {
   const delta = fieldsOf(choice.delta)
   const { content, refusal, reasoning_content: reasoning, tool_calls: calls } = delta
   const words = textOf(content) + textOf(refusal) + textOf(reasoning)
@@ -71,12 +71,12 @@ function hearChoice(state: Choice, choice: Fields, doubts: Set<string>): void {
   state.text += textOf(content)
   state.refusal += textOf(refusal)
   state.reasoning += textOf(reasoning)
-  for (const fragment of listOf(calls)) if (isObject(fragment)) hearFragment(state, fragment, doubts)
+  for (const fragment of listOf(calls)) if (isObject(fragment)) parseFragment(state, fragment, doubts)
   if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') state.finish = choice.finish_reason
 }
 
 /** An index that comes again under another id is another call. */
-function hearFragment({ calls, byIndex }: Choice, fragment: Fields, doubts: Set<string>): void {
+function parseFragment({ calls, byIndex }: Choice, fragment: Fields, doubts: Set<string>): void {
   const called = fieldsOf(fragment.function)
   const id = textOf(fragment.id)
   const name = textOf(called.name)
@@ -103,23 +103,23 @@ const FINISHES: Readonly<Record<string, Finish>> = {
 
 const FAILURES = new Set(['error', 'abort'])
 
-function finished({ text, refusal, reasoning, calls, finish = '' }: Choice, doubts: Set<string>): SaidChoice {
+function finished({ text, refusal, reasoning, calls, finish = '' }: Choice, doubts: Set<string>): OutputChoice {
   if (FAILURES.has(finish)) throw new Broken(`an end for ${finish}`)
   // A word that nobody knows ends it as well as any.
-  const said = FINISHES[finish] ?? 'stop'
-  if (said === 'tool-calls' && calls.length === 0) throw new Broken('an end for calls without a call')
+  const emitted = FINISHES[finish] ?? 'stop'
+  if (emitted === 'tool-calls' && calls.length === 0) throw new Broken('an end for calls without a call')
   // Some servers that were cut by their cap say in streams that they stop.
   const isCut =
-    (said === 'stop' || said === 'tool-calls') &&
+    (emitted === 'stop' || emitted === 'tool-calls') &&
     mayGoOn(calls.at(-1)?.words ?? '{}') &&
     !isJson(calls.at(-1)?.words || '{}')
   if (isCut) doubts.add('arguments that are cut')
-  const word = isCut ? 'length' : said === 'stop' && calls.length > 0 ? 'tool-calls' : said
+  const word = isCut ? 'length' : emitted === 'stop' && calls.length > 0 ? 'tool-calls' : emitted
   return { text, refusal, reasoning: [reasoning], calls: checkedCalls(calls, word), finish: word }
 }
 
 /** The same of a JSON answer. */
-export function hearChatReply(reply: Fields, choicesAsked: number): Answer {
+export function parseChatReply(reply: Fields, choicesAsked: number): Answer {
   if (isObject(reply.error)) throw new Broken('an error')
   const choices = Array.from({ length: choicesAsked }, newChoice)
   for (const [at, choice] of listOf(reply.choices).entries()) {
@@ -127,7 +127,7 @@ export function hearChatReply(reply: Fields, choicesAsked: number): Answer {
     const state = choices[typeof choice.index === 'number' ? choice.index : at]
     if (state === undefined || state.finish !== undefined) continue
     const fragments = listOf(choice.message.tool_calls).map((call, index) => ({ ...fieldsOf(call), index }))
-    hearChoice(state, { delta: { ...choice.message, tool_calls: fragments } }, new Set())
+    parseChoice(state, { delta: { ...choice.message, tool_calls: fragments } }, new Set())
     state.finish = textOf(choice.finish_reason) || 'stop'
   }
   if (choices.some(({ finish }) => finish === undefined)) throw new Broken('a choice that is not there')

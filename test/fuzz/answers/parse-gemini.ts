@@ -24,15 +24,15 @@ const FAILURES = new Set([
 ])
 
 /** What a client hears that reads chunks of generateContent by the book; their arguments with every digit. */
-export function hearGeminiStream({ frames }: WireFrames): Answer {
+export function parseGeminiStream({ frames }: WireFrames): Answer {
   let text = ''
   let reasoning = ''
   let stop: string | undefined
   let counts: Counts | undefined
   const calls: FunctionCall[] = []
-  for (const { said, json } of frames) {
-    checkNoError(said.error)
-    const candidate = firstOf(said)
+  for (const { emitted, json } of frames) {
+    checkNoError(emitted.error)
+    const candidate = firstOf(emitted)
     const exact = partsOf(firstOf(fieldsOf(exactJson(json)), 'number 0'))
     for (const [at, part] of partsOf(candidate).entries()) {
       const words = textOf(part.text)
@@ -43,8 +43,8 @@ export function hearGeminiStream({ frames }: WireFrames): Answer {
     }
     const reason = textOf(candidate?.finishReason)
     if (FAILURES.has(reason)) throw new Broken(`an end for ${reason}`)
-    stop ??= reason || (candidate === undefined ? blockOf(said) : undefined)
-    if (isObject(said.usageMetadata)) counts = stop === undefined ? undefined : countsOf(said.usageMetadata)
+    stop ??= reason || (candidate === undefined ? blockOf(emitted) : undefined)
+    if (isObject(emitted.usageMetadata)) counts = stop === undefined ? undefined : countsOf(emitted.usageMetadata)
   }
   if (stop === undefined) throw new Broken('no end')
   const finish = FINISHES[stop] ?? 'stop'

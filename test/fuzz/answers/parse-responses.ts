@@ -10,7 +10,7 @@ import {
   fieldsOf,
   isJson,
   listOf,
-  type SaidChoice,
+  type OutputChoice,
   textOf,
 } from './answer.ts'
 import { checkNoError, type WireFrames } from './wire-frames.ts'
@@ -18,7 +18,7 @@ import { checkNoError, type WireFrames } from './wire-frames.ts'
 /** Of an item, by the kind and the index of its part. */
 interface Part {
   readonly kind: string
-  told: string
+  reported: string
   /** What stands at its ends, where something does. */
   readonly wholes: string[]
 }
@@ -52,41 +52,41 @@ interface Response {
 }
 
 /** What a client hears that reads a stream of Responses by the book: the words in pieces, and all of them again at each end. */
-export function hearResponsesStream({ frames, doubts }: WireFrames): Answer {
+export function parseResponsesStream({ frames, doubts }: WireFrames): Answer {
   const response: Response = { all: [], items: new Map(), ids: new Map(), doubts }
   let begun = 0
-  for (const { name, said } of frames) {
-    const type = textOf(said.type) || name
+  for (const { name, emitted } of frames) {
+    const type = textOf(emitted.type) || name
     if (type === 'error') throw new Broken('an error')
-    if (!textOf(said.type).startsWith('response.')) checkNoError(said.error)
+    if (!textOf(emitted.type).startsWith('response.')) checkNoError(emitted.error)
     if (type === 'response.created' && ++begun > 1) throw new Broken('a second beginning')
     const end = /^response\.(completed|incomplete|failed)$/.exec(type)?.[1]
-    if (end === undefined) hearEvent(response, type, said)
+    if (end === undefined) parseEvent(response, type, emitted)
     else {
       if (begun === 0) doubts.add('no beginning')
-      return hearEnd(response, fieldsOf(said.response), end)
+      return parseEnd(response, fieldsOf(emitted.response), end)
     }
   }
   throw new Broken('no end')
 }
 
 /** The same of a JSON answer. */
-export function hearResponsesReply(reply: Fields): Answer {
+export function parseResponsesReply(reply: Fields): Answer {
   checkNoError(reply.error)
   if (!Array.isArray(reply.output) && reply.status === undefined) throw new Broken('no response')
-  return hearEnd(
+  return parseEnd(
     { all: [], items: new Map(), ids: new Map(), doubts: new Set() },
     reply,
     textOf(reply.status) || 'completed',
   )
 }
 
-function hearEvent(response: Response, type: string, event: Fields): void {
+function parseEvent(response: Response, type: string, event: Fields): void {
   if (type === 'response.output_item.added') itemAt(response, event, fieldsOf(event.item))
   else if (type === 'response.output_item.done') {
     const item = itemAt(response, event, fieldsOf(event.item))
     if (item === undefined) return
-    hearWhole(item, fieldsOf(event.item))
+    parseWhole(item, fieldsOf(event.item))
     item.isOver = true
   }
   const { type: partKind, ...whole } = fieldsOf(event.part)
@@ -104,10 +104,10 @@ function hearEvent(response: Response, type: string, event: Fields): void {
   if (words === '' && !(stage === 'done' && itemType === 'function_call')) return
   const item = itemOf(response, event, itemType)
   const part = partAt(item, kind, event.content_index ?? event.summary_index)
-  if (stage === 'done') end(part, words || part.told)
+  if (stage === 'done') end(part, words || part.reported)
   else if (item.isOver || part.wholes.length > 0) {
     if (itemType !== 'reasoning') throw new Broken('words behind the end')
-  } else part.told += words
+  } else part.reported += words
 }
 
 /** The item that is announced, or is over. One that nobody here knows is none. */
@@ -145,7 +145,7 @@ function itemOf(response: Response, event: Fields, type: string): Item {
 
 function partAt({ parts }: Item, kind: string, index: unknown): Part {
   const key = `${kind} ${typeof index === 'number' ? index : 0}`
-  const part = parts.get(key) ?? { kind, told: '', wholes: [] }
+  const part = parts.get(key) ?? { kind, reported: '', wholes: [] }
   parts.set(key, part)
   return part
 }
@@ -153,26 +153,29 @@ function partAt({ parts }: Item, kind: string, index: unknown): Part {
 /** Each end says all that was told before it; what it says beyond that was left out before. */
 function end(part: Part, words: string): void {
   const isReasoning = part.kind === 'reasoning_text' || part.kind === 'summary_text'
-  const isMore = part.wholes.length === 0 && words.startsWith(part.told)
-  if (!isReasoning && !isMore && !agree(part.kind, part.told, words)) throw new Broken('an end that disagrees')
-  if (isMore && !isReasoning) part.told = words
+  const isMore = part.wholes.length === 0 && words.startsWith(part.reported)
+  if (!isReasoning && !isMore && !agree(part.kind, part.reported, words)) throw new Broken('an end that disagrees')
+  if (isMore && !isReasoning) part.reported = words
   part.wholes.push(words)
 }
 
-const agree = (kind: string, told: string, whole: string): boolean =>
-  told.trim() === whole.trim() ||
-  (kind === 'arguments' && isJson(told) && isJson(whole) && isDeepStrictEqual(JSON.parse(told), JSON.parse(whole)))
+const agree = (kind: string, reported: string, whole: string): boolean =>
+  reported.trim() === whole.trim() ||
+  (kind === 'arguments' &&
+    isJson(reported) &&
+    isJson(whole) &&
+    isDeepStrictEqual(JSON.parse(reported), JSON.parse(whole)))
 
-function hearWhole(item: Item, whole: Fields): void {
+function parseWhole(item: Item, whole: Fields): void {
   if (item.type === 'function_call')
-    end(partAt(item, 'arguments', 0), textOf(whole.arguments) || item.parts.get('arguments 0')?.told || '')
+    end(partAt(item, 'arguments', 0), textOf(whole.arguments) || item.parts.get('arguments 0')?.reported || '')
   for (const list of [listOf(whole.content), listOf(whole.summary)]) {
     for (const [index, part] of list.entries()) if (isObject(part)) endAt(item, textOf(part.type), index, part)
   }
   if (item.type !== 'message' || listOf(whole.content).length === 0) return
   const listed = listOf(whole.content).map((part, index) => `${textOf(fieldsOf(part).type)} ${index}`)
-  for (const [key, { told }] of item.parts)
-    if (told !== '' && !listed.includes(key)) throw new Broken('words of a part that the end does not have')
+  for (const [key, { reported }] of item.parts)
+    if (reported !== '' && !listed.includes(key)) throw new Broken('words of a part that the end does not have')
 }
 
 function endAt(item: Item, kind: string, index: unknown, { text, refusal }: Fields): void {
@@ -182,28 +185,29 @@ function endAt(item: Item, kind: string, index: unknown, { text, refusal }: Fiel
 
 const disputesItself = ({ type, parts }: Item): boolean =>
   type === 'reasoning' &&
-  [...parts.values()].some(({ told, wholes }) => new Set([told, ...wholes].filter(Boolean)).size > 1)
+  [...parts.values()].some(({ reported, wholes }) => new Set([reported, ...wholes].filter(Boolean)).size > 1)
 
 const STATUSES = new Set(['completed', 'incomplete', 'failed', 'cancelled'])
 
-function hearEnd(response: Response, whole: Fields, event: string): Answer {
-  const said = textOf(whole.status)
-  const status = event === 'completed' && STATUSES.has(said) ? said : event
+function parseEnd(response: Response, whole: Fields, event: string): Answer {
+  const emitted = textOf(whole.status)
+  const status = event === 'completed' && STATUSES.has(emitted) ? emitted : event
   if (status !== 'completed' && status !== 'incomplete') throw new Broken(`an end for ${status}`)
   const claimed = new Set<Item>()
   const before = response.all.filter(({ type }) => type === 'reasoning')
-  for (const [index, said] of listOf(whole.output).entries()) {
-    const item = isObject(said) ? itemAt(response, { output_index: index }, said) : undefined
-    if (item === undefined || !isObject(said)) continue
-    hearWhole(item, said)
+  for (const [index, emitted] of listOf(whole.output).entries()) {
+    const item = isObject(emitted) ? itemAt(response, { output_index: index }, emitted) : undefined
+    if (item === undefined || !isObject(emitted)) continue
+    parseWhole(item, emitted)
     claimed.add(item)
   }
-  const told = response.all.filter(({ type }) => type !== 'reasoning')
-  if (told.some(({ at }, place) => place > 0 && at < told[place - 1]!.at)) response.doubts.add('items out of order')
+  const reported = response.all.filter(({ type }) => type !== 'reasoning')
+  if (reported.some(({ at }, place) => place > 0 && at < reported[place - 1]!.at))
+    response.doubts.add('items out of order')
   const arrived = [...response.all]
   const items = response.all.sort((one, other) => one.at - other.at)
-  const saysSomething = (item: Item) => item.type === 'function_call' || wordsOf(item, '') !== ''
-  const isLeftOut = (item: Item) => item.type !== 'reasoning' && !claimed.has(item) && saysSomething(item)
+  const emitsSomething = (item: Item) => item.type === 'function_call' || wordsOf(item, '') !== ''
+  const isLeftOut = (item: Item) => item.type !== 'reasoning' && !claimed.has(item) && emitsSomething(item)
   if (claimed.size > 0 && items.some(isLeftOut)) throw new Broken('words of an item that the end does not have')
   const isDisputed = items.some(disputesItself) || before.some((item) => !claimed.has(item))
   return {
@@ -215,10 +219,10 @@ function hearEnd(response: Response, whole: Fields, event: string): Answer {
 const wordsOf = ({ parts }: Item, kind: string): string =>
   [...parts.values()]
     .filter((part) => kind === '' || part.kind === kind)
-    .map(({ told, wholes: [first = ''] }) => told || first)
+    .map(({ reported, wholes: [first = ''] }) => reported || first)
     .join('')
 
-interface Told {
+interface Delivered {
   readonly items: readonly Item[]
   /** As they came, which for thoughts is as good. */
   readonly arrived: readonly Item[]
@@ -227,10 +231,10 @@ interface Told {
 }
 
 function choiceOf(
-  { items, arrived, isDisputed }: Told,
+  { items, arrived, isDisputed }: Delivered,
   status: string,
   { incomplete_details: details }: Fields,
-): SaidChoice {
+): OutputChoice {
   const joined = (kind: string): string => items.map((item) => wordsOf(item, kind)).join('')
   const thoughts = (all: readonly Item[]): string =>
     ['summary_text', 'reasoning_text'].flatMap((kind) => all.map((item) => wordsOf(item, kind))).join('')

@@ -6,10 +6,10 @@ import type { Dice } from '../streams/dice.ts'
 /** The answer as a server gives it that was asked for JSON. */
 export function replyOf(wire: LaneWire, answers: readonly PlainAnswer[]): Fields {
   if (wire === 'responses') {
-    const { response } = framesOf(wire, answers[0]!).at(-1)!.said as { response: Fields }
+    const { response } = framesOf(wire, answers[0]!).at(-1)!.emitted as { response: Fields }
     return { object: 'response', created_at: 1, model: 'm', ...response }
   }
-  const { usage } = framesOf('chat', answers[0]!).at(-2)!.said as Fields
+  const { usage } = framesOf('chat', answers[0]!).at(-2)!.emitted as Fields
   const head = { id: 'c1', object: 'chat.completion', created: 1, model: 'm' }
   return { ...head, choices: answers.map((answer, index) => chatChoice(answer, index)), usage }
 }

@@ -1,17 +1,17 @@
 import { type Fields, isObject } from '../../../src/lib/types.ts'
 import { checkResponsesStream, eventsOf } from '../../support/responses-grammar.ts'
 import { withoutForeign } from '../streams/play-encoder.ts'
-import { type Finish, fieldsOf, isJson, listOf, type SaidCall, textOf } from './answer.ts'
+import { type Finish, fieldsOf, isJson, listOf, type OutputCall, textOf } from './answer.ts'
 import { checkCalls } from './chat-client.ts'
+import { type Delivered, insist } from './delivered.ts'
 import { responsesCounts } from './parse-responses.ts'
-import { insist, type Told } from './delivered.ts'
 
 // A client of Responses that takes nothing on trust.
 
 /** The order of events, their indexes, ids and numbers, and that every end repeats its deltas, is judged by the grammar. */
-export function readResponsesStream(text: string, model: string): Told {
+export function readResponsesStream(text: string, model: string): Delivered {
   // Fields that are the provider's own pass as they came, and need not come again.
-  const own = withoutForeign({ said: Buffer.from(text), end: 'finished', hasContent: true }).said.toString()
+  const own = withoutForeign({ emitted: Buffer.from(text), end: 'finished', hasContent: true }).emitted.toString()
   const [broken] = checkResponsesStream(own)
   insist(broken === undefined, broken ?? '')
   const last = eventsOf(text).at(-1)
@@ -24,7 +24,7 @@ export function readResponsesStream(text: string, model: string): Told {
   return answerOf(response, model)
 }
 
-export function readResponsesReply(text: string, model: string): Told {
+export function readResponsesReply(text: string, model: string): Delivered {
   const reply: unknown = isJson(text) ? JSON.parse(text) : undefined
   insist(isObject(reply), 'it is no answer')
   return answerOf(reply, model)
@@ -32,7 +32,7 @@ export function readResponsesReply(text: string, model: string): Told {
 
 const STATUSES = new Set<unknown>(['completed', 'incomplete'])
 
-function answerOf(response: Fields, model: string): Told {
+function answerOf(response: Fields, model: string): Delivered {
   const { object, status, output, usage, incomplete_details: details } = response
   insist(object === 'response' && response.model === model && STATUSES.has(status), 'it is no response')
   insist(Array.isArray(output) && isObject(usage), 'a response without output or usage')
@@ -54,7 +54,7 @@ function answerOf(response: Fields, model: string): Told {
   return { answer: { choices: [choice], counts: responsesCounts(usage) } }
 }
 
-function callIn({ type, name, arguments: args, input }: Fields): SaidCall[] {
+function callIn({ type, name, arguments: args, input }: Fields): OutputCall[] {
   if (type !== 'function_call' && type !== 'custom_tool_call') return []
   const words = type === 'function_call' ? args : input
   insist(textOf(name) !== '' && typeof words === 'string', 'a call without a name or words')

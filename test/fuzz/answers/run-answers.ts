@@ -8,24 +8,24 @@ import { spell } from '../streams/values.ts'
 import { CUSTOM_TOOL, textOf } from './answer.ts'
 import { faultInSent } from './compose-inputs.ts'
 import { composeScript, type Script } from './compose-script.ts'
-import { hear, judge, readTold, type Verdict } from './judge.ts'
+import { judge, parseOutput, readDelivered, type Verdict } from './judge.ts'
 
 /** The provider in its own process, which is handed each script before it is asked for it. */
 export async function startProvider() {
   const child = fork(fileURLToPath(new URL('provider.mjs', import.meta.url)), { serialization: 'advanced' })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
-  const asked = new Map<number, (body: string) => void>()
-  child.on('message', ({ number, body }: { number: number; body: string }) => asked.get(number)?.(body))
+  const receivedRequest = new Map<number, (body: string) => void>()
+  child.on('message', ({ number, body }: { number: number; body: string }) => receivedRequest.get(number)?.(body))
   return {
     port,
     /** Says it to whoever asks; gives what it is asked first. */
     play({ number, pieces, form, breaks }: Script): Promise<string> {
       child.send({ number, script: { pieces, form, breaks } })
-      return new Promise((resolve) => asked.set(number, resolve))
+      return new Promise((resolve) => receivedRequest.set(number, resolve))
     },
     forget(number: number) {
       child.send({ number })
-      asked.delete(number)
+      receivedRequest.delete(number)
     },
     close: () => child.disconnect(),
   }
@@ -36,12 +36,12 @@ export type Provider = Awaited<ReturnType<typeof startProvider>>
 export interface Played {
   readonly script: Script
   readonly verdict: Verdict
-  readonly answer: Heard
-  readonly meant: ReturnType<typeof hear>
+  readonly answer: Parsed
+  readonly meant: ReturnType<typeof parseOutput>
   readonly sent: string | undefined
 }
 
-interface Ground {
+interface StageContext {
   readonly provider: Provider
   readonly url: string
   readonly key: string
@@ -49,23 +49,23 @@ interface Ground {
 }
 
 /** One call, from what the model says to what its client makes of it. */
-export async function playCall({ provider, url, key, seed }: Ground, number: number): Promise<Played> {
+export async function playCall({ provider, url, key, seed }: StageContext, number: number): Promise<Played> {
   const script = composeScript(seed, number)
   const model = `by-${script.wire}${script.isGeneric ? '-generic' : ''}`
-  const asked = provider.play(script)
-  const answer = await ask(
+  const receivedRequest = provider.play(script)
+  const answer = await sendTurn(
     `${url}/v1/${script.protocol === 'chat' ? 'chat/completions' : 'responses'}`,
     key,
     bodyOf(script, model),
   )
   // What it was asked may come behind what it has answered.
-  const body = await Promise.race([asked, sleep(ASKED_WITHIN_MS, undefined, { ref: false })])
+  const body = await Promise.race([receivedRequest, sleep(ASKED_WITHIN_MS, undefined, { ref: false })])
   provider.forget(number)
-  const meant = hear(script)
+  const meant = parseOutput(script)
   const fault = body === undefined ? 'nobody was asked' : faultInSent(script.inputs, { body, ignored: answer.ignored })
   const verdict: Verdict =
     fault === undefined
-      ? judge(meant, () => readTold(script, model, answer))
+      ? judge(meant, () => readDelivered(script, model, answer))
       : { outcome: 'finding', finding: `what was sent: ${fault}` }
   return { script, answer, meant, sent: body, verdict }
 }
@@ -104,20 +104,20 @@ const ASKED_WITHIN_MS = 2000
 /** No answer takes that long, on however busy a machine. */
 const HANG_MS = 60_000
 
-interface Heard {
+interface Parsed {
   readonly status: number
   readonly ignored: string
   readonly body: Buffer
 }
 
 /** The status is 0 where there is no answer, or not a whole one. */
-async function ask(url: string, key: string, body: Fields): Promise<Heard> {
+async function sendTurn(url: string, key: string, body: Fields): Promise<Parsed> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const asked = request(url, { method: 'POST', headers, signal: AbortSignal.timeout(HANG_MS) })
-  asked.end(spell(body))
+  const receivedRequest = request(url, { method: 'POST', headers, signal: AbortSignal.timeout(HANG_MS) })
+  receivedRequest.end(spell(body))
   const pieces: Buffer[] = []
   try {
-    const [answer] = await once(asked, 'response')
+    const [answer] = await once(receivedRequest, 'response')
     for await (const piece of answer) pieces.push(piece)
     const ignored = textOf(answer.headers['x-millrace-ignored-fields'])
     return { status: answer.statusCode, ignored, body: Buffer.concat(pieces) }

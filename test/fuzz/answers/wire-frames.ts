@@ -4,7 +4,7 @@ import { Broken, isJson } from './answer.ts'
 /** A frame of Server-Sent Events, as the standard has a reader find it. */
 export interface WireFrame {
   readonly name: string
-  readonly said: Fields
+  readonly emitted: Fields
   readonly json: string
 }
 
@@ -50,7 +50,7 @@ function* framesOf(lines: readonly string[], doubts: Set<string>): Iterable<Wire
       return
     }
     if (DEEP.test(json)) doubts.add('nested deeper than anything that a provider says')
-    if (json !== '') yield { name, said: objectIn(json), json }
+    if (json !== '') yield { name, emitted: objectIn(json), json }
     data = []
     name = ''
   }

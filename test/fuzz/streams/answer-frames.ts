@@ -35,12 +35,12 @@ export const CANONICAL: PlainAnswer = {
 }
 
 const hasCalls = ({ pieces }: PlainAnswer): boolean => pieces.some(({ kind }) => kind === 'call')
-const named = (type: string, fields: Json = {}): EncodedFrame => ({ name: type, said: { type, ...fields } })
+const named = (type: string, fields: Json = {}): EncodedFrame => ({ name: type, emitted: { type, ...fields } })
 
 function inChat(answer: PlainAnswer): EncodedFrame[] {
   const { input, cached, output, thought } = answer.counts
   const chunk = (delta: Json, finish_reason: string | null = null): EncodedFrame => ({
-    said: {
+    emitted: {
       ...{ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm' },
       choices: [{ index: 0, delta, finish_reason }],
     },
@@ -66,8 +66,8 @@ function inChat(answer: PlainAnswer): EncodedFrame[] {
     chunk({ role: 'assistant', content: '' }),
     ...told,
     chunk({}, finish),
-    { said: { id: 'c1', choices: [], usage } },
-    { said: '[DONE]' },
+    { emitted: { id: 'c1', choices: [], usage } },
+    { emitted: '[DONE]' },
   ]
 }
 
@@ -188,7 +188,11 @@ function inGemini({ pieces, end, counts }: PlainAnswer): EncodedFrame[] {
     ...{ candidatesTokenCount: output - thought, totalTokenCount: input + output },
   }
   const chunk = (parts: readonly Json[], over: Json = {}): EncodedFrame => ({
-    said: { candidates: [{ content: { role: 'model', parts }, index: 0, ...over }], usageMetadata, responseId: 'r1' },
+    emitted: {
+      candidates: [{ content: { role: 'model', parts }, index: 0, ...over }],
+      usageMetadata,
+      responseId: 'r1',
+    },
   })
   const told = pieces.flatMap((piece) => {
     if (piece.kind === 'thought') return piece.words.map((text) => chunk([{ text, thought: true }]))

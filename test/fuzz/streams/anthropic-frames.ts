@@ -1,7 +1,7 @@
 import type { Dice, EncodedFrame, Json } from './dice.ts'
 import { wordsOf } from './values.ts'
 
-const event = (type: string, fields: Json = {}): EncodedFrame => ({ name: type, said: { type, ...fields } })
+const event = (type: string, fields: Json = {}): EncodedFrame => ({ name: type, emitted: { type, ...fields } })
 
 /** An answer as Messages streams it: blocks one after the other, or now and then two at once. */
 export function anthropicFrames(dice: Dice): EncodedFrame[] {
@@ -65,7 +65,9 @@ export function anthropicFrames(dice: Dice): EncodedFrame[] {
   }
   const blocks = Array.from({ length: between(0, 4) }, (_, index) => block(index))
   const told = onceIn(12) ? interleaved(dice, blocks) : blocks.flat()
-  const hasCalls = told.some(({ said }) => ((said as Json).content_block as Json | undefined)?.type === 'tool_use')
+  const hasCalls = told.some(
+    ({ emitted }) => ((emitted as Json).content_block as Json | undefined)?.type === 'tool_use',
+  )
   const reason = onceIn(5)
     ? pick(['max_tokens', 'refusal', 'stop_sequence', 'pause_turn', 'model_context_window_exceeded', 'nobody', null])
     : hasCalls

@@ -28,7 +28,7 @@ export function chatFrames(dice: Dice): EncodedFrame[] {
     }
     const withUsage = style.usage === 'always' ? { usage: usage() } : onceIn(2) ? { usage: null } : {}
     return {
-      said: {
+      emitted: {
         id: 'c1',
         object: 'chat.completion.chunk',
         created: 1,
@@ -49,13 +49,13 @@ export function chatFrames(dice: Dice): EncodedFrame[] {
     if (style.reasoning === 'both') return chunk({ reasoning: words, reasoning_content: words })
     return chunk({ content: pick([null, '']), [style.reasoning]: words })
   }
-  const said = (): EncodedFrame => {
+  const emitted = (): EncodedFrame => {
     const words = wordsOf(dice)
     if (onceIn(12)) return chunk({ content: [{ type: 'text', text: words }, { type: 'image' }] })
     if (onceIn(12)) return chunk({ refusal: words })
-    const { said } = chunk({ content: words })
-    if (onceIn(8)) (said as { choices: Json[] }).choices[0]!.logprobs = logprobs()
-    return { said }
+    const { emitted } = chunk({ content: words })
+    if (onceIn(8)) (emitted as { choices: Json[] }).choices[0]!.logprobs = logprobs()
+    return { emitted }
   }
   const calls = (): EncodedFrame[] => {
     const first = between(0, 1)
@@ -97,11 +97,11 @@ export function chatFrames(dice: Dice): EncodedFrame[] {
       ? []
       : [chunk({ role: 'assistant', content: pick(['', null]), ...(onceIn(2) ? { refusal: null } : {}) })]),
     ...(onceIn(2) ? runs(thought) : []),
-    ...runs(said),
+    ...runs(emitted),
     ...(hasCalls ? calls() : []),
-    ...(onceIn(5) ? runs(said) : []),
+    ...(onceIn(5) ? runs(emitted) : []),
     chunk({}, finish, counted[style.usage] ?? {}),
-    ...(style.usage === 'last' ? [{ said: { id: 'c1', choices: [], usage: usage() } }] : []),
-    ...(onceIn(8) ? [] : [{ said: '[DONE]' }]),
+    ...(style.usage === 'last' ? [{ emitted: { id: 'c1', choices: [], usage: usage() } }] : []),
+    ...(onceIn(8) ? [] : [{ emitted: '[DONE]' }]),
   ]
 }

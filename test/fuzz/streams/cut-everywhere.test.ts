@@ -11,8 +11,8 @@ import { chatEncoder, readerOf, responsesEncoder } from './play-stream.ts'
 /** As the wire's own servers write it. */
 const plain = (frames: readonly EncodedFrame[]): string =>
   frames
-    .map(({ name, said }) => {
-      const data = typeof said === 'string' ? said : JSON.stringify(said)
+    .map(({ name, emitted }) => {
+      const data = typeof emitted === 'string' ? emitted : JSON.stringify(emitted)
       return `${name === undefined ? '' : `event: ${name}\n`}data: ${data}\n\n`
     })
     .join('')
@@ -77,9 +77,9 @@ describe.each(LANE_WIRES)('a stream of %s', (wire) => {
 
   it.each(Object.entries(SPELLINGS))('says the same with %s, cut or whole', (_, spelling) => {
     const other = Buffer.from(spelling(linesOf(wire)))
-    const { frames: _frames, ...said } = readWhole(readerOf(wire), other)
-    expect(said.events).toEqual(whole.events)
-    expect(said.state).toEqual(whole.state)
+    const { frames: _frames, ...emitted } = readWhole(readerOf(wire), other)
+    expect(emitted.events).toEqual(whole.events)
+    expect(emitted.state).toEqual(whole.state)
     for (let cut = 0; cut <= other.length; cut += 61) {
       const pieces = [other.subarray(0, cut), other.subarray(cut)]
       expect(readInPieces(readerOf(wire), pieces).events).toEqual(whole.events)

@@ -24,7 +24,7 @@ export type Json = Record<string, unknown>
 export interface EncodedFrame {
   readonly name?: string
   /** A text stands for itself, as `[DONE]` does. */
-  readonly said: unknown
+  readonly emitted: unknown
 }
 
 /** What was done to streams and what came of it, counted. */
@@ -41,4 +41,11 @@ export function createTally(): Tally {
       counts[what] = (counts[what] ?? 0) + by
     },
   }
+}
+
+/** A stream as reads may cut it. */
+export function cutAnywhere(random: Dice['random'], whole: Buffer): Buffer[] {
+  const places = Array.from({ length: random(8) }, () => random(whole.length + 1))
+  const ends = [...new Set(places)].sort((a, b) => a - b)
+  return [0, ...ends].map((start, at) => whole.subarray(start, ends[at] ?? whole.length))
 }

@@ -44,7 +44,7 @@ export function geminiFrames(dice: Dice): EncodedFrame[] {
     ])()
   const text = (): Json => ({ text: wordsOf(dice) })
   const chunk = (parts: readonly Json[], candidate: Json = {}): EncodedFrame => ({
-    said: {
+    emitted: {
       candidates: [
         { content: { role: 'model', parts }, index: 0, ...candidate },
         ...(onceIn(20) ? [{ content: { parts: [text()] }, index: 1 }] : []),
@@ -70,6 +70,6 @@ export function geminiFrames(dice: Dice): EncodedFrame[] {
         'NOBODY',
       ])
     : 'STOP'
-  if (onceIn(25)) return [{ said: { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: usageMetadata() } }]
+  if (onceIn(25)) return [{ emitted: { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: usageMetadata() } }]
   return [...chunks, chunk(onceIn(2) ? [] : [part()], { finishReason: reason })]
 }

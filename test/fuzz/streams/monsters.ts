@@ -25,10 +25,10 @@ function full<Value>(of: (at: number) => Value): Value[] {
 const times = <Value>(count: number, of: (at: number) => Value): Value[] =>
   Array.from({ length: count }, (_, at) => of(at))
 
-const one = (said: unknown): EncodedFrame[] => [{ said }]
-const event = (type: string, fields: Json): EncodedFrame => ({ name: type, said: { type, ...fields } })
+const one = (emitted: unknown): EncodedFrame[] => [{ emitted }]
+const event = (type: string, fields: Json): EncodedFrame => ({ name: type, emitted: { type, ...fields } })
 
-const delta = (fields: Json): EncodedFrame => ({ said: { choices: [{ index: 0, delta: fields }] } })
+const delta = (fields: Json): EncodedFrame => ({ emitted: { choices: [{ index: 0, delta: fields }] } })
 const called = (index: number, name = 'f'): Json => ({ index, id: `c${index}`, function: { name, arguments: '' } })
 
 const CHAT: Readonly<Record<string, () => Iterable<EncodedFrame>>> = {
@@ -50,7 +50,7 @@ const CHAT: Readonly<Record<string, () => Iterable<EncodedFrame>>> = {
   'choices in one chunk': () =>
     one({ choices: full((index) => ({ index, delta: { content: 'a' }, finish_reason: 'stop' })) }),
   'choices in many chunks': () =>
-    times(30_000, (index) => ({ said: { choices: [{ index, delta: { content: 'a' } }] } })),
+    times(30_000, (index) => ({ emitted: { choices: [{ index, delta: { content: 'a' } }] } })),
   'words of one chunk': () => [delta({ content: 'x'.repeat(FRAME_BYTES) })],
 }
 
@@ -143,7 +143,7 @@ const ANTHROPIC: Readonly<Record<string, () => Iterable<EncodedFrame>>> = {
 }
 
 const parts = (of: readonly unknown[], over: Json = {}): EncodedFrame => ({
-  said: { candidates: [{ content: { parts: of }, ...over }] },
+  emitted: { candidates: [{ content: { parts: of }, ...over }] },
 })
 
 const GEMINI: Readonly<Record<string, () => Iterable<EncodedFrame>>> = {
@@ -189,7 +189,7 @@ export const MONSTERS: readonly Monster[] = Object.entries({
 
 /** What ends an answer on each wire. */
 export const LAST: Readonly<Record<LaneWire, EncodedFrame>> = {
-  chat: { said: { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] } },
+  chat: { emitted: { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] } },
   responses: event('response.completed', { response: { output: [] } }),
   anthropic: event('message_delta', { delta: { stop_reason: 'end_turn' } }),
   gemini: parts([], { finishReason: 'STOP' }),

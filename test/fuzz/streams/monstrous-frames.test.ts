@@ -12,7 +12,7 @@ import { spell } from './values.ts'
 
 const dice = diceOf(randomFrom(1))
 const bytesOf = (frames: Iterable<EncodedFrame>): Buffer =>
-  Buffer.from([...frames].map(({ said }) => `data: ${spell(said)}\n\n`).join(''))
+  Buffer.from([...frames].map(({ emitted }) => `data: ${spell(emitted)}\n\n`).join(''))
 
 /** As reads of a socket are. */
 const piecesOf = (bytes: Buffer): Buffer[] =>
@@ -62,15 +62,15 @@ describe.each(MONSTERS.map((monster) => [`${monster.wire}: ${monster.what}`, mon
       const isGivenUp = end === 'given up' || (client === 'responses' && GIVEN_UP_FOR_RESPONSES.has(name))
       expect(played.end).toBe(isGivenUp ? 'failed' : 'finished')
       // A word of one byte comes in a frame of its own: that is what there is of amplification.
-      expect(played.said.length).toBeLessThan(bytes.length * 20 + 10_000_000)
-      if (isGivenUp && played.said.length < 1_000_000) judgeStream(client, played)
+      expect(played.emitted.length).toBeLessThan(bytes.length * 20 + 10_000_000)
+      if (isGivenUp && played.emitted.length < 1_000_000) judgeStream(client, played)
     })
 
     const isReEmitted = () => {
       const voice = responsesEncoder(dice, 'stream')
       const played = playEncoder(voice, voice.relay({ origin: 'lane' }), piecesOf(bytes), 50)
       expect(played.end).toBe(end === 'given up' ? 'failed' : 'finished')
-      if (played.said.length < 1_000_000) judgeStream('responses', withoutForeign(played))
+      if (played.emitted.length < 1_000_000) judgeStream('responses', withoutForeign(played))
     }
     if (wire === 'responses') it('is re-emitted', isReEmitted)
 
@@ -82,7 +82,7 @@ describe.each(MONSTERS.map((monster) => [`${monster.wire}: ${monster.what}`, mon
         piecesOf(bytes),
         50,
       )
-      expect(played.said.length).toBeLessThan(bytes.length * 20)
+      expect(played.emitted.length).toBeLessThan(bytes.length * 20)
     }
     if (wire === 'chat') it('is relayed', isRelayed)
   },

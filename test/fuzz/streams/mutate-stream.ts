@@ -2,12 +2,12 @@ import type { Dice, EncodedFrame, Json } from './dice.ts'
 import { mutateJson } from './mutate-json.ts'
 import { errorOf, junkOf } from './values.ts'
 
-const isJson = (said: unknown): said is Json => typeof said === 'object' && said !== null
+const isJson = (emitted: unknown): emitted is Json => typeof emitted === 'object' && emitted !== null
 
 /** A copy: frames that are told twice may come to differ. */
-const copyOf = ({ name, said }: EncodedFrame): EncodedFrame => ({
+const copyOf = ({ name, emitted }: EncodedFrame): EncodedFrame => ({
   ...(name === undefined ? {} : { name }),
-  said: structuredClone(said),
+  emitted: structuredClone(emitted),
 })
 
 type Change = (frames: EncodedFrame[], dice: Dice, another: () => EncodedFrame[]) => void
@@ -45,17 +45,17 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
   'an error in a frame of its own': (frames, dice) => {
     const error = errorOf(dice)
-    const said = dice.pick<unknown>([
+    const emitted = dice.pick<unknown>([
       { error },
       { type: 'error', error },
       { type: 'error', ...(isJson(error) ? error : {}) },
       { choices: [], error },
     ])
-    frames.splice(dice.random(frames.length + 1), 0, { name: 'error', said })
+    frames.splice(dice.random(frames.length + 1), 0, { name: 'error', emitted })
   },
   'a frame that is no object': (frames, dice) => {
     frames.splice(dice.random(frames.length + 1), 0, {
-      said: dice.pick<unknown>([junkOf(dice), [], 1, null, 'word', '{', '[DONE] ']),
+      emitted: dice.pick<unknown>([junkOf(dice), [], 1, null, 'word', '{', '[DONE] ']),
     })
   },
   'an event that nobody knows': (frames, dice) => {
@@ -68,7 +68,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
       '__proto__',
       'toString',
     ])
-    frames.splice(dice.random(frames.length + 1), 0, { name: type, said: { type, index: 0, delta: junkOf(dice) } })
+    frames.splice(dice.random(frames.length + 1), 0, { name: type, emitted: { type, index: 0, delta: junkOf(dice) } })
   },
   'a flood of one frame': (frames, { random, between }) => {
     const at = random(frames.length)
@@ -90,8 +90,8 @@ export function mutateOrder(dice: Dice, frames: EncodedFrame[], another: () => E
 export function mutateFrame(dice: Dice, frames: EncodedFrame[]): string | undefined {
   const at = dice.random(Math.max(1, frames.length))
   const frame = frames[at]
-  if (frame === undefined || !isJson(frame.said)) return undefined
-  const changed = { ...copyOf(frame), said: structuredClone(frame.said) as Json }
+  if (frame === undefined || !isJson(frame.emitted)) return undefined
+  const changed = { ...copyOf(frame), emitted: structuredClone(frame.emitted) as Json }
   frames[at] = changed
-  return mutateJson(dice, changed.said)
+  return mutateJson(dice, changed.emitted)
 }

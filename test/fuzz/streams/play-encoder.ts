@@ -9,7 +9,7 @@ import { toldIn, toldInJson } from '../../translation-gaps/turns.ts'
 
 /** What a client got of a stream, and how it ended for it. */
 export interface Played {
-  readonly said: Buffer
+  readonly emitted: Buffer
   readonly end: 'finished' | 'failed'
   readonly hasContent: boolean
 }
@@ -24,24 +24,24 @@ export function playEncoder(
   silentIn: number,
 ): Played {
   const splitter = createFrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
-  const said: Buffer[] = []
+  const emitted: Buffer[] = []
   let hasContent = false
   let at = 0
   const { state } = adapter
   for (const piece of pieces) {
     splitter.push(piece)
     while (!state.done && state.invalid === undefined && state.error === undefined) {
-      const carried = adapter.readTemplated(splitter) ?? readNext(adapter, splitter.next())
+      const carried = adapter.readTemplated?.(splitter) ?? readNext(adapter, splitter.next())
       if (carried === undefined) break
-      if (carried.bytes !== undefined) said.push(carried.bytes)
+      if (carried.bytes !== undefined) emitted.push(carried.bytes)
       hasContent ||= carried.isContent
     }
     const silence = at++ % silentIn === 0 && !state.finished ? voice.keepAlive() : undefined
-    if (silence !== undefined) said.push(silence)
+    if (silence !== undefined) emitted.push(silence)
   }
   const isWhole = state.finished && state.invalid === undefined && state.error === undefined
-  said.push(isWhole ? adapter.close(SETTLED) : voice.fail(problem('upstream_error', 'It broke.')))
-  return { said: Buffer.concat(said), end: isWhole ? 'finished' : 'failed', hasContent }
+  emitted.push(isWhole ? adapter.close(SETTLED) : voice.fail(problem('upstream_error', 'It broke.')))
+  return { emitted: Buffer.concat(emitted), end: isWhole ? 'finished' : 'failed', hasContent }
 }
 
 const readNext = (adapter: StreamAdapter, frame: Buffer | undefined): EncodedFrame | undefined =>
@@ -51,10 +51,10 @@ const readNext = (adapter: StreamAdapter, frame: Buffer | undefined): EncodedFra
  * A re-emitted stream without what it carries of its provider's own: fields that nobody knows, and what stands beside the
  * words. A provider may say these otherwise each time, and no client of ours is promised that it does not.
  */
-export function withoutForeign({ said, ...played }: Played): Played {
+export function withoutForeign({ emitted, ...played }: Played): Played {
   let number = 0
   let left = 0
-  const own = said.toString().replace(/event: [^\n]*\ndata: ([^\n]*)\n\n/g, (frame, json: string) => {
+  const own = emitted.toString().replace(/event: [^\n]*\ndata: ([^\n]*)\n\n/g, (frame, json: string) => {
     const event = JSON.parse(json) as Fields
     if (event.sequence_number !== number++)
       throw new Error(`Event ${number - 1} has the number ${event.sequence_number}`)
@@ -62,7 +62,7 @@ export function withoutForeign({ said, ...played }: Played): Played {
     const data = JSON.stringify(ownOf({ ...event, sequence_number: left++ }))
     return frame.replace(/data: [^\n]*/, () => `data: ${data}`)
   })
-  return { ...played, said: Buffer.from(own) }
+  return { ...played, emitted: Buffer.from(own) }
 }
 
 function ownOf(value: unknown): unknown {
@@ -104,9 +104,9 @@ const OURS = new Set([
 ])
 
 /** Throws where a client of that protocol could not make sense of what it got. */
-export function judgeStream(client: Protocol, { said, end, hasContent }: Played): void {
-  if (!isUtf8(said)) throw new Error('What was said is no UTF-8')
-  const told = toldIn(client, said.toString())
+export function judgeStream(client: Protocol, { emitted, end, hasContent }: Played): void {
+  if (!isUtf8(emitted)) throw new Error('What was said is no UTF-8')
+  const told = toldIn(client, emitted.toString())
   if (typeof told === 'string') throw new Error(`${client} client: ${told}`)
   if (told.end !== end) throw new Error(`${client} client: it is told ${told.end}, and it has ${end}`)
   const { content, refusal, reasoning, calls } = told.said
@@ -114,15 +114,15 @@ export function judgeStream(client: Protocol, { said, end, hasContent }: Played)
     throw new Error('Words that are no content')
 }
 
-export function judgeJson(client: Protocol, { said, end }: Played): void {
-  if (!isUtf8(said)) throw new Error('What was said is no UTF-8')
-  if (end === 'finished') toldInJson(client, said.toString())
+export function judgeJson(client: Protocol, { emitted, end }: Played): void {
+  if (!isUtf8(emitted)) throw new Error('What was said is no UTF-8')
+  if (end === 'finished') toldInJson(client, emitted.toString())
 }
 
 /** A relayed stream is its provider's own: clients must be able to parse it, and no more is promised. */
-export function judgeRelay({ said }: Played): void {
-  if (!isUtf8(said)) throw new Error('What was relayed is no UTF-8')
-  const text = said.toString().replaceAll('\r\n', '\n')
+export function judgeRelay({ emitted }: Played): void {
+  if (!isUtf8(emitted)) throw new Error('What was relayed is no UTF-8')
+  const text = emitted.toString().replaceAll('\r\n', '\n')
   const frames = text.split('\n\n')
   if (frames.pop() !== '') throw new Error('The last frame is not closed')
   for (const frame of frames) {

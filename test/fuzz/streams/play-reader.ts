@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { TurnEvent } from '../../../src/model/event.ts'
-import { textOfLatin1 } from '../../../src/protocols/json/strings.ts'
 import type { EventReader } from '../../../src/protocols/shared/event-reader.ts'
 import type { StreamState } from '../../../src/protocols/shared/stream-state.ts'
 import { createFrameSplitter } from '../../../src/protocols/sse/split-frames.ts'
@@ -11,8 +10,6 @@ export interface Read {
   readonly events: readonly TurnEvent[]
   readonly state: StreamState
   readonly frames: number
-  /** Of these, how many were known by sight. */
-  readonly alike: number
   readonly seen: ReadonlySet<string>
 }
 
@@ -34,37 +31,22 @@ export function readWhole(reader: EventReader, bytes: Buffer): Read {
     checker.check(given, reader.state, frame.length)
     for (const event of given) events.push(event)
   }
-  return { events, state: structuredClone(reader.state), frames, alike: 0, seen: checker.seen }
+  return { events, state: structuredClone(reader.state), frames, seen: checker.seen }
 }
 
-/** The same in the pieces that the network made of it, with what knows frames by sight. */
+/** The same in the pieces that the network made of it. */
 export function readInPieces(reader: EventReader, pieces: Iterable<Buffer>): Read {
   const splitter = createFrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
   const events: TurnEvent[] = []
   let frames = 0
-  let alike = 0
   for (const piece of pieces) {
     splitter.push(piece)
-    for (;;) {
-      const run = reader.readTemplated(splitter)
-      if (run !== undefined) {
-        events.push(...run.pieces.map((words) => moreOf(events.at(-1), words)))
-        alike += run.pieces.length
-        continue
-      }
-      const frame = splitter.next()
-      if (frame === undefined) break
+    for (let frame = splitter.next(); frame !== undefined; frame = splitter.next()) {
       for (const event of reader.read(frame)) events.push(event)
       frames += 1
     }
   }
-  return { events, state: structuredClone(reader.state), frames: frames + alike, alike, seen: new Set() }
-}
-
-/** What a run says: the last event again, with these words. */
-function moreOf(last: TurnEvent | undefined, words: string): TurnEvent {
-  if (last === undefined || !('text' in last)) throw new Error('A run of words follows no words')
-  return { ...last, text: textOfLatin1(words) }
+  return { events, state: structuredClone(reader.state), frames, seen: new Set() }
 }
 
 /** Throws where two readings of one stream differ. */

@@ -11,8 +11,7 @@ import type { ToolNames } from '../../../src/protocols/tools/tool-names.ts'
 import { requestOf } from '../../fixtures/protocols/chat/translate.ts'
 import { countedIds } from '../../fixtures/protocols/mint-ids.ts'
 import { openEncoder } from '../../fixtures/protocols/responses/encoder.ts'
-import { cutAnywhere } from '../../fixtures/protocols/sse/alike-streams.ts'
-import type { Dice, Tally } from './dice.ts'
+import { cutAnywhere, type Dice, type Tally } from './dice.ts'
 import type { HostileStream } from './hostile-streams.ts'
 import { judgeJson, judgeRelay, judgeStream, type Played, playEncoder, withoutForeign } from './play-encoder.ts'
 import { compareReadings, type Read, readInPieces, readWhole } from './play-reader.ts'
@@ -37,7 +36,6 @@ export function playStream({ wire, bytes, dice }: HostileStream, tally: Tally): 
   compareReadings(whole, cut)
   tally.count('frames', whole.frames)
   tally.count('bytes', bytes.length)
-  tally.count('frames known by sight', cut.alike)
   tally.count('cuts', pieces.length)
   countOutcome(tally, wire, whole)
   const reader = () => withWrappers(dice, readerOf(wire, dialect))

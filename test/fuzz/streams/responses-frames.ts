@@ -9,7 +9,7 @@ interface Told {
 /** An answer as Responses streams it: items with their parts, words, the words again, and everything once more at the end. */
 export function responsesFrames(dice: Dice): EncodedFrame[] {
   const { pick, onceIn, between } = dice
-  const event = (type: string, fields: Json = {}): EncodedFrame => ({ name: type, said: { type, ...fields } })
+  const event = (type: string, fields: Json = {}): EncodedFrame => ({ name: type, emitted: { type, ...fields } })
   /** Servers of others leave out much of it. */
   const sparse = onceIn(4)
   const some = (frame: EncodedFrame): EncodedFrame[] => (sparse && onceIn(2) ? [] : [frame])
@@ -18,12 +18,12 @@ export function responsesFrames(dice: Dice): EncodedFrame[] {
   const message = (index: number): Told => {
     const item_id = `msg_${index}`
     const address = { item_id, output_index: index, content_index: 0 }
-    const said = words()
+    const emitted = words()
     const kind = onceIn(8) ? 'refusal' : 'output_text'
     const field = kind === 'refusal' ? 'refusal' : 'text'
     const part = {
       type: kind,
-      [field]: said.join(''),
+      [field]: emitted.join(''),
       ...(kind === 'refusal' ? {} : { annotations: [], logprobs: [] }),
     }
     const item = { id: item_id, type: 'message', role: 'assistant', status: 'completed', content: [part] }
@@ -39,7 +39,7 @@ export function responsesFrames(dice: Dice): EncodedFrame[] {
           }),
         ),
         ...some(event('response.content_part.added', { ...address, part: { ...part, [field]: '' } })),
-        ...said.map((delta) => event(`response.${kind}.delta`, { ...address, delta, logprobs })),
+        ...emitted.map((delta) => event(`response.${kind}.delta`, { ...address, delta, logprobs })),
         ...(onceIn(8)
           ? [
               event('response.output_text.annotation.added', {
@@ -49,7 +49,7 @@ export function responsesFrames(dice: Dice): EncodedFrame[] {
               }),
             ]
           : []),
-        ...some(event(`response.${kind}.done`, { ...address, [field]: said.join('') })),
+        ...some(event(`response.${kind}.done`, { ...address, [field]: emitted.join('') })),
         ...some(event('response.content_part.done', { ...address, part })),
         ...some(event('response.output_item.done', { output_index: index, item: { ...item, ...phase } })),
       ],
@@ -60,9 +60,9 @@ export function responsesFrames(dice: Dice): EncodedFrame[] {
     const isRaw = onceIn(3)
     const kind = isRaw ? 'reasoning_text' : 'reasoning_summary_text'
     const address = { item_id, output_index: index, [isRaw ? 'content_index' : 'summary_index']: 0 }
-    const said = words()
-    const part = { type: isRaw ? 'reasoning_text' : 'summary_text', text: said.join('') }
-    const parts = said.length === 0 ? [] : [part]
+    const emitted = words()
+    const part = { type: isRaw ? 'reasoning_text' : 'summary_text', text: emitted.join('') }
+    const parts = emitted.length === 0 ? [] : [part]
     const sealed = onceIn(2) ? { encrypted_content: 'gAAA' } : {}
     const item = {
       id: item_id,
@@ -83,8 +83,8 @@ export function responsesFrames(dice: Dice): EncodedFrame[] {
             part: { ...part, text: '' },
           }),
         ),
-        ...said.map((delta) => event(`response.${kind}.delta`, { ...address, delta })),
-        ...some(event(`response.${kind}.done`, { ...address, text: said.join('') })),
+        ...emitted.map((delta) => event(`response.${kind}.delta`, { ...address, delta })),
+        ...some(event(`response.${kind}.done`, { ...address, text: emitted.join('') })),
         ...some(event('response.output_item.done', { output_index: index, item })),
       ],
     }
@@ -96,13 +96,13 @@ export function responsesFrames(dice: Dice): EncodedFrame[] {
       ? (['custom_tool_call', 'custom_tool_call_input', 'input'] as const)
       : (['function_call', 'function_call_arguments', 'arguments'] as const)
     const address = { item_id, output_index: index }
-    const said = words()
+    const emitted = words()
     const item = {
       id: item_id,
       type,
       call_id: `call_${index}`,
       name: pick(['look', 'own', 'f']),
-      [field]: said.join(''),
+      [field]: emitted.join(''),
       status: 'completed',
     }
     return {
@@ -114,8 +114,8 @@ export function responsesFrames(dice: Dice): EncodedFrame[] {
             item: { ...item, [field]: '', ...(onceIn(9) ? { name: '' } : {}) },
           }),
         ),
-        ...said.map((delta) => event(`response.${kind}.delta`, { ...address, delta })),
-        ...some(event(`response.${kind}.done`, { ...address, [field]: said.join('') })),
+        ...emitted.map((delta) => event(`response.${kind}.delta`, { ...address, delta })),
+        ...some(event(`response.${kind}.done`, { ...address, [field]: emitted.join('') })),
         ...some(event('response.output_item.done', { output_index: index, item })),
       ],
     }
@@ -154,7 +154,7 @@ export function responsesFrames(dice: Dice): EncodedFrame[] {
     ...(onceIn(2) ? [event('response.in_progress', response('in_progress')), event('keepalive')] : []),
     ...told,
     event(`response.${end}`, response(end === 'done' ? 'completed' : end, over)),
-    ...(onceIn(2) ? [{ said: '[DONE]' }] : []),
+    ...(onceIn(2) ? [{ emitted: '[DONE]' }] : []),
   ]
 }
 

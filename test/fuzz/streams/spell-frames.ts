@@ -109,8 +109,9 @@ export function spellFrames(dice: Dice, frames: readonly EncodedFrame[], damages
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece as string)))
 }
 
-function spellFrame(dice: Dice, { name, said }: EncodedFrame, style: Style): string {
-  const json = typeof said === 'string' && !dice.onceIn(40) ? said : spell(said, style.lines === 'many' ? 1 : undefined)
+function spellFrame(dice: Dice, { name, emitted }: EncodedFrame, style: Style): string {
+  const json =
+    typeof emitted === 'string' && !dice.onceIn(40) ? emitted : spell(emitted, style.lines === 'many' ? 1 : undefined)
   const letters = style.letters === 'escaped' ? escaped(json) : json
   const data = letters.split('\n').map((line) => style.colon + line)
   const called = style.names === 'lies' ? dice.pick(LIES) : style.names === 'none' ? undefined : name

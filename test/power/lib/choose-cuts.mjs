@@ -28,9 +28,9 @@ export function chooseCuts({ records, paths, recording, random, count, kinds = K
   const writes = timesOf(({ kind }) => kind === 'write' || kind === 'truncate')
   const syncs = timesOf(({ kind }) => kind === 'sync-begin' || kind === 'sync-end')
   const after = (times) => times.map((at) => at + JUST_AFTER_MS)
-  const told = notes.flatMap(timesOfNews)
+  const reported = notes.flatMap(timesOfNews)
   const moments = {
-    told: after(told),
+    reported: after(reported),
     full: after(notes.flatMap(timeOfEnd).filter((at) => full.some(({ from, to }) => at > from && at < to))),
     operator: after(facts.map(({ confirmedAt }) => confirmedAt).filter(Number.isFinite)),
     write: after(writes),
@@ -41,7 +41,7 @@ export function chooseCuts({ records, paths, recording, random, count, kinds = K
         ({ kind, at }, path) => JOURNAL_IS_WRITTEN.has(kind) && path === 'data/settles.journal' && at > preparedAt,
       ),
     ),
-    ring: after(timesOf((_, path) => path?.startsWith('data/keyring.json'))),
+    keyring: after(timesOf((_, path) => path?.startsWith('data/keyring.json'))),
     setup: after(records.map(({ at }) => at).filter((at) => at < preparedAt)),
     names: after(
       records.filter((_, index) => isOfNames(records[index]) || isOfNames(records[index - 1])).map(({ at }) => at),
@@ -68,7 +68,7 @@ function timesOfNews({ seen }) {
   const news = [
     ({ status }) => status !== undefined,
     ({ sizes }) => sizes.text > 0,
-    ({ told }) => told !== undefined,
+    ({ reported }) => reported !== undefined,
     ({ done, code }) => done || code !== undefined,
   ]
   return news.flatMap((isThere) => {

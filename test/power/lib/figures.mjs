@@ -15,7 +15,7 @@ export function printFigures({ recording, records, cuts }) {
     recorded: `${of('write')} writes, ${of('sync-end')} syncs, ${recording.notes.length} requests, ${recording.facts.length} operations`,
     'disk full': `${recording.full.length} times`,
     cuts: `${cuts.length}: ${kinds.map((kind) => `${countOf(cuts, (cut) => cut.kind === kind)} ${kind}`).join(', ')}`,
-    'opened again': `${countOf(cuts, ({ way }) => way === 'command')} by a command, ${countOf(cuts, ({ way }) => way === 'server')} by a server, ${countOf(cuts, ({ way }) => way === 'twice')} after a second cut in recovery`,
+    'opened again': `${countOf(cuts, ({ variant }) => variant === 'command')} by a command, ${countOf(cuts, ({ variant }) => variant === 'server')} by a server, ${countOf(cuts, ({ variant }) => variant === 'twice')} after a second cut in recovery`,
     'cuts inside a commit': `${countOf(cuts, isWriting('ledger.db-wal'))} of the ledger, ${countOf(cuts, isWriting('content.db-wal'))} of the contents`,
     'cuts inside a checkpoint': `${countOf(cuts, isWriting('ledger.db'))} of the ledger, ${countOf(cuts, isWriting('content.db'))} of the contents`,
     'cuts inside a write of settles.journal': countOf(cuts, isWriting('settles.journal')),

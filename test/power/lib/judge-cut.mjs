@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { audit, auditWreck } from '../../chaos/lib/audit.mjs'
 import { auditCredits } from '../../chaos/lib/audit-rows.mjs'
-import { askUntilTold } from '../../chaos/lib/keyed-client.mjs'
+import { sendUntilAnswered } from '../../chaos/lib/keyed-client.mjs'
 import { ACCOUNTS, configText, MARK_INTERVAL_MS } from '../../chaos/lib/scene.mjs'
 import { findFreePort } from '../../program/free-port.mjs'
 import { placeIn, runCommand, startServer } from '../../program/program.mjs'
@@ -29,7 +29,7 @@ const OF_A_FULL_DISK = [
  * Starts the program on what a cut has left, and holds its books against what was known at that moment. `way`: `command` has
  * the books opened by `db verify`, `server` by a server which is asked again; `twice` cuts the power in recovery, too.
  */
-export async function judgeCut({ cut, folder, recording, dist, library, slackMs, random, providerPort, way }) {
+export async function judgeCut({ cut, folder, recording, dist, library, slackMs, random, providerPort, variant }) {
   const { at } = cut
   const violations = []
   const report = (invariant, id, says) => violations.push({ invariant, id, says })
@@ -39,27 +39,27 @@ export async function judgeCut({ cut, folder, recording, dist, library, slackMs,
 
   await judgeWreck({ folder, dist, prepared, violations })
   let home = folder
-  if (way === 'twice') home = await cutAgain({ folder, dist, library, random })
+  if (variant === 'twice') home = await cutAgain({ folder, dist, library, random })
   const place = await placeOf({ home, dist, random, providerPort })
   const notes = notesUntil(recording.notes, at)
   const known = notes.length
-  if (way === 'server') await serveAgain({ place, notes, keys: keysKnown(recording.facts, at), random, report })
-  const verify = await verifyOrSay(place, report)
+  if (variant === 'server') await serveAgain({ place, notes, keys: keysKnown(recording.facts, at), random, report })
+  const verify = await verifyOrReport(place, report)
   if (verify === undefined) return { violations, known, figures: undefined }
-  const books = await readLedgerRows(place)
+  const ledgerRows = await readLedgerRows(place)
   const wall = Math.ceil(recording.wallOffsetMs + at) + 1
   const whole = audit({
-    ...{ notes, kills: [wall], pauses: [], books, verify, prepared },
+    ...{ notes, kills: [wall], pauses: [], ledgerRows, verify, prepared },
     ...{ intervalMs: MARK_INTERVAL_MS, slackMs: slackMs + stalledMs(recording, at) },
   })
   violations.push(...whole.violations.filter(({ says }) => !OF_A_FULL_DISK.includes(says)))
   violations.push(
     ...auditCredits(
-      books,
+      ledgerRows,
       facts.flatMap(({ credit }) => (credit?.ref.startsWith('top') ? [credit] : [])),
     ),
   )
-  auditFacts(books, facts, report)
+  auditFacts(ledgerRows, facts, report)
   await auditPages(place, report)
   return { violations, known, figures: whole.figures }
 }
@@ -109,11 +109,11 @@ async function cutAgain({ folder, dist, library, random }) {
   return again
 }
 
-async function verifyOrSay(place, report) {
+async function verifyOrReport(place, report) {
   const { out, err } = await runCommandHere(place, ['db', 'verify', '--json'])
-  const said = out === '' ? { error: { message: err } } : JSON.parse(out)
-  if (said.error === undefined) return said
-  report('verify', 'db', `the program does not open its books: ${said.error.message.slice(0, 300)}`)
+  const emitted = out === '' ? { error: { message: err } } : JSON.parse(out)
+  if (emitted.error === undefined) return emitted
+  report('verify', 'db', `the program does not open its books: ${emitted.error.message.slice(0, 300)}`)
   return undefined
 }
 
@@ -128,19 +128,21 @@ async function serveAgain({ place, notes, keys, random, report }) {
     return
   }
   const later = createNotes(port)
-  const stage = { ask: later.ask, gate: { passed: async () => {} } }
+  const stage = { sendTurn: later.sendTurn, gate: { passed: async () => {} } }
   const keyed = new Map(
-    notes.filter(({ ask }) => ask.once !== undefined && !ask.isOther).map(({ ask }) => [ask.once, ask]),
+    notes
+      .filter(({ sendTurn }) => sendTurn.once !== undefined && !sendTurn.isOther)
+      .map(({ sendTurn }) => [sendTurn.once, sendTurn]),
   )
-  const told = new Set(
-    notes.filter(({ status, ended }) => status === 200 && ended === 'done').map(({ ask }) => ask.once),
+  const reported = new Set(
+    notes.filter(({ status, ended }) => status === 200 && ended === 'done').map(({ sendTurn }) => sendTurn.once),
   )
-  const asks = [...keyed.values()].reverse()
+  const sends = [...keyed.values()].reverse()
   const again = [
-    ...asks.filter(({ once }) => told.has(once)).slice(0, KEYS_AGAIN),
-    ...asks.filter(({ once }) => !told.has(once)).slice(0, KEYS_AGAIN),
+    ...sends.filter(({ once }) => reported.has(once)).slice(0, KEYS_AGAIN),
+    ...sends.filter(({ once }) => !reported.has(once)).slice(0, KEYS_AGAIN),
   ]
-  for (const ask of again) await askUntilTold(stage, { ...ask, abort: undefined }, random)
+  for (const sendTurn of again) await sendUntilAnswered(stage, { ...sendTurn, abort: undefined }, random)
   notes.push(...later.all.map(({ note }) => note))
   later.close()
   for (const { id, secret, isRevoked } of keys) {

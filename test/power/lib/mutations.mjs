@@ -5,7 +5,7 @@ export const MUTANTS = [
   {
     name: 'synchronous-normal',
     says: 'a commit does not wait for the disk',
-    kinds: ['told', 'operator'],
+    kinds: ['reported', 'operator'],
     caughtBy: ['I7', 'owned'],
     replacements: [
       { file: 'db/sqlite/connection.js', find: "synchronous === 'full' ? 'FULL' : 'NORMAL'", put: "'NORMAL'" },
@@ -14,14 +14,14 @@ export const MUTANTS = [
   {
     name: 'contents-not-synced',
     says: 'an answer is kept without waiting for the disk',
-    kinds: ['told'],
+    kinds: ['reported'],
     caughtBy: ['I10'],
     replacements: [{ file: 'db/content/open-content.js', find: "synchronous: 'full'", put: "synchronous: 'normal'" }],
   },
   {
     name: 'settle-after-end',
     says: 'the end of an answer leaves before its charge is durable',
-    kinds: ['told'],
+    kinds: ['reported'],
     caughtBy: ['I7'],
     replacements: chooseMutants('settle-after-end')[0].replacements,
   },
@@ -47,13 +47,13 @@ export const MUTANTS = [
     replacements: [{ file: 'lib/private-files.js', find: 'await syncFolder(folder);', put: '' }],
   },
   {
-    name: 'half-a-ring',
-    says: 'the key ring is written under its own name',
-    kinds: ['ring'],
+    name: 'half-a-keyring',
+    says: 'the key keyring is written under its own name',
+    kinds: ['keyring'],
     caughtBy: ['verify'],
     replacements: [
-      { file: 'app/key-ring.js', find: 'await writeDurably(temporary,', put: 'await writeDurably(path,' },
-      { file: 'app/key-ring.js', find: 'await link(temporary, path);', put: '' },
+      { file: 'app/key-keyring.js', find: 'await writeDurably(temporary,', put: 'await writeDurably(path,' },
+      { file: 'app/key-keyring.js', find: 'await link(temporary, path);', put: '' },
     ],
   },
 ]

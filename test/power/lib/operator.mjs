@@ -39,7 +39,7 @@ export function createOperator({ data, random }) {
     }
   }
 
-  const acts = {
+  const actions = {
     credit: () => {
       credits += 1
       return credit('modest@localhost', '0.05', `top-${credits}`)
@@ -48,7 +48,7 @@ export function createOperator({ data, random }) {
       made.push(await createKey({ account: 'rich@localhost', kind: 'wallet', name: `made ${made.length}` }))
     },
     async revoke() {
-      if (made.length === 0) return acts.key()
+      if (made.length === 0) return actions.key()
       const { id } = made.splice(random.below(made.length), 1)[0]
       await does('keys.revoke', { key: id }, () => ({}), { revokes: id })
     },
@@ -66,6 +66,6 @@ export function createOperator({ data, random }) {
       for (const account of ACCOUNTS) accounts.push(await prepareAccount(account))
       return accounts
     },
-    act: () => acts[random.pick(Object.keys(acts))](),
+    act: () => actions[random.pick(Object.keys(actions))](),
   }
 }

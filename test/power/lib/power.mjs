@@ -41,19 +41,29 @@ export async function losePower({ dist, trueDist, seconds, cuts: count, seed, sl
 
   async function judge(cut) {
     const chosen = createRandom(cut.seed)
-    const way = WAYS[cut.index % WAYS.length]
+    const variant = WAYS[cut.index % WAYS.length]
     const { violations, known, figures } = await judgeCut({
-      ...{ cut, folder: cut.folder, recording, dist: trueDist, library, slackMs, random: chosen, providerPort, way },
+      ...{
+        cut,
+        folder: cut.folder,
+        recording,
+        dist: trueDist,
+        library,
+        slackMs,
+        random: chosen,
+        providerPort,
+        variant,
+      },
     })
     const isWrong = violations.length > 0
     if (!isWrong) {
       for (const suffix of ['', '-wreck', '-logs', '-again'])
         rmSync(`${cut.folder}${suffix}`, { recursive: true, force: true })
     }
-    const where = `cut ${cut.index} (${cut.kind}, ${way}, ${cut.fate.mood}, ${cut.fate.names})`
+    const where = `cut ${cut.index} (${cut.kind}, ${variant}, ${cut.fate.mood}, ${cut.fate.names})`
     judged.push({
       ...cut,
-      way,
+      variant,
       known,
       figures,
       violations: violations.map((one) => ({ ...one, says: `${one.says} · ${where}` })),

@@ -3,9 +3,9 @@ import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sendAsk } from '../../chaos/lib/request.mjs'
 import { startClients } from '../../chaos/lib/clients.mjs'
-import { planAsk } from '../../chaos/lib/plan-request.mjs'
+import { planRequest } from '../../chaos/lib/plan-request.mjs'
+import { sendRequest } from '../../chaos/lib/request.mjs'
 import { configText } from '../../chaos/lib/scene.mjs'
 import { findFreePort } from '../../program/free-port.mjs'
 import { placeIn, startServer } from '../../program/program.mjs'
@@ -90,7 +90,7 @@ export async function recordLoad({ dist, library, random, seconds, providerPort 
   }
 
   async function serveLoad(ms, meanwhile) {
-    const stage = { ask: notes.ask, gate: { passed: async () => {} } }
+    const stage = { sendTurn: notes.sendTurn, gate: { passed: async () => {} } }
     const clients = startClients({ stage, accounts, random: random.fork(ms), count: CLIENTS, plan })
     const until = nowMs() + ms
     await meanwhile(until)
@@ -115,8 +115,8 @@ function failWhenItDies(server, logPath) {
 
 /** A third of the load speaks Responses. */
 function plan(random, accounts) {
-  const ask = planAsk(random, accounts)
-  return ask.fault === undefined && random.chance(0.33) ? { ...ask, protocol: 'responses' } : ask
+  const sendTurn = planRequest(random, accounts)
+  return sendTurn.fault === undefined && random.chance(0.33) ? { ...sendTurn, protocol: 'responses' } : sendTurn
 }
 
 async function untilJournaled(data) {
@@ -144,16 +144,16 @@ export function createNotes(port) {
   const all = []
   return {
     all,
-    async ask(ask) {
+    async sendTurn(sendTurn) {
       const kept = { note: undefined, beganAt: nowMs(), endedAt: Number.POSITIVE_INFINITY, seen: [] }
       const onSeen = (note) => {
         if (kept.note === undefined) all.push(kept)
         kept.note = note
-        const { id, replayed, original, status, code, text, raw, told, done, ended, arrivals } = note
+        const { id, replayed, original, status, code, text, raw, reported, done, ended, arrivals } = note
         const sizes = { text: text.length, raw: raw.length, arrivals: arrivals.length }
-        kept.seen.push({ at: nowMs(), ...{ id, replayed, original, status, code, told, done, ended }, sizes })
+        kept.seen.push({ at: nowMs(), ...{ id, replayed, original, status, code, reported, done, ended }, sizes })
       }
-      const sending = sendAsk({ port, agent, ask, onSeen })
+      const sending = sendRequest({ port, agent, sendTurn, onSeen })
       const note = await sending
       if (kept.note === undefined && note.ended !== 'unsent') all.push(kept)
       kept.note = note
@@ -173,7 +173,16 @@ export function notesUntil(notes, at) {
       const last = seen.findLast((moment) => moment.at < at)
       const nothing = { id: undefined, replayed: false, original: undefined, status: undefined, code: undefined }
       if (!last)
-        return { ...note, ...nothing, text: '', raw: '', arrivals: [], told: undefined, done: false, ended: 'broken' }
+        return {
+          ...note,
+          ...nothing,
+          text: '',
+          raw: '',
+          arrivals: [],
+          reported: undefined,
+          done: false,
+          ended: 'broken',
+        }
       const { sizes, at: _, ...known } = last
       const { text, raw, arrivals } = note
       return {

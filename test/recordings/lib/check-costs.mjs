@@ -4,10 +4,10 @@ import { PROTOCOLS } from './send-recorded.mjs'
 export function checkWhole(tally, { exchanges, whole, receiptOf, prices }) {
   const pairs = exchanges.flatMap((exchange) => PROTOCOLS.map((protocol) => ({ exchange, protocol })))
   for (const { exchange, protocol } of pairs) {
-    const asked = whole.filter((one) => one.exchange === exchange && one.protocol === protocol)
-    const charges = asked.map(({ id }) => receiptOf.get(id)?.charge_nano)
+    const receivedRequest = whole.filter((one) => one.exchange === exchange && one.protocol === protocol)
+    const charges = receivedRequest.map(({ id }) => receiptOf.get(id)?.charge_nano)
     const owed = costOf(prices.get(exchange.id), exchange.usage)
-    const right = charges.every((charge) => charge === owed) && asked.every(({ status }) => status === 200)
+    const right = charges.every((charge) => charge === owed) && receivedRequest.every(({ status }) => status === 200)
     tally.check(
       right,
       `${exchange.id} as ${protocol}: streamed ${charges[0]}, not streamed ${charges[1]}, by the recording ${owed} nano`,
@@ -46,13 +46,13 @@ export function checkCut(tally, { cut, known, receipts, prices }) {
 /** Written out once more: arithmetic that is shared with the product would agree with its faults. */
 function costOf(price, { uncached_input, cached_input, cache_write, output }) {
   const pico = (usd) => BigInt(Math.round(Number(usd) * 1e6))
-  const [uncached, cached, written, said] = [uncached_input, cached_input, cache_write, output].map((count) =>
+  const [uncached, cached, written, emitted] = [uncached_input, cached_input, cache_write, output].map((count) =>
     BigInt(count),
   )
   const sum =
     uncached * pico(price.input) +
     cached * pico(price.cached_input) +
     written * pico(price.cache_write) +
-    said * pico(price.output)
+    emitted * pico(price.output)
   return (sum + 999n) / 1000n
 }

@@ -79,28 +79,28 @@ function cutsOf(one) {
         silentMs: one.silentMs,
         hiding,
       },
-      output: one.hidden + one.spoken * shareOf(one, { outputBytes, wordFrames }),
+      output: one.hidden + one.outputText * shareOf(one, { outputBytes, wordFrames }),
     }))
   return [...inSilence, ...inWords]
 }
 
 /** How much of the words there was: by its tokens where each came in a frame of its own, else by its bytes. */
 function shareOf(one, { outputBytes, wordFrames }) {
-  const isTokenEach = isRecordedStream(one) && Math.abs(one.last.wordFrames / one.spoken - 1) < 0.1
+  const isTokenEach = isRecordedStream(one) && Math.abs(one.last.wordFrames / one.outputText - 1) < 0.1
   return isTokenEach ? wordFrames / one.last.wordFrames : outputBytes / one.last.outputBytes
 }
 
 /** An answer in plain words is a prompt whose tokens are known. Who counts the input first is believed. */
 function inputsOf(one, others, LaneRate, estimateUsage) {
-  const isPrompt = ({ plain, edited, hidden, spoken }) => plain && !edited && hidden === 0 && spoken >= 20
+  const isPrompt = ({ plain, edited, hidden, outputText }) => plain && !edited && hidden === 0 && outputText >= 20
   if (!isPrompt(one)) return []
   const rate = new LaneRate()
   const takenFor = ({ last }) => Math.ceil(last.outputBytes / BYTES_PER_TOKEN)
   for (const other of others.filter(isPrompt)) {
-    const usage = { uncachedInput: other.spoken, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+    const usage = { uncachedInput: other.outputText, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
     rate.learn({ outputBytes: 0 }, usage, { bytesPerToken: BYTES_PER_TOKEN, inputTaken: takenFor(other) })
   }
   const produced = { usage: undefined, outputBytes: 0 }
   const { uncachedInput } = estimateUsage(produced, { ...NO_BOUND, inputEstimate: takenFor(one), rate })
-  return [{ kind: `input, not told, ${one.wire}`, error: Math.abs(uncachedInput / one.spoken - 1) }]
+  return [{ kind: `input, not told, ${one.wire}`, error: Math.abs(uncachedInput / one.outputText - 1) }]
 }

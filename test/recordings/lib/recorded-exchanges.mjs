@@ -41,12 +41,12 @@ const usageOf = ({ input, cached, cacheWrite, output }) => ({
 
 /** A tool call is more tokens than its words: only an answer in plain words tells how long these are. */
 function seenIn(body) {
-  const { words, plain } = said(body)
+  const { words, plain } = emitted(body)
   return { bytes: Buffer.byteLength(words), words, plain }
 }
 
 /** By the member that only this wire has. */
-function said({ choices, output, content, candidates }) {
+function emitted({ choices, output, content, candidates }) {
   if (choices) return { words: wordsOfMessage(choices[0].message), plain: !choices[0].message.tool_calls?.length }
   if (output) return { words: output.map(wordsOfItem).join(''), plain: output.every(({ call_id }) => !call_id) }
   if (content) return { words: content.map(wordsOfBlock).join(''), plain: content.every(({ input }) => !input) }

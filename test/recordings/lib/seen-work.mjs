@@ -45,7 +45,7 @@ function hiddenIn({ usage, outputBytes, wordFrames, calls }) {
   const words = (isTokenEach ? wordFrames : outputBytes / 4) + calls * 12
   const answer = Math.max(usage.output - usage.reasoning, 1)
   const hidden = usage.reasoning > 0 && words * words < answer * usage.output ? usage.reasoning : 0
-  return { hidden, spoken: usage.output - hidden }
+  return { hidden, outputText: usage.output - hidden }
 }
 
 const modelOf = ({ chunks }) => /"model(?:Version)?":"([^"]+)"/.exec(JSON.stringify(chunks))?.[1] ?? ''

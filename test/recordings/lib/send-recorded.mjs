@@ -16,28 +16,28 @@ const BODIES = {
 export const PROTOCOLS = Object.keys(PATHS)
 
 /** One request to its end. */
-export async function askWhole(gateway, asked) {
-  const { response } = await send(gateway, asked)
+export async function sendWhole(gateway, receivedRequest) {
+  const { response } = await send(gateway, receivedRequest)
   const text = Buffer.concat(await response.toArray()).toString()
   return { id: response.headers['x-request-id'], status: response.statusCode, text }
 }
 
 /** A streamed request that is hung up on as soon as the provider is silent and so many bytes of its words have come. */
-export async function askAndHangUp(gateway, request, { silent, bytes }) {
+export async function sendAndDisconnect(gateway, request, { silent, bytes }) {
   const controller = new AbortController()
-  const asked = { id: undefined, seen: 0 }
+  const receivedRequest = { id: undefined, seen: 0 }
   const closed = send(gateway, { ...request, stream: true }, controller.signal)
     .then(({ response }) => {
-      asked.id = response.headers['x-request-id']
-      return readWords(response, asked)
+      receivedRequest.id = response.headers['x-request-id']
+      return readWords(response, receivedRequest)
     })
     .catch(() => {})
   await silent
   await pause(UNSEEN_MS)
-  for (let waited = 0; asked.seen < bytes && waited < WITHHELD_MS; waited += 5) await pause(5)
+  for (let waited = 0; receivedRequest.seen < bytes && waited < WITHHELD_MS; waited += 5) await pause(5)
   controller.abort()
   await closed
-  return asked
+  return receivedRequest
 }
 
 function send({ baseUrl, key }, { protocol, model, content, stream }, signal) {
@@ -49,7 +49,7 @@ function send({ baseUrl, key }, { protocol, model, content, stream }, signal) {
   })
 }
 
-async function readWords(response, asked) {
+async function readWords(response, receivedRequest) {
   const pieces = []
   let rest = ''
   for await (const text of response.setEncoding('utf8')) {
@@ -59,6 +59,6 @@ async function readWords(response, asked) {
       const [, json] = /^data: (\{.*)/m.exec(frame) ?? []
       if (json) pieces.push(JSON.parse(json))
     }
-    asked.seen = visibleBytes(pieces)
+    receivedRequest.seen = visibleBytes(pieces)
   }
 }

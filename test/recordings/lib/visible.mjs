@@ -26,15 +26,15 @@ export const wordsOfPart = ({ text, functionCall: call }) =>
 
 /** How many bytes of words the pieces of a stream have brought, of whatever wire. */
 export function visibleBytes(pieces) {
-  const said = new Map()
+  const emitted = new Map()
   let bytes = 0
   for (const piece of pieces) {
     if (piece.candidates) bytes += bytesOfCandidate(piece.candidates[0])
     else if (/^(message|content_block)_|^ping$/.test(piece.type)) bytes += bytesOfBlockEvent(piece)
     else if (piece.type === undefined) bytes += bytesOfChunk(piece)
-    else hearEvent(said, piece)
+    else parseEvent(emitted, piece)
   }
-  return [...said.values()].reduce((sum, words) => sum + Buffer.byteLength(words), bytes)
+  return [...emitted.values()].reduce((sum, words) => sum + Buffer.byteLength(words), bytes)
 }
 
 const bytesOfChunk = ({ choices }) =>
@@ -46,11 +46,11 @@ const bytesOfBlockEvent = ({ content_block: begun, delta }) =>
   Buffer.byteLength([begun?.name, delta?.text, delta?.thinking, delta?.partial_json].map(textOf).join(''))
 
 /** Some servers send the words of a call only with its end, so whatever says more of one place counts. */
-function hearEvent(said, { type, output_index, content_index, summary_index, delta, item, arguments: written }) {
+function parseEvent(emitted, { type, output_index, content_index, summary_index, delta, item, arguments: written }) {
   const place = `${output_index} ${content_index} ${summary_index}`
-  if (typeof delta === 'string') said.set(place, (said.get(place) ?? '') + delta)
-  if (type === 'response.output_item.added' && item.name) said.set(`${output_index} name`, item.name)
-  if (typeof written === 'string' && written.length > (said.get(place)?.length ?? 0)) said.set(place, written)
+  if (typeof delta === 'string') emitted.set(place, (emitted.get(place) ?? '') + delta)
+  if (type === 'response.output_item.added' && item.name) emitted.set(`${output_index} name`, item.name)
+  if (typeof written === 'string' && written.length > (emitted.get(place)?.length ?? 0)) emitted.set(place, written)
 }
 
 const textOf = (value) => (typeof value === 'string' ? value : '')

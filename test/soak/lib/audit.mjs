@@ -1,9 +1,9 @@
 import { nanoOf } from '../../chaos/lib/price.mjs'
 
 /** The books at rest held against what clients were told. Says each fault in a sentence. */
-export function auditLedger({ books, charges }) {
+export function auditLedger({ ledgerRows, charges }) {
   const faults = []
-  const { receipts, buckets, accounts, transfers } = books
+  const { receipts, buckets, accounts, transfers } = ledgerRows
   const byId = new Map(receipts.map((receipt) => [receipt.request_id, receipt]))
   if (byId.size !== receipts.length) faults.push(`${receipts.length - byId.size} requests have two receipts`)
   const open = receipts.filter(({ state }) => state === 'open').length

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { planAsk } from './plan-request.mjs'
-import { askWithoutReading, send } from './send-request.mjs'
+import { planRequest } from './plan-request.mjs'
+import { send, sendWithoutReading } from './send-request.mjs'
 
 const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses' }
 /** Half of those that read nothing go away; the others look when their time and the minute in which they are cut are over. */
@@ -18,12 +18,12 @@ export function startClients({ port, accounts, random, count }) {
   const agent = new Agent({ keepAlive: true })
   const state = { stopped: false, leaving: new AbortController() }
   setMaxListeners(0, state.leaving.signal)
-  const told = { kinds: {}, ends: {}, codes: {}, charges: new Map(), wrong: [], started: 0, replays: 0 }
+  const reported = { kinds: {}, ends: {}, codes: {}, charges: new Map(), wrong: [], started: 0, replays: 0 }
   const loops = Array.from({ length: count }, (_, number) =>
-    loop({ port, agent, accounts, told, state }, random.fork(number)),
+    loop({ port, agent, accounts, reported, state }, random.fork(number)),
   )
   return {
-    told,
+    reported,
     /** Asks nothing more; resolves when the last answer has ended and every connection is closed. */
     async stop() {
       state.stopped = true
@@ -39,81 +39,81 @@ const count = (table, name) => {
 }
 
 async function loop(place, random) {
-  const { accounts, told, state } = place
+  const { accounts, reported, state } = place
   // Not all at once: a burst at the beginning would be all that the first seconds show.
   await sleep(random.between(0, 5000))
   while (!state.stopped) {
-    const ask = planAsk(random, accounts)
-    told.started += 1
-    for (const kind of ask.kinds) count(told.kinds, kind)
-    if (ask.neverReads) await standStill(place, ask, random)
-    else await askAndFollow(place, ask)
+    const sendTurn = planRequest(random, accounts)
+    reported.started += 1
+    for (const kind of sendTurn.kinds) count(reported.kinds, kind)
+    if (sendTurn.neverReads) await standStill(place, sendTurn, random)
+    else await sendAndFollow(place, sendTurn)
   }
 }
 
-async function standStill({ port, told, state }, ask, random) {
-  count(told.kinds, 'never reads')
-  const { ended } = await askWithoutReading({
+async function standStill({ port, reported, state }, sendTurn, random) {
+  count(reported.kinds, 'never reads')
+  const { ended } = await sendWithoutReading({
     port,
-    ask,
-    path: PATHS[ask.protocol],
+    sendTurn,
+    path: PATHS[sendTurn.protocol],
     ...random.pick(PATIENCE),
     leave: state.leaving.signal,
   })
-  count(told.ends, `never read: ${ended}`)
+  count(reported.ends, `never read: ${ended}`)
 }
 
-async function askAndFollow(place, ask) {
-  const { told } = place
-  const note = await send({ ...place, ask, path: PATHS[ask.protocol], body: ask.body })
-  write(told, ask, note)
+async function sendAndFollow(place, sendTurn) {
+  const { reported } = place
+  const note = await send({ ...place, sendTurn, path: PATHS[sendTurn.protocol], body: sendTurn.body })
+  write(reported, sendTurn, note)
   if (note.ended === 'refused') await sleep(REST_MS)
   if (note.ended !== 'whole') return
-  if (ask.once) await askAgain(place, ask, note)
-  if (ask.stored && note.responseId) await afterwards(place, ask, note)
+  if (sendTurn.once) await sendAgain(place, sendTurn, note)
+  if (sendTurn.stored && note.responseId) await afterwards(place, sendTurn, note)
 }
 
-function write(told, ask, note) {
-  count(told.ends, note.ended)
-  if (ask.abortAfterMs !== undefined) count(told.kinds, 'client that may hang up')
-  if (note.code) count(told.codes, note.code)
-  if (note.ended === 'whole' && note.charge !== undefined) told.charges.set(note.id, note.charge)
-  if (isWrong(ask, note)) told.wrong.push({ kinds: ask.kinds, ...note })
+function write(reported, sendTurn, note) {
+  count(reported.ends, note.ended)
+  if (sendTurn.abortAfterMs !== undefined) count(reported.kinds, 'client that may hang up')
+  if (note.code) count(reported.codes, note.code)
+  if (note.ended === 'whole' && note.charge !== undefined) reported.charges.set(note.id, note.charge)
+  if (isWrong(sendTurn, note)) reported.wrong.push({ kinds: sendTurn.kinds, ...note })
 }
 
 /** Who is honest with an honest provider is served, unless it has no money or the server says that it has too much to do. */
-function isWrong(ask, { ended, code, charge }) {
+function isWrong(sendTurn, { ended, code, charge }) {
   if (ended === 'aborted') return false
   if (ended === 'whole') return charge === undefined
   if (ended === 'refused' && code === 'server_is_overloaded') return false
-  if (ask.account.email === 'poor@localhost') return code !== 'insufficient_balance'
-  return ask.fault === 'none' || ended === 'broken'
+  if (sendTurn.account.email === 'poor@localhost') return code !== 'insufficient_balance'
+  return sendTurn.fault === 'none' || ended === 'broken'
 }
 
-async function askAgain(place, ask, first) {
+async function sendAgain(place, sendTurn, first) {
   const again = await send({
     ...place,
-    ask: { ...ask, abortAfterMs: undefined },
-    path: PATHS[ask.protocol],
-    body: ask.body,
+    sendTurn: { ...sendTurn, abortAfterMs: undefined },
+    path: PATHS[sendTurn.protocol],
+    body: sendTurn.body,
   })
-  if (again.ended === 'whole' && again.replayed && again.charge === first.charge) place.told.replays += 1
+  if (again.ended === 'whole' && again.replayed && again.charge === first.charge) place.reported.replays += 1
   // What was asked just at the end of its minute of keeping is refused by name, and never run again.
   else if (again.code !== 'idempotency_not_replayable' && again.code !== 'server_is_overloaded')
-    place.told.wrong.push({ kinds: ['asked again', ...ask.kinds], ...again })
+    place.reported.wrong.push({ kinds: ['asked again', ...sendTurn.kinds], ...again })
 }
 
-async function afterwards(place, ask, { responseId }) {
-  const { told } = place
-  const plain = { account: ask.account }
+async function afterwards(place, sendTurn, { responseId }) {
+  const { reported } = place
+  const plain = { account: sendTurn.account }
   const path = `/v1/responses/${responseId}`
-  count(told.kinds, `stored response: ${ask.afterwards}`)
-  if (ask.afterwards === 'continue') {
-    const next = { ...ask, ...plain, once: undefined, abortAfterMs: undefined }
-    const body = { ...ask.body, input: 'And then?', previous_response_id: responseId }
-    return write(told, next, await send({ ...place, ask: next, path: PATHS.responses, body }))
+  count(reported.kinds, `stored response: ${sendTurn.afterwards}`)
+  if (sendTurn.afterwards === 'continue') {
+    const next = { ...sendTurn, ...plain, once: undefined, abortAfterMs: undefined }
+    const body = { ...sendTurn.body, input: 'And then?', previous_response_id: responseId }
+    return write(reported, next, await send({ ...place, sendTurn: next, path: PATHS.responses, body }))
   }
-  const method = ask.afterwards === 'get' ? 'GET' : 'DELETE'
-  const note = await send({ ...place, ask: plain, method, path })
-  if (note.status !== 200) told.wrong.push({ kinds: [`${method} of a stored response`], ...note })
+  const method = sendTurn.afterwards === 'get' ? 'GET' : 'DELETE'
+  const note = await send({ ...place, sendTurn: plain, method, path })
+  if (note.status !== 200) reported.wrong.push({ kinds: [`${method} of a stored response`], ...note })
 }

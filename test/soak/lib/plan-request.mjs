@@ -28,7 +28,7 @@ const FAULTS = ['cut', 'busy', 'broken']
 const PARAMETERS = { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] }
 
 /** One random request, its name in the count of kinds, and what its client does with it. */
-export function planAsk(random, accounts) {
+export function planRequest(random, accounts) {
   const account = pickByShare(random, accounts)
   const protocol = random.chance(0.5) ? 'chat' : 'responses'
   const neverReads = random.chance(NEVER_READ) && account.email !== 'poor@localhost'
@@ -42,7 +42,7 @@ export function planAsk(random, accounts) {
     Math.round(answer.words * random.between(0.5, neverReads ? 0.6 : 1.5) * (neverReads ? 2 : 1)),
   )
   const fill = 'z'.repeat(Math.round(size(random, PROMPTS).bytes * random.between(0.5, 1)))
-  const say = `[say words=${words} pace=${answer.pace} tool=${tool ? 1 : 0} fault=${fault}@${random.below(words)}]`
+  const emit = `[say words=${words} pace=${answer.pace} tool=${tool ? 1 : 0} fault=${fault}@${random.below(words)}]`
   const stored = protocol === 'responses' && random.chance(0.6)
   return {
     account,
@@ -53,7 +53,7 @@ export function planAsk(random, accounts) {
     isStream,
     stored,
     kinds: kindsOf({ account, protocol, model, isStream, tool, stored, fault }),
-    body: bodyOf({ protocol, model, isStream, stored, tool, content: `${fill} ${say}` }),
+    body: bodyOf({ protocol, model, isStream, stored, tool, content: `${fill} ${emit}` }),
     once: !neverReads && random.chance(KEYED) ? `soak-${random.below(2 ** 31)}-${random.below(2 ** 31)}` : undefined,
     abortAfterMs: !neverReads && random.chance(ABORTS) ? random.between(0, 4000) : undefined,
     /** What is done with a stored response afterwards. */
@@ -62,8 +62,8 @@ export function planAsk(random, accounts) {
 }
 
 function kindsOf({ account, protocol, model, isStream, tool, stored, fault }) {
-  const road = model === protocol ? 'relayed' : 'translated'
-  const lane = HONEST_MODELS.includes(model) ? road : model
+  const route = model === protocol ? 'relayed' : 'translated'
+  const lane = HONEST_MODELS.includes(model) ? route : model
   return [
     `${protocol} ${isStream ? 'stream' : 'json'} ${lane}`,
     `${account.kind} key`,

@@ -16,19 +16,19 @@ function wireOf(url) {
 const isFailing = ({ headers }) => `${headers.authorization} ${headers['x-api-key']}`.includes('failing')
 
 /** The last one counts: a conversation that goes on carries the older ones along. */
-function toldIn(text) {
+function deliveredIn(text) {
   const [, words, pace, tool, fault, at] = [...text.matchAll(SAY)].at(-1) ?? [0, 20, 0, 0, 'none', 0]
   return { words: Number(words), pace: Number(pace), tool: tool === '1', fault, at: Number(at) }
 }
 
 async function answer(request, response, text) {
   const wire = wireOf(request.url)
-  const told = { ...toldIn(text), ...(isFailing(request) ? {} : { fault: 'none' }) }
-  if (told.fault === 'busy') return refuse(response, 429)
-  if (told.fault === 'broken') return refuse(response, 500)
+  const reported = { ...deliveredIn(text), ...(isFailing(request) ? {} : { fault: 'none' }) }
+  if (reported.fault === 'busy') return refuse(response, 429)
+  if (reported.fault === 'broken') return refuse(response, 500)
   const isStream = request.url.includes(':stream') || /"stream":\s*true/.test(text)
-  if (!isStream && !told.tool) return whole(response, wire, told)
-  await stream(response, wire, told)
+  if (!isStream && !reported.tool) return whole(response, wire, reported)
+  await stream(response, wire, reported)
 }
 
 function refuse(response, status) {
@@ -49,11 +49,11 @@ async function stream(response, wire, { words, pace, tool, fault, at }) {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const frames = tool ? TOOL_FRAMES[wire]('far') : undefined
   if (frames) return response.end(frames.join(''))
-  const { opening, words: said, ending } = FRAMES[wire]('far', words)
+  const { opening, words: emitted, ending } = FRAMES[wire]('far', words)
   response.write(opening)
   for (let word = 0; word < words && !response.destroyed; word++) {
     if (fault === 'cut' && word === at) return response.destroy()
-    if (!response.write(said[word])) await drained(response)
+    if (!response.write(emitted[word])) await drained(response)
     if (pace > 0) await sleep(pace)
   }
   response.end(ending)

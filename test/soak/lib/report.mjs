@@ -1,5 +1,5 @@
 /** What ran, by kind, and how it ended. */
-export function printTold({ kinds, ends, codes, started, replays }, minutes) {
+export function printDelivered({ kinds, ends, codes, started, replays }, minutes) {
   console.log(`\n${started} requests, ${(started / minutes / 60).toFixed(1)} a second; ${replays} answers given again`)
   for (const [what, counts] of Object.entries({ kinds, ends, codes })) {
     const sorted = Object.entries(counts).sort(([a], [b]) => a.localeCompare(b))
@@ -14,7 +14,7 @@ const GIVEN_UP_FROM_MINUTES = 4
 export function checkCoverage(tally, { kinds, ends, codes, started, replays }, { streams, minutes }) {
   const roads = ['relayed', 'translated', 'faulty-chat', 'faulty-anthropic', 'backed']
   const all = ['chat', 'responses'].flatMap((protocol) =>
-    ['stream', 'json'].flatMap((delivery) => roads.map((road) => `${protocol} ${delivery} ${road}`)),
+    ['stream', 'json'].flatMap((delivery) => roads.map((route) => `${protocol} ${delivery} ${route}`)),
   )
   const missing = all.filter((kind) => !kinds[kind])
   const seen = {

@@ -8,12 +8,13 @@ const TAIL_BYTES = 4096
  * Sends one request and resolves to what became of it. `ended`: whole · refused (an error status, with `code`) · failed (an
  * error inside the stream) · aborted (by us) · broken (cut without a word).
  */
-export function send({ port, agent, ask, method = 'POST', path, body }) {
+export function send({ port, agent, sendTurn, method = 'POST', path, body }) {
   const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
   return new Promise((resolve) => {
     const note = { ended: undefined, id: undefined, status: undefined, code: undefined, charge: undefined }
     const outgoing = request({ port, agent, host: '127.0.0.1', method, path })
-    const timer = ask.abortAfterMs === undefined ? undefined : setTimeout(() => abort(note, outgoing), ask.abortAfterMs)
+    const timer =
+      sendTurn.abortAfterMs === undefined ? undefined : setTimeout(() => abort(note, outgoing), sendTurn.abortAfterMs)
     outgoing.on('response', (response) => readAnswer(note, response))
     outgoing.on('error', (error) => {
       note.error ??= error.code
@@ -23,8 +24,8 @@ export function send({ port, agent, ask, method = 'POST', path, body }) {
       note.ended ??= 'broken'
       resolve(note)
     })
-    outgoing.setHeader('authorization', `Bearer ${ask.account.key}`)
-    if (ask.once) outgoing.setHeader('idempotency-key', ask.once)
+    outgoing.setHeader('authorization', `Bearer ${sendTurn.account.key}`)
+    if (sendTurn.once) outgoing.setHeader('idempotency-key', sendTurn.once)
     if (bytes) outgoing.setHeader('content-type', 'application/json')
     outgoing.end(bytes)
   })
@@ -72,8 +73,8 @@ function judge(note, { head, tail, errors, streamed }) {
  * not read does not learn of its end, so who has waited `patienceMs` looks: `givenUp` if the server has cut it, `served` if the
  * rest still comes. Others go away without looking, then or when all are to `leave`: `leftAlone`.
  */
-export function askWithoutReading({ port, ask, path, patienceMs, looks, leave }) {
-  const body = JSON.stringify(ask.body)
+export function sendWithoutReading({ port, sendTurn, path, patienceMs, looks, leave }) {
+  const body = JSON.stringify(sendTurn.body)
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' })
     socket.pause()
@@ -98,7 +99,7 @@ export function askWithoutReading({ port, ask, path, patienceMs, looks, leave })
     socket.on('error', () => end('givenUp'))
     socket.on('close', () => end('givenUp'))
     socket.write(
-      `POST ${path} HTTP/1.1\r\nhost: soak\r\nauthorization: Bearer ${ask.account.key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `POST ${path} HTTP/1.1\r\nhost: soak\r\nauthorization: Bearer ${sendTurn.account.key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     )
   })
 }

@@ -27,7 +27,7 @@ export const TOOL_FRAMES = {
   },
   responses(model) {
     let number = 0
-    const say = (type, fields) => event(type, { sequence_number: number++, ...fields })
+    const emit = (type, fields) => event(type, { sequence_number: number++, ...fields })
     const item = (status, args) => ({
       ...{ id: 'fc_soak', type: 'function_call', status, call_id: 'call_soak', name: 'look', arguments: args },
     })
@@ -36,12 +36,12 @@ export const TOOL_FRAMES = {
     })
     const place = { item_id: 'fc_soak', output_index: 0 }
     return [
-      say('response.created', response('in_progress', [], null)),
-      say('response.output_item.added', { output_index: 0, item: item('in_progress', '') }),
-      ...ARGUMENTS.map((delta) => say('response.function_call_arguments.delta', { ...place, delta })),
-      say('response.function_call_arguments.done', { ...place, arguments: WHOLE }),
-      say('response.output_item.done', { output_index: 0, item: item('completed', WHOLE) }),
-      say('response.completed', response('completed', [item('completed', WHOLE)], USAGE)),
+      emit('response.created', response('in_progress', [], null)),
+      emit('response.output_item.added', { output_index: 0, item: item('in_progress', '') }),
+      ...ARGUMENTS.map((delta) => emit('response.function_call_arguments.delta', { ...place, delta })),
+      emit('response.function_call_arguments.done', { ...place, arguments: WHOLE }),
+      emit('response.output_item.done', { output_index: 0, item: item('completed', WHOLE) }),
+      emit('response.completed', response('completed', [item('completed', WHOLE)], USAGE)),
     ]
   },
   anthropic(model) {

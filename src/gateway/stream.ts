@@ -5,10 +5,10 @@ import { readProviderError, type UpstreamError } from '../protocols/refusals/pro
 import type { EncodedFrame, StreamAdapter } from '../protocols/shared/client-encoder.ts'
 import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../protocols/sse/split-frames.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../providers/upstream-answer.ts'
+import type { Produced, RunFate } from './attempt.ts'
 import { type LaneAttempt, laneCap } from './attempt.ts'
-import type { Produced, RunFate } from './attempt-outcome.ts'
 import type { StopReason } from './cancellation.ts'
-import type { RunningTurn } from './running-turn.ts'
+import type { RunningTurn } from './turn.ts'
 import {
   CONNECTION_BROKE,
   failed,
@@ -121,7 +121,7 @@ function hear({ adapter }: RelayedStream, splitter: FrameSplitter, read: readonl
   splitter.push(joinBuffers(read))
   try {
     while (!isOver(adapter)) {
-      const carried = adapter.readTemplated(splitter) ?? readNext(adapter, splitter)
+      const carried = adapter.readTemplated?.(splitter) ?? readNext(adapter, splitter)
       if (!carried) break
       if (carried.bytes) pieces.push(carried.bytes)
       content ||= carried.isContent

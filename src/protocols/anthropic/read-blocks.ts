@@ -2,7 +2,6 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { FinishReason, TurnEvent } from '../../model/event.ts'
 import { restoreNumbersIn } from '../json/exact-numbers.ts'
 import type { ReaderOptions } from '../shared/event-reader.ts'
-import { findGaps, type TemplateRun, type TemplateSlot } from '../sse/frame-template.ts'
 import { NAMELESS_CALL } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
 
@@ -10,8 +9,6 @@ import type { AnthropicDialect } from './dialects.ts'
 export interface BlockReader {
   /** One frame of a block: its start, a piece of it, or its end. */
   read(frame: Fields): readonly TurnEvent[]
-  /** More of the words that the last frame had. */
-  goOn(run: TemplateRun): void
   /** Nothing more comes. */
   endAll(reason: FinishReason): readonly TurnEvent[]
   /** Of words and of calls. */
@@ -36,7 +33,6 @@ export function createBlockReader({ mint, origin }: ReaderOptions<AnthropicDiale
     events: [],
     open: undefined,
     tools: new Map(),
-    last: undefined,
     begun: new Map(),
   }
   const taken = (): readonly TurnEvent[] => {
@@ -50,10 +46,6 @@ export function createBlockReader({ mint, origin }: ReaderOptions<AnthropicDiale
       else if (frame.type === 'content_block_delta') readDelta(state, frame)
       else stopBlock(state, frame.index)
       return taken()
-    },
-    goOn({ text, textBytes }) {
-      state.bytes += textBytes
-      if (state.last?.kind === 'thinking') state.last.thinking += text
     },
     endAll(reason) {
       endOpen(state)
@@ -79,8 +71,6 @@ interface State {
   open: Text | Thinking | Ignored | undefined
   /** Calls that have not ended, by their index: what is told of one says so. */
   readonly tools: Map<unknown, Tool>
-  /** What the last words belonged to. */
-  last: Text | Thinking | Tool | undefined
   /** The blocks that were announced, by their index. */
   readonly begun: Map<unknown, 'ignored' | 'open' | 'ended'>
 }
@@ -195,7 +185,6 @@ function readDelta(state: State, { index, delta }: Fields): void {
 
 function say(state: State, text: unknown): void {
   if (typeof text !== 'string' || text === '' || state.open?.kind !== 'text') return
-  state.last = state.open
   state.bytes += Buffer.byteLength(text)
   state.events.push({ type: 'text-delta', text })
 }
@@ -206,7 +195,6 @@ function think(state: State, text: unknown): void {
   if (typeof text !== 'string' || text === '' || open?.kind !== 'thinking') return
   if (open.thinking === '') state.events.push({ type: 'reasoning-start' }, { type: 'summary-start' })
   open.thinking += text
-  state.last = open
   state.bytes += Buffer.byteLength(text)
   state.events.push({ type: 'summary-delta', text })
 }
@@ -225,7 +213,6 @@ function isInBounds(state: State, sealed: string): boolean {
 
 function write(state: State, tool: Tool, text: string): void {
   tool.hasWords = true
-  state.last = tool
   state.bytes += Buffer.byteLength(text)
   state.events.push({ type: 'tool-call-delta', call: tool.call, text })
 }
@@ -266,12 +253,6 @@ function seal(state: State, { type, data }: Fields): void {
 function pushSeal(state: State, block: Fields): void {
   const { origin } = state
   state.events.push({ type: 'reasoning-seal', opaque: { wire: 'anthropic', origin, data: JSON.stringify(block) } })
-}
-
-/** All that a delta says beyond its words stands the same in the next one: its block, and fields that nobody knows. */
-export const WORDS_PLACE: TemplateSlot = {
-  gaps: findGaps(['text', 'thinking', 'partial_json']),
-  wordsOf: ({ type, delta }) => (type === 'content_block_delta' && isObject(delta) ? wordsIn(delta) : undefined),
 }
 
 /** By the kind of a delta, where its words are. */

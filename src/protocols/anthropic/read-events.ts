@@ -5,10 +5,9 @@ import { isError, readError } from '../refusals/provider-error.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/event-reader.ts'
 import { newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
 import { markedData, nameOfFrame, parseFrameData } from '../sse/frame-data.ts'
-import { createWordTemplates } from '../sse/frame-template.ts'
 import { NO_CALLS, WORDS_BEHIND_END } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
-import { type BlockReader, createBlockReader, WORDS_PLACE } from './read-blocks.ts'
+import { type BlockReader, createBlockReader } from './read-blocks.ts'
 import { mergeUsage, promptCounts, readInput, readUsage } from './read-usage.ts'
 
 /** Reads the stream of an Anthropic lane as events. */
@@ -16,14 +15,9 @@ export function createEventReader(options: ReaderOptions<AnthropicDialect>): Eve
   const state = newStreamState()
   const blocks = createBlockReader(options)
   const reading: Reading = { state, blocks, counts: {}, usage: undefined, hasBegun: false }
-  const alike = createWordTemplates(WORDS_PLACE)
-  /** The last frame was nothing but words. */
-  let canGoOn = false
   return {
     state,
     read(bytes) {
-      canGoOn = false
-      alike.forget()
       if (state.done || state.invalid !== undefined || state.error) return []
       const frame = hearFrame(state, bytes)
       if (frame === undefined) return []
@@ -33,18 +27,7 @@ export function createEventReader(options: ReaderOptions<AnthropicDialect>): Eve
       state.calls = blocks.calls()
       recordUsage(state, reading.usage)
       state.invalid ??= blocks.fault() ?? (blocks.calls() > CALLS_MAX ? 'too many calls' : undefined)
-      const words = WORDS_PLACE.wordsOf(frame)
-      canGoOn = words !== undefined && isOnlyWords(events, words)
-      if (canGoOn && words !== undefined) alike.learn(bytes, words)
       return events
-    },
-    readTemplated(frames) {
-      const run = canGoOn ? alike.take(frames) : undefined
-      if (run === undefined) return undefined
-      blocks.goOn(run)
-      state.outputBytes = blocks.bytes()
-      state.contentFrames += run.pieces.length
-      return run
     },
   }
 }
@@ -115,11 +98,6 @@ function withExactInput(frame: Fields, bytes: Buffer): Fields {
   const { content_block: block } = frame
   const exact = isObject(block) && isObject(block.input) ? markedData(bytes)?.content_block : undefined
   return isObject(block) && isObject(exact) ? { ...frame, content_block: { ...block, input: exact.input } } : frame
-}
-
-function isOnlyWords(events: readonly TurnEvent[], words: string): boolean {
-  const [event] = events
-  return events.length === 1 && event !== undefined && 'text' in event && event.text === words
 }
 
 /** Why an answer ends, by the server's word for it. */

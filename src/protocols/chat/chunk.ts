@@ -169,14 +169,14 @@ export function joinChoices(choices: readonly unknown[], under: 'delta' | 'messa
 }
 
 export interface ModelRenamer {
-  readonly to: string
-  wayFor(frame: Buffer, chunk: Fields): ModelRename
-  /** Takes one frame, or several of which each has the member as the one had whose way this is. */
-  apply(way: Exclude<ModelRename, 'anew'>, frames: Buffer): Buffer
+  readonly publicModel: string
+  renameFor(frame: Buffer, chunk: Fields): InPlaceRename | 'rewrite'
+  /** Takes one frame, or several that all have the member as the frame had that this rename is for. */
+  apply(rename: InPlaceRename, frames: Buffer): Buffer
 }
 
-/** It has the right name already, or the name can be put in place, or the frame has to be written anew. */
-export type ModelRename = 'none' | 'in-place' | 'anew'
+/** The frame has the right name already, or its name can be replaced in its bytes. Any other frame has to be rewritten. */
+export type InPlaceRename = 'none' | 'in-place'
 
 /**
  * Puts the name that the client knows in place of the lane's. Inside JSON strings quotes are escaped, so the quoted
@@ -187,15 +187,15 @@ export function createModelRenamer(laneModel: string, publicModel: string): Mode
   const replacement = Buffer.from(`"model":${JSON.stringify(publicModel)}`)
   const [needleText, replacementText] = [needle.toString('latin1'), replacement.toString('latin1')]
   return {
-    to: publicModel,
-    wayFor(frame, chunk) {
+    publicModel,
+    renameFor(frame, chunk) {
       if (chunk.model === publicModel) return 'none'
       const at = frame.indexOf(needle)
       const isSure = at !== -1 && chunk.model === laneModel && frame.indexOf(needle, at + needle.length) === -1
-      return isSure ? 'in-place' : 'anew'
+      return isSure ? 'in-place' : 'rewrite'
     },
-    apply(way, frames) {
-      if (way === 'none') return frames
+    apply(rename, frames) {
+      if (rename === 'none') return frames
       // Latin-1 has a character for each byte, whatever the bytes mean.
       return Buffer.from(frames.toString('latin1').split(needleText).join(replacementText), 'latin1')
     },

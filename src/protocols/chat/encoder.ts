@@ -72,7 +72,7 @@ function relayStream(request: ChatRequest, options: ChatTapOptions): StreamAdapt
   return {
     state,
     read,
-    readTemplated: readTemplated,
+    readTemplated,
     close: (settled) => closingOfStream(request, state.head, settled),
   }
 }
@@ -95,10 +95,6 @@ function translateStream(reader: EventReader, stamp: ChunkStamp, wantsUsage: boo
       const events = reader.read(frame)
       return { bytes: writer.write(events), isContent: events.some(isContent) }
     },
-    readTemplated(frames) {
-      const run = writer.canGoOn ? reader.readTemplated(frames) : undefined
-      return run && { bytes: writer.goOn(run), isContent: true }
-    },
     close: (settled) => closingOfStream({ model: stamp.model, wantsUsage }, head, settled),
   }
 }
@@ -112,7 +108,6 @@ function translateReply(reader: EventReader, stamp: ChunkStamp): StreamAdapter {
       for (const event of reader.read(frame)) collector.add(event)
       return NOTHING_ENCODED
     },
-    readTemplated: () => undefined,
     close: (settled) => writeReply(collector.reply(), stamp, settled),
   }
 }

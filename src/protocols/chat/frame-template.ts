@@ -1,134 +1,137 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import { endOfPlainText, endOfString, isQuote, measureString, tryParse } from '../json/strings.ts'
-import { afterLiteral, frameFilled, PATTERNS_IN_VAIN_MAX } from '../sse/frame-template.ts'
+import { readData } from '../sse/frame-data.ts'
 import type { FrameSplitter } from '../sse/split-frames.ts'
-import type { ModelRename, ModelRenamer } from './chunk.ts'
+import type { InPlaceRename, ModelRenamer } from './chunk.ts'
 
-/** The frames that come next in a stream and differ from the last one only in their words: they need not be parsed. */
+// The frames of a stream are mostly the same bytes with another text in between. The relay parses one of them, and passes
+// the following ones of the same template without parsing. A template is the bytes that stay the same (its literals), with
+// slots between them for the strings that vary.
+
+/** Finds the next frames of a stream that differ from the last parsed one only in their text. */
 export interface FrameTemplates {
-  /** From a frame that was read as `chunk`, with so many bytes of words in it, and changed in no way but its name. */
-  learn(way: KnownWay, read: { readonly frame: Buffer; readonly chunk: Fields; readonly words: number }): void
-  /** Until the next one is learned, no frame is like another. */
+  /** Learns from a frame that was parsed as `chunk`, has `textBytes` bytes of text, and was changed in its model name at most. */
+  learn(
+    rename: InPlaceRename,
+    parsed: { readonly frame: Buffer; readonly chunk: Fields; readonly textBytes: number },
+  ): void
+  /** No frame matches until the next one is learned. */
   forget(): void
-  /** All of them that are there, as one piece for the client; undefined for none. */
-  take(frames: FrameSplitter): AlikeRun | undefined
+  /** All matching frames that are there, as one piece for the client; undefined for none. */
+  take(frames: FrameSplitter): TemplateRun | undefined
 }
 
-interface AlikeRun {
+interface TemplateRun {
   readonly bytes: Buffer
-  /** Bytes of their words. */
-  readonly words: number
+  readonly textBytes: number
   readonly frames: number
 }
 
-type KnownWay = Exclude<ModelRename, 'anew'>
+/** A stream whose frames all differ stops learning after so many templates that no frame matched. */
+const UNMATCHED_TEMPLATES_MAX = 8
 
-export function createFrameTemplates(rename: ModelRenamer): FrameTemplates {
-  let known: { readonly pattern: ChunkPattern; readonly way: KnownWay } | undefined
-  let patternsInVain = 0
+export function createFrameTemplates(renamer: ModelRenamer): FrameTemplates {
+  let known: { readonly template: FrameTemplate; readonly rename: InPlaceRename } | undefined
+  let unmatched = 0
 
   return {
-    learn(way, { frame, chunk, words }) {
-      if (patternsInVain >= PATTERNS_IN_VAIN_MAX) return
-      patternsInVain++
-      const pattern = learnChunkPattern(frame, chunk, words)
-      if (pattern) known = { pattern, way }
+    learn(rename, { frame, chunk, textBytes }) {
+      if (unmatched >= UNMATCHED_TEMPLATES_MAX) return
+      unmatched++
+      const template = learnTemplate(frame, chunk, textBytes)
+      if (template) known = { template, rename }
     },
     forget() {
       known = undefined
     },
     take(frames) {
       if (known === undefined) return undefined
-      const { pattern, way } = known
-      let words = 0
+      const { template, rename } = known
+      let textBytes = 0
       let count = 0
-      const alike = frames.take((bytes, from) => {
+      const matching = frames.take((bytes, from) => {
         let end = from
-        for (let next = pattern.match(bytes, end); next !== -1; next = pattern.match(bytes, end)) {
+        for (let next = template.match(bytes, end); next !== -1; next = template.match(bytes, end)) {
           end = next
-          words += pattern.words
-          if (pattern.words > 0) count += 1
+          textBytes += template.textBytes
+          if (template.textBytes > 0) count += 1
         }
         return end
       })
-      if (!alike) return undefined
-      patternsInVain = 0
-      return { bytes: rename.apply(way, alike), words, frames: count }
+      if (!matching) return undefined
+      unmatched = 0
+      return { bytes: renamer.apply(rename, matching), textBytes, frames: count }
     },
   }
 }
 
-/**
- * What the frames of a stream have in common: all their bytes but a few strings. Whoever has read one of them whole, and
- * changed nothing in it, need not parse the next: it means the same, with other words.
- */
-interface ChunkPattern {
-  /** Where the frame ends that begins at `from`; -1 when it is not of this pattern, or not all there. */
+interface FrameTemplate {
+  /** The end of the frame that begins at `from`; -1 when it does not match, or is not complete yet. */
   match(bytes: Buffer, from: number): number
-  /** Bytes of words in the frame that was matched last. */
-  readonly words: number
+  /** Bytes of text in the frame that matched last. */
+  readonly textBytes: number
 }
 
-/** The strings that may differ. `"` is escaped inside strings, so a member's name can only be found where it is one. */
-const GAPS = /"(?:content|refusal|reasoning_content|reasoning|arguments|obfuscation)" ?: ?"/g
+/** The strings that may vary. `"` is escaped inside strings, so this matches only real member names. */
+const SLOTS = /"(?:content|refusal|reasoning_content|reasoning|arguments|obfuscation)" ?: ?"/g
 
-/** A pattern is proved with these in the gaps: whoever reads it must find each where the frame had words. */
-const stopgap = (gap: number): string => `stopgap ${gap}`
+/** A template is proved with these values in its slots: parsing must find each where the frame had text. */
+const probeValue = (slot: number): string => `slot ${slot}`
 
 /**
- * The pattern of a frame that was read as `chunk`, with `words` bytes of words in it; undefined where no other frame can
- * be known by it. It is proved when the first frame fits: many are learned that no other frame is like.
+ * The template of a frame that was parsed as `chunk`, with `textBytes` bytes of text in it; undefined where no other frame
+ * can be recognised by it. It is proved when the first frame matches, because many templates never match.
  */
-export function learnChunkPattern(frame: Buffer, chunk: Fields, words: number): ChunkPattern | undefined {
-  const strings = stringsOf(chunk)
-  const cut = strings && cutAtGaps(frame)
+export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): FrameTemplate | undefined {
+  const strings = varyingStrings(chunk)
+  const cut = strings && cutAtSlots(frame)
   if (!cut) return undefined
   const { literals, values } = cut
-  let proved: 'no' | 'yes' | 'wrong' = 'no'
-  let fixedWords = 0
-  let counts: readonly boolean[] = []
+  let proof: 'open' | 'proved' | 'wrong' = 'open'
+  let fixedBytes = 0
+  let countsAsText: readonly boolean[] = []
 
   const prove = (): boolean => {
-    const places = placesOfGaps(literals, values, strings)
-    proved = places === undefined ? 'wrong' : 'yes'
-    counts = places?.map((place) => place !== PADDING) ?? []
-    const varying = values.map((value, at) => (counts[at] ? Buffer.byteLength(String(value)) : 0))
-    fixedWords = words - varying.reduce((sum, bytes) => sum + bytes, 0)
-    return proved === 'yes'
+    const places = placesOfSlots(literals, values, strings)
+    proof = places === undefined ? 'wrong' : 'proved'
+    countsAsText = places?.map((place) => place !== PADDING) ?? []
+    const varying = values.map((value, at) => (countsAsText[at] ? Buffer.byteLength(String(value)) : 0))
+    fixedBytes = textBytes - varying.reduce((sum, bytes) => sum + bytes, 0)
+    return proof === 'proved'
   }
   const match = (bytes: Buffer, from: number): number => {
-    if (proved === 'wrong') return -1
+    if (proof === 'wrong') return -1
     let at = afterLiteral(bytes, from, literals[0]!)
     let sum = 0
-    for (let gap = 0; at !== -1 && gap < values.length; gap++) {
+    for (let slot = 0; at !== -1 && slot < values.length; slot++) {
       let end = endOfPlainText(bytes, at)
       let measured: number | undefined = end - at
-      // Nearly all that models write stands for itself; the rest is measured with more care.
+      // Nearly all text is plain ASCII; the rest takes a slower measurement.
       if (!isQuote(bytes[end])) {
         end = endOfString(bytes, end)
         measured = end === -1 ? undefined : measureString(bytes, at, end)
       }
       if (measured === undefined) return -1
-      if (proved === 'no' || counts[gap]) sum += measured
-      at = afterLiteral(bytes, end, literals[gap + 1]!)
+      if (proof === 'open' || countsAsText[slot]) sum += measured
+      at = afterLiteral(bytes, end, literals[slot + 1]!)
     }
     if (at === -1) return -1
-    if (proved === 'no') return prove() ? match(bytes, from) : -1
-    pattern.words = fixedWords + sum
+    if (proof === 'open') return prove() ? match(bytes, from) : -1
+    template.textBytes = fixedBytes + sum
     return at
   }
-  const pattern = { match, words: 0 }
-  return pattern
+  const template = { match, textBytes: 0 }
+  return template
 }
 
-/** The place among the strings of a chunk that is no words, but random letters that hide how long the words are. */
+/** The index in `varyingStrings` of the padding: random letters that hide the length of the text. */
 const PADDING = 5
 
 /**
- * The strings of a chunk that may differ from frame to frame; undefined where more than words tells frames apart, or one
- * of them changes what another counts.
+ * The strings of a chunk that may vary from frame to frame; undefined where frames differ in more than their text, or where
+ * one string changes how another is counted.
  */
-function stringsOf(chunk: Fields): unknown[] | undefined {
+function varyingStrings(chunk: Fields): unknown[] | undefined {
   const [choice, ...others] = Array.isArray(chunk.choices) ? chunk.choices : []
   if (others.length > 0 || !isObject(choice) || !isObject(choice.delta)) return undefined
   if (choice.finish_reason !== null && choice.finish_reason !== undefined) return undefined
@@ -140,39 +143,47 @@ function stringsOf(chunk: Fields): unknown[] | undefined {
   return [content, refusal, reasoning_content, reasoning, laterArguments(call), chunk.obfuscation]
 }
 
-/** Arguments of a call that goes on. The frame that names a call begins it, and the same again would be another. */
+/** Arguments of a call that goes on. A frame that names a call begins one, and the same frame again would begin another. */
 function laterArguments(call: unknown): unknown {
   if (!isObject(call) || !isObject(call.function)) return undefined
   return typeof call.function.name === 'string' && call.function.name !== '' ? undefined : call.function.arguments
 }
 
-function cutAtGaps(frame: Buffer): { literals: Buffer[]; values: unknown[] } | undefined {
+function cutAtSlots(frame: Buffer): { literals: Buffer[]; values: unknown[] } | undefined {
   const text = frame.toString('latin1')
   const literals: Buffer[] = []
   const values: unknown[] = []
   let start = 0
-  GAPS.lastIndex = 0
-  while (GAPS.exec(text)) {
-    const from = GAPS.lastIndex
+  SLOTS.lastIndex = 0
+  while (SLOTS.exec(text)) {
+    const from = SLOTS.lastIndex
     const end = endOfString(frame, from)
     if (end === -1) break
-    // Copies: a piece of the frame would keep all of the read alive that it came with.
+    // Copies: a subarray would keep the whole read alive.
     literals.push(Buffer.from(frame.subarray(start, from)))
     values.push(tryParse(frame.toString('utf8', from - 1, end + 1)))
     start = end
-    GAPS.lastIndex = end
+    SLOTS.lastIndex = end
   }
   literals.push(Buffer.from(frame.subarray(start)))
   return values.length === 0 ? undefined : { literals, values }
 }
 
-/** At which of the strings each gap stands, as the reading of a frame with other words shows it. */
-function placesOfGaps(literals: readonly Buffer[], values: readonly unknown[], strings: readonly unknown[]) {
-  const chunk = frameFilled(literals, stopgap)
-  const found = isObject(chunk) ? (stringsOf(chunk) ?? []) : []
-  const places = values.map((value, gap) => {
-    const place = found.indexOf(stopgap(gap))
-    return typeof value === 'string' && strings[place] === value && value !== stopgap(gap) ? place : -1
+/** Which of the strings each slot holds, found by parsing the frame with probe values in its slots. */
+function placesOfSlots(literals: readonly Buffer[], values: readonly unknown[], strings: readonly unknown[]) {
+  const probe = literals.flatMap((literal, at) => (at === 0 ? [literal] : [Buffer.from(probeValue(at - 1)), literal]))
+  const data = readData(Buffer.concat(probe))
+  const chunk = data && tryParse(data.toString('utf8'))
+  const found = isObject(chunk) ? (varyingStrings(chunk) ?? []) : []
+  const places = values.map((value, slot) => {
+    const place = found.indexOf(probeValue(slot))
+    return typeof value === 'string' && strings[place] === value && value !== probeValue(slot) ? place : -1
   })
   return places.includes(-1) ? undefined : places
+}
+
+/** The end of a literal that begins at `at`; -1 where other bytes stand there, or not all of it. */
+function afterLiteral(bytes: Buffer, at: number, literal: Buffer): number {
+  const end = at + literal.length
+  return end <= bytes.length && bytes.compare(literal, 0, literal.length, at, end) === 0 ? end : -1
 }

@@ -4,7 +4,6 @@ import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/event
 import { readLogprobs } from '../shared/logprobs.ts'
 import { newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
 import { firstOf } from '../shared/texts.ts'
-import { createWordTemplates, findGaps, type TemplateSlot } from '../sse/frame-template.ts'
 import { BROKEN_ARGUMENTS, WORDS_BEHIND_END } from '../tools/tool-names.ts'
 import {
   callsBegun,
@@ -36,14 +35,9 @@ export function createEventReader(options: ReaderOptions<ChatDialect>): EventRea
     logprobs: [],
     thought: '',
   }
-  const alike = createWordTemplates(WORDS_PLACE)
-  /** The last frame was nothing but words. */
-  let canGoOn = false
   return {
     state,
     read(frame) {
-      canGoOn = false
-      alike.forget()
       if (state.done || state.invalid !== undefined || state.error) return []
       const chunk = parseChunk(state, frame)
       if (chunk === undefined) return []
@@ -53,18 +47,7 @@ export function createEventReader(options: ReaderOptions<ChatDialect>): EventRea
       readChunk(reading, chunk, events)
       if (state.outputBytes > bytesBefore) state.contentFrames += 1
       recordUsage(state, reading.usage.usage())
-      const words = WORDS_PLACE.wordsOf(chunk)
-      canGoOn = words !== undefined && isOnlyWords(reading, events, words)
-      if (canGoOn && words !== undefined) alike.learn(frame, words)
       return events
-    },
-    readTemplated(frames) {
-      const run = canGoOn ? alike.take(frames) : undefined
-      if (run === undefined) return undefined
-      reading.wordsHandedOn += run.textBytes
-      state.outputBytes += run.textBytes
-      state.contentFrames += run.pieces.length
-      return run
     },
   }
 }
@@ -198,36 +181,4 @@ function finishReasonOf(word: string, hasCalls: boolean): FinishReason {
   return hasCalls ? 'tool-calls' : 'stop'
 }
 
-/** The chunk was this one event, and nothing of it is remembered for later. */
-function isOnlyWords({ options, thought, logprobs }: Reading, events: readonly TurnEvent[], words: string): boolean {
-  const [event] = events
-  if (events.length !== 1 || event === undefined || !('text' in event) || event.text !== words) return false
-  if (event.type === 'text-delta' && event.logprobs !== undefined) return false
-  return thought === '' && logprobs.length === 0 && !(event.type === 'reasoning-delta' && options.dialect.reasoningBack)
-}
-
 const isWords = (value: unknown): value is string => typeof value === 'string' && value !== ''
-
-/** A chunk with one kind of words in its one choice, and with no calls, of which more has to be known than their words. */
-const WORDS_PLACE: TemplateSlot = {
-  gaps: findGaps(['content', 'refusal', 'reasoning_content', 'reasoning']),
-  wordsOf({ choices }) {
-    const [choice, ...others] = Array.isArray(choices) ? choices : []
-    if (others.length > 0 || !isObject(choice) || !isObject(choice.delta)) return undefined
-    const isOver = choice.finish_reason !== null && choice.finish_reason !== undefined
-    return isOver || hasMoreThanWords(choice.delta) ? undefined : onlyWords(choice.delta)
-  },
-}
-
-const hasMoreThanWords = ({ tool_calls, function_call, content, reasoning_details }: Fields): boolean =>
-  isObject(function_call) ||
-  Array.isArray(content) ||
-  Array.isArray(reasoning_details) ||
-  (Array.isArray(tool_calls) && tool_calls.length > 0)
-
-function onlyWords({ content, refusal, reasoning_content, reasoning }: Fields): string | undefined {
-  const [words, ...others] = [content, refusal, reasoning_content, reasoning].filter(
-    (said) => typeof said === 'string' && said !== '',
-  )
-  return others.length === 0 ? (words as string | undefined) : undefined
-}

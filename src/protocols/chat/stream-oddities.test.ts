@@ -265,7 +265,7 @@ function hear(road: (typeof ROADS)[number], stream: string, pieceBytes: number) 
   for (let at = 0; at < bytes.length && !isOver(); at += pieceBytes) {
     splitter.push(bytes.subarray(at, at + pieceBytes))
     while (!isOver()) {
-      const alike = adapter.readTemplated(splitter)
+      const alike = adapter.readTemplated?.(splitter)
       const next = alike ? undefined : splitter.next()
       if (!alike && !next) break
       sent += String((alike ?? adapter.read(next!)).bytes ?? '')

@@ -43,30 +43,30 @@ export interface ChatTapOptions {
 
 export function createChatTap(options: ChatTapOptions): ChatTap {
   const state: ChatHeard = { ...newStreamState(), head: undefined }
-  const rename = createModelRenamer(options.laneModel, options.publicModel)
+  const renamer = createModelRenamer(options.laneModel, options.publicModel)
   const listening: Listening = {
     state,
     options,
-    rename,
+    renamer,
     usage: createUsageListener(options),
     repairer: createChunkRepair(options),
-    alike: createFrameTemplates(rename),
+    templates: createFrameTemplates(renamer),
   }
   return {
     state,
     read(frame) {
-      // What is told by the last frame is told by no other: the one between may have changed what comes next.
-      listening.alike.forget()
+      // A frame of another template may change what the next one of this template means.
+      listening.templates.forget()
       return readFrame(listening, frame)
     },
     readTemplated(frames) {
-      const alike = listening.alike.take(frames)
-      if (alike === undefined) return undefined
-      state.outputBytes += alike.words
-      state.contentFrames += alike.frames
-      for (const written of argumentsIn(alike.bytes)) listening.repairer.goOn(written)
+      const run = listening.templates.take(frames)
+      if (run === undefined) return undefined
+      state.outputBytes += run.textBytes
+      state.contentFrames += run.frames
+      for (const written of argumentsIn(run.bytes)) listening.repairer.goOn(written)
       state.invalid ??= listening.repairer.fault
-      return { bytes: alike.bytes, isContent: alike.words > 0 }
+      return { bytes: run.bytes, isContent: run.textBytes > 0 }
     },
   }
 }
@@ -74,10 +74,10 @@ export function createChatTap(options: ChatTapOptions): ChatTap {
 interface Listening {
   readonly state: ChatHeard
   readonly options: ChatTapOptions
-  readonly rename: ModelRenamer
+  readonly renamer: ModelRenamer
   readonly usage: UsageListener
   readonly repairer: ChunkRepair
-  readonly alike: FrameTemplates
+  readonly templates: FrameTemplates
 }
 
 function readFrame(listening: Listening, frame: Buffer): EncodedFrame {
@@ -90,7 +90,7 @@ function readFrame(listening: Listening, frame: Buffer): EncodedFrame {
 }
 
 function readChunk(listening: Listening, frame: Buffer, chunk: Fields, tellsUsage: boolean): EncodedFrame {
-  const { state, rename, repairer } = listening
+  const { state, renamer, repairer } = listening
   // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
   if (!hasChoices(chunk)) return NOTHING_ENCODED
   const repaired = repairer.repair(chunk)
@@ -111,13 +111,13 @@ function readChunk(listening: Listening, frame: Buffer, chunk: Fields, tellsUsag
   if (tellsUsage) {
     const { x_groq: _withUsage, ...rest } = chunk
     const withoutUsage = choices.map(({ usage: _reported, ...choice }) => choice)
-    return { bytes: dataFrame({ ...rest, choices: withoutUsage, model: rename.to, usage: null }), isContent }
+    return { bytes: dataFrame({ ...rest, choices: withoutUsage, model: renamer.publicModel, usage: null }), isContent }
   }
-  // Clients that decode strictly throw at bytes that are not UTF-8: written anew they are what lenient ones would read.
-  const way = repaired || !isUtf8(frame) ? 'anew' : rename.wayFor(frame, chunk)
-  if (way === 'anew') return { bytes: dataFrame({ ...chunk, model: rename.to }), isContent }
-  if (isContent) listening.alike.learn(way, { frame, chunk, words: state.outputBytes - bytesBefore })
-  return { bytes: rename.apply(way, frame), isContent }
+  // Strict clients throw at bytes that are not UTF-8. The rewritten frame is what lenient clients read.
+  const rename = repaired || !isUtf8(frame) ? 'rewrite' : renamer.renameFor(frame, chunk)
+  if (rename === 'rewrite') return { bytes: dataFrame({ ...chunk, model: renamer.publicModel }), isContent }
+  if (isContent) listening.templates.learn(rename, { frame, chunk, textBytes: state.outputBytes - bytesBefore })
+  return { bytes: renamer.apply(rename, frame), isContent }
 }
 
 const hasChoices = ({ choices }: Fields): boolean => Array.isArray(choices) && choices.some(isObject)

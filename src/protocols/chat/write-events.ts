@@ -5,10 +5,8 @@ import type { CallStart, TokenLogprob, TurnEvent } from '../../model/event.ts'
 import type { Reply, ReplyItem, ReplyMessage } from '../../model/reply.ts'
 import type { ChatRequest, RequestBody } from '../../model/turn.ts'
 import { spliceMembers } from '../json/elements.ts'
-import { latin1OfText } from '../json/strings.ts'
 import { BREAK, joinTexts } from '../shared/texts.ts'
 import { DONE_FRAME, dataFrame } from '../sse/frame-data.ts'
-import type { TemplateRun } from '../sse/frame-template.ts'
 import { FINISH_REASONS } from './chunk.ts'
 import { writeUsage } from './usage.ts'
 
@@ -16,9 +14,6 @@ import { writeUsage } from './usage.ts'
 interface ChatEventWriter {
   /** What these events give the client, as whole frames; undefined for nothing. */
   write(events: readonly TurnEvent[]): Buffer | undefined
-  /** The last events were one piece of words, which became one frame: more of the same can follow. */
-  readonly canGoOn: boolean
-  goOn(run: TemplateRun): Buffer
 }
 
 /** What is the same in every chunk of one answer. */
@@ -37,28 +32,16 @@ export function createEventWriter(stamp: ChunkStamp): ChatEventWriter {
     item: 0,
     saidIn: new Map(),
     calls: new Map(),
-    lastWords: undefined,
   }
-  const writer = {
-    canGoOn: false,
-    write(events: readonly TurnEvent[]) {
-      around = undefined
-      writing.lastWords = undefined
+  return {
+    write(events) {
       for (const event of events) writeEvent(writing, event)
-      writer.canGoOn = events.length === 1 && writing.lastWords !== undefined
       if (writing.frames === '') return undefined
       const bytes = Buffer.from(writing.frames)
       writing.frames = ''
       return bytes
     },
-    goOn({ pieces }: TemplateRun) {
-      around ??= textEnvelope(writing)
-      const { before, behind } = around
-      return Buffer.from(before + pieces.join(behind + before) + behind, 'latin1')
-    },
   }
-  let around: TextEnvelope | undefined
-  return writer
 }
 
 /** What is being said: words of another kind, or of another item of the same, begin anew. */
@@ -76,8 +59,6 @@ interface Writing {
   readonly saidIn: Map<Slot, number>
   /** The index of each call among calls, and how its text is called. */
   readonly calls: Map<number, { readonly index: number; readonly custom: boolean }>
-  /** The last frame's delta without its words, where these stand as they came and nothing is beside them. */
-  lastWords: Fields | undefined
 }
 
 function writeEvent(writing: Writing, event: TurnEvent): void {
@@ -133,7 +114,6 @@ function say(writing: Writing, { open, slot, text, logprobs = [] }: Words): void
   const isApart = (writing.saidIn.get(slot) ?? writing.item) !== writing.item
   writing.saidIn.set(slot, writing.item)
   put(writing, { [slot]: isApart ? BREAK + text : text }, writeLogprobs(logprobs))
-  if (logprobs.length === 0) writing.lastWords = { [slot]: '' }
 }
 
 function beginCall(writing: Writing, event: CallStart): void {
@@ -149,13 +129,10 @@ function beginCall(writing: Writing, event: CallStart): void {
 function goOnWithCall(writing: Writing, number: number, text: string): void {
   const call = writing.calls.get(number)
   if (!call || text === '') return
-  put(writing, moreOfCall(call, text))
-  writing.lastWords = moreOfCall(call, '')
-}
-
-function moreOfCall({ index, custom }: { readonly index: number; readonly custom: boolean }, text: string): Fields {
-  const said = custom ? { custom: { input: text } } : { function: { arguments: text } }
-  return { tool_calls: [{ index, ...said }] }
+  const { index, custom } = call
+  put(writing, {
+    tool_calls: [{ index, ...(custom ? { custom: { input: text } } : { function: { arguments: text } }) }],
+  })
 }
 
 /** The role is said once, before anything else; what there will be of content shows in what stands for it here. */
@@ -166,25 +143,8 @@ function begin(writing: Writing, content: '' | null): void {
 }
 
 function put(writing: Writing, delta: Fields, logprobs: Fields | null = null, finish: string | null = null): void {
-  writing.frames += frameOf(writing, delta, logprobs, finish)
-}
-
-function frameOf({ head }: Writing, delta: Fields, logprobs: Fields | null, finish: string | null): string {
   const choice = { index: 0, delta, logprobs, finish_reason: finish }
-  return `data: ${JSON.stringify({ ...head, choices: [choice], usage: null })}\n\n`
-}
-
-/** The bytes of a frame around its words, as a character for each. */
-interface TextEnvelope {
-  readonly before: string
-  readonly behind: string
-}
-
-function textEnvelope(writing: Writing): TextEnvelope {
-  const frame = latin1OfText(frameOf(writing, writing.lastWords ?? {}, null, null))
-  // Nothing behind the words is an empty string.
-  const at = frame.lastIndexOf('""') + 1
-  return { before: frame.slice(0, at), behind: frame.slice(at) }
+  writing.frames += `data: ${JSON.stringify({ ...writing.head, choices: [choice], usage: null })}\n\n`
 }
 
 /** A whole answer as the JSON that chat knows: the same words as in a stream, in one message. */

@@ -40,7 +40,6 @@ export function createEventReader(options: ReaderOptions<GeminiDialect>): EventR
       return events
     },
     // No two chunks differ in their words alone: each has the counts so far.
-    readTemplated: () => undefined,
   }
 }
 

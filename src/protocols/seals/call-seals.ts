@@ -45,8 +45,6 @@ export function noticeSeals(reader: EventReader, keep: CallSeals['keep']): Event
       for (const event of events) notice(event)
       return events
     },
-    // More of the same words change nothing.
-    readTemplated: (frames) => reader.readTemplated(frames),
   }
 }
 

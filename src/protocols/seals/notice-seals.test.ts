@@ -24,7 +24,6 @@ function keptOf(events: readonly TurnEvent[]): Record<string, string[]> {
   const reader: EventReader = {
     state: newStreamState(),
     read: () => frames.splice(0, 1),
-    readTemplated: () => undefined,
   }
   const kept: Record<string, string[]> = {}
   const told = ({ opaque, wordsBetween }: SealBeforeCall) => `${opaque.data}${wordsBetween ? ', words' : ''}`

@@ -36,8 +36,8 @@ export interface ReceivedReply {
 /** What carries one lane's answer to the client: frames in, the client's bytes out. */
 export interface StreamAdapter {
   read(frame: Buffer): EncodedFrame
-  /** The frames that come next and differ from the last one only in their words, as one piece; undefined for none. */
-  readTemplated(frames: FrameSplitter): EncodedFrame | undefined
+  /** The next frames that differ from the last one only in their text, as one piece; undefined for none. Only the Chat relay has it. */
+  readTemplated?(frames: FrameSplitter): EncodedFrame | undefined
   readonly state: StreamState
   /** What says that the answer is complete: the last bytes of a stream, or the JSON body. Only after `heard.finished`. */
   close(settled: SettledCharge): Buffer

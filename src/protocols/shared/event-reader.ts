@@ -2,19 +2,12 @@ import { type RandomBytes, randomId } from '../../lib/random-id.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import type { Refused } from '../../model/problem.ts'
 import type { Compacted, RequestBody, TurnRequest } from '../../model/turn.ts'
-import type { TemplateRun } from '../sse/frame-template.ts'
-import type { FrameSplitter } from '../sse/split-frames.ts'
 import type { StreamState } from './stream-state.ts'
 
 /** A lane's language, read: the frames of one streamed answer become events. */
 export interface EventReader {
   /** One whole frame. What is no event (comments, pings, what nobody knows) gives none. */
   read(frame: Buffer): readonly TurnEvent[]
-  /**
-   * The frames that come next, each of which gives the one event that the last one gave, with other words; undefined for
-   * none. What is not read here is read one by one, and means the same.
-   */
-  readTemplated(frames: FrameSplitter): TemplateRun | undefined
   readonly state: StreamState
 }
 

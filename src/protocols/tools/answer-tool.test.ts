@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import type { TurnEvent } from '../../model/event.ts'
 import { newStreamState } from '../shared/stream-state.ts'
-import { createFrameSplitter } from '../sse/split-frames.ts'
 import { readAnswerTool } from './answer-tool.ts'
 
 const started = (call: number, name: string): TurnEvent => ({
@@ -17,7 +16,7 @@ const ended = (call: number) => ({ type: 'tool-call-end', call }) as const
 const end = { type: 'turn-end', reason: 'tool-calls' } as const
 
 const read = (events: readonly TurnEvent[]) => {
-  const reader = { state: newStreamState(), read: () => events, readTemplated: () => undefined }
+  const reader = { state: newStreamState(), read: () => events }
   return readAnswerTool(reader, 'answer').read(Buffer.from(''))
 }
 const message = { type: 'message-start', phase: undefined }
@@ -40,19 +39,6 @@ it('there is one answer: a second one is nothing', () => {
   expect(read([started(0, 'answer'), delta(0, '1'), ended(0), ...second, end])).toEqual([
     ...[message, text('1'), { type: 'turn-end', reason: 'stop' }],
   ])
-})
-
-it('more words of what is nothing are nothing', () => {
-  const run = { pieces: ['x'], text: 'x', textBytes: 1 }
-  let events: readonly TurnEvent[] = [started(0, 'answer'), delta(0, '1'), ended(0), started(1, 'answer')]
-  const inner = { state: newStreamState(), read: () => events, readTemplated: () => run }
-  const reader = readAnswerTool(inner, 'answer')
-  const frames = createFrameSplitter({ frameBytesMax: 1000 })
-  reader.read(Buffer.from(''))
-  expect(reader.readTemplated(frames)).toBe(run)
-  events = [delta(1, '2')]
-  expect(reader.read(Buffer.from(''))).toEqual([])
-  expect(reader.readTemplated(frames)).toBeUndefined()
 })
 
 it('an answer that was cut off says so', () => {

@@ -31,8 +31,6 @@ export function readAnswerTool(reader: EventReader, answerTool: string): EventRe
   let answer: number | undefined
   /** Of the other calls: which number the client knows each by. */
   const numbers = new Map<number, number>()
-  /** The last frame gave something. */
-  let hasSpoken = false
 
   const restored = (event: TurnEvent): readonly TurnEvent[] => {
     switch (event.type) {
@@ -63,13 +61,7 @@ export function readAnswerTool(reader: EventReader, answerTool: string): EventRe
 
   return {
     state: reader.state,
-    read(frame) {
-      const events = reader.read(frame).flatMap(restored)
-      hasSpoken = events.length > 0
-      return events
-    },
-    // One piece of words is one piece of words, whatever they are called; but what gave none goes on giving none.
-    readTemplated: (frames) => (hasSpoken ? reader.readTemplated(frames) : undefined),
+    read: (frame) => reader.read(frame).flatMap(restored),
   }
 }
 

@@ -3,7 +3,6 @@ import type { ToolDefinition } from '../../model/conversation.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import type { EventReader } from '../shared/event-reader.ts'
 import { newStreamState } from '../shared/stream-state.ts'
-import { createFrameSplitter } from '../sse/split-frames.ts'
 import { restoreTools } from './restore-tools.ts'
 import { createToolNames } from './tool-names.ts'
 
@@ -35,7 +34,6 @@ function readerOf(frames: readonly (readonly TurnEvent[])[]): EventReader {
       state.finished = at + 1 === frames.length
       return frames[at++] ?? []
     },
-    readTemplated: () => undefined,
   }
 }
 
@@ -109,19 +107,6 @@ it('a call that the lane itself gives as custom stays as it is', () => {
   expect(restoreTools(readerOf([[unasked]]), NAMES).read(FRAME)).toEqual([
     { ...unasked, name: 'wait', namespace: 'agents' },
   ])
-})
-
-it('words that are not parsed go through, but for those that have to be decoded', () => {
-  const run = { pieces: ['2'], text: '2', textBytes: 1 }
-  const inner = readerOf([[start(0, 'agents__wait'), delta(0, '1')], [start(1, 'patch')], [end(1)]])
-  const reader = restoreTools({ ...inner, readTemplated: () => run }, NAMES)
-  const frames = createFrameSplitter({ frameBytesMax: 1 })
-  reader.read(FRAME)
-  expect(reader.readTemplated(frames)).toBe(run)
-  reader.read(FRAME)
-  expect(reader.readTemplated(frames)).toBeUndefined()
-  reader.read(FRAME)
-  expect(reader.readTemplated(frames)).toBe(run)
 })
 
 const over = (reason: 'stop' | 'tool-calls' | 'length'): TurnEvent => ({ type: 'turn-end', reason })

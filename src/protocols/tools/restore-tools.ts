@@ -13,7 +13,7 @@ import { BROKEN_ARGUMENTS, type ToolNames } from './tool-names.ts'
 export function restoreTools(reader: EventReader, names: ToolNames): EventReader {
   const state = newStreamState()
   const restoring: Restoring = {
-    ...{ names, decoders: new Map(), calls: new Map(), begun: -1, last: undefined },
+    ...{ names, decoders: new Map(), calls: new Map(), begun: -1 },
     ...{ isCut: false, addedBytes: 0, invalid: undefined },
   }
   const takeOver = () => {
@@ -29,7 +29,6 @@ export function restoreTools(reader: EventReader, names: ToolNames): EventReader
     state,
     read(frame) {
       const events: TurnEvent[] = []
-      restoring.last = undefined
       const read = reader.read(frame)
       restoring.isCut = read.some(isCut)
       for (const event of read) if (event.type === 'tool-call-start') restoring.begun = event.call
@@ -39,14 +38,6 @@ export function restoreTools(reader: EventReader, names: ToolNames): EventReader
       }
       takeOver()
       return events
-    },
-    readTemplated(frames) {
-      // What is decoded is other words than what comes.
-      const run = restoring.decoders.size === 0 ? reader.readTemplated(frames) : undefined
-      if (run === undefined) return undefined
-      if (restoring.last !== undefined) write(restoring, restoring.last, run.text)
-      takeOver()
-      return run
     },
   }
 }
@@ -58,8 +49,6 @@ interface Restoring {
   readonly calls: Map<number, JsonProgress>
   /** The call that was begun last. */
   begun: number
-  /** Those that the last event was a piece of. */
-  last: JsonProgress | undefined
   /** The answer is cut off here, so a call without arguments may have been meant to have some. */
   isCut: boolean
   /** Bytes that we added because the provider omitted them. */
@@ -79,8 +68,8 @@ function restore(restoring: Restoring, event: TurnEvent, events: TurnEvent[]): v
         pushDelta(event.call, decoder.push(event.text), events)
         return
       }
-      restoring.last = calls.get(event.call)
-      if (restoring.last !== undefined) write(restoring, restoring.last, event.text)
+      const written = calls.get(event.call)
+      if (written !== undefined) write(restoring, written, event.text)
       if (restoring.invalid === undefined) events.push(event)
       return
     }

@@ -177,9 +177,9 @@ export const OF_THE_WIRE = [
   },
   {
     name: 'output-is-forgotten',
-    says: 'words that were copied without parsing count for nothing',
-    caughtBy: ['src/protocols/chat/frame-template.alike-frames.test.ts'],
-    replacements: [{ file: 'src/protocols/chat/tap.ts', find: `      state.outputBytes += alike.words\n`, put: '' }],
+    says: 'text that was copied without parsing counts for nothing',
+    caughtBy: ['src/protocols/chat/frame-template.test.ts'],
+    replacements: [{ file: 'src/protocols/chat/tap.ts', find: `      state.outputBytes += run.textBytes\n`, put: '' }],
   },
   {
     name: 'numbers-are-rounded',

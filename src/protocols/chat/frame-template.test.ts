@@ -1,15 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Fields } from '../../lib/types.ts'
 import { createFrameSplitter } from '../sse/split-frames.ts'
 import { chatDialect } from './dialects.ts'
+import { learnTemplate } from './frame-template.ts'
 import { createChatTap } from './tap.ts'
 
-const HOSTILE_WORDS = [
+const HOSTILE_TEXTS = [
   ...['', ' ', 'x', 'a longer piece of text', '漢字 🦜', '\u0000\n\t"\\/', '\ud800', '\u2028', '"content":"x"'],
-  ...['"model":"lane"', 'data: [DONE]\n\n', 'stopgap 0', 'stopgap 1', '{"error":"no"}', '\u007f', '$&$1'],
+  ...['"model":"lane"', 'data: [DONE]\n\n', 'slot 0', 'slot 1', '{"error":"no"}', '\u007f', '$&$1'],
   ...['é', 'ÿþ', 'Ã©', 'naïve café'],
 ]
-const words = fc.oneof({ weight: 3, arbitrary: fc.string({ maxLength: 12 }) }, fc.constantFrom(...HOSTILE_WORDS))
+const texts = fc.oneof({ weight: 3, arbitrary: fc.string({ maxLength: 12 }) }, fc.constantFrom(...HOSTILE_TEXTS))
 /** What some servers escape and others do not. */
 const escaped = (text: string) =>
   text.replace(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -42,7 +44,7 @@ const styleArb = fc.record({
   spelling: fc.constantFrom('plain', 'plain', 'plain', 'spaced', 'escaped', 'latin1', 'raw'),
 })
 const frameArb = fc.record({
-  text: words,
+  text: texts,
   oddity: fc.oneof(
     { weight: 40, arbitrary: fc.constant('none') },
     fc.constantFrom(
@@ -142,20 +144,20 @@ const tapOf = (publicModel: string) => {
   })
 }
 
-/** Reads a stream as the relay does, with or without what knows frames by sight, and notes all that can be seen of it. */
-function readStream(pieces: readonly Buffer[], publicModel: string, bySight: boolean) {
+/** Reads a stream as the relay does, with or without templates, and records everything observable. */
+function readStream(pieces: readonly Buffer[], publicModel: string, withTemplates: boolean) {
   const splitter = createFrameSplitter({ frameBytesMax: 1024 * 1024 })
   const tap = tapOf(publicModel)
   const seen: unknown[] = []
-  let alikeFrames = 0
+  let templatedFrames = 0
   for (const piece of pieces) {
     splitter.push(piece)
     const out: Buffer[] = []
     let isContent = false
     for (;;) {
       if (tap.state.done || tap.state.invalid !== undefined || tap.state.error) break
-      let tapped = bySight ? tap.readTemplated(splitter) : undefined
-      if (tapped) alikeFrames += String(tapped.bytes).split('data: ').length - 1
+      let tapped = withTemplates ? tap.readTemplated(splitter) : undefined
+      if (tapped) templatedFrames += String(tapped.bytes).split('data: ').length - 1
       else {
         const frame = splitter.next()
         if (!frame) break
@@ -166,7 +168,7 @@ function readStream(pieces: readonly Buffer[], publicModel: string, bySight: boo
     }
     seen.push({ bytes: Buffer.concat(out).toString('latin1'), isContent, state: structuredClone(tap.state) })
   }
-  return { seen, rest: String(splitter.rest()), alikeFrames }
+  return { seen, rest: String(splitter.rest()), templatedFrames }
 }
 
 const cutAt = (whole: Buffer, places: readonly number[]): Buffer[] => {
@@ -174,10 +176,10 @@ const cutAt = (whole: Buffer, places: readonly number[]): Buffer[] => {
   return [0, ...ends].map((start, index) => whole.subarray(start, ends[index] ?? whole.length))
 }
 
-describe('frames that are known by sight', () => {
-  it('go out, and count, exactly as those that are parsed one by one', () => {
+describe('frames that match a template', () => {
+  it('are relayed and counted exactly like parsed ones', () => {
     const seed = 20261
-    const tally = { streams: 0, frames: 0, alike: 0, streamsWithAlike: 0 }
+    const tally = { streams: 0, frames: 0, templated: 0, streamsWithTemplates: 0 }
     fc.assert(
       fc.property(
         streamArb,
@@ -186,21 +188,21 @@ describe('frames that are known by sight', () => {
         (frames, places, publicModel) => {
           const pieces = cutAt(Buffer.concat(frames), places)
           const parsed = readStream(pieces, publicModel, false)
-          const { alikeFrames, ...bySight } = readStream(pieces, publicModel, true)
-          expect(bySight).toEqual({ seen: parsed.seen, rest: parsed.rest })
+          const { templatedFrames, ...templated } = readStream(pieces, publicModel, true)
+          expect(templated).toEqual({ seen: parsed.seen, rest: parsed.rest })
           tally.streams++
           tally.frames += frames.length
-          tally.alike += alikeFrames
-          if (alikeFrames > 0) tally.streamsWithAlike++
+          tally.templated += templatedFrames
+          if (templatedFrames > 0) tally.streamsWithTemplates++
         },
       ),
       { seed, numRuns: 1500 },
     )
-    console.info(`frame-pattern: seed ${seed}, ${JSON.stringify(tally)}`)
-    expect(tally.alike).toBeGreaterThan(tally.frames / 20)
+    console.info(`frame templates: seed ${seed}, ${JSON.stringify(tally)}`)
+    expect(tally.templated).toBeGreaterThan(tally.frames / 20)
   })
 
-  it('are the ordinary ones: all but the first of a plain stream, in one piece that is the very bytes that came', () => {
+  it('are all but the first of a plain stream, relayed as one piece with the bytes as received', () => {
     const frame = (content: string) =>
       `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"lane","choices":[{"index":0,"delta":{"content":${JSON.stringify(content)}},"finish_reason":null}]}\n\n`
     const splitter = createFrameSplitter({ frameBytesMax: 1000 })
@@ -216,8 +218,8 @@ describe('frames that are known by sight', () => {
   })
 })
 
-describe('a frame that is not alike', () => {
-  it('ends what was known by sight, because it may have changed what the next one means', () => {
+describe('a frame that matches no template', () => {
+  it('clears the template, because it may change what the next frame means', () => {
     const frame = (call: Json) =>
       Buffer.from(
         `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'lane', choices: [{ index: 0, delta: { role: 'assistant', tool_calls: [call] }, finish_reason: null }] })}\n\n`,
@@ -234,5 +236,38 @@ describe('a frame that is not alike', () => {
     expect(tap.readTemplated(splitter)).toBeUndefined()
     // The second call came under the index of the first: it has one of its own now, and so has what belongs to it.
     expect(String(tap.read(splitter.next()!).bytes)).toContain('"index":1')
+  })
+})
+
+describe('a frame template', () => {
+  const frame = (delta: Fields, over: Fields = {}) => {
+    const chunk = { id: 'c', choices: [{ index: 0, delta, finish_reason: null }], ...over }
+    return { chunk, bytes: Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`) }
+  }
+  const matches = (learned: ReturnType<typeof frame>, next: ReturnType<typeof frame>) =>
+    (learnTemplate(learned.bytes, learned.chunk, 1)?.match(next.bytes, 0) ?? -1) !== -1
+
+  it('is not learned where the varying strings are not text', () => {
+    expect(matches(frame({ content: 'a' }), frame({ content: 'b' }))).toBe(true)
+    expect(matches(frame({ content: 'a', x: { content: 'a' } }), frame({ content: 'b', x: { content: 'a' } }))).toBe(
+      false,
+    )
+    expect(matches(frame({ content: 'slot 0' }), frame({ content: 'b' }))).toBe(false)
+  })
+
+  it('does not match a part of a frame, or one that continues differently', () => {
+    const { bytes, chunk } = frame({ content: 'a' })
+    const template = learnTemplate(bytes, chunk, 1)
+    for (let length = 0; length < bytes.length; length++) expect(template?.match(bytes.subarray(0, length), 0)).toBe(-1)
+    expect(template?.match(bytes, 0)).toBe(bytes.length)
+    expect(template?.match(frame({ content: 'a' }, { usage: { prompt_tokens: 1 } }).bytes, 0)).toBe(-1)
+  })
+
+  it('counts text that is the same in every frame and text that varies', () => {
+    const goesOn = (content: string) => frame({ content, function_call: { name: 'look' } })
+    const { bytes, chunk } = goesOn('a')
+    const template = learnTemplate(bytes, chunk, 'a'.length + 'look'.length)
+    expect(template?.match(goesOn('some').bytes, 0)).not.toBe(-1)
+    expect(template?.textBytes).toBe('some'.length + 'look'.length)
   })
 })

@@ -1,7 +1,7 @@
 import type { Lane } from '../catalog/catalog.ts'
 import { wholeSeconds } from '../lib/clock.ts'
 import type { Attempt } from '../model/ending.ts'
-import { type Problem, passingIn, passingProblem, problem } from '../model/problem.ts'
+import { type Problem, withRetryAfter, retryableProblem, problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import type { SeenPrefixes } from '../pricing/seen-prefixes.ts'
 import type { LaneDialect } from '../protocols/codecs.ts'
@@ -9,13 +9,12 @@ import { type RefusalClass, refusesTrigger } from '../protocols/refusals/classif
 import type { LaneHealth, LanePermit } from '../routing/lane-health.ts'
 import { type LearnedCapabilities, laneDialect } from '../routing/learned-capabilities.ts'
 import type { StickyLanes } from '../routing/plan-lanes.ts'
-import type { RetryBudget } from '../routing/retry-budget.ts'
-import { type AttemptOptions, type CalledLane, callLane, stopped } from './ask-lane.ts'
+import type { RetryAfter, RetryBudget } from '../routing/retry-budget.ts'
+import type { FailedLane, Run, RunFate } from './attempt.ts'
 import { LaneAttempt, type LaneServices } from './attempt.ts'
-import type { FailedLane, Run, RunFate } from './attempt-outcome.ts'
+import { type AttemptOptions, type CalledLane, callLane, stopped } from './call-lane.ts'
 import { releaseBody } from './request-memory.ts'
-import type { RetryAfter } from './retry-after.ts'
-import type { RunningTurn } from './running-turn.ts'
+import type { RunningTurn } from './turn.ts'
 import { commonProblem } from './upstream-errors.ts'
 
 export interface RunDeps extends LaneServices {
@@ -190,7 +189,7 @@ async function tryPermitted(deps: LaneServices, turn: RunningTurn, on: LaneAttem
 function problemOf(deps: RunDeps, lanes: readonly Lane[], failures: readonly FailedTry[]): Problem {
   const retryAfterSeconds = secondsUntilAsked(deps, lanes, failures)
   if (failures.length === 0) return nobodyToAsk(deps.health, lanes, retryAfterSeconds)
-  return passingIn(commonProblem(failures.map(({ fate }) => fate.problem)), retryAfterSeconds)
+  return withRetryAfter(commonProblem(failures.map(({ fate }) => fate.problem)), retryAfterSeconds)
 }
 
 const LONGEST_SECONDS = 600
@@ -222,14 +221,14 @@ function nobodyToAsk(health: LaneHealth, lanes: readonly Lane[], retryAfterSecon
   const asides = lanes.flatMap((lane) => health.openCircuitOf(lane) ?? [])
   if (asides.length > 0 && asides.every(({ reason }) => reason === 'busy')) {
     const what = 'Every provider of this model limits requests at the moment.'
-    return passingProblem('upstream_busy', what, { source: 'upstream', retryAfterSeconds })
+    return retryableProblem('upstream_busy', what, { source: 'upstream', retryAfterSeconds })
   }
   if (asides.length === lanes.length && asides.every(({ reason }) => reason === 'locked-out')) {
     return problem('provider_misconfigured', LOCKED_OUT, { source: 'upstream' })
   }
   const what =
     'The providers of this model are overloaded or failed with server errors, and are left alone for a while.'
-  return passingProblem('no_lane_available', what, { retryAfterSeconds })
+  return retryableProblem('no_lane_available', what, { retryAfterSeconds })
 }
 
 const PLAINLY: AttemptOptions = {

@@ -2,8 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import type { DisconnectPolicy } from '../catalog/catalog.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { Cancellation, type CutReason, drainPolicyOf } from './cancellation.ts'
-import { createDrains } from './drains.ts'
+import { Cancellation, type CutReason, createDrains, drainPolicyOf } from './cancellation.ts'
 
 /** Listeners that can be counted and called. */
 function source<Said extends unknown[]>() {

@@ -3,14 +3,14 @@ import type { SettleOutcome } from '../ledger/ledger.ts'
 import { assertNever } from '../lib/types.ts'
 import type { Ending, SettledCharge } from '../model/ending.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { internalError, type Problem, type ProblemCode, passingProblem } from '../model/problem.ts'
+import { internalError, type Problem, type ProblemCode, retryableProblem } from '../model/problem.ts'
 import type { MeteredUsage } from '../model/usage.ts'
 import { priceUsage } from '../pricing/price.ts'
-import type { Produced, Run, RunFate } from './attempt-outcome.ts'
+import type { Produced, Run, RunFate } from './attempt.ts'
 import type { CutReason } from './cancellation.ts'
 import { type EndingBounds, estimateUsage, type Resolution } from './ending.ts'
 import { ledgerUnavailable } from './refusals.ts'
-import type { RunningTurn } from './running-turn.ts'
+import type { RunningTurn } from './turn.ts'
 
 /** To whom an end is said, and in which words. */
 type Listener = Pick<RunningTurn, 'sink' | 'encoder'>
@@ -58,12 +58,12 @@ function say({ sink, encoder }: Listener, said: Problem): Problem {
 function cutProblem(why: CutReason, { owed }: Resolution): Problem {
   const when = { first: owed ? 'What was received is charged' : undefined, retryAfterSeconds: 2 }
   return why === 'draining'
-    ? passingProblem(
+    ? retryableProblem(
         'server_draining',
         'Service unavailable: the server is stopping and could not finish this answer.',
         when,
       )
-    : passingProblem(
+    : retryableProblem(
         'ledger_unavailable',
         'Service unavailable: the ledger could not be written for too long to go on.',
         when,

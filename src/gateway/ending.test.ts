@@ -4,7 +4,7 @@ import type { DisconnectPolicy, Model } from '../catalog/catalog.ts'
 import type { InputUsage, Usage } from '../model/usage.ts'
 import { LaneRate } from '../pricing/lane-rates.ts'
 import { priceUsage } from '../pricing/price.ts'
-import { NOTHING_PRODUCED, type Produced, type Run, type RunFate } from './attempt-outcome.ts'
+import { NOTHING_PRODUCED, type Produced, type Run, type RunFate } from './attempt.ts'
 import type { StopReason } from './cancellation.ts'
 import { resolveEnding } from './ending.ts'
 

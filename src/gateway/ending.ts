@@ -7,10 +7,10 @@ import { type InputUsage, inputTokensOf, type MeteredUsage, type Usage } from '.
 import { estimateInput, estimateTokens } from '../pricing/estimate.ts'
 import type { LaneRate } from '../pricing/lane-rates.ts'
 import { clampUsage, inputWithin, priceUsage } from '../pricing/price.ts'
+import type { Produced, Run, RunFate } from './attempt.ts'
 import { laneCap } from './attempt.ts'
-import type { Produced, Run, RunFate } from './attempt-outcome.ts'
 import type { StopReason } from './cancellation.ts'
-import type { RunningTurn } from './running-turn.ts'
+import type { RunningTurn } from './turn.ts'
 
 /** What an ending means for the money; only recovery decides for itself. `docs/operate/charges.md` is the published table. */
 export interface Resolution {

@@ -24,7 +24,7 @@ async function openScene(over: Partial<Pick<Ledger, 'available'>> & { durable?: 
         claim: claim as Claim,
         at: 0,
         durable: Promise.resolve(over.durable ?? 'durable'),
-        leave: () => scene.left++,
+        release: () => scene.left++,
       }
     },
   } as unknown as Ledger
@@ -57,7 +57,7 @@ it.each([
   const { found, scene } = await openScene(over)
   expect(found).toMatchObject({ kind: 'refused', problem: { code } })
   if ('answer' in over && over.answer instanceof Error) expect(found).toMatchObject({ error: over.answer })
-  found.leave()
+  found.release()
   expect([scene.asked, scene.left, scene.budget.taken]).toEqual([asked, asked, 0])
 })
 
@@ -65,6 +65,6 @@ it('takes memory for as long as it is being given', async () => {
   const { found, scene } = await openScene({ answer: kept(900, BODY) })
   expect(found).toMatchObject({ kind: 'kept', original: 'req_1', status: 200, body: BODY })
   expect(scene.budget.taken).toBe(900)
-  found.leave()
+  found.release()
   expect([scene.left, scene.budget.taken]).toEqual([1, 0])
 })

@@ -10,7 +10,7 @@ import { deriveKey } from '../lib/crypto.ts'
 import { type ConfiguredLimits, limitHeaders, limitsOfCaller } from '../limits/limits.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountId, KeyRow, RequestId } from '../model/ids.ts'
-import { type Problem, passingProblem, problem } from '../model/problem.ts'
+import { type Problem, retryableProblem, problem } from '../model/problem.ts'
 import { CONTENT_TYPES } from './keep-answer.ts'
 import { claimProblem, ledgerUnavailable, notReplayableProblem, rateProblem } from './refusals.ts'
 
@@ -34,7 +34,7 @@ export interface OnceDeps {
   readonly budget: ByteBudget
 }
 
-/** What a key says of a request. Whoever asked calls `leave` once, when the request is over. */
+/** What a key says of a request. Whoever asked calls `release` once, when the request is over. */
 export type LookedUpAnswer =
   /** Nobody has the key: it is claimed when the turn is admitted. */
   (
@@ -54,24 +54,25 @@ export type LookedUpAnswer =
         /** For the log, where it was our own fault. */
         readonly error?: unknown
       }
-  ) & { leave(): void }
+  ) & { release(): void }
 
 /** Before anything of the body is understood: whether this request is the first with its key, or what the first has left. */
 export async function lookUpAnswer(deps: OnceDeps, call: KeyedCall): Promise<LookedUpAnswer> {
   const fingerprint = await deps.digests.fingerprintOf(call.body)
   // Nothing waits between this look and the question: what is asked while books are read back would be asked of nobody.
-  if (!deps.ledger.available) return { kind: 'refused', problem: ledgerUnavailable(), leave() {} }
+  if (!deps.ledger.available) return { kind: 'refused', problem: ledgerUnavailable(), release() {} }
   const { caller, method, path, idempotencyKey } = call
   const scope = deps.digests.scopeOf({ key: caller.key, method, path, idempotencyKey })
-  const { claim, at, durable, leave } = await deps.ledger.lookUpClaim(scope)
+  const { claim, at, durable, release } = await deps.ledger.lookUpClaim(scope)
   if (claim === undefined) {
-    return { kind: 'first', claim: { scope, fingerprint, expiresAt: at + deps.keptMs }, leave }
+    return { kind: 'first', claim: { scope, fingerprint, expiresAt: at + deps.keptMs }, release }
   }
   const sameBody = claim.fingerprint === fingerprint
-  if (!sameBody || claim.state !== 'kept') return { kind: 'refused', problem: claimProblem({ claim, sameBody }), leave }
+  if (!sameBody || claim.state !== 'kept')
+    return { kind: 'refused', problem: claimProblem({ claim, sameBody }), release }
   // What memory has decided and the file does not know yet is no answer to tell.
-  if ((await durable) === 'lost') return { kind: 'refused', problem: ledgerUnavailable(), leave }
-  return await giveAgain(deps, call, claim, leave)
+  if ((await durable) === 'lost') return { kind: 'refused', problem: ledgerUnavailable(), release }
+  return await giveAgain(deps, call, claim, release)
 }
 
 /** It costs nothing, and counts as one request of its key and account: no model is asked, and none is known here. */
@@ -79,17 +80,17 @@ async function giveAgain(
   deps: OnceDeps,
   { caller }: KeyedCall,
   { requestId }: Claim,
-  leave: () => void,
+  release: () => void,
 ): Promise<LookedUpAnswer> {
   const counted = await deps.ledger.takeRequest(limitsOfCaller(deps.limits, caller))
   const headers = limitHeaders(counted.statuses)
-  if (counted.kind === 'refused') return { kind: 'refused', problem: rateProblem(counted.refusal), headers, leave }
+  if (counted.kind === 'refused') return { kind: 'refused', problem: rateProblem(counted.refusal), headers, release }
   let taken = 0
   const leaveBoth = () => {
     deps.budget.give(taken)
-    leave()
+    release()
   }
-  const refused = (said: Problem) => ({ kind: 'refused', problem: said, headers, leave: leaveBoth }) as const
+  const refused = (said: Problem) => ({ kind: 'refused', problem: said, headers, release: leaveBoth }) as const
   try {
     const answer = await findKept(deps, requestId, caller.accountId)
     if (answer === undefined) return refused(notReplayableProblem(requestId))
@@ -98,7 +99,7 @@ async function giveAgain(
     const body = await answer.read()
     if (body === undefined) return refused(notReplayableProblem(requestId))
     const { status, contentType } = answer
-    return { kind: 'kept', original: requestId, status, contentType, body, headers, leave: leaveBoth }
+    return { kind: 'kept', original: requestId, status, contentType, body, headers, release: leaveBoth }
   } catch (error) {
     return { ...refused(unreadable()), error }
   }
@@ -114,13 +115,13 @@ async function findKept({ answers, responses }: OnceDeps, requestId: RequestId, 
 
 /** It is there, and may be readable in a moment: to call it gone would be a lie that the client believes. */
 const unreadable = (): Problem =>
-  passingProblem('ledger_unavailable', 'The answer to this Idempotency-Key is kept and cannot be read at the moment.', {
+  retryableProblem('ledger_unavailable', 'The answer to this Idempotency-Key is kept and cannot be read at the moment.', {
     first: 'Nothing was charged for asking again',
     retryAfterSeconds: 2,
   })
 
 const tooMany = (): Problem =>
-  passingProblem('server_is_overloaded', 'Too many kept answers are being given at this moment.', {
+  retryableProblem('server_is_overloaded', 'Too many kept answers are being given at this moment.', {
     first: 'Nothing was charged for asking again',
     retryAfterSeconds: 1,
   })
@@ -146,7 +147,7 @@ const INVALID: IdempotencyKeyOutcome = {
   kind: 'invalid',
   problem: problem(
     'idempotency_key_invalid',
-    'The Idempotency-Key is not 1 to 255 visible ASCII characters, bare or in double quotes. Send one such as a UUID, or leave the header out.',
+    'The Idempotency-Key is not 1 to 255 visible ASCII characters, bare or in double quotes. Send one such as a UUID, or release the header out.',
     { param: 'Idempotency-Key' },
   ),
 }

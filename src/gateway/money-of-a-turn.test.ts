@@ -21,10 +21,10 @@ import type { UpstreamCall } from '../providers/send.ts'
 import type { UpstreamOutcome } from '../providers/upstream-answer.ts'
 import { createLearnedCapabilities } from '../routing/learned-capabilities.ts'
 import { createStickyLanes } from '../routing/plan-lanes.ts'
-import { createCallSealMemory } from './call-seal-memory.ts'
-import { createDrains } from './drains.ts'
+import { createDrains } from './cancellation.ts'
+import { createCallSealMemory } from './seals.ts'
 import { serveTurn, type TurnDeps } from './serve-turn.ts'
-import type { Sink } from './sink.ts'
+import type { Sink } from './turn.ts'
 
 const CAP = 37
 
@@ -73,7 +73,7 @@ async function moneyOfTurn(
       endings.push(ending)
       return owed ? { kind: 'settled', charge: owed.cost, shortfall: 0n as NanoUsd, tier: 0 } : { kind: 'released' }
     },
-    leave: () => done.push('leave'),
+    detach: () => done.push('detach'),
   }
   const ledger: Pick<Ledger, 'admit'> = { admit: async () => (admissions++ < changedTimes ? CHANGED : admission) }
   const lanes = providers.map((_, priority) => ({ upstream: 'demo', model: `lane-${priority}`, priority, weight: 1 }))
@@ -184,7 +184,7 @@ it('a hold that stands is given back when the response cannot be stored, and nob
   const turn = requestWith({}, { model: 'small', storedInput: () => [] })
   const responses = { begin: async () => false, forget: async () => {} }
   const { done, asked, endings } = await moneyOfTurn({ turn, responses }, [replyWith(5, 2)])
-  expect([done, asked]).toEqual([['release', 'leave'], []])
+  expect([done, asked]).toEqual([['release', 'detach'], []])
   expect(endings).toMatchObject([{ outcome: 'internal_error', owed: undefined }])
 })
 
@@ -205,7 +205,7 @@ it('a caller whose rights have ended since the door holds nothing, and no provid
 
 it('a caller is judged again while rights change under its admission, and refused if that never ends', async () => {
   const turn = turnOf({ model: 'small', messages: [{ role: 'user', content: 'Hello' }] })
-  expect((await moneyOfTurn({ turn, changedTimes: 2 }, [replyWith(5, 2)])).done).toEqual(['settle', 'leave'])
+  expect((await moneyOfTurn({ turn, changedTimes: 2 }, [replyWith(5, 2)])).done).toEqual(['settle', 'detach'])
   const never = await moneyOfTurn({ turn, changedTimes: 1000 }, [replyWith(5, 2)])
   expect([never.done, never.refusals]).toEqual([[], ['ledger_unavailable']])
 })
@@ -216,18 +216,18 @@ it('a throw of our own leaves the hold to recovery: releasing it would give the 
   }
   const { done, thrown } = await moneyOf(broken)
   expect(thrown).toBeInstanceOf(Error)
-  expect(done).toEqual(['leave'])
+  expect(done).toEqual(['detach'])
 })
 
 it('a lane that failed before its first content costs nothing: what the next one delivered is charged, once', async () => {
   const { done, endings } = await moneyOf(overloadedAfterWork, replyWith(11, 5))
-  expect(done).toEqual(['settle', 'leave'])
+  expect(done).toEqual(['settle', 'detach'])
   expect(endings[0]).toMatchObject({ lane: 'demo/lane-1', owed: { usage: { uncachedInput: 11, output: 5 } } })
   expect(endings[0]?.attempts.map(({ lane }) => lane)).toEqual(['demo/lane-0', 'demo/lane-1'])
 })
 
 it('all lanes failed: the hold goes back whole', async () => {
-  expect((await moneyOf(overloadedAfterWork, overloadedAfterWork)).done).toEqual(['release', 'leave'])
+  expect((await moneyOf(overloadedAfterWork, overloadedAfterWork)).done).toEqual(['release', 'detach'])
 })
 
 it('a provider is never told a cap that the hold does not cover, whatever the client asked for', async () => {

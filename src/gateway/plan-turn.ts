@@ -26,9 +26,8 @@ import { SUMMARY_REQUEST_BYTES } from '../protocols/shared/summary.ts'
 import { clientName } from '../protocols/shared/texts.ts'
 import { capOn, laneDialect } from '../routing/learned-capabilities.ts'
 import type { ConversationNames, StickyLanes } from '../routing/plan-lanes.ts'
-import type { CallSealMemory } from './call-seal-memory.ts'
-import { conversationNames } from './conversation-names.ts'
-import type { CacheSaltOf } from './seals.ts'
+import { conversationNames } from '../routing/plan-lanes.ts'
+import type { CacheSaltOf, CallSealMemory } from './seals.ts'
 import type { Turn, TurnInput } from './turn.ts'
 
 export interface PlanDeps extends AdmissionDeps {

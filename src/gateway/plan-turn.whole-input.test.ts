@@ -7,8 +7,8 @@ import { parseRequest } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
 import { NO_CALL_SEALS } from '../protocols/seals/call-seals.ts'
 import { SUMMARY_REQUEST_BYTES } from '../protocols/shared/summary.ts'
-import { createCallSealMemory } from './call-seal-memory.ts'
 import { wholeInput } from './plan-turn.ts'
+import { createCallSealMemory } from './seals.ts'
 
 const laneOn = (wire: Wire, origin: string) => ({ origin, upstream: { wire } }) as Lane
 const LANES = [laneOn('chat', 'chat/m'), laneOn('responses', 'here/m'), laneOn('responses', 'there/m')]

@@ -12,7 +12,7 @@ async function said(caller: Caller, balance: bigint): Promise<string | undefined
     {
       ledger: {
         available: true,
-        standing: async () => ({ balance: money, held: 0n as NanoUsd, available: money }),
+        accountStatus: async () => ({ balance: money, held: 0n as NanoUsd, available: money }),
         limitRefusal: ([limit]) => limit && { kind: 'limited', limit, retryAfterMs: 1500 },
       },
       catalog: catalogOf(modelDefinition('m')),

@@ -14,7 +14,7 @@ import type { RequestId } from '../model/ids.ts'
 import type { AppliedLimit, LimitScope } from '../model/limit.ts'
 import { formatUsd, inUsd } from '../model/money.ts'
 import { isFree } from '../model/price.ts'
-import { type Problem, passingProblem, problem } from '../model/problem.ts'
+import { type Problem, retryableProblem, problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 
 /** Somebody has to look first. */
@@ -66,13 +66,13 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
         'This Builder key has no active subscription to draw on. Ask the operator for a plan, or use a Wallet key.',
       )
     case 'plan-changed':
-      return passingProblem(
+      return retryableProblem(
         'ledger_unavailable',
         'The plan of this account was changed while this request was on its way.',
         { retryAfterSeconds: 1 },
       )
     case 'rights-changed':
-      return passingProblem(
+      return retryableProblem(
         'ledger_unavailable',
         'Keys or accounts were changed again and again while this request was on its way.',
         { retryAfterSeconds: 1 },
@@ -98,7 +98,7 @@ export function rateProblem(refusal: LimitRefusal, capParam = 'output limit'): P
 }
 
 const limitProblem = (limit: AppliedLimit, retryAfterMs: number): Problem =>
-  passingProblem('rate_limit_exceeded', `${sentenceOf(limit)}.`, {
+  retryableProblem('rate_limit_exceeded', `${sentenceOf(limit)}.`, {
     first: SCOPES[limit.scope].isOwn ? ADVICE[limit.kind] : 'Wait or use another model',
     retryAfterSeconds: wholeSeconds(retryAfterMs),
     // SDKs read this first, and come back twice at most: told the next slot of a fast rate, all but one of those who wait
@@ -132,7 +132,7 @@ function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
       })
     }
     case 'in-flight':
-      return passingProblem(
+      return retryableProblem(
         'balance_in_flight',
         `${holderOf(refusal.of)} has ${free} free, and this request may cost up to ${needed}.`,
         {
@@ -202,14 +202,14 @@ export function claimProblem({ claim, sameBody }: { readonly claim: Claim; reado
 }
 
 const inProgressProblem = (requestId: RequestId): Problem =>
-  passingProblem('idempotency_in_progress', `The request ${requestId} with this Idempotency-Key is still running.`, {
+  retryableProblem('idempotency_in_progress', `The request ${requestId} with this Idempotency-Key is still running.`, {
     first: 'Its answer is given to whoever asks again with the same key',
     retryAfterSeconds: 2,
   })
 
 /** Between the look at its key and its admission the other one has come and gone. */
 const endedMeanwhileProblem = (requestId: RequestId): Problem =>
-  passingProblem('idempotency_in_progress', `The request ${requestId} with this Idempotency-Key has ended just now.`, {
+  retryableProblem('idempotency_in_progress', `The request ${requestId} with this Idempotency-Key has ended just now.`, {
     first: 'Its answer is given to whoever asks again with the same key',
     retryAfterSeconds: 1,
   })
@@ -227,7 +227,7 @@ const keyReusedProblem = (claim: Claim): Problem =>
   )
 
 interface EarlyDeps {
-  readonly ledger: Pick<Ledger, 'available' | 'limitRefusal' | 'standing'>
+  readonly ledger: Pick<Ledger, 'available' | 'limitRefusal' | 'accountStatus'>
   readonly catalog: Catalog
   readonly limits: ConfiguredLimits
 }
@@ -253,7 +253,7 @@ export async function earlyRefusal(deps: EarlyDeps, caller: Caller): Promise<Pro
 }
 
 async function isEmpty({ ledger }: EarlyDeps, { account }: Caller): Promise<boolean> {
-  const { balance } = await ledger.standing(account)
+  const { balance } = await ledger.accountStatus(account)
   return balance <= 0n
 }
 
@@ -262,4 +262,4 @@ const mayCallSomethingFree = (catalog: Catalog, caller: Caller): boolean =>
 
 /** What is said wherever a turn meets books that cannot be written. */
 export const ledgerUnavailable = (): Problem =>
-  passingProblem('ledger_unavailable', 'The ledger cannot record requests at the moment.', { retryAfterSeconds: 2 })
+  retryableProblem('ledger_unavailable', 'The ledger cannot record requests at the moment.', { retryAfterSeconds: 2 })

@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer'
 import { memberBytes, type TurnRequest } from '../model/turn.ts'
 import type { SeenPrefixes } from '../pricing/seen-prefixes.ts'
-import type { RunningTurn } from './running-turn.ts'
+import type { RunningTurn } from './turn.ts'
 
 /** What the heap holds for each of them, in bytes, rounded up. */
 const MEMBER_BYTES = 128

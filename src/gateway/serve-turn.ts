@@ -8,8 +8,9 @@ import type { Ending } from '../model/ending.ts'
 import type { Problem } from '../model/problem.ts'
 import type { LaneRates } from '../pricing/lane-rates.ts'
 import { planLanes } from '../routing/plan-lanes.ts'
+import type { Run } from './attempt.ts'
 import { attemptLanes, type RunDeps } from './attempt-lanes.ts'
-import type { Run } from './attempt-outcome.ts'
+import { ignoredToolsHeader } from './call-lane.ts'
 import { Cancellation, type CancellationServices } from './cancellation.ts'
 import {
   deliverEnd,
@@ -24,9 +25,14 @@ import { boundsOf, endingOf, resolveEnding } from './ending.ts'
 import { type KeepDeps, Keeping } from './keep-answer.ts'
 import { type PlanDeps, planTurn } from './plan-turn.ts'
 import { refusalProblem } from './refusals.ts'
-import { ignoredToolsHeader } from './response-headers.ts'
-import { ReleaseGate, type RunningTurn } from './running-turn.ts'
-import { createEncoder, type EncoderServices, type Turn, type TurnInput } from './turn.ts'
+import {
+  createEncoder,
+  type EncoderServices,
+  ReleaseGate,
+  type RunningTurn,
+  type Turn,
+  type TurnInput,
+} from './turn.ts'
 
 export interface TurnDeps extends PlanDeps, RunDeps, CancellationServices, KeepDeps, EncoderServices {
   readonly ledger: Pick<Ledger, 'admit' | 'limitStatuses'>
@@ -68,7 +74,7 @@ async function serveAdmitted(deps: TurnDeps, turn: Turn, admitted: Admission): P
   try {
     return await runTurn(deps, openTurn(deps, turn, admitted))
   } finally {
-    admitted.leave()
+    admitted.detach()
   }
 }
 

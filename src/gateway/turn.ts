@@ -1,10 +1,12 @@
 import type { CatalogEntry, Lane } from '../catalog/catalog.ts'
+import type { AdmittedTurn } from '../ledger/ledger.ts'
 import type { AdmitRequest, ClaimRequest } from '../ledger/state/admit-turn.ts'
 import type { Caller, ClientProgram } from '../model/caller.ts'
 import type { Effort } from '../model/effort.ts'
 import type { Opaque } from '../model/event.ts'
 import type { AccountId, RequestId } from '../model/ids.ts'
 import type { Price } from '../model/price.ts'
+import { type Problem, retryableProblem } from '../model/problem.ts'
 import type { Seals } from '../model/seals.ts'
 import type { Compacted, TurnRequest } from '../model/turn.ts'
 import type { SentPrompt } from '../pricing/seen-prefixes.ts'
@@ -15,7 +17,9 @@ import type { CallSeals } from '../protocols/seals/call-seals.ts'
 import type { MintIds } from '../protocols/shared/event-reader.ts'
 import type { CacheSalt } from '../protocols/shared/lane-target.ts'
 import type { ConversationNames } from '../routing/plan-lanes.ts'
-import type { Sink } from './sink.ts'
+import type { Cancellation } from './cancellation.ts'
+import type { Keeping } from './keep-answer.ts'
+import { ledgerUnavailable } from './refusals.ts'
 
 /** A request as the edge hands it over: who asks for what, and where the answer goes. */
 export interface TurnInput {
@@ -117,4 +121,75 @@ export function createEncoder(
     ...{ sealReasoning, sealCompaction },
     createdAt: Math.floor(now() / 1000),
   })
+}
+
+/** A turn that runs: its money is held, and everything is open that closes with it. */
+export interface RunningTurn extends Turn {
+  readonly hold: AdmittedTurn
+  readonly encoder: TurnEncoder
+  readonly releaseGate: ReleaseGate
+  readonly keeping: Keeping
+  readonly cancellation: Cancellation
+}
+
+/** What has to be durable before the first word leaves: R1, and nothing of a response that could not be asked for. */
+export class ReleaseGate {
+  /** It may leave now. */
+  isOpen = false
+  readonly #clearance: Promise<Problem | undefined>
+
+  constructor(hold: Pick<AdmittedTurn, 'durable'>, keeping: Pick<Keeping, 'begun'>) {
+    this.#clearance = clear(hold, keeping).then((found) => {
+      this.isOpen = found === undefined
+      return found
+    })
+  }
+
+  /** Resolves when it may, or to why it may not. Never rejects. */
+  opened(): Promise<Problem | undefined> {
+    return this.#clearance
+  }
+}
+
+async function clear(
+  hold: Pick<AdmittedTurn, 'durable'>,
+  keeping: Pick<Keeping, 'begun'>,
+): Promise<Problem | undefined> {
+  if ((await hold.durable) === 'lost') return ledgerUnavailable()
+  return keeping.begun === undefined || (await keeping.begun) ? undefined : notStored()
+}
+
+const notStored = (): Problem =>
+  retryableProblem(
+    'server_is_overloaded',
+    'The response cannot be stored at the moment; with "store": false it need not be.',
+    { retryAfterSeconds: 2 },
+  )
+
+/**
+ * Where an answer goes. `turn` decides what is said and when the end may be said; the sink only writes.
+ *
+ * quiet → head (status and headers have gone, perhaps keep-alives) → body (the first content has gone) → ended. The phase
+ * is what may still be said; whether another lane may be tried, whoever carries the words knows.
+ */
+export type SinkPhase = 'quiet' | 'head' | 'body' | 'ended'
+
+export interface Sink {
+  readonly phase: SinkPhase
+  /** The client's connection is closed; nothing written from now on arrives. */
+  readonly disconnected: boolean
+  /** Adds headers to the head, or takes back those that are undefined; without effect once it has gone. */
+  announce(headers: Readonly<Record<string, string | undefined>>): void
+  /** What is said when nothing has been said for a while; undefined: a comment will do. JSON answers have no silence. */
+  onSilence(say: () => Buffer | undefined): void
+  /** Content. Returns a promise while the client's socket is full: await it before reading more from the provider. */
+  write(bytes: Buffer): Promise<void> | undefined
+  /** The last bytes, or the whole JSON body, and the regular end. */
+  end(bytes: Buffer): void
+  /** An error as status and body. Only while `quiet`; afterwards a failure is said in the protocol's own words, by `end`. */
+  refuse(problem: Problem): void
+  /** Breaks the connection without an end, so that nobody takes what was sent for a whole answer. */
+  cut(): void
+  /** Calls back once when the client goes; returns how to stop listening. */
+  onDisconnect(listener: () => void): () => void
 }

@@ -1,5 +1,5 @@
 import { wholeSeconds } from '../lib/clock.ts'
-import { type Problem, type ProblemCode, passingProblem, problem } from '../model/problem.ts'
+import { type Problem, type ProblemCode, retryableProblem, problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import {
   classifyRefusal,
@@ -14,7 +14,7 @@ import type { DeadlinePhase } from '../providers/deadlines.ts'
 import { type UpstreamFailed, WAIT_MAX_MS } from '../providers/upstream-answer.ts'
 import type { LaneVerdict } from '../routing/lane-health.ts'
 import { oneLine, scrub } from '../telemetry/scrub.ts'
-import type { FailedLane } from './attempt-outcome.ts'
+import type { FailedLane } from './attempt.ts'
 
 /**
  * What became of a lane. How much of it a client has heard decides what was charged and what it can do, so that is worded
@@ -33,7 +33,7 @@ export interface LaneFault {
 /** Nothing has gone out. Who has sent too much is told how to mend it, and of nothing else. */
 function beforeContent({ code, what, quote, param = null, retryAfterSeconds }: LaneFault): Problem {
   const details = { source: 'upstream', param } as const
-  if (retryAfterSeconds !== undefined) return passingProblem(code, what, { ...details, retryAfterSeconds })
+  if (retryAfterSeconds !== undefined) return retryableProblem(code, what, { ...details, retryAfterSeconds })
   const money = code === 'context_length_exceeded' ? undefined : 'Nothing was charged.'
   return problem(told(code), sentences(what, money, quote), details)
 }
@@ -54,7 +54,7 @@ export function inStream({ code, what, quote, param = null, retryAfterSeconds }:
   const first = 'What was received so far is charged'
   return retryAfterSeconds === undefined
     ? problem(said, sentences(what, quote, `${first}.`), details)
-    : passingProblem(said, what, { ...details, first, retryAfterSeconds })
+    : retryableProblem(said, what, { ...details, first, retryAfterSeconds })
 }
 
 const sentences = (...said: readonly (string | undefined)[]): string =>

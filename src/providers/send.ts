@@ -3,12 +3,14 @@ import type { Upstream, UpstreamTimeouts } from '../catalog/catalog.ts'
 import type { StopSignal } from '../lib/stop-signal.ts'
 import type { Delivery } from '../model/turn.ts'
 import { AddressRefused, refusalOfBaseUrl } from './address-guard.ts'
-import { type ChunkQueue, type ChunkSource, createChunkQueue } from './chunk-queue.ts'
 import { type DeadlinePhase, type Deadlines, startDeadlines } from './deadlines.ts'
 import type { DemoUpstream } from './demo/demo-upstream.ts'
 import type { OriginPools } from './origin-pools.ts'
 import { headersFor, pathBehind, providerKindOf } from './provider-kinds.ts'
 import {
+  type ChunkQueue,
+  type ChunkSource,
+  createChunkQueue,
   UpstreamBrokenOff,
   UpstreamCancelled,
   type UpstreamFailed,

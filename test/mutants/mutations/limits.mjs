@@ -29,10 +29,10 @@ export const OF_LIMITS = [
   {
     name: 'ipv6-by-address',
     says: 'each address of an IPv6 network has a rate of its own',
-    caughtBy: ['src/limits/address-rates.test.ts'],
+    caughtBy: ['src/limits/limits.address-rates.test.ts'],
     replacements: [
       {
-        file: 'src/limits/address-rates.ts',
+        file: 'src/limits/limits.ts',
         find: 'const network = networkOf(address)',
         put: 'const network = address',
       },

@@ -36,16 +36,16 @@ export const OF_TURNS = [
   {
     name: 'drains-of-one-account',
     says: 'one account may take every place to drain',
-    caughtBy: ['src/gateway/drains.test.ts'],
-    replacements: [{ file: 'src/gateway/drains.ts', find: `    if (own >= perAccountMax) return false\n`, put: '' }],
+    caughtBy: ['src/gateway/cancellation.drains.test.ts'],
+    replacements: [{ file: 'src/gateway/cancellation.ts', find: `    if (own >= perAccountMax) return false\n`, put: '' }],
   },
   {
     name: 'drains-stay-where-they-are',
     says: 'when every place to drain is taken, nobody else gets one',
-    caughtBy: ['src/gateway/drains.test.ts'],
+    caughtBy: ['src/gateway/cancellation.drains.test.ts'],
     replacements: [
       {
-        file: 'src/gateway/drains.ts',
+        file: 'src/gateway/cancellation.ts',
         find: 'if (most === undefined || most.size < own + 2) return false',
         put: 'if (most !== undefined) return false',
       },
@@ -66,10 +66,10 @@ export const OF_TURNS = [
   {
     name: 'endless-drains',
     says: 'any number of answers is read on without their clients',
-    caughtBy: ['src/gateway/drains.test.ts'],
+    caughtBy: ['src/gateway/cancellation.drains.test.ts'],
     replacements: [
       {
-        file: 'src/gateway/drains.ts',
+        file: 'src/gateway/cancellation.ts',
         find: '    if (running < bounds.atOnceMax) return true',
         put: '    if (running >= 0) return true',
       },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AccountRow } from '../model/ids.ts'
 import type { SealBeforeCall } from '../protocols/seals/call-seals.ts'
-import { createCallSealMemory } from './call-seal-memory.ts'
+import { createCallSealMemory } from './seals.ts'
 
 const [ANNA, BERT] = [1 as AccountRow, 2 as AccountRow]
 const MINUTE = 60_000_000

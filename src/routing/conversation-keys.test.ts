@@ -5,8 +5,8 @@ import type { Caller } from '../model/caller.ts'
 import { CACHED_BYTES_MIN } from '../pricing/seen-prefixes.ts'
 import { parseRequest } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
-import type { ConversationNames } from '../routing/plan-lanes.ts'
-import { conversationNames } from './conversation-names.ts'
+import type { ConversationNames } from './plan-lanes.ts'
+import { conversationNames } from './plan-lanes.ts'
 
 const { model } = catalogOf(modelDefinition('m')).entries.get('m')!
 const callerOf = (account: number) => ({ account }) as Caller

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ignoredFieldsHeader } from './response-headers.ts'
+import { ignoredFieldsHeader } from './call-lane.ts'
 
 it('names what changes the answer before the items of an input, of which there may be many', () => {
   const items = Array.from({ length: 40 }, (_, at) => `input.${at}.web_search_call`)

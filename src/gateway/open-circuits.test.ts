@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { answer, CHUNK, good, type Play, playLanes } from '../../test/fixtures/gateway/run-lanes.ts'
 import { UpstreamBrokenOff, type UpstreamOutcome } from '../providers/upstream-answer.ts'
 import { createLaneHealth, type LaneHealth } from '../routing/lane-health.ts'
-import type { RetryAfter } from './retry-after.ts'
+import type { RetryAfter } from '../routing/retry-budget.ts'
 
 const bad: Play = () => answer(500)
 const limited: Play = () => answer(429)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { Stopper } from '../lib/stop-signal.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { createRetryAfter } from './retry-after.ts'
+import { createRetryAfter } from './retry-budget.ts'
 
 const patience = () => createRetryAfter({ mostMs: () => 10_000, random: () => 0 })
 const LONG_MS = 60_000

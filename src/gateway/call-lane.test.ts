@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { requestWith } from '../../test/fixtures/protocols/responses/encoder.ts'
-import { capWithin } from './ask-lane.ts'
+import { capWithin } from './call-lane.ts'
 
 const request = requestWith({}, { model: 'm' })
 const fitted = (input: number, cap: number, context = 128_000) => capWithin(context, { cap, input, request })

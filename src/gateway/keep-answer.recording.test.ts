@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createByteBudget } from '../lib/bytes.ts'
-import { createRecording } from './recording.ts'
+import { createRecording } from './keep-answer.ts'
 
 const open = (answerBytesMax = 1_000_000, memory = 10_000_000) => {
   const budget = createByteBudget(memory)

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import type { TurnRequest } from '../model/turn.ts'
+import type { RequestBody, TurnRequest } from '../model/turn.ts'
 import type { Hiding } from '../pricing/lane-rates.ts'
 import type { LaneDialect } from '../protocols/codecs.ts'
 import { pauseAfter, scanJson } from '../protocols/json/scan-json.ts'
-import { skipComments, tryParse } from '../protocols/json/strings.ts'
+import { isNullMember, skipComments, tryParse } from '../protocols/json/strings.ts'
 import { classifyRefusal, type RefusalClass } from '../protocols/refusals/classify-refusal.ts'
 import { type ProviderError, readProviderError } from '../protocols/refusals/provider-error.ts'
 import type { EncodedReply, ReceivedReply } from '../protocols/shared/client-encoder.ts'
@@ -15,13 +15,19 @@ import {
   type UpstreamBody,
   UpstreamTimedOut,
 } from '../providers/upstream-answer.ts'
-import { type AttemptResult, type LaneAttempt, type LaneServices, laneCap } from './attempt.ts'
-import { NOTHING_PRODUCED, type Produced, type RunFate } from './attempt-outcome.ts'
+import {
+  type AttemptResult,
+  type LaneAttempt,
+  type LaneServices,
+  laneCap,
+  NOTHING_PRODUCED,
+  type Produced,
+  type RunFate,
+} from './attempt.ts'
 import { type Cancellation, drainPolicyOf, type StopReason } from './cancellation.ts'
-import { ignoredFieldsHeader } from './response-headers.ts'
 import { type ReturnRoute, routeTo } from './route-strategy.ts'
-import type { RunningTurn } from './running-turn.ts'
 import { relayStream } from './stream.ts'
+import type { RunningTurn } from './turn.ts'
 import {
   failed,
   faultOfFailure,
@@ -244,3 +250,35 @@ async function readWhole({ body, bounds }: RelayedJson): Promise<Buffer | Error>
 
 /** Clients that decode strictly throw at a byte that is not UTF-8: they get what lenient ones would read. */
 const asUtf8 = (bytes: Buffer): Buffer => (isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8')))
+
+const NAMED_MAX = 32
+const NAME_LENGTH_MAX = 64
+const NONE: ReadonlySet<string> = new Set()
+
+/** Names that the client chose: in a header only plain ones may stand. */
+const plainNames = (names: readonly string[]): string =>
+  names
+    .slice(0, NAMED_MAX)
+    .map((name) => name.replace(/[^\w.-]/g, '?').slice(0, NAME_LENGTH_MAX))
+    .join(', ')
+
+/**
+ * Nothing is dropped in silence: what a lane does not get is named. Null is absent, and nobody misses it. What was said of a lane
+ * that was asked before is said no more.
+ */
+export function ignoredFieldsHeader(fields: readonly string[], body: RequestBody): Record<string, string | undefined> {
+  const nulls = fields.length === 0 ? NONE : nullsOf(body)
+  const missed = fields.filter((name) => !nulls.has(name))
+  // Of items there may be more than a header takes.
+  const isItem = (name: string): boolean => ITEM.test(name)
+  const named = [...missed.filter((name) => !isItem(name)), ...missed.filter(isItem)]
+  return { 'x-millrace-ignored-fields': missed.length === 0 ? undefined : plainNames(named) }
+}
+
+const ITEM = /^input\.\d+\./
+
+const nullsOf = (body: RequestBody): ReadonlySet<string> =>
+  new Set(body.members.filter((member) => isNullMember(body, member)).map(({ name }) => name))
+
+export const ignoredToolsHeader = (tools: readonly string[]): Record<string, string> =>
+  tools.length === 0 ? {} : { 'x-millrace-ignored-tools': plainNames(tools) }

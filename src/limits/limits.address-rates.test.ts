@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RateRule } from '../lib/rates.ts'
-import { type AddressRates, createAddressRates } from './address-rates.ts'
+import { type AddressRates, createAddressRates } from './limits.ts'
 
 const SECOND = 1_000_000
 

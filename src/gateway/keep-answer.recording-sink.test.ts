@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createByteBudget } from '../lib/bytes.ts'
 import { problem } from '../model/problem.ts'
-import { createRecording, RecordingSink } from './recording.ts'
-import type { Sink, SinkPhase } from './sink.ts'
+import { createRecording, RecordingSink } from './keep-answer.ts'
+import type { Sink, SinkPhase } from './turn.ts'
 
 /** As the sinks of the edge may be: with members that only the sink itself can reach. */
 class ClosedSink implements Sink {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createChunkQueue } from './chunk-queue.ts'
+import { createChunkQueue } from './upstream-answer.ts'
 
 function queueOf(unawaitedMax = 10, awaitedMax = 100) {
   const said: string[] = []

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { createDrains } from './drains.ts'
+import { createDrains } from './cancellation.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

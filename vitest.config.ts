@@ -11,6 +11,16 @@ const SHARED = { isolate: false }
 /** What starts servers has to show that it has closed them: those who come after it in the process would pay for it. */
 const TIDY = 'test/support/leave-nothing-behind.ts'
 
+const E2E_SETUP = [
+  ...COUNT_WHAT_RUNS,
+  TIDY,
+  'test/support/explain-every-statement.ts',
+  'test/support/check-every-response.ts',
+]
+
+/** Every ending of every protocol and wire, and processes that are killed: too long for every `npm test`. */
+const LONGER_E2E = ['test/e2e/endings/**/*.test.ts', 'test/e2e/**/process-dies-*.test.ts']
+
 /**
  * `unit` stands beside the code, `console` beside that of the browser, `house` guards the layout and the scripts behind npm, `walks` run the real server on a real database,
  * `sdks` drive real clients, `browser` the built console in a Chromium of this machine, `postgres` runs the books on a server of its own. The long suites (mutants, chaos) are started by .ci/run.
@@ -45,15 +55,22 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
+          exclude: LONGER_E2E,
           ...SHARED,
           ...PATIENCE,
           server: BUILT_FILES,
-          setupFiles: [
-            ...COUNT_WHAT_RUNS,
-            TIDY,
-            'test/support/explain-every-statement.ts',
-            'test/support/check-every-response.ts',
-          ],
+          setupFiles: E2E_SETUP,
+        },
+      },
+      {
+        plugins: RUN_AS_BUILT,
+        test: {
+          name: 'matrix',
+          include: LONGER_E2E,
+          ...SHARED,
+          ...PATIENCE,
+          server: BUILT_FILES,
+          setupFiles: E2E_SETUP,
         },
       },
       {

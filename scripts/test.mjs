@@ -17,7 +17,10 @@ const SKIPPED_SHOWN = 40
 
 // The database worker is loaded from dist/, so the tests need the build that belongs to the sources they test.
 await bootstrap().catch(fail)
-const args = process.argv.slice(2)
+const chosen = process.argv.slice(2)
+// The longer suites run when they are named, and in `npm run test:all`.
+const LONGER = ['matrix', 'browser']
+const args = chosen.length > 0 ? chosen : LONGER.flatMap((project) => ['--project', `!${project}`])
 const resultsFile = join(ROOT, '.cache', `test-results-${process.pid}.json`)
 mkdirSync(join(ROOT, '.cache'), { recursive: true })
 const began = performance.now()
@@ -32,6 +35,8 @@ for (const name of skippedNames(results).slice(0, SKIPPED_SHOWN)) console.log(`s
 for (const line of suiteLines(results)) console.log(line)
 const left = projectsLeftOut(args)
 if (left !== undefined) console.log(neededLine(results, left))
+if (chosen.length === 0)
+  console.log(`Not run: ${LONGER.join(', ')}. Run them with npm test -- --project NAME, or everything with npm run test:all.`)
 console.log(`All of it took ${seconds} s.`)
 console.log(closingLine(counts))
 process.exitCode = counts.failed > 0 ? code || 1 : 0

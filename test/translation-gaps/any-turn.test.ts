@@ -1,15 +1,15 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { problem } from '../../src/model/problem.ts'
 import type { Protocol } from '../../src/model/turn.ts'
-import type { StreamAdapter } from '../../src/protocols/shared/client-encoder.ts'
+import type { StreamAdapter } from '../../src/protocols/shared/codec-types.ts'
 import { SETTLED } from '../fixtures/protocols/chat/translate.ts'
-import { type RandomAnswer, randomAnswer, type Said, saidBy, saidInChat } from './random-answer.ts'
-import { createCutter, framesIn, openClient, readerOf, sentBy, type Told, toldIn, toldInJson } from './turns.ts'
+import { type RandomAnswer, type Said, randomAnswer, saidBy, saidInChat } from './random-answer.ts'
+import { type Told, createCutter, framesIn, openClient, readerOf, sentBy, toldIn, toldInJson } from './turns.ts'
+import fc from 'fast-check'
 
 const SEED = 20_262
 /** In every run a quarter of them: RANDOM_TURNS=10000. */
-const RUNS = Number(process.env.RANDOM_TURNS ?? 2500)
+const RUNS = Number(process.env.RANDOM_TURNS ?? 800)
 
 /** Every road on which an answer is translated. */
 const ROADS = [

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { runBeside } from '../../../test/fixtures/ledger/state/run-beside.ts'
 import { SEQUENCES } from '../../../test/fixtures/ledger/state/sequence-steps.ts'
 
-const WHOLE_RUN = 100_000
+const WHOLE_RUN = 25_000
 /** BOOKS_OPERATIONS=5000000 BOOKS_SEED=7 make a long run. A short one looks for a difference only, and does not shrink it. */
 const OPERATIONS = Number(process.env.BOOKS_OPERATIONS ?? WHOLE_RUN)
 const IS_WHOLE = OPERATIONS >= WHOLE_RUN

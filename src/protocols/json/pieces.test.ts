@@ -1,12 +1,12 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import { parseInPieces, writeInPieces } from './in-pieces.ts'
 import { PIECE_BYTES } from './scan-json.ts'
-import { tryParse } from './strings.ts'
+import { tryParse } from './bytes.ts'
+import fc from 'fast-check'
 
 const SEED = 20_261_123
-const RUNS = 20
+const RUNS = Number(process.env.LARGE_TEXTS ?? 12)
 
 /** Characters of one to four bytes, and what has to be escaped. */
 const ALPHABETS = ['a', 'é', 'д', '漢', '😀', '\\', '"', '\n', '\u0001', '\ud83d', ' ']

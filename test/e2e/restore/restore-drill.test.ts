@@ -4,7 +4,7 @@ import * as actions from './drill-actions.ts'
 import { openDrillWorld } from './drill-world.ts'
 
 /** All of it: MILLRACE_DRILL_ROUNDS=50. A run is repeated with MILLRACE_DRILL_SEED. */
-const ROUNDS = Number(process.env.MILLRACE_DRILL_ROUNDS ?? 4)
+const ROUNDS = Number(process.env.MILLRACE_DRILL_ROUNDS ?? 2)
 const SEED = Number(process.env.MILLRACE_DRILL_SEED ?? Date.now() % 100_000)
 const ACTS_IN_A_ROUND = 9
 

@@ -10,14 +10,13 @@ import {
 } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { partLost } from './lib/console-problem.ts'
-import { sessionQuery } from './queries/session.ts'
-import { homeOf } from './shell/areas.ts'
-import { landingOf } from './shell/landing.ts'
-import { NotFound } from './shell/NotFound.tsx'
-import { PageFailed } from './shell/PageFailed.tsx'
-import { Shell } from './shell/Shell.tsx'
 import type { LazyArea } from './messages/catalogue.ts'
 import { loadMessages } from './messages/loading.ts'
+import { sessionQuery } from './queries/session.ts'
+import { homeOf } from './shell/areas.ts'
+import { NotFound, PageFailed } from './shell/error-pages.tsx'
+import { landingOf } from './shell/landing.ts'
+import { Shell } from './shell/Shell.tsx'
 
 interface RouterContext {
   readonly client: QueryClient
@@ -126,18 +125,18 @@ const pages = [
     () => import('./pages/operate/accounts/AccountPage.tsx'),
     'AccountPage',
   ),
-  page('/operate/codes', ['codes'], () => import('./pages/operate/codes/CodesPage.tsx'), 'CodesPage'),
-  page('/operate/plans', ['plans'], () => import('./pages/operate/PlansPage.tsx'), 'PlansPage'),
-  page('/operate/lanes', ['lanes'], () => import('./pages/operate/lanes/LanesPage.tsx'), 'LanesPage'),
-  page('/operate/requests', ['found'], () => import('./pages/operate/FindRequestPage.tsx'), 'FindRequestPage'),
+  page('/operate/codes', ['operator'], () => import('./pages/operate/CodesPage.tsx'), 'CodesPage'),
+  page('/operate/plans', ['operator'], () => import('./pages/operate/PlansPage.tsx'), 'PlansPage'),
+  page('/operate/lanes', ['operator'], () => import('./pages/operate/LanesPage.tsx'), 'LanesPage'),
+  page('/operate/requests', ['operator'], () => import('./pages/operate/FindRequestPage.tsx'), 'FindRequestPage'),
   page(
     '/operate/requests/$request',
-    ['found', 'receipt'],
+    ['operator', 'receipt'],
     () => import('./pages/operate/FoundRequestPage.tsx'),
     'FoundRequestPage',
   ),
   page('/operate/audit', ['audit'], () => import('./pages/audit/AuditPage.tsx'), 'OperatorAuditPage'),
-  page('/operate/system', ['system'], () => import('./pages/operate/SystemPage.tsx'), 'SystemPage'),
+  page('/operate/system', ['operator'], () => import('./pages/operate/SystemPage.tsx'), 'SystemPage'),
   elsewhere,
 ] as const
 

@@ -1,9 +1,9 @@
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../../src/contract/console-api.ts'
 import { ConsoleProblem, hasCode } from './console-problem.ts'
 import {
-  type MutationName,
   type Address,
   type DownloadName,
+  type MutationName,
   methodOf,
   type QueryName,
   routeAddress,
@@ -20,7 +20,7 @@ export type QueryInput<Name extends QueryName> = Part<'params', ParamsOf<Name>> 
 export type MutationInput<Name extends MutationName> = Part<'params', ParamsOf<Name>> & Part<'body', BodyOf<Name>>
 
 /** What the fetcher cannot do itself: it has no page to show. */
-export interface ClientHooks {
+interface ClientHooks {
   /** Whoever this page is of is not signed in any more. */
   sessionEnded(): void
   /** Whether this page only waits to be left. */
@@ -70,7 +70,10 @@ export async function fetchFile<Name extends DownloadName>(name: Name, query: Qu
 }
 
 /** Does something. Where that needs a fresh password, the person is asked for it and the act is done once more. */
-export async function runMutation<Name extends MutationName>(name: Name, options: MutationInput<Name>): Promise<AnswerOf<Name>> {
+export async function runMutation<Name extends MutationName>(
+  name: Name,
+  options: MutationInput<Name>,
+): Promise<AnswerOf<Name>> {
   const attempt = () =>
     withToken(async (token) => (await exchange(name, { ...options, token })) as AnswerOf<Name>, name)
   const by = signedInAs

@@ -4,7 +4,7 @@ export interface ServerEvent {
   readonly data: string
 }
 
-export interface ServerEventReader {
+interface ServerEventReader {
   /** The events that these bytes complete. A piece may end anywhere, in the middle of a letter too. */
   read(bytes: Uint8Array): ServerEvent[]
   /** What is left when the stream ends: an event without its empty line does not count, as browsers have it. */

@@ -2,8 +2,7 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useSyncE
 import { createFormats, type Formats } from '../lib/formats.ts'
 import { chosenZone, usePreferences } from '../lib/preferences.ts'
 import type { Catalogue } from './catalogue.ts'
-import { localeFor } from './language.ts'
-import { onMessagesChange, currentMessages } from './loading.ts'
+import { currentMessages, localeFor, onMessagesChange } from './loading.ts'
 
 const MessagesContext = createContext<Catalogue | undefined>(undefined)
 const FormatsContext = createContext<Formats | undefined>(undefined)
@@ -33,3 +32,7 @@ function given<Value>(value: Value | undefined): Value {
 
 export const useMessages = (): Catalogue => given(useContext(MessagesContext))
 export const useFormats = (): Formats => given(useContext(FormatsContext))
+
+/** What the catalogue calls something that the server names; what it does not know yet is shown as the server spells it. */
+export const messageFor = (messages: Readonly<Record<string, string>>, name: string, otherwise = name): string =>
+  messages[name] ?? otherwise

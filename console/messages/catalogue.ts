@@ -2,7 +2,7 @@ import type { PluralForms } from '../lib/formats.ts'
 import type { base, lazy } from './en.ts'
 
 /** The English catalogue says which words there are; any other language has the same, in its own. */
-export type Translated<Words> = {
+type Translated<Words> = {
   readonly [Key in keyof Words]: Words[Key] extends string
     ? string
     : Words[Key] extends (...given: infer Given) => string

@@ -1,6 +1,21 @@
-import { onPreferences, preferences } from '../lib/preferences.ts'
+import { onPreferences, type Preferences, preferences } from '../lib/preferences.ts'
 import type { BaseMessages, Catalogue, LazyArea, LazyMessages } from './catalogue.ts'
-import { type Language, languageFor } from './language.ts'
+
+type Language = Exclude<Preferences['language'], 'auto'>
+
+/** The choice, else the first of the browser's languages that there is a catalogue for. */
+function languageFor(chosen: Preferences['language'], wanted: readonly string[]): Language {
+  if (chosen !== 'auto') return chosen
+  for (const tag of wanted) {
+    const language = tag.toLowerCase().split('-')[0]
+    if (language === 'en' || language === 'de') return language
+  }
+  return 'en'
+}
+
+/** `en-GB` where that is how somebody reads English; numbers and dates follow it. */
+export const localeFor = (language: Language, wanted: readonly string[]): string =>
+  wanted.find((tag) => tag.toLowerCase().split('-')[0] === language) ?? language
 
 interface LanguageModule {
   readonly base: BaseMessages

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { pagedQueryFor, queryFor } from './query.ts'
+import { itemsOf, pagedQueryFor, queryFor } from './query.ts'
+import { useSession } from './session.ts'
 
 const EVERY_MS = 5_000
 
@@ -32,3 +33,10 @@ export const useFoundRequest = (request: string) =>
 export const useOperatorAudit = () => useInfiniteQuery(pagedQueryFor('GET /operate/audit', {}))
 
 export const useSystem = () => useQuery({ ...queryFor('GET /operate/system', {}), refetchInterval: EVERY_MS })
+
+/** How many accounts wait for funds; 0 for anybody but an operator. */
+export function usePendingFundingRequests(): number {
+  const { person } = useSession()
+  const { data } = useFundingRequests({ enabled: person.role === 'operator' })
+  return itemsOf(data).length
+}

@@ -1,8 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import type { QueryOf } from '../../src/contract/console-api.ts'
+import type { AnswerOf, QueryOf } from '../../src/contract/console-api.ts'
 import { asProblem, mayPass } from '../lib/console-problem.ts'
 import { itemsOf, pagedQueryFor, queryFor } from './query.ts'
 
+export type RequestDetail = AnswerOf<'GET /requests/:request'>
 export type RequestFilter = Pick<QueryOf<'GET /requests'>, 'key' | 'model' | 'outcome' | 'kind'>
 
 const PAGE = 50

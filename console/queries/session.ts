@@ -3,7 +3,7 @@ import type { AnswerOf } from '../../src/contract/console-api.ts'
 import { runMutation } from '../lib/api-client.ts'
 import { queryFor } from './query.ts'
 
-export type SessionState = AnswerOf<'GET /session'>
+type SessionState = AnswerOf<'GET /session'>
 export type Person = NonNullable<SessionState['person']>
 
 /** Who is signed in. The router has asked before any page is shown, so pages never wait for it. */

@@ -1,11 +1,13 @@
 import { useNavigate } from '@tanstack/react-router'
 import { ChevronsUpDown, LogOut, ScrollText, Settings } from 'lucide-react'
+import { holdPage, leavePage } from '../lib/leave-page.ts'
 import { LANGUAGES, prefer, THEMES, usePreferences } from '../lib/preferences.ts'
-import { useSession } from '../queries/session.ts'
-import { choicesOf } from '../ui/choices.ts'
-import { Menu, MenuChoice, MenuItem, MenuLine } from '../ui/Menu.tsx'
 import { useMessages } from '../messages/MessagesProvider.tsx'
-import { useSignOut } from './useSignOut.ts'
+import { useApiMutation } from '../queries/mutations.ts'
+import { useSession } from '../queries/session.ts'
+import { choicesOf } from '../ui/inputs.tsx'
+import { Menu, MenuChoice, MenuItem, MenuLine } from '../ui/Menu.tsx'
+import { signInAddress } from './landing.ts'
 
 /** Who is signed in, and what concerns only them. */
 export function AccountMenu() {
@@ -63,3 +65,16 @@ export function AccountMenu() {
     </Menu>
   )
 }
+
+/** Ends the session and leaves everything that was shown in it. */
+export function useSignOut(): () => void {
+  const { mutateAsync } = useApiMutation('DELETE /session', { onDone: () => leavePage(signInAddress()) })
+  return () => {
+    // A question of the page may hear of it sooner, and would leave as if the session had ended by itself.
+    const letGo = holdPage()
+    void mutateAsync({}).catch(ignore).finally(letGo)
+  }
+}
+
+/** Said in a toast already. */
+const ignore = () => {}

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router'
 import { HandCoins } from 'lucide-react'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { useSession } from '../queries/session.ts'
 import { buttonClass } from '../ui/Button.tsx'
-import { useMessages } from '../messages/MessagesProvider.tsx'
 
 /** Operators credit the account themselves, everybody else requests funds. Either page opens with its form. */
 export function AddFundsLink({ tone = 'plain' }: { tone?: 'plain' | 'primary' }) {

@@ -3,13 +3,13 @@ import { CornerDownLeft, Keyboard, LogOut, type LucideIcon, Moon, ReceiptText, S
 import { type KeyboardEvent, useId, useState } from 'react'
 import { cx } from '../lib/cx.ts'
 import { prefer } from '../lib/preferences.ts'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { useSession } from '../queries/session.ts'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Form } from '../ui/Form.tsx'
-import { controlClass } from '../ui/TextInput.tsx'
-import { useMessages } from '../messages/MessagesProvider.tsx'
+import { controlClass } from '../ui/inputs.tsx'
+import { useSignOut } from './AccountMenu.tsx'
 import { AUDIT_AREA, operatorAreas, ownerAreas } from './areas.ts'
-import { useSignOut } from './useSignOut.ts'
 
 interface Command {
   readonly id: string

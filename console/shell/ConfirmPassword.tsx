@@ -1,12 +1,11 @@
 import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useMessages } from '../messages/MessagesProvider.tsx'
 import { useApiMutation } from '../queries/mutations.ts'
 import { useSession } from '../queries/session.ts'
 import { Dialog } from '../ui/Dialog.tsx'
-import { TextField } from '../ui/Field.tsx'
-import { Form, FormEnd } from '../ui/Form.tsx'
-import { PasswordInput } from '../ui/PasswordInput.tsx'
-import { useProblemText } from '../ui/ProblemNote.tsx'
-import { useMessages } from '../messages/MessagesProvider.tsx'
+import { Form, FormEnd, TextField } from '../ui/Form.tsx'
+import { PasswordInput } from '../ui/inputs.tsx'
+import { useProblemText } from '../ui/QueryView.tsx'
 
 /** Shown when the server wants to be sure who is there, before keys are made or money moves. */
 export function ConfirmPassword() {
@@ -43,7 +42,13 @@ function PasswordForm() {
         value={password}
         onText={setPassword}
       />
-      <FormEnd act={confirm} errorShownAtField go={shell.confirm.go} disabled={password === ''} onCancel={cancelPasswordPrompt} />
+      <FormEnd
+        act={confirm}
+        errorShownAtField
+        go={shell.confirm.go}
+        disabled={password === ''}
+        onCancel={cancelPasswordPrompt}
+      />
     </Form>
   )
 }

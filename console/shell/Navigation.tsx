@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router'
-import { useSession } from '../queries/session.ts'
 import { useFormats, useMessages } from '../messages/MessagesProvider.tsx'
+import { usePendingFundingRequests } from '../queries/operate.ts'
+import { useSession } from '../queries/session.ts'
 import { type Area, operatorAreas, ownerAreas } from './areas.ts'
-import { usePendingFundingRequests } from './usePendingFundingRequests.ts'
 
 /** The list of pages, in the sidebar and in the drawer. */
 export function Navigation({ onGo }: { onGo?: () => void }) {

@@ -1,16 +1,25 @@
-import { Outlet, useRouterState } from '@tanstack/react-router'
+import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { MenuIcon, Search, X } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
-import { IconButton } from '../ui/Button.tsx'
-import { Modal } from '../ui/Dialog.tsx'
-import { Mark } from '../ui/Mark.tsx'
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import {
+  addLetterKey,
+  type KeyGroup,
+  type LetterKey,
+  letterKeys,
+  onLetterKeys,
+  pressLetterKey,
+} from '../lib/letter-keys.ts'
+import { usePreferences } from '../lib/preferences.ts'
 import { useMessages } from '../messages/MessagesProvider.tsx'
+import { useSession } from '../queries/session.ts'
+import { IconButton } from '../ui/Button.tsx'
+import { Dialog, Modal } from '../ui/Dialog.tsx'
+import { Mark } from '../ui/Mark.tsx'
 import { AccountMenu } from './AccountMenu.tsx'
+import { operatorAreas, ownerAreas } from './areas.ts'
 import { CommandPalette } from './CommandPalette.tsx'
 import { ConfirmPassword, cancelPasswordPrompt } from './ConfirmPassword.tsx'
 import { Navigation } from './Navigation.tsx'
-import { ShortcutList } from './ShortcutList.tsx'
-import { useShellKeys } from './useShellKeys.ts'
 
 /** What stands around every page of somebody who is signed in. */
 export function Shell() {
@@ -128,4 +137,105 @@ function useArrival(onArrival: () => void) {
     before.current = path
   }, [path])
   return main
+}
+
+const GROUPS: readonly KeyGroup[] = ['anywhere', 'onThisPage', 'inTables', 'goTo']
+
+/** What `?` shows: the keys that mean something now. */
+function ShortcutList({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const { shell } = useMessages()
+  const { letterKeys: on } = usePreferences()
+  const known = useSyncExternalStore(onLetterKeys, letterKeys)
+  const { shortcuts } = shell
+  const always = [
+    { keys: 'Ctrl K', label: shortcuts.palette, group: 'anywhere' },
+    { keys: 'Esc', label: shortcuts.close, group: 'anywhere' },
+    { keys: 'Enter', label: shortcuts.open, group: 'inTables' },
+  ]
+  const rows = [...always, ...known]
+  return (
+    <Dialog title={shortcuts.title} open={open} onClose={onClose} width="wide">
+      {!on && <p className="rounded-md bg-held-wash px-3 py-2 text-held">{shortcuts.off}</p>}
+      <div className="gap-8 sm:columns-2">
+        {GROUPS.map((group) => ({ group, keys: rows.filter((row) => row.group === group) }))
+          .filter(({ keys }) => keys.length > 0)
+          .map(({ group, keys }) => (
+            <section key={group} className="mb-5 break-inside-avoid">
+              <h3 className="eyebrow mb-1">{shortcuts[group]}</h3>
+              <dl className="grid gap-1">
+                {keys.map((key) => (
+                  <div key={key.keys} className="flex items-center justify-between gap-4">
+                    <dt>{key.label}</dt>
+                    <dd className="flex gap-1">
+                      {key.keys.split(' ').map((each) => (
+                        <kbd
+                          key={each}
+                          className="min-w-6 rounded border border-line bg-sunken px-1.5 text-center text-xs leading-5"
+                        >
+                          {each}
+                        </kbd>
+                      ))}
+                    </dd>
+                  </div>
+                ))}
+              </dl>
+            </section>
+          ))}
+      </div>
+    </Dialog>
+  )
+}
+
+interface ShellKeys {
+  readonly onPalette: () => void
+  readonly onHelp: () => void
+}
+
+/** The keys that work on every page. */
+function useShellKeys(handlers: ShellKeys): void {
+  const { person } = useSession()
+  const { shell } = useMessages()
+  const navigate = useNavigate()
+  const latest = useRef(handlers)
+  useEffect(() => {
+    latest.current = handlers
+  })
+
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const isPalette = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey
+      if (!isPalette) return pressLetterKey(event)
+      if (document.querySelector('dialog[open]') !== null) return
+      event.preventDefault()
+      latest.current.onPalette()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
+
+  useEffect(() => {
+    const { shortcuts, areas } = shell
+    const keys: LetterKey[] = [
+      { keys: '?', label: shortcuts.help, group: 'anywhere', run: () => latest.current.onHelp() },
+      { keys: 'j', label: shortcuts.next, group: 'inTables', run: () => moveRow(1) },
+      { keys: 'k', label: shortcuts.previous, group: 'inTables', run: () => moveRow(-1) },
+    ]
+    for (const { id, to, letter } of [...ownerAreas(person), ...operatorAreas(person)]) {
+      if (letter === undefined) continue
+      keys.push({ keys: `g ${letter}`, label: areas[id], group: 'goTo', run: () => void navigate({ to }) })
+    }
+    const removers = keys.map(addLetterKey)
+    return () => {
+      for (const remove of removers) remove()
+    }
+  }, [shell, person, navigate])
+}
+
+/** From row to row through whatever tables the page has. */
+function moveRow(by: 1 | -1): void {
+  const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')]
+  const here = rows.findIndex((row) => row.contains(document.activeElement))
+  const next = here === -1 ? rows.at(by === 1 ? 0 : -1) : rows[here + by]
+  next?.focus()
+  next?.scrollIntoView({ block: 'nearest' })
 }

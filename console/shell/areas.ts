@@ -18,8 +18,8 @@ import {
   Wallet,
   Waypoints,
 } from 'lucide-react'
-import type { Person } from '../queries/session.ts'
 import type { Catalogue } from '../messages/catalogue.ts'
+import type { Person } from '../queries/session.ts'
 
 export interface Area {
   readonly id: keyof Catalogue['shell']['areas']

@@ -1,5 +1,5 @@
 /** Where somebody wanted to go before they had to sign in. */
-export interface Landing {
+interface Landing {
   readonly next?: string
 }
 
@@ -20,3 +20,20 @@ export function signInAddress(next?: string): string {
   const search = new URLSearchParams({ ...landingOf({ next }) })
   return addressOf(search.size === 0 ? '/sign-in' : `/sign-in?${search}`)
 }
+
+let code: string | undefined
+
+/**
+ * Takes the set-up code out of the address before anything else looks at it: whoever has the code becomes that person, so it
+ * must not stay in the history, in a bookmark or on a screen that is shared.
+ */
+export function takeSetupCode(): void {
+  const address = new URL(location.href)
+  const given = address.searchParams.get('code')
+  if (given === null || !address.pathname.endsWith('/setup')) return
+  code = given
+  address.searchParams.delete('code')
+  history.replaceState(history.state, '', address)
+}
+
+export const setupCode = (): string | undefined => code

@@ -1,6 +1,6 @@
 import type { KeyboardEvent, MouseEvent, ReactNode } from 'react'
 import { cx } from '../lib/cx.ts'
-import { useNarrow } from './useNarrow.ts'
+import { useNarrow } from './layout.tsx'
 
 export interface Column<Row> {
   readonly id: string

@@ -5,7 +5,7 @@ import { cx } from '../lib/cx.ts'
 import { holdPage } from '../lib/leave-page.ts'
 import { useMessages } from '../messages/MessagesProvider.tsx'
 import { IconButton } from './Button.tsx'
-import { LayerContext } from './layer.ts'
+import { LayerContext } from './Hint.tsx'
 
 interface ModalProps extends Omit<ComponentProps<'dialog'>, 'ref' | 'open' | 'onCancel' | 'onClick' | 'onPointerDown'> {
   /** Esc, the cross, a click beside it. */

@@ -1,6 +1,5 @@
 import { Tooltip } from 'radix-ui'
-import type { ReactElement } from 'react'
-import { useLayer } from './layer.ts'
+import { createContext, type ReactElement, useContext } from 'react'
 
 /** A few words about its child, on hover and on focus. Never the only place where something is said. */
 export function Hint({ text, children }: { text: string; children: ReactElement }) {
@@ -20,3 +19,7 @@ export function Hint({ text, children }: { text: string; children: ReactElement 
     </Tooltip.Root>
   )
 }
+
+/** Menus and hints hang on the page, or on the dialog that they are in: behind an open dialog nobody could reach them. */
+export const LayerContext = createContext<HTMLElement | null>(null)
+export const useLayer = (): HTMLElement | null => useContext(LayerContext)

@@ -2,8 +2,8 @@ import type { LucideIcon } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import { createContext, type ReactElement, type ReactNode, useContext, useRef } from 'react'
 import { cx } from '../lib/cx.ts'
-import type { Choice } from './choices.ts'
-import { useLayer } from './layer.ts'
+import { useLayer } from './Hint.tsx'
+import type { Choice } from './inputs.tsx'
 
 interface MenuProps {
   /** A button; it opens the menu. */

@@ -1,6 +1,6 @@
 import { useMessages } from '../messages/MessagesProvider.tsx'
-import { TextField } from './Field.tsx'
-import { PasswordInput } from './PasswordInput.tsx'
+import { TextField } from './Form.tsx'
+import { PasswordInput } from './inputs.tsx'
 
 /** As the server wants it. */
 const LENGTH_MIN = 10

@@ -2,7 +2,7 @@ import { CircleCheck, CircleX, Info, X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { useMessages } from '../messages/MessagesProvider.tsx'
 import { IconButton } from './Button.tsx'
-import { useProblemText } from './ProblemNote.tsx'
+import { useProblemText } from './QueryView.tsx'
 import { dismissToast, holdToasts, type ShownToast, type Toast, useToasts } from './toast.ts'
 
 const ICONS = { good: CircleCheck, plain: Info, bad: CircleX }

@@ -1,11 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { type Import, importsOf, parseSource, programFiles, resolveImport, type SourceFile } from './source-files.ts'
+import {
+  consoleFiles,
+  type Import,
+  importsOf,
+  parseSource,
+  programFiles,
+  resolveImport,
+  type SourceFile,
+} from './source-files.ts'
 
 /**
- * What is left when everything is taken away that imports nothing which is left, or that nothing imports: files that need each
- * other in a circle, and those between two circles.
+ * Removes files that import no remaining file or that no remaining file imports, until nothing changes. The rest are the files
+ * in import cycles and those between two cycles.
  */
-function filesInCircles(files: readonly SourceFile[], counts: (imported: Import) => boolean): string[] {
+function filesInCycles(files: readonly SourceFile[], counts: (imported: Import) => boolean): string[] {
   const left = new Map(
     files.map((file) => [
       file.path,
@@ -29,16 +37,21 @@ function filesInCircles(files: readonly SourceFile[], counts: (imported: Import)
 const ofValues = ({ onlyTypes }: Import): boolean => !onlyTypes
 const ofAnything = (): boolean => true
 
-describe('circles of files', () => {
-  it('are not there when the program runs: what is loaded first would find the other half empty', () => {
-    expect(filesInCircles(programFiles(), ofValues)).toEqual([])
+describe.each([
+  ['src', programFiles],
+  ['console', consoleFiles],
+])('import cycles in %s', (_, files) => {
+  it('do not exist at run time', () => {
+    expect(filesInCycles(files(), ofValues)).toEqual([])
   })
 
-  it('are not there in types either: of two files that name each other neither is read alone', () => {
-    expect(filesInCircles(programFiles(), ofAnything)).toEqual([])
+  it('do not exist between types either', () => {
+    expect(filesInCycles(files(), ofAnything)).toEqual([])
   })
+})
 
-  it('would be noticed, and what only leads to one or away from it is not blamed', () => {
+describe('the cycle search', () => {
+  it('finds a cycle and not the files that lead to it or away from it', () => {
     const file = (path: string, code: string) => parseSource(`src/lib/${path}.ts`, code)
     const files = [
       file('to', `import { a } from './a.ts'`),
@@ -47,12 +60,12 @@ describe('circles of files', () => {
       file('c', `import { a } from './a.ts'\nimport { from } from './from.ts'`),
       file('from', ''),
     ]
-    const circle = ['src/lib/a.ts', 'src/lib/b.ts', 'src/lib/c.ts']
-    expect(filesInCircles(files, ofValues)).toEqual(circle)
+    const cycle = ['src/lib/a.ts', 'src/lib/b.ts', 'src/lib/c.ts']
+    expect(filesInCycles(files, ofValues)).toEqual(cycle)
     for (const typesOnly of [`import type { A } from './a.ts'`, `import { type A } from './a.ts'`]) {
       const inTypes = files.map((each) => (each.path === 'src/lib/c.ts' ? file('c', typesOnly) : each))
-      expect(filesInCircles(inTypes, ofAnything)).toEqual(circle)
-      expect(filesInCircles(inTypes, ofValues)).toEqual([])
+      expect(filesInCycles(inTypes, ofAnything)).toEqual(cycle)
+      expect(filesInCycles(inTypes, ofValues)).toEqual([])
     }
   })
 })

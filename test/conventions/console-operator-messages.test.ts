@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest'
 import { audit as germanAudit } from '../../console/messages/de/audit.ts'
-import { lanes as germanLanes } from '../../console/messages/de/lanes.ts'
+import { operator as germanOperator } from '../../console/messages/de/operator.ts'
 import { audit } from '../../console/messages/en/audit.ts'
-import { lanes } from '../../console/messages/en/lanes.ts'
+import { operator } from '../../console/messages/en/operator.ts'
 import type { AuditAction } from '../../src/admin/audit.ts'
 import type { OpenReason } from '../../src/routing/circuit-breaker.ts'
 
-// The compiler proves these two ways: whatever the server can say has words, and there are no words for what it cannot.
+// The compiler proves both directions: every value of the server has a message, and every message has a value.
 const actions: readonly Readonly<Record<AuditAction, string>>[] = [audit.actions, germanAudit.actions]
-const reasons: readonly Readonly<Record<OpenReason, string>>[] = [lanes.reasons, germanLanes.reasons]
-const strangers: readonly Exclude<keyof typeof audit.actions, AuditAction>[] = []
-const strangeReasons: readonly Exclude<keyof typeof lanes.reasons, OpenReason>[] = []
+const reasons: readonly Readonly<Record<OpenReason, string>>[] = [operator.lanes.reasons, germanOperator.lanes.reasons]
+const extraActions: readonly Exclude<keyof typeof audit.actions, AuditAction>[] = []
+const extraReasons: readonly Exclude<keyof typeof operator.lanes.reasons, OpenReason>[] = []
 
-it('the console has words for every act in the trail and for every reason why a lane is aside', () => {
-  for (const words of [...actions, ...reasons]) {
-    expect(Object.values(words).filter((word) => word.trim() === '')).toEqual([])
+it('the console has a message for every audit action and for every reason why a lane is unavailable', () => {
+  for (const messages of [...actions, ...reasons]) {
+    expect(Object.values(messages).filter((text) => text.trim() === '')).toEqual([])
   }
-  expect([...strangers, ...strangeReasons]).toEqual([])
+  expect([...extraActions, ...extraReasons]).toEqual([])
 })

@@ -6,27 +6,27 @@ import { requests as english } from '../../console/messages/en/requests.ts'
 import type { RunFate } from '../../src/gateway/attempt.ts'
 import type { StopReason } from '../../src/gateway/cancellation.ts'
 import type { TurnOutcome } from '../../src/model/ending.ts'
-import type { RefusalClass } from '../../src/protocols/refusals/classify-refusal.ts'
+import type { RefusalClass } from '../../src/protocols/refusals/provider-error.ts'
 import type { DeadlinePhase } from '../../src/providers/deadlines.ts'
 import type { UpstreamFailure } from '../../src/providers/upstream-answer.ts'
 
-/** How one try of a lane can end, as the receipt spells it. */
-type TryOutcome = RunFate['kind'] | StopReason | DeadlinePhase | UpstreamFailure | RefusalClass
+/** How one attempt on a lane can end, as the receipt spells it. */
+type AttemptOutcome = RunFate['kind'] | StopReason | DeadlinePhase | UpstreamFailure | RefusalClass
 
-// The compiler proves these two ways: whatever the server can say has words, and there are no words for what it cannot.
-const WORDS = [english, german]
-const outcomes: readonly Readonly<Record<TurnOutcome, string>>[] = WORDS.flatMap(({ outcomes, happened, free }) => [
+// The compiler proves both directions: every value of the server has a message, and every message has a value.
+const MESSAGES = [english, german]
+const outcomes: readonly Readonly<Record<TurnOutcome, string>>[] = MESSAGES.flatMap(({ outcomes, happened, free }) => [
   ...[outcomes, happened, free],
 ])
-const tries: readonly Readonly<Record<TryOutcome, string>>[] = [englishReceipt, germanReceipt].map(
-  ({ attempts }) => attempts.outcomes,
+const attempts: readonly Readonly<Record<AttemptOutcome, string>>[] = [englishReceipt, germanReceipt].map(
+  ({ attempts: messages }) => messages.outcomes,
 )
-const strangers: readonly Exclude<keyof typeof english.outcomes, TurnOutcome>[] = []
-const strangeTries: readonly Exclude<keyof typeof englishReceipt.attempts.outcomes, TryOutcome>[] = []
+const extraOutcomes: readonly Exclude<keyof typeof english.outcomes, TurnOutcome>[] = []
+const extraAttemptOutcomes: readonly Exclude<keyof typeof englishReceipt.attempts.outcomes, AttemptOutcome>[] = []
 
-it('the console has words for every way in which a request or a try of it can end', () => {
-  for (const words of [...outcomes, ...tries]) {
-    expect(Object.values(words).filter((word) => word.trim() === '')).toEqual([])
+it('the console has a message for every outcome of a request and of an attempt', () => {
+  for (const messages of [...outcomes, ...attempts]) {
+    expect(Object.values(messages).filter((text) => text.trim() === '')).toEqual([])
   }
-  expect([...strangers, ...strangeTries]).toEqual([])
+  expect([...extraOutcomes, ...extraAttemptOutcomes]).toEqual([])
 })

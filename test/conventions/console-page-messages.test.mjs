@@ -9,12 +9,12 @@ const BASE = new Set(Object.keys(base))
 
 const files = new Map(consoleFiles().map((file) => [file.path, file]))
 
-/** `useMessages().keys` and `const { keys } = useMessages()`; anything else hides what is needed. */
+/** Reads `useMessages().keys` and `const { keys } = useMessages()`. Any other use hides the areas a file needs. */
 function messagesOf(file) {
   const areas = []
-  let [asked, seen] = [0, 0]
+  let [calls, seen] = [0, 0]
   walk(file.syntax, (node) => {
-    if (isMessagesCall(node)) asked += 1
+    if (isMessagesCall(node)) calls += 1
     if (node.type === 'MemberExpression' && isMessagesCall(node.object) && isNode(node.property)) {
       seen += 1
       areas.push(String(node.property.name))
@@ -26,13 +26,13 @@ function messagesOf(file) {
       if (isNode(property.key)) areas.push(String(property.key.name))
     }
   })
-  return { areas, hidden: asked - seen }
+  return { areas, hidden: calls - seen }
 }
 
 const isMessagesCall = (node) =>
-  isNode(node) && node.type === 'CallExpression' && isNode(node.callee) && node.callee.name === 'useWords'
+  isNode(node) && node.type === 'CallExpression' && isNode(node.callee) && node.callee.name === 'useMessages'
 
-/** The areas that a file, or anything it imports at once or later, speaks of, without those that everybody has. */
+/** The lazy areas used by a file and by everything it imports, statically or dynamically. */
 function needsOf(root) {
   const [seen, needs] = [new Set(), new Set()]
   const visit = (path) => {
@@ -48,20 +48,20 @@ function needsOf(root) {
 
 const declared = pageMessages(textOf(ROUTES)).map(({ page, areas }) => ({ page: `console/${page}`, areas }))
 
-it('a page comes with the words of all the areas that it speaks of, and of no others', () => {
+it('a route loads exactly the message areas that its page uses', () => {
   expect(declared.length).toBe([...textOf(ROUTES).matchAll(/\bimport\('/g)].length)
-  const told = declared.map(({ page, areas }) => `${page}: ${areas.toSorted().join(', ')}`)
-  expect(told).toEqual(declared.map(({ page }) => `${page}: ${needsOf(page).join(', ')}`))
+  const loaded = declared.map(({ page, areas }) => `${page}: ${areas.toSorted().join(', ')}`)
+  expect(loaded).toEqual(declared.map(({ page }) => `${page}: ${needsOf(page).join(', ')}`))
 })
 
-it('what stands around every page does with the words that everybody has', () => {
-  const around = ['main.tsx', 'shell/Shell.tsx', 'shell/NotFound.tsx', 'shell/PageFailed.tsx']
+it('the shell uses only the messages that every page has', () => {
+  const around = ['main.tsx', 'shell/Shell.tsx', 'shell/error-pages.tsx']
   expect(around.flatMap((path) => needsOf(`console/${path}`))).toEqual([])
 })
 
-it('which words a component needs can be read off it', () => {
+it('every component names the message areas it uses', () => {
   expect([...files.values()].filter((file) => messagesOf(file).hidden > 0).map(({ path }) => path)).toEqual([])
-  const hiding = parseSource('console/ui/A.tsx', 'const words = useWords(); say(words.keys)')
+  const hiding = parseSource('console/ui/A.tsx', 'const messages = useMessages(); show(messages.keys)')
   expect(messagesOf(hiding).hidden).toBe(1)
 })
 

@@ -6,7 +6,7 @@ import { PROBLEMS } from '../../src/model/problem.ts'
 it.each([
   ['English', usage],
   ['German', german],
-])('the console has words in %s for every code that a client can be told', (_, { endings }) => {
+])('the console has a message in %s for every problem code', (_, { endings }) => {
   expect(Object.keys(endings.reasons).toSorted()).toEqual(Object.keys(PROBLEMS).toSorted())
   for (const [code, text] of Object.entries(endings.reasons)) expect(text, code).toMatch(/^[^_.]+$/)
 })

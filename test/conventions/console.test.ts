@@ -11,10 +11,10 @@ import {
   walk,
 } from './source-files.ts'
 
-/** A file imports from its own folder and from those below it; pages of one area do not know those of another. */
+/** A file imports from its own folder and from lower ones. Pages of one area do not import those of another. */
 const RANKS: Readonly<Record<string, number>> = { pages: 5, shell: 4, queries: 3, ui: 2, messages: 1, lib: 0 }
 
-/** A request, and who did what, are shown wherever somebody comes upon them: under a key, on the overview, to an operator. */
+/** Requests and audit entries are shown on pages of other areas: a key, the overview, the operator's pages. */
 const SHOWN_ANYWHERE: ReadonlySet<string> = new Set(['requests', 'audit'])
 
 const folderOf = (path: string): string => path.split('/')[1] ?? ''
@@ -31,18 +31,18 @@ function complaints(file: SourceFile): string[] {
     })
 }
 
-/** Tools that run in a browser as they do in the server. */
+/** Functions that run both in a browser and in the server. */
 const ANYWHERE = 'src/lib/anywhere/'
 
 function complain(file: SourceFile, imported: string): string | undefined {
   if (imported.startsWith(ANYWHERE)) return undefined
   if (imported.startsWith('src/')) {
-    if (!imported.startsWith('src/contract/')) return 'the console sees only the contract, and what runs anywhere'
-    return isTypeOnly(file, imported) ? undefined : 'only its types: schemas would come along into the bundle'
+    if (!imported.startsWith('src/contract/')) return 'the console imports only the contract and src/lib/anywhere'
+    return isTypeOnly(file, imported) ? undefined : 'import only its types: schemas would end up in the bundle'
   }
   const [own, other] = [RANKS[folderOf(file.path)], RANKS[folderOf(imported)]]
   if (own === undefined) return undefined
-  if (other === undefined || other > own) return `${folderOf(imported)} stands above ${folderOf(file.path)}`
+  if (other === undefined || other > own) return `${folderOf(imported)} ranks above ${folderOf(file.path)}`
   const isForeign = folderOf(file.path) === 'pages' && other === own && areaOf(imported) !== areaOf(file.path)
   return isForeign && !SHOWN_ANYWHERE.has(areaOf(imported)) ? 'another area' : undefined
 }
@@ -58,17 +58,17 @@ function isTypeOnly(file: SourceFile, imported: string): boolean {
 }
 
 describe('imports of the console', () => {
-  it('point downhill, and to the server only for types of the contract and tools that run anywhere', () => {
+  it('point to lower folders, and in src only to contract types and src/lib/anywhere', () => {
     expect(consoleFiles().flatMap(complaints)).toEqual([])
   })
 
-  it('bring nothing else of the server along: what runs anywhere imports nothing', () => {
+  it('bring no other server code along: src/lib/anywhere imports nothing', () => {
     const tools = programFiles().filter(({ path }) => path.startsWith(ANYWHERE))
     expect(tools).not.toEqual([])
     expect(tools.filter((tool) => importsOf(tool).length > 0).map(({ path }) => path)).toEqual([])
   })
 
-  it('would be noticed when they do not', () => {
+  it('are reported when they break these rules', () => {
     const wrong = (path: string, code: string) => complaints(parseSource(path, code)).length
     expect(wrong('console/ui/A.tsx', `import { x } from '../pages/keys/X.tsx'`)).toBe(1)
     expect(wrong('console/pages/keys/A.tsx', `import { x } from '../wallet/X.tsx'`)).toBe(1)
@@ -82,24 +82,24 @@ describe('imports of the console', () => {
     expect(wrong('console/pages/keys/A.tsx', `import { x } from '../../ui/X.tsx'`)).toBe(0)
   })
 
-  it('name only packages that are bundled', () => {
+  it('name only packages of devDependencies', () => {
     const { devDependencies } = JSON.parse(textOf('package.json'))
     const packageOf = (from: string) =>
       from
         .split('/')
         .slice(0, from.startsWith('@') ? 2 : 1)
         .join('/')
-    const strangers = consoleFiles().flatMap((file) =>
+    const undeclared = consoleFiles().flatMap((file) =>
       importsOf(file)
         .filter(({ from }) => !from.startsWith('.') && !(packageOf(from) in devDependencies))
         .map(({ from }) => `${file.path} imports ${from}`),
     )
-    expect(strangers).toEqual([])
+    expect(undeclared).toEqual([])
   })
 })
 
 describe('files of the console', () => {
-  it('are named after their component or hook, else in kebab-case', () => {
+  it('are named after their component or hook, or in kebab-case', () => {
     const NAMES = /^([A-Z]\w+\.tsx|use[A-Z]\w*\.tsx?|[a-z0-9]+(-[a-z0-9]+)*\.tsx?)$/
     expect(consoleFiles().filter(({ path }) => !NAMES.test(path.slice(path.lastIndexOf('/') + 1)))).toEqual([])
     const nameless = consoleFiles().filter(
@@ -120,14 +120,14 @@ describe('files of the console', () => {
     expect(readers.map(({ path }) => path)).toEqual(['console/lib/api-client.ts'])
   })
 
-  it('put no words for people between tags', () => {
-    const found = consoleFiles().flatMap((file) => wordsIn(file))
+  it('put no text for people into JSX', () => {
+    const found = consoleFiles().flatMap((file) => textIn(file))
     expect(found).toEqual([])
   })
 })
 
-/** Text in JSX, and in attributes that are read aloud or shown. */
-function wordsIn(file: SourceFile): string[] {
+/** Finds text between tags and in attributes that are shown or read aloud. */
+function textIn(file: SourceFile): string[] {
   const SHOWN = new Set(['title', 'label', 'alt', 'placeholder', 'aria-label', 'text', 'about', 'hint', 'caption'])
   const found: string[] = []
   walk(file.syntax, (node) => {

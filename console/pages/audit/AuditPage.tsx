@@ -1,7 +1,7 @@
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { useAudit } from '../../queries/account.ts'
 import { useOperatorAudit } from '../../queries/operate.ts'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { useMessages } from '../../messages/MessagesProvider.tsx'
+import { Page, PageHeader } from '../../ui/layout.tsx'
 import { AuditPanel } from './AuditPanel.tsx'
 
 /** What happened to one's own account, and who did it. */

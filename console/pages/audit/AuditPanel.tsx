@@ -1,14 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import { ScrollText } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { messageFor, useMessages } from '../../messages/MessagesProvider.tsx'
 import { itemsOf, type Pages } from '../../queries/query.ts'
-import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
-import { Empty } from '../../ui/Empty.tsx'
-import { Panel } from '../../ui/Panel.tsx'
-import { Time } from '../../ui/Time.tsx'
-import { useMessages } from '../../messages/MessagesProvider.tsx'
-import { messageFor } from '../../messages/message-for.ts'
+import { Empty, Panel } from '../../ui/layout.tsx'
+import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
+import { Time } from '../../ui/values.tsx'
 
 type Line = AnswerOf<'GET /audit'>['items'][number]
 

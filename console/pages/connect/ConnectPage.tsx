@@ -1,17 +1,16 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Boxes } from 'lucide-react'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useModels } from '../../queries/account.ts'
 import { useSession } from '../../queries/session.ts'
-import { QueryView } from '../../ui/QueryView.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { Empty } from '../../ui/Empty.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { Panel } from '../../ui/Panel.tsx'
+import { CodeBlock, CopyButton } from '../../ui/CopyButton.tsx'
+import { Field } from '../../ui/Form.tsx'
+import { choicesOf, Segmented, Select } from '../../ui/inputs.tsx'
+import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
-import { useMessages } from '../../messages/MessagesProvider.tsx'
-import { ClientPanel } from './ClientPanel.tsx'
-import { CLIENT_SNIPPETS, type ClientId, type Target } from './client-snippets.ts'
-import { TargetFields } from './TargetFields.tsx'
+import { CLIENT_SNIPPETS, type ClientId, keyLike, type Snippet, type Target } from './client-snippets.ts'
 
 /** Which program, which model and which kind of key: all of it is in the address, so that it can be sent to somebody. */
 interface Wanted {
@@ -83,4 +82,124 @@ export function ConnectPage() {
       </Panel>
     </Page>
   )
+}
+
+interface TargetFieldsProps {
+  readonly baseUrl: string
+  readonly models: readonly Target['details'][]
+  readonly model: string
+  readonly kind: Target['kind']
+  readonly onModel: (model: string) => void
+  readonly onKind: (kind: Target['kind']) => void
+}
+
+const KINDS = ['wallet', 'builder'] as const
+
+/** What all snippets are made of. */
+function TargetFields({ baseUrl, models, model, kind, onModel, onKind }: TargetFieldsProps) {
+  const { connect } = useMessages()
+  const ids = models.flatMap(({ id, variants }) => [id, ...variants])
+  return (
+    <div className="grid grid-cols-1 items-start gap-x-6 gap-y-4 md:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto]">
+      <div className="grid min-w-0 gap-1">
+        <span className="text-sm font-medium">{connect.baseUrl}</span>
+        <span className="flex min-h-9 items-center gap-1 rounded-md bg-sunken ps-2.5">
+          <code className="min-w-0 flex-1 break-all">{baseUrl}</code>
+          <CopyButton text={baseUrl} label={connect.copyBaseUrl} />
+        </span>
+      </div>
+      <Field label={connect.model}>
+        {(control) => (
+          <Select
+            {...control}
+            disabled={ids.length === 0}
+            value={model}
+            options={ids.map((id) => ({ value: id, label: id }))}
+            onPick={onModel}
+          />
+        )}
+      </Field>
+      <div className="grid gap-1">
+        <span aria-hidden="true" className="text-sm font-medium">
+          {connect.key}
+        </span>
+        <Segmented label={connect.key} value={kind} options={choicesOf(KINDS, connect.kinds)} onPick={onKind} />
+        <p className="text-xs text-faint">
+          {connect.noKey}{' '}
+          <Link to="/keys" className="text-accent underline">
+            {connect.makeKey}
+          </Link>
+        </p>
+      </div>
+    </div>
+  )
+}
+
+interface ClientPanelProps {
+  readonly client: ClientId
+  readonly target: Target
+  readonly snippets: readonly Snippet[]
+}
+
+/** One program: what to copy where, and what to watch for. */
+function ClientPanel({ client, target, snippets }: ClientPanelProps) {
+  const { connect } = useMessages()
+  return (
+    <div className="grid grid-cols-1 items-start gap-x-8 gap-y-5 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+      <div className="grid grid-cols-1 gap-3">
+        {client === 'agents' && <AgentSettings target={target} />}
+        {snippets.map(({ label, code }) => (
+          <CodeBlock key={code} label={'file' in label ? label.file : connect.labels[label.word]} code={code} />
+        ))}
+      </div>
+      <section className="grid gap-2">
+        <h2 className="font-semibold">{connect.watch}</h2>
+        <ul className="grid list-disc gap-2 ps-5 text-soft marker:text-faint">
+          {connect.notes[client].map((note) => (
+            <li key={note} className="break-words">
+              {note}
+            </li>
+          ))}
+        </ul>
+        <p className="text-sm text-faint">{connect.tried[client]}</p>
+      </section>
+    </div>
+  )
+}
+
+/** For programs that nobody has written down yet: what their fields want. */
+function AgentSettings({ target }: { target: Target }) {
+  const { settings } = useMessages().connect
+  const formats = useFormats()
+  const effort = useEffortText(target)
+  const { baseUrl, model, details, kind } = target
+  const rows = [
+    { name: settings.baseUrl, value: baseUrl, copy: baseUrl },
+    { name: settings.key, value: keyLike(kind), copy: undefined },
+    { name: settings.model, value: model, copy: model },
+    { name: settings.context, value: formats.count(details.context_tokens), copy: `${details.context_tokens}` },
+    { name: settings.output, value: formats.count(details.max_output_tokens), copy: `${details.max_output_tokens}` },
+    { name: settings.effort, value: effort, copy: undefined },
+    { name: settings.streaming, value: settings.on, copy: undefined },
+  ]
+  return (
+    <dl className="divide-y divide-line rounded-lg border border-line">
+      {rows.map(({ name, value, copy }) => (
+        <div key={name} className="grid min-h-9 items-center gap-x-4 px-3 py-1 sm:grid-cols-[12rem_minmax(0,1fr)]">
+          <dt className="text-sm text-faint">{name}</dt>
+          <dd className="flex min-h-8 items-center justify-between gap-2">
+            <span className="figures min-w-0 break-all">{value}</span>
+            {copy !== undefined && <CopyButton text={copy} />}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function useEffortText({ model, details }: Target): string {
+  const { settings } = useMessages().connect
+  const formats = useFormats()
+  if (details.variants.includes(model) || details.efforts?.length === 0) return settings.effortOff
+  return details.efforts === null ? settings.effortAny : settings.effortOne(formats.list(details.efforts))
 }

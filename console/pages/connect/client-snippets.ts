@@ -1,7 +1,7 @@
 import { shellWord } from '../../../src/lib/anywhere/shell-word.ts'
 import { curlCommand, exportKey, KEY_VARIABLE } from '../../lib/shell-code.ts'
-import type { ModelItem } from '../../queries/account.ts'
 import type { Catalogue } from '../../messages/catalogue.ts'
+import type { ModelItem } from '../../queries/account.ts'
 
 export type ClientId = keyof Catalogue['connect']['names']
 type LabelId = keyof Catalogue['connect']['labels']

@@ -1,26 +1,27 @@
 import { Link, useParams } from '@tanstack/react-router'
-import { KeyRound, RefreshCw, SquarePen } from 'lucide-react'
-import { useState } from 'react'
+import { ChartColumn, KeyRound, RefreshCw, SquarePen } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { ConsoleProblem } from '../../lib/console-problem.ts'
-import { useAudit } from '../../queries/account.ts'
+import { sumMoney } from '../../lib/money.ts'
+import { stepLabels } from '../../lib/step-labels.ts'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { useAudit, useKeyUsage } from '../../queries/account.ts'
 import { useKey } from '../../queries/keys.ts'
 import { useKeyRequests } from '../../queries/requests.ts'
-import { QueryView } from '../../ui/QueryView.tsx'
 import { Button, buttonClass } from '../../ui/Button.tsx'
-import { Empty } from '../../ui/Empty.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { Panel } from '../../ui/Panel.tsx'
-import { useMessages } from '../../messages/MessagesProvider.tsx'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { paidChart } from '../../ui/charts/chart-data.ts'
+import { StackedBars } from '../../ui/charts/StackedBars.tsx'
+import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
+import { QueryView } from '../../ui/QueryView.tsx'
+import { Money, Time, TimeText } from '../../ui/values.tsx'
 import { AuditPanel } from '../audit/AuditPanel.tsx'
-import { LatestRequests } from '../requests/list/LatestRequests.tsx'
-import { KeyDialogs } from './KeyDialogs.tsx'
+import { LatestRequests } from '../requests/RequestTable.tsx'
+import { KeyDialogs, KeyMenu } from './KeyDialogs.tsx'
 import { KeySecretDialog, useKeySecret } from './KeySecretDialog.tsx'
-import { KeyBadges, KeyStateBadge } from './KeyBadges.tsx'
-import { KeyCaps } from './KeyCaps.tsx'
-import { KeyMenu } from './KeyMenu.tsx'
-import { KeyTerms } from './KeyTerms.tsx'
-import { KeyUsage } from './KeyUsage.tsx'
-import type { OwnKey, PickedAction } from './own-key.ts'
+import { LIMITS } from './key-draft.ts'
+import { KeyBadges, KeyCaps, KeyStateBadge, type OwnKey, type PickedAction } from './key-facts.tsx'
 
 /** Everything about one key. */
 export function KeyPage() {
@@ -170,4 +171,111 @@ function KeyAuditLog({ keyId }: { keyId: string }) {
   const { keys } = useMessages()
   const query = useAudit(keyId)
   return <AuditPanel title={keys.auditLog} query={query} of="one" />
+}
+
+/** What a key may do and until when, as it was agreed when it was made or last edited. */
+function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
+  const { keys } = useMessages()
+  const formats = useFormats()
+  const { id, models, limits, created_at, expires_at, last_used_at, former } = keyItem
+  return (
+    <Panel title={keys.terms}>
+      <dl className="grid gap-x-8 gap-y-3 sm:grid-cols-2 lg:grid-cols-3">
+        <Term name={keys.id}>
+          <span className="flex items-center gap-1">
+            <code className="break-all">{id}</code>
+            <CopyButton text={id} label={keys.copyId} />
+          </span>
+        </Term>
+        <Term name={keys.created}>
+          <Time at={created_at} as="time" />
+        </Term>
+        <Term name={keys.lastUsed}>{last_used_at === null ? keys.neverUsed : <Time at={last_used_at} />}</Term>
+        <Term name={keys.expires}>{expires_at === null ? keys.never : <Time at={expires_at} as="time" />}</Term>
+        {LIMITS.map((name) => (
+          <Term key={name} name={keys.limitNames[name]}>
+            {limits[name] === null ? keys.noLimit : <span className="figures">{formats.count(limits[name])}</span>}
+          </Term>
+        ))}
+        {former !== null && (
+          <Term name={keys.shown}>
+            <span className="text-held">
+              <TimeText say={(until) => keys.formerUntil(former.shown, until)} at={former.until} />
+            </span>
+          </Term>
+        )}
+        <div className="sm:col-span-full">
+          <dt className="text-sm text-faint">{keys.models}</dt>
+          <dd className="pt-1">{models === null ? keys.everyModel : <ModelTags models={models} />}</dd>
+        </div>
+      </dl>
+    </Panel>
+  )
+}
+
+const Term = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div className="grid content-start gap-0.5">
+    <dt className="text-sm text-faint">{name}</dt>
+    <dd className="min-w-0">{children}</dd>
+  </div>
+)
+
+const ModelTags = ({ models }: { models: readonly string[] }) => (
+  <ul className="flex max-h-56 flex-wrap gap-1.5 overflow-y-auto">
+    {models.map((model) => (
+      <li key={model} className="rounded-md bg-sunken px-2 py-0.5">
+        <code className="break-all">{model}</code>
+      </li>
+    ))}
+  </ul>
+)
+
+interface KeyUsageProps {
+  readonly keyId: string
+  /** It is revoked: what is not there will not come. */
+  readonly isOver: boolean
+}
+
+/** What one key has cost, day by day. */
+function KeyUsage({ keyId, isOver }: KeyUsageProps) {
+  const { keys } = useMessages()
+  const formats = useFormats()
+  const query = useKeyUsage(keyId, formats.zone)
+  const total = query.data?.total
+  const sum = total !== undefined && total.requests > 0 && (
+    <p className="figures text-sm text-soft">
+      <Money amount={paidFor(total)} /> · {formats.plural(total.requests, keys.requestCount)}
+    </p>
+  )
+  return (
+    <Panel title={keys.usage} about={keys.usageAbout} actions={sum}>
+      <QueryView query={query} lines={6}>
+        {(usage) =>
+          usage.total.requests === 0 ? (
+            <Empty icon={ChartColumn} title={keys.noUsage} {...(!isOver && { text: keys.noUsageText })} />
+          ) : (
+            <DailyCost usage={usage} />
+          )
+        }
+      </QueryView>
+    </Panel>
+  )
+}
+
+type Usage = AnswerOf<'GET /usage'>
+
+/** Whoever paid: for one key only one of the two ever does. */
+const paidFor = ({ wallet, plan }: Pick<Usage['total'], 'wallet' | 'plan'>): string => sumMoney(wallet, plan)
+
+/** A day each, stacked by model. */
+function DailyCost({ usage }: { usage: Usage }) {
+  const { keys } = useMessages()
+  const formats = useFormats()
+  const series = usage.series.map(({ id, name, steps }) => ({
+    id: id ?? 'rest',
+    name: id === null ? keys.otherModels : name,
+    amounts: steps.map(paidFor),
+  }))
+  const drawn = { caption: `${keys.usage}. ${keys.usageAbout}`, steps: stepLabels(usage.steps, 'day', formats) }
+  return <StackedBars data={paidChart({ ...drawn, series }, formats)} />
 }

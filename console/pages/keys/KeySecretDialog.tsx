@@ -1,15 +1,14 @@
 import { TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import { exportKey, greetingCommand } from '../../lib/shell-code.ts'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { useModels } from '../../queries/account.ts'
 import { useSession } from '../../queries/session.ts'
 import { Button } from '../../ui/Button.tsx'
-import { CodeBlock } from '../../ui/CodeBlock.tsx'
-import { CopyButton } from '../../ui/CopyButton.tsx'
+import { CodeBlock, CopyButton } from '../../ui/CopyButton.tsx'
 import { Dialog, DialogActions } from '../../ui/Dialog.tsx'
-import { TimeText } from '../../ui/Time.tsx'
-import { useMessages } from '../../messages/MessagesProvider.tsx'
-import type { CreatedKey } from './own-key.ts'
+import { TimeText } from '../../ui/values.tsx'
+import type { CreatedKey } from './key-facts.tsx'
 
 interface KeySecretDialogProps {
   readonly made: CreatedKey

@@ -1,13 +1,11 @@
 import { Link, useNavigate } from '@tanstack/react-router'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Popover } from '../../ui/Popover.tsx'
-import { Time, TimeText } from '../../ui/Time.tsx'
-import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { Time, TimeText } from '../../ui/values.tsx'
 import { modelsFound } from './find-keys.ts'
-import { KeyBadges, KeyStateBadge } from './KeyBadges.tsx'
-import { KeyCaps } from './KeyCaps.tsx'
-import { KeyMenu } from './KeyMenu.tsx'
-import type { ListedKey, PickedAction } from './own-key.ts'
+import { KeyMenu } from './KeyDialogs.tsx'
+import { KeyBadges, KeyCaps, KeyStateBadge, type ListedKey, type PickedAction } from './key-facts.tsx'
 
 interface KeyTableProps {
   readonly keys: readonly ListedKey[]

@@ -2,21 +2,19 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { KeyRound, Plus, SearchX } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useLetterKey } from '../../lib/letter-keys.ts'
-import { useKeys, useKeySearch } from '../../queries/keys.ts'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { useKeySearch, useKeys } from '../../queries/keys.ts'
 import { itemsOf } from '../../queries/query.ts'
-import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { Empty } from '../../ui/Empty.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { Panel } from '../../ui/Panel.tsx'
-import { useMessages } from '../../messages/MessagesProvider.tsx'
+import { Checkbox, choicesOf, SearchInput, Segmented } from '../../ui/inputs.tsx'
+import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
+import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
+import { askableSearch, findKeys, type KeyFilters } from './find-keys.ts'
 import { KeyDialogs } from './KeyDialogs.tsx'
 import { KeySecretDialog, useKeySecret } from './KeySecretDialog.tsx'
-import { askableSearch, findKeys } from './find-keys.ts'
-import { KeyFilterBar, useKeyFilters } from './KeyFilterBar.tsx'
 import { KeyTable } from './KeyTable.tsx'
-import type { ListedKey, CreatedKey, PickedAction } from './own-key.ts'
-import { CreateKeyDialog } from './terms/CreateKeyDialog.tsx'
+import type { CreatedKey, ListedKey, PickedAction } from './key-facts.tsx'
+import { CreateKeyDialog } from './key-form-dialogs.tsx'
 
 export function KeysPage() {
   const { shell, keys } = useMessages()
@@ -96,4 +94,72 @@ function KeyList({ all, view, onAction, create }: KeyListProps) {
     return <Empty icon={SearchX} title={keys.notFound} text={keys.notFoundText} action={clear} />
   }
   return <Empty icon={KeyRound} title={keys.noneActive} text={keys.noneActiveText} action={create} />
+}
+
+interface KeyFilterBarProps {
+  readonly view: ReturnType<typeof useKeyFilters>
+  readonly revokedCount: number
+  /** There is more on the server than was searched. */
+  readonly hasMore: boolean
+}
+
+function KeyFilterBar({ view, revokedCount, hasMore }: KeyFilterBarProps) {
+  const { keys, common } = useMessages()
+  const formats = useFormats()
+  const { filters } = view
+  return (
+    <div className="grid gap-1.5">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <SearchInput
+          label={keys.search}
+          value={filters.text}
+          onText={view.setText}
+          className="max-w-sm flex-1 basis-56"
+        />
+        <Segmented
+          label={keys.filterKind}
+          value={filters.kind ?? 'all'}
+          options={choicesOf(['all', 'wallet', 'builder'], { all: common.all, ...keys.kinds })}
+          onPick={(kind) => view.setKind(kind === 'all' ? undefined : kind)}
+        />
+        {(revokedCount > 0 || filters.revoked) && (
+          <Checkbox
+            label={keys.showRevokedCount(formats.count(revokedCount))}
+            checked={filters.revoked}
+            onChange={(event) => view.setRevoked(event.target.checked)}
+          />
+        )}
+      </div>
+      {hasMore && filters.text.trim() !== '' && <p className="text-xs text-faint">{keys.searchLoaded}</p>}
+    </div>
+  )
+}
+
+/**
+ * What of the keys is shown. The switches stand in the address; the text does not, because somebody may paste a whole secret
+ * there to find out which key it belongs to.
+ */
+function useKeyFilters() {
+  const navigate = useNavigate()
+  const search = useSearch({ strict: false })
+  const [text, setText] = useState('')
+  const kind = search.kind === 'wallet' || search.kind === 'builder' ? search.kind : undefined
+  const filters: KeyFilters = { text, kind, revoked: search.revoked === 'yes' }
+  const change = ({ kind: nextKind, revoked }: Pick<KeyFilters, 'kind' | 'revoked'>) =>
+    void navigate({
+      to: '/keys',
+      search: { ...(nextKind !== undefined && { kind: nextKind }), ...(revoked && { revoked: 'yes' }) },
+      replace: true,
+    })
+  return {
+    filters,
+    isNarrowed: text.trim() !== '' || kind !== undefined,
+    setText,
+    setKind: (next: KeyFilters['kind']) => change({ kind: next, revoked: filters.revoked }),
+    setRevoked: (revoked: boolean) => change({ kind, revoked }),
+    clear: () => {
+      setText('')
+      change({ kind: undefined, revoked: filters.revoked })
+    },
+  }
 }

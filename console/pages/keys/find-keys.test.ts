@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { askableSearch, findKeys, modelsFound } from './find-keys.ts'
-import type { ListedKey } from './own-key.ts'
+import type { ListedKey } from './key-facts.tsx'
 
 const NO_LIMITS = { requests_per_minute: null, tokens_per_minute: null, concurrent: null }
 const keyNamed = (name: string, more: Partial<ListedKey> = {}): ListedKey => ({

@@ -1,5 +1,5 @@
 import { SEARCH_TERMS_MAX, searchTerms } from '../../../src/lib/anywhere/words-of-search.ts'
-import type { KeyFacts, ListedKey } from './own-key.ts'
+import type { KeyFacts, ListedKey } from './key-facts.tsx'
 
 export interface KeyFilters {
   readonly text: string

@@ -1,19 +1,18 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import { useLetterKey } from '../../lib/letter-keys.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Field } from '../../ui/Field.tsx'
-import { Form } from '../../ui/Form.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { Panel } from '../../ui/Panel.tsx'
-import { TextInput } from '../../ui/TextInput.tsx'
 import { useMessages } from '../../messages/MessagesProvider.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { Field, Form } from '../../ui/Form.tsx'
+import { TextInput } from '../../ui/inputs.tsx'
+import { Page, PageHeader, Panel } from '../../ui/layout.tsx'
 
 const REQUEST_ID = /^req_\w{1,60}$/
 
 /** Where an operator who was told an id goes. */
 export function FindRequestPage() {
-  const { shell, found } = useMessages()
+  const { shell } = useMessages()
+  const { found } = useMessages().operator
   const navigate = useNavigate()
   const field = useRef<HTMLInputElement>(null)
   const [id, setId] = useState('')

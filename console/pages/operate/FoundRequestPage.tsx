@@ -1,19 +1,17 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { SearchX } from 'lucide-react'
 import { asProblem } from '../../lib/console-problem.ts'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { useFoundRequest } from '../../queries/operate.ts'
-import { QueryView } from '../../ui/QueryView.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
-import { Empty } from '../../ui/Empty.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { Panel } from '../../ui/Panel.tsx'
-import { useMessages } from '../../messages/MessagesProvider.tsx'
+import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { RequestDetailView } from '../requests/RequestDetailView.tsx'
 
 /** A request of anybody, as its owner sees it, and whose it is. */
 export function FoundRequestPage() {
-  const { found } = useMessages()
+  const { found } = useMessages().operator
   const { request: id = '' } = useParams({ strict: false })
   const query = useFoundRequest(id)
   const isMissing = query.error !== null && asProblem(query.error).status === 404

@@ -1,21 +1,18 @@
 import { Link } from '@tanstack/react-router'
 import { CreditCard } from 'lucide-react'
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
-import { usePlans } from '../../queries/operate.ts'
-import { QueryView } from '../../ui/QueryView.tsx'
-import { Badge } from '../../ui/Badge.tsx'
-import { Empty } from '../../ui/Empty.tsx'
-import { Facts } from '../../ui/Facts.tsx'
-import { Money } from '../../ui/Money.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { Panel } from '../../ui/Panel.tsx'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { usePlans } from '../../queries/operate.ts'
+import { Badge, Empty, Facts, Page, PageHeader, Panel } from '../../ui/layout.tsx'
+import { QueryView } from '../../ui/QueryView.tsx'
+import { Money } from '../../ui/values.tsx'
 
 type Plan = AnswerOf<'GET /operate/plans'>['items'][number]
 
 /** Plans are made in the configuration; here they are looked at. */
 export function PlansPage() {
-  const { shell, plans } = useMessages()
+  const { shell } = useMessages()
+  const { plans } = useMessages().operator
   const query = usePlans()
   return (
     <Page>
@@ -34,7 +31,7 @@ export function PlansPage() {
 }
 
 function PlanPanel({ plan: { id, models, opens, windows, accounts } }: { plan: Plan }) {
-  const { plans } = useMessages()
+  const { plans } = useMessages().operator
   const formats = useFormats()
   return (
     <Panel
@@ -71,7 +68,7 @@ function PlanPanel({ plan: { id, models, opens, windows, accounts } }: { plan: P
 const SHOWN = 12
 
 function Opens({ ids }: { ids: readonly string[] }) {
-  const { plans } = useMessages()
+  const { plans } = useMessages().operator
   const formats = useFormats()
   const rest = ids.slice(SHOWN)
   return (

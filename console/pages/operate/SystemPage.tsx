@@ -1,20 +1,17 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useNow } from '../../lib/clock.ts'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useSystem } from '../../queries/operate.ts'
 import { useSession } from '../../queries/session.ts'
+import { Badge, Facts, Page, PageHeader, Panel, StatTile } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
-import { Badge } from '../../ui/Badge.tsx'
-import { Facts } from '../../ui/Facts.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { Panel } from '../../ui/Panel.tsx'
-import { StatTile } from '../../ui/StatTile.tsx'
-import { Time } from '../../ui/Time.tsx'
-import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { Time } from '../../ui/values.tsx'
 
 type System = AnswerOf<'GET /operate/system'>
 
 export function SystemPage() {
-  const { shell, system } = useMessages()
+  const { shell } = useMessages()
+  const { system } = useMessages().operator
   const query = useSystem()
   return (
     <Page>
@@ -32,7 +29,7 @@ export function SystemPage() {
 }
 
 function SystemTiles({ system: answer }: { system: System }) {
-  const { system } = useMessages()
+  const { system } = useMessages().operator
   const formats = useFormats()
   const now = useNow(10_000)
   return (
@@ -62,7 +59,7 @@ function SystemTiles({ system: answer }: { system: System }) {
 }
 
 function Machine({ system: answer }: { system: System }) {
-  const { system } = useMessages()
+  const { system } = useMessages().operator
   const { session } = useSession()
   const code = (text: string) => <code className="break-all">{text}</code>
   return (

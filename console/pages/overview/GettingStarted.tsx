@@ -4,13 +4,13 @@ import { type ReactNode, useState } from 'react'
 import { cx } from '../../lib/cx.ts'
 import { isZero } from '../../lib/money.ts'
 import { exportKey, greetingCommand } from '../../lib/shell-code.ts'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
+import type { OverviewData } from '../../queries/account.ts'
 import { useSessionState } from '../../queries/session.ts'
 import { AddFundsLink } from '../../shell/AddFundsLink.tsx'
 import { buttonClass, IconButton } from '../../ui/Button.tsx'
-import { CodeBlock } from '../../ui/CodeBlock.tsx'
-import { Panel } from '../../ui/Panel.tsx'
-import { useMessages } from '../../messages/MessagesProvider.tsx'
-import type { OverviewData } from './BalanceTiles.tsx'
+import { CodeBlock } from '../../ui/CopyButton.tsx'
+import { Panel } from '../../ui/layout.tsx'
 
 /** For an account that has asked nothing yet. It stays until it is put away, so that whoever did it sees it ticked. */
 export function GettingStarted({ account }: { account: OverviewData }) {

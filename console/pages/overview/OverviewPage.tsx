@@ -1,19 +1,23 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { Hourglass, KeyRound } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useLetterKey } from '../../lib/letter-keys.ts'
-import { useRecentUsage, useOverview } from '../../queries/account.ts'
-import { AddFundsLink } from '../../shell/AddFundsLink.tsx'
-import { usePendingFundingRequests } from '../../shell/usePendingFundingRequests.ts'
-import { QueryView, type QueryState } from '../../ui/QueryView.tsx'
-import { buttonClass } from '../../ui/Button.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { Panel } from '../../ui/Panel.tsx'
+import { isZero, sumMoney } from '../../lib/money.ts'
+import { stepLabels } from '../../lib/step-labels.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
-import { LatestRequests } from '../requests/list/LatestRequests.tsx'
-import { DayChart } from './DayChart.tsx'
+import { type OverviewData, useOverview, useRecentUsage } from '../../queries/account.ts'
+import { usePendingFundingRequests } from '../../queries/operate.ts'
+import { AddFundsLink } from '../../shell/AddFundsLink.tsx'
+import { buttonClass } from '../../ui/Button.tsx'
+import { countedChart, paidChart } from '../../ui/charts/chart-data.ts'
+import { StackedBars } from '../../ui/charts/StackedBars.tsx'
+import { choicesOf, Segmented } from '../../ui/inputs.tsx'
+import { Page, PageHeader, Panel, StatTile } from '../../ui/layout.tsx'
+import { type QueryState, QueryView } from '../../ui/QueryView.tsx'
+import { inputTokens, Meter, Money, MoneyText, TimeText, Tokens } from '../../ui/values.tsx'
+import { LatestRequests } from '../requests/RequestTable.tsx'
 import { GettingStarted } from './GettingStarted.tsx'
-import { PlanPanel } from './PlanPanel.tsx'
-import { type OverviewData, BalanceTiles, TodayTiles } from './BalanceTiles.tsx'
 
 /** What an owner looks at first: money, the plan, today, and what is running. What the books say does not wait for what was used. */
 export function OverviewPage() {
@@ -105,4 +109,224 @@ function RecentRequests({ query }: { query: QueryState<OverviewData> }) {
       </QueryView>
     </Panel>
   )
+}
+
+/** What the account has: money, and keys to use it with. */
+function BalanceTiles({ account: { wallet, keys } }: { account: OverviewData }) {
+  const { overview: messages } = useMessages()
+  const formats = useFormats()
+  const isHeld = !isZero(wallet.held)
+  return (
+    <>
+      <Tile to="/wallet">
+        <StatTile
+          label={messages.balance}
+          value={<Money amount={wallet.balance} />}
+          note={
+            isHeld ? (
+              <MoneyText say={messages.balanceNote} amounts={[wallet.held, wallet.available]} />
+            ) : (
+              messages.nothingHeld
+            )
+          }
+        />
+      </Tile>
+      <Tile to="/keys">
+        <StatTile
+          label={messages.keys}
+          value={formats.count(keys.active)}
+          note={messages.keysNote(formats.count(keys.total))}
+        />
+      </Tile>
+    </>
+  )
+}
+
+type RecentUsage = AnswerOf<'GET /overview/usage'>
+
+/** What has been used since midnight. */
+function TodayTiles({ recentUsage }: { recentUsage: RecentUsage }) {
+  const { today } = recentUsage
+  const { overview: messages, requests } = useMessages()
+  const formats = useFormats()
+  const input = inputTokens(today)
+  return (
+    <>
+      <Tile to="/usage">
+        <StatTile
+          label={messages.todayCost}
+          value={<Money amount={sumMoney(today.wallet, today.plan)} />}
+          note={<MoneyText say={messages.todayCostNote} amounts={[today.wallet, today.plan]} />}
+        />
+      </Tile>
+      <Tile to="/requests">
+        <StatTile
+          label={messages.todayRequests}
+          value={<Tokens count={today.requests} />}
+          note={<TodayOutcomes recentUsage={recentUsage} />}
+        />
+      </Tile>
+      <Tile to="/usage" search={{ measure: 'tokens' }} className="max-lg:col-span-2">
+        <StatTile
+          label={messages.todayTokens}
+          value={<Tokens count={input + today.output} />}
+          note={requests.inOut(formats.short(input), formats.short(today.output))}
+        />
+      </Tile>
+    </>
+  )
+}
+
+function TodayOutcomes({ recentUsage: { today, refused_today } }: { recentUsage: RecentUsage }) {
+  const { overview: messages } = useMessages()
+  const formats = useFormats()
+  const ended = today.failed === 0 ? messages.allWell : formats.plural(today.failed, messages.failed)
+  const notes = [
+    ...(today.requests === 0 ? [] : [ended]),
+    ...(refused_today === 0 ? [] : [formats.plural(refused_today, messages.refused)]),
+  ]
+  return notes.length === 0 ? messages.noneToday : notes.join(', ')
+}
+
+interface TileProps {
+  readonly to: '/wallet' | '/usage' | '/requests' | '/keys'
+  readonly search?: Readonly<Record<string, string>>
+  readonly className?: string
+  readonly children: ReactNode
+}
+
+/** One number that leads to the page that explains it. */
+const Tile = ({ to, search = {}, className = '', children }: TileProps) => (
+  <Link
+    to={to}
+    search={search}
+    className={`grid min-w-0 rounded-xl transition-shadow hover:ring-1 hover:ring-edge ${className}`}
+  >
+    {children}
+  </Link>
+)
+
+type Plan = OverviewData['plan']
+
+/** How much of each window of the plan is left, and when it begins anew. */
+function PlanPanel({ query }: { query: QueryState<OverviewData> }) {
+  const { overview: messages } = useMessages()
+  const name = query.data?.plan.plan ?? null
+  return (
+    <Panel
+      title={messages.plan}
+      {...(name !== null && { about: name })}
+      actions={
+        <Link to="/plan" className="text-sm text-accent hover:underline">
+          {messages.planMore}
+        </Link>
+      }
+    >
+      <QueryView query={query} lines={6}>
+        {({ plan }) => <PlanUsage plan={plan} />}
+      </QueryView>
+    </Panel>
+  )
+}
+
+function PlanUsage({ plan: { state, plan, windows } }: { plan: Plan }) {
+  const { overview: messages } = useMessages()
+  switch (state) {
+    case 'active':
+      return (
+        <ul className="grid gap-4">
+          {windows.map((window) => (
+            <WindowLine key={window.name} window={window} />
+          ))}
+        </ul>
+      )
+    case 'ended':
+      return <p className="text-soft">{messages.planEnded(plan ?? '')}</p>
+    case 'none':
+      return <p className="text-soft">{messages.planNone}</p>
+    case 'not_configured':
+      return <p className="text-soft">{messages.planUnknown}</p>
+  }
+}
+
+function WindowLine({ window: { name, opened, end, used, held, left, limit } }: { window: Plan['windows'][number] }) {
+  const { overview: messages } = useMessages()
+  const title = useFormats().window(name)
+  return (
+    <li className="grid gap-1">
+      <div className="flex flex-wrap justify-between gap-x-4 text-sm">
+        <span className="font-medium">{title}</span>
+        <MoneyText say={messages.left} amounts={[left, limit]} className="figures text-soft" />
+      </div>
+      <Meter label={title} used={used} held={held} left={left} limit={limit} />
+      <p className="text-xs text-faint">
+        {opened && end !== null ? <TimeText say={messages.resets} at={end} as="relative" /> : messages.notOpened}
+      </p>
+    </li>
+  )
+}
+
+type Hours = RecentUsage['hours']
+type Used = Hours[number]['used']
+type Measure = 'requests' | 'cost' | 'tokens'
+
+/** The last day by the hour: how many, how much, and how many tokens. */
+function DayChart({ query }: { query: QueryState<RecentUsage> }) {
+  const { overview: messages } = useMessages()
+  const [measure, setMeasure] = useState<Measure>('requests')
+  return (
+    <Panel
+      title={messages.day}
+      actions={
+        <Link to="/usage" className="text-sm text-accent hover:underline">
+          {messages.moreUsage}
+        </Link>
+      }
+    >
+      <div className="grid gap-3">
+        <div>
+          <Segmented
+            label={messages.measure}
+            value={measure}
+            options={choicesOf(['requests', 'cost', 'tokens'] as const, messages.measures)}
+            onPick={setMeasure}
+          />
+        </div>
+        <QueryView query={query} lines={9}>
+          {({ hours }) => <HourBars hours={hours} measure={measure} />}
+        </QueryView>
+      </div>
+    </Panel>
+  )
+}
+
+function HourBars({ hours, measure }: { hours: Hours; measure: Measure }) {
+  const { dayCaption, series } = useMessages().overview
+  const formats = useFormats()
+  const used = hours.map((hour) => hour.used)
+  const begins = hours.map(({ from }) => from)
+  const drawn = { caption: dayCaption[measure], steps: stepLabels(begins, 'hour', formats) }
+  const part = (id: keyof typeof series, of: (used: Used) => number) => ({
+    ...{ id, name: series[id], values: used.map(of) },
+  })
+  switch (measure) {
+    case 'requests': {
+      const parts = [part('well', ({ requests, failed }) => requests - failed), part('failed', ({ failed }) => failed)]
+      return <StackedBars data={countedChart({ ...drawn, series: parts }, formats)} />
+    }
+    case 'cost': {
+      const payers = (['wallet', 'plan'] as const).map((id) => ({
+        ...{ id, name: series[id], amounts: used.map((each) => each[id]) },
+      }))
+      return <StackedBars data={paidChart({ ...drawn, series: payers }, formats)} />
+    }
+    case 'tokens': {
+      const parts = [
+        part('uncached', ({ uncached_input, cache_write }) => uncached_input + cache_write),
+        part('cached', ({ cached_input }) => cached_input),
+        part('output', ({ output }) => output),
+      ]
+      return <StackedBars data={countedChart({ ...drawn, series: parts }, formats)} />
+    }
+  }
 }

@@ -1,17 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import { Gauge } from 'lucide-react'
+import { shareOf } from '../../lib/money.ts'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { usePlan } from '../../queries/money.ts'
-import { QueryView } from '../../ui/QueryView.tsx'
-import { Badge, type BadgeTone } from '../../ui/Badge.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
-import { Empty } from '../../ui/Empty.tsx'
-import { Explained } from '../../ui/Explained.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { Panel } from '../../ui/Panel.tsx'
-import { TimeText } from '../../ui/Time.tsx'
-import { useMessages } from '../../messages/MessagesProvider.tsx'
-import { PastWindows } from './PastWindows.tsx'
-import { WindowPanel } from './WindowPanel.tsx'
+import { type Column, DataTable } from '../../ui/DataTable.tsx'
+import { Badge, type BadgeTone, Empty, Explained, Page, PageHeader, Panel } from '../../ui/layout.tsx'
+import { QueryView } from '../../ui/QueryView.tsx'
+import { Money, Time, TimeText } from '../../ui/values.tsx'
+import { RowsButton, useOpenWindow, WindowPanel, WindowRows } from './WindowPanel.tsx'
 import type { Plan } from './window-sums.ts'
 
 /** The subscription: what builder keys may use, and how much of it is left. */
@@ -131,3 +128,56 @@ function PlanModels({ models }: { models: readonly string[] }) {
     </Panel>
   )
 }
+
+type Past = Plan['past'][number]
+
+/** Windows that are over or that no plan has now, and what was used of them; the rows of one of them below. */
+function PastWindows({ past }: { past: readonly Past[] }) {
+  const { plan } = useMessages()
+  const formats = useFormats()
+  const { open } = useOpenWindow()
+  const columns = useColumns()
+  const shown = past.find(({ id }) => id === open)
+  return (
+    <Panel title={plan.past} about={plan.pastAbout} padding="flush">
+      <DataTable caption={plan.past} columns={columns} rows={past} rowId={({ id }) => id} />
+      {shown !== undefined && (
+        <div className="px-4 pb-3">
+          <WindowRows key={shown.id} window={shown.id} title={formats.window(shown.name)} />
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function useColumns(): Column<Past>[] {
+  const { plan, common } = useMessages()
+  const formats = useFormats()
+  const { open, toggle } = useOpenWindow()
+  const nameOf = ({ name }: Past) => formats.window(name)
+  return [
+    { id: 'name', header: plan.window, narrow: 'title', cell: nameOf },
+    { id: 'start', header: plan.began, cell: ({ start }) => start !== null && <Time at={start} as="time" /> },
+    { id: 'end', header: plan.ends, cell: ({ end }) => end !== null && <Time at={end} as="time" /> },
+    { id: 'limit', header: plan.allowance, align: 'end', cell: ({ limit }) => <Money amount={limit} /> },
+    { id: 'used', header: plan.used, align: 'end', cell: ({ used }) => <Money amount={used} /> },
+    {
+      id: 'share',
+      header: plan.share,
+      align: 'end',
+      cell: ({ used, limit }) => shareText(shareOf(used, limit), formats.percent),
+    },
+    {
+      id: 'rows',
+      header: common.actions,
+      quiet: true,
+      align: 'end',
+      narrow: 'corner',
+      cell: (past) => <RowsButton label={nameOf(past)} isOpen={open === past.id} onToggle={() => toggle(past.id)} />,
+    },
+  ]
+}
+
+/** What is not nothing is never told as nothing. */
+const shareText = (share: number, percent: (share: number) => string): string =>
+  share > 0 && share < 0.005 ? `< ${percent(0.01)}` : percent(share)

@@ -1,12 +1,11 @@
 import { useState } from 'react'
 import type { PlaygroundTurn } from '../../lib/api-client.ts'
-import { useSession } from '../../queries/session.ts'
-import { CodeBlock } from '../../ui/CodeBlock.tsx'
-import { choicesOf } from '../../ui/choices.ts'
-import { Segmented } from '../../ui/Segmented.tsx'
 import { useMessages } from '../../messages/MessagesProvider.tsx'
+import { useSession } from '../../queries/session.ts'
+import { CodeBlock } from '../../ui/CopyButton.tsx'
+import { choicesOf, Segmented } from '../../ui/inputs.tsx'
 import { type CodeLanguage, codeFor } from './code-for.ts'
-import type { PlaySettings } from './settings/play-settings.ts'
+import type { PlaySettings } from './play-settings.ts'
 
 const LANGUAGES: readonly CodeLanguage[] = ['curl', 'python', 'node']
 

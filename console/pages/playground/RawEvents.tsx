@@ -1,9 +1,8 @@
 import { Radio } from 'lucide-react'
 import { memo } from 'react'
-import { CopyButton } from '../../ui/CopyButton.tsx'
-import { Empty } from '../../ui/Empty.tsx'
-import { Scrolled } from '../../ui/Scrolled.tsx'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { Empty, Scrolled } from '../../ui/layout.tsx'
 import type { RawEvent } from './turn/recent-events.ts'
 import type { Run } from './turn/run-turn.ts'
 

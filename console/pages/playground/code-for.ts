@@ -1,5 +1,5 @@
 import { KEY_VARIABLE } from '../../lib/shell-code.ts'
-import type { Protocol } from './settings/play-settings.ts'
+import type { Protocol } from './play-settings.ts'
 
 export type CodeLanguage = 'curl' | 'python' | 'node'
 

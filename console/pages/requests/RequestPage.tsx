@@ -1,11 +1,11 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { MessagesSquare } from 'lucide-react'
+import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { useRequest } from '../../queries/requests.ts'
-import { QueryView } from '../../ui/QueryView.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { useMessages } from '../../messages/MessagesProvider.tsx'
+import { Page, PageHeader } from '../../ui/layout.tsx'
+import { QueryView } from '../../ui/QueryView.tsx'
 import { RequestDetailView } from './RequestDetailView.tsx'
 
 /** One request; it follows it for as long as it runs. */

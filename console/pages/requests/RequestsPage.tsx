@@ -1,17 +1,19 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { ArrowLeftRight, ArrowUp, Pause, Play, SearchX } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { useLetterKey } from '../../lib/letter-keys.ts'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { itemsOf } from '../../queries/query.ts'
 import { type RequestFilter, useNewestRequests, useRequestPages } from '../../queries/requests.ts'
+import { Button, buttonClass } from '../../ui/Button.tsx'
+import { Form } from '../../ui/Form.tsx'
+import { SearchInput } from '../../ui/inputs.tsx'
+import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { Panel } from '../../ui/Panel.tsx'
-import { useHeldRows } from '../../ui/useHeldRows.ts'
-import { useMessages } from '../../messages/MessagesProvider.tsx'
-import { FindRequest, NoRequests } from './list/FindRequest.tsx'
-import { FollowBar } from './list/FollowBar.tsx'
-import { mergeRequests } from './list/merge-requests.ts'
-import { isFiltered, RequestFilters, readRequestFilter } from './list/RequestFilters.tsx'
-import { RequestTable } from './list/RequestTable.tsx'
+import { READ, useHeldRows } from '../../ui/useHeldRows.ts'
+import { mergeRequests } from './merge-requests.ts'
+import { isFiltered, RequestFilters, readRequestFilter } from './RequestFilters.tsx'
+import { RequestTable } from './RequestTable.tsx'
 
 /** Requests as they come: those that run with their hold, those that have ended with what they cost. */
 export function RequestsPage() {
@@ -69,3 +71,128 @@ const givenOnly = (search: Readonly<Record<string, string | undefined>>): Record
   Object.fromEntries(
     Object.entries(search).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ''),
   )
+
+interface FindRequestProps {
+  readonly text: string
+  readonly onText: (text: string) => void
+  /** The one that is left of those shown, if there is just one. */
+  readonly only: string | undefined
+}
+
+/** Looks among those shown while somebody types; Enter opens the one that is left, or whichever has the whole id. */
+function FindRequest({ text, onText, only }: FindRequestProps) {
+  const { requests } = useMessages()
+  const navigate = useNavigate()
+  const open = () => {
+    const request = only ?? (isWholeId(text) ? text.trim() : undefined)
+    if (request !== undefined) void navigate({ to: '/requests/$request', params: { request } })
+  }
+  return (
+    <search className="w-full sm:w-56">
+      <Form className="" onSend={open}>
+        <SearchInput
+          label={requests.findLabel}
+          value={text}
+          onText={onText}
+          onKeyDown={(event) => {
+            if (event.key !== 'Escape') return
+            onText('')
+            event.currentTarget.blur()
+          }}
+        />
+      </Form>
+    </search>
+  )
+}
+
+const isWholeId = (text: string): boolean => /^req_\w{8,}$/.test(text.trim())
+
+/** Why there is nothing to see, and what helps. */
+function NoRequests({ filtered, text }: { filtered: boolean; text: string }) {
+  const { empty, clear } = useMessages().requests
+  const request = text.trim()
+  if (request !== '') {
+    return (
+      <Empty
+        icon={SearchX}
+        title={empty.notFoundTitle}
+        text={empty.notFoundText}
+        {...(isWholeId(request) && {
+          action: (
+            <Link to="/requests/$request" params={{ request }} className={buttonClass('primary')}>
+              {empty.open(request)}
+            </Link>
+          ),
+        })}
+      />
+    )
+  }
+  return filtered ? (
+    <Empty
+      icon={SearchX}
+      title={empty.filteredTitle}
+      text={empty.filteredText}
+      action={
+        <Link to="/requests" search={{}} className={buttonClass('plain')}>
+          {clear}
+        </Link>
+      }
+    />
+  ) : (
+    <Empty
+      icon={ArrowLeftRight}
+      title={empty.title}
+      text={empty.text}
+      action={
+        <Link to="/connect" className={buttonClass('primary')}>
+          {empty.action}
+        </Link>
+      }
+    />
+  )
+}
+
+interface FollowBarProps {
+  readonly following: boolean
+  readonly waiting: number
+  readonly onFollow: (following: boolean) => void
+  readonly onTakeIn: () => void
+}
+
+/** Whether the list goes on by itself, and how many new rows wait because somebody reads. It keeps its height: nothing jumps. */
+function FollowBar({ following, waiting, onFollow, onTakeIn }: FollowBarProps) {
+  const { requests } = useMessages()
+  const formats = useFormats()
+  const follow = useRef<HTMLButtonElement>(null)
+  const toggle = () => onFollow(!following)
+  const label = following ? requests.pause : requests.follow
+  useLetterKey('f', label, toggle)
+  // The button goes once it is pressed; whoever had the focus on it goes on beside it, and not at the top of the page.
+  const takeIn = () => {
+    follow.current?.focus()
+    onTakeIn()
+  }
+  const Icon = following ? Pause : Play
+  return (
+    <div className="flex min-h-12 items-center justify-between gap-3 border-b border-line px-4">
+      <span className="flex items-center gap-2 text-sm text-soft">
+        <span
+          aria-hidden="true"
+          className={following ? 'breathe size-2 rounded-full bg-good' : 'size-2 rounded-full bg-edge'}
+        />
+        {following ? requests.live : requests.paused}
+        <Button ref={follow} tone="quiet" onClick={toggle}>
+          <Icon aria-hidden="true" />
+          {label}
+        </Button>
+      </span>
+      {/* Next to the rows for the tab key, too: the focus comes here from them without leaving what is read. */}
+      {waiting > 0 && (
+        <Button {...READ} onClick={takeIn}>
+          <ArrowUp aria-hidden="true" />
+          {formats.plural(waiting, requests.fresh)}
+        </Button>
+      )}
+    </div>
+  )
+}

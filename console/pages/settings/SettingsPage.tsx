@@ -1,15 +1,17 @@
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { chosenZone, LANGUAGES, prefer, THEMES, usePreferences } from '../../lib/preferences.ts'
-import { choicesOf } from '../../ui/choices.ts'
-import { Field } from '../../ui/Field.tsx'
-import { Page, PageHeader } from '../../ui/Page.tsx'
-import { Panel } from '../../ui/Panel.tsx'
-import { ChoiceField } from '../../ui/Segmented.tsx'
-import { Select } from '../../ui/Select.tsx'
-import { Switch } from '../../ui/Switch.tsx'
 import { useMessages } from '../../messages/MessagesProvider.tsx'
-import { PasswordPanel } from './PasswordPanel.tsx'
-import { SessionsPanel } from './SessionsPanel.tsx'
+import { useApiMutation } from '../../queries/mutations.ts'
+import { useSession, useSessions } from '../../queries/session.ts'
+import { Button } from '../../ui/Button.tsx'
+import { type Column, DataTable } from '../../ui/DataTable.tsx'
+import { Field, Form, TextField } from '../../ui/Form.tsx'
+import { ChoiceField, choicesOf, PasswordInput, Select, Switch } from '../../ui/inputs.tsx'
+import { Badge, Page, PageHeader, Panel } from '../../ui/layout.tsx'
+import { NewPasswordField } from '../../ui/NewPasswordField.tsx'
+import { ProblemNote, QueryView } from '../../ui/QueryView.tsx'
+import { Time } from '../../ui/values.tsx'
 
 export function SettingsPage() {
   const { settings } = useMessages()
@@ -67,4 +69,134 @@ function LookPanel() {
       </div>
     </Panel>
   )
+}
+
+function PasswordPanel() {
+  const { settings } = useMessages()
+  const { person } = useSession()
+  const [current, setCurrent] = useState('')
+  const [next, setNext] = useState('')
+  const change = useApiMutation('PUT /password', {
+    done: settings.changed,
+    problem: 'shown-here',
+    onDone: () => {
+      setCurrent('')
+      setNext('')
+    },
+  })
+  const send = () => {
+    change.mutate({ body: { current, next } })
+  }
+  const { error } = change
+  const isWrong = error?.code === 'wrong_password'
+  return (
+    <Panel title={settings.password} about={settings.passwordAbout}>
+      <Form className="grid gap-4 py-1 sm:grid-cols-2" onSend={send}>
+        <input type="hidden" name="username" autoComplete="username" value={person.email} />
+        <TextField
+          as={PasswordInput}
+          label={settings.current}
+          error={isWrong ? settings.wrong : undefined}
+          autoComplete="current-password"
+          required
+          value={current}
+          onText={setCurrent}
+        />
+        <NewPasswordField value={next} onText={setNext} />
+        {error !== null && !isWrong && (
+          <div className="sm:col-span-2">
+            <ProblemNote error={error} />
+          </div>
+        )}
+        <div className="sm:col-span-2">
+          <Button tone="primary" type="submit" busy={change.isPending}>
+            {settings.change}
+          </Button>
+        </div>
+      </Form>
+    </Panel>
+  )
+}
+
+type Session = AnswerOf<'GET /sessions'>['items'][number]
+
+/** Where somebody is signed in, and the end of whichever they do not know. */
+function SessionsPanel() {
+  const { settings } = useMessages()
+  const sessions = useSessions()
+  const columns = useColumns()
+  return (
+    <Panel title={settings.sessions} about={settings.sessionsAbout} padding="flush">
+      <QueryView query={sessions}>
+        {({ items }) => (
+          <DataTable caption={settings.sessions} columns={columns} rows={items} rowId={(session) => session.id} />
+        )}
+      </QueryView>
+    </Panel>
+  )
+}
+
+function useColumns(): Column<Session>[] {
+  const { settings, common } = useMessages()
+  const end = useApiMutation('DELETE /sessions/:session', { done: settings.ended })
+  const nameOf = ({ agent }: Session) => {
+    const { browser, system } = agentName(agent)
+    if (browser === undefined) return settings.unknownAgent
+    return system === undefined ? browser : settings.agentOn(browser, system)
+  }
+  return [
+    {
+      id: 'agent',
+      header: settings.browser,
+      narrow: 'title',
+      cell: (session) => <span title={session.agent}>{nameOf(session)}</span>,
+    },
+    { id: 'address', header: settings.address, cell: ({ address }) => <code>{address}</code> },
+    { id: 'since', header: settings.since, cell: ({ created_at }) => <Time at={created_at} /> },
+    { id: 'seen', header: settings.seen, cell: ({ seen_at }) => <Time at={seen_at} /> },
+    {
+      id: 'end',
+      header: common.actions,
+      quiet: true,
+      align: 'end',
+      narrow: 'corner',
+      cell: (session) =>
+        session.current ? (
+          <Badge tone="good">{settings.thisOne}</Badge>
+        ) : (
+          <Button
+            aria-label={settings.endThis(nameOf(session))}
+            busy={end.isPending && end.variables.params.session === session.id}
+            onClick={() => end.mutate({ params: { session: session.id } })}
+          >
+            {settings.end}
+          </Button>
+        ),
+    },
+  ]
+}
+
+/** The order matters: most browsers claim to be others too. */
+const BROWSERS = [
+  [/Edg(e|A|iOS)?\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\/|FxiOS\//, 'Firefox'],
+  [/Chrome\/|CriOS\/|Chromium\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+  [/curl\//, 'curl'],
+] as const
+
+const SYSTEMS = [
+  [/Android/, 'Android'],
+  [/iPhone|iPad/, 'iOS'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X|Macintosh/, 'macOS'],
+  [/CrOS/, 'ChromeOS'],
+  [/Linux|X11/, 'Linux'],
+] as const
+
+/** What a person calls a browser, as far as its own long name tells. */
+function agentName(agent: string): { browser: string | undefined; system: string | undefined } {
+  const nameIn = (names: readonly (readonly [RegExp, string])[]) => names.find(([pattern]) => pattern.test(agent))?.[1]
+  return { browser: nameIn(BROWSERS), system: nameIn(SYSTEMS) }
 }

@@ -1,11 +1,13 @@
-import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import type { AnswerOf, QueryOf } from '../../../src/contract/console-api.ts'
 import { stepLabels } from '../../lib/step-labels.ts'
+import { messageFor, useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { useRefusedTurns } from '../../queries/account.ts'
+import { countedChart } from '../../ui/charts/chart-data.ts'
 import { StackedBars } from '../../ui/charts/StackedBars.tsx'
-import { choicesOf } from '../../ui/choices.ts'
-import { Panel } from '../../ui/Panel.tsx'
-import { Segmented } from '../../ui/Segmented.tsx'
-import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
-import { fewSeries } from './few-series.ts'
+import { choicesOf, Segmented } from '../../ui/inputs.tsx'
+import { Panel } from '../../ui/layout.tsx'
+import { QueryView } from '../../ui/QueryView.tsx'
+import { fewReasons, fewSeries } from './few-series.ts'
 import type { By, UsageFilter } from './usage-filter.ts'
 import { drawn, groupOf, type Measure, type MeasureGroup, MONEY_PARTS, TOKEN_PARTS, written } from './usage-measure.ts'
 import type { UsageRange } from './usage-range.ts'
@@ -111,4 +113,57 @@ export function useSeriesName(by: By): (series: Named) => string {
     if (id === null) return usage.rest
     return by === 'kind' && (id === 'wallet' || id === 'builder') ? usage.kinds[id] : name
   }
+}
+
+interface EndingsPanelProps {
+  readonly answer: UsageAnswer
+  readonly range: QueryOf<'GET /usage/refused'>
+  /** Which model a refused request was for is not known: where one is chosen, they are left out. */
+  readonly refusals: 'shown' | 'left-out'
+}
+
+/** Every request by how it ended: those that were run, and those that were refused before that, by the reason. */
+export function EndingsPanel({ answer, range, refusals }: EndingsPanelProps) {
+  const { endings: messages } = useMessages().usage
+  const query = useRefusedTurns(range)
+  const isNothing = answer.total.requests === 0 && (refusals === 'left-out' || query.data?.reasons.length === 0)
+  if (isNothing) return null
+  const isShown = refusals === 'shown' && !query.isPlaceholderData
+  return (
+    <Panel title={messages.title} about={refusals === 'shown' ? messages.about : messages.aboutModel}>
+      <QueryView query={query}>
+        {({ steps, reasons }) => (
+          <EndingsChart
+            answer={answer}
+            step={range.step}
+            zone={range.zone}
+            // While another range, key or kind is on its way, the two answers may be of different ones.
+            reasons={isShown && steps.join() === answer.steps.join() ? fewReasons(reasons) : []}
+          />
+        )}
+      </QueryView>
+    </Panel>
+  )
+}
+
+interface EndingsChartProps extends Pick<EndingsPanelProps, 'answer'> {
+  readonly step: EndingsPanelProps['range']['step']
+  readonly zone: string
+  readonly reasons: ReturnType<typeof fewReasons>
+}
+
+function EndingsChart({ answer: { steps, total_steps: used }, step, zone, reasons }: EndingsChartProps) {
+  const { endings: messages } = useMessages().usage
+  const formats = useFormats()
+  const series = [
+    { id: 'well', name: messages.well, values: used.map(({ requests, failed }) => requests - failed) },
+    { id: 'failed', name: messages.failed, values: used.map(({ failed }) => failed) },
+    ...reasons.map(({ code, steps: values }) => ({
+      id: code ?? 'rest',
+      name: code === null ? messages.rest : messages.refused(messageFor(messages.reasons, code)),
+      values,
+    })),
+  ]
+  const labels = stepLabels(steps, step, { locale: formats.locale, zone })
+  return <StackedBars data={countedChart({ caption: messages.caption, steps: labels, series }, formats)} />
 }

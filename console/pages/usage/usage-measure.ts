@@ -1,7 +1,7 @@
 import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import type { Formats } from '../../lib/formats.ts'
-import { inputTokens } from '../../lib/input-of.ts'
 import { nanoOf, sumMoney } from '../../lib/money.ts'
+import { inputTokens } from '../../ui/values.tsx'
 
 export type Used = AnswerOf<'GET /usage'>['total']
 

@@ -2,7 +2,7 @@ import type { QueryOf } from '../../../src/contract/console-api.ts'
 import { addDays, isDay } from '../../lib/zone-days.ts'
 
 export const MOVEMENT_KINDS = ['charge', 'credit', 'refund', 'adjustment'] as const
-export type MovementKind = (typeof MOVEMENT_KINDS)[number]
+type MovementKind = (typeof MOVEMENT_KINDS)[number]
 
 /** What of the statement is shown. Both days belong to it, as people mean them. */
 export interface StatementFilters {

@@ -2,17 +2,13 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { HandCoins } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { readMoney } from '../../../lib/money.ts'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import { useAccount } from '../../../queries/operate.ts'
-import { QueryView } from '../../../ui/QueryView.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
-import { Money, MoneyText } from '../../../ui/Money.tsx'
-import { Page, PageHeader } from '../../../ui/Page.tsx'
-import { Panel } from '../../../ui/Panel.tsx'
-import { ProblemNote } from '../../../ui/ProblemNote.tsx'
-import { StatTile } from '../../../ui/StatTile.tsx'
-import { Time } from '../../../ui/Time.tsx'
-import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
+import { Page, PageHeader, Panel, StatTile } from '../../../ui/layout.tsx'
+import { ProblemNote, QueryView } from '../../../ui/QueryView.tsx'
+import { Money, MoneyText, Time } from '../../../ui/values.tsx'
 import { type AccountDetail, StatusBadge, StatusButton } from './account-status.tsx'
 import { CreditDialog } from './CreditDialog.tsx'
 import { PeoplePanel } from './PeoplePanel.tsx'
@@ -92,7 +88,9 @@ function AccountView({ account, note }: AccountViewProps) {
         }
       />
       {note}
-      {account.asked !== null && <FundingRequestNote asked={account.asked} onCredit={(amount) => setCrediting({ amount })} />}
+      {account.asked !== null && (
+        <FundingRequestNote asked={account.asked} onCredit={(amount) => setCrediting({ amount })} />
+      )}
       <Tiles account={account} />
       <SubscriptionPanel account={account} />
       <PeoplePanel account={account} />

@@ -1,22 +1,21 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus, Search, Users } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
+import type { AnswerOf } from '../../../../src/contract/console-api.ts'
 import { useLetterKey } from '../../../lib/letter-keys.ts'
-import { useAccounts } from '../../../queries/operate.ts'
-import { itemsOf } from '../../../queries/query.ts'
-import { QueryView, ShowMore } from '../../../ui/QueryView.tsx'
-import { Button } from '../../../ui/Button.tsx'
-import { type Column, DataTable } from '../../../ui/DataTable.tsx'
-import { Empty } from '../../../ui/Empty.tsx'
-import { Money } from '../../../ui/Money.tsx'
-import { Page, PageHeader } from '../../../ui/Page.tsx'
-import { Panel } from '../../../ui/Panel.tsx'
-import { SearchInput } from '../../../ui/SearchInput.tsx'
-import { Time } from '../../../ui/Time.tsx'
 import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
+import { useApiMutation } from '../../../queries/mutations.ts'
+import { useAccounts, useFundingRequests } from '../../../queries/operate.ts'
+import { itemsOf } from '../../../queries/query.ts'
+import { Button, buttonClass } from '../../../ui/Button.tsx'
+import { type Column, DataTable } from '../../../ui/DataTable.tsx'
+import { Dialog } from '../../../ui/Dialog.tsx'
+import { Form, FormEnd, TextField } from '../../../ui/Form.tsx'
+import { SearchInput } from '../../../ui/inputs.tsx'
+import { Empty, Page, PageHeader, Panel } from '../../../ui/layout.tsx'
+import { ProblemNote, QueryView, ShowMore } from '../../../ui/QueryView.tsx'
+import { Money, Time } from '../../../ui/values.tsx'
 import { type Account, StatusBadge } from './account-status.tsx'
-import { CreateAccountDialog } from './CreateAccountDialog.tsx'
-import { FundingRequestsPanel } from './FundingRequestsPanel.tsx'
 
 export function AccountsPage() {
   const { shell, accounts } = useMessages()
@@ -146,4 +145,125 @@ function AccountSearch({ value, onFind }: { value: string; onFind: (search: stri
       <SearchInput label={accounts.search} maxLength={200} className="ps-8.5" value={typed} onText={setTyped} />
     </div>
   )
+}
+
+interface CreateAccountDialogProps {
+  readonly open: boolean
+  readonly onClose: () => void
+}
+
+function CreateAccountDialog({ open, onClose }: CreateAccountDialogProps) {
+  const { accounts } = useMessages()
+  return (
+    <Dialog title={accounts.make} open={open} onClose={onClose}>
+      <CreateAccountForm onClose={onClose} />
+    </Dialog>
+  )
+}
+
+function CreateAccountForm({ onClose }: { onClose: () => void }) {
+  const { accounts } = useMessages()
+  const navigate = useNavigate()
+  const [email, setEmail] = useState('')
+  const make = useApiMutation('POST /operate/accounts', {
+    done: accounts.made,
+    problem: 'shown-here',
+    onDone: ({ id }) => {
+      onClose()
+      void navigate({ to: '/operate/accounts/$account', params: { account: id } })
+    },
+  })
+  const send = () => {
+    make.mutate({ body: { email: email.trim() } })
+  }
+  return (
+    <Form onSend={send}>
+      <p className="text-soft">{accounts.makeText}</p>
+      <TextField
+        label={accounts.email}
+        data-autofocus
+        type="email"
+        required
+        maxLength={254}
+        value={email}
+        onText={setEmail}
+      />
+      <FormEnd act={make} go={accounts.make} onCancel={onClose} />
+    </Form>
+  )
+}
+
+type FundingRequest = AnswerOf<'GET /operate/wishes'>['items'][number]
+
+/** Who waits for money. Where nobody does, it takes no room. */
+function FundingRequestsPanel() {
+  const { accounts } = useMessages()
+  const query = useFundingRequests()
+  const columns = useColumns()
+  if (query.data === undefined) {
+    return query.error === null ? null : <ProblemNote error={query.error} onRetry={() => void query.refetch()} />
+  }
+  const fundingRequests = itemsOf(query.data)
+  if (fundingRequests.length === 0) return null
+  return (
+    <Panel title={accounts.fundingRequests} about={accounts.fundingRequestsAbout} padding="flush">
+      <DataTable
+        caption={accounts.fundingRequests}
+        columns={columns}
+        rows={fundingRequests}
+        rowId={({ account }) => account}
+      />
+      <ShowMore query={query} />
+    </Panel>
+  )
+}
+
+function useColumns(): Column<FundingRequest>[] {
+  const { accounts } = useMessages()
+  return [
+    {
+      id: 'email',
+      header: accounts.email,
+      narrow: 'title',
+      cell: ({ account, email }) => (
+        <Link
+          to="/operate/accounts/$account"
+          params={{ account }}
+          className="block max-w-64 min-w-0 truncate font-medium hover:text-accent hover:underline"
+          title={email}
+        >
+          {email}
+        </Link>
+      ),
+    },
+    {
+      id: 'amount',
+      header: accounts.fundingRequest.amount,
+      align: 'end',
+      cell: ({ amount }) => <Money amount={amount} />,
+    },
+    {
+      id: 'note',
+      header: accounts.fundingRequest.note,
+      cell: ({ note }) => <span className="line-clamp-2 max-w-96 min-w-40 break-words text-soft">{note}</span>,
+    },
+    { id: 'at', header: accounts.fundingRequest.at, cell: ({ at }) => <Time at={at} /> },
+    {
+      id: 'credit',
+      header: accounts.creditThis,
+      quiet: true,
+      align: 'end',
+      narrow: 'corner',
+      cell: ({ account, amount }) => (
+        <Link
+          to="/operate/accounts/$account"
+          params={{ account }}
+          search={{ credit: amount }}
+          className={buttonClass('plain')}
+        >
+          {accounts.creditThis}
+        </Link>
+      ),
+    },
+  ]
 }

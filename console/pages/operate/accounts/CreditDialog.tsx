@@ -1,16 +1,13 @@
 import { useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
 import { readMoney } from '../../../lib/money.ts'
+import { useMessages } from '../../../messages/MessagesProvider.tsx'
 import { useApiMutation } from '../../../queries/mutations.ts'
 import { Button } from '../../../ui/Button.tsx'
-import { choicesOf } from '../../../ui/choices.ts'
 import { Dialog, DialogActions } from '../../../ui/Dialog.tsx'
-import { TextField } from '../../../ui/Field.tsx'
-import { Form, FormEnd } from '../../../ui/Form.tsx'
-import { Money } from '../../../ui/Money.tsx'
-import { Segmented } from '../../../ui/Segmented.tsx'
-import { MoneyInput } from '../../../ui/TextInput.tsx'
-import { useMessages } from '../../../messages/MessagesProvider.tsx'
+import { Form, FormEnd, TextField } from '../../../ui/Form.tsx'
+import { choicesOf, MoneyInput, Segmented } from '../../../ui/inputs.tsx'
+import { Money } from '../../../ui/values.tsx'
 
 interface CreditDialogProps {
   readonly account: string

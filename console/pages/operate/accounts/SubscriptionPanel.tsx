@@ -1,15 +1,12 @@
 import { useState } from 'react'
+import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
 import { useApiMutation } from '../../../queries/mutations.ts'
 import { usePlans } from '../../../queries/operate.ts'
 import { Button } from '../../../ui/Button.tsx'
-import { ConfirmByName } from '../../../ui/ConfirmByName.tsx'
-import { Form } from '../../../ui/Form.tsx'
-import { Meter } from '../../../ui/Meter.tsx'
-import { Money } from '../../../ui/Money.tsx'
-import { Panel } from '../../../ui/Panel.tsx'
-import { Select } from '../../../ui/Select.tsx'
-import { Time } from '../../../ui/Time.tsx'
-import { useFormats, useMessages } from '../../../messages/MessagesProvider.tsx'
+import { ConfirmByName, Form } from '../../../ui/Form.tsx'
+import { Select } from '../../../ui/inputs.tsx'
+import { Panel } from '../../../ui/layout.tsx'
+import { Meter, Money, Time } from '../../../ui/values.tsx'
 import type { AccountDetail } from './account-status.tsx'
 
 /** The plan of an account: what is used of it, and another one or none. */
@@ -17,7 +14,12 @@ export function SubscriptionPanel({ account }: { account: AccountDetail }) {
   const { accounts } = useMessages()
   const messages = accounts.subscription
   const { state, plan, since, until, windows } = account.subscription
-  const about = { none: messages.none, ended: messages.ended, not_configured: messages.notConfigured, active: undefined }[state]
+  const about = {
+    none: messages.none,
+    ended: messages.ended,
+    not_configured: messages.notConfigured,
+    active: undefined,
+  }[state]
   return (
     <Panel title={plan === null ? accounts.plan : `${accounts.plan}: ${plan}`} {...(about !== undefined && { about })}>
       <div className="grid gap-4">

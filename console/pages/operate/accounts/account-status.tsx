@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import type { AnswerOf } from '../../../../src/contract/console-api.ts'
-import { useApiMutation } from '../../../queries/mutations.ts'
-import { Badge, type BadgeTone } from '../../../ui/Badge.tsx'
-import { Button } from '../../../ui/Button.tsx'
-import { ConfirmByName } from '../../../ui/ConfirmByName.tsx'
 import { useMessages } from '../../../messages/MessagesProvider.tsx'
+import { useApiMutation } from '../../../queries/mutations.ts'
+import { Button } from '../../../ui/Button.tsx'
+import { ConfirmByName } from '../../../ui/Form.tsx'
+import { Badge, type BadgeTone } from '../../../ui/layout.tsx'
 
 export type Account = AnswerOf<'GET /operate/accounts'>['items'][number]
 export type AccountDetail = AnswerOf<'GET /operate/accounts/:account'>

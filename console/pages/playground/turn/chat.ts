@@ -1,8 +1,17 @@
 import type { PlaygroundTurn } from '../../../lib/api-client.ts'
 import type { ServerEvent } from '../../../lib/read-server-events.ts'
-import type { TurnTerms } from '../settings/play-settings.ts'
-import { type Answer, fieldsOf, listOf, readFailure, readUsage, textOf } from './answer.ts'
-import type { ModelMessage, Message, ToolCall } from './conversation.ts'
+import type { TurnTerms } from '../play-settings.ts'
+import {
+  type Answer,
+  fieldsOf,
+  listOf,
+  type Message,
+  type ModelMessage,
+  readFailure,
+  readUsage,
+  type ToolCall,
+  textOf,
+} from './conversation.ts'
 
 /** The body of `POST /v1/chat/completions`. What was left open is left out, so that the snippet has no noise. */
 export const chatRequest = (terms: TurnTerms, history: readonly Message[]): PlaygroundTurn['body'] => ({

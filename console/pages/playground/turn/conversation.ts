@@ -1,5 +1,3 @@
-import type { AnswerUsage } from './answer.ts'
-
 /** A tool that the model wants to have run; whoever sits here plays the tool and types its result. */
 export interface ToolCall {
   readonly id: string
@@ -40,4 +38,77 @@ export function openCalls(history: readonly Message[]): ToolCall[] {
   const last = history.findLast((each) => each.by === 'model')
   const answered = new Set(history.flatMap((each) => (each.by === 'tool' ? [each.call] : [])))
   return last?.calls.filter(({ id }) => !answered.has(id)) ?? []
+}
+
+/** What a stream has said about itself so far. */
+export interface Answer {
+  readonly text: string
+  readonly reasoning: string
+  readonly calls: readonly ToolCall[]
+  readonly items: readonly unknown[] | undefined
+  readonly usage: AnswerUsage | undefined
+  /** `stop`, `length`, `tool_calls`, `completed`, `incomplete` …; undefined until it is said. */
+  readonly finish: string | undefined
+  readonly failure: { readonly code: string; readonly message: string } | undefined
+  /** The protocol's own end was heard: without it the stream was cut. */
+  readonly ended: boolean
+}
+
+interface AnswerUsage {
+  readonly input: number
+  readonly cached: number
+  readonly output: number
+  readonly reasoning: number
+  /** Null where none was told, which a Millrace always does. */
+  readonly charge: string | null
+  readonly estimated: boolean
+}
+
+export const NO_ANSWER: Answer = {
+  text: '',
+  reasoning: '',
+  calls: [],
+  items: undefined,
+  usage: undefined,
+  finish: undefined,
+  failure: undefined,
+  ended: false,
+}
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+const countOf = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
+
+const MONEY = /^-?\d+\.\d{1,9}$/
+
+interface UsageNames {
+  readonly side: 'prompt' | 'input'
+  readonly other: 'completion' | 'output'
+}
+
+/** Both protocols say the same under different names, and the charge under the same one. */
+export function readUsage(given: unknown, { side, other }: UsageNames): AnswerUsage | undefined {
+  const usage = fieldsOf(given)
+  if (typeof usage[`${side}_tokens`] !== 'number') return undefined
+  const { charge, estimated } = fieldsOf(usage.millrace)
+  return {
+    input: countOf(usage[`${side}_tokens`]),
+    cached: countOf(fieldsOf(usage[`${side}_tokens_details`]).cached_tokens),
+    output: countOf(usage[`${other}_tokens`]),
+    reasoning: countOf(fieldsOf(usage[`${other}_tokens_details`]).reasoning_tokens),
+    charge: typeof charge === 'string' && MONEY.test(charge) ? charge : null,
+    estimated: estimated === true,
+  }
+}
+
+export function readFailure(given: unknown): Answer['failure'] {
+  const { code, message } = fieldsOf(given)
+  return { code: textOf(code) || 'unexpected', message: textOf(message) }
 }

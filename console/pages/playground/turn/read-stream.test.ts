@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createServerEventReader } from '../../../lib/read-server-events.ts'
-import { type Answer, NO_ANSWER } from './answer.ts'
 import { readChatEvent } from './chat.ts'
+import { type Answer, NO_ANSWER } from './conversation.ts'
 import { readResponsesEvent } from './responses.ts'
 
 type ReadEvent = typeof readChatEvent

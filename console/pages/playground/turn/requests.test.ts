@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { TurnTerms } from '../settings/play-settings.ts'
+import type { TurnTerms } from '../play-settings.ts'
 import { chatRequest } from './chat.ts'
-import { openCalls, type Message } from './conversation.ts'
+import { type Message, openCalls } from './conversation.ts'
 import { responsesRequest } from './responses.ts'
 
 const PLAIN: TurnTerms = {

@@ -1,8 +1,18 @@
 import type { PlaygroundTurn } from '../../../lib/api-client.ts'
 import type { ServerEvent } from '../../../lib/read-server-events.ts'
-import type { TurnTerms } from '../settings/play-settings.ts'
-import { type Answer, type Fields, fieldsOf, listOf, readFailure, readUsage, textOf } from './answer.ts'
-import type { ModelMessage, Message, ToolCall } from './conversation.ts'
+import type { TurnTerms } from '../play-settings.ts'
+import {
+  type Answer,
+  type Fields,
+  fieldsOf,
+  listOf,
+  type Message,
+  type ModelMessage,
+  readFailure,
+  readUsage,
+  type ToolCall,
+  textOf,
+} from './conversation.ts'
 
 /** The body of `POST /v1/responses`. Nothing is stored: the conversation is this page's, and sealed reasoning travels with it. */
 export const responsesRequest = (terms: TurnTerms, history: readonly Message[]): PlaygroundTurn['body'] => ({

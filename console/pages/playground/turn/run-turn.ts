@@ -2,8 +2,8 @@ import { type PlaygroundTurn, startPlaygroundTurn } from '../../../lib/api-clien
 import { now } from '../../../lib/clock.ts'
 import { asProblem, ConsoleProblem } from '../../../lib/console-problem.ts'
 import { createServerEventReader, type ServerEvent } from '../../../lib/read-server-events.ts'
-import { type Answer, NO_ANSWER } from './answer.ts'
 import { readChatEvent } from './chat.ts'
+import { type Answer, NO_ANSWER } from './conversation.ts'
 import { createRecentEvents, type RecentEvents } from './recent-events.ts'
 import { readResponsesEvent } from './responses.ts'
 

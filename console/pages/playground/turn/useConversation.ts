@@ -1,10 +1,11 @@
-import { type RefObject, useState } from 'react'
+import { type RefObject, useEffect, useReducer, useRef, useState } from 'react'
 import type { PlaygroundTurn } from '../../../lib/api-client.ts'
-import { type PlaySettings, type TurnTerms, turnTerms } from '../settings/play-settings.ts'
+import { useInvalidate } from '../../../queries/mutations.ts'
+import { type PlaySettings, type TurnTerms, turnTerms } from '../play-settings.ts'
 import { chatRequest } from './chat.ts'
-import type { Message } from './conversation.ts'
+import { type Message, type ModelMessage, openCalls } from './conversation.ts'
 import { responsesRequest } from './responses.ts'
-import { nextId, useTurn } from './useTurn.ts'
+import { type EndedRun, newRun, type Run, runTurn } from './run-turn.ts'
 
 export type Conversation = ReturnType<typeof useConversation>
 
@@ -43,7 +44,10 @@ export function useConversation(settings: PlaySettings, field: RefObject<HTMLTex
     },
     sendResults: (results: readonly { readonly call: string; readonly text: string }[]) => {
       const id = nextId(turn.history)
-      sendAll([...turn.history, ...results.map((result, index) => ({ by: 'tool' as const, id: id + index, ...result }))])
+      sendAll([
+        ...turn.history,
+        ...results.map((result, index) => ({ by: 'tool' as const, id: id + index, ...result })),
+      ])
     },
     edit: (message: Extract<Message, { by: 'user' }>) => {
       turn.setHistory(turn.history.slice(0, turn.history.indexOf(message)))
@@ -53,6 +57,101 @@ export function useConversation(settings: PlaySettings, field: RefObject<HTMLTex
     clear: () => {
       turn.clear()
       field.current?.focus()
+    },
+  }
+}
+
+interface TurnState {
+  readonly history: readonly Message[]
+  /** The turn that runs, or the last one. */
+  readonly run: Run | undefined
+}
+
+type Action =
+  | { readonly kind: 'set-history'; readonly history: readonly Message[] }
+  | { readonly kind: 'begin'; readonly model: string }
+  | { readonly kind: 'progress'; readonly run: Run }
+  | { readonly kind: 'end'; readonly run: EndedRun }
+  | { readonly kind: 'clear' }
+
+const EMPTY: TurnState = { history: [], run: undefined }
+
+function reduce(state: TurnState, action: Action): TurnState {
+  switch (action.kind) {
+    case 'set-history':
+      return { history: action.history, run: undefined }
+    case 'begin':
+      return { ...state, run: newRun(action.model) }
+    case 'progress':
+      return { ...state, run: action.run }
+    case 'end':
+      return ended(state, action.run)
+    case 'clear':
+      return EMPTY
+  }
+}
+
+/** What the model has said belongs to the conversation from now on, also where it was stopped; of a refusal nothing does. */
+function ended({ history }: TurnState, run: EndedRun): TurnState {
+  const { text, reasoning, calls, items, usage, finish } = run.answer
+  const { state, model, requestId, firstMs, totalMs } = run
+  const whole = state === 'done'
+  if (text === '' && reasoning === '' && calls.length === 0 && !whole) return { history, run }
+  const answer: ModelMessage = {
+    by: 'model',
+    id: nextId(history),
+    text,
+    reasoning,
+    // A call that was cut has half of its arguments: nobody can answer it.
+    calls: whole ? calls : [],
+    items: whole ? items : undefined,
+    facts: { state, model, requestId, firstMs, totalMs, usage, finish },
+  }
+  return { history: [...history, answer], run }
+}
+
+const nextId = (history: readonly Message[]): number => (history.at(-1)?.id ?? 0) + 1
+
+/** The conversation, and the one turn of it that may be running. All of it is forgotten with the page. */
+function useTurn() {
+  const invalidate = useInvalidate('turn')
+  const [state, dispatch] = useReducer(reduce, EMPTY)
+  const running = useRef<AbortController>(undefined)
+  useEffect(() => () => running.current?.abort(), [])
+
+  const send = (turn: PlaygroundTurn) => {
+    running.current?.abort()
+    const controller = new AbortController()
+    const { signal } = controller
+    running.current = controller
+    let frame: number | undefined
+    dispatch({ kind: 'begin', model: turn.body.model })
+    // Many pieces come between two pictures of the screen: one picture for all of them is enough.
+    const onProgress = (current: () => Run) => {
+      frame ??= requestAnimationFrame(() => {
+        frame = undefined
+        if (!signal.aborted) dispatch({ kind: 'progress', run: current() })
+      })
+    }
+    void runTurn(turn, { signal, onProgress }).then((run) => {
+      if (frame !== undefined) cancelAnimationFrame(frame)
+      if (running.current?.signal !== signal) return
+      running.current = undefined
+      dispatch({ kind: 'end', run })
+      invalidate()
+    })
+  }
+  return {
+    ...state,
+    calls: openCalls(state.history),
+    running: state.run?.state === 'running',
+    setHistory: (history: readonly Message[]) => dispatch({ kind: 'set-history', history }),
+    send,
+    stop: () => running.current?.abort(),
+    clear: () => {
+      running.current?.abort()
+      running.current = undefined
+      dispatch({ kind: 'clear' })
     },
   }
 }

@@ -1,0 +1,346 @@
+import { Plus } from 'lucide-react'
+import { type ReactNode, useId, useState } from 'react'
+import { now } from '../../lib/clock.ts'
+import { cx } from '../../lib/cx.ts'
+import { addDays, dayIn } from '../../lib/zone-days.ts'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { type ModelItem, useModels } from '../../queries/account.ts'
+import { usePlan, useWallet } from '../../queries/money.ts'
+import { Button } from '../../ui/Button.tsx'
+import { TextField } from '../../ui/Form.tsx'
+import { Checkbox, ChoiceField, choicesOf, MoneyInput, Segmented, TextInput } from '../../ui/inputs.tsx'
+import { QueryView } from '../../ui/QueryView.tsx'
+import { MoneyText, TimeText } from '../../ui/values.tsx'
+import { EXPIRY_SPANS, type KeyDraft, LIMITS, NAME_MAX, type WrongField } from './key-draft.ts'
+import type { OwnKey } from './key-facts.tsx'
+
+interface DraftProps {
+  readonly draft: KeyDraft
+  readonly onChange: (draft: KeyDraft) => void
+  readonly wrong: readonly WrongField[]
+}
+
+export function NameField({ draft, onChange, wrong }: DraftProps) {
+  const { keys } = useMessages()
+  return (
+    <TextField
+      label={keys.name}
+      hint={keys.nameHint}
+      error={wrong.includes('name') ? keys.nameWrong : undefined}
+      data-autofocus
+      required
+      maxLength={NAME_MAX}
+      value={draft.name}
+      onText={(name) => onChange({ ...draft, name })}
+    />
+  )
+}
+
+interface TermFieldsProps extends DraftProps {
+  readonly kind: OwnKey['kind']
+  /** Until when the key has been good so far; null for one that is only being made, too. */
+  readonly expiresAt: string | null
+}
+
+/** What a key may do, how much, how fast and how long. */
+export function TermFields({ kind, expiresAt, ...rest }: TermFieldsProps) {
+  return (
+    <>
+      <ModelChoice kind={kind} {...rest} />
+      <CapFields {...rest} />
+      <ExpiryChoice expiresAt={expiresAt} {...rest} />
+      <LimitFields {...rest} />
+    </>
+  )
+}
+
+const CAPS = [
+  ['day', 'capDay'],
+  ['month', 'capMonth'],
+] as const
+
+function CapFields({ draft, onChange, wrong }: DraftProps) {
+  const { keys } = useMessages()
+  return (
+    <fieldset className="grid gap-1.5">
+      <legend className="mb-1.5 text-sm font-medium">{keys.caps}</legend>
+      <div className="grid gap-3 sm:grid-cols-2">
+        {CAPS.map(([name, label]) => (
+          <TextField
+            key={name}
+            as={MoneyInput}
+            label={keys[label]}
+            error={wrong.includes(name) ? keys.capWrong : undefined}
+            value={draft[name]}
+            onText={(text) => onChange({ ...draft, [name]: text })}
+          />
+        ))}
+      </div>
+      <p className="text-xs text-faint">{keys.capsHint}</p>
+    </fieldset>
+  )
+}
+
+/** Seldom needed, so folded until they are. */
+function LimitFields({ draft, onChange, wrong }: DraftProps) {
+  const { keys } = useMessages()
+  const isUsed = LIMITS.some((name) => draft.limits[name] !== '')
+  return (
+    <details open={isUsed || undefined} className="group rounded-lg border border-line">
+      <summary className="min-h-9 px-3 py-2 text-sm font-medium select-none">{keys.limits}</summary>
+      <div className="grid gap-3 px-3 pb-3 sm:grid-cols-3">
+        {LIMITS.map((name) => (
+          <TextField
+            key={name}
+            label={keys.limitNames[name]}
+            error={wrong.includes(name) ? keys.limitWrong : undefined}
+            inputMode="numeric"
+            value={draft.limits[name]}
+            onText={(text) => onChange({ ...draft, limits: { ...draft.limits, [name]: text } })}
+            className="figures"
+          />
+        ))}
+        <p className="text-xs text-faint sm:col-span-3">{keys.limitsHint}</p>
+      </div>
+    </details>
+  )
+}
+
+/** Until when a key is good: for ever, for a while from now, or until a day begins where the person is. */
+function ExpiryChoice({ expiresAt, draft, onChange, wrong }: DraftProps & { expiresAt: string | null }) {
+  const { keys } = useMessages()
+  const formats = useFormats()
+  const choices = [...(expiresAt === null ? [] : (['keep'] as const)), 'never', ...EXPIRY_SPANS, 'day'] as const
+  return (
+    <ChoiceField
+      label={keys.expiry}
+      value={draft.expiry}
+      options={choicesOf(choices, keys.expiries)}
+      onPick={(expiry) => onChange({ ...draft, expiry })}
+    >
+      {draft.expiry === 'keep' && expiresAt !== null && (
+        <p className="text-xs text-faint">
+          <TimeText say={keys.expiresNow} at={expiresAt} />
+        </p>
+      )}
+      {draft.expiry === 'day' && (
+        <TextField
+          type="date"
+          label={keys.expiryDay}
+          hint={keys.expiryZone(formats.zone)}
+          error={wrong.includes('expiry') ? keys.expiryWrong : undefined}
+          min={addDays(dayIn(formats.zone, now()), 1)}
+          value={draft.expiryDay}
+          onText={(expiryDay) => onChange({ ...draft, expiryDay })}
+        />
+      )}
+    </ChoiceField>
+  )
+}
+
+type Kind = OwnKey['kind']
+
+/** Which money a key spends, and why there may be only one. It is chosen once: a key keeps its kind. */
+export function KindChoice({ kind, onPick }: { kind: Kind; onPick: (kind: Kind) => void }) {
+  const { keys } = useMessages()
+  const formats = useFormats()
+  const { data: wallet } = useWallet()
+  const { data: plan } = usePlan()
+  const builder =
+    plan === undefined || plan.plan === null || plan.state !== 'active'
+      ? keys.noBuilder[plan?.state === 'ended' || plan?.state === 'not_configured' ? plan.state : 'none']
+      : `${keys.drawsBuilder(plan.plan)} ${formats.plural(plan.models.length, keys.drawsBuilderModels)}`
+  return (
+    <fieldset className="grid gap-1.5">
+      <legend className="mb-1.5 text-sm font-medium">{keys.draws}</legend>
+      <div className="grid gap-2 sm:grid-cols-2">
+        <KindCard
+          label={keys.kinds.wallet}
+          text={
+            wallet === undefined ? (
+              keys.drawsWalletPlain
+            ) : (
+              <MoneyText say={keys.drawsWallet} amounts={[wallet.available]} />
+            )
+          }
+          checked={kind === 'wallet'}
+          onPick={() => onPick('wallet')}
+        />
+        <KindCard
+          label={keys.kinds.builder}
+          text={plan === undefined ? '' : builder}
+          checked={kind === 'builder'}
+          disabled={plan?.state !== 'active'}
+          onPick={() => onPick('builder')}
+        />
+      </div>
+    </fieldset>
+  )
+}
+
+interface KindCardProps {
+  readonly label: string
+  readonly text: ReactNode
+  readonly checked: boolean
+  readonly disabled?: boolean
+  readonly onPick: () => void
+}
+
+function KindCard({ label, text, checked, disabled = false, onPick }: KindCardProps) {
+  const id = useId()
+  return (
+    <label
+      className={cx(
+        'flex gap-2.5 rounded-lg border border-line p-3 transition-colors has-checked:border-accent has-checked:bg-accent-wash has-focus-visible:outline-2 has-focus-visible:outline-accent',
+        disabled ? 'cursor-not-allowed bg-sunken' : 'hover:border-edge',
+      )}
+    >
+      <input
+        type="radio"
+        name="kind"
+        checked={checked}
+        disabled={disabled}
+        onChange={onPick}
+        aria-labelledby={`${id}-label`}
+        aria-describedby={`${id}-text`}
+        className="mt-0.5 size-4 shrink-0 accent-accent"
+      />
+      <span className="grid gap-0.5">
+        <span id={`${id}-label`} className="font-medium">
+          {label}
+        </span>
+        <span id={`${id}-text`} className="text-sm text-soft">
+          {text}
+        </span>
+      </span>
+    </label>
+  )
+}
+
+/** Which models a key may call: all, those of a list, or those of a pattern that grows with the catalogue. */
+function ModelChoice({ kind, draft, onChange, wrong }: DraftProps & { kind: OwnKey['kind'] }) {
+  const { keys } = useMessages()
+  const [before, setBefore] = useState(draft.models ?? [])
+  const { models } = draft
+  const pick = (choice: 'all' | 'some') => {
+    if (choice === 'all') setBefore(models ?? [])
+    onChange({ ...draft, models: choice === 'all' ? null : before })
+  }
+  return (
+    <div className="grid gap-1.5">
+      <p className="text-sm font-medium">{keys.models}</p>
+      <div>
+        <Segmented
+          label={keys.models}
+          value={models === null ? 'all' : 'some'}
+          options={[
+            { value: 'all', label: keys.everyModel },
+            { value: 'some', label: keys.chosenModels },
+          ]}
+          onPick={pick}
+        />
+      </div>
+      {models !== null && (
+        <ModelList kind={kind} chosen={models} onChange={(next) => onChange({ ...draft, models: next })} />
+      )}
+      {wrong.includes('models') && (
+        <p role="alert" className="text-xs font-medium text-bad">
+          {keys.chooseOne}
+        </p>
+      )}
+      <p className="text-xs text-faint">{keys.modelsHint}</p>
+    </div>
+  )
+}
+
+interface ModelListProps {
+  readonly kind: OwnKey['kind']
+  readonly chosen: readonly string[]
+  readonly onChange: (chosen: readonly string[]) => void
+}
+
+function ModelList({ kind, chosen, onChange }: ModelListProps) {
+  const { keys } = useMessages()
+  const formats = useFormats()
+  const query = useModels()
+  const [typed, setTyped] = useState('')
+  return (
+    <div className="rounded-lg border border-line">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line p-2">
+        <TextInput
+          type="search"
+          aria-label={keys.findModel}
+          placeholder={keys.findModel}
+          spellCheck={false}
+          className="flex-1 basis-56"
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+          // Enter would send the whole form, which nobody means who is still searching.
+          onKeyDown={(event) => event.key === 'Enter' && event.preventDefault()}
+        />
+        <span aria-live="polite" className="figures shrink-0 pe-1 text-sm text-soft">
+          {formats.plural(chosen.length, keys.chosenCount)}
+        </span>
+      </div>
+      <QueryView query={query}>
+        {({ items }) => {
+          const { rows, pattern } = modelChoices(items, kind, chosen, typed)
+          const toggle = (model: string) =>
+            onChange(chosen.includes(model) ? chosen.filter((each) => each !== model) : [...chosen, model])
+          return (
+            <ul className="grid max-h-56 gap-2 overflow-y-auto p-3">
+              {pattern !== undefined && (
+                <li>
+                  <Button
+                    onClick={() => {
+                      onChange([...chosen, pattern])
+                      setTyped('')
+                    }}
+                  >
+                    <Plus aria-hidden="true" />
+                    {keys.addPattern(pattern)}
+                  </Button>
+                </li>
+              )}
+              {rows.map((model) => (
+                <li key={model}>
+                  <Checkbox
+                    label={<code className="break-all">{model}</code>}
+                    checked={chosen.includes(model)}
+                    onChange={() => toggle(model)}
+                  />
+                </li>
+              ))}
+              {rows.length === 0 && pattern === undefined && <li className="text-faint">{keys.noModelLike}</li>}
+            </ul>
+          )
+        }}
+      </QueryView>
+    </div>
+  )
+}
+
+interface ModelChoices {
+  /** What the list shows: what is chosen and found first in the order of the models, then patterns and what is gone. */
+  readonly rows: readonly string[]
+  /** A pattern that is typed and not on the list yet. */
+  readonly pattern: string | undefined
+}
+
+/** What can be chosen for a key of a kind, as far as it fits the search; whatever is chosen stays in sight. */
+function modelChoices(
+  models: readonly ModelItem[],
+  kind: OwnKey['kind'],
+  chosen: readonly string[],
+  typed: string,
+): ModelChoices {
+  const ids = models.filter((model) => model.kinds.includes(kind)).map(({ id }) => id)
+  const others = chosen.filter((each) => !ids.includes(each))
+  const text = typed.trim().toLowerCase()
+  const isFound = (id: string) => id.toLowerCase().includes(text.replaceAll('*', ''))
+  const isNewPattern = typed.includes('*') && !chosen.includes(typed.trim())
+  return {
+    rows: [...others, ...ids].filter(isFound),
+    pattern: isNewPattern ? typed.trim() : undefined,
+  }
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { changesOf, draftOf, type KeyDraft, NEW_DRAFT, readDraft } from './key-draft.ts'
+import type { OwnKey } from './key-facts.tsx'
+
+const NOW = Date.parse('2026-11-22T12:00:00Z')
+const read = (draft: Partial<KeyDraft>, zone = 'UTC') => readDraft({ ...NEW_DRAFT, name: 'ci', ...draft }, zone, NOW)
+
+const CAP = { used: '0.00', held: '0.00', left: '5.00', start: '2026-11-22T00:00:00Z', end: '2026-11-23T00:00:00Z' }
+const KEY: OwnKey = {
+  ...{ id: 'key_1', name: 'ci', kind: 'wallet', shown: 'mr_wallet_Ab12...Yz89', state: 'active', playground: false },
+  ...{ models: ['fast-*'], limits: { requests_per_minute: 60, tokens_per_minute: null, concurrent: null } },
+  caps: [{ name: 'day', limit: '5.00', ...CAP }],
+  ...{ created_at: '2026-11-01T00:00:00Z', last_used_at: null, expires_at: '2027-01-31T00:00:00Z', former: null },
+}
+const changed = (draft: Partial<KeyDraft>) => changesOf(KEY, readDraft({ ...draftOf(KEY), ...draft }, 'UTC', NOW).terms)
+
+describe('what a form says', () => {
+  it('is nothing but a name where nothing else is filled in', () => {
+    expect(read({})).toEqual({
+      terms: {
+        ...{ name: 'ci', models: null, caps: { day: null, month: null }, expires: null },
+        limits: { requests_per_minute: null, tokens_per_minute: null, concurrent: null },
+      },
+      wrong: [],
+    })
+  })
+
+  it('is read exactly', () => {
+    const { terms } = read({
+      day: '2,5',
+      month: '1000000',
+      limits: { ...NEW_DRAFT.limits, concurrent: ' 4 ' },
+      expiry: '30d',
+    })
+    expect(terms.caps).toEqual({ day: '2.50', month: '1000000.00' })
+    expect(terms.limits.concurrent).toBe(4)
+    expect(terms.expires).toBe('30d')
+  })
+
+  it('ends when the chosen day begins where the person is', () => {
+    const draft = { expiry: 'day', expiryDay: '2027-01-31' } as const
+    expect(read(draft).terms.expires).toBe('2027-01-31T00:00:00.000Z')
+    expect(read(draft, 'Europe/Berlin').terms.expires).toBe('2027-01-30T23:00:00.000Z')
+  })
+
+  it.each([
+    ['name', { name: '  ' }],
+    ['models', { models: [] }],
+    ['day', { day: '0' }],
+    ['month', { month: '1000000.01' }],
+    ['requests_per_minute', { limits: { ...NEW_DRAFT.limits, requests_per_minute: '1.5' } }],
+    ['concurrent', { limits: { ...NEW_DRAFT.limits, concurrent: '0' } }],
+    ['expiry', { expiry: 'day', expiryDay: '' }],
+    ['expiry', { expiry: 'day', expiryDay: '2026-11-22' }],
+    ['expiry', { expiry: 'day', expiryDay: '2027-02-30' }],
+  ] satisfies [string, Partial<KeyDraft>][])('is wrong in its %s', (field, draft) => {
+    expect(read(draft).wrong).toEqual([field])
+  })
+})
+
+describe('what has changed of a key', () => {
+  it('is nothing while nobody touches the form', () => {
+    expect(changed({})).toEqual({})
+  })
+
+  it('is only what is different', () => {
+    expect(changed({ name: 'ci 2' })).toEqual({ name: 'ci 2' })
+    expect(changed({ day: '5', month: '50' })).toEqual({ caps: { month: '50.00' } })
+    expect(changed({ day: '' })).toEqual({ caps: { day: null } })
+    expect(changed({ limits: { ...draftOf(KEY).limits, requests_per_minute: '' } })).toEqual({
+      limits: { requests_per_minute: null },
+    })
+    expect(changed({ models: null })).toEqual({ models: null })
+    expect(changed({ models: ['fast-*', 'deep'] })).toEqual({ models: ['fast-*', 'deep'] })
+    expect(changed({ expiry: 'never' })).toEqual({ expires: null })
+    expect(changed({ expiry: '7d' })).toEqual({ expires: '7d' })
+  })
+})

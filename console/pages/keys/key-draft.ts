@@ -1,0 +1,120 @@
+import type { BodyOf } from '../../../src/contract/console-api.ts'
+import { nanoOf, readMoney } from '../../lib/money.ts'
+import { dayStart, isDay } from '../../lib/zone-days.ts'
+import type { OwnKey } from './key-facts.tsx'
+
+export const NAME_MAX = 100
+export const EXPIRY_SPANS = ['7d', '30d', '90d', '365d'] as const
+export const LIMITS = ['requests_per_minute', 'tokens_per_minute', 'concurrent'] as const
+type LimitName = (typeof LIMITS)[number]
+type ExpiryChoice = 'keep' | 'never' | (typeof EXPIRY_SPANS)[number] | 'day'
+
+/** The terms of a key as they stand in a form: what is typed, readable or not. */
+export interface KeyDraft {
+  readonly name: string
+  /** Null: every model. */
+  readonly models: readonly string[] | null
+  readonly day: string
+  readonly month: string
+  readonly limits: Readonly<Record<LimitName, string>>
+  readonly expiry: ExpiryChoice
+  readonly expiryDay: string
+}
+
+export const NEW_DRAFT: KeyDraft = {
+  ...{ name: '', models: null, day: '', month: '', expiry: 'never', expiryDay: '' },
+  limits: { requests_per_minute: '', tokens_per_minute: '', concurrent: '' },
+}
+
+export function draftOf(key: OwnKey): KeyDraft {
+  const capOf = (name: string) => key.caps.find((cap) => cap.name === name)?.limit ?? ''
+  const limitOf = (name: LimitName) => key.limits[name]?.toString() ?? ''
+  return {
+    ...{ name: key.name, models: key.models, day: capOf('day'), month: capOf('month'), expiryDay: '' },
+    limits: {
+      requests_per_minute: limitOf('requests_per_minute'),
+      tokens_per_minute: limitOf('tokens_per_minute'),
+      concurrent: limitOf('concurrent'),
+    },
+    expiry: key.expires_at === null ? 'never' : 'keep',
+  }
+}
+
+export type WrongField = 'name' | 'models' | 'day' | 'month' | 'expiry' | LimitName
+
+type Terms = Pick<BodyOf<'POST /keys'>, 'models' | 'expires'> & {
+  readonly name: string
+  readonly caps: { readonly day: string | null; readonly month: string | null }
+  readonly limits: Readonly<Record<LimitName, number | null>>
+}
+
+/** What the form says, or which of its fields say nothing that can be meant. `expires` is absent where it stays. */
+export function readDraft(draft: KeyDraft, zone: string, now: number): { terms: Terms; wrong: readonly WrongField[] } {
+  const limits = {
+    requests_per_minute: readCount(draft.limits.requests_per_minute),
+    tokens_per_minute: readCount(draft.limits.tokens_per_minute),
+    concurrent: readCount(draft.limits.concurrent),
+  }
+  const caps = { day: readCap(draft.day), month: readCap(draft.month) }
+  const expires = readExpiry(draft, zone, now)
+  const wrong: WrongField[] = [
+    ...(draft.name.trim() === '' ? (['name'] as const) : []),
+    ...(draft.models?.length === 0 ? (['models'] as const) : []),
+    ...(['day', 'month'] as const).filter((name) => caps[name] === undefined),
+    ...LIMITS.filter((name) => limits[name] === undefined),
+    ...(expires === 'wrong' ? (['expiry'] as const) : []),
+  ]
+  const terms: Terms = {
+    name: draft.name.trim(),
+    models: draft.models === null ? null : [...draft.models],
+    caps: { day: caps.day ?? null, month: caps.month ?? null },
+    limits: {
+      requests_per_minute: limits.requests_per_minute ?? null,
+      tokens_per_minute: limits.tokens_per_minute ?? null,
+      concurrent: limits.concurrent ?? null,
+    },
+    ...(expires !== 'keep' && expires !== 'wrong' && { expires }),
+  }
+  return { terms, wrong }
+}
+
+const CAP_MAX = nanoOf('1000000')
+const COUNT_MAX = 1_000_000_000_000
+
+/** Null for an empty field, undefined for one that cannot be meant. */
+function readCap(typed: string): string | null | undefined {
+  if (typed.trim() === '') return null
+  const amount = readMoney(typed)
+  return amount !== undefined && nanoOf(amount) <= CAP_MAX ? amount : undefined
+}
+
+function readCount(typed: string): number | null | undefined {
+  if (typed.trim() === '') return null
+  const count = /^\d{1,13}$/.test(typed.trim()) ? Number(typed) : 0
+  return count > 0 && count <= COUNT_MAX ? count : undefined
+}
+
+function readExpiry({ expiry, expiryDay }: KeyDraft, zone: string, now: number): string | null {
+  if (expiry === 'never') return null
+  if (expiry !== 'day') return expiry
+  const start = isDay(expiryDay) ? dayStart(expiryDay, zone) : undefined
+  return start !== undefined && Date.parse(start) > now ? start : 'wrong'
+}
+
+/** Only what is different now, so that two people who change different things of a key do not undo each other. */
+export function changesOf(before: OwnKey, { name, models, caps, limits, ...rest }: Terms): BodyOf<'PATCH /keys/:key'> {
+  const was = draftOf(before)
+  const changedCaps = (['day', 'month'] as const).filter((cap) => (caps[cap] ?? '') !== was[cap])
+  const changedLimits = LIMITS.filter((limit) => limits[limit] !== before.limits[limit])
+  const isSameList = JSON.stringify(models ?? null) === JSON.stringify(before.models)
+  const isSameEnd = rest.expires === undefined || (rest.expires === null && before.expires_at === null)
+  return {
+    ...(name !== before.name && { name }),
+    ...(!isSameList && { models }),
+    ...(changedCaps.length > 0 && { caps: Object.fromEntries(changedCaps.map((cap) => [cap, caps[cap]])) }),
+    ...(changedLimits.length > 0 && {
+      limits: Object.fromEntries(changedLimits.map((limit) => [limit, limits[limit]])),
+    }),
+    ...(!isSameEnd && { expires: rest.expires }),
+  }
+}

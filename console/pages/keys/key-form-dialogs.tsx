@@ -1,0 +1,102 @@
+import { useState } from 'react'
+import { now } from '../../lib/clock.ts'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { useKey } from '../../queries/keys.ts'
+import { useApiMutation, useSecretMutation } from '../../queries/mutations.ts'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { Form, FormEnd } from '../../ui/Form.tsx'
+import { QueryView } from '../../ui/QueryView.tsx'
+import { changesOf, draftOf, NEW_DRAFT, readDraft, type WrongField } from './key-draft.ts'
+import type { CreatedKey, OwnKey } from './key-facts.tsx'
+import { KindChoice, NameField, TermFields } from './TermFields.tsx'
+
+interface CreateKeyDialogProps {
+  readonly onClose: () => void
+  readonly onMade: (made: CreatedKey) => void
+}
+
+export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
+  const { keys } = useMessages()
+  const { zone } = useFormats()
+  const [kind, setKind] = useState<OwnKey['kind']>('wallet')
+  const [draft, setDraft] = useState(NEW_DRAFT)
+  const [wrong, setWrong] = useState<readonly WrongField[]>([])
+  const create = useSecretMutation('POST /keys', onMade)
+  const send = () => {
+    const { terms, wrong } = readDraft(draft, zone, now())
+    setWrong(wrong)
+    if (wrong.length === 0) create.mutate({ body: { kind, ...terms } })
+  }
+  return (
+    <Dialog
+      title={keys.newTitle}
+      open
+      onClose={onClose}
+      width="wide"
+      closing={create.isPending ? 'by-button' : 'anyhow'}
+    >
+      <Form className="grid gap-5" onSend={send} judgedBy="send">
+        <NameField draft={draft} onChange={setDraft} wrong={wrong} />
+        <KindChoice
+          kind={kind}
+          onPick={(picked) => {
+            setKind(picked)
+            // The models of one kind need not be those of the other.
+            setDraft({ ...draft, models: draft.models === null ? null : [] })
+          }}
+        />
+        <TermFields kind={kind} expiresAt={null} draft={draft} onChange={setDraft} wrong={wrong} />
+        <FormEnd act={create} go={keys.make} onCancel={onClose} />
+      </Form>
+    </Dialog>
+  )
+}
+
+interface EditKeyProps {
+  readonly keyId: string
+  readonly title: string
+  readonly onClose: () => void
+}
+
+/** The terms of a key that is there: all of them, which no list has. */
+export function EditKeyDialog({ keyId, title, onClose }: EditKeyProps) {
+  // What lies there may be from before the last change: a form is filled with what was heard since it was opened.
+  const query = useKey(keyId, { anew: true })
+  const heard = query.isFetchedAfterMount ? query : { ...query, data: undefined }
+  return (
+    <Dialog title={title} open onClose={onClose} width="wide">
+      <QueryView query={heard} lines={8}>
+        {(keyItem) => <EditKeyForm keyItem={keyItem} onClose={onClose} />}
+      </QueryView>
+    </Dialog>
+  )
+}
+
+/** Only what was changed is sent: against how the key was when the form was opened, whatever is heard of it meanwhile. */
+function EditKeyForm({ keyItem: newest, onClose }: { keyItem: OwnKey; onClose: () => void }) {
+  const { keys, common } = useMessages()
+  const { zone } = useFormats()
+  const [keyItem] = useState(newest)
+  const [draft, setDraft] = useState(() => draftOf(keyItem))
+  const [wrong, setWrong] = useState<readonly WrongField[]>([])
+  const change = useApiMutation('PATCH /keys/:key', {
+    done: keys.changed,
+    problem: 'shown-here',
+    onDone: onClose,
+  })
+  const send = () => {
+    const read = readDraft(draft, zone, now())
+    setWrong(read.wrong)
+    if (read.wrong.length > 0) return
+    const body = changesOf(keyItem, read.terms)
+    if (Object.keys(body).length === 0) onClose()
+    else change.mutate({ params: { key: keyItem.id }, body })
+  }
+  return (
+    <Form className="grid gap-5" onSend={send} judgedBy="send">
+      <NameField draft={draft} onChange={setDraft} wrong={wrong} />
+      <TermFields kind={keyItem.kind} expiresAt={keyItem.expires_at} draft={draft} onChange={setDraft} wrong={wrong} />
+      <FormEnd act={change} go={common.save} onCancel={onClose} />
+    </Form>
+  )
+}

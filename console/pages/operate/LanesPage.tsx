@@ -1,0 +1,213 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { CircleCheck, SearchX, Waypoints } from 'lucide-react'
+import { useNow } from '../../lib/clock.ts'
+import { messageFor, useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { useLanes } from '../../queries/operate.ts'
+import { type Column, DataTable, Stacked } from '../../ui/DataTable.tsx'
+import { choicesOf, SearchInput, Segmented } from '../../ui/inputs.tsx'
+import { Badge, Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
+import { QueryView } from '../../ui/QueryView.tsx'
+import { findModels, type OperatorModel, stateOf } from './find-models.ts'
+
+const SHOWN = ['all', 'trouble'] as const
+
+/** Every model with its lanes as they stand now; asked again every few seconds while somebody looks. */
+export function LanesPage() {
+  const { shell } = useMessages()
+  const { lanes } = useMessages().operator
+  const query = useLanes()
+  const { search = '', show } = useSearch({ strict: false }) as { search?: string; show?: string }
+  const navigate = useNavigate()
+  const only = show === 'trouble' ? 'trouble' : 'all'
+  const want = (change: object) =>
+    void navigate({ to: '/operate/lanes', search: { search, show: only, ...change }, replace: true })
+  return (
+    <Page>
+      <PageHeader title={shell.areas.lanes} about={lanes.about} />
+      <div className="flex flex-wrap items-center gap-3">
+        <SearchInput
+          label={lanes.search}
+          className="max-w-sm flex-1"
+          value={search}
+          onText={(text) => want({ search: text })}
+        />
+        <Segmented
+          label={lanes.show}
+          value={only}
+          options={choicesOf(SHOWN, lanes.filters)}
+          onPick={(value) => want({ show: value === 'all' ? undefined : value })}
+        />
+      </div>
+      {query.data === undefined || query.error !== null ? (
+        <Panel>
+          <QueryView query={query} lines={8}>
+            {() => null}
+          </QueryView>
+        </Panel>
+      ) : null}
+      {query.data !== undefined && (
+        <Models
+          all={query.data.items}
+          shown={findModels(query.data.items, { search, trouble: only === 'trouble' })}
+          asOf={query.dataUpdatedAt}
+          searching={search !== ''}
+        />
+      )}
+    </Page>
+  )
+}
+
+interface ModelsProps {
+  readonly all: readonly OperatorModel[]
+  readonly shown: readonly OperatorModel[]
+  readonly asOf: number
+  readonly searching: boolean
+}
+
+function Models({ all, shown, asOf, searching }: ModelsProps) {
+  const { lanes } = useMessages().operator
+  if (shown.length > 0) return shown.map((model) => <ModelLanes key={model.id} model={model} asOf={asOf} />)
+  return (
+    <Panel>
+      {all.length === 0 ? (
+        <Empty icon={Waypoints} title={lanes.none} text={lanes.noneText} />
+      ) : searching ? (
+        <Empty icon={SearchX} title={lanes.noneFound} text={lanes.noneFoundText} />
+      ) : (
+        <Empty icon={CircleCheck} title={lanes.noTrouble} text={lanes.noTroubleText} />
+      )}
+    </Panel>
+  )
+}
+
+type Lane = OperatorModel['lanes'][number]
+
+interface ModelLanesProps {
+  readonly model: OperatorModel
+  /** When the server said so: what counts down counts from then. */
+  readonly asOf: number
+}
+
+/** One model: its price, who may call it, and its lanes in the order in which they are asked. */
+function ModelLanes({ model, asOf }: ModelLanesProps) {
+  const { lanes } = useMessages().operator
+  const columns = useColumns(asOf)
+  return (
+    <section className="min-w-0 rounded-xl border border-line bg-surface">
+      <header className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1 px-4 py-2.5">
+        <h2 className="flex min-w-0 flex-wrap items-center gap-2 font-semibold">
+          <span className="break-all">{model.id}</span>
+          <StateBadge model={model} />
+          <ContextBadge model={model} />
+        </h2>
+        <div className="flex flex-wrap items-center gap-2 text-sm text-soft">
+          <Price model={model} />
+          <EstimateError model={model} />
+          {model.kinds.map((kind) => (
+            <Badge key={kind}>{lanes.kinds[kind]}</Badge>
+          ))}
+        </div>
+      </header>
+      {model.lanes.length === 0 ? (
+        <p className="border-t border-line px-4 py-2.5 text-bad">{lanes.noLanes}</p>
+      ) : (
+        <div className="border-t border-line">
+          <DataTable caption={model.id} columns={columns} rows={model.lanes} rowId={({ id }) => id} />
+        </div>
+      )}
+    </section>
+  )
+}
+
+function StateBadge({ model }: { model: OperatorModel }) {
+  const { lanes } = useMessages().operator
+  const formats = useFormats()
+  const state = stateOf(model)
+  if (state === 'all-aside') return <Badge tone="bad">{lanes.allUnavailable}</Badge>
+  if (state !== 'some-aside') return null
+  const aside = model.lanes.filter((lane) => lane.aside !== null).length
+  return <Badge tone="held">{formats.plural(aside, lanes.someUnavailable)}</Badge>
+}
+
+function ContextBadge({ model: { context_tokens, counted_beyond_context } }: { model: OperatorModel }) {
+  const { lanes } = useMessages().operator
+  const formats = useFormats()
+  if (counted_beyond_context === null) return null
+  return (
+    <span title={lanes.contextTooSmallText(formats.count(counted_beyond_context), formats.count(context_tokens))}>
+      <Badge tone="held">{lanes.contextTooSmall}</Badge>
+    </span>
+  )
+}
+
+function Price({ model: { price_input, price_output } }: { model: OperatorModel }) {
+  const { lanes } = useMessages().operator
+  const formats = useFormats()
+  if (price_input === null || price_output === null) return <span className="text-held">{lanes.noPrice}</span>
+  return <span className="figures">{lanes.price(formats.money(price_input), formats.money(price_output))}</span>
+}
+
+function EstimateError({ model: { estimate_error } }: { model: OperatorModel }) {
+  const { lanes } = useMessages().operator
+  const formats = useFormats()
+  if (estimate_error === null) return null
+  const { median, p90 } = estimate_error
+  return (
+    <span className="figures" title={lanes.estimateErrorHint}>
+      {lanes.estimateError(formats.percent(median), formats.percent(p90))}
+    </span>
+  )
+}
+
+function useColumns(asOf: number): Column<Lane>[] {
+  const { lanes } = useMessages().operator
+  const formats = useFormats()
+  return [
+    {
+      id: 'lane',
+      header: lanes.lane,
+      narrow: 'title',
+      cell: ({ upstream, upstream_model }) => (
+        <div className="max-w-80 min-w-32">
+          <Stacked top={<span className="font-medium">{upstream}</span>} below={upstream_model} />
+        </div>
+      ),
+    },
+    { id: 'state', header: lanes.state, cell: (lane) => <LaneState lane={lane} asOf={asOf} /> },
+    { id: 'first', header: lanes.first, align: 'end', cell: ({ first_percent }) => <First percent={first_percent} /> },
+    { id: 'wire', header: lanes.wire, cell: ({ wire }) => wire },
+    { id: 'priority', header: lanes.priority, align: 'end', cell: ({ priority }) => formats.count(priority) },
+    { id: 'weight', header: lanes.weight, align: 'end', cell: ({ weight }) => formats.count(weight) },
+  ]
+}
+
+function LaneState({ lane: { aside }, asOf }: { lane: Lane; asOf: number }) {
+  const { lanes } = useMessages().operator
+  if (aside === null) return <Badge tone="good">{lanes.inUse}</Badge>
+  return <OpenLane reason={aside.reason} until={asOf + aside.seconds_left * 1_000} />
+}
+
+function OpenLane({ reason, until }: { reason: string; until: number }) {
+  const { lanes } = useMessages().operator
+  const formats = useFormats()
+  const left = Math.max(0, Math.ceil((until - useNow(1_000)) / 1_000)) * 1_000
+  if (left === 0) return <Badge tone="held">{lanes.retryDue}</Badge>
+  return (
+    <Badge tone="held">
+      <span className="figures">{lanes.unavailable(messageFor(lanes.reasons, reason), formats.duration(left))}</span>
+    </Badge>
+  )
+}
+
+function First({ percent }: { percent: number }) {
+  const { lanes } = useMessages().operator
+  const formats = useFormats()
+  return (
+    <span title={lanes.firstHint} className="inline-flex items-center gap-2">
+      <span aria-hidden="true" className="h-1.5 w-16 overflow-hidden rounded-full bg-sunken">
+        <span className="block h-full bg-accent" style={{ inlineSize: `${percent}%` }} />
+      </span>
+      <span className="figures min-w-9 text-end">{formats.percent(percent / 100)}</span>
+    </span>
+  )
+}

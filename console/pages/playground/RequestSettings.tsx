@@ -1,0 +1,249 @@
+import { useId } from 'react'
+import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import type { ModelItem } from '../../queries/account.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Field, TextField } from '../../ui/Form.tsx'
+import { Segmented, Select, TextArea, TextInput } from '../../ui/inputs.tsx'
+import { type PlaySettings, readMaxTokens, readTemperature } from './play-settings.ts'
+import { EXAMPLE_TOOLS, readTools, type ToolsOutcome } from './read-tools.ts'
+
+interface SettingsProps {
+  readonly choices: readonly ModelChoice[]
+  readonly settings: PlaySettings
+  readonly onChange: (change: Partial<PlaySettings>) => void
+}
+
+/** Everything of a request beside its conversation. What is wrong says so at once, where it is wrong. */
+export function RequestSettings(props: SettingsProps) {
+  const { playground } = useMessages()
+  const { settings, onChange } = props
+  return (
+    <div className="grid gap-4">
+      <ModelFields {...props} />
+      <Choice
+        label={playground.protocol}
+        value={settings.protocol}
+        options={['chat', 'responses']}
+        names={playground.protocols}
+        onPick={(protocol) => onChange({ protocol })}
+      />
+      <Choice
+        label={playground.pays}
+        value={settings.pays}
+        options={['wallet', 'builder']}
+        names={playground.payers}
+        onPick={(pays) => onChange({ pays })}
+      />
+      <Field label={playground.system} hint={playground.systemHint} optional>
+        {(control) => (
+          <TextArea
+            {...control}
+            value={settings.system}
+            onChange={(event) => onChange({ system: event.target.value })}
+          />
+        )}
+      </Field>
+      <Numbers {...props} />
+      <ToolsField tools={settings.tools} onChange={(tools) => onChange({ tools })} />
+    </div>
+  )
+}
+
+function Numbers({ settings, onChange }: SettingsProps) {
+  const { playground } = useMessages()
+  const wrongTokens = readMaxTokens(settings.maxTokens) === null
+  const wrongTemperature = readTemperature(settings.temperature) === null
+  return (
+    <div className="grid grid-cols-2 gap-3">
+      <TextField
+        label={playground.maxTokens}
+        error={wrongTokens ? playground.maxTokensWrong : undefined}
+        inputMode="numeric"
+        value={settings.maxTokens}
+        onText={(maxTokens) => onChange({ maxTokens })}
+      />
+      <TextField
+        label={playground.temperature}
+        error={wrongTemperature ? playground.temperatureWrong : undefined}
+        inputMode="decimal"
+        value={settings.temperature}
+        onText={(temperature) => onChange({ temperature })}
+      />
+    </div>
+  )
+}
+
+interface ChoiceProps<Value extends string> {
+  readonly label: string
+  readonly value: Value
+  readonly options: readonly Value[]
+  readonly names: Readonly<Record<Value, string>>
+  readonly onPick: (value: Value) => void
+}
+
+const Choice = <Value extends string>({ label, value, options, names, onPick }: ChoiceProps<Value>) => (
+  <div className="flex flex-wrap items-center justify-between gap-2">
+    <span aria-hidden="true" className="text-sm font-medium">
+      {label}
+    </span>
+    <Segmented
+      label={label}
+      value={value}
+      options={options.map((option) => ({ value: option, label: names[option] }))}
+      onPick={onPick}
+    />
+  </div>
+)
+
+/** Which model, and how hard it thinks. */
+function ModelFields({ choices, settings, onChange }: SettingsProps) {
+  const { playground } = useMessages()
+  const chosen = choices.find(({ id }) => id === settings.model)
+  const unpaid = chosen !== undefined && !chosen.model.kinds.includes(settings.pays)
+  return (
+    <>
+      <Field label={playground.model} error={unpaid ? playground.notForKind : undefined}>
+        {(control) => (
+          <Select
+            {...control}
+            value={settings.model}
+            options={choices.map(({ id, model }) => ({
+              value: id,
+              label: model.available ? id : playground.notAvailable(id),
+            }))}
+            // An effort of one model may mean nothing to the next.
+            onPick={(model) => onChange({ model, effort: '' })}
+          />
+        )}
+      </Field>
+      {chosen !== undefined && (
+        <EffortField chosen={chosen} effort={settings.effort} onChange={(effort) => onChange({ effort })} />
+      )}
+    </>
+  )
+}
+
+interface EffortProps {
+  readonly chosen: ModelChoice
+  readonly effort: string
+  readonly onChange: (effort: string) => void
+}
+
+function EffortField({ chosen, effort, onChange }: EffortProps) {
+  const { playground } = useMessages()
+  const id = useId()
+  const { efforts } = chosen.model
+  if (chosen.decided || efforts?.length === 0) {
+    const why = chosen.decided ? playground.effortDecided : playground.effortNone
+    return (
+      <Field label={playground.effort} hint={why}>
+        {(control) => <TextInput {...control} disabled value="" />}
+      </Field>
+    )
+  }
+  if (efforts === null) {
+    return (
+      <Field label={playground.effort} hint={playground.effortFree} optional>
+        {(control) => (
+          <>
+            <TextInput
+              {...control}
+              list={`${id}-efforts`}
+              value={effort}
+              onChange={(event) => onChange(event.target.value)}
+            />
+            <datalist id={`${id}-efforts`}>
+              {USUAL.map((each) => (
+                <option key={each} value={each} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </Field>
+    )
+  }
+  const options = [{ value: '', label: playground.effortDefault }, ...efforts.map((value) => ({ value, label: value }))]
+  return (
+    <Field label={playground.effort}>
+      {(control) => <Select {...control} value={effort} options={options} onPick={onChange} />}
+    </Field>
+  )
+}
+
+/** Proposed where the catalogue does not say which there are. */
+const USUAL = ['minimal', 'low', 'medium', 'high']
+
+export interface ModelChoice {
+  readonly id: string
+  readonly model: ModelItem
+  /** The id has an effort in it already. */
+  readonly decided: boolean
+}
+
+/** Every id that can be asked: each model, and behind it its ids with an effort. */
+export const modelChoices = (models: readonly ModelItem[]): ModelChoice[] =>
+  models.flatMap((model) => [
+    { id: model.id, model, decided: false },
+    ...model.variants.map((id) => ({ id, model, decided: true })),
+  ])
+
+/** What was asked for in the address, else the first that would be answered now. */
+export function firstChoice(choices: readonly ModelChoice[], wanted: string | undefined): ModelChoice | undefined {
+  return choices.find(({ id }) => id === wanted) ?? choices.find(({ model }) => model.available) ?? choices[0]
+}
+
+/** Functions for the model, as JSON that is read while it is typed. */
+function ToolsField({ tools, onChange }: { tools: string; onChange: (tools: string) => void }) {
+  const { playground } = useMessages()
+  const formats = useFormats()
+  const fault = useFault()
+  const outcome = readTools(tools)
+  const count = outcome.kind === 'tools' ? outcome.tools.length : 0
+  return (
+    <div className="grid gap-1">
+      <Field
+        label={playground.tools}
+        optional
+        hint={count > 0 ? formats.plural(count, playground.toolsCount) : playground.toolsHint}
+        error={fault(outcome)}
+      >
+        {(control) => (
+          <TextArea
+            {...control}
+            rows={tools === '' ? 2 : 8}
+            spellCheck={false}
+            className="font-mono text-xs"
+            value={tools}
+            onChange={(event) => onChange(event.target.value)}
+          />
+        )}
+      </Field>
+      {tools.trim() === '' && (
+        <div>
+          <Button onClick={() => onChange(EXAMPLE_TOOLS)}>{playground.toolsExample}</Button>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function useFault(): (outcome: ToolsOutcome) => string | undefined {
+  const { toolsWrong } = useMessages().playground
+  const formats = useFormats()
+  return (outcome) => {
+    switch (outcome.kind) {
+      case 'tools':
+        return undefined
+      case 'not-json':
+        return toolsWrong.notJson(outcome.message)
+      case 'not-a-list':
+        return toolsWrong.notAList
+      case 'same-name':
+        return toolsWrong.sameName(outcome.name)
+      case 'wrong-tool': {
+        const word = { 'no-function': 'noFunction', 'no-name': 'noName', parameters: 'parameters' } as const
+        return toolsWrong[word[outcome.why]](formats.count(outcome.number))
+      }
+    }
+  }
+}

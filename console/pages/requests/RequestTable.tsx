@@ -1,0 +1,223 @@
+import { Link, useNavigate } from '@tanstack/react-router'
+import { ArrowLeftRight } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import { useNow } from '../../lib/clock.ts'
+import type { Catalogue } from '../../messages/catalogue.ts'
+import { messageFor, useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
+import { type Column, DataTable, Stacked } from '../../ui/DataTable.tsx'
+import { Badge, type BadgeTone, Empty } from '../../ui/layout.tsx'
+import { READ, useHeldRows } from '../../ui/useHeldRows.ts'
+import { inputTokens, Money, Time } from '../../ui/values.tsx'
+import { inOpeningOrder } from './merge-requests.ts'
+
+interface RequestTableProps {
+  readonly caption: string
+  readonly rows: readonly RequestItem[]
+  /** What is the same in all of them, or beside the point. */
+  readonly without?: readonly RequestColumn[]
+  readonly digits?: 'short' | 'exact'
+}
+
+/** A list of requests, wherever it stands; each row leads to its request. */
+export function RequestTable({ caption, rows, without = [], digits = 'short' }: RequestTableProps) {
+  const navigate = useNavigate()
+  const columns = useRequestColumns(digits)
+  return (
+    <div {...READ}>
+      <DataTable
+        caption={caption}
+        columns={columns.filter(({ id }) => !without.includes(id))}
+        rows={rows}
+        rowId={({ id }) => id}
+        onOpen={({ id }) => void navigate({ to: '/requests/$request', params: { request: id } })}
+      />
+    </div>
+  )
+}
+
+type RequestColumn = 'request' | 'model' | 'key' | 'state' | 'tokens' | 'timing' | 'cost'
+
+/** What a list of requests shows of each, wherever it stands; with all digits where its lines add up before one's eyes. */
+function useRequestColumns(digits: 'short' | 'exact'): (Column<RequestItem> & { id: RequestColumn })[] {
+  const { columns: messages, noLane, noLaneEver } = useMessages().requests
+  const outcomeOf = useOutcome()
+  return [
+    { id: 'request', header: messages.request, narrow: 'title', cell: (request) => <Identity request={request} /> },
+    {
+      id: 'model',
+      header: messages.model,
+      cell: ({ model, lane, state }) => (
+        <div className="max-w-52 max-md:ms-auto" title={[model, lane].filter(Boolean).join('\n')}>
+          <Stacked top={model} below={lane ?? (state === 'open' ? noLane : noLaneEver)} />
+        </div>
+      ),
+    },
+    {
+      id: 'key',
+      header: messages.key,
+      cell: ({ key }) => (
+        <Link
+          to="/keys/$key"
+          params={{ key: key.id }}
+          title={key.name}
+          className="block w-fit max-w-36 truncate hover:text-accent hover:underline max-md:ms-auto max-md:max-w-full"
+        >
+          {key.name}
+        </Link>
+      ),
+    },
+    {
+      id: 'state',
+      header: messages.state,
+      narrow: 'corner',
+      cell: (request) => {
+        const { label, tone, text } = outcomeOf(request)
+        return (
+          <span title={text}>
+            <Badge tone={tone}>{label}</Badge>
+          </span>
+        )
+      },
+    },
+    { id: 'tokens', header: messages.tokens, align: 'end', cell: (request) => <TokensCell request={request} /> },
+    { id: 'timing', header: messages.timing, align: 'end', cell: (request) => <TimingCell request={request} /> },
+    {
+      id: 'cost',
+      header: messages.cost,
+      align: 'end',
+      cell: (request) => <CostCell request={request} digits={digits} />,
+    },
+  ]
+}
+
+/** What was released has cost this. */
+const NOTHING = '0.00'
+
+const SHOWN_OF_ID = 8
+
+const Identity = ({ request: { id, opened_at } }: { request: RequestItem }) => (
+  <Stacked
+    top={
+      <Link to="/requests/$request" params={{ request: id }} title={id} className="hover:text-accent hover:underline">
+        <code>{id.length > SHOWN_OF_ID + 4 ? `…${id.slice(-SHOWN_OF_ID)}` : id}</code>
+      </Link>
+    }
+    below={<Time at={opened_at} />}
+  />
+)
+
+function TokensCell({ request: { tokens } }: { request: RequestItem }) {
+  const { requests } = useMessages()
+  const formats = useFormats()
+  if (tokens === null) return <span className="text-faint">–</span>
+  const input = inputTokens(tokens)
+  const notes = [
+    ...(tokens.cached_input > 0 ? [requests.cached(formats.short(tokens.cached_input))] : []),
+    ...(tokens.estimated ? [requests.estimated] : []),
+  ]
+  return (
+    <span title={requests.inOut(formats.count(input), formats.count(tokens.output))}>
+      <Stacked
+        top={requests.inOut(formats.short(input), formats.short(tokens.output))}
+        {...(notes.length > 0 && { below: notes.join(' · ') })}
+      />
+    </span>
+  )
+}
+
+function TimingCell({ request: { first_byte_ms, total_ms, opened_at } }: { request: RequestItem }) {
+  const formats = useFormats()
+  return (
+    <Stacked
+      top={first_byte_ms === null ? '–' : formats.duration(first_byte_ms)}
+      below={total_ms === null ? <RunningFor since={opened_at} /> : formats.duration(total_ms)}
+    />
+  )
+}
+
+interface CostCellProps {
+  readonly request: RequestItem
+  readonly digits: 'short' | 'exact'
+}
+
+function CostCell({ request: { state, charge, hold, kind }, digits }: CostCellProps) {
+  const { requests } = useMessages()
+  const payer = kind === 'wallet' ? requests.byWallet : requests.byPlan
+  return state === 'open' ? (
+    <Stacked top={<Money amount={hold} as="held" digits={digits} />} below={`${requests.heldNow} · ${payer}`} />
+  ) : (
+    <Stacked top={<Money amount={charge ?? NOTHING} digits={digits} />} below={payer} />
+  )
+}
+
+interface LatestRequestsProps {
+  readonly caption: string
+  readonly requests: readonly RequestItem[]
+  readonly without?: readonly RequestColumn[]
+  readonly none: { readonly title: string; readonly text?: string; readonly action?: ReactNode }
+}
+
+/** The last few requests, as they come in. */
+export function LatestRequests({ caption, requests, none, ...rest }: LatestRequestsProps) {
+  // As they began: told as they run and end, they would change places, and new ones come in between.
+  const { shown, reading } = useHeldRows(inOpeningOrder(requests), { idOf: ({ id }) => id })
+  if (requests.length === 0) return <Empty icon={ArrowLeftRight} {...none} />
+  return (
+    <div {...reading}>
+      <RequestTable caption={caption} rows={shown} {...rest} />
+    </div>
+  )
+}
+
+type RequestItem = AnswerOf<'GET /requests'>['items'][number]
+
+interface Outcome {
+  readonly label: string
+  readonly tone: BadgeTone
+  /** What that means for the answer and for the money. */
+  readonly text: string
+}
+
+const TONES: Readonly<Record<string, BadgeTone>> = {
+  completed: 'good',
+  client_gone: 'held',
+  drained: 'held',
+  recovered: 'held',
+}
+
+/** How a request ended, in words. An outcome that these words do not know yet is shown as the server spells it. */
+export function useOutcome(): (request: Ended) => Outcome {
+  const { requests } = useMessages()
+  return (request) => {
+    const { state, outcome } = request
+    if (state === 'open' || outcome === null) {
+      return { label: requests.running, tone: 'accent', text: requests.runningText }
+    }
+    return {
+      label: messageFor(requests.outcomes, outcome),
+      tone: TONES[outcome] ?? 'bad',
+      text: textOf(requests, request, outcome),
+    }
+  }
+}
+
+type Ended = Pick<RequestItem, 'state' | 'outcome' | 'kind' | 'tokens'>
+
+/** What happened, what is charged to whom, and who counted it: one sentence each, so that none contradicts another. */
+function textOf(messages: Catalogue['requests'], { state, kind, tokens }: Ended, outcome: string): string {
+  if (state === 'released') return sentences(messageFor(messages.free, outcome, ''), messages.nothingOwed)
+  const owed = messages.owed[kind][outcome === 'completed' ? 'whole' : 'part']
+  const counted = tokens === null ? '' : tokens.estimated ? messages.estimatedText : messages.countedText
+  return sentences(messageFor(messages.happened, outcome, ''), owed, counted)
+}
+
+const sentences = (...each: string[]): string => each.filter((sentence) => sentence !== '').join(' ')
+
+/** How long it has been running, second by second. */
+export function RunningFor({ since }: { since: string }) {
+  const formats = useFormats()
+  // The second that has begun: nothing that runs takes none, whatever the clock of this computer says.
+  const seconds = Math.ceil((useNow(1_000) - Date.parse(since)) / 1_000)
+  return formats.duration(Math.max(1, seconds) * 1_000)
+}

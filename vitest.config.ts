@@ -2,13 +2,13 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BUILT_FILES, COUNT_WHAT_RUNS, RUN_AS_BUILT } from './test/support/run-as-built.ts'
 
-/** For what hangs: random tests, tests that read all sources, and servers that start beside others, take seconds on a busy machine. */
+/** Only a hang exceeds this: random tests and server starts take seconds on a busy machine. */
 const PATIENCE = { testTimeout: 60_000, hookTimeout: 60_000 }
 
-/** Files that run in one process share its modules: loading them anew for each of hundreds was a third of the work. */
+/** Test files in one process share its modules: loading them for each file was a third of the work. */
 const SHARED = { isolate: false }
 
-/** What starts servers has to show that it has closed them: those who come after it in the process would pay for it. */
+/** Fails a file that leaves a server, timer or listener behind for the next file in its process. */
 const TIDY = 'test/support/leave-nothing-behind.ts'
 
 const E2E_SETUP = [
@@ -22,12 +22,13 @@ const E2E_SETUP = [
 const LONGER_E2E = ['test/e2e/endings/**/*.test.ts', 'test/e2e/**/process-dies-*.test.ts']
 
 /**
- * `unit` stands beside the code, `console` beside that of the browser, `house` guards the layout and the scripts behind npm, `walks` run the real server on a real database,
- * `sdks` drive real clients, `browser` the built console in a Chromium of this machine, `postgres` runs the books on a server of its own. The long suites (mutants, chaos) are started by .ci/run.
+ * The suites: `unit` (beside the code, stream fuzzing, translation gaps), `console`, `conventions` (layout, docs, scripts), `e2e` (the real
+ * server on a real database), `matrix` (the longer e2e tests), `sdks` (real clients), `browser` (the built console in Chromium), `postgres`
+ * (the ledger on a server of its own). Mutants, chaos, power and soak are programs that `.ci/run` starts.
  */
 export default defineConfig({
   test: {
-    // Walks wait for sockets, timers and other processes more than they work: two cores play four of them at once.
+    // E2E tests mostly wait for sockets, timers and processes, so two cores run four files at once.
     maxWorkers: availableParallelism() * 2,
     projects: [
       {

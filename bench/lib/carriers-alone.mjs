@@ -1,7 +1,7 @@
 import { openChatVoice } from '../../dist/protocols/chat/encoder.js'
 import { codecs } from '../../dist/protocols/codecs.js'
 import { openResponsesVoice } from '../../dist/protocols/responses/encoder.js'
-import { createFrameSplitter } from '../../dist/protocols/sse/split-frames.js'
+import { createFrameSplitter } from '../../dist/protocols/sse/frames.js'
 import { median } from './measure.mjs'
 import { FRAMES } from './mock-frames.mjs'
 

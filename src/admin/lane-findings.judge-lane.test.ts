@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { upstreamAt } from '../../test/fixtures/providers/provider.ts'
 import { Secret } from '../lib/secret.ts'
-import { classifyRefusal } from '../protocols/refusals/classify-refusal.ts'
-import { readProviderError } from '../protocols/refusals/provider-error.ts'
+import { classifyRefusal, readProviderError } from '../protocols/refusals/provider-error.ts'
 import type { UpstreamFailed } from '../providers/upstream-answer.ts'
 import { type Finding, judgeLane } from './lane-findings.ts'
 

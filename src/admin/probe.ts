@@ -3,20 +3,13 @@ import { Stopper } from '../lib/stop-signal.ts'
 import { type Conversation, EMPTY_CONVERSATION, userMessage } from '../model/conversation.ts'
 import type { FinishReason, TurnEvent } from '../model/event.ts'
 import type { Usage } from '../model/usage.ts'
-import { codecs, type LaneDialect } from '../protocols/codecs.ts'
-import { classifyRefusal, type RefusalClass, refusedField } from '../protocols/refusals/classify-refusal.ts'
-import { type ProviderError, readProviderError, type UpstreamError } from '../protocols/refusals/provider-error.ts'
-import type { EventReader, MintIds } from '../protocols/shared/event-reader.ts'
-import { createFrameSplitter, FrameTooLarge } from '../protocols/sse/split-frames.ts'
+import { type LaneDialect, codecs } from '../protocols/codecs.ts'
+import { type ProviderError, type RefusalClass, type UpstreamError, classifyRefusal, readProviderError, refusedField } from '../protocols/refusals/provider-error.ts'
+import type { EventReader, MintIds } from '../protocols/shared/codec-types.ts'
+import { FrameTooLarge, createFrameSplitter } from '../protocols/sse/frames.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
 import type { Send } from '../providers/send.ts'
-import {
-  readBeginning,
-  readRetryAfter,
-  type UpstreamAnswer,
-  type UpstreamFailed,
-  UpstreamTimedOut,
-} from '../providers/upstream-answer.ts'
+import { type UpstreamAnswer, type UpstreamFailed, UpstreamTimedOut, readBeginning, readRetryAfter } from '../providers/upstream-answer.ts'
 import { createLearnedCapabilities, laneDialect } from '../routing/learned-capabilities.ts'
 
 export interface ProbeServices {

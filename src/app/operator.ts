@@ -5,25 +5,16 @@ import type { Outcome } from '../admin/outcome.ts'
 import type { ServerStatus } from '../admin/server-status.ts'
 import { chosenLanes, listUpstreams, testLanes } from '../admin/test-lanes.ts'
 import { loadCatalog } from '../catalog/load-catalog.ts'
-import {
-  type ConfigUsed,
-  EXIT,
-  type FromConfig,
-  type LaneTestRequest,
-  type Operator,
-  type OperatorAnswer,
-  type Place,
-  type Upstreams,
-} from '../cli/cli-deps.ts'
+import { type ConfigUsed, EXIT, type FromConfig, type LaneTestRequest, type Operator, type OperatorAnswer, type Place, type Upstreams } from '../cli/cli-deps.ts'
 import type { Config } from '../config/config.ts'
-import { configPathOf, type LoadedConfig, type SettingsOutcome } from '../config/load-config.ts'
+import { type LoadedConfig, type SettingsOutcome, configPathOf } from '../config/load-config.ts'
 import type { ConfigFlags } from '../config/overrides.ts'
 import { createClosing } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import { nearestName } from '../lib/text.ts'
 import { assertNever } from '../lib/types.ts'
-import { mintIdsOf } from '../protocols/shared/event-reader.ts'
+import { mintIdsOf } from '../protocols/shared/codec-types.ts'
 import { resolveHost } from '../providers/address-guard.ts'
 import { ADMIN_BOUNDS, type AdminAnswer, type AdminRequest, createLineReader } from './admin-socket.ts'
 import type { OpenApp } from './app.ts'

@@ -3,41 +3,16 @@ import type { RequestBody, TurnRequest } from '../model/turn.ts'
 import type { Hiding } from '../pricing/lane-rates.ts'
 import type { LaneDialect } from '../protocols/codecs.ts'
 import { pauseAfter, scanJson } from '../protocols/json/scan-json.ts'
-import { isNullMember, skipComments, tryParse } from '../protocols/json/strings.ts'
-import { classifyRefusal, type RefusalClass } from '../protocols/refusals/classify-refusal.ts'
-import { type ProviderError, readProviderError } from '../protocols/refusals/provider-error.ts'
-import type { EncodedReply, ReceivedReply } from '../protocols/shared/client-encoder.ts'
-import {
-  isUntouched,
-  readBeginning,
-  readRetryAfter,
-  type UpstreamAnswer,
-  type UpstreamBody,
-  UpstreamTimedOut,
-} from '../providers/upstream-answer.ts'
-import {
-  type AttemptResult,
-  type LaneAttempt,
-  type LaneServices,
-  laneCap,
-  NOTHING_PRODUCED,
-  type Produced,
-  type RunFate,
-} from './attempt.ts'
-import { type Cancellation, drainPolicyOf, type StopReason } from './cancellation.ts'
+import { isNullMember, skipComments, tryParse } from '../protocols/json/bytes.ts'
+import { type ProviderError, type RefusalClass, classifyRefusal, readProviderError } from '../protocols/refusals/provider-error.ts'
+import type { EncodedReply, ReceivedReply } from '../protocols/shared/codec-types.ts'
+import { type UpstreamAnswer, type UpstreamBody, UpstreamTimedOut, isUntouched, readBeginning, readRetryAfter } from '../providers/upstream-answer.ts'
+import { type AttemptResult, type LaneAttempt, type LaneServices, NOTHING_PRODUCED, type Produced, type RunFate, laneCap } from './attempt.ts'
+import { type Cancellation, type StopReason, drainPolicyOf } from './cancellation.ts'
 import { type ReturnRoute, routeTo } from './route-strategy.ts'
 import { relayStream } from './stream.ts'
 import type { RunningTurn } from './turn.ts'
-import {
-  failed,
-  faultOfFailure,
-  invalidAnswer,
-  overloaded,
-  type RequestFields,
-  refused,
-  refusedInside,
-  timedOut,
-} from './upstream-errors.ts'
+import { type RequestFields, failed, faultOfFailure, invalidAnswer, overloaded, refused, refusedInside, timedOut } from './upstream-errors.ts'
 
 /** How a lane is asked: as its dialect says, without what it has turned out not to take. */
 export interface AttemptOptions {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AccountId } from '../model/ids.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
-import type { ParsedBody } from '../protocols/shared/event-reader.ts'
+import type { ParsedBody } from '../protocols/shared/codec-types.ts'
 import { openInput } from './read-turn.ts'
 import { createSeals } from './seals.ts'
 import { envelopesOf } from './turn.ts'

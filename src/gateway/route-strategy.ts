@@ -2,27 +2,20 @@ import type { Lane, Model } from '../catalog/catalog.ts'
 import type { Effort } from '../model/effort.ts'
 import type { LaneWire } from '../model/event.ts'
 import type { Delivery, Protocol, TurnRequest } from '../model/turn.ts'
-import * as chat from '../protocols/chat/rewrite-request.ts'
-import { codecs, type LaneDialect } from '../protocols/codecs.ts'
+import { type LaneDialect, codecs } from '../protocols/codecs.ts'
 import { restoreNumbers } from '../protocols/json/exact-numbers.ts'
 import { writeInPieces } from '../protocols/json/in-pieces.ts'
 import { pauseAfter } from '../protocols/json/scan-json.ts'
 import { createNativeCompactionReader, withTrigger } from '../protocols/responses/compaction.ts'
-import * as responses from '../protocols/responses/rewrite-request.ts'
 import { type CallSeals, NO_CALL_SEALS, noticeSeals, restoreSeals } from '../protocols/seals/call-seals.ts'
-import type { EncodedReply, ReceivedReply, RelayEncoder, StreamAdapter } from '../protocols/shared/client-encoder.ts'
-import type { MintIds } from '../protocols/shared/event-reader.ts'
-import type {
-  CacheSalt,
-  LaneRequest,
-  LaneTarget,
-  RelayTarget,
-  WrittenRequest,
-} from '../protocols/shared/lane-target.ts'
+import type { EncodedReply, MintIds, ReceivedReply, RelayEncoder, StreamAdapter } from '../protocols/shared/codec-types.ts'
+import type { CacheSalt, LaneRequest, LaneTarget, RelayTarget, WrittenRequest } from '../protocols/shared/lane-target.ts'
 import { createSummaryReader, transcriptOf, writeSummaryRequest } from '../protocols/shared/summary.ts'
 import { readAnswerTool } from '../protocols/tools/answer-tool.ts'
 import { restoreTools } from '../protocols/tools/restore-tools.ts'
 import type { TurnEncoder } from './turn.ts'
+import * as chat from '../protocols/chat/write-request.ts'
+import * as responses from '../protocols/responses/rewrite-request.ts'
 
 /**
  * How one request goes to one lane, and how its answer comes back: relayed where client and lane speak the same language,

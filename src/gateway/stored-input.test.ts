@@ -3,7 +3,7 @@ import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import type { FoundContext, FoundItems } from '../db/content/stored-responses.ts'
 import type { AccountId } from '../model/ids.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
-import type { ParsedBody } from '../protocols/shared/event-reader.ts'
+import type { ParsedBody } from '../protocols/shared/codec-types.ts'
 import { type ExpandedInput, expandInput } from './stored-input.ts'
 
 const ACCOUNT = 'acct_seven' as AccountId

@@ -1,21 +1,15 @@
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import { type Fields, isObject } from '../lib/types.ts'
 import type { AccountId } from '../model/ids.ts'
-import { type Problem, problem, type Refused, refused } from '../model/problem.ts'
+import { type Problem, type Refused, problem, refused } from '../model/problem.ts'
 import type { RequestBody } from '../model/turn.ts'
 import { checkNames, wrongType } from '../protocols/fields/check-value.ts'
-import { jsonArray, spliceMembers } from '../protocols/json/elements.ts'
+import { jsonArray, spliceMembers } from '../protocols/json/bytes.ts'
 import { parseInPieces } from '../protocols/json/in-pieces.ts'
-import {
-  type JsonBounds,
-  type JsonScan,
-  PIECE_BYTES,
-  passTurnstile,
-  scanInPieces,
-} from '../protocols/json/scan-json.ts'
+import { type JsonBounds, type JsonScan, PIECE_BYTES, passTurnstile, scanInPieces } from '../protocols/json/scan-json.ts'
 import type { ExpandedBody } from '../protocols/responses/compaction.ts'
 import { elementsOfBody } from '../protocols/responses/input-items.ts'
-import type { ParsedBody } from '../protocols/shared/event-reader.ts'
+import type { ParsedBody } from '../protocols/shared/codec-types.ts'
 
 export interface ExpandDeps {
   readonly responses: Pick<StoredResponses, 'context' | 'items' | 'keeps'>

@@ -1,25 +1,14 @@
 import { afterLoopTurn } from '../lib/async.ts'
 import { estimateTokens } from '../pricing/estimate.ts'
-import { skipComments } from '../protocols/json/strings.ts'
-import { readProviderError, type UpstreamError } from '../protocols/refusals/provider-error.ts'
-import type { EncodedFrame, StreamAdapter } from '../protocols/shared/client-encoder.ts'
-import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../protocols/sse/split-frames.ts'
+import { skipComments } from '../protocols/json/bytes.ts'
+import { type UpstreamError, readProviderError } from '../protocols/refusals/provider-error.ts'
+import type { EncodedFrame, StreamAdapter } from '../protocols/shared/codec-types.ts'
+import { type FrameSplitter, FrameTooLarge, createFrameSplitter } from '../protocols/sse/frames.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../providers/upstream-answer.ts'
-import type { Produced, RunFate } from './attempt.ts'
-import { type LaneAttempt, laneCap } from './attempt.ts'
+import { type LaneAttempt, type Produced, type RunFate, laneCap } from './attempt.ts'
 import type { StopReason } from './cancellation.ts'
 import type { RunningTurn } from './turn.ts'
-import {
-  CONNECTION_BROKE,
-  failed,
-  faultInside,
-  inStream,
-  invalidAnswer,
-  type LaneFault,
-  overloaded,
-  refusedInside,
-  timedOut,
-} from './upstream-errors.ts'
+import { CONNECTION_BROKE, type LaneFault, failed, faultInside, inStream, invalidAnswer, overloaded, refusedInside, timedOut } from './upstream-errors.ts'
 
 interface RelayedStream {
   readonly turn: RunningTurn

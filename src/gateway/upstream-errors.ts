@@ -1,15 +1,7 @@
 import { wholeSeconds } from '../lib/clock.ts'
-import { type Problem, type ProblemCode, retryableProblem, problem } from '../model/problem.ts'
+import { type Problem, type ProblemCode, problem, retryableProblem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import {
-  classifyRefusal,
-  isCertain,
-  missesModel,
-  namesOurAccount,
-  type RefusalClass,
-  refusesSeals,
-} from '../protocols/refusals/classify-refusal.ts'
-import type { ProviderError, UpstreamError } from '../protocols/refusals/provider-error.ts'
+import { type ProviderError, type RefusalClass, type UpstreamError, classifyRefusal, isCertain, missesModel, namesOurAccount, refusesSeals } from '../protocols/refusals/provider-error.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
 import { type UpstreamFailed, WAIT_MAX_MS } from '../providers/upstream-answer.ts'
 import type { LaneVerdict } from '../routing/lane-health.ts'

@@ -18,7 +18,7 @@ import { responsesDialect } from './responses/dialects.ts'
 import { beyondConversation, readConversation as readResponsesConversation } from './responses/parse-conversation.ts'
 import { createEventReader as createResponsesReader } from './responses/read-events.ts'
 import { writeRequest as writeResponsesRequest } from './responses/write-request.ts'
-import type { EventReader, MintIds, ReaderOptions } from './shared/event-reader.ts'
+import type { EventReader, MintIds, ReaderOptions } from './shared/codec-types.ts'
 import {
   type DialectTraits,
   type KnownTraits,

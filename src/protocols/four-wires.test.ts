@@ -52,7 +52,11 @@ const answers: fc.Arbitrary<PlainAnswer> = fc
   }))
 
 const bytesOf = (frames: readonly EncodedFrame[]): Buffer =>
-  Buffer.from(frames.map(({ said }) => `data: ${typeof said === 'string' ? said : JSON.stringify(said)}\n\n`).join(''))
+  Buffer.from(
+    frames
+      .map(({ emitted }) => `data: ${typeof emitted === 'string' ? emitted : JSON.stringify(emitted)}\n\n`)
+      .join(''),
+  )
 
 /** Reasoning that a wire tells as it is and one that it tells as a summary are one thing for who has asked for summaries. */
 const voiceOf = (client: Protocol, delivery: 'stream' | 'json') =>
@@ -73,10 +77,10 @@ it('an answer is the same for its client on each of the four wires, and so are i
       seen.pieces += answer.pieces.length
       seen.calls += answer.pieces.filter(({ kind }) => kind === 'call').length
       const streams = LANE_WIRES.map((wire) => [wire, bytesOf(framesOf(wire, answer))] as const)
-      const [body, ...bodies] = streams.map(([wire, bytes]) => play(wire, client, 'json', bytes).said.toString())
+      const [body, ...bodies] = streams.map(([wire, bytes]) => play(wire, client, 'json', bytes).emitted.toString())
       for (const other of bodies) expect(other).toBe(body)
       const [told, ...others] = streams.map(([wire, bytes]) =>
-        toldIn(client, play(wire, client, 'stream', bytes).said.toString()),
+        toldIn(client, play(wire, client, 'stream', bytes).emitted.toString()),
       )
       expect(told).toMatchObject({ end: 'finished' })
       for (const other of others) expect(other).toEqual(told)

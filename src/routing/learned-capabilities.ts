@@ -1,8 +1,7 @@
 import type { Lane } from '../catalog/catalog.ts'
 import { createLruMap } from '../lib/lru-map.ts'
-import { codecs, type LaneDialect } from '../protocols/codecs.ts'
-import { refusedField } from '../protocols/refusals/classify-refusal.ts'
-import type { ProviderError } from '../protocols/refusals/provider-error.ts'
+import { type LaneDialect, codecs } from '../protocols/codecs.ts'
+import { type ProviderError, refusedField } from '../protocols/refusals/provider-error.ts'
 
 /**
  * What lanes have taught us by refusing: fields that their server does not take. Learned from its own 400, remembered per

@@ -3,10 +3,9 @@ import type { Lane, Model } from '../catalog/catalog.ts'
 import { createLruMap } from '../lib/lru-map.ts'
 import { isObject } from '../lib/types.ts'
 import type { Caller } from '../model/caller.ts'
-import { memberBytes, type TurnRequest } from '../model/turn.ts'
+import { type TurnRequest, memberBytes } from '../model/turn.ts'
 import { CACHED_BYTES_MIN } from '../pricing/seen-prefixes.ts'
-import { elementsWithin } from '../protocols/json/elements.ts'
-import { tryParse } from '../protocols/json/strings.ts'
+import { elementsWithin, tryParse } from '../protocols/json/bytes.ts'
 
 /** Of the calls that its weight would give a lane. */
 type ShareOf = (lane: Lane) => number

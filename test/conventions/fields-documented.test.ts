@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CHAT_FIELDS } from '../../src/protocols/chat/fields.ts'
+import { CHAT_FIELDS } from '../../src/protocols/chat/parse-request.ts'
 import { RESPONSES_FIELDS } from '../../src/protocols/responses/fields.ts'
 import { textOf } from './source-files.ts'
 

@@ -80,7 +80,7 @@ describe('the ranks', () => {
     expect(wrong('src/ledger/a.ts', '../routing/plan-lanes.ts')).toBe(1)
     expect(wrong('src/protocols/chat/a.ts', '../gemini/read-events.ts')).toBe(1)
     expect(wrong('src/protocols/sse/a.ts', '../chat/tap.ts')).toBe(1)
-    expect(wrong('src/protocols/shared/client-encoder.ts', '../chat/tap.ts')).toBe(1)
+    expect(wrong('src/protocols/shared/codec-types.ts', '../chat/tap.ts')).toBe(1)
     expect(wrong('src/ledger/state/a.ts', '../ledger.ts')).toBe(1)
     expect(wrong('src/ledger/a.ts', './a.test.ts')).toBe(1)
     expect(wrong('src/ledger/a.ts', '../fakes/a.ts')).toBe(1)

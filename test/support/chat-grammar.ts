@@ -1,5 +1,5 @@
 import { type Fields, isObject } from '../../src/lib/types.ts'
-import { tryParse } from '../../src/protocols/json/strings.ts'
+import { tryParse } from '../../src/protocols/json/bytes.ts'
 
 /** What a whole Chat stream says, put together as a client does it. */
 export interface ChatAnswer {

@@ -1,5 +1,5 @@
 import { createTurnstile } from '../../lib/async.ts'
-import { DONE_FRAME } from '../../protocols/sse/frame-data.ts'
+import { DONE_FRAME } from '../../protocols/sse/frames.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { AccountKey } from './account-keys.ts'
 import { findLogSize, findSegmentAfter } from './response-rows.ts'

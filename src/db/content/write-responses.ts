@@ -1,19 +1,14 @@
 import { createByteBudget } from '../../lib/bytes.ts'
 import { isObject } from '../../lib/types.ts'
 import type { AccountId } from '../../model/ids.ts'
-import { tryParse } from '../../protocols/json/strings.ts'
+import { tryParse } from '../../protocols/json/bytes.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { AccountKey, AccountKeys } from './account-keys.ts'
 import { sealLog } from './event-log.ts'
 import { listThere } from './response-rows.ts'
 import type { ResponseCache, ResponseWrite, SealedItem } from './response-store.ts'
 import { digestId, digestItems, itemName, objectName, sealInSlices, sealPart } from './sealed-part.ts'
-import {
-  type EndedResponse,
-  RESPONSE_ITEMS_MAX,
-  type StartedResponse,
-  type StoredResponses,
-} from './stored-responses.ts'
+import { type EndedResponse, RESPONSE_ITEMS_MAX, type StartedResponse, type StoredResponses } from './stored-responses.ts'
 import { inTime } from './write-queue.ts'
 
 interface KeeperDeps {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { mergeUsage, readUsage } from './read-usage.ts'
+import { mergeUsage, readUsage } from './read-events.ts'
 
 const read = (...told: unknown[]) => readUsage(told.reduce<Record<string, unknown>>(mergeUsage, {}))
 

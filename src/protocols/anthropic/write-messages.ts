@@ -13,13 +13,19 @@ import {
   type ResultItem,
 } from '../../model/conversation.ts'
 import type { Protocol } from '../../model/turn.ts'
-import { tryParse } from '../json/strings.ts'
+import { tryParse } from '../json/bytes.ts'
 import { opaqueForLane } from '../seals/call-seals.ts'
 import { type InlineData, inlineData } from '../shared/data-url.ts'
 import type { LaneTarget } from '../shared/lane-target.ts'
 import { ABORTED, clientName, USER_BEGINS, USER_GOES_ON } from '../shared/texts.ts'
-import { argumentsObject, type CallIds, mapCallIds, type PairedResults, pairResults } from '../tools/past-calls.ts'
-import type { ToolNames } from '../tools/tool-names.ts'
+import {
+  argumentsObject,
+  type CallIds,
+  mapCallIds,
+  type PairedResults,
+  pairResults,
+  type ToolNames,
+} from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
 
 /** A message as it was said; `protocols/anthropic/write-messages.ts` makes of several what a server takes. */

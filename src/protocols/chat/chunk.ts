@@ -3,7 +3,7 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { FinishReason } from '../../model/event.ts'
 import { isError, readError, type UpstreamError } from '../refusals/provider-error.ts'
 import type { StreamState } from '../shared/stream-state.ts'
-import { parseFrameData } from '../sse/frame-data.ts'
+import { parseFrameData } from '../sse/frames.ts'
 import { BROKEN_ARGUMENTS, NAMELESS_CALL, NO_CALLS } from '../tools/tool-names.ts'
 
 /** The chunk in a frame of a chat stream; undefined, with what it means noted, where there is none. */

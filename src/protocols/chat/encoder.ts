@@ -3,14 +3,15 @@ import { type Problem, streamEnvelope } from '../../model/problem.ts'
 import type { ChatRequest } from '../../model/turn.ts'
 import {
   type EncodedReply,
+  type EventReader,
+  type MintIds,
   NOTHING_ENCODED,
   type ReceivedReply,
   type RelayEncoder,
   type StreamAdapter,
-} from '../shared/client-encoder.ts'
+} from '../shared/codec-types.ts'
 import { createReplyCollector } from '../shared/collect-reply.ts'
-import type { EventReader, MintIds } from '../shared/event-reader.ts'
-import { dataFrame } from '../sse/frame-data.ts'
+import { dataFrame } from '../sse/frames.ts'
 import type { ChatDialect } from './dialects.ts'
 import { type ReplyOptions, readReply } from './read-reply.ts'
 import { type ChatTapOptions, createChatTap } from './tap.ts'

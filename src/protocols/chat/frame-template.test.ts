@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Fields } from '../../lib/types.ts'
-import { createFrameSplitter } from '../sse/split-frames.ts'
+import { createFrameSplitter } from '../sse/frames.ts'
 import { chatDialect } from './dialects.ts'
 import { learnTemplate } from './frame-template.ts'
 import { createChatTap } from './tap.ts'

@@ -1,7 +1,6 @@
 import { type Fields, isObject } from '../../lib/types.ts'
-import { endOfPlainText, endOfString, isQuote, measureString, tryParse } from '../json/strings.ts'
-import { readData } from '../sse/frame-data.ts'
-import type { FrameSplitter } from '../sse/split-frames.ts'
+import { endOfPlainText, endOfString, isQuote, measureString, tryParse } from '../json/bytes.ts'
+import { type FrameSplitter, readData } from '../sse/frames.ts'
 import type { InPlaceRename, ModelRenamer } from './chunk.ts'
 
 // The frames of a stream are mostly the same bytes with another text in between. The relay parses one of them, and passes

@@ -9,7 +9,7 @@ import { scanJson } from '../json/scan-json.ts'
 import { chatDialect } from './dialects.ts'
 import { createChatEncoder } from './encoder.ts'
 import { createEventReader } from './read-events.ts'
-import { rewriteRequest } from './rewrite-request.ts'
+import { rewriteRequest } from './write-request.ts'
 
 const QUESTION = [{ role: 'user', name: 'ann', content: 'Is it raining in Bergen?' }]
 /** Everything that a client may ask for and that some of them do not read. */

@@ -5,7 +5,7 @@ import { scanJson } from '../json/scan-json.ts'
 import type { RelayTarget } from '../shared/lane-target.ts'
 import { type ChatDialect, chatDialect } from './dialects.ts'
 import { parseRequest } from './parse-request.ts'
-import { rewriteRequest } from './rewrite-request.ts'
+import { rewriteRequest } from './write-request.ts'
 
 const BOUNDS = { depthMax: 64, valuesMax: 1_000_000 }
 

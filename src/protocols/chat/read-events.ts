@@ -1,9 +1,8 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
-import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/event-reader.ts'
-import { readLogprobs } from '../shared/logprobs.ts'
+import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/codec-types.ts'
 import { newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
-import { firstOf } from '../shared/texts.ts'
+import { firstOf, readLogprobs } from '../shared/texts.ts'
 import { BROKEN_ARGUMENTS, WORDS_BEHIND_END } from '../tools/tool-names.ts'
 import {
   callsBegun,
@@ -18,7 +17,7 @@ import {
   textBytesOf,
 } from './chunk.ts'
 import type { ChatDialect } from './dialects.ts'
-import { ToolCallRepair } from './repair-tool-calls.ts'
+import { ToolCallRepair } from './repair-chunk.ts'
 import { createUsageListener, type UsageListener } from './usage.ts'
 
 /** Reads the stream of a chat lane, with all the oddities of the servers that speak it, as events. Only its first choice counts. */

@@ -1,11 +1,10 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { Usage } from '../../model/usage.ts'
 import { readError, type UpstreamError } from '../refusals/provider-error.ts'
-import type { MintIds } from '../shared/event-reader.ts'
+import type { MintIds } from '../shared/codec-types.ts'
 import { failureInFinish, faultInCalls, finishReasonFrom, joinChoices, plainContent, textBytesOf } from './chunk.ts'
 import type { ChatDialect } from './dialects.ts'
-import { isRequested, takeReasoningText } from './repair-chunk.ts'
-import { ToolCallRepair } from './repair-tool-calls.ts'
+import { isRequested, ToolCallRepair, takeReasoningText } from './repair-chunk.ts'
 import { createUsageListener } from './usage.ts'
 
 /** A JSON answer of a provider that speaks Chat, as far as it must be understood to be passed on. */

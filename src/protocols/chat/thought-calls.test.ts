@@ -4,8 +4,7 @@ import { laneTarget, relayTarget } from '../../../test/fixtures/protocols/lane-t
 import type { ConversationItem } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
 import { chatDialect } from './dialects.ts'
-import { rewriteRequest } from './rewrite-request.ts'
-import { writeRequest } from './write-request.ts'
+import { rewriteRequest, writeRequest } from './write-request.ts'
 
 const OFF = { thinking: { type: 'disabled' } }
 const HIGH = effortOf('high')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { call, message, messagesOf, requestOf, result } from '../../../test/fixtures/protocols/chat/translate.ts'
 import { relayTarget } from '../../../test/fixtures/protocols/lane-target.ts'
 import { chatDialect } from './dialects.ts'
-import { rewriteRequest } from './rewrite-request.ts'
+import { rewriteRequest } from './write-request.ts'
 
 function relayed(name: string, messages: readonly object[]) {
   const request = requestOf({ messages })

@@ -12,8 +12,7 @@ import {
   textAndRefusals,
 } from '../../model/conversation.ts'
 import type { TurnRequest } from '../../model/turn.ts'
-import { arrayElements, jsonArray, spliceElement } from '../json/elements.ts'
-import { writtenMember } from '../json/strings.ts'
+import { arrayElements, jsonArray, spliceElement, writtenMember } from '../json/bytes.ts'
 import { opaqueForLane } from '../seals/call-seals.ts'
 import type { LaneTarget } from '../shared/lane-target.ts'
 import {
@@ -25,8 +24,7 @@ import {
   type NamedApart,
   RESULT_ELSEWHERE,
 } from '../shared/texts.ts'
-import { type PairedResults, pairResults } from '../tools/past-calls.ts'
-import type { ToolNames } from '../tools/tool-names.ts'
+import { type PairedResults, pairResults, type ToolNames } from '../tools/tool-names.ts'
 import type { ChatDialect } from './dialects.ts'
 
 interface WrittenMessages {

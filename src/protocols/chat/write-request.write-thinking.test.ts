@@ -4,8 +4,7 @@ import { laneTarget, relayTarget } from '../../../test/fixtures/protocols/lane-t
 import { effortOf, PLAIN_TRAITS } from '../../model/effort.ts'
 import { withTraits } from '../shared/lane-target.ts'
 import { CHAT_DIALECTS, chatDialect } from './dialects.ts'
-import { rewriteRequest } from './rewrite-request.ts'
-import { writeRequest } from './write-request.ts'
+import { rewriteRequest, writeRequest } from './write-request.ts'
 
 type Spellings = Readonly<Record<string, string | number>>
 

@@ -2,7 +2,7 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { InputForm, JsonMember, OtherInput } from '../../model/turn.ts'
 import { isBase64, readDataUrl } from '../shared/data-url.ts'
-import type { ValueCheck } from './field-rule.ts'
+import type { ValueCheck } from './read-fields.ts'
 
 /** The type and range of one value. */
 export function checkValue(param: string, value: unknown, check: ValueCheck): Problem | undefined {

@@ -1,6 +1,6 @@
 import { isObject } from '../../lib/types.ts'
 import { memberBytes, type RequestBody, type TurnRequest } from '../../model/turn.ts'
-import { skipString } from '../json/strings.ts'
+import { skipString } from '../json/bytes.ts'
 
 /** How much of a request certainly is input: what is left out, or written anew for every lane, counts as it goes. */
 export function inputBytes(

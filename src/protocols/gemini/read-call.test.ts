@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { addPartialArg, noArgs } from './read-call.ts'
+import { addPartialArg, noArgs } from './read-events.ts'
 
 const PATHS = ["$.x['__proto__'].polluted", '$.x.__proto__.polluted', '$.list[0].__proto__.polluted', '$.x.__proto__']
 

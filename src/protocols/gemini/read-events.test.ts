@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { ends, hear, readerOf, said, sse } from '../../../test/fixtures/protocols/gemini/lane.ts'
 import type { TurnEvent } from '../../model/event.ts'
-import { classifyRefusal } from '../refusals/classify-refusal.ts'
-import { createFrameSplitter } from '../sse/split-frames.ts'
+import { classifyRefusal } from '../refusals/provider-error.ts'
+import { createFrameSplitter } from '../sse/frames.ts'
 
 const start = (call: number, name = 'get_weather') => ({
   ...{ type: 'tool-call-start', call, callId: `call_${call + 1}`, name },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { NO_COUNTS, readCounts, usageOf } from './read-usage.ts'
+import { NO_COUNTS, readCounts, usageOf } from './read-events.ts'
 
 const read = (...chunks: unknown[]) => usageOf(chunks.reduce(readCounts, NO_COUNTS), true)
 const prompt = (uncachedInput: number, cachedInput = 0) => ({ uncachedInput, cachedInput, cacheWrite: 0 })

@@ -4,7 +4,7 @@ import { signed, spoken, type Written, written } from '../../../test/fixtures/pr
 import { refusalOfGeminiRequest } from '../../../test/fixtures/protocols/gemini/strict-request.ts'
 import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
 import { restoreNumbersIn } from '../json/exact-numbers.ts'
-import { FOREIGN_CALL } from './thought-signatures.ts'
+import { FOREIGN_CALL } from './write-contents.ts'
 
 /** What the lane is sent of these, which a strict server takes. */
 function sent(items: readonly ConversationItem[], over: Parameters<typeof written>[1] = {}): Written {

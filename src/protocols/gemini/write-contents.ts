@@ -1,4 +1,4 @@
-import { assertNever, type Fields } from '../../lib/types.ts'
+import { assertNever, type Fields, isObject } from '../../lib/types.ts'
 import {
   type CallItem,
   type ContentPart,
@@ -10,6 +10,7 @@ import {
   type ResultItem,
   textAndRefusals,
 } from '../../model/conversation.ts'
+import { tryParse } from '../json/bytes.ts'
 import { opaqueForLane } from '../seals/call-seals.ts'
 import { inlineData } from '../shared/data-url.ts'
 import type { LaneTarget } from '../shared/lane-target.ts'
@@ -22,10 +23,15 @@ import {
   USER_BEGINS,
   USER_GOES_ON,
 } from '../shared/texts.ts'
-import { argumentsObject, type CallIds, mapCallIds, type PairedResults, pairResults } from '../tools/past-calls.ts'
-import type { ToolNames } from '../tools/tool-names.ts'
+import {
+  argumentsObject,
+  type CallIds,
+  mapCallIds,
+  type PairedResults,
+  pairResults,
+  type ToolNames,
+} from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
-import { FOREIGN_CALL, readSignature } from './thought-signatures.ts'
 
 /** What ids of calls have from other providers, and none here. */
 const FOREIGN_ID = /[^a-zA-Z0-9_-]/g
@@ -311,3 +317,26 @@ const nameOf = (call: CallItem, { names, id }: CallWords): Fields => ({
   ...(id === undefined ? {} : { id }),
   name: names.upstreamName(call),
 })
+
+/** What signs a thought, and on which part of the answer it came: it goes back on the same. */
+interface ThoughtSignature {
+  readonly signature: string
+  readonly on: SignedPart
+}
+
+export type SignedPart = 'call' | 'text'
+
+/** In place of the signature of a call that this model has not made: the documented word for histories from elsewhere. */
+export const FOREIGN_CALL = 'skip_thought_signature_validator'
+
+export const writeSignature = ({ signature, on }: ThoughtSignature): string =>
+  JSON.stringify({ thoughtSignature: signature, on })
+
+/** Undefined for what is none: a client may have carried anything. */
+export function readSignature(data: string | undefined): ThoughtSignature | undefined {
+  const parsed = data === undefined ? undefined : tryParse(data)
+  if (!isObject(parsed)) return undefined
+  const { thoughtSignature: signature, on } = parsed
+  if (typeof signature !== 'string' || signature === '' || (on !== 'call' && on !== 'text')) return undefined
+  return { signature, on }
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { arrayElements, elementsWithin } from './elements.ts'
+import { arrayElements, elementsWithin } from './bytes.ts'
 
 describe('arrayElements', () => {
   it('gives the bytes of each element, whatever is in it', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { spliceMembers } from './elements.ts'
+import { spliceMembers } from './bytes.ts'
 import { scanJson } from './scan-json.ts'
 
 function bodyOf(text: string) {

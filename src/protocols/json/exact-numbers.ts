@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { skipString } from './strings.ts'
+import { skipString } from './bytes.ts'
 
 /**
  * JSON.parse and JSON.stringify change `1.10` and 9007199254740993. A number that has to keep its digits passes through both

@@ -1,5 +1,5 @@
+import { skipString, tryParse } from './bytes.ts'
 import { INNER_BOUNDS, PIECE_BYTES, passTurnstile, scanInPieces } from './scan-json.ts'
-import { skipString, tryParse } from './strings.ts'
 
 /**
  * The value that a text stands for, as JSON.parse makes it, with a pause after each piece of a large one, in which other work

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { spliceMembers } from './elements.ts'
+import { spliceMembers } from './bytes.ts'
 import { findJsonError } from './find-json-error.ts'
 import { scanInPieces, scanJson } from './scan-json.ts'
 

@@ -1,9 +1,9 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
+import { tryParse } from './bytes.ts'
 import { parseInPieces, writeInPieces } from './in-pieces.ts'
 import { PIECE_BYTES } from './scan-json.ts'
-import { tryParse } from './bytes.ts'
-import fc from 'fast-check'
 
 const SEED = 20_261_123
 const RUNS = Number(process.env.LARGE_TEXTS ?? 12)

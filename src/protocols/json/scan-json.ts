@@ -1,6 +1,6 @@
 import { createTurnstile } from '../../lib/async.ts'
 import type { JsonMember } from '../../model/turn.ts'
-import { skipString } from './strings.ts'
+import { skipString } from './bytes.ts'
 
 export interface JsonBounds {
   readonly depthMax: number

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { skipComments } from './strings.ts'
+import { skipComments } from './bytes.ts'
 
 it.each([
   ['{"a":1}', '{"a":1}'],

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { classifyRefusal, refusedField, refusesSeals } from './classify-refusal.ts'
-import { readProviderError } from './provider-error.ts'
+import { classifyRefusal, readProviderError, refusedField, refusesSeals } from './provider-error.ts'
 
 const read = (error: object) => readProviderError(400, Buffer.from(JSON.stringify({ error })))
 const saying = (message: string) => read({ type: 'invalid_request_error', message })

@@ -10,7 +10,7 @@ import {
   SPENT,
   TOO_LOW,
 } from '../../../test/fixtures/protocols/refusals/refusals.ts'
-import { classifyRefusal, isCertain, type RefusalClass } from './classify-refusal.ts'
+import { classifyRefusal, isCertain, type RefusalClass } from './provider-error.ts'
 
 type Row = readonly [status: number, body: object | string, means: RefusalClass, code: string | undefined]
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { inside, read } from '../../../test/fixtures/protocols/refusals/refusals.ts'
-import { classifyRefusal, isCertain, type RefusalClass, withoutQuotes } from './classify-refusal.ts'
+import { classifyRefusal, isCertain, type RefusalClass, withoutQuotes } from './provider-error.ts'
 
 describe('a sentence of a provider', () => {
   it.each([

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { FASTAPI, HTML, inside, read } from '../../../test/fixtures/protocols/refusals/refusals.ts'
 import { Secret } from '../../lib/secret.ts'
-import { classifyRefusal, refusedField, refusesSeals, refusesTrigger } from './classify-refusal.ts'
-import { readError } from './provider-error.ts'
+import { classifyRefusal, readError, refusedField, refusesSeals, refusesTrigger } from './provider-error.ts'
 
 const classOf = (status: number | undefined, error: object) => classifyRefusal(read(status, { error }))
 

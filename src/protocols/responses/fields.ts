@@ -1,7 +1,6 @@
 import type { ResponsesRequest } from '../../model/turn.ts'
-import { controlFieldsOf, type FieldTable, integer, number } from '../fields/field-rule.ts'
-import type { NestedTable } from '../fields/read-fields.ts'
-import { tryParse, writtenMember } from '../json/strings.ts'
+import { controlFieldsOf, type FieldTable, integer, type NestedTable, number } from '../fields/read-fields.ts'
+import { tryParse, writtenMember } from '../json/bytes.ts'
 
 /** What happens to each field of a Responses request: `docs/protocols/responses-fields.md`. */
 export const RESPONSES_FIELDS: FieldTable = {

@@ -7,7 +7,7 @@ import {
   requestOf,
   withItems,
 } from '../../../test/fixtures/protocols/responses/read-request.ts'
-import { spliceMembers } from '../json/elements.ts'
+import { spliceMembers } from '../json/bytes.ts'
 import { requestedField } from './fields.ts'
 
 const fn = (name: string, more: object = {}) => ({ type: 'function', name, parameters: { type: 'object' }, ...more })

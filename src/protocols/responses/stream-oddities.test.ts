@@ -3,7 +3,7 @@ import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import { eventsIn } from '../../../test/fixtures/protocols/responses/answers.ts'
 import { added, delta, ended, event, reEmit } from '../../../test/fixtures/protocols/responses/re-emit.ts'
 import type { Fields } from '../../lib/types.ts'
-import { classifyRefusal } from '../refusals/classify-refusal.ts'
+import { classifyRefusal } from '../refusals/provider-error.ts'
 import { responsesDialect } from './dialects.ts'
 import { createEventReader } from './read-events.ts'
 

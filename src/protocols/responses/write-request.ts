@@ -27,8 +27,7 @@ import {
 } from '../shared/lane-target.ts'
 import { ABORTED, clientName } from '../shared/texts.ts'
 import { customAsFunction } from '../tools/custom-tools.ts'
-import { mapCallIds, pairResults } from '../tools/past-calls.ts'
-import { createToolNames, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
+import { createToolNames, mapCallIds, pairResults, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
 import { includeFor, type ResponsesDialect, takesLogprobs } from './dialects.ts'
 
 /** A conversation as the request that a lane of this protocol gets. No lane keeps state for us. */

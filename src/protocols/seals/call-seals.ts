@@ -1,6 +1,6 @@
 import type { Conversation, ConversationItem } from '../../model/conversation.ts'
 import type { Opaque, TurnEvent } from '../../model/event.ts'
-import type { EventReader } from '../shared/event-reader.ts'
+import type { EventReader } from '../shared/codec-types.ts'
 
 /** Sealed reasoning that has led to a call. */
 export interface SealBeforeCall {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { TurnEvent } from '../../model/event.ts'
-import type { EventReader } from '../shared/event-reader.ts'
+import type { EventReader } from '../shared/codec-types.ts'
 import { newStreamState } from '../shared/stream-state.ts'
 import { noticeSeals, type SealBeforeCall } from './call-seals.ts'
 

@@ -2,9 +2,9 @@ import type { Fields } from '../../lib/types.ts'
 import type { ConversationItem, Sampling } from '../../model/conversation.ts'
 import type { Effort, ModelTraits, PromptCache } from '../../model/effort.ts'
 import type { Delivery, Demand, Protocol, TurnRequest } from '../../model/turn.ts'
+import { writtenMember } from '../json/bytes.ts'
 import { markNumbers } from '../json/exact-numbers.ts'
 import { parseInPieces } from '../json/in-pieces.ts'
-import { writtenMember } from '../json/strings.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 
 /** What a lane is told besides what its client says, whichever way the request goes. */

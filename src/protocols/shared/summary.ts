@@ -7,7 +7,7 @@ import {
   userMessage,
 } from '../../model/conversation.ts'
 import type { FinishReason } from '../../model/event.ts'
-import type { CompactionReader, EventReader } from './event-reader.ts'
+import type { CompactionReader, EventReader } from './codec-types.ts'
 import type { StreamState } from './stream-state.ts'
 
 /**

@@ -1,4 +1,5 @@
 import { type Fields, isObject } from '../../lib/types.ts'
+import type { TokenLogprob } from '../../model/event.ts'
 import type { Protocol } from '../../model/turn.ts'
 
 /** What Millrace says itself to a model, in the place of somebody who has said nothing, wherever a protocol cannot do without. */
@@ -54,3 +55,21 @@ export type NamedApart = keyof typeof NAMES
 
 /** The name by which a client knows it. What both protocols call the same needs no row. */
 export const clientName = (what: NamedApart, client: Protocol): string => NAMES[what][client]
+
+/** The tokens of a text in a list as both protocols of clients have it; what is not one is not there. */
+export function readLogprobs(tokens: unknown): TokenLogprob[] {
+  return listOf(tokens).flatMap((entry) => {
+    const token = readToken(entry)
+    return token === undefined
+      ? []
+      : [{ ...token, top: listOf(entry.top_logprobs).flatMap((top) => readToken(top) ?? []) }]
+  })
+}
+
+const listOf = (list: unknown): Fields[] => (Array.isArray(list) ? list.filter(isObject) : [])
+
+function readToken({ token, logprob, bytes }: Fields): Omit<TokenLogprob, 'top'> | undefined {
+  if (typeof token !== 'string' || typeof logprob !== 'number') return undefined
+  const isBytes = Array.isArray(bytes) && bytes.every((byte) => typeof byte === 'number')
+  return { token, logprob, bytes: isBytes ? bytes : undefined }
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseFrameData } from './frame-data.ts'
+import { parseFrameData } from './frames.ts'
 
 const parsed = (text: string) => parseFrameData({ done: false, invalid: undefined }, Buffer.from(`data: ${text}\n\n`))
 const nested = (depth: number) => `${'{"a":['.repeat(depth / 2)}1${']}'.repeat(depth / 2)}`

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readData } from './frame-data.ts'
-import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from './split-frames.ts'
+import { createFrameSplitter, type FrameSplitter, FrameTooLarge, readData } from './frames.ts'
 
 const allOf = (splitter: FrameSplitter): Buffer[] => {
   const frame = splitter.next()

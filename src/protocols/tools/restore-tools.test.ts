@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { ToolDefinition } from '../../model/conversation.ts'
 import type { TurnEvent } from '../../model/event.ts'
-import type { EventReader } from '../shared/event-reader.ts'
+import type { EventReader } from '../shared/codec-types.ts'
 import { newStreamState } from '../shared/stream-state.ts'
 import { restoreTools } from './restore-tools.ts'
 import { createToolNames } from './tool-names.ts'

@@ -1,7 +1,7 @@
 import type { ToolName } from '../../model/conversation.ts'
 import type { CallStart, TurnEvent } from '../../model/event.ts'
 import { JsonProgress } from '../json/scan-json.ts'
-import type { EventReader } from '../shared/event-reader.ts'
+import type { EventReader } from '../shared/codec-types.ts'
 import { newStreamState, type StreamState } from '../shared/stream-state.ts'
 import { createInputDecoder, type InputDecoder } from './custom-tools.ts'
 import { BROKEN_ARGUMENTS, type ToolNames } from './tool-names.ts'

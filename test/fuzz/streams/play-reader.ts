@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { TurnEvent } from '../../../src/model/event.ts'
-import type { EventReader } from '../../../src/protocols/shared/event-reader.ts'
+import type { EventReader } from '../../../src/protocols/shared/codec-types.ts'
 import type { StreamState } from '../../../src/protocols/shared/stream-state.ts'
-import { createFrameSplitter } from '../../../src/protocols/sse/split-frames.ts'
+import { createFrameSplitter } from '../../../src/protocols/sse/frames.ts'
 import { createEventChecker } from './check-events.ts'
 
 /** What a reader made of a stream. */

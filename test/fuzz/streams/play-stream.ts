@@ -5,16 +5,16 @@ import { type ChatEncoder, createChatEncoder } from '../../../src/protocols/chat
 import { codecs } from '../../../src/protocols/codecs.ts'
 import type { ResponsesEncoder } from '../../../src/protocols/responses/encoder.ts'
 import { noticeSeals } from '../../../src/protocols/seals/call-seals.ts'
-import type { EventReader } from '../../../src/protocols/shared/event-reader.ts'
+import type { EventReader } from '../../../src/protocols/shared/codec-types.ts'
 import { restoreTools } from '../../../src/protocols/tools/restore-tools.ts'
 import type { ToolNames } from '../../../src/protocols/tools/tool-names.ts'
 import { requestOf } from '../../fixtures/protocols/chat/translate.ts'
 import { countedIds } from '../../fixtures/protocols/mint-ids.ts'
 import { openEncoder } from '../../fixtures/protocols/responses/encoder.ts'
-import { cutAnywhere, type Dice, type Tally } from './dice.ts'
+import { type Dice, type Tally, cutAnywhere } from './dice.ts'
 import type { HostileStream } from './hostile-streams.ts'
-import { judgeJson, judgeRelay, judgeStream, type Played, playEncoder, withoutForeign } from './play-encoder.ts'
-import { compareReadings, type Read, readInPieces, readWhole } from './play-reader.ts'
+import { type Played, judgeJson, judgeRelay, judgeStream, playEncoder, withoutForeign } from './play-encoder.ts'
+import { type Read, compareReadings, readInPieces, readWhole } from './play-reader.ts'
 
 /** Of each wire the dialects whose reader differs. */
 const DIALECTS: Readonly<Record<LaneWire, readonly string[]>> = {

@@ -7,7 +7,7 @@ export const OF_THE_WIRE = [
     caughtBy: ['src/protocols/sse/split-frames.test.ts'],
     replacements: [
       {
-        file: 'src/protocols/sse/split-frames.ts',
+        file: 'src/protocols/sse/frames.ts',
         find: `    if (next === CR && bytes[at + 2] === LF) return at + 3\n`,
         put: '',
       },
@@ -18,7 +18,7 @@ export const OF_THE_WIRE = [
     says: 'what was written into a cache is not counted',
     caughtBy: ['src/protocols/anthropic/read-usage.test.ts'],
     replacements: [
-      { file: 'src/protocols/anthropic/read-usage.ts', find: 'cacheWrite: written }', put: 'cacheWrite: 0 }' },
+      { file: 'src/protocols/anthropic/read-events.ts', find: 'cacheWrite: written }', put: 'cacheWrite: 0 }' },
     ],
   },
   {
@@ -41,7 +41,7 @@ export const OF_THE_WIRE = [
     caughtBy: ['src/protocols/refusals/classify-refusal.test.ts'],
     replacements: [
       {
-        file: 'src/protocols/refusals/classify-refusal.ts',
+        file: 'src/protocols/refusals/provider-error.ts',
         find: `  { means: 'credential', status: [401, 402, 403, 407] },\n`,
         put: '',
       },
@@ -164,7 +164,7 @@ export const OF_THE_WIRE = [
     says: 'a frame that another one hides is lost without a word',
     caughtBy: ['src/protocols/sse/frame-data.test.ts'],
     replacements: [
-      { file: 'src/protocols/sse/frame-data.ts', find: 'if (hasLoneReturn(frame)) {', put: 'if (false) {' },
+      { file: 'src/protocols/sse/frames.ts', find: 'if (hasLoneReturn(frame)) {', put: 'if (false) {' },
     ],
   },
   {

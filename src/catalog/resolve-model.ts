@@ -5,7 +5,6 @@ import { type Problem, problem, type Refused, refused } from '../model/problem.t
 import type { TurnRequest } from '../model/turn.ts'
 import type { Catalog, CatalogEntry, Plan } from './catalog.ts'
 import { isSentAsNamed } from './describe-model.ts'
-import { isGlob, matchesGlob } from './glob.ts'
 
 const SHOWN_MAX = 128
 
@@ -129,3 +128,26 @@ interface VariantId {
 
 export const variantsOf = (modelId: string, efforts: readonly Effort[] | undefined): VariantId[] =>
   (efforts ?? []).map((effort) => ({ id: variantId(modelId, effort), effort }))
+
+/** Whether an entry of a key or a plan is a pattern, not an id. */
+export const isGlob = (entry: string): boolean => entry.includes('*')
+
+/**
+ * `*` matches anything, `/` included. The pieces between the stars are searched from left to right, each at its first
+ * occurrence, so there is no backtracking.
+ */
+export function matchesGlob(pattern: string, name: string): boolean {
+  const pieces = pattern.split('*')
+  const first = pieces[0]!
+  if (pieces.length === 1) return pattern === name
+  const last = pieces[pieces.length - 1]!
+  const end = name.length - last.length
+  if (end < first.length || !name.startsWith(first) || !name.endsWith(last)) return false
+  let from = first.length
+  for (const piece of pieces.slice(1, -1)) {
+    const found = name.indexOf(piece, from)
+    if (found < 0 || found + piece.length > end) return false
+    from = found + piece.length
+  }
+  return true
+}

@@ -6,7 +6,7 @@ import { configSchema, schemaAt } from './schema.ts'
 const model = (keys: string) =>
   `upstreams: [{ id: demo, wire: demo }]\nmodels: [{ id: m, context_tokens: 9, max_output_tokens: 9, lanes: [{ upstream: demo, model: x }], ${keys} }]`
 
-describe('what this version cannot do is refused by name', () => {
+describe('unsupported keys are refused by name', () => {
   const CASES: Readonly<Record<string, readonly [yaml: string, place: string]>> = {
     'models[].price.multipliers': [
       model('price: { input: "1", output: "1", multipliers: { service_tier: { priority: "2" } } }'),
@@ -29,7 +29,7 @@ describe('what this version cannot do is refused by name', () => {
   })
 })
 
-test('keys at their default are accepted, in whatever spelling', () => {
+test('keys at their default are accepted in any spelling', () => {
   const yaml = `server: { workers: 1, public_url: null, trust_proxy: [] }
 storage: { database: sqlite }
 upstreams: [{ id: demo, wire: demo, base_url: null, api_key: "\${NONE:-}", allow_private: false, timeouts: { total: 1800s }, headers: {}, on_client_gone: cancel_estimate }]
@@ -44,7 +44,7 @@ retention: { state: 3d, idempotency: 1h, idempotency_bytes: 0 }
   expect(loaded({ yaml }).config.models).toHaveLength(1)
 })
 
-test('what this version does is accepted away from its default', () => {
+test('supported keys are accepted with other values than their default', () => {
   const yaml = `server: { host: "::", port: 0, public_url: "https://a.b/x/", metrics_host: 0.0.0.0, metrics_port: 0, trust_proxy: [10.0.0.0/8, "::1"], allowed_origins: ["https://a.b"] }
 bounds: { body_bytes: 1MB, expansion_ratio: 10, json_values: 1000, json_depth: 16, header_bytes: 8KiB, header_timeout: 1s, request_timeout: 5s, keep_alive_timeout: 0, frame_bytes: 1MiB }
 drain: { timeout: 5s, linger: 5s }
@@ -67,7 +67,7 @@ hold: { uncapped_share_percent: 50, uncapped_tokens_min: 1 }
   expect(config.upstreams[0]).toMatchObject({
     dialect: 'vllm',
     allowPrivate: true,
-    onClientGone: 'drain',
+    disconnectPolicy: 'drain',
     timeouts: {
       connectMs: 1000,
       firstByteMs: 600_000,
@@ -86,9 +86,9 @@ hold: { uncapped_share_percent: 50, uncapped_tokens_min: 1 }
 })
 
 const DECIDED = ['service_tier', 'max_tokens', 'Model', 'plugins', 'max_output_tokens', 'Background', 'reasoning']
-test.each(DECIDED)('pass_fields cannot hand %s to a provider', (field) => {
+test.each(DECIDED)('pass_fields cannot pass %s on to a provider', (field) => {
   const yaml = model(`pass_fields: [top_k, ${field}]`)
   expect(problemsOf({ yaml }).map(({ path, message }) => `${path}: ${message}`)).toEqual([
-    `models[0].pass_fields[1]: the field ${field} is Millrace’s own to decide on`,
+    `models[0].pass_fields[1]: Millrace handles the field ${field} itself`,
   ])
 })

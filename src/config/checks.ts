@@ -1,47 +1,47 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { windowName } from '../catalog/catalog.ts'
-import { isGlob, matchesGlob } from '../catalog/glob.ts'
-import { variantId } from '../catalog/resolve-model.ts'
+import { isGlob, matchesGlob, variantId } from '../catalog/resolve-model.ts'
 import { nearestName } from '../lib/text.ts'
 import { TURN_BYTES } from '../server/concurrency-limiter.ts'
-import { childOf, isPlainReference, isSecretPath, type LocatedNode, nodeAt, placeAt, plainOf } from './parse-yaml.ts'
+import {
+  childOf,
+  isPlainReference,
+  isSecretPath,
+  itemsAt,
+  type LocatedItem,
+  type LocatedNode,
+  nodeAt,
+  placeAt,
+  plainOf,
+} from './parse-yaml.ts'
 import { type ConfigPath, type ConfigProblem, formatPath, formatPlace, type Place } from './problem.ts'
 import { AS_WRITTEN } from './scalars.ts'
-import {
-  configSchema,
-  keysOf,
-  LIST_SECTIONS,
-  type ListSection,
-  overloadSchema,
-  readWindow,
-  schemaAt,
-} from './schema.ts'
+import { configSchema, keysOf, LIST_SECTIONS, overloadSchema, readWindow, schemaAt } from './schema.ts'
 import { boundsSchema } from './server-schema.ts'
 
-/** Everything that is wrong with a value by itself: unknown keys, wrong types, nonsense. */
+/** Errors of single values: unknown keys, wrong types, values out of range. */
 export function checkShape(tree: LocatedNode): ConfigProblem[] {
   const parsed = configSchema.safeParse(plainOf(tree))
-  if (parsed.success) return []
-  return parsed.error.issues.flatMap((issue) => problemsOf(tree, issue))
+  return parsed.success ? [] : parsed.error.issues.flatMap((issue) => problemsOf(tree, issue))
 }
 
 function problemsOf(tree: LocatedNode, issue: z.core.$ZodIssue): ConfigProblem[] {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(tree, path, key))
-  const { expected, cure, whole } = expectationOf(issue)
-  const place = placeAt(tree, path)
-  const message = whole ? expected : `${foundAt(tree, path)}, expected ${expected}`
+  const { expected, cure, isWhole } = expectationOf(issue)
+  const message = isWhole ? expected : `${foundAt(tree, path)}, expected ${expected}`
   const node = nodeAt(tree, path)
   const written = node?.kind === 'scalar' ? node.source : ''
-  return [{ place, path: formatPath(path), message, cure: cure?.replace(AS_WRITTEN, written) ?? `Write ${expected}.` }]
+  const fix = cure?.replace(AS_WRITTEN, written) ?? `Write ${expected}.`
+  return [{ place: placeAt(tree, path), path: formatPath(path), message, cure: fix }]
 }
 
 interface Expectation {
   readonly expected: string
   readonly cure?: string | undefined
-  /** The message says it all: what was found would add nothing. */
-  readonly whole?: boolean
+  /** The message is complete without what was found. */
+  readonly isWhole?: boolean
 }
 
 const SHAPES: Readonly<Record<string, string>> = { object: 'a map', record: 'a map', array: 'a list' }
@@ -49,12 +49,12 @@ const SHAPES: Readonly<Record<string, string>> = { object: 'a map', record: 'a m
 function expectationOf(issue: z.core.$ZodIssue): Expectation {
   switch (issue.code) {
     case 'custom': {
-      const whole = issue.params?.whole === true
-      return { expected: issue.message, cure: issue.params?.cure as string | undefined, whole }
+      const { cure, whole } = issue.params ?? {}
+      return { expected: issue.message, cure: cure as string | undefined, isWhole: whole === true }
     }
     case 'invalid_type': {
       const expected = SHAPES[issue.expected] ?? issue.expected
-      return { expected, cure: `Write ${expected}, or leave the key out if it may be absent.` }
+      return { expected, cure: `Write ${expected}, or leave the key out if it is optional.` }
     }
     case 'invalid_key':
       return { expected: issue.issues[0]?.message ?? 'another name' }
@@ -76,15 +76,14 @@ function unknownKey(tree: LocatedNode, path: ConfigPath, key: string): ConfigPro
   }
 }
 
-/** What was written there, as written: never what a reference stands for, and nothing at all of a secret. */
+/** Quotes the file: never what a reference stands for, and nothing of a secret. */
 function foundAt(tree: LocatedNode, path: ConfigPath): string {
   const node = nodeAt(tree, path)
   if (node === undefined) return 'missing'
-  if (node.kind === 'map') return 'found a map'
-  if (node.kind === 'list') return 'found a list'
+  if (node.kind !== 'scalar') return `found a ${node.kind}`
   if (node.value === null) return 'found nothing'
-  const secret = isSecretPath(path) || node.source.includes('@')
-  if (secret && !isPlainReference(node.source))
+  const isSecret = isSecretPath(path) || node.source.includes('@')
+  if (isSecret && !isPlainReference(node.source))
     return typeof node.value === 'string'
       ? `found a text of ${node.value.length} characters`
       : `found a ${typeof node.value}`
@@ -92,7 +91,7 @@ function foundAt(tree: LocatedNode, path: ConfigPath): string {
   return `found ${JSON.stringify(node.source.length > 60 ? `${node.source.slice(0, 60)}…` : node.source)}`
 }
 
-/** A text in the tree, with where it stands. The tree may be wrong elsewhere: what has another shape is passed over. */
+/** A text in the tree and its place. Other shapes are skipped: checkShape reports them. */
 interface Mention {
   readonly text: string
   readonly place: Place
@@ -105,34 +104,35 @@ interface MentionedModel {
   readonly lanes: readonly { readonly upstream: Mention | undefined; readonly model: Mention | undefined }[]
 }
 
-/** Everything that is wrong between values: names that dangle, ids that occur twice, choices that exclude each other. */
+/** Errors between values: unknown names, duplicate ids, settings that exclude each other. */
 export function checkReferences(tree: LocatedNode): ConfigProblem[] {
-  const models = itemsOf(tree, ['models']).map(({ node, path }) => mentionedModel(node, path))
-  const upstreams = idsOf(tree, 'upstreams')
-  const modelIds = idsOf(tree, 'models')
+  const models = itemsAt(tree, 'models').map(mentionedModel)
+  const idsOf = (list: string) => itemsAt(tree, list).flatMap((item) => mentionIn(item, 'id') ?? [])
   return [
-    ...LIST_SECTIONS.flatMap((name) => repeated(idsOf(tree, name), (first) => `this id is taken: first at ${first}`)),
-    ...models.flatMap((model) => danglingLanes(model, upstreams)),
+    ...LIST_SECTIONS.flatMap((name) => repeated(idsOf(name), (first) => `this id is taken: first at ${first}`)),
+    ...unknownUpstreams(models, idsOf('upstreams')),
     ...models.flatMap(repeatedLanes),
-    ...takenVariants(models, modelIds),
-    ...danglingPlanModels(tree, models),
+    ...takenVariants(models, idsOf('models')),
+    ...unknownPlanModels(tree, models),
     ...repeatedWindows(tree),
     ...workersWithoutPostgres(tree),
   ]
 }
 
-function danglingLanes(model: MentionedModel, upstreams: readonly Mention[]): ConfigProblem[] {
+function unknownUpstreams(models: readonly MentionedModel[], upstreams: readonly Mention[]): ConfigProblem[] {
   const known = [...new Set(upstreams.map((upstream) => upstream.text))]
-  return model.lanes.flatMap(({ upstream }) => {
-    if (upstream === undefined || known.includes(upstream.text)) return []
-    const near = nearestName(upstream.text, known)
-    const declare =
-      upstream.text === 'demo'
-        ? ' Add to upstreams: { id: demo, wire: demo }.'
-        : ` Declared: ${known.join(', ') || 'none'}.`
-    const cure = near === undefined ? `Declare it under upstreams.${declare}` : `Did you mean ${near}?`
-    return [problemAt(upstream, `there is no upstream ${JSON.stringify(upstream.text)}`, cure)]
-  })
+  return models
+    .flatMap(({ lanes }) => lanes)
+    .flatMap(({ upstream }) => {
+      if (upstream === undefined || known.includes(upstream.text)) return []
+      const near = nearestName(upstream.text, known)
+      const declare =
+        upstream.text === 'demo'
+          ? ' Add to upstreams: { id: demo, wire: demo }.'
+          : ` Declared: ${known.join(', ') || 'none'}.`
+      const cure = near === undefined ? `Declare it under upstreams.${declare}` : `Did you mean ${near}?`
+      return [problemAt(upstream, `there is no upstream ${JSON.stringify(upstream.text)}`, cure)]
+    })
 }
 
 const repeatedLanes = ({ lanes }: MentionedModel): ConfigProblem[] =>
@@ -148,19 +148,19 @@ function takenVariants(models: readonly MentionedModel[], ids: readonly Mention[
     efforts.flatMap((effort) => {
       const variant = id && ids.find((other) => other.text === variantId(id.text, effort.text.toLowerCase()))
       if (variant === undefined) return []
-      const message = `with this effort the model is also ${variant.text}, which another model is called`
-      return [problemAt(effort, message, `Leave the effort out, or rename ${formatPath(variant.path)}.`)]
+      const message = `with this effort the model is also listed as ${variant.text}, which is the id of another model`
+      return [problemAt(effort, message, `Remove the effort, or rename ${formatPath(variant.path)}.`)]
     }),
   )
 }
 
-function danglingPlanModels(tree: LocatedNode, models: readonly MentionedModel[]): ConfigProblem[] {
+function unknownPlanModels(tree: LocatedNode, models: readonly MentionedModel[]): ConfigProblem[] {
   const bases = models.flatMap(({ id }) => (id ? [id.text] : []))
   const known = models.flatMap(({ id, efforts }) =>
     id ? [id.text, ...efforts.map((effort) => variantId(id.text, effort.text.toLowerCase()))] : [],
   )
-  return itemsOf(tree, ['plans'])
-    .flatMap(({ node, path }) => mentionsOf(childOf(node, 'models'), [...path, 'models']))
+  return itemsAt(tree, 'plans')
+    .flatMap((plan) => mentionsIn(plan, 'models'))
     .flatMap((entry) => {
       if (isGlob(entry.text) ? bases.some((id) => matchesGlob(entry.text, id)) : known.includes(entry.text)) return []
       const near = nearestName(entry.text, known)
@@ -169,12 +169,12 @@ function danglingPlanModels(tree: LocatedNode, models: readonly MentionedModel[]
     })
 }
 
-/** `7d` and `168h` are the same window: an allowance for each of the two would be one too many. */
+/** `7d` and `168h` are the same window and may not have two allowances. */
 const repeatedWindows = (tree: LocatedNode): ConfigProblem[] =>
-  itemsOf(tree, ['plans']).flatMap(({ node, path }) =>
+  itemsAt(tree, 'plans').flatMap(({ node, path }) =>
     repeated(
-      itemsOf(childOf(node, 'windows'), []).flatMap(({ node: window, path: at }) => {
-        const every = mentionOf(childOf(window, 'every'), [...path, 'windows', ...at, 'every'])
+      itemsAt(node, 'windows', path).flatMap((window) => {
+        const every = mentionIn(window, 'every')
         const length = every && readWindow(every.text)
         return every && length?.ok ? [{ ...every, text: windowName(length.value) }] : []
       }),
@@ -183,11 +183,11 @@ const repeatedWindows = (tree: LocatedNode): ConfigProblem[] =>
   )
 
 function workersWithoutPostgres(tree: LocatedNode): ConfigProblem[] {
-  const workers = childOf(childOf(tree, 'server'), 'workers')
-  const database = childOf(childOf(tree, 'storage'), 'database')
+  const workers = nodeAt(tree, ['server', 'workers'])
+  const database = nodeAt(tree, ['storage', 'database'])
   if (workers?.kind !== 'scalar' || !(Number(workers.value) > 1)) return []
   if (database?.kind === 'scalar' && database.value !== 'sqlite') return []
-  const message = `${workers.source} workers need PostgreSQL: SQLite is one process`
+  const message = `${workers.source} workers need PostgreSQL: SQLite supports one process`
   const cure = 'Set server.workers to 1, or storage.database to postgres://….'
   return [{ place: workers.place, path: 'server.workers', message, cure }]
 }
@@ -196,57 +196,52 @@ function repeated(mentions: readonly Mention[], message: (first: string) => stri
   const first = new Map<string, Mention>()
   return mentions.flatMap((mention) => {
     const earlier = first.get(mention.text)
-    if (earlier !== undefined) {
-      const { line, column } = earlier.place
-      const where = line === undefined ? formatPlace(earlier.place, '/') : `line ${line}, column ${column}`
-      return [
-        problemAt(mention, `${JSON.stringify(mention.text)}: ${message(where)}`, 'Rename or remove one of the two.'),
-      ]
+    if (earlier === undefined) {
+      first.set(mention.text, mention)
+      return []
     }
-    first.set(mention.text, mention)
-    return []
+    const { line, column } = earlier.place
+    const where = line === undefined ? formatPlace(earlier.place, '/') : `line ${line}, column ${column}`
+    const text = `${JSON.stringify(mention.text)}: ${message(where)}`
+    return [problemAt(mention, text, 'Rename or remove one of the two.')]
   })
 }
 
-const problemAt = (mention: Mention, message: string, cure: string): ConfigProblem => ({
-  place: mention.place,
-  path: formatPath(mention.path),
+const problemAt = ({ place, path }: Mention, message: string, cure: string): ConfigProblem => ({
+  place,
+  path: formatPath(path),
   message,
   cure,
 })
 
-function mentionedModel(node: LocatedNode, path: ConfigPath): MentionedModel {
-  const lanes = itemsOf(childOf(node, 'lanes'), []).map(({ node: lane, path: at }) => ({
-    upstream: mentionOf(childOf(lane, 'upstream'), [...path, 'lanes', ...at, 'upstream']),
-    model: mentionOf(childOf(lane, 'model'), [...path, 'lanes', ...at, 'model']),
-  }))
-  const efforts = mentionsOf(childOf(node, 'efforts'), [...path, 'efforts'])
-  return { id: mentionOf(childOf(node, 'id'), [...path, 'id']), efforts, lanes }
-}
+const mentionedModel = (model: LocatedItem): MentionedModel => ({
+  id: mentionIn(model, 'id'),
+  efforts: mentionsIn(model, 'efforts'),
+  lanes: itemsAt(model.node, 'lanes', model.path).map((lane) => ({
+    upstream: mentionIn(lane, 'upstream'),
+    model: mentionIn(lane, 'model'),
+  })),
+})
 
-const idsOf = (tree: LocatedNode, name: ListSection): Mention[] =>
-  itemsOf(tree, [name]).flatMap(({ node, path }) => mentionOf(childOf(node, 'id'), [...path, 'id']) ?? [])
+const mentionIn = ({ node, path }: LocatedItem, key: string): Mention | undefined =>
+  mentionOf(childOf(node, key), [...path, key])
 
-const mentionsOf = (node: LocatedNode | undefined, path: ConfigPath): Mention[] =>
-  itemsOf(node, []).flatMap((item) => mentionOf(item.node, [...path, ...item.path]) ?? [])
+const mentionsIn = ({ node, path }: LocatedItem, key: string): Mention[] =>
+  itemsAt(node, key, path).flatMap((item) => mentionOf(item.node, item.path) ?? [])
 
 const mentionOf = (node: LocatedNode | undefined, path: ConfigPath): Mention | undefined =>
   node?.kind === 'scalar' && typeof node.value === 'string' ? { text: node.value, place: node.place, path } : undefined
 
-function itemsOf(root: LocatedNode | undefined, path: readonly string[]): { node: LocatedNode; path: ConfigPath }[] {
-  let node = root
-  for (const step of path) node = childOf(node, step)
-  return node?.kind === 'list' ? node.items.map((item, index) => ({ node: item, path: [...path, index] })) : []
-}
-
-/** Where the largest body never fits beside its turn, its client would be told for ever to try again. */
+/** A body that never fits into the memory budget would be refused as overload for ever. */
 export function checkMemoryBudget(tree: LocatedNode): ConfigProblem[] {
-  const node = nodeOf(tree, 'overload')
-  const budget = node && childOf(node, 'memory_budget')
-  const overload = overloadSchema.safeParse(node === undefined ? {} : plainOf(node))
-  const boundsNode = nodeOf(tree, 'bounds')
-  const bounds = boundsSchema.safeParse(boundsNode === undefined ? {} : plainOf(boundsNode))
-  // What is wrong by itself is told elsewhere.
+  const budget = nodeAt(tree, ['overload', 'memory_budget'])
+  const sectionAt = (key: string) => {
+    const node = childOf(tree, key)
+    return node === undefined ? {} : plainOf(node)
+  }
+  const overload = overloadSchema.safeParse(sectionAt('overload'))
+  const bounds = boundsSchema.safeParse(sectionAt('bounds'))
+  // checkShape reports errors within these sections.
   if (budget === undefined || !overload.success || !bounds.success) return []
   const needed = bounds.data.body_bytes + TURN_BYTES
   const { memory_budget: written } = overload.data
@@ -261,54 +256,51 @@ export function checkMemoryBudget(tree: LocatedNode): ConfigProblem[] {
   ]
 }
 
-const nodeOf = (tree: LocatedNode, key: string): LocatedNode | undefined => childOf(tree, key)
-
-interface NotYet {
+/**
+ * Keys that the schema knows and this version does not support. They are refused, because ignoring them would misstate
+ * timeouts, limits or prices.
+ */
+export const NOT_YET: readonly {
   /** `[]` stands for every item of a list. */
   readonly path: string
-  /** What would have to be there, as the end of "this version …". */
+  /** Completes "this version …". */
   readonly says: string
   readonly cure: string
-}
-
-const LEAVE_OUT = 'Leave it out, or at its default.'
-
-/**
- * What the schema knows and this version cannot do: refused by name, because accepting it in silence would be a lie
- * about timeouts, limits or money. A part that builds one of these deletes its row.
- */
-export const NOT_YET: readonly NotYet[] = [
-  { path: 'models[].price.multipliers', says: 'has no price multipliers', cure: LEAVE_OUT },
-  { path: 'storage.database', says: 'keeps its books in SQLite only', cure: 'Write sqlite, or leave it out.' },
+}[] = [
+  {
+    path: 'models[].price.multipliers',
+    says: 'does not support price multipliers',
+    cure: 'Leave the key out, or at its default.',
+  },
+  { path: 'storage.database', says: 'supports SQLite only', cure: 'Write sqlite, or leave the key out.' },
 ]
 
-/** Everything that is asked for and cannot be had yet. Keys at their default are always fine. */
-export function checkNotYet(tree: LocatedNode): ConfigProblem[] {
-  return NOT_YET.flatMap(({ path: pattern, says, cure }) =>
-    written(tree, pattern)
-      .filter(({ node, path }) => !isStanding(path, node))
+/** Unsupported keys that are set. Keys at their default are always accepted. */
+export const checkNotYet = (tree: LocatedNode): ConfigProblem[] =>
+  NOT_YET.flatMap(({ path: pattern, says, cure }) =>
+    nodesMatching(tree, pattern)
+      .filter(({ node, path }) => !isAtDefault(path, node))
       .map(({ node, path }) => ({ place: node.place, path: formatPath(path), message: `this version ${says}`, cure })),
   )
-}
 
-function isStanding(path: ConfigPath, node: LocatedNode): boolean {
+function isAtDefault(path: ConfigPath, node: LocatedNode): boolean {
   const schema = schemaAt(configSchema, path)
   const value = schema?.safeParse(plainOf(node))
-  // A value of the wrong shape is refused for that; what is inside a list or a map says enough to be named here as well.
+  // checkShape reports a scalar of the wrong type; a list or a map is reported here as well.
   if (schema === undefined || !value?.success) return node.kind === 'scalar'
-  const standing = schema.safeParse(undefined)
-  return standing.success && isDeepStrictEqual(value.data, standing.data)
+  const standard = schema.safeParse(undefined)
+  return standard.success && isDeepStrictEqual(value.data, standard.data)
 }
 
-function written(tree: LocatedNode, pattern: string): { node: LocatedNode; path: ConfigPath }[] {
-  let found: { node: LocatedNode; path: ConfigPath }[] = [{ node: tree, path: [] }]
-  for (const step of pattern.replaceAll('[]', '.[]').split('.')) {
+function nodesMatching(tree: LocatedNode, pattern: string): LocatedItem[] {
+  let found: LocatedItem[] = [{ node: tree, path: [] }]
+  for (const step of pattern.split('.')) {
+    const isList = step.endsWith('[]')
+    const key = isList ? step.slice(0, -2) : step
     found = found.flatMap(({ node, path }) => {
-      if (step === '[]') {
-        return node.kind === 'list' ? node.items.map((item, index) => ({ node: item, path: [...path, index] })) : []
-      }
-      const child = childOf(node, step)
-      return child === undefined ? [] : [{ node: child, path: [...path, step] }]
+      if (isList) return itemsAt(node, key, path)
+      const child = childOf(node, key)
+      return child === undefined ? [] : [{ node: child, path: [...path, key] }]
     })
   }
   return found

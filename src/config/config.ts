@@ -1,104 +1,183 @@
-import type { Plan, Upstream } from '../catalog/catalog.ts'
-import type { ModelDefinition } from '../catalog/load-catalog.ts'
-import type { HostedTools } from '../gateway/read-turn.ts'
+import type { z } from 'zod'
+import { type Plan, planWindow, type Upstream } from '../catalog/catalog.ts'
+import { readTraits } from '../catalog/known-models.ts'
+import type { ModelDefinition, PriceList } from '../catalog/load-catalog.ts'
+import { Secret } from '../lib/secret.ts'
+import { effortOf } from '../model/effort.ts'
 import type { LimitRates } from '../model/limit.ts'
-import type { ChosenCapTerms } from '../model/price.ts'
-import type { OpenInterval } from '../routing/circuit-breaker.ts'
-import type { RetryTerms } from '../routing/retry-budget.ts'
-import type { ParsedConfig } from './schema.ts'
-import type { DatabaseChoice } from './server-schema.ts'
+import type { NanoUsd, PicoPerToken } from '../model/money.ts'
+import type { Rates } from '../model/price.ts'
+import type { configSchema } from './schema.ts'
 
-/** The whole configuration, validated: names resolved, durations in milliseconds, money in its smallest unit. */
-export interface Config {
-  readonly server: ServerConfig
-  readonly bounds: BoundsConfig
-  readonly drain: { readonly timeoutMs: number; readonly lingerMs: number }
-  /** `data` is absolute. */
-  readonly storage: { readonly data: string; readonly database: DatabaseChoice }
-  readonly keyring: { readonly secretKey: string | undefined }
-  readonly upstreams: readonly Upstream[]
-  readonly models: readonly ModelDefinition[]
-  readonly plans: readonly Plan[]
-  readonly limits: LimitsConfig
-  readonly routing: RoutingConfig
-  readonly overload: OverloadConfig
-  readonly console: ConsoleConfig
-  readonly hostedTools: HostedTools
-  readonly streams: { readonly keepAliveMs: number; readonly silenceBeforeHeadMs: number }
-  readonly hold: ChosenCapTerms
-  readonly ledger: { readonly markIntervalMs: number }
-  readonly retention: RetentionConfig
-  readonly telemetry: ParsedConfig['telemetry']
+type Parsed = z.output<typeof configSchema>
+type ParsedUpstream = Parsed['upstreams'][number]
+type ParsedModel = Parsed['models'][number]
+
+/** The whole configuration, validated: durations in milliseconds, money in its smallest unit, `storage.data` absolute. */
+export type Config = ReturnType<typeof resolveConfig>
+export type LimitsConfig = Config['limits']
+export type RoutingConfig = Config['routing']
+
+/** Renames the keys of the file to ours. The schema has validated everything: nothing can fail here. */
+export const resolveConfig = (parsed: Parsed, data: string) => ({
+  server: {
+    host: parsed.server.host,
+    port: parsed.server.port,
+    publicUrl: parsed.server.public_url,
+    metricsHost: parsed.server.metrics_host,
+    metricsPort: parsed.server.metrics_port,
+    trustProxy: parsed.server.trust_proxy,
+    maxConnections: parsed.server.max_connections,
+    workers: parsed.server.workers,
+    allowedOrigins: parsed.server.allowed_origins,
+  },
+  bounds: resolveBounds(parsed.bounds),
+  drain: { timeoutMs: parsed.drain.timeout, lingerMs: parsed.drain.linger },
+  storage: { data, database: parsed.storage.database },
+  keyring: { secretKey: parsed.key_ring.secret_key },
+  upstreams: parsed.upstreams.map(resolveUpstream),
+  models: parsed.models.map(resolveModel),
+  plans: parsed.plans.map(
+    ({ id, models, windows }): Plan => ({
+      id,
+      models,
+      windows: windows.map(({ every, allowance }) => planWindow(every, allowance as NanoUsd)),
+    }),
+  ),
+  limits: resolveLimits(parsed.limits),
+  routing: resolveRouting(parsed.routing),
+  overload: resolveOverload(parsed.overload),
+  console: { enabled: parsed.console.enabled, hosts: parsed.console.hosts, allowHttp: parsed.console.allow_http },
+  hostedTools: parsed.hosted_tools,
+  streams: { keepAliveMs: parsed.streams.keep_alive, silenceBeforeHeadMs: parsed.streams.silence_before_head },
+  hold: { sharePercent: parsed.hold.uncapped_share_percent, tokensMin: parsed.hold.uncapped_tokens_min },
+  ledger: { markIntervalMs: parsed.ledger.mark_interval },
+  retention: {
+    stateMs: parsed.retention.state,
+    stateBytesMax: parsed.retention.state_bytes,
+    idempotencyMs: parsed.retention.idempotency,
+    idempotencyBytesMax: parsed.retention.idempotency_bytes,
+  },
+  telemetry: parsed.telemetry,
+})
+
+const resolveBounds = (bounds: Parsed['bounds']) => ({
+  bodyBytesMax: bounds.body_bytes,
+  expansionRatioMax: bounds.expansion_ratio,
+  jsonValuesMax: bounds.json_values,
+  jsonDepthMax: bounds.json_depth,
+  headerBytesMax: bounds.header_bytes,
+  headerTimeoutMs: bounds.header_timeout,
+  requestTimeoutMs: bounds.request_timeout,
+  keepAliveTimeoutMs: bounds.keep_alive_timeout,
+  frameBytesMax: bounds.frame_bytes,
+})
+
+/** `memoryBytes`: undefined derives it from the memory of the process. `loopDelayMs`: undefined sets no limit. */
+const resolveOverload = (overload: Parsed['overload']) => ({
+  memoryBytes: overload.memory_budget,
+  queueLength: overload.queue,
+  queueMs: overload.queue_wait,
+  loopDelayMs: overload.loop_delay,
+  loopDelayForMs: overload.loop_delay_for,
+})
+
+/** `putAside`: undefined never opens a circuit. `retries`: undefined sets no retry budget. */
+const resolveRouting = (routing: Parsed['routing']) => ({
+  putAside: routing.put_aside ? { firstMs: routing.aside_first, longestMs: routing.aside_longest } : undefined,
+  patienceMs: routing.patience,
+  retries:
+    routing.retry_percent === undefined
+      ? undefined
+      : { percent: routing.retry_percent, perSecondMin: routing.retries_per_second },
+})
+
+const resolveLimits = (limits: Parsed['limits']) => ({
+  key: resolveLimitRates(limits.key),
+  account: resolveLimitRates(limits.account),
+  accountModel: resolveLimitRates(limits.account_model),
+  model: resolveLimitRates(limits.model),
+  keysPerAccount: limits.keys_per_account,
+  address: { refusedPerMinute: limits.address.refused_per_minute, burstMs: limits.address.burst },
+})
+
+/** `burstMs`: how much of the rates may be taken at once after a pause, as time. */
+const resolveLimitRates = (rates: Parsed['limits']['key']): LimitRates & { readonly burstMs: number } => ({
+  ...(rates.requests_per_minute === undefined ? {} : { requestsPerMinute: rates.requests_per_minute }),
+  ...(rates.tokens_per_minute === undefined ? {} : { tokensPerMinute: rates.tokens_per_minute }),
+  ...(rates.concurrent === undefined ? {} : { concurrent: rates.concurrent }),
+  burstMs: rates.burst,
+})
+
+const OWN_DIALECT = {
+  chat: 'generic',
+  responses: 'openai',
+  anthropic: 'anthropic',
+  gemini: 'google',
+  demo: 'demo',
+} as const
+
+const resolveUpstream = (upstream: ParsedUpstream): Upstream => ({
+  id: upstream.id,
+  wire: upstream.wire,
+  dialect: upstream.dialect ?? OWN_DIALECT[upstream.wire],
+  baseUrl: upstream.base_url,
+  apiVersion: upstream.api_version,
+  apiKey: upstream.api_key === undefined ? undefined : new Secret(upstream.api_key),
+  allowPrivate: upstream.allow_private,
+  timeouts: {
+    connectMs: upstream.timeouts.connect,
+    firstByteMs: upstream.timeouts.first_byte,
+    jsonAnswerMs: upstream.timeouts.json_answer,
+    idleMs: upstream.timeouts.idle,
+    noProgressMs: upstream.timeouts.no_progress,
+    totalMs: upstream.timeouts.total,
+  },
+  headers: new Map(Object.entries(upstream.headers).map(([name, value]) => [name.toLowerCase(), new Secret(value)])),
+  disconnectPolicy: upstream.on_client_gone,
+})
+
+const resolveModel = (model: ParsedModel): ModelDefinition => ({
+  id: model.id,
+  ownedBy: model.owned_by,
+  createdAt: model.created,
+  description: model.description,
+  efforts: model.efforts?.map(effortOf),
+  inputs: model.inputs,
+  inputTokensMax: {
+    ...(model.input_tokens_max.image === undefined ? {} : { image: model.input_tokens_max.image }),
+    ...(model.input_tokens_max.file === undefined ? {} : { file: model.input_tokens_max.file }),
+  },
+  contextTokens: model.context_tokens,
+  maxOutputTokens: model.max_output_tokens,
+  bytesPerToken: model.bytes_per_token,
+  choicesMax: model.choices_max,
+  price: model.price === undefined ? undefined : resolvePrice(model.price),
+  kinds: model.kinds,
+  passFields: model.pass_fields,
+  lanes: model.lanes.map(({ traits, prompt_cache, ...lane }) => ({
+    ...lane,
+    traits: readTraits(traits),
+    promptCache: prompt_cache,
+  })),
+})
+
+function resolvePrice(price: NonNullable<ParsedModel['price']>): PriceList {
+  const tiers = price.tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...resolveRates(tier) }))
+  tiers.sort((a, b) => a.aboveInputTokens - b.aboveInputTokens)
+  return { ...resolveRates(price), perRequest: price.per_request, tiers }
 }
 
-export interface ServerConfig {
-  readonly host: string
-  readonly port: number
-  readonly publicUrl: string | undefined
-  readonly metricsHost: string
-  readonly metricsPort: number
-  readonly trustProxy: readonly string[]
-  readonly maxConnections: number
-  readonly workers: number
-  readonly allowedOrigins: readonly string[]
+interface ParsedRates {
+  readonly input: PicoPerToken
+  readonly cached_input?: PicoPerToken | undefined
+  readonly cache_write?: PicoPerToken | undefined
+  readonly output: PicoPerToken
 }
 
-export interface RoutingConfig {
-  /** How long a lane is left alone that fails; undefined: none is put aside. */
-  readonly putAside: OpenInterval | undefined
-  /** The longest that a request waits for a lane that will soon be tried again. */
-  readonly patienceMs: number
-  /** Undefined: as many as there are failures. */
-  readonly retries: RetryTerms | undefined
-}
-
-interface ConsoleConfig {
-  readonly enabled: boolean
-  readonly hosts: readonly string[]
-  readonly allowHttp: boolean
-}
-
-export interface OverloadConfig {
-  /** Undefined: worked out from what the process may use. */
-  readonly memoryBytes: number | undefined
-  readonly queueLength: number
-  readonly queueMs: number
-  /** Undefined: however late the event loop is, nobody is sent away for it. */
-  readonly loopDelayMs: number | undefined
-  readonly loopDelayForMs: number
-}
-
-interface RetentionConfig {
-  readonly stateMs: number
-  readonly stateBytesMax: number
-  readonly idempotencyMs: number
-  readonly idempotencyBytesMax: number
-}
-
-export interface BoundsConfig {
-  readonly bodyBytesMax: number
-  readonly expansionRatioMax: number
-  readonly jsonValuesMax: number
-  readonly jsonDepthMax: number
-  readonly headerBytesMax: number
-  readonly headerTimeoutMs: number
-  readonly requestTimeoutMs: number
-  readonly keepAliveTimeoutMs: number
-  readonly frameBytesMax: number
-}
-
-export interface ConfiguredLimits extends LimitRates {
-  /** How much of the rates may be taken at once after a pause, as time: 60,000 is one minute's worth. */
-  readonly burstMs: number
-}
-
-export interface LimitsConfig {
-  readonly key: ConfiguredLimits
-  readonly account: ConfiguredLimits
-  readonly accountModel: ConfiguredLimits
-  readonly model: ConfiguredLimits
-  /** That are not revoked. */
-  readonly keysPerAccount: number
-  /** Undefined: an address may be refused as often as it likes. */
-  readonly address: { readonly refusedPerMinute: number | undefined; readonly burstMs: number }
-}
+const resolveRates = ({ input, cached_input, cache_write, output }: ParsedRates): Rates => ({
+  input,
+  cachedInput: cached_input ?? input,
+  cacheWrite: cache_write ?? input,
+  output,
+})

@@ -18,7 +18,7 @@ test('text is read with or without a byte order mark', () => {
   expect(readConfigFile(written('marked', '\ufeffé'))).toEqual({ kind: 'text', text: 'é' })
 })
 
-test('what is no text, no file or not there is told apart', () => {
+test('a binary file, a folder and a missing file are distinguished', () => {
   expect(readConfigFile(written('bytes', Buffer.from([0xff, 0xfe, 0x41])))).toMatchObject({
     kind: 'unreadable',
     reason: 'it is not UTF-8 text',

@@ -4,14 +4,14 @@ import { TextDecoder } from 'node:util'
 import { shellWord } from '../lib/anywhere/shell-word.ts'
 import type { ConfigProblem } from './problem.ts'
 
-/** Variables by name: what everything else is handed instead of the process's own environment. */
+/** Variables by name. Only main.ts reads the process's own environment. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The one place that reads `process.env`. A copy, so that what was validated is what is used. */
+/** The only reader of `process.env`. A copy, so that later changes do not bypass validation. */
 export const readEnvironment = (): Environment => ({ ...process.env })
 
 interface ConfigSearch {
-  /** What `--config` named; null for no file. */
+  /** The file of `--config`; null for no file. */
   readonly named: string | null | undefined
   readonly environment: Environment
   readonly cwd: string
@@ -23,63 +23,52 @@ export type FoundConfigFile =
   | { readonly kind: 'none' }
   | { readonly kind: 'invalid'; readonly path: string; readonly via: string; readonly problem: ConfigProblem }
 
-interface Candidate {
-  readonly path: string
-  readonly via: string
-  /** Somebody named it: a missing file is an error, not a reason to look further. */
-  readonly named: boolean
-}
-
-/** The first file that is there, in the order that the handbook gives. */
-export function findConfigFile({ named, ...search }: ConfigSearch): FoundConfigFile {
+/** The first existing file, in the order of docs/operate/configuration.md. */
+export function findConfigFile({ named, environment, cwd, readFile }: ConfigSearch): FoundConfigFile {
   if (named === null) return { kind: 'none' }
-  for (const candidate of candidatesOf({ ...search, named })) {
-    const read = search.readFile(candidate.path)
-    const { path, via } = candidate
+  for (const { path, via, isNamed } of candidatesOf(named, environment, cwd)) {
+    const read = readFile(path)
     if (read.kind === 'text') return { kind: 'found', path, text: read.text, via }
-    if (read.kind === 'unreadable') return { kind: 'invalid', path, via, problem: unreadable(path, read.reason) }
-    if (candidate.named) return { kind: 'invalid', path, via, problem: missing(path, via) }
+    if (read.kind === 'unreadable') {
+      const message = `this file cannot be read: ${read.reason}`
+      const problem = { place: { origin: path }, path: '', message, cure: 'Fix that, or name another: --config FILE.' }
+      return { kind: 'invalid', path, via, problem }
+    }
+    if (isNamed) {
+      const message = `there is no such file (named by ${via})`
+      const cure = `Name an existing file, or create it:  millrace init ${shellWord(path)}`
+      return { kind: 'invalid', path, via, problem: { place: { origin: path }, path: '', message, cure } }
+    }
   }
   return { kind: 'none' }
 }
 
-function candidatesOf({
-  named,
-  environment,
-  cwd,
-}: Omit<ConfigSearch, 'named'> & { readonly named: string | undefined }): Candidate[] {
-  if (named !== undefined) return [{ path: resolve(cwd, named), via: '--config', named: true }]
+interface Candidate {
+  readonly path: string
+  readonly via: string
+  /** The operator named it: a missing file is an error. */
+  readonly isNamed: boolean
+}
+
+function candidatesOf(named: string | undefined, environment: Environment, cwd: string): Candidate[] {
+  if (named !== undefined) return [{ path: resolve(cwd, named), via: '--config', isNamed: true }]
   const variable = environment.MILLRACE_CONFIG
-  if (variable) return [{ path: resolve(cwd, variable), via: 'MILLRACE_CONFIG', named: true }]
+  if (variable) return [{ path: resolve(cwd, variable), via: 'MILLRACE_CONFIG', isNamed: true }]
   const home = environment.HOME ?? environment.USERPROFILE
   const xdg = environment.XDG_CONFIG_HOME || (home ? join(home, '.config') : undefined)
   return [
-    { path: join(cwd, 'millrace.yaml'), via: 'the working folder', named: false },
-    ...(xdg ? [{ path: join(xdg, 'millrace', 'millrace.yaml'), via: 'the XDG folder', named: false }] : []),
-    { path: '/etc/millrace/millrace.yaml', via: '/etc', named: false },
+    { path: join(cwd, 'millrace.yaml'), via: 'the working folder', isNamed: false },
+    ...(xdg ? [{ path: join(xdg, 'millrace', 'millrace.yaml'), via: 'the XDG folder', isNamed: false }] : []),
+    { path: '/etc/millrace/millrace.yaml', via: '/etc', isNamed: false },
   ]
 }
-
-const unreadable = (path: string, reason: string): ConfigProblem => ({
-  place: { origin: path },
-  path: '',
-  message: `this file cannot be read: ${reason}`,
-  cure: 'Mend that, or name another file: --config FILE.',
-})
-
-const missing = (path: string, via: string): ConfigProblem => ({
-  place: { origin: path },
-  path: '',
-  message: `there is no such file (named by ${via})`,
-  cure: `Name one that is there, or write it:  millrace init ${shellWord(path)}`,
-})
 
 type FileRead =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable'; readonly reason: string }
 
-/** Handed in, so that a test needs no disk and nobody below reads one by surprise. */
+/** Passed in, so that tests need no disk. */
 export type FileReader = (path: string) => FileRead
 
 /** Text in UTF-8, with or without a byte order mark. */
@@ -106,16 +95,16 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 interface DataFolderSources {
-  /** What `--data` named. */
+  /** The folder of `--data`. */
   readonly flag: string | undefined
   readonly environment: Environment
-  /** `storage.data`, which is relative to the file that says it. */
+  /** `storage.data`, relative to the file. */
   readonly configured: string | undefined
   readonly configPath: string | undefined
   readonly cwd: string
 }
 
-/** Whoever is nearest to the command wins: flag, variable, file, XDG. Undefined on a machine without any home for data. */
+/** Flag, then variable, file, XDG folder. Undefined on a machine without a home folder. */
 export function dataFolder({ flag, environment, configured, configPath, cwd }: DataFolderSources): string | undefined {
   const named = flag ?? (environment.MILLRACE_DATA || undefined)
   if (named !== undefined) return resolve(cwd, named)
@@ -126,14 +115,14 @@ export function dataFolder({ flag, environment, configured, configPath, cwd }: D
 }
 
 /**
- * What stands when there is no file: a model that needs no network, with a small real price, so that the first request
- * already shows a charge. Written in the file's own words and read by the same road.
+ * The configuration without a file: a model that needs no network, with a small real price, so that the first request
+ * already shows a charge. It is parsed like a file.
  */
 export const DEFAULT_CONFIG = {
   upstreams: [{ id: 'demo', wire: 'demo' }],
   models: [
-    demoModel('demo', 'Streams a made-up answer, word by word.'),
-    demoModel('demo-tools', 'Asks for a tool call.'),
+    demoModel('demo', 'Streams a generated answer, word by word.'),
+    demoModel('demo-tools', 'Responds with a tool call.'),
   ],
 }
 

@@ -5,7 +5,7 @@ import { everyPath } from '../../test/fixtures/config/every-path.ts'
 import { type ConfigPath, formatPath } from './problem.ts'
 import { configSchema, schemaAt } from './schema.ts'
 
-describe('a file that was made to hurt', () => {
+describe('a malicious file', () => {
   const bomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${[...'bcdefghi']
     .map((name, index) => `${name}: &${name} [${Array.from({ length: 9 }, () => `*${'abcdefghi'[index]}`).join(', ')}]`)
     .join('\n')}\n`
@@ -13,16 +13,16 @@ describe('a file that was made to hurt', () => {
   test.each([
     ['aliases that multiply', bomb, 'nested too deep, or too many values'],
     ['an alias inside what it names', 'server: &s { port: *s }\n', 'nested too deep, or too many values'],
-    ['an alias to nothing', 'server: *nobody\n', 'nothing is anchored as &nobody'],
+    ['an alias to nothing', 'server: *missing\n', 'nothing is anchored as &missing'],
     ['10 MB of text', `# ${'x'.repeat(10_000_000)}\n`, 'more than 1048576'],
     ['brackets without end', '['.repeat(500_000), 'nested deeper'],
     ['braces without end', '{a: '.repeat(200_000), 'nested deeper'],
     ['dashes without end', '- '.repeat(500_000), 'nested deeper'],
     ['spaces without end', `a:\n${' '.repeat(100_000)}b: 1\n`, 'nested deeper'],
-    ['keys that are no words', '? [a, b]\n: 1\n', 'cannot be the name of a key'],
+    ['keys that are not words', '? [a, b]\n: 1\n', 'cannot be the name of a key'],
     ['the key of all objects', 'server: { __proto__: { port: 1 } }\n', 'cannot be the name of a key'],
     ['the key of all classes', 'constructor: { prototype: 1 }\n', 'there is no such key'],
-    ['an override of direction', 'models: [{ id: m, owned_by: "a\u202eb" }]\n', 'without U+202E, which nobody can see'],
+    ['an override of direction', 'models: [{ id: m, owned_by: "a\u202eb" }]\n', 'without U+202E, which is invisible'],
     ['control characters', 'server: { host: "a\\u0000b" }\n', 'found "a\\u0000b"'],
     ['infinity', 'server: { port: .inf }\n', 'found .inf'],
     ['no number', 'models: [{ id: m, bytes_per_token: .nan }]\n', 'expected'],
@@ -43,7 +43,7 @@ describe('every key with every type of value', () => {
   const document = (path: ConfigPath, value: unknown): unknown =>
     path.reduceRight<unknown>((below, step) => (typeof step === 'number' ? [below] : { [step]: below }), value)
 
-  test('gives a configuration or problems with a line, and never a throw', () => {
+  test('returns a configuration or problems with a line, and never throws', () => {
     const paths = everyPath(configSchema)
     let refused = 0
     for (const path of paths) {
@@ -65,9 +65,9 @@ describe('every key with every type of value', () => {
     expect(paths.length).toBeGreaterThan(90)
   })
 
-  test('a wrong type is refused at that very key', () => {
+  test('a wrong type is refused at its key', () => {
     for (const path of everyPath(configSchema)) {
-      const wrong = [{ nobody_knows: [] }].find(
+      const wrong = [{ unknown_key: [] }].find(
         (value) => schemaAt(configSchema, path)?.safeParse(value).success === false,
       )
       if (wrong === undefined) continue

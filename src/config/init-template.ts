@@ -5,7 +5,7 @@ import type { InitOutcome } from '../cli/cli-deps.ts'
 import { whyNotWritten, writePrivately } from '../lib/private-files.ts'
 import { configSchema } from './schema.ts'
 
-/** What `millrace init` writes: it serves as it stands, and shows in comments what else can be said. */
+/** The file of `millrace init`: it works as it is and shows further keys in comments. */
 export const initTemplate = (): string => `# yaml-language-server: $schema=${SCHEMA_URL}
 #
 # Configuration of Millrace. Commented keys show their defaults. Check it with: millrace check
@@ -13,36 +13,36 @@ export const initTemplate = (): string => `# yaml-language-server: $schema=${SCH
 # Money is always quoted: "3.00". Prices are USD per million tokens.
 
 # server:
-#   host: 127.0.0.1              # 0.0.0.0 lets others in
+#   host: 127.0.0.1              # 0.0.0.0 accepts other machines
 #   port: 4600
 #   public_url: null             # https://llm.example.com
 #   metrics_host: 127.0.0.1
 #   metrics_port: 4601
 #   max_connections: 10000
-#   trust_proxy: []              # [10.0.0.0/8]: networks of proxies whose X-Forwarded-For is believed
-#   allowed_origins: []          # web pages that may call /v1
+#   trust_proxy: []              # [10.0.0.0/8]: proxies whose X-Forwarded-For is trusted
+#   allowed_origins: []          # web pages that may call /v1 from a browser (CORS)
 
 # storage:
 #   data: ./data                 # default: $XDG_DATA_HOME/millrace
 #   database: sqlite
 
 upstreams:
-  # Built in: needs no network and no key, answers in made-up words.
+  # Built in: needs no network and no key, and answers with generated text.
   - id: demo
     wire: demo
   # Providers over the network. Most speak Chat Completions: wire: chat.
   # - id: openai
   #   wire: responses              # the Responses API, where a provider has it; clients of either protocol are served
-  #   dialect: openai              # known oddities of a server; generic if left out
+  #   dialect: openai              # known deviations of the server; generic if left out
   #   base_url: https://api.openai.com/v1
   #   api_key: "\${OPENAI_API_KEY}"
   #   timeouts: { connect: 5s, first_byte: 120s, json_answer: 15m, idle: 90s, no_progress: 300s, total: 30m }
-  #   headers: {}                  # what every call carries besides its own
+  #   headers: {}                  # extra headers for every call
   # - id: vllm
   #   wire: chat
   #   dialect: vllm
   #   base_url: http://10.0.0.7:8000/v1
-  #   allow_private: true          # plain http and private addresses: only for servers of your own
+  #   allow_private: true          # allows plain http and private addresses, for servers of your own
   # - id: claude
   #   wire: anthropic
   #   base_url: https://api.anthropic.com/v1
@@ -52,10 +52,10 @@ upstreams:
   #   base_url: https://generativelanguage.googleapis.com/v1beta
   #   api_key: "\${GEMINI_API_KEY}"
 
-# An entry for a model that is known: millrace catalog --propose anthropic/claude-sonnet-5
+# To print an entry for a known model: millrace catalog --propose anthropic/claude-sonnet-5
 models:
   - id: demo
-    description: Streams a made-up answer, word by word.
+    description: Streams a generated answer, word by word.
     efforts: [low, medium, high]           # also lists demo-low, demo-medium, demo-high
     context_tokens: 128000
     max_output_tokens: 8192
@@ -80,41 +80,41 @@ models:
   #     - upstream: claude
   #       model: claude-sonnet-5
   #       priority: 1
-  #       prompt_cache: conversation   # or system, or off: what Anthropic is asked to keep; cache_write pays for it
+  #       prompt_cache: conversation   # or system, or off: what Anthropic is asked to cache; cache_write is its price
   #     - { upstream: gemini, model: gemini-3.5-flash, priority: 2 }
   #     - upstream: vllm
   #       model: qwen3-coder
   #       priority: 2
   #       weight: 3
-  #       # How a model wants to be asked. Known models need none of it: millrace catalog --all shows what is in force.
+  #       # How a model is called. Known models need none of it: millrace catalog --all shows what applies.
   #       traits: { sampling: true, forced_tool_choice: true, json_schema: native, efforts: { none: disabled, high: high } }
 
-# limits:                        # none but that of addresses, unless they are written
+# limits:                        # only address has a default
 #   key: { requests_per_minute: 600, tokens_per_minute: 2000000, concurrent: 64 }
 #   account: { requests_per_minute: 3000, burst: 60s }
 #   account_model: { tokens_per_minute: 500000 }
 #   model: { concurrent: 200 }
-#   address: { refused_per_minute: 300 }  # without a valid key; stands so by default, off takes it away
+#   address: { refused_per_minute: 300 }  # without a valid key; off removes the limit
 
 # routing:
-#   put_aside: true              # a lane that fails is left alone for a while
-#   aside_first: 10s             # twice as long each time in a row …
+#   put_aside: true              # requests skip a failing lane for a while (circuit breaker)
+#   aside_first: 10s             # doubles with each consecutive failure …
 #   aside_longest: 5m            # … up to this
-#   patience: 10s                # how long a request waits for a lane that will soon be tried again
-#   retry_percent: 20            # of what succeeds; off takes the bound away
-#   retries_per_second: 3        # in any case
+#   patience: 10s                # how long a request waits for a lane that becomes available
+#   retry_percent: 20            # failovers per 100 successful requests; off removes the limit
+#   retries_per_second: 3        # always allowed
 
-# overload:                      # what this process takes on; beyond it requests get 503 and come back
-#   memory_budget: auto          # for all running requests: 256KiB each, their bodies, what is parsed of them; auto: half of what there is
-#   queue: 64                    # requests that wait for a place, before their bodies are read
+# overload:                      # beyond this, requests get 503 with Retry-After
+#   memory_budget: auto          # for all running requests; auto: half of the available memory
+#   queue: 64                    # requests that may wait for capacity
 #   queue_wait: 2s
-#   loop_delay: 250ms            # the 99th percentile; off: nobody is sent away for it
+#   loop_delay: 250ms            # 99th percentile of the event loop; off: no limit
 #   loop_delay_for: 5s
 
 # console:
 #   enabled: true
-#   hosts: [millrace.internal]   # names under which people open it, beside that of server.public_url
-#   allow_http: false            # true: people may sign in over plain HTTP from other machines
+#   hosts: [millrace.internal]   # additional host names; that of server.public_url is included
+#   allow_http: false            # true: allows sign-in over plain HTTP from other machines
 
 # bounds:
 #   body_bytes: 32MiB
@@ -139,7 +139,7 @@ models:
 #   log: { level: info, format: auto }
 #   metrics: true
 
-# What Builder keys draw on: a subscription (millrace plans assign) instead of the wallet.
+# Builder keys are paid by a subscription (millrace plans assign) instead of the wallet.
 # plans:
 #   - id: builder
 #     models: ["fast-coder*"]
@@ -148,7 +148,7 @@ models:
 #       - { every: month, allowance: "60.00" }
 `
 
-/** Only its owner may read it: sooner or later somebody writes a provider's key into it. */
+/** Only its owner may read it, because it may hold provider keys. */
 export async function writeTemplate(cwd: string, file: string, mode: { overwrite: boolean }): Promise<InitOutcome> {
   const path = resolve(cwd, file)
   try {
@@ -163,10 +163,10 @@ export async function writeTemplate(cwd: string, file: string, mode: { overwrite
   }
 }
 
-/** Where editors find the schema of the published package. */
+/** The schema of the published package, for editors. */
 const SCHEMA_URL = 'https://unpkg.com/millrace/schema/millrace.schema.json'
 
-/** The file as editors know it, made from the very schema that judges it. */
+/** The JSON Schema for editors, generated from the schema that validates the file. */
 export function configJsonSchema(): string {
   const { $schema, ...schema } = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' })
   return `${JSON.stringify({ $schema, $id: SCHEMA_URL, title: 'millrace.yaml', ...schema }, null, 2)}\n`

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { loaded, modelYaml, pricedYaml } from '../../test/fixtures/config/config.ts'
 
-describe('a good configuration', () => {
-  test('that is not there serves the demo at a small price, on loopback, without limits', () => {
+describe('a valid configuration', () => {
+  test('without a file serves the demo at a small price, on loopback, without limits', () => {
     const { config, origin } = loaded({})
     expect(origin).toEqual({ kind: 'defaults' })
     expect(config.server).toMatchObject({ host: '127.0.0.1', port: 4600, metricsPort: 4601, workers: 1 })
@@ -30,11 +30,11 @@ describe('a good configuration', () => {
     ])
   })
 
-  test.each(['', '# nothing but a comment\n', '---\n', '{}'])('that says nothing (%j) has no models', (yaml) => {
+  test.each(['', '# nothing but a comment\n', '---\n', '{}'])('that is empty (%j) has no models', (yaml) => {
     expect(loaded({ yaml }).config.models).toEqual([])
   })
 
-  test('carries prices exactly, tiers in order, cache prices filled in', () => {
+  test('keeps prices exactly, sorts tiers and fills in cache prices', () => {
     const yaml = pricedYaml(
       'input: "3.00", output: "15", per_request: "0.001", tiers: [{ above_input_tokens: 900, input: "6", output: "22.5" }, { above_input_tokens: 400, input: "4", cached_input: "0.4", cache_write: "5", output: "20" }]',
     )
@@ -63,22 +63,22 @@ describe('a good configuration', () => {
     })
   })
 
-  test('may leave a price out: the model is there and nobody may call it', () => {
+  test('may leave a price out', () => {
     expect(loaded({ yaml: modelYaml('efforts: []') }).config.models[0]?.price).toBeUndefined()
   })
 
-  test('tells an absent list of efforts from an empty one', () => {
+  test('distinguishes an absent list of efforts from an empty one', () => {
     expect(loaded({ yaml: modelYaml('inputs: [text]') }).config.models[0]?.efforts).toBeUndefined()
     expect(loaded({ yaml: modelYaml('efforts: []') }).config.models[0]?.efforts).toEqual([])
     expect(loaded({ yaml: modelYaml('efforts: [LOW, ultra]') }).config.models[0]?.efforts).toEqual(['low', 'ultra'])
   })
 
-  test('may share values by alias', () => {
+  test('may share values through an alias', () => {
     const yaml = 'drain: { timeout: &t 20s, linger: *t }'
     expect(loaded({ yaml }).config.drain).toEqual({ timeoutMs: 20_000, lingerMs: 20_000 })
   })
 
-  test('puts variables and files into text, also where a number is wanted', () => {
+  test('replaces references to variables and files, also in numbers', () => {
     const yaml = `server: { port: "\${P:-4700}", host: "\${H}", metrics_port: "\${EMPTY:-4800}" }
 key_ring: { secret_key: "\${file:key}" }
 telemetry: { metrics: "\${ON}" }

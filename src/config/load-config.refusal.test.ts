@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { DEMO_YAML, modelYaml, placesOf, pricedYaml, problemsOf } from '../../test/fixtures/config/config.ts'
 import { formatProblem, type Place } from './problem.ts'
 
-/** What stands where a problem points to: rows say it in words of the file instead of counted columns. */
+/** The text at the place of a problem, so that the cases name text instead of columns. */
 const textAt = (yaml: string, { line = 0, column = 0 }: Place) => yaml.split('\n')[line - 1]?.slice(column - 1) ?? ''
 
-describe('a wrong configuration is told with its place', () => {
+describe('an invalid configuration is reported with its place', () => {
   test.each([
     ['an unknown section', 'sever: {}\n', 'sever', 'sever:', 'there is no such key', 'Did you mean server?'],
     ['an unknown key', 'server: { prot: 1 }\n', 'server.prot', 'prot:', 'there is no such key', 'Did you mean port?'],
@@ -18,7 +18,7 @@ describe('a wrong configuration is told with its place', () => {
       'no such key',
       'Did you mean body_bytes?',
     ],
-    ['a merge key', 'server: { <<: { port: 1 } }', 'server', '<<:', 'merge keys are not read', 'Write the keys out'],
+    ['a merge key', 'server: { <<: { port: 1 } }', 'server', '<<:', 'merge keys are not supported', 'Write the keys out'],
     [
       'a key written twice',
       'drain: {}\nserver: {}\ndrain: {}\n',
@@ -27,15 +27,15 @@ describe('a wrong configuration is told with its place', () => {
       'written twice: first at line 1',
       'Keep one',
     ],
-    ['YAML that does not parse', 'server: host: x\n', '', 'host: x', 'YAML:', 'Mend the syntax'],
-    ['YAML with tabs', 'server:\n\tport: 1\n', '', '\tport: 1', 'YAML:', 'Mend the syntax'],
-    ['two documents', 'server: {}\n---\nserver: {}\n', '', '---', 'YAML:', 'Mend the syntax'],
+    ['YAML that does not parse', 'server: host: x\n', '', 'host: x', 'YAML:', 'Fix the syntax'],
+    ['YAML with tabs', 'server:\n\tport: 1\n', '', '\tport: 1', 'YAML:', 'Fix the syntax'],
+    ['two documents', 'server: {}\n---\nserver: {}\n', '', '---', 'YAML:', 'Fix the syntax'],
     [
       'a tag',
       'server: { port: !!binary aGk= }',
       'server.port',
       'aGk=',
-      'a value of this type is not read',
+      'a value of this type is not supported',
       'Write text',
     ],
     ['a list for a map', 'server: [1]', 'server', '[1', 'found a list, expected a map', 'Write a map'],
@@ -51,7 +51,7 @@ describe('a wrong configuration is told with its place', () => {
       'Name the unit: 30s, 30ms or 30m.',
     ],
     [
-      'a duration with a strange unit',
+      'a duration with an unknown unit',
       'drain: { timeout: 3w }',
       'drain.timeout',
       '3w',
@@ -60,7 +60,7 @@ describe('a wrong configuration is told with its place', () => {
     ],
     ['a size too small', 'bounds: { body_bytes: 12 }', 'bounds.body_bytes', '12', 'found 12', 'from 1KiB to 256MiB'],
     [
-      'a word out of its list',
+      'a value outside its list',
       'hosted_tools: refuse',
       'hosted_tools',
       'refuse',
@@ -108,7 +108,7 @@ describe('a wrong configuration is told with its place', () => {
       'Leave',
     ],
     [
-      'a lane to nowhere',
+      'a lane to an unknown upstream',
       modelYaml('efforts: []', 'lanes: [{ upstream: dmo, model: x }]'),
       'models[0].lanes[0].upstream',
       'dmo',
@@ -202,7 +202,7 @@ describe('a wrong configuration is told with its place', () => {
       ),
       'models[0].price.tiers[1].above_input_tokens',
       '9',
-      'two tiers begin at the same',
+      'two tiers have the same threshold',
       'Keep one',
     ],
     [
@@ -214,11 +214,11 @@ describe('a wrong configuration is told with its place', () => {
       'Lower it',
     ],
     [
-      'an input of which nobody knows how much it may be',
+      'an input without a token limit',
       modelYaml('inputs: [text, image]'),
       'models[0].inputs',
       '[',
-      'the input image has no bound',
+      'the input image has no token limit',
       'Add input_tokens_max: { image: … }',
     ],
     [
@@ -227,10 +227,10 @@ describe('a wrong configuration is told with its place', () => {
       'models[0].efforts[1]',
       'LOW',
       'low is listed twice',
-      'Keep one',
+      'Remove one',
     ],
     [
-      'an effort that is no word',
+      'an effort that is not a word',
       modelYaml('efforts: ["a-b"]'),
       'models[0].efforts[0]',
       '"a-b"',
@@ -238,15 +238,15 @@ describe('a wrong configuration is told with its place', () => {
       'xhigh or max',
     ],
     [
-      'a variant that another model is called',
+      'a variant with the id of another model',
       `${modelYaml('efforts: [high]')}  - { id: m-high, context_tokens: 1, max_output_tokens: 1, lanes: [{ upstream: demo, model: x }] }`,
       'models[0].efforts[0]',
       'high',
-      'also m-high, which another model is called',
+      'also listed as m-high, which is the id of another model',
       'rename models[1].id',
     ],
     [
-      'a memory budget into which no body fits',
+      'a memory budget smaller than the largest body',
       'overload: { memory_budget: 1MiB }',
       'overload.memory_budget',
       '1MiB',
@@ -284,10 +284,10 @@ describe('a wrong configuration is told with its place', () => {
       'key_ring.secret_key',
       '"${file:/run/x}"',
       'there is no file /run/x',
-      'Make it',
+      'Create it',
     ],
     [
-      'a reference that is none',
+      'a malformed reference',
       'server: { host: "${a b}" }',
       'server.host',
       '"${a b}"',
@@ -311,18 +311,18 @@ describe('a wrong configuration is told with its place', () => {
       '/run/x',
       'MILLRACE_SECRET_KEY_FILE key_ring.secret_key',
     ],
-  ])('%s that may not be read', (_, world, unreadable, place) => {
+  ])('%s that cannot be read', (_, world, unreadable, place) => {
     expect(placesOf({ ...world, unreadable })).toEqual([place])
     expect(problemsOf({ ...world, unreadable })[0]?.message).toContain('cannot be read: permission denied')
   })
 
   test.each([
-    ['https://api.example.com', 'https://api.example.com/v1 perhaps'],
-    ['https://api.example.com/v1/chat/completions', 'cut off what follows the version'],
+    ['https://api.example.com', 'Did you mean https://api.example.com/v1?'],
+    ['https://api.example.com/v1/chat/completions', 'remove what follows the version'],
     ['https://u:p@api.example.com/v1', 'Move the credential to api_key'],
-    ['https://api.example.com/v1?x=1', 'Leave out everything from ?'],
+    ['https://api.example.com/v1?x=1', 'Remove everything from ?'],
     ['ftp://api.example.com/v1', 'Only http and https'],
-    ['api.example.com/v1', 'The scheme is missing: https://api.example.com/v1 perhaps'],
+    ['api.example.com/v1', 'The scheme is missing. Did you mean https://api.example.com/v1?'],
     ['localhost:11434/v1', 'The scheme is missing'],
   ])('a base_url such as %s', (url, cure) => {
     const yaml = `upstreams: [{ id: a, wire: chat, base_url: "${url}" }]`
@@ -348,7 +348,7 @@ describe('a wrong configuration is told with its place', () => {
     },
   )
 
-  test('all problems are told at once, in the order of the file', () => {
+  test('all problems are reported at once, in the order of the file', () => {
     const yaml = `server:
   port: x
 upstreams: [{ id: demo, wire: demo, colour: red }]
@@ -357,7 +357,7 @@ models:
     context_tokens: 1000
     max_output_tokens: "many"
     price: { input: 3, output: "1" }
-    lanes: [{ upstream: nobody, model: x }]
+    lanes: [{ upstream: missing, model: x }]
 plans:
   - { id: p, models: ["zz*"], windows: [{ every: 5h, allowance: 12 }] }
 `
@@ -373,7 +373,7 @@ plans:
     ])
   })
 
-  test('a message never shows what a reference stands for, nor a credential', () => {
+  test('a message shows neither the value of a reference nor a credential', () => {
     const yaml = `server: { port: "\${SECRET}" }\nupstreams: [{ id: d, wire: demo, api_key: [sk-1] }]\nstorage: { database: "pg://u:sk-2@h" }`
     const world = { yaml, environment: { SECRET: 'sk-3' } }
     const printed = problemsOf(world)
@@ -383,7 +383,7 @@ plans:
     expect(printed).not.toContain('sk-')
   })
 
-  test('is printed as place, path, message and, beneath, the cure', () => {
+  test('is printed as place, path and message, with the fix on the next line', () => {
     const [problem] = problemsOf({ yaml: 'drain: { timeout: 30 }' })
     expect(formatProblem(problem!, '/srv')).toEqual([
       'millrace.yaml:1:19  drain.timeout: found 30, expected a duration from 0s to 1h, such as 100ms, 30s, 5m, 12h or 3d',

@@ -1,6 +1,6 @@
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { checkMemoryBudget, checkNotYet, checkReferences, checkShape } from './checks.ts'
-import type { Config } from './config.ts'
+import { type Config, resolveConfig } from './config.ts'
 import {
   DEFAULT_CONFIG,
   dataFolder,
@@ -10,19 +10,19 @@ import {
   findConfigFile,
   readConfigFile,
 } from './files.ts'
-import { interpolate } from './interpolate.ts'
 import { applyOverrides, type ConfigFlags, originsOf } from './overrides.ts'
 import {
   hideCredentials,
-  type LocatedMap,
+  isSecretPath,
   type LocatedNode,
+  type LocatedScalar,
+  nodeAt,
   parseYaml,
   plainOf,
   treeOf,
   withoutCredentials,
 } from './parse-yaml.ts'
-import { type ConfigProblem, formatProblem, type Place, sortProblems } from './problem.ts'
-import { resolveConfig } from './resolve-config.ts'
+import { type ConfigPath, type ConfigProblem, formatPath, formatProblem, type Place, sortProblems } from './problem.ts'
 import { configSchema } from './schema.ts'
 
 export interface ConfigSources {
@@ -32,7 +32,6 @@ export interface ConfigSources {
   readonly readFile: FileReader
 }
 
-/** Where the configuration came from: what the banner says, and what a first run depends on. */
 export type ConfigOrigin =
   | { readonly kind: 'file'; readonly path: string; readonly via: string }
   | { readonly kind: 'defaults' }
@@ -41,7 +40,7 @@ export interface LoadedConfig {
   readonly kind: 'loaded'
   readonly config: Config
   readonly origin: ConfigOrigin
-  /** Keys that were set, as `server.port`, and where; a key that is not in here stands at its default. */
+  /** Keys that were set, as `server.port`, and where; other keys are at their default. */
   readonly origins: ReadonlyMap<string, Place>
 }
 
@@ -51,17 +50,17 @@ export type ConfigOutcome =
       readonly kind: 'invalid'
       readonly problems: readonly ConfigProblem[]
       readonly origin: ConfigOrigin
-      /** Undefined if the parts that could be read do not name it. */
+      /** Undefined if the readable parts do not name it. */
       readonly data: string | undefined
     }
 
-/** Flag over variable over file over default; read whole, judged whole, all problems at once. */
+/** Flag over variable over file over default; all problems are reported at once. */
 export function loadConfig(sources: ConfigSources): ConfigOutcome {
-  const found = findConfigFile({ ...sources, named: sources.flags.config })
+  const { environment, cwd, flags } = sources
+  const found = findConfigFile({ ...sources, named: flags.config })
   const origin: ConfigOrigin =
     found.kind === 'none' ? { kind: 'defaults' } : { kind: 'file', path: found.path, via: found.via }
   const configPath = origin.kind === 'file' ? origin.path : undefined
-  const { environment, cwd, flags } = sources
   const dataOf = (configured: string | undefined) =>
     dataFolder({ flag: flags.data, environment, configured, configPath, cwd })
   if (found.kind === 'invalid') return { kind: 'invalid', problems: [found.problem], origin, data: dataOf(undefined) }
@@ -74,80 +73,165 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
     ...[...problems, ...overrides, ...checkShape(tree), ...checkReferences(tree)],
     ...[...checkMemoryBudget(tree), ...checkNotYet(tree)],
   ]
-  const data = dataOf(configuredData(tree))
+  const configured = nodeAt(tree, ['storage', 'data'])
+  const named = configured?.kind === 'scalar' && typeof configured.value === 'string' ? configured.value : ''
+  const data = dataOf(named === '' ? undefined : named)
   if (data === undefined) all.push(NO_DATA_FOLDER)
   if (all.length > 0 || data === undefined)
     return { kind: 'invalid', problems: sortProblems(withoutEchoes(all)).map(withoutCredentials), origin, data }
-  return {
-    kind: 'loaded',
-    config: resolveConfig(configSchema.parse(plainOf(tree)), data),
-    origin,
-    origins: originsOf(tree),
-  }
+  const config = resolveConfig(configSchema.parse(plainOf(tree)), data)
+  return { kind: 'loaded', config, origin, origins: originsOf(tree) }
 }
 
-function readTree(sources: ConfigSources, found: FoundConfigFile): { tree: LocatedNode; problems: ConfigProblem[] } {
+function readTree(
+  { environment, readFile }: ConfigSources,
+  found: FoundConfigFile,
+): { tree: LocatedNode; problems: ConfigProblem[] } {
   if (found.kind !== 'found') return { tree: treeOf(DEFAULT_CONFIG, { origin: 'default' }), problems: [] }
   const parsed = parseYaml(found.text, found.path)
-  const { environment, readFile } = sources
   const { tree, problems } = interpolate({ environment, readFile, folder: dirname(found.path) }, parsed.tree)
   return { tree, problems: [...parsed.problems, ...problems] }
 }
 
-/** A value that could not be read is also of the wrong shape: the first word about a key is the useful one. */
+/** An unreadable value also has the wrong shape. The first problem of a key is the useful one. */
 function withoutEchoes(problems: readonly ConfigProblem[]): ConfigProblem[] {
-  const said = new Set<string>()
+  const reported = new Set<string>()
   return problems.filter(({ path, place }) => {
     const subject = `${path} ${place.origin} ${place.line} ${place.column}`
-    if (path !== '' && said.has(subject)) return false
-    said.add(subject)
+    if (path !== '' && reported.has(subject)) return false
+    reported.add(subject)
     return true
   })
-}
-
-function configuredData(tree: LocatedMap): string | undefined {
-  const storage = tree.entries.get('storage')?.node
-  const data = storage?.kind === 'map' ? storage.entries.get('data')?.node : undefined
-  return data?.kind === 'scalar' && typeof data.value === 'string' && data.value !== '' ? data.value : undefined
 }
 
 const NO_DATA_FOLDER: ConfigProblem = {
   place: { origin: 'environment' },
   path: 'storage.data',
-  message: 'neither HOME nor XDG_DATA_HOME is set, so there is no place for data',
+  message: 'neither HOME nor XDG_DATA_HOME is set, so there is no default data folder',
   cure: 'Name a folder: --data DIR, MILLRACE_DATA or storage.data.',
+}
+
+interface InterpolationSources {
+  readonly environment: Environment
+  readonly readFile: FileReader
+  /** Relative `${file:…}` start here: the folder of the configuration. */
+  readonly folder: string
+}
+
+/** `$${` is a literal `${`; `${NAME}`, `${NAME:-default}` and `${file:/path}` are replaced. */
+const REFERENCE = /\$\$\{|\$\{([^{}]*)\}/g
+
+/** A new tree with every `${…}` replaced. A reference without a value is a problem. */
+function interpolate(sources: InterpolationSources, root: LocatedNode) {
+  const problems: ConfigProblem[] = []
+  const visit = (node: LocatedNode, path: ConfigPath): LocatedNode => {
+    switch (node.kind) {
+      case 'scalar':
+        return replaceIn(sources, node, path, problems)
+      case 'list':
+        return { ...node, items: node.items.map((item, index) => visit(item, [...path, index])) }
+      case 'map': {
+        const entries = [...node.entries].map(
+          ([key, entry]) => [key, { ...entry, node: visit(entry.node, [...path, key]) }] as const,
+        )
+        return { ...node, entries: new Map(entries) }
+      }
+    }
+  }
+  return { tree: visit(root, []), problems }
+}
+
+function replaceIn(
+  sources: InterpolationSources,
+  node: LocatedScalar,
+  path: ConfigPath,
+  problems: ConfigProblem[],
+): LocatedScalar {
+  if (typeof node.value !== 'string' || !node.value.includes('${')) return node
+  const value = node.value.replace(REFERENCE, (whole, reference: string | undefined) => {
+    if (reference === undefined) return '${'
+    const found = resolveReference(sources, reference)
+    if (found.kind === 'value') return found.value
+    // A credential may have been written between the braces instead of its variable.
+    const message = found.kind === 'malformed' && isSecretPath(path) ? 'this is not a reference' : found.message
+    problems.push({ place: node.place, path: formatPath(path), message, cure: found.cure })
+    return whole
+  })
+  return { ...node, value }
+}
+
+type ResolvedReference =
+  | { readonly kind: 'value'; readonly value: string }
+  | { readonly kind: 'problem' | 'malformed'; readonly message: string; readonly cure: string }
+
+function resolveReference(sources: InterpolationSources, reference: string): ResolvedReference {
+  if (reference.startsWith('file:')) return readSecretFile(sources, reference.slice('file:'.length))
+  const match = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s.exec(reference)
+  if (match === null) {
+    return {
+      kind: 'malformed',
+      message: `\${${reference.slice(0, 60)}} is not a reference`,
+      cure: `Write \${NAME}, \${NAME:-default} or \${file:/path}; for a literal \${ write $\${.`,
+    }
+  }
+  const [, name = '', fallback] = match
+  const value = sources.environment[name]
+  // As in a shell, `:-` also replaces an empty variable.
+  if (fallback !== undefined) return { kind: 'value', value: value || fallback }
+  if (value !== undefined) return { kind: 'value', value }
+  return {
+    kind: 'problem',
+    message: `environment variable ${name} is not set`,
+    cure: `Set it, or give a default: \${${name}:-}`,
+  }
+}
+
+function readSecretFile({ readFile, folder }: InterpolationSources, named: string): ResolvedReference {
+  const path = resolve(folder, named)
+  const file = readFile(path)
+  switch (file.kind) {
+    case 'text':
+      // Editors and `echo` end a file with a line break.
+      return { kind: 'value', value: file.text.replace(/\r?\n$/, '') }
+    case 'missing':
+      return {
+        kind: 'problem',
+        message: `there is no file ${path}`,
+        cure: `Create it, or name another: \${file:/path}.`,
+      }
+    case 'unreadable':
+      return {
+        kind: 'problem',
+        message: `the file ${path} cannot be read: ${file.reason}`,
+        cure: 'Fix its permissions.',
+      }
+  }
 }
 
 export type SettingsOutcome =
   | { readonly kind: 'loaded'; readonly settings: LoadedConfig }
-  /** Every problem with its place and its cure, one under the other. */
   | {
       readonly kind: 'invalid'
+      /** Every problem with its place and its fix, one per line. */
       readonly message: string
-      /** The data folder, where at least that is known. */
+      /** The data folder, if it is known. */
       readonly data: string | undefined
     }
 
-interface SettingsContext {
-  readonly environment: Environment
-  readonly cwd: string
-}
+type SettingsContext = Pick<ConfigSources, 'environment' | 'cwd'>
 
-export const configSources = (ground: SettingsContext, flags: ConfigFlags): ConfigSources => ({
-  ...ground,
+export const configSources = (context: SettingsContext, flags: ConfigFlags): ConfigSources => ({
+  ...context,
   flags,
   readFile: readConfigFile,
 })
 
-/** The configuration that a command line means, or what is wrong with it in the words of `millrace check`. */
-export function loadSettings(ground: SettingsContext, flags: ConfigFlags): SettingsOutcome {
-  const outcome = loadConfig(configSources(ground, flags))
+/** The configuration of a command line, or its problems in the format of `millrace check`. */
+export function loadSettings(context: SettingsContext, flags: ConfigFlags): SettingsOutcome {
+  const outcome = loadConfig(configSources(context, flags))
   if (outcome.kind === 'loaded') return { kind: 'loaded', settings: outcome }
-  return {
-    kind: 'invalid',
-    data: outcome.data,
-    message: outcome.problems.flatMap((problem) => formatProblem(problem, ground.cwd)).join('\n'),
-  }
+  const message = outcome.problems.flatMap((problem) => formatProblem(problem, context.cwd)).join('\n')
+  return { kind: 'invalid', data: outcome.data, message }
 }
 
 export const configPathOf = ({ origin }: LoadedConfig): string | undefined =>

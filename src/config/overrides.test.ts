@@ -16,11 +16,11 @@ describe('precedence', () => {
     expect(portOf({ yaml, environment, flags: { port: 5004 } })).toBe(5004)
   })
 
-  test('a variable that is set to nothing is not set', () => {
+  test('an empty variable counts as unset', () => {
     expect(portOf({ yaml, environment: { MILLRACE_PORT: '', PORT: '', MILLRACE_SERVER__PORT: '' } })).toBe(5000)
   })
 
-  test('what Kubernetes sets for a service called millrace is not ours', () => {
+  test('the MILLRACE_PORT of Kubernetes is ignored', () => {
     expect(portOf({ yaml, environment: { MILLRACE_PORT: 'tcp://10.1.2.3:4600' } })).toBe(5000)
   })
 
@@ -34,7 +34,7 @@ describe('precedence', () => {
 })
 
 describe('a variable', () => {
-  test('may hold a list with commas, a flag or a word', () => {
+  test('may hold a comma-separated list, a flag or a choice', () => {
     const environment = {
       MILLRACE_SERVER__ALLOWED_ORIGINS: 'https://a.b, http://c.d:1',
       MILLRACE_TELEMETRY__METRICS: 'false',
@@ -55,7 +55,7 @@ describe('a variable', () => {
     ['MILLRACE_LIMITS__KEY', '1', 'limits.key', 'Write it into the file.'],
     ['MILLRACE_DRAIN__TIMEOUT', '30', 'drain.timeout', 'Write a duration'],
     ['MILLRACE_PORT', 'http', 'server.port', 'Write a whole number'],
-  ])('%s=%s is told by its name', (name, value, path, cure) => {
+  ])('%s=%s is reported by its name', (name, value, path, cure) => {
     const environment = { [name]: value }
     const [problem, ...others] = problemsOf({ environment })
     expect(others).toEqual([])
@@ -64,7 +64,7 @@ describe('a variable', () => {
       expect([problem?.path, problem?.cure]).toEqual([path, expect.stringContaining(cure)])
   })
 
-  test('of ours without two underscores may be named in a reference', () => {
+  test('named MILLRACE_ without two underscores may be used in a reference', () => {
     expect(
       loaded({ yaml: 'server: { host: "${MILLRACE_MINE}" }', environment: { MILLRACE_MINE: '::1' } }).config.server
         .host,
@@ -81,7 +81,7 @@ describe('the secret key', () => {
     expect(loaded(world).config.keyring.secretKey).toBe(secret)
   })
 
-  test('may be several with spaces between, or one a line, each of which is long enough', () => {
+  test('may be several secrets separated by spaces or lines, each long enough', () => {
     const secrets = `${'n'.repeat(32)} ${secret}`
     expect(loaded({ environment: { MILLRACE_SECRET_KEY: secrets } }).config.keyring.secretKey).toBe(secrets)
     const lines = { '/run/key': `${secrets.replace(' ', '\n')}\n` }
@@ -92,7 +92,7 @@ describe('the secret key', () => {
     expect(JSON.stringify(short)).not.toMatch(/hunter2|sss/)
   })
 
-  test('named twice, missing or too short is told without showing it', () => {
+  test('is not shown when it is named twice, missing or too short', () => {
     const both = { MILLRACE_SECRET_KEY: secret, MILLRACE_SECRET_KEY_FILE: '/run/key' }
     expect(placesOf({ environment: both })).toEqual(['MILLRACE_SECRET_KEY_FILE key_ring.secret_key'])
     expect(placesOf({ environment: { MILLRACE_SECRET_KEY_FILE: '/none' } })).toHaveLength(1)
@@ -115,7 +115,7 @@ describe('the file', () => {
     files: Object.fromEntries(there.map((name) => [places[name], text])),
   })
 
-  test('is looked for in order, and the first one wins whole', () => {
+  test('is the first existing one, in order', () => {
     expect(loaded(world('here', 'xdg', 'etc')).origin).toEqual({
       kind: 'file',
       path: places.here,
@@ -135,7 +135,7 @@ describe('the file', () => {
     })
   })
 
-  test('that was named and is not there is an error, not a reason to look further', () => {
+  test('is an error when it was named and does not exist', () => {
     expect(placesOf({ ...world('here'), flags: { config: 'nowhere.yaml' } })).toEqual(['/srv/nowhere.yaml '])
     expect(placesOf({ ...world('here'), environment: { MILLRACE_CONFIG: '/nowhere' } })).toEqual(['/nowhere '])
   })
@@ -153,12 +153,12 @@ describe('the data folder', () => {
     expect(dataOf({})).toBe('/home/op/.local/share/millrace')
   })
 
-  test('in the file is relative to the file', () => {
+  test('of the file is relative to the file', () => {
     const files = { '/etc/millrace/millrace.yaml': yaml }
     expect(dataOf({ files, flags: { config: '/etc/millrace/millrace.yaml' } })).toBe('/etc/millrace/here')
   })
 
-  test('without any home for it is asked for', () => {
+  test('is required without a home folder', () => {
     const outcome = load({ environment: { HOME: '' } })
     expect(outcome).toMatchObject({ kind: 'invalid', problems: [{ path: 'storage.data' }] })
   })

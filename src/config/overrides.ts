@@ -6,9 +6,9 @@ import { type LocatedMap, type LocatedNode, type LocatedScalar, setAt } from './
 import type { ConfigProblem, Place } from './problem.ts'
 import { bareSchema, configSchema, keysOf, schemaAt } from './schema.ts'
 
-/** What the command line may say about a configuration. `config` and `data` have rules of their own. */
+/** Configuration flags of the command line. `config` and `data` have rules of their own. */
 export interface ConfigFlags {
-  /** Null: no file, wherever one lies. */
+  /** Null: no file, even if one exists. */
   readonly config?: string | null | undefined
   readonly data?: string | undefined
   readonly host?: string | undefined
@@ -35,34 +35,25 @@ interface OverrideSources {
   readonly cwd: string
 }
 
-/** Lays variables and then flags over what the file says. */
+/** Sets variables and then flags over the file. */
 export function applyOverrides(sources: OverrideSources, tree: LocatedMap): ConfigProblem[] {
   const problems: ConfigProblem[] = []
-  overridePort(sources.environment, tree)
+  const { PORT, MILLRACE_HOST, MILLRACE_PORT } = sources.environment
+  const set = (path: readonly string[], value: string, origin: string) => setAt(tree, path, textNode(value, { origin }))
+  // Platforms set `PORT` for everything they run: the weakest of the variables.
+  if (PORT) set(['server', 'port'], PORT, 'PORT')
   for (const [name, value] of Object.entries(sources.environment)) {
     if (value && name.startsWith('MILLRACE_') && name.includes('__')) overrideNested(tree, name, value, problems)
   }
-  overrideShort(sources.environment, tree)
+  if (MILLRACE_HOST) set(['server', 'host'], MILLRACE_HOST, 'MILLRACE_HOST')
+  // Kubernetes sets MILLRACE_PORT=tcp://… for a service called millrace.
+  if (MILLRACE_PORT && !MILLRACE_PORT.startsWith('tcp://')) set(['server', 'port'], MILLRACE_PORT, 'MILLRACE_PORT')
   overrideSecret(sources, tree, problems)
   for (const [name, [flag, ...path]] of Object.entries(FLAG_PATHS)) {
     const value = sources.flags[name as keyof typeof FLAG_PATHS]
-    if (value !== undefined) setAt(tree, path, textNode(String(value), { origin: flag }))
+    if (value !== undefined) set(path, String(value), flag)
   }
   return problems
-}
-
-/** `PORT` is what platforms set for whatever they run: the weakest of the variables. */
-function overridePort(environment: Environment, tree: LocatedMap): void {
-  if (environment.PORT) setAt(tree, ['server', 'port'], textNode(environment.PORT, { origin: 'PORT' }))
-}
-
-function overrideShort(environment: Environment, tree: LocatedMap): void {
-  const { MILLRACE_PORT, MILLRACE_HOST } = environment
-  if (MILLRACE_HOST) setAt(tree, ['server', 'host'], textNode(MILLRACE_HOST, { origin: 'MILLRACE_HOST' }))
-  // Kubernetes sets tcp://… under this very name for a service that is called millrace: not ours, so not an error.
-  if (MILLRACE_PORT && !MILLRACE_PORT.startsWith('tcp://')) {
-    setAt(tree, ['server', 'port'], textNode(MILLRACE_PORT, { origin: 'MILLRACE_PORT' }))
-  }
 }
 
 /** `MILLRACE_SERVER__ALLOWED_ORIGINS=https://a.example,https://b.example`: levels by two underscores, lists by commas. */
@@ -83,7 +74,7 @@ function overrideNested(tree: LocatedMap, name: string, value: string, problems:
     const items = value.split(',').map((item) => textNode(item.trim(), place))
     setAt(tree, path, { kind: 'list', place, items })
   } else if (bare instanceof z.ZodArray || bare instanceof z.ZodObject || bare instanceof z.ZodRecord) {
-    const message = 'a variable cannot hold a list or a map of maps'
+    const message = 'a variable cannot hold a map or a list of maps'
     problems.push({ place, path: path.join('.'), message, cure: 'Write it into the file.' })
   } else setAt(tree, path, textNode(value, place))
 }
@@ -101,31 +92,23 @@ function overrideSecret({ environment, readFile, cwd }: OverrideSources, tree: L
   }
   const file = readFile(resolve(cwd, named))
   if (file.kind === 'text') setAt(tree, path, textNode(file.text.trim(), place))
-  else
-    refuse(
-      `the file ${named} ${file.kind === 'missing' ? 'is not there' : `cannot be read: ${file.reason}`}`,
-      'Mend the path or its rights.',
-    )
+  else if (file.kind === 'missing') refuse(`there is no file ${named}`, 'Fix the path, or create the file.')
+  else refuse(`the file ${named} cannot be read: ${file.reason}`, 'Fix its permissions.')
 }
 
 const textNode = (value: string, place: Place): LocatedScalar => ({ kind: 'scalar', place, value, source: value })
 
-/** Which keys were set, and where: what is not in here stands at its default. */
+/** Keys that were set, and where. Other keys are at their default. */
 export function originsOf(
   node: LocatedNode,
   path = '',
   origins = new Map<string, Place>(),
 ): ReadonlyMap<string, Place> {
-  switch (node.kind) {
-    case 'map':
-      for (const [key, entry] of node.entries) originsOf(entry.node, path === '' ? key : `${path}.${key}`, origins)
-      break
-    case 'list':
-      for (const [index, item] of node.items.entries()) originsOf(item, `${path}[${index}]`, origins)
-      origins.set(path, node.place)
-      break
-    case 'scalar':
-      origins.set(path, node.place)
+  if (node.kind === 'map') {
+    for (const [key, entry] of node.entries) originsOf(entry.node, path === '' ? key : `${path}.${key}`, origins)
+    return origins
   }
-  return origins
+  if (node.kind === 'list')
+    for (const [index, item] of node.items.entries()) originsOf(item, `${path}[${index}]`, origins)
+  return origins.set(path, node.place)
 }

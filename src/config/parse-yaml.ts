@@ -2,14 +2,14 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument,
 import { hideFromNowOn, hideSecrets } from '../lib/secret.ts'
 import { type ConfigPath, type ConfigProblem, formatPath, type Place } from './problem.ts'
 
-/** Enough for some ten thousand models; an alias bomb passes it at once. */
+/** About ten thousand models; an alias bomb exceeds it at once. */
 const NODES_MAX = 500_000
 const DEPTH_MAX = 32
-/** Syntax errors come in floods: the first ones say what is wrong. */
+/** One syntax error causes many; the first ones suffice. */
 const SYNTAX_PROBLEMS_MAX = 20
-/** These repeat what stands in the file, and a credential may begin with ! or | as well. */
+/** These messages quote the file, and a credential may begin with ! or |. */
 const QUOTES_THE_FILE = /^(Unresolved tag|Block scalar header includes extra characters):.*/s
-/** Some three thousand models. */
+/** About three thousand models. */
 const FILE_CHARACTERS_MAX = 1024 * 1024
 
 interface Walk {
@@ -25,7 +25,7 @@ interface ParsedYaml {
   readonly problems: readonly ConfigProblem[]
 }
 
-/** Text to a tree with places. What cannot be read is left out of the tree and named in the problems. */
+/** Text to a tree with places. Unreadable parts are left out of the tree and reported. */
 export function parseYaml(text: string, origin: string): ParsedYaml {
   const start: Place = { origin, line: 1, column: 1 }
   if (text.length > FILE_CHARACTERS_MAX) {
@@ -39,7 +39,7 @@ export function parseYaml(text: string, origin: string): ParsedYaml {
     const { line, col } = lineCounter.linePos(offset)
     return { origin, line, column: col }
   }
-  // The library's own check for duplicate keys compares each with each: 40,000 keys took 24 s. The walk below does it.
+  // The library's check for duplicate keys is quadratic (40,000 keys took 24 s); locateMap does it instead.
   const document = parseDocument(text, { lineCounter, uniqueKeys: false, prettyErrors: false })
   const faults = [...document.errors, ...document.warnings]
   if (faults.length > 0) {
@@ -47,7 +47,7 @@ export function parseYaml(text: string, origin: string): ParsedYaml {
       place: placeAt(fault.pos[0]),
       path: '',
       message: `YAML: ${fault.message.replace(QUOTES_THE_FILE, '$1')}`,
-      cure: 'Mend the syntax here; nothing after it can be trusted.',
+      cure: 'Fix the syntax here; later errors may follow from it.',
     }))
     return { tree: emptyMap(start), problems }
   }
@@ -63,7 +63,7 @@ export function parseYaml(text: string, origin: string): ParsedYaml {
   return { tree: tree ?? emptyMap(start), problems: walk.problems }
 }
 
-/** The parser's time and memory grow with the square of the depth: 2 MB of `- - - -` ended in a full heap. */
+/** The parser is quadratic in the depth: 2 MB of `- - - -` exhausted the heap. */
 function opensTooDeep(text: string): boolean {
   let open = 0
   for (const character of text) {
@@ -79,7 +79,7 @@ const broken = (place: Place, message: string, cure: string): ParsedYaml => ({
   problems: [{ place, path: '', message, cure }],
 })
 
-/** Gathered once, without recursion: looking one up by the library's own way walks the whole document each time. */
+/** Collected once, without recursion: the library's own lookup walks the whole document each time. */
 function anchorsOf(root: unknown): Map<string, Node> {
   const anchored = new Map<string, Node>()
   const pending: unknown[] = [root]
@@ -102,7 +102,7 @@ function locate(walk: Walk, node: Node, around: Place, path: (string | number)[]
       const named = isSecretPath(path) ? 'nothing is anchored by this name' : `nothing is anchored as &${node.source}`
       refuse(walk, place, path, named, 'Anchor it, or write it out; quote a text that begins with *.')
     }
-    // An alias inside the very thing it names goes round until the depth bound ends it.
+    // The depth limit ends an alias inside its own anchor.
     return target === undefined ? undefined : locate(walk, target, place, path)
   }
   if (isMap(node)) return locateMap(walk, node, place, path)
@@ -113,7 +113,7 @@ function locate(walk: Walk, node: Node, around: Place, path: (string | number)[]
   return locateScalar(walk, node, place, path)
 }
 
-/** A child that cannot be read still takes its place, so that the numbers of its neighbours stay right. */
+/** An unreadable child keeps its position, so that the indexes of its neighbours stay right. */
 function locateChild(walk: Walk, child: unknown, place: Place, path: (string | number)[]): LocatedNode {
   const node = child as Node | null | undefined
   const nothing: LocatedScalar = {
@@ -134,17 +134,12 @@ function locateMap(walk: Walk, node: YAMLMap, place: Place, path: (string | numb
     const keyPlace = walk.placeOf(keyNode, place)
     const key = isScalar(keyNode) ? keyNameOf(keyNode.value) : undefined
     if (key === undefined || key === '__proto__') {
-      refuse(walk, keyPlace, path, 'this cannot be the name of a key', 'Names of keys are words.')
+      refuse(walk, keyPlace, path, 'this cannot be the name of a key', 'Use a word.')
       continue
     }
     if (key === '<<') {
-      refuse(
-        walk,
-        keyPlace,
-        path,
-        'merge keys are not read',
-        'Write the keys out; whole values may be shared by *alias.',
-      )
+      const cure = 'Write the keys out; whole values may be shared by *alias.'
+      refuse(walk, keyPlace, path, 'merge keys are not supported', cure)
       continue
     }
     const first = entries.get(key)
@@ -168,29 +163,29 @@ function locateScalar(walk: Walk, node: Node, place: Place, path: (string | numb
       return { kind: 'scalar', place, value, source: source ?? String(value) }
     }
   }
-  refuse(walk, place, path, 'a value of this type is not read', 'Write text, a number, true or false, a list or a map.')
+  refuse(
+    walk,
+    place,
+    path,
+    'a value of this type is not supported',
+    'Write text, a number, true or false, a list or a map.',
+  )
   return undefined
 }
 
 function overflow(walk: Walk, place: Place, path: (string | number)[]): undefined {
-  if (walk.overflown) return undefined
+  if (!walk.overflown) {
+    const message = 'nested too deep, or too many values behind aliases'
+    refuse(walk, place, path.slice(0, 4), message, 'Write it out flat, without aliases.')
+  }
   walk.overflown = true
-  const nearest = path.slice(0, 4)
-  refuse(
-    walk,
-    place,
-    nearest,
-    'nested too deep, or too many values behind aliases',
-    'Write it out flat, without aliases.',
-  )
-  return undefined
 }
 
 function refuse(walk: Walk, place: Place, path: (string | number)[], message: string, cure: string): void {
   walk.problems.push({ place, path: formatPath(path), message, cure })
 }
 
-/** A configuration as it was written, with the place of every value: what problems point at. */
+/** A configuration as written, with the place of every value for error messages. */
 export type LocatedNode = LocatedMap | LocatedList | LocatedScalar
 
 export interface LocatedMap {
@@ -214,13 +209,13 @@ export interface LocatedScalar {
   readonly kind: 'scalar'
   readonly place: Place
   readonly value: string | number | boolean | null
-  /** As written, so that a message never shows what a `${…}` stands for: it may be a secret. */
+  /** As written: a message must not show what a `${…}` stands for, which may be a secret. */
   readonly source: string
 }
 
 const emptyMap = (place: Place): LocatedMap => ({ kind: 'map', place, entries: new Map() })
 
-/** The bare value, for a schema to judge. Keys named like parts of an object's prototype are refused before. */
+/** The plain value for the schema. `__proto__` was refused before. */
 export function plainOf(node: LocatedNode): unknown {
   switch (node.kind) {
     case 'scalar':
@@ -238,14 +233,25 @@ export function childOf(node: LocatedNode | undefined, step: string | number): L
   return undefined
 }
 
-/** The value at a path, or undefined where nothing was written. */
+export interface LocatedItem {
+  readonly node: LocatedNode
+  readonly path: ConfigPath
+}
+
+/** The items of the list at a key; none if it is not a list. `path` is the path of the parent. */
+export function itemsAt(parent: LocatedNode, key: string, path: ConfigPath = []): LocatedItem[] {
+  const node = childOf(parent, key)
+  return node?.kind === 'list' ? node.items.map((item, index) => ({ node: item, path: [...path, key, index] })) : []
+}
+
+/** The value at a path; undefined if it is absent. */
 export function nodeAt(root: LocatedNode, path: ConfigPath): LocatedNode | undefined {
   let node: LocatedNode | undefined = root
   for (const step of path) node = childOf(node, step)
   return node
 }
 
-/** The place of a path, or of the nearest thing around it that was written. */
+/** The place of a path, or of its nearest parent in the file. */
 export function placeAt(root: LocatedNode, path: ConfigPath): Place {
   let node = root
   for (const step of path) {
@@ -256,7 +262,7 @@ export function placeAt(root: LocatedNode, path: ConfigPath): Place {
   return node.place
 }
 
-/** Puts a value at a path of keys, making the maps on the way. Something that is no map on the way is left to be refused. */
+/** Sets the value at a path of keys and creates missing maps. If a parent is not a map, checkShape reports it. */
 export function setAt(root: LocatedMap, path: readonly string[], node: LocatedNode): void {
   const [key, ...rest] = path
   if (key === undefined) return
@@ -271,7 +277,7 @@ export function setAt(root: LocatedMap, path: readonly string[], node: LocatedNo
   setAt(child, rest, node)
 }
 
-/** A tree of our own making, for the configuration that stands when there is no file. */
+/** The tree of a built-in configuration. */
 export function treeOf(value: unknown, place: Place): LocatedNode {
   if (Array.isArray(value)) return { kind: 'list', place, items: value.map((item) => treeOf(item, place)) }
   if (typeof value === 'object' && value !== null) {
@@ -286,13 +292,13 @@ export function treeOf(value: unknown, place: Place): LocatedNode {
 
 const SECRET_KEYS: ReadonlySet<string | number> = new Set(['api_key', 'secret_key', 'database', 'headers'])
 
-/** Whether what stands there may be a credential: nothing of it is ever repeated. */
+/** Whether the value may be a credential, which no message quotes. */
 export const isSecretPath = (path: ConfigPath): boolean => path.some((step) => SECRET_KEYS.has(step))
 
-/** A name of a variable and nothing more: that may be said, and has to be. */
+/** Only the name of a variable, which messages may quote. */
 export const isPlainReference = (text: string): boolean => /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(text)
 
-/** Every credential of the file is hidden from now on, also where it stands in a wrong place as well. */
+/** Hides every credential of the file from now on, wherever else it appears. */
 export function hideCredentials(node: LocatedNode, path: ConfigPath = []): void {
   if (node.kind === 'list') for (const [index, item] of node.items.entries()) hideCredentials(item, [...path, index])
   if (node.kind === 'map') for (const [key, entry] of node.entries) hideCredentials(entry.node, [...path, key])
@@ -301,7 +307,7 @@ export function hideCredentials(node: LocatedNode, path: ConfigPath = []): void 
   hideFromNowOn(String(node.value))
 }
 
-/** What is said of the file, fit for a terminal and a log. */
+/** Fit for a terminal and a log. */
 export const withoutCredentials = (problem: ConfigProblem): ConfigProblem => ({
   ...problem,
   message: hideSecrets(problem.message),

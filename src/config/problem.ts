@@ -10,16 +10,16 @@ export interface Place {
 
 export type ConfigPath = readonly (string | number)[]
 
-/** One thing that is wrong with a configuration: where, at which key, what was found and what cures it. */
+/** One error in a configuration: its place, its key, what was found and how to fix it. */
 export interface ConfigProblem {
   readonly place: Place
-  /** `models[0].price.input`, or empty when the file as a whole is meant. */
+  /** `models[0].price.input`, or empty for the file as a whole. */
   readonly path: string
   readonly message: string
   readonly cure: string
 }
 
-/** `['models', 0, 'price']` as people write it: `models[0].price`. */
+/** `['models', 0, 'price']` as `models[0].price`. */
 export function formatPath(path: ConfigPath): string {
   let text = ''
   for (const step of path) {
@@ -29,26 +29,20 @@ export function formatPath(path: ConfigPath): string {
   return text
 }
 
-export function formatPlace(place: Place, cwd: string): string {
-  if (place.line === undefined) return place.origin
-  return `${shortestPath(place.origin, cwd)}:${place.line}:${place.column}`
+export const formatPlace = ({ origin, line, column }: Place, cwd: string): string =>
+  line === undefined ? origin : `${shortestPath(origin, cwd)}:${line}:${column}`
+
+/** `millrace.yaml:14:9  upstreams[1].api_key: environment variable X is not set`, with the fix on the next line. */
+export function formatProblem({ place, path, message, cure }: ConfigProblem, cwd: string): string[] {
+  const where = formatPlace(place, cwd)
+  return [`${where}  ${path === '' ? '' : `${path}: `}${message}`, `${' '.repeat(where.length)}  ${cure}`]
 }
 
-/** `millrace.yaml:14:9  upstreams[1].api_key: environment variable X is not set`, and the cure on a line of its own. */
-export function formatProblem(problem: ConfigProblem, cwd: string): string[] {
-  const place = formatPlace(problem.place, cwd)
-  const subject = problem.path === '' ? '' : `${problem.path}: `
-  return [`${place}  ${subject}${problem.message}`, `${' '.repeat(place.length)}  ${problem.cure}`]
-}
+/** Variables and flags first, then the file from top to bottom. */
+export const sortProblems = (problems: readonly ConfigProblem[]): ConfigProblem[] =>
+  [...problems].sort(({ place: a }, { place: b }) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0))
 
-/** In the order in which a reader meets them: variables and flags first, then down the file. */
-export function sortProblems(problems: readonly ConfigProblem[]): ConfigProblem[] {
-  const line = (problem: ConfigProblem) => problem.place.line ?? 0
-  const column = (problem: ConfigProblem) => problem.place.column ?? 0
-  return [...problems].sort((a, b) => line(a) - line(b) || column(a) - column(b))
-}
-
-/** As somebody in this folder would write it. */
+/** Relative to the folder where that is shorter. */
 export function shortestPath(path: string, cwd: string): string {
   const inside = relative(cwd, path)
   return inside === '' || inside.startsWith('..') ? path : inside

@@ -10,14 +10,14 @@ const proposals = [...knownModels().providers].map(([dialect, { wires, models }]
   return { dialect, upstream, models: [...models] }
 })
 
-describe.each(proposals)('what is proposed for $dialect', ({ upstream, models }) => {
-  test('loads as it is, and differs from what is known in nothing but the inputs that need a bound', () => {
+describe.each(proposals)('the proposal for $dialect', ({ upstream, models }) => {
+  test('loads as it is, and differs from the known facts only in inputs that need a token limit', () => {
     let whole = 0
     for (const [name, known] of models) {
       const { contextTokens, maxOutputTokens } = known
       const outcome = load({ yaml: upstream + proposeModel(known, name) })
       if (outcome.kind === 'invalid') {
-        // What is not known is asked for, and nothing else is wrong.
+        // Only unknown values are missing.
         const missing = [
           ...(contextTokens === undefined ? ['models[0].context_tokens'] : []),
           ...(maxOutputTokens === undefined ? ['models[0].max_output_tokens'] : []),

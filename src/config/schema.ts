@@ -3,6 +3,7 @@ import type { Cycle } from '../model/allowance.ts'
 import { modelGlob, modelSchema } from './model-schema.ts'
 import type { ConfigPath } from './problem.ts'
 import {
+  choice,
   duration,
   durationOrOff,
   flag,
@@ -16,7 +17,6 @@ import {
   section,
   sizeOrAuto,
   usd,
-  word,
   wrong,
 } from './scalars.ts'
 import {
@@ -31,131 +31,124 @@ import {
 } from './server-schema.ts'
 import { identifier, upstreamSchema } from './upstream-schema.ts'
 
-const consoleSchema = section('The web console, where people make keys and see their money.', {
-  enabled: flag('Whether it is served, under /console.').prefault(true),
+const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
+
+const consoleSchema = section('The web console, where account owners manage keys and see their money.', {
+  enabled: flag('Serve the console under /console.').prefault(true),
   hosts: list(
-    'Further host names, without ports, under which people open it; that of server.public_url is one already.',
+    'Additional host names, without ports, that the console is served on. The host of server.public_url is always included.',
     scalar('A host name.', { type: 'string', examples: ['millrace.internal'] }, (value) =>
-      typeof value === 'string' && isHostName(value)
+      typeof value === 'string' && value.length <= 253 && HOST_NAME.test(value)
         ? read(value.toLowerCase())
         : wrong('a host name such as millrace.internal', 'Without scheme, port and path.'),
     ),
   ),
-  // TLS in front of the server is the honest cure; this is for networks that somebody trusts entirely.
-  allow_http: flag('Whether people may sign in over plain HTTP from other machines.').prefault(false),
+  // Prefer TLS in front of the server; this is for trusted networks.
+  allow_http: flag('Allow sign-in over plain HTTP from other machines.').prefault(false),
 })
 
-const isHostName = (text: string): boolean =>
-  text.length <= 253 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(text)
-
 export const overloadSchema = section(
-  'When turns are sent away because this process cannot take on more. What runs already goes on.',
+  'When this process rejects new requests because it is overloaded. Running requests continue.',
   {
     memory_budget: sizeOrAuto(
-      'Memory for all turns together: 256KiB each, their bodies, and what is parsed of them. auto: half of what the process may use.',
+      'Memory for all running requests: 256KiB each, plus their bodies and what is parsed from them. auto: half of the memory available to the process.',
       { min: '1MiB', max: '1024GiB' },
     ).prefault('auto'),
-    // Bursts of agents that begin together are over in less; more would only come to be refused later.
-    queue: integer('Turns that may wait for a place, before their bodies are read.', {
+    // Bursts of agents that start together end sooner; a longer queue would only delay the rejections.
+    queue: integer('Requests that may wait for capacity before their bodies are read.', {
       min: 0,
       max: 10_000,
     }).prefault(64),
-    // Shorter than the patience of any client.
-    queue_wait: duration('How long each of them waits at most.', { min: '10ms', max: '1m' }).prefault('2s'),
-    loop_delay: durationOrOff('How late the event loop may be (99th percentile) before new turns are sent away.', {
+    // Shorter than any client's own timeout.
+    queue_wait: duration('How long a request waits in the queue at most.', { min: '10ms', max: '1m' }).prefault('2s'),
+    loop_delay: durationOrOff('Event loop delay (99th percentile) above which new requests are rejected.', {
       min: '10ms',
       max: '1m',
     }).prefault('250ms'),
-    loop_delay_for: duration('How long without a break it has to be so late, and how long better, to count.', {
-      min: '100ms',
-      max: '10m',
-    }).prefault('5s'),
+    loop_delay_for: duration(
+      'How long the delay must stay above the limit before requests are rejected, and below it before they are accepted again.',
+      { min: '100ms', max: '10m' },
+    ).prefault('5s'),
   },
 )
 
-const routingSchema = section('How lanes are chosen that fail, limit us, or refuse our credential.', {
+const routingSchema = section('What happens with lanes that fail, rate-limit, or reject our credential.', {
   put_aside: flag(
-    'Whether such a lane is left alone for a while. false: every request asks it first, and waits for it.',
+    'Open the circuit of such a lane, so that requests skip it for a while. false: every request tries it first.',
   ).prefault(true),
-  aside_first: duration('How long a lane is left alone that fails; twice as long each time in a row.', {
+  aside_first: duration('How long the circuit of a failing lane stays open. Doubles with each consecutive failure.', {
     min: '100ms',
     max: '1h',
   }).prefault('10s'),
-  aside_longest: duration('The longest that a failing lane is left alone.', { min: '100ms', max: '1h' }).prefault('5m'),
+  aside_longest: duration('The longest that a circuit stays open.', { min: '100ms', max: '1h' }).prefault('5m'),
   patience: duration(
-    'How long a request waits when every lane of its model is left alone and one of them is asked again within that time. 0s: not at all.',
+    'How long a request waits when the circuits of all lanes of its model are open and one becomes half-open within that time. 0s: requests do not wait.',
     { min: '0s', max: '60s' },
   ).prefault('10s'),
   retry_percent: integerOrOff(
-    'How many requests of a model may be asked elsewhere after a lane has failed, in a hundred that succeed. off: all.',
+    'Retry budget: failovers allowed per 100 successful requests of a model. off: no limit.',
     { min: 0, max: 1000 },
   ).prefault(20),
-  retries_per_second: integer('As many may be asked elsewhere in any case, even where nothing succeeds.', {
+  retries_per_second: integer('Failovers per second that are always allowed, whatever the retry budget.', {
     min: 0,
     max: 1_000_000,
   }).prefault(3),
 })
 
-const windowSchema = section('A stretch of time with an allowance of its own.', {
-  every: scalar<Cycle>(
-    '5h, 7d: starts with the first use. week: from Monday, UTC. month: from the day of billing.',
-    { type: 'string', pattern: '^(week|month|\\d+(m|h|d)|\\$\\{.+\\})$' },
-    readWindow,
-  ),
-  allowance: usd('What may be used in it', '1000000'),
-})
-
 const planSchema = section('What a Builder subscription grants.', {
-  id: identifier('How accounts are put on it.'),
-  models: z.array(modelGlob).min(1, 'at least one model').meta({ description: 'Models that it covers.' }),
-  windows: z.array(windowSchema).min(1, 'at least one window').meta({ description: 'All of them must have room.' }),
+  id: identifier('The id by which accounts are assigned to it.'),
+  models: z.array(modelGlob).min(1, 'at least one model').meta({ description: 'Models that the plan covers.' }),
+  windows: z
+    .array(
+      section('A period with its own allowance.', {
+        every: scalar<Cycle>(
+          '5h, 7d: starts with the first use. week: from Monday, UTC. month: from the billing day.',
+          { type: 'string', pattern: '^(week|month|\\d+(m|h|d)|\\$\\{.+\\})$' },
+          readWindow,
+        ),
+        allowance: usd('What may be spent in the period', '1000000'),
+      }),
+    )
+    .min(1, 'at least one window')
+    .meta({ description: 'A request needs allowance in every window.' }),
 })
 
 export function readWindow(value: unknown): Reading<Cycle> {
   if (value === 'week') return read({ kind: 'week' })
   if (value === 'month') return read({ kind: 'month', day: 'billing' })
   const ms = typeof value === 'string' ? parseDuration(value) : undefined
-  const day = 86_400_000
-  return ms !== undefined && ms >= 60_000 && ms <= 366 * day
+  return ms !== undefined && ms >= 60_000 && ms <= 366 * 86_400_000
     ? read({ kind: 'anchored', ms })
     : wrong('a length from 1m to 366d such as 5h or 7d, or week, or month')
 }
 
 const COUNT = { min: 1, max: 1_000_000_000_000 }
 
-const burst = () =>
-  duration('How many seconds’ worth of the rates may be taken at once after a pause.', {
-    min: '1s',
-    max: '1h',
-  }).prefault('60s')
+const burst = () => duration('Burst size, as seconds’ worth of the rate.', { min: '1s', max: '1h' }).prefault('60s')
 
 const ratesSchema = (subject: string) =>
-  section(`What ${subject} may do. A key that is left out sets no limit.`, {
-    requests_per_minute: integer('Requests in a minute.', COUNT).optional(),
-    tokens_per_minute: integer('Tokens in a minute, input and output.', COUNT).optional(),
-    concurrent: integer('Requests at once.', COUNT).optional(),
+  section(`Limits of ${subject}. A key that is left out sets no limit.`, {
+    requests_per_minute: integer('Requests per minute.', COUNT).optional(),
+    tokens_per_minute: integer('Tokens per minute, input and output.', COUNT).optional(),
+    concurrent: integer('Concurrent requests.', COUNT).optional(),
     burst: burst(),
   }).prefault({})
 
-const addressSchema = section('What one address (of IPv6: one /64) may do without a valid key.', {
-  refused_per_minute: integerOrOff('Requests in a minute that get 401; further ones get 429.', COUNT).prefault(300),
-  burst: burst(),
-}).prefault({})
-
-const limitsSchema = section('Limits that apply to everybody; those of a key itself come before them.', {
+const limitsSchema = section('Default limits. A key’s own limits override them.', {
   key: ratesSchema('one key'),
   account: ratesSchema('all keys of one account together'),
-  account_model: ratesSchema('one account with one model'),
-  model: ratesSchema('everybody together with one model'),
-  address: addressSchema,
-  keys_per_account: integer('Keys that one account may have which are not revoked.', { min: 1, max: 10_000 }).prefault(
-    200,
-  ),
+  account_model: ratesSchema('one account on one model'),
+  model: ratesSchema('all accounts together on one model'),
+  address: section('Limits of one client address (IPv6: one /64) without a valid key.', {
+    refused_per_minute: integerOrOff('Requests per minute that get 401; further ones get 429.', COUNT).prefault(300),
+    burst: burst(),
+  }).prefault({}),
+  keys_per_account: integer('Keys per account that are not revoked.', { min: 1, max: 10_000 }).prefault(200),
 })
 
-const telemetrySchema = section('What the server says about itself. It never calls home.', {
-  log: section('One line for each request, without contents.', {
-    level: word('The least that is worth a line.', [
+const telemetrySchema = section('Logs and metrics. The server never calls home.', {
+  log: section('One line per request, without contents.', {
+    level: choice('The lowest level that is logged.', [
       'trace',
       'debug',
       'info',
@@ -164,20 +157,22 @@ const telemetrySchema = section('What the server says about itself. It never cal
       'fatal',
       'silent',
     ]).prefault('info'),
-    format: word('auto: text on a terminal, JSON elsewhere.', ['auto', 'json', 'pretty']).prefault('auto'),
+    format: choice('auto: text on a terminal, JSON elsewhere.', ['auto', 'json', 'pretty']).prefault('auto'),
   }).prefault({}),
-  metrics: flag('Whether /metrics is served.').prefault(true),
+  metrics: flag('Serve /metrics.').prefault(true),
 })
 
 const streamsSchema = section('How streams behave while a model is silent.', {
-  keep_alive: duration('Silence after which a sign of life goes out.', { min: '10ms', max: '10m' }).prefault('15s'),
-  silence_before_head: duration('Silence after which the head of the answer goes out although no content is there.', {
+  keep_alive: duration('Silence after which a keep-alive comment is sent.', { min: '10ms', max: '10m' }).prefault(
+    '15s',
+  ),
+  silence_before_head: duration('Silence after which the response head is sent even without content.', {
     min: '10ms',
     max: '10m',
   }).prefault('10s'),
 })
 
-/** The whole file. Every list item and every section is also judged on its own, so that one fault hides no other. */
+/** The whole file. Every list item and every section is also checked on its own, so that one error hides no other. */
 export const configSchema = section('Configuration of Millrace.', {
   server: serverSchema.prefault({}),
   bounds: boundsSchema.prefault({}),
@@ -185,14 +180,14 @@ export const configSchema = section('Configuration of Millrace.', {
   storage: storageSchema.prefault({}),
   key_ring: keyRingSchema.prefault({}),
   upstreams: list('Providers that lanes run on.', upstreamSchema),
-  models: list('What clients may ask for, what it costs, and who answers.', modelSchema),
+  models: list('The models clients can call, what they cost, and the lanes behind them.', modelSchema),
   plans: list('Builder subscriptions.', planSchema),
   limits: limitsSchema.prefault({}),
   routing: routingSchema.prefault({}),
   overload: overloadSchema.prefault({}),
   console: consoleSchema.prefault({}),
-  hosted_tools: word(
-    'Tools that only a provider could run. ignore: left out and named in a header. reject: declaring one is an error.',
+  hosted_tools: choice(
+    'Tools that only a provider can run. ignore: dropped and named in a header. reject: declaring one is an error.',
     ['ignore', 'reject'],
   ).prefault('ignore'),
   streams: streamsSchema.prefault({}),
@@ -202,21 +197,17 @@ export const configSchema = section('Configuration of Millrace.', {
   telemetry: telemetrySchema.prefault({}),
 })
 
-export type ParsedConfig = z.output<typeof configSchema>
-export type ParsedUpstream = z.output<typeof upstreamSchema>
-export type ParsedModel = z.output<typeof modelSchema>
-export type ParsedPlan = z.output<typeof planSchema>
 export const LIST_SECTIONS = ['upstreams', 'models', 'plans'] as const
 export type ListSection = (typeof LIST_SECTIONS)[number]
 
-/** What stands around a schema (optional, a default) taken off. */
+/** The schema without its wrappers (optional, default). */
 export function bareSchema(schema: z.ZodType): z.ZodType {
   let bare = schema
   while (bare instanceof z.ZodOptional || bare instanceof z.ZodPrefault) bare = bare.unwrap() as z.ZodType
   return bare
 }
 
-/** The schema of a key, with its default; undefined where there is no such key. */
+/** The schema of a key, with its default; undefined if the key does not exist. */
 export function schemaAt(root: z.ZodType, path: ConfigPath): z.ZodType | undefined {
   let schema: z.ZodType | undefined = root
   for (const step of path) {
@@ -231,7 +222,7 @@ export function schemaAt(root: z.ZodType, path: ConfigPath): z.ZodType | undefin
   return schema
 }
 
-/** Names that a map may hold. */
+/** The keys that a map may hold. */
 export function keysOf(schema: z.ZodType | undefined): string[] {
   const bare = schema === undefined ? undefined : bareSchema(schema)
   return bare instanceof z.ZodObject ? Object.keys(bare.shape) : []

@@ -1,38 +1,40 @@
 import { isIP } from 'node:net'
-import { duration, integer, list, maybeText, read, scalar, section, size, text, wrong } from './scalars.ts'
+import { duration, integer, list, optionalText, read, scalar, section, size, text, wrong } from './scalars.ts'
 
-export const serverSchema = section('Where the server listens and whom it believes.', {
-  host: text('Address to listen on. Anything but a loopback address lets others in.', {
-    pattern: /^[A-Za-z0-9.:_%-]+$/,
+const HOST = /^[A-Za-z0-9.:_%-]+$/
+
+export const serverSchema = section('Where the server listens, and which clients and proxies it trusts.', {
+  host: text('Address to listen on. Anything but a loopback address accepts other machines.', {
+    pattern: HOST,
     expected: 'a host name or an address, such as 127.0.0.1, 0.0.0.0 or ::',
     charactersMax: 255,
   }).prefault('127.0.0.1'),
   port: integer('Port of the API and the console. 0 takes any free one.', { min: 0, max: 65535 }).prefault(4600),
-  public_url: maybeText('How clients reach this server from outside, without /v1; null: by host and port.', (url) =>
+  public_url: optionalText('Public URL of this server, without /v1; null: derived from host and port.', (url) =>
     isWebUrl(url) && !/\/v1\/?$/.test(url)
       ? read(url.replace(/\/+$/, ''))
       : wrong('an address such as https://llm.example.com', 'http or https, without /v1, query or password.'),
   ).prefault(null),
   metrics_host: text('Address of /metrics.', {
-    pattern: /^[A-Za-z0-9.:_%-]+$/,
+    pattern: HOST,
     expected: 'a host name or an address',
     charactersMax: 255,
   }).prefault('127.0.0.1'),
   metrics_port: integer('Port of /metrics. 0 takes any free one.', { min: 0, max: 65535 }).prefault(4601),
   trust_proxy: list(
-    'Reverse proxies whose X-Forwarded-For is believed: addresses or networks.',
+    'Reverse proxies whose X-Forwarded-For is trusted: addresses or networks.',
     scalar('An address or a network.', { type: 'string', examples: ['10.0.0.0/8'] }, (value) =>
       typeof value === 'string' && isNetwork(value) ? read(value) : wrong('an address or a network such as 10.0.0.0/8'),
     ),
   ),
-  // Each takes a file descriptor and some ten kilobytes, whoever it belongs to: the one bound on those without a key.
-  max_connections: integer('Connections that are open at once; one more is closed at once.', {
+  // A connection costs a file descriptor and about 10 kB. This is the only limit on clients without a key.
+  max_connections: integer('Open connections. Further ones are closed at once.', {
     min: 10,
     max: 1_000_000,
   }).prefault(10_000),
   workers: integer('Processes that serve. More than one needs PostgreSQL.', { min: 1, max: 256 }).prefault(1),
   allowed_origins: list(
-    'Web pages that may call /v1 from a browser. Keys in a public page are everybody’s keys: think twice.',
+    'Web pages that may call /v1 from a browser (CORS). Every visitor of such a page can read its key.',
     scalar('An origin.', { type: 'string', examples: ['https://app.example.com'] }, (value) =>
       typeof value === 'string' && isOrigin(value)
         ? read(value)
@@ -44,38 +46,32 @@ export const serverSchema = section('Where the server listens and whom it believ
   ),
 })
 
-export const boundsSchema = section('The most that one request may ask of the server before it is understood.', {
+export const boundsSchema = section('Limits of a request before it is parsed.', {
   body_bytes: size('Body after decompression.', { min: '1KiB', max: '256MiB' }).prefault('32MiB'),
-  expansion_ratio: integer('How many times larger than itself a compressed body may become.', {
+  expansion_ratio: integer('Largest decompressed size of a body, as a multiple of its compressed size.', {
     min: 1,
     max: 10_000,
   }).prefault(100),
-  json_values: integer('Values in a body.', { min: 100, max: 10_000_000 }).prefault(200_000),
-  json_depth: integer('Nesting of a body.', { min: 8, max: 1000 }).prefault(64),
-  header_bytes: size('The request line and all headers of a request together, as they are sent.', {
-    min: '4KiB',
-    max: '1MiB',
-  }).prefault('16KiB'),
-  header_timeout: duration('Until all headers have come.', { min: '100ms', max: '10m' }).prefault('10s'),
-  // A coding agent sends megabytes over thin lines; the time of the answer is not part of it.
-  request_timeout: duration('Until the whole body has come.', { min: '100ms', max: '1h' }).prefault('60s'),
-  // Longer than the idle time of common load balancers, so that they and not we close first.
-  keep_alive_timeout: duration('How long an idle connection is kept for its next request.', {
-    min: '0s',
-    max: '1h',
-  }).prefault('75s'),
-  frame_bytes: size('One event, or one line of an event, of a provider’s stream.', {
+  json_values: integer('JSON values in a body.', { min: 100, max: 10_000_000 }).prefault(200_000),
+  json_depth: integer('Nesting depth of a body.', { min: 8, max: 1000 }).prefault(64),
+  header_bytes: size('Request line and headers together.', { min: '4KiB', max: '1MiB' }).prefault('16KiB'),
+  header_timeout: duration('Time to receive all headers.', { min: '100ms', max: '10m' }).prefault('10s'),
+  // A coding agent may upload megabytes over a slow line. The response does not count.
+  request_timeout: duration('Time to receive the whole body.', { min: '100ms', max: '1h' }).prefault('60s'),
+  // Longer than the idle timeout of common load balancers, so that they close first.
+  keep_alive_timeout: duration('How long an idle connection stays open.', { min: '0s', max: '1h' }).prefault('75s'),
+  frame_bytes: size('One event, or one line of an event, in a provider’s stream.', {
     min: '64KiB',
     max: '64MiB',
   }).prefault('4MiB'),
 })
 
-export const drainSchema = section('What happens between SIGTERM and the end.', {
-  timeout: duration('How long running answers may go on. A second signal cuts them.', {
+export const drainSchema = section('Graceful shutdown after SIGTERM.', {
+  timeout: duration('How long running requests may continue. A second signal aborts them.', {
     min: '0s',
     max: '1h',
   }).prefault('30s'),
-  linger: duration('How long new requests are still taken while /readyz says no. 5s behind a load balancer.', {
+  linger: duration('How long new requests are still accepted while /readyz fails. Use 5s behind a load balancer.', {
     min: '0s',
     max: '10m',
   }).prefault('0s'),
@@ -90,7 +86,7 @@ function isWebUrl(written: string): boolean {
 function isNetwork(written: string): boolean {
   const [address = '', bits, ...more] = written.split('/')
   const family = isIP(address)
-  // A zone such as %eth0 names a link of this machine, and no proxy.
+  // A zone such as %eth0 names a link of this machine, never a proxy.
   if (family === 0 || address.includes('%') || more.length > 0) return false
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
 }
@@ -98,12 +94,12 @@ function isNetwork(written: string): boolean {
 const isOrigin = (written: string): boolean =>
   URL.canParse(written) && /^https?:/.test(written) && new URL(written).origin === written
 
-export type DatabaseChoice = { readonly kind: 'sqlite' } | { readonly kind: 'postgres'; readonly url: string }
+type DatabaseChoice = { readonly kind: 'sqlite' } | { readonly kind: 'postgres'; readonly url: string }
 
-export const storageSchema = section('Where things are kept.', {
-  data: maybeText(
+export const storageSchema = section('Where data is stored.', {
+  data: optionalText(
     'Folder of ledger.db, content.db, keyring.json and admin.sock; relative to this file. ' +
-      '--data and MILLRACE_DATA come first; without any of them, $XDG_DATA_HOME/millrace.',
+      '--data and MILLRACE_DATA take precedence; without any of them, $XDG_DATA_HOME/millrace.',
   ).prefault(null),
   database: scalar<DatabaseChoice>(
     'sqlite: one process, files in the data folder. postgres://…: many nodes and workers.',
@@ -119,44 +115,44 @@ export const storageSchema = section('Where things are kept.', {
 })
 
 export const keyRingSchema = section(
-  'The secret that seals keys, credentials and stored content. Without one, keyring.json in the data folder holds it.',
+  'The secret that encrypts keys, credentials and stored content. Without one, keyring.json in the data folder holds it.',
   {
-    secret_key: maybeText(
-      'At least 32 characters; several with spaces between, of which the first one seals. ' +
-        'Better given as MILLRACE_SECRET_KEY or MILLRACE_SECRET_KEY_FILE.',
+    secret_key: optionalText(
+      'At least 32 characters; several separated by spaces, of which the first one encrypts. ' +
+        'Better set as MILLRACE_SECRET_KEY or MILLRACE_SECRET_KEY_FILE.',
       (text) =>
         parseSecrets(text) === undefined
           ? wrong(
               'a secret of at least 32 characters, or several of them with spaces between',
-              'Make one: openssl rand -base64 32. Keep it: without it stored secrets are lost.',
+              'Generate one: openssl rand -base64 32. Keep it: without it stored secrets are lost.',
             )
           : read(text),
     ).prefault(null),
   },
 )
 
-export const retentionSchema = section('How long things are kept.', {
-  state: duration('Stored responses and the items that they refer to.', { min: '1m', max: '3650d' }).prefault('72h'),
-  state_bytes: size(
-    'Disk space of all stored responses, compressed: those that expire first make room. 0: none is stored.',
-    { min: '0B', max: '1024GiB' },
-  ).prefault('1GiB'),
-  idempotency: duration('Answers kept for a repeated Idempotency-Key.', { min: '1m', max: '30d' }).prefault('24h'),
+export const retentionSchema = section('How long data is kept.', {
+  state: duration('Stored responses and the items they refer to.', { min: '1m', max: '3650d' }).prefault('72h'),
+  state_bytes: size('Disk space of all stored responses, compressed. The next to expire go first. 0: none is stored.', {
+    min: '0B',
+    max: '1024GiB',
+  }).prefault('1GiB'),
+  idempotency: duration('Responses kept for a repeated Idempotency-Key.', { min: '1m', max: '30d' }).prefault('24h'),
   idempotency_bytes: size(
-    'Disk space of all answers that are kept for that, compressed: those that expire first make room. 0: none is kept.',
+    'Disk space of all responses kept for that, compressed. The next to expire go first. 0: none is kept.',
     { min: '0B', max: '1024GiB' },
   ).prefault('256MiB'),
 })
 
-export const ledgerSchema = section('How the books are kept.', {
-  mark_interval: duration('How often the progress of running streams is recorded: what a crash may forgive at most.', {
-    min: '10ms',
-    max: '10s',
-  }).prefault('100ms'),
+export const ledgerSchema = section('How the ledger is written.', {
+  mark_interval: duration(
+    'How often the progress of running streams is recorded: the most that a crash leaves uncharged.',
+    { min: '10ms', max: '10s' },
+  ).prefault('100ms'),
 })
 
-export const holdSchema = section('How much is reserved for a request that names no output limit.', {
-  uncapped_share_percent: integer('Part of the available money, if the model’s maximum is not affordable.', {
+export const holdSchema = section('How much is reserved for a request without an output limit.', {
+  uncapped_share_percent: integer('Share of the available money if the model’s maximum is not affordable.', {
     min: 1,
     max: 100,
   }).prefault(25),
@@ -165,7 +161,7 @@ export const holdSchema = section('How much is reserved for a request that names
 
 const SECRET_LENGTH_MIN = 32
 
-/** The secrets of a ring that was given as text, with spaces between; the first is the primary one. Undefined where one is too short. */
+/** Secrets separated by spaces; the first is the primary one. Undefined if one is too short. */
 export function parseSecrets(text: string): readonly [string, ...string[]] | undefined {
   const [primary = '', ...others] = text.trim().split(/\s+/)
   return [primary, ...others].some((secret) => secret.length < SECRET_LENGTH_MIN) ? undefined : [primary, ...others]

@@ -34,7 +34,7 @@ describe('an upstream on the network', () => {
     ['base_url: "https://a.b/v1", api_version: "2023-06-01"', 'api_version', /version in base_url/, /Leave/],
     ['base_url: "https://a.b/v1", api_version: "1"', 'api_version', /a day such as/, /Write/],
     ['allow_private: true', 'base_url', /needs an address/, /Add base_url/],
-    ['base_url: "https://a.b", dialect: bedrock', 'base_url', /ends in its version/, /https:\/\/a\.b\/v1 perhaps/],
+    ['base_url: "https://a.b", dialect: bedrock', 'base_url', /ends in its version/, /Did you mean https:\/\/a\.b\/v1\?/],
     ['base_url: "https://a.b/chat/completions", dialect: github-copilot', 'base_url', /version/, /endpoint/],
   ])('%s is refused', (keys, key, message, cure) => {
     const [problem, ...more] = problemsOf({ yaml: far(keys) })
@@ -48,7 +48,7 @@ describe('an upstream on the network', () => {
   })
 })
 
-test('Claude on Vertex AI is refused, whose form nobody here speaks', () => {
+test('Claude on Vertex AI is refused, because its API is not supported', () => {
   const yaml =
     'upstreams: [{ id: a, wire: anthropic, dialect: google-vertex, base_url: "https://a.b/v1/publishers/anthropic" }]'
   expect(problemsOf({ yaml }).map(({ path, message }) => [path, message])).toEqual([
@@ -57,7 +57,7 @@ test('Claude on Vertex AI is refused, whose form nobody here speaks', () => {
 })
 
 test.each(['dialect: vllm', 'allow_private: true', 'timeouts: { idle: 5s }', 'headers: { a: b }'])(
-  'the demo has nothing to do with %s',
+  'the demo refuses %s',
   (keys) => {
     const key = keys.slice(0, keys.indexOf(':'))
     const problems = problemsOf({ yaml: `upstreams: [{ id: demo, wire: demo, ${keys} }]` })
@@ -66,7 +66,7 @@ test.each(['dialect: vllm', 'allow_private: true', 'timeouts: { idle: 5s }', 'he
   },
 )
 
-test('credentials are sealed from the configuration on', () => {
+test('credentials in the configuration are secrets', () => {
   const yaml = far(`base_url: "https://a.b/v1", api_key: "\${KEY}", headers: { x-proxy: "\${KEY}" }`)
   const { config } = loaded({ yaml, environment: { KEY: 'sk-12345' } })
   const [upstream] = config.upstreams

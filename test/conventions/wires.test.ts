@@ -6,7 +6,7 @@ const CALLS = 'src/providers/provider-kinds.ts'
 /** Where every wire has to be known by its name: as a word of a type, or of the configuration. */
 const NAMES_WIRES = new Set([
   'src/model/event.ts',
-  ...['src/config/upstream-schema.ts', 'src/config/resolve-config.ts'],
+  ...['src/config/upstream-schema.ts', 'src/config/config.ts'],
 ])
 
 /** What stands in the folder of every wire, because lanes speak it; and in those of clients' languages besides. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { matchesGlob } from './glob.ts'
+import { matchesGlob } from './resolve-model.ts'
 
 describe('a glob', () => {
   test.each([

@@ -74,7 +74,7 @@ test('a file that is not there is told by its path, and how to write it', () => 
   expect(check.ok).toBe(false)
   expect(check.lines).toEqual([
     '/etc/my gateway.yaml  there is no such file (named by --config)',
-    "                      Name one that is there, or write it:  millrace init '/etc/my gateway.yaml'",
+    "                      Name an existing file, or create it:  millrace init '/etc/my gateway.yaml'",
     '1 problem in /etc/my gateway.yaml.',
   ])
   expect(check.json).toMatchObject({ origin: { kind: 'file', path: '/etc/my gateway.yaml', via: '--config' } })

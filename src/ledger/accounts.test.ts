@@ -21,12 +21,12 @@ beforeEach(async () => {
   ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: 1000, subscription: 1 })
   nowMicros = systemClock.nowMicros()
   pending.clear()
-  cache = createAccountCache({
-    db: bench.database.db,
+  cache = createAccountCache(
+    bench.database.db,
     ledgerState,
-    nowMicros: () => nowMicros,
-    pendingAccounts: () => pending,
-  })
+    { nowMicros: () => nowMicros },
+    { pendingAccounts: () => pending },
+  )
   for (const account of [1, 2, 3, 4]) await use(account)
 })
 
@@ -61,15 +61,15 @@ it('lets nobody work on an account while it is read again', async () => {
 
 describe('the shelf', () => {
   it('puts idle accounts away, oldest first, down to what may be there', () => {
-    cache.tidy(1)
+    cache.evict(1)
     expect(there(), 'nobody is idle yet').toEqual([1, 2, 3, 4])
     nowMicros += HOUR
     void use(2)
-    cache.tidy(4)
+    cache.evict(4)
     expect(there(), 'there is room').toEqual([1, 2, 3, 4])
-    cache.tidy(2)
+    cache.evict(2)
     expect(there()).toEqual([2, 4])
-    cache.tidy(0)
+    cache.evict(0)
     expect(there(), 'it was used just now').toEqual([2])
   })
 
@@ -77,23 +77,23 @@ describe('the shelf', () => {
     const turn = { requestId: 'req_1' as RequestId, account: 3 as AccountRow, hold: 0n } as OpenTurn
     ledgerState.turns.set(turn.requestId, turn)
     nowMicros += HOUR
-    cache.tidy(0)
+    cache.evict(0)
     expect(there()).toEqual([3])
   })
 
   it('leaves an account until everything that was decided on it is recorded', () => {
     pending.add(2 as AccountRow)
     nowMicros += HOUR
-    cache.tidy(0)
+    cache.evict(0)
     expect(there()).toEqual([2])
     pending.clear()
-    cache.tidy(0)
+    cache.evict(0)
     expect(there()).toEqual([])
   })
 
   it('reads an account again as the file has it', async () => {
     nowMicros += HOUR
-    cache.tidy(0)
+    cache.evict(0)
     await bench.database.file.atomic([{ sql: 'UPDATE buckets SET posted_nano = 7 WHERE account = 2', rows: [[]] }])
     await use(2)
     expect(ledgerState.accounts.get(2 as AccountRow)?.wallet.posted).toBe(7n)
@@ -103,7 +103,7 @@ describe('the shelf', () => {
     const { file } = bench.database
     const last = async () => {
       nowMicros += HOUR
-      cache.tidy(0)
+      cache.evict(0)
       await use(2)
       return ledgerState.accounts.get(2 as AccountRow)?.movements
     }

@@ -2,52 +2,51 @@ import type { Selectable } from 'kysely'
 import { isFrozen } from '../db/accounts.ts'
 import { type LiveBucket, listLiveBuckets, listSpendCounters } from '../db/allowances.ts'
 import { findLastMovement } from '../db/statement.ts'
-import { findSubscription, type StoredSubscription } from '../db/subscriptions.ts'
+import { findSubscription } from '../db/subscriptions.ts'
 import type { LedgerDb, SpendCountersTable } from '../db/tables.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { AccountRow, BucketRow } from '../model/ids.ts'
+import type { Batcher } from './batcher.ts'
 import {
   type AccountState,
   createAccountState,
   type LedgerState,
   type PeriodBucket,
   type SpendCounter,
-  type Subscription,
 } from './state/state.ts'
 
-/** Brings accounts into memory when they are first needed, and puts away those that nobody has used for a while. */
+/** Loads accounts into memory on first use, and evicts idle ones. */
 export interface AccountCache {
   /**
-   * Calls `work` with the account's books, in the same step in which they are found in memory: at once where they are
-   * there. Nobody works on books that were replaced while they waited.
+   * Calls `work` with the account's state in the same step in which the state is found, at once when it is in memory.
+   * So `work` never gets a state that was replaced while its caller waited.
    */
-  withState<Result>(account: AccountRow, work: (ledgerState: AccountState) => Result | Promise<Result>): Promise<Result>
-  /** Reads an account again whose books are not what the file has. Whoever works on it waits until `adopt` has put it in. */
+  withState<Result>(account: AccountRow, work: (state: AccountState) => Result | Promise<Result>): Promise<Result>
+  /** Reads an account again whose state does not match the file. Its callers wait until `adopt` has replaced the state. */
   readAgain(account: AccountRow, adopt: () => Promise<void>): Promise<void>
-  /** Of an account that is being read again: resolves when that is over, whatever came of it. */
+  /** While an account is read again: resolves when that is over, also when it fails. */
   reading(account: AccountRow): Promise<void> | undefined
-  /** Puts idle accounts away while there are more than this many. */
-  tidy(accountsMax: number): void
+  /** Evicts idle accounts while there are more than this many. */
+  evict(accountsMax: number): void
 }
 
-interface AccountShelfDeps {
-  readonly db: LedgerDb
-  readonly ledgerState: LedgerState
-  nowMicros(): number
-  /** Accounts on which something was decided that the file does not have yet: it would bring them back without it. */
-  pendingAccounts(): ReadonlySet<AccountRow>
-}
+const IDLE_MICROS = 600_000_000
 
-export function createAccountCache(deps: AccountShelfDeps): AccountCache {
-  const { ledgerState } = deps
+export function createAccountCache(
+  db: LedgerDb,
+  ledgerState: LedgerState,
+  clock: Pick<Clock, 'nowMicros'>,
+  batcher: Pick<Batcher, 'pendingAccounts'>,
+): AccountCache {
   const loading = new Map<AccountRow, Promise<void>>()
   const usedAt = new Map<AccountRow, number>()
   const rereading = new Map<AccountRow, Promise<void>>()
 
-  const read = async (account: AccountRow): Promise<void> => {
+  const load = async (account: AccountRow): Promise<void> => {
     try {
-      const shelved = await loadAccountState(deps.db, account)
-      // Between the question and the answer nothing can have moved: money only moves on accounts that are here.
-      if (!ledgerState.accounts.has(account)) ledgerState.accounts.set(account, shelved)
+      const loaded = await loadAccountState(db, account)
+      // Nothing has moved since the query: money only moves on accounts in memory.
+      if (!ledgerState.accounts.has(account)) ledgerState.accounts.set(account, loaded)
     } finally {
       loading.delete(account)
     }
@@ -55,17 +54,17 @@ export function createAccountCache(deps: AccountShelfDeps): AccountCache {
 
   return {
     async withState(account, work) {
-      usedAt.set(account, deps.nowMicros())
-      // Whoever waited asks again: the books may have been read anew meanwhile, without it.
+      usedAt.set(account, clock.nowMicros())
+      // Looked up again after each wait: the whole state may have been read back meanwhile, without this account.
       for (;;) {
         const again = rereading.get(account)
         if (again) {
           await again.catch(() => {})
           continue
         }
-        const there = ledgerState.accounts.get(account)
-        if (there) return work(there)
-        const running = loading.get(account) ?? read(account)
+        const found = ledgerState.accounts.get(account)
+        if (found) return work(found)
+        const running = loading.get(account) ?? load(account)
         loading.set(account, running)
         await running
       }
@@ -80,13 +79,14 @@ export function createAccountCache(deps: AccountShelfDeps): AccountCache {
       }
     },
     reading: (account) => rereading.get(account)?.catch(() => {}),
-    tidy(accountsMax) {
+    evict(accountsMax) {
       if (ledgerState.accounts.size <= accountsMax) return
       const holding = new Set([...ledgerState.turns.values()].map((turn) => turn.account))
-      const unrecorded = deps.pendingAccounts()
-      const idleBefore = deps.nowMicros() - IDLE_MICROS
+      const unrecorded = batcher.pendingAccounts()
+      const idleBefore = clock.nowMicros() - IDLE_MICROS
       for (const account of ledgerState.accounts.keys()) {
         if (ledgerState.accounts.size <= accountsMax) break
+        // Loaded again, an unrecorded account would come back without what was decided on it.
         if (holding.has(account) || unrecorded.has(account) || (usedAt.get(account) ?? 0) > idleBefore) continue
         ledgerState.accounts.delete(account)
       }
@@ -95,9 +95,7 @@ export function createAccountCache(deps: AccountShelfDeps): AccountCache {
   }
 }
 
-const IDLE_MICROS = 600_000_000
-
-/** Everything that decisions about an account look at, as the file has it. */
+/** Everything that decisions about an account depend on, as the file has it. */
 export async function loadAccountState(db: LedgerDb, account: AccountRow): Promise<AccountState> {
   const [buckets, counters, subscription, frozen, movements] = await Promise.all([
     listLiveBuckets(db, account),
@@ -109,19 +107,25 @@ export async function loadAccountState(db: LedgerDb, account: AccountRow): Promi
   const wallet = buckets.find(({ kind }) => kind === 'wallet')
   if (!wallet) throw new Error(`Account ${account} has no wallet`)
   const { row, posted_nano: posted, held_nano: held } = wallet
-  const ledgerState = createAccountState(account, { row: row as BucketRow, posted, held })
-  // Oldest first: an older period of the same window has been outlived by the next one.
+  const state = createAccountState(account, { row: row as BucketRow, posted, held })
+  // Oldest first: each period is outlived by the next one of the same window.
   for (const bucket of buckets) {
     if (bucket.kind !== 'window') continue
-    const before = ledgerState.periods.get(bucket.subject)
-    if (before) ledgerState.outlived.add(before)
-    ledgerState.periods.set(bucket.subject, periodOf(bucket))
+    const before = state.periods.get(bucket.subject)
+    if (before) state.outlived.add(before)
+    state.periods.set(bucket.subject, periodOf(bucket))
   }
-  for (const counter of counters) ledgerState.counters.set(counter.subject, counterOf(counter))
-  ledgerState.subscription = subscription && subscriptionOf(subscription)
-  ledgerState.frozen = frozen
-  ledgerState.movements = movements
-  return ledgerState
+  for (const counter of counters) state.counters.set(counter.subject, counterOf(counter))
+  state.subscription = subscription && {
+    row: subscription.row,
+    plan: subscription.plan,
+    billingDay: subscription.billing_day,
+    startedAt: subscription.started_at,
+    endsAt: subscription.ends_at ?? undefined,
+  }
+  state.frozen = frozen
+  state.movements = movements
+  return state
 }
 
 const periodOf = (bucket: LiveBucket): PeriodBucket => ({
@@ -144,12 +148,4 @@ const counterOf = (stored: Selectable<SpendCountersTable>): SpendCounter => ({
   bound: stored.bound_nano,
   spent: stored.spent_nano,
   held: stored.held_nano,
-})
-
-const subscriptionOf = (stored: StoredSubscription): Subscription => ({
-  row: stored.row,
-  plan: stored.plan,
-  billingDay: stored.billing_day,
-  startedAt: stored.started_at,
-  endsAt: stored.ends_at ?? undefined,
 })

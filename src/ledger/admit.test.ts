@@ -18,7 +18,7 @@ describe('rights that change between their judgement and the decision', () => {
     rights.changes += 1
     const refusal = { kind: 'rights-changed' }
     expect(await bench.ledger.admit(bench.request(), judged)).toEqual({ kind: 'refused', refusal, statuses: [] })
-    expect((await bench.ledger.standing(bench.account)).held).toBe(HOLD)
+    expect((await bench.ledger.accountStatus(bench.account)).held).toBe(HOLD)
   })
 })
 

@@ -79,7 +79,7 @@ describe('a year of a plan in the file', () => {
           const free = next(5) === 0
           counts[free ? 'released' : 'settled']++
           const how = settlement(BigInt(next(Number(HOLD) + 1)))
-          return turn.settle(free ? GIVEN_BACK : how).finally(() => turn.leave())
+          return turn.settle(free ? GIVEN_BACK : how).finally(() => turn.detach())
         }),
       )
     }
@@ -91,7 +91,7 @@ describe('a year of a plan in the file', () => {
     }
     const die = async () => {
       counts.restarts++
-      for (const turn of open) turn.leave()
+      for (const turn of open) turn.detach()
       open = []
       await bench.reopen()
     }
@@ -112,7 +112,9 @@ describe('a year of a plan in the file', () => {
     }
     await die()
     await expectBarsAreRows(allowances())
-    expect((await bench.ledger.standing(account)).balance, 'nothing of it came out of the wallet').toBe(HOLD * 100n)
+    expect((await bench.ledger.accountStatus(account)).balance, 'nothing of it came out of the wallet').toBe(
+      HOLD * 100n,
+    )
     const periods = await readPeriods()
     expectNoOverlap(periods)
     await bench.expectBalancedLedger()

@@ -12,7 +12,7 @@ import { insertPrice } from '../db/prices.ts'
 import { recordChanges } from '../db/record-changes.ts'
 import type { RequestId } from '../model/ids.ts'
 import { loadAccountState } from './accounts.ts'
-import { NO_LIMITS, readBooks } from './recovery.ts'
+import { NO_LIMITS, readLedgerState } from './recovery.ts'
 import type { AccountState, Change, OpenTurn } from './state/state.ts'
 import { verifyLedgerState } from './verify.ts'
 
@@ -66,10 +66,7 @@ async function withDatabase(run: (database: Database) => Promise<void>): Promise
 
 async function expectTheFileSaysTheSame({ db }: Database, { ledgerState, facts }: Beside): Promise<void> {
   const scopes = [...ledgerState.claims.keys()]
-  const read = await readBooks(db, {
-    limitsOf: (requestId) => ledgerState.turns.get(requestId)?.limits ?? NO_LIMITS,
-    scopes,
-  })
+  const read = await readLedgerState(db, (requestId) => ledgerState.turns.get(requestId)?.limits ?? NO_LIMITS, scopes)
   for (const [account, shelved] of ledgerState.accounts) {
     const stored = read.accounts.get(account) ?? (await loadAccountState(db, account))
     expect(plain(stored)).toEqual(plain({ ...shelved, frozen: false }))

@@ -2,7 +2,7 @@ import type { PackedMarks } from '../db/record-changes.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { Change } from './state/state.ts'
 
-/** `refused`: the file did not take this operation, but others of its batch. `lost`: it did not take the batch. */
+/** `refused`: the file refused this operation, but took others of its batch. `lost`: it did not take the batch. */
 export type Durability = 'durable' | 'refused' | 'lost'
 
 /** What was decided in one step on one account. */
@@ -12,16 +12,16 @@ export interface Operation {
   durability: Durability
 }
 
-interface BatcherDeps {
+interface BatcherOptions {
   /**
-   * Makes one batch durable, and returns the error of each operation that failed alone, by its place; none at all when
-   * nothing failed. Throws, and has changed nothing, when the batch could not be written.
+   * Makes one batch durable. Returns the error of each operation that failed alone, by its place; undefined when none
+   * failed. Throws, and has changed nothing, when the batch could not be written.
    */
   record(
     operations: readonly Operation[],
     marks: PackedMarks | undefined,
   ): Promise<readonly (Error | undefined)[] | undefined>
-  /** Called once for each account of which an operation failed alone, with all that memory has decided in vain on it. */
+  /** Called once per account with a refused operation, with everything decided on the account since. */
   onRefused(account: AccountRow, refused: readonly Operation[], error: Error): void
   /** Called once when a batch could not be recorded: memory is ahead of the database from here on. */
   onFailure(error: unknown): void
@@ -34,72 +34,73 @@ interface BatcherDeps {
 }
 
 export interface Batcher {
-  /** Joins the batch that is about to be recorded. The promise never rejects. While failed, everything is lost at once. */
+  /** Adds to the next batch. The promise never rejects. After a failure everything is lost at once. */
   enqueue(account: AccountRow, changes: readonly Change[]): Promise<Durability>
-  /** Sent along with the next batch; only the newest is kept. */
+  /** Goes along with the next batch; only the newest marks are kept. */
   mark(marks: PackedMarks): void
-  /** Whether everything enqueued so far is durable; resolves when that is known. */
+  /** Resolves with whether everything enqueued so far is durable. */
   recorded(): Promise<Durability>
-  /** Accounts on which something was decided that the file does not have yet. */
+  /** Accounts with decisions that the file does not have yet. */
   pendingAccounts(): Set<AccountRow>
   /** Resolves when everything enqueued so far has been recorded or lost. */
   idle(): Promise<void>
-  /** Stops recording as after a failed batch: memory could not be brought back in line with the file. */
+  /** Stops recording as after a failed batch, when memory cannot be brought back in line with the file. */
   fail(error: unknown): void
-  /** Takes up recording again after a failure, once memory has been read back from the database. */
+  /** Records again, once memory has been read back from the database. */
   reopen(): void
 }
 
 /**
- * Group commit. While one batch is being written the next one gathers, so the window grows with the load by itself: one
- * request alone waits for one commit, a thousand share a few. An operation that the file refuses fails alone, with all that
- * was decided on its account since. After a failure of the file nothing is gathered: what was decided on books that are not
- * the file's must never reach the file.
+ * Group commit. While one batch is written the next one gathers, so the window grows with the load: one request alone waits
+ * for one commit, a thousand share a few. An operation that the file refuses fails alone, with everything decided on its
+ * account since. After a failure of the file nothing is gathered: decisions on a state that the file does not have must
+ * never reach the file.
  */
-export function createBatcher(deps: BatcherDeps): Batcher {
+export function createBatcher(options: BatcherOptions): Batcher {
   let gathering = createBatch()
   let written: Batch | undefined
-  let recording = false
   let armed = false
   let failed = false
   const idleWaiters: (() => void)[] = []
 
   const arm = () => {
-    if (armed || recording) return
+    if (armed || written) return
     armed = true
-    // One turn of the event loop: all requests that arrived in the same read of sockets join.
-    setImmediate(() => {
-      armed = false
-      void recordGathered()
-    })
-  }
-
-  const takeGathered = (): Batch => {
-    const batch = gathering
-    gathering = createBatch()
-    return batch
+    // One turn of the event loop, so that all requests of the same socket read join.
+    setImmediate(recordGathered)
   }
 
   const recordGathered = async () => {
-    const batch = takeGathered()
-    const started = deps.nowMicros()
-    recording = true
+    const batch = gathering
+    gathering = createBatch()
+    const started = options.nowMicros()
+    armed = false
     written = batch
-    const outcome = await deps.record(batch.operations, batch.marks).then(failuresOf, failureOf)
-    recording = false
+    let failures: readonly (Error | undefined)[] | undefined
+    let failure: { readonly error: unknown } | undefined
+    try {
+      failures = await options.record(batch.operations, batch.marks)
+    } catch (error) {
+      failure = { error }
+    }
     written = undefined
-    if (outcome.kind === 'failed') lose(outcome.error, batch)
+    if (failure) lose(failure.error, batch)
     else {
-      if (outcome.failures) refuse(batch, outcome.failures)
-      deps.onBatch?.({ ...recordedOf(batch), tickMicros: deps.nowMicros() - started })
+      if (failures) refuse(batch, failures)
+      const durable = batch.operations.filter(({ durability }) => durability === 'durable')
+      options.onBatch?.({
+        operations: durable.length,
+        tickMicros: options.nowMicros() - started,
+        changes: durable.flatMap(({ changes }) => changes),
+      })
       batch.settle()
     }
-    // One that was emptied is recorded too, so that those who wait for it hear that nothing came of it.
+    // An emptied batch is recorded too, so that its waiters learn that nothing came of it.
     if (gathering.operations.length > 0 || gathering.marks || !gathering.isWhole) arm()
     else for (const done of idleWaiters.splice(0)) done()
   }
 
-  /** What was decided on the account afterwards stood on what the file refused. */
+  /** Later decisions on the account depend on what the file refused, so they are refused too. */
   const refuse = (batch: Batch, failures: readonly (Error | undefined)[]) => {
     const errors = new Map<AccountRow, Error>()
     batch.operations.forEach(({ account }, place) => {
@@ -115,7 +116,7 @@ export function createBatcher(deps: BatcherDeps): Batcher {
       ]
       for (const operation of refused) operation.durability = 'refused'
       gathering.isWhole &&= behind.length === 0
-      deps.onRefused(account, refused, error)
+      options.onRefused(account, refused, error)
     }
     batch.isWhole &&= errors.size === 0
   }
@@ -123,12 +124,14 @@ export function createBatcher(deps: BatcherDeps): Batcher {
   const lose = (error: unknown, ...batches: Batch[]) => {
     const before = failed
     failed = true
-    for (const lost of [...batches, takeGathered()]) {
+    batches.push(gathering)
+    gathering = createBatch()
+    for (const lost of batches) {
       for (const operation of lost.operations) operation.durability = 'lost'
       lost.isWhole = false
       lost.settle()
     }
-    if (!before) deps.onFailure(error)
+    if (!before) options.onFailure(error)
   }
 
   return {
@@ -153,7 +156,7 @@ export function createBatcher(deps: BatcherDeps): Batcher {
       return new Set([...(written?.operations ?? []), ...gathering.operations].map(({ account }) => account))
     },
     idle() {
-      if (!recording && !armed) return Promise.resolve()
+      if (!written && !armed) return Promise.resolve()
       return new Promise((resolve) => idleWaiters.push(resolve))
     },
     fail: (error) => lose(error),
@@ -163,16 +166,13 @@ export function createBatcher(deps: BatcherDeps): Batcher {
   }
 }
 
-const failuresOf = (failures: readonly (Error | undefined)[] | undefined) => ({ kind: 'recorded' as const, failures })
-const failureOf = (error: unknown) => ({ kind: 'failed' as const, error })
-
 const LOST: Promise<Durability> = Promise.resolve('lost')
 const DURABLE: Promise<Durability> = Promise.resolve('durable')
 
 interface Batch {
   operations: Operation[]
   marks: PackedMarks | undefined
-  /** Whether the file has taken, or may still take, all that was ever put into it. */
+  /** Whether the file has taken, or may still take, everything that was ever added. */
   isWhole: boolean
   readonly done: Promise<void>
   readonly settle: () => void
@@ -184,9 +184,4 @@ function createBatch(): Batch {
     settle = resolve
   })
   return { operations: [], marks: undefined, isWhole: true, done, settle }
-}
-
-function recordedOf({ operations }: Batch) {
-  const recorded = operations.filter(({ durability }) => durability === 'durable')
-  return { operations: recorded.length, changes: recorded.flatMap(({ changes }) => changes) }
 }

@@ -25,9 +25,9 @@ async function decided(): Promise<void> {
 }
 
 const stateOf = async () => {
-  const { claim: found, durable, leave } = await bench.ledger.lookUpClaim('scope')
+  const { claim: found, durable, release } = await bench.ledger.lookUpClaim('scope')
   const state = found ? `${found.state} ${await durable}` : 'free'
-  leave()
+  release()
   return state
 }
 
@@ -42,7 +42,7 @@ describe('an idempotency key', () => {
     await decided()
     expect(await stateOf()).toBe('kept durable')
     await settled
-    turn.looked.leave()
+    turn.looked.release()
     expect(await stateOf()).toBe('kept durable')
     await bench.reopen()
     expect(await stateOf()).toBe('kept durable')
@@ -88,8 +88,8 @@ describe('an idempotency key', () => {
   it('is free when its time is over, and forgotten by the sweeper', async () => {
     const turn = await claimed({ expiresAt: systemClock.now() + 60_000 })
     await turn.settle({ ...settlement(100n), kept: true })
-    turn.looked.leave()
-    turn.leave()
+    turn.looked.release()
+    turn.detach()
     await bench.ledger.sweep()
     expect(await stateOf()).toBe('kept durable')
     bench.clock.aheadMs += 60_000
@@ -130,9 +130,9 @@ describe('recovery finds a kept answer', () => {
     const other = await bench.admit()
     await other.durable
     bench.keptFacts.set(other.requestId, writeEnding(ending))
-    turn.leave()
-    other.leave()
-    turn.looked.leave()
+    turn.detach()
+    other.detach()
+    turn.looked.release()
     expect(await bench.ledger.sweep()).toBe(2)
     expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ state: 'settled' })
     expect(await findReceipt(bench.database.db, other.requestId)).toMatchObject({ state: 'settled' })
@@ -142,7 +142,7 @@ describe('recovery finds a kept answer', () => {
   it('or none, and what had been delivered cannot be given again', async () => {
     const turn = await claimed()
     turn.mark(3)
-    turn.leave()
+    turn.detach()
     await bench.ledger.sweep()
     expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ outcome: 'recovered', output: 3 })
     expect(await stateOf()).toBe('not-kept durable')
@@ -152,8 +152,8 @@ describe('recovery finds a kept answer', () => {
 it('is not in use for ever when recovery has ended its request and two ask for it before that is recorded', async () => {
   const turn = await claimed()
   turn.mark(3)
-  turn.looked.leave()
-  turn.leave()
+  turn.looked.release()
+  turn.detach()
   const { file } = bench.database
   const { atomic } = file
   let letGo = () => {}
@@ -175,7 +175,7 @@ it('is not in use for ever when recovery has ended its request and two ask for i
 
 /** Whoever is told that the key is in use, or that its answer is gone, does not wait. */
 async function stateInMemory(): Promise<string> {
-  const { claim: found, leave } = await bench.ledger.lookUpClaim('scope')
-  leave()
+  const { claim: found, release } = await bench.ledger.lookUpClaim('scope')
+  release()
   return found?.state ?? 'free'
 }

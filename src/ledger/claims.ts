@@ -1,113 +1,114 @@
-import { findClaim, type StoredClaim } from '../db/claims.ts'
+import { findClaim } from '../db/claims.ts'
 import type { LedgerDb } from '../db/tables.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { RequestId } from '../model/ids.ts'
-import type { Durability } from './batcher.ts'
+import type { Batcher, Durability } from './batcher.ts'
 import { existingClaim } from './state/admit-turn.ts'
 import type { Claim, LedgerState } from './state/state.ts'
 
-/** What the books know of an idempotency key, from the moment it was asked until everybody who asked has left. */
 export interface LookedUpClaim {
-  /** Who has the key at this moment; undefined when it is free. */
+  /** Undefined when the key is free. */
   readonly claim: Claim | undefined
-  /** Ledger time of the question. */
+  /** Ledger time of the lookup. */
   readonly at: number
-  /** Whether that has been recorded: before, nobody may be told of it that a request has ended. */
+  /** Whether the claim is recorded. Until then no client may learn from it that a request has ended. */
   readonly durable: Promise<Durability>
-  /** Called once, when the request that asked is over and what it recorded is durable. */
-  leave(): void
+  /** Called once, when the request that looked the key up is over and what it recorded is durable. */
+  release(): void
 }
 
 /**
- * Brings idempotency keys into the books before somebody decides on them. While anybody is between asking and leaving,
- * the books know the key and every change of it: nobody can take it on the word of an old answer from the file.
+ * Brings idempotency keys into memory before a request decides on them. From the first lookup to the last release memory
+ * has the key and every change of it, so no request takes it because of an outdated row of the file.
  */
 export interface ClaimCache {
   lookUp(scope: string): Promise<LookedUpClaim>
-  /** Scopes that somebody has asked for and not left. */
-  readonly asked: readonly string[]
-  /** Forgets the keys of requests that recovery has ended: nobody has asked for them. */
-  tidy(): Promise<void>
+  /** Scopes that are looked up and not released. */
+  readonly inUse: readonly string[]
+  /** Forgets the keys of requests that recovery has ended. */
+  evict(): Promise<void>
 }
 
-interface ClaimCacheDeps {
-  readonly db: LedgerDb
-  readonly ledgerState: LedgerState
-  now(): number
-  /** Whether what the books say at this moment is in the file, when that is known. */
-  recorded(): Promise<Durability>
-}
-
-export function createClaimCache(deps: ClaimCacheDeps): ClaimCache {
-  const { db, ledgerState } = deps
-  const askers = new Map<string, number>()
+export function createClaimCache(
+  db: LedgerDb,
+  ledgerState: LedgerState,
+  clock: Pick<Clock, 'now'>,
+  batcher: Pick<Batcher, 'recorded'>,
+): ClaimCache {
+  const users = new Map<string, number>()
   const reading = new Map<string, Promise<void>>()
 
   const read = async (scope: string): Promise<void> => {
     try {
-      const stored = await findClaim(db, scope)
-      // Whoever could have changed it has asked as well, and so has found it here.
-      if (!ledgerState.claims.has(scope)) ledgerState.claims.set(scope, stored && claimOf(stored))
+      const claim = await readClaim(db, scope)
+      // A request that has changed it meanwhile has looked it up too, and has put it here.
+      if (!ledgerState.claims.has(scope)) ledgerState.claims.set(scope, claim)
     } finally {
       reading.delete(scope)
     }
   }
-  const leave = (scope: string): void => {
-    const others = (askers.get(scope) ?? 1) - 1
+  const release = (scope: string): void => {
+    const others = (users.get(scope) ?? 1) - 1
     if (others > 0) {
-      askers.set(scope, others)
+      users.set(scope, others)
       return
     }
-    askers.delete(scope)
-    // The file may not know yet how the request has ended: it would say that the key is in use, and nobody would end that.
-    void deps.recorded().then(() => forget(scope))
+    users.delete(scope)
+    // The file may not have the end of the request yet. Read from it now, the key would stay in use for ever.
+    void batcher.recorded().then(() => forget(scope))
   }
   const forget = (scope: string): void => {
-    if (!askers.has(scope) && ledgerState.claims.get(scope)?.state !== 'running') ledgerState.claims.delete(scope)
+    if (!users.has(scope) && ledgerState.claims.get(scope)?.state !== 'running') ledgerState.claims.delete(scope)
   }
 
   return {
     async lookUp(scope) {
-      askers.set(scope, (askers.get(scope) ?? 0) + 1)
+      users.set(scope, (users.get(scope) ?? 0) + 1)
       try {
-        // Books that are read back meanwhile may have come without it.
+        // A state that is read back meanwhile may come without it.
         while (!ledgerState.claims.has(scope)) {
           const running = reading.get(scope) ?? read(scope)
           reading.set(scope, running)
           await running
         }
       } catch (error) {
-        leave(scope)
+        release(scope)
         throw error
       }
-      let here = true
-      const at = deps.now()
+      let held = true
+      const at = clock.now()
       return {
         claim: existingClaim(ledgerState, { scope }, at),
         at,
-        durable: deps.recorded(),
-        leave() {
-          if (here) leave(scope)
-          here = false
+        durable: batcher.recorded(),
+        release() {
+          if (held) release(scope)
+          held = false
         },
       }
     },
-    get asked() {
-      return [...askers.keys()]
+    get inUse() {
+      return [...users.keys()]
     },
-    async tidy() {
+    async evict() {
       const ended = [...ledgerState.claims].flatMap(([scope, claim]) => (claim?.state === 'running' ? [] : scope))
       if (ended.length === 0) return
-      await deps.recorded()
+      await batcher.recorded()
       for (const scope of ended) forget(scope)
     },
   }
 }
 
-export const claimOf = (stored: StoredClaim): Claim => ({
-  scope: stored.scope,
-  fingerprint: stored.fingerprint,
-  requestId: stored.request_id as RequestId,
-  receipt: stored.receipt,
-  expiresAt: stored.expires_at,
-  state: stored.state,
-})
+export async function readClaim(db: LedgerDb, scope: string): Promise<Claim | undefined> {
+  const stored = await findClaim(db, scope)
+  return (
+    stored && {
+      scope: stored.scope,
+      fingerprint: stored.fingerprint,
+      requestId: stored.request_id as RequestId,
+      receipt: stored.receipt,
+      expiresAt: stored.expires_at,
+      state: stored.state,
+    }
+  )
+}

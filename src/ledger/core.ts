@@ -1,20 +1,64 @@
+import type { SettleJournal } from '../db/settle-journal.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../db/tables.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { AccountCache } from './accounts.ts'
 import type { Batcher } from './batcher.ts'
 import type { ClaimCache } from './claims.ts'
 import type { LedgerGate } from './gate.ts'
 import type { JournaledEnds } from './journal.ts'
-import type { FindKeptFacts } from './ledger.ts'
 import type { MarkKeeper } from './marks.ts'
-import type { LedgerState } from './state/state.ts'
+import type { Change, LedgerState } from './state/state.ts'
 
-/** What the operations of an open ledger share. */
-export interface LedgerCore {
+export interface LedgerOptions {
   readonly db: LedgerDb
+  /** Queries the same file with low priority, for audits. */
   readonly patientDb: LedgerDb
   readonly file: SqliteFile
+  /** Ledger time goes back only when an operator sets it back, while the gate is shut. */
+  readonly clock: Clock
+  readonly journal: SettleJournal
+  readonly markIntervalMs: number
+  readonly observer: LedgerObserver
+  readonly findKeptFacts?: FindKeptFacts
+  /** How long running turns go on while nothing can be recorded. */
+  readonly outageGraceMs?: number
+  /** The first pause before the file is tried again after a failed write. */
+  readonly readBackPauseMs?: number
+}
+
+/**
+ * Finds the endings of those requests whose answers are kept, to be replayed or read by id. An ending is written beside
+ * its answer before the charge; if the process dies in between, recovery charges from it.
+ */
+export type FindKeptFacts = (requests: readonly RequestId[]) => Promise<ReadonlyMap<RequestId, KeptFacts>>
+
+export interface KeptFacts {
+  /** Text of `writeEnding`. */
+  readonly facts: string
+  /** A repetition with the same idempotency key gets the answer. */
+  readonly isReplayable: boolean
+}
+
+/** For telemetry; the ledger itself does not log. */
+export interface LedgerObserver {
+  /** `operations` counts turns opened and closed, and transfers. `changes` is what is durable now. */
+  batchRecorded(facts: {
+    readonly operations: number
+    readonly seconds: number
+    readonly changes: readonly Change[]
+  }): void
+  batchFailed(error: unknown): void
+  recovered(holds: number): void
+  /** The state of an account does not match its rows. The account is frozen; no other one is affected. */
+  accountUnbalanced(account: AccountRow, error: Error): void
+}
+
+/** What the operations of an open ledger share. */
+export interface LedgerCore
+  extends Pick<LedgerOptions, 'db' | 'patientDb' | 'file' | 'clock'>,
+    Required<Pick<LedgerOptions, 'findKeptFacts'>> {
   readonly ledgerState: LedgerState
   readonly gate: LedgerGate
   readonly cache: AccountCache
@@ -22,13 +66,8 @@ export interface LedgerCore {
   readonly batcher: Batcher
   readonly marks: MarkKeeper
   readonly journaled: JournaledEnds
-  readonly findKeptFacts: FindKeptFacts
-  /** Requests whose turn is still alive in this process. A hold without one belongs to the sweeper, whatever its age. */
+  /** Requests whose turn is alive in this process. The sweeper resolves any other hold, whatever its age. */
   readonly attended: Set<RequestId>
-  /** Freezes an account whose books would have broken a rule. */
+  /** Freezes an account whose state would have broken a rule. */
   suspect(account: AccountRow, error: Error): void
-  /** Ledger time in milliseconds: it goes back on the word of an operator only, while the gate is shut. */
-  now(): number
-  /** Monotonic microseconds. */
-  nowMicros(): number
 }

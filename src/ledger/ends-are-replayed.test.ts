@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { settlement } from '../../test/fixtures/model/ending.ts'
 import type { SettleJournal } from '../db/settle-journal.ts'
 import type { RequestId } from '../model/ids.ts'
-import { openJournaledEnds, type ShelvedEnds } from './journal.ts'
+import { openJournaledEnds, type WaitingEnds } from './journal.ts'
 
 const REQUEST = 'req_1' as RequestId
 
@@ -21,7 +21,7 @@ function journalInMemory(): SettleJournal {
 }
 
 /** What waits in the ledger. */
-function cacheInMemory(): ShelvedEnds {
+function cacheInMemory(): WaitingEnds {
   const records = new Map<RequestId, string>()
   return {
     read: async () => [...records.values()],

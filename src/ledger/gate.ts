@@ -1,53 +1,51 @@
-/** Whether the books in memory are what the file says. While they are not, nothing is decided. */
+/** Open while the state in memory matches the file. While it is shut nothing is decided. */
 export interface LedgerGate {
   readonly open: boolean
   shut(): void
   reopen(): void
-  /** True when it is open, or opens in time. */
+  /** True when the gate is open, or opens in time. */
   whenOpen(timeoutMs: number): Promise<boolean>
-  /** Calls back whenever it has been shut for longer than running turns may go on; returns how to stop listening. */
+  /** Calls back each time the gate stays shut for longer than running turns may go on. Returns how to stop listening. */
   onOutage(listener: () => void): () => void
 }
 
-/** So long a running answer may go on without a mark of how far it has got: a crash would forgive all of it. */
+/** A running answer may go on for this long without durable marks: a crash would forgive all of it. */
 export const OUTAGE_GRACE_MS = 30_000
 
 export function createLedgerGate(graceMs = OUTAGE_GRACE_MS): LedgerGate {
-  let open = true
   let grace: NodeJS.Timeout | undefined
   const waiting = new Set<() => void>()
-  const outage = new Set<() => void>()
-  return {
-    get open() {
-      return open
-    },
+  const listeners = new Set<() => void>()
+  const gate = {
+    open: true,
     shut() {
-      open = false
+      gate.open = false
       grace ??= setTimeout(() => {
-        for (const tell of [...outage]) tell()
+        for (const listener of [...listeners]) listener()
       }, graceMs).unref()
     },
     reopen() {
-      open = true
+      gate.open = true
       clearTimeout(grace)
       grace = undefined
-      for (const enter of [...waiting]) enter()
+      for (const wake of [...waiting]) wake()
     },
-    whenOpen(timeoutMs) {
-      if (open) return Promise.resolve(true)
-      return new Promise((resolve) => {
-        const enter = () => {
+    whenOpen(timeoutMs: number) {
+      if (gate.open) return Promise.resolve(true)
+      return new Promise<boolean>((resolve) => {
+        const wake = () => {
           clearTimeout(timer)
-          waiting.delete(enter)
-          resolve(open)
+          waiting.delete(wake)
+          resolve(gate.open)
         }
-        const timer = setTimeout(enter, timeoutMs)
-        waiting.add(enter)
+        const timer = setTimeout(wake, timeoutMs)
+        waiting.add(wake)
       })
     },
-    onOutage(listener) {
-      outage.add(listener)
-      return () => void outage.delete(listener)
+    onOutage(listener: () => void) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
     },
   }
+  return gate
 }

@@ -48,8 +48,8 @@ describe('the end of a turn while the books cannot be written', () => {
       { kind: 'settled', charge: 1000n, shortfall: 0n },
       { kind: 'released' },
     ])
-    charged.leave()
-    free.leave()
+    charged.detach()
+    free.detach()
     expect(await bench.database.journal.read()).toHaveLength(2)
     expect(bench.ledger.available).toBe(false)
 
@@ -87,7 +87,7 @@ describe('the end of a turn while the books cannot be written', () => {
     expect(await bench.database.journal.read()).toEqual([])
     await bench.expectBalancedLedger()
     await bench.reopen()
-    expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 9n })
+    expect(await bench.ledger.accountStatus(bench.account)).toMatchObject({ balance: HOLD * 9n })
   })
 
   it('is refused at a start when it was written in another form: nobody guesses what a turn had cost', async () => {
@@ -116,7 +116,7 @@ describe('the end of a turn while the books cannot be written', () => {
     await opensAgain()
     await bench.database.journal.append(record!)
     await bench.reopen()
-    expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 10n - 1000n, held: 0n })
+    expect(await bench.ledger.accountStatus(bench.account)).toMatchObject({ balance: HOLD * 10n - 1000n, held: 0n })
     await bench.expectBalancedLedger()
   })
 
@@ -163,7 +163,7 @@ it('a journal that cannot be emptied keeps nobody waiting, and is emptied the ne
   journal.clear = clear
   await bench.reopen()
   expect(await bench.database.journal.read()).toEqual([])
-  expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 10n - 1000n, held: 0n })
+  expect(await bench.ledger.accountStatus(bench.account)).toMatchObject({ balance: HOLD * 10n - 1000n, held: 0n })
   await bench.expectBalancedLedger()
 })
 
@@ -187,7 +187,7 @@ describe('a disk that is full', () => {
 
     await freeDisk()
     await opensAgain()
-    expect(await bench.ledger.standing(bench.account)).toMatchObject({ balance: HOLD * 100n - 20_000n, held: 0n })
+    expect(await bench.ledger.accountStatus(bench.account)).toMatchObject({ balance: HOLD * 100n - 20_000n, held: 0n })
     expect(await (await bench.admit()).settle(GIVEN_BACK)).toEqual({ kind: 'released' })
     await bench.expectMemoryIsTheFile()
     await bench.expectBalancedLedger()

@@ -3,45 +3,47 @@ import { readEnding, writeEnding } from '../model/ending.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { CloseTurn } from './state/close-turn.ts'
 
-/** How a turn ended, as the books take it. When that is recorded is known only when it is. */
 export type TurnEnd = Omit<CloseTurn, 'at' | 'nowMicros'>
 
 /**
- * Ends of turns that could not be recorded in the books, and are on the disk beside them instead. As soon as the books
- * can be written again they are recorded, before anybody else may end the same turn by a guess.
+ * Ends of turns that could not be recorded in the ledger and lie in a journal file beside it. They are recorded as soon as
+ * the ledger can be written again, before recovery may end the same turns by an estimate.
  */
 export interface JournaledEnds {
-  /** True when the end is durable: the client may be told. */
+  /** True when the end is durable, so that the client may be told. */
   write(end: TurnEnd): Promise<boolean>
-  /** Has what is waiting recorded in the books. True when nothing is left that could be; false when one was lost again. */
+  /** Records the waiting ends. False when one was lost again; true when the rest waits only for frozen accounts. */
   replay(record: RecordEnd): Promise<boolean>
-  /** Whether ends are waiting, be it for an account that does not add up. */
   readonly isEmpty: boolean
-  /** How this turn ended is known: nobody has to guess. */
+  /** Whether the end of this turn is known, so that recovery must not estimate it. */
   has(requestId: RequestId): boolean
 }
 
-/** Ends that wait for their account to add up again, kept with the ledger. */
-export interface ShelvedEnds {
+/** The table of ends that wait for their account to balance again. */
+export interface WaitingEnds {
   read(): Promise<string[]>
   add(requestIds: readonly RequestId[], records: readonly string[]): Promise<void>
   remove(requestIds: readonly RequestId[]): Promise<void>
 }
 
-/** Ends a turn in the books; `lost` when that could not be written. */
+/** Ends a turn in the ledger; `lost` when that could not be written, `broken` when the account does not balance. */
 type RecordEnd = (end: TurnEnd) => Promise<{ readonly kind: 'recorded' | 'not-open' | 'lost' | 'broken' }>
 
-export async function openJournaledEnds(journal: SettleJournal, shelved: ShelvedEnds): Promise<JournaledEnds> {
+export async function openJournaledEnds(journal: SettleJournal, table: WaitingEnds): Promise<JournaledEnds> {
   const waiting = new Map<RequestId, TurnEnd>()
-  const isCached = new Set<RequestId>()
-  for (const record of await shelved.read()) {
+  /** Those of `waiting` that lie in the table. */
+  const inTable = new Set<RequestId>()
+  for (const record of await table.read()) {
     const end = decode(record)
-    keep(waiting, end)
-    isCached.add(end.requestId)
+    waiting.set(end.requestId, end)
+    inTable.add(end.requestId)
   }
-  for (const record of await journal.read()) keep(waiting, decode(record))
+  for (const record of await journal.read()) {
+    const end = decode(record)
+    waiting.set(end.requestId, end)
+  }
   let replaying: Promise<unknown> = Promise.resolve()
-  /** Ends that are on their way into the journal: it may have them, while nobody here knows of them yet. */
+  /** Ends that are being appended: the journal may have them before `waiting` does. */
   let writing = 0
 
   const recordWaiting = async (record: RecordEnd) => {
@@ -49,41 +51,41 @@ export async function openJournaledEnds(journal: SettleJournal, shelved: Shelved
     const kinds = await Promise.all(
       [...waiting.values()].map(async (end) => {
         const { kind } = await record(end)
-        // One that is not open was recorded after all, before the crash.
+        // A turn that is not open was recorded before the crash after all.
         if (kind === 'recorded' || kind === 'not-open') waiting.delete(end.requestId)
-        if (kind === 'broken' && !isCached.has(end.requestId)) stuck.push(end)
+        if (kind === 'broken' && !inTable.has(end.requestId)) stuck.push(end)
         return kind
       }),
     )
-    // What stays on the disk is found recorded when it is read again: no reason to keep the books shut.
+    // What stays in the journal is found recorded when it is read again: no reason to keep the gate shut.
     await clearJournal(stuck).catch(() => {})
     return kinds
   }
 
-  /** An end that cannot be recorded yet moves to the ledger, or it would keep the journal from being cleared until it is full. */
+  /** Stuck ends move to the table, or the journal could not be cleared and would fill up. */
   const clearJournal = async (stuck: readonly TurnEnd[]) => {
     if (stuck.length > 0) {
-      await shelved.add(
+      await table.add(
         stuck.map(({ requestId }) => requestId),
         stuck.map(encode),
       )
-      for (const { requestId } of stuck) isCached.add(requestId)
+      for (const { requestId } of stuck) inTable.add(requestId)
     }
-    await journal.clear(() => writing > 0 || [...waiting.keys()].some((requestId) => !isCached.has(requestId)))
-    const over = [...isCached].filter((requestId) => !waiting.has(requestId))
+    await journal.clear(() => writing > 0 || [...waiting.keys()].some((requestId) => !inTable.has(requestId)))
+    const over = [...inTable].filter((requestId) => !waiting.has(requestId))
     if (over.length === 0) return
-    await shelved.remove(over)
-    for (const requestId of over) isCached.delete(requestId)
+    await table.remove(over)
+    for (const requestId of over) inTable.delete(requestId)
   }
 
   const replay = async (record: RecordEnd): Promise<boolean> => {
     for (;;) {
       const kinds = await recordWaiting(record)
       if (kinds.includes('lost')) return false
-      // That of an account which does not add up stays on the disk until it does, and keeps nobody else waiting.
+      // The end of an account that does not balance waits until it does, without delaying the others.
       const stuck = kinds.filter((kind) => kind === 'broken').length
       if (waiting.size === stuck) return true
-      // Others were written down meanwhile: turns go on to end while nobody may end them in the books.
+      // More turns have ended meanwhile and were written to the journal.
     }
   }
 
@@ -92,14 +94,14 @@ export async function openJournaledEnds(journal: SettleJournal, shelved: Shelved
       writing += 1
       try {
         if (!(await journal.append(encode(end)))) return false
-        keep(waiting, end)
+        waiting.set(end.requestId, end)
         return true
       } finally {
         writing -= 1
       }
     },
     replay(record) {
-      // One after another: a second one would find turns ended whose end is not durable yet. One that failed is over.
+      // One after another: a second replay would find turns closed whose end is not durable yet.
       const mine = replaying.then(() => replay(record))
       replaying = mine.catch(() => {})
       return mine
@@ -111,13 +113,11 @@ export async function openJournaledEnds(journal: SettleJournal, shelved: Shelved
   }
 }
 
-const keep = (waiting: Map<RequestId, TurnEnd>, end: TurnEnd): void => void waiting.set(end.requestId, end)
-
-/** The id has no space. */
+/** A request id contains no space. */
 const encode = ({ requestId, ending }: TurnEnd): string => `${requestId} ${writeEnding(ending)}`
 
 function decode(record: string): TurnEnd {
   const space = record.indexOf(' ')
-  if (space < 0) throw new Error('An end in settles.journal has a form that this version does not read')
+  if (space < 0) throw new Error('settles.journal has a record in a form that this version does not read')
   return { requestId: record.slice(0, space) as RequestId, ending: readEnding(record.slice(space + 1)) }
 }

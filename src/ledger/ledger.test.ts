@@ -51,7 +51,7 @@ async function open(): Promise<void> {
       batchRecorded() {},
       batchFailed: (error) => void failures.push(error),
       recovered() {},
-      doesNotAddUp: (_, error) => void failures.push(error),
+      accountUnbalanced: (_, error) => void failures.push(error),
     },
   })
 }
@@ -104,10 +104,10 @@ describe('an operation that the file refuses', () => {
     expect([await refused, [...seen]]).toEqual(['refused', [true]])
     expect(failures).toHaveLength(1)
     // Memory is what the file says again: the earlier hold, and the balance as it was forced.
-    expect(await ledger.standing(account)).toEqual({ balance: HOLD, held: HOLD, available: 0n })
+    expect(await ledger.accountStatus(account)).toEqual({ balance: HOLD, held: HOLD, available: 0n })
     expect((await before.settle(settlement(1000n))).kind).toBe('settled')
     expect(await doomed.settle(settlement(1000n))).toEqual({ kind: 'lost' })
-    expect((await ledger.standing(account)).balance).toBe(HOLD - 1000n)
+    expect((await ledger.accountStatus(account)).balance).toBe(HOLD - 1000n)
   })
 
   it('costs no other turn of its account its end, also one that ends while the account is read again', async () => {
@@ -120,6 +120,6 @@ describe('an operation that the file refuses', () => {
     const doomed = await admit({ clientCap: 10 })
     expect(await doomed.durable).toBe('refused')
     expect((await before.settle(settlement(1000n))).kind).toBe('settled')
-    expect(await ledger.standing(account)).toEqual({ balance: HOLD - 1000n, held: 0n, available: HOLD - 1000n })
+    expect(await ledger.accountStatus(account)).toEqual({ balance: HOLD - 1000n, held: 0n, available: HOLD - 1000n })
   })
 })

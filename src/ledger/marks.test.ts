@@ -10,7 +10,7 @@ beforeEach(() => {
   vi.useFakeTimers()
   sent = []
   gate = { open: true }
-  keeper = createMarkKeeper({ batcher: { mark: (marks) => void sent.push(marks) }, gate, now: () => 1, intervalMs: 10 })
+  keeper = createMarkKeeper({ mark: (marks) => void sent.push(marks) }, gate, { now: () => 1, intervalMs: 10 })
 })
 afterEach(() => {
   keeper.stop()

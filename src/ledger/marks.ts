@@ -1,16 +1,13 @@
 import type { Batcher } from './batcher.ts'
 import type { LedgerGate } from './gate.ts'
 
-/** Collects how far running streams have got, and hands the whole of it to the batcher once an interval. */
+/** Collects the progress of running streams, and passes all of it to the batcher once per interval. */
 export interface MarkKeeper {
   set(receipt: number, deliveredTokens: number): void
-  /** The durable or newest known progress of a receipt; undefined when none was marked. */
+  /** The newest known progress of a receipt; undefined when it has no mark. */
   get(receipt: number): number | undefined
   forget(receipt: number): void
-  /**
-   * Takes over what was recorded, for the receipts that are open and no others. What memory knows of them is newer, and
-   * what memory knows of the rest is of no use any more.
-   */
+  /** Takes over recorded marks of open receipts, where memory has no newer ones, and drops the marks of all others. */
   restore(recorded: ReadonlyMap<number, number>, open: ReadonlySet<number>): void
   stop(): void
 }
@@ -18,22 +15,21 @@ export interface MarkKeeper {
 /** SQLite is one process, so it is one node. */
 const NODE = 1
 
-export function createMarkKeeper(deps: {
-  readonly batcher: Pick<Batcher, 'mark'>
-  readonly gate: Pick<LedgerGate, 'open'>
-  readonly now: () => number
-  readonly intervalMs: number
-}): MarkKeeper {
+export function createMarkKeeper(
+  batcher: Pick<Batcher, 'mark'>,
+  gate: Pick<LedgerGate, 'open'>,
+  { now, intervalMs }: { now(): number; readonly intervalMs: number },
+): MarkKeeper {
   const delivered = new Map<number, number>()
   let changed = false
   const timer = setInterval(() => {
-    // Behind a shut gate nothing is recorded; it is sent when the books have been read back.
-    if (!changed || !deps.gate.open) return
+    // Behind a shut gate marks wait until the state has been read back.
+    if (!changed || !gate.open) return
     changed = false
-    // What was recorded last speaks of receipts that are closed now, which nobody asks about.
+    // The last record holds only marks of closed receipts, which are never read.
     if (delivered.size === 0) return
-    deps.batcher.mark({ node: NODE, at: deps.now(), packed: packMarks(delivered) })
-  }, deps.intervalMs)
+    batcher.mark({ node: NODE, at: now(), packed: packMarks(delivered) })
+  }, intervalMs)
   timer.unref()
   return {
     set(receipt, deliveredTokens) {
@@ -56,8 +52,8 @@ export function createMarkKeeper(deps: {
 const BYTES_PER_MARK = 12
 
 /**
- * How far each running stream has got, packed into one record of the node. After a crash this is all that is known of an
- * answer that was being delivered, so it is made durable every interval (R2).
+ * The progress of each running stream, packed into one row per node. After a crash this is all that is known of an answer
+ * that was being delivered, so it is made durable every interval (R2).
  */
 function packMarks(delivered: ReadonlyMap<number, number>): Uint8Array {
   const packed = Buffer.allocUnsafe(delivered.size * BYTES_PER_MARK)

@@ -52,7 +52,7 @@ it('a window on which a turn still holds is not closed under it', async () => {
   await bench.ledger.sweep()
   expect(await liveWindows()).toHaveLength(2)
   expect(await turn.settle(settlement(5n))).toMatchObject({ kind: 'settled' })
-  turn.leave()
+  turn.detach()
   await bench.ledger.sweep()
   expect(await liveWindows()).toEqual([])
   await bench.expectBalancedLedger()

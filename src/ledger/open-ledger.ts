@@ -1,67 +1,91 @@
-import { forgetIdleCounters, type IdleWindow, listIdleWindows } from '../db/allowances.ts'
+import { forgetIdleCounters, listIdleWindows } from '../db/allowances.ts'
 import { forgetExpiredClaims } from '../db/claims.ts'
 import { forgetSums } from '../db/proofs.ts'
+import { findNewestRows } from '../db/receipts.ts'
+import { recordBatch } from '../db/record-changes.ts'
+import { waitingEnds } from '../db/settle-journal.ts'
 import { findTransferByRef } from '../db/statement.ts'
+import type { LedgerDb } from '../db/tables.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { admit, allowanceReport, statusOf, takeRequest } from './admit.ts'
-import type { LedgerCore } from './core.ts'
-import { auditLedger, createCore, type LedgerDeps, type LedgerObserver } from './create-core.ts'
+import { createAccountCache } from './accounts.ts'
+import { admit, statusOf, takeRequest } from './admit.ts'
+import { createBatcher } from './batcher.ts'
+import { createClaimCache } from './claims.ts'
+import type { LedgerCore, LedgerOptions } from './core.ts'
+import { createLedgerGate } from './gate.ts'
+import { openJournaledEnds } from './journal.ts'
 import type { CreditOrder, CreditOutcome, Ledger } from './ledger.ts'
+import { createMarkKeeper } from './marks.ts'
 import {
-  adoptLedger,
+  freezeAndReadAgain,
   NO_LIMITS,
   READ_BACK_PAUSE_MS,
   readBackUntilItWorks,
-  readBooks,
-  record,
+  readLedgerState,
+  replaceState,
   replayJournal,
   resolveOrphans,
 } from './recovery.ts'
-import { closePeriod } from './state/allowances.ts'
-import { accountStateOf, type Change } from './state/state.ts'
-import { assignPlan, endPlan } from './state/subscriptions.ts'
+import { allowanceStatusOf, closePeriod } from './state/allowances.ts'
+import { accountStateOf, type Change, createLedgerState, type LedgerState, PERIOD_ROWS_FROM } from './state/state.ts'
+import { assignPlan, endPlan, runningSubscription } from './state/subscriptions.ts'
 import { transferMoney } from './state/transfer-money.ts'
 import { forgetEarnedBackRates, limitStatusesOf, lookAtLimits } from './state/turn-limits.ts'
+import { auditLedger, freeze } from './verify.ts'
 
 const ACCOUNTS_IN_MEMORY_MAX = 10_000
 
-/** Opens the books: whatever a dead process left open is resolved before the first request is admitted. */
-export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
+/** Opens the ledger. What a dead process left open is resolved before the first request is admitted. */
+export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+  const { db, clock, observer } = options
   const closing = new AbortController()
-  const core = await createCore(deps, closing.signal)
-  adoptLedger(core, await readBooks(deps.db, { limitsOf: () => NO_LIMITS, scopes: [] }))
-  if (!(await replayJournal(core))) throw new Error('The books could not be brought up to their journal')
-  await resolveAndTell(core, deps.observer)
+  const core = await createCore(options, closing.signal)
+  const { ledgerState, gate, cache } = core
+  const sweepOrphans = async () => {
+    const resolved = await resolveOrphans(core)
+    if (resolved > 0) observer.recovered(resolved)
+    return resolved
+  }
+  replaceState(core, await readLedgerState(db, () => NO_LIMITS, []))
+  if (!(await replayJournal(core))) throw new Error('The ledger could not record the ends in its journal')
+  await sweepOrphans()
 
   return {
     ...createOperatorCommands(core),
     get available() {
-      return core.gate.open
+      return gate.open
     },
-    onOutage: (listener) => core.gate.onOutage(listener),
+    onOutage: (listener) => gate.onOutage(listener),
     get openHolds() {
-      return core.ledgerState.turns.size
+      return ledgerState.turns.size
     },
-    standing: (account) => core.cache.withState(account, statusOf),
-    limitStatuses: (limits) => limitStatusesOf(core.ledgerState, limits, core.nowMicros()),
-    limitRefusal: (limits) => lookAtLimits(core.ledgerState, limits, core.nowMicros()),
-    admit: (request, judged) => admit(core, request, judged),
+    accountStatus: (account) => cache.withState(account, statusOf),
+    limitStatuses: (limits) => limitStatusesOf(ledgerState, limits, clock.nowMicros()),
+    limitRefusal: (limits) => lookAtLimits(ledgerState, limits, clock.nowMicros()),
+    admit: (request, judged) => cache.withState(request.account, () => admit(core, request, judged)),
     takeRequest: (limits) => takeRequest(core, limits),
-    lookUpClaim: (scope) => core.claims.lookUp(scope),
-    allowanceStatuses: (account, allowances) => allowanceReport(core, account, allowances),
-    audit: (options) => auditLedger(core, options),
+    lookUpClaim: core.claims.lookUp,
+    allowanceStatuses: (account, allowances) =>
+      cache.withState(account, (state) => {
+        const at = clock.now()
+        return {
+          subscription: runningSubscription(state, at),
+          statuses: allowances.map((allowance) => allowanceStatusOf(state, allowance, at)),
+        }
+      }),
+    audit: (which) => auditLedger(core, which),
     async sweep() {
-      core.cache.tidy(ACCOUNTS_IN_MEMORY_MAX)
-      await core.claims.tidy()
-      forgetEarnedBackRates(core.ledgerState, core.nowMicros())
-      if (!core.gate.open) return 0
-      const resolved = await resolveAndTell(core, deps.observer)
-      if (core.gate.open) await forgetAllExpiredClaims(core)
-      if (core.gate.open) await closeIdlePeriods(core)
+      cache.evict(ACCOUNTS_IN_MEMORY_MAX)
+      await core.claims.evict()
+      forgetEarnedBackRates(ledgerState, clock.nowMicros())
+      if (!gate.open) return 0
+      const resolved = await sweepOrphans()
+      if (gate.open) await forgetAllExpiredClaims(core)
+      if (gate.open) await closeIdlePeriods(core)
       return resolved
     },
-    whileClosed: (work) => whileClosed(core, work, { closing: closing.signal, onFailure: deps.observer.batchFailed }),
+    whileClosed: (work) => whileClosed(core, work, closing.signal, observer),
     async close() {
       closing.abort()
       core.marks.stop()
@@ -70,24 +94,78 @@ export async function openLedger(deps: LedgerDeps): Promise<Ledger> {
   }
 }
 
-/** Deleted at a time, so that no request waits behind more. */
-const CLAIMS_AT_ONCE = 200
+/** The state is empty until `replaceState` puts in what the file has. */
+async function createCore(options: LedgerOptions, closing: AbortSignal): Promise<LedgerCore> {
+  const { db, patientDb, file, clock, observer } = options
+  const ledgerState = await emptyState(db)
+  const gate = createLedgerGate(options.outageGraceMs)
+  let failuresInARow = 0
+  const batcher = createBatcher({
+    nowMicros: () => clock.nowMicros(),
+    record: (operations, marks) => recordBatch(file, operations, marks),
+    onRefused: (account, refused, error) => {
+      observer.accountUnbalanced(account, error)
+      void freezeAndReadAgain(core, account, refused).catch(batcher.fail)
+    },
+    onBatch({ operations, tickMicros, changes }) {
+      failuresInARow = 0
+      observer.batchRecorded({ operations, seconds: tickMicros / 1e6, changes })
+    },
+    onFailure: (error) => {
+      observer.batchFailed(error)
+      gate.shut()
+      const retries = { failuresBefore: failuresInARow++, pauseMs: options.readBackPauseMs ?? READ_BACK_PAUSE_MS }
+      void readBackUntilItWorks(core, closing, observer, retries)
+    },
+  })
+  const core: LedgerCore = {
+    db,
+    patientDb,
+    file,
+    clock,
+    ledgerState,
+    gate,
+    batcher,
+    cache: createAccountCache(db, ledgerState, clock, batcher),
+    claims: createClaimCache(db, ledgerState, clock, batcher),
+    findKeptFacts: options.findKeptFacts ?? (async () => new Map()),
+    marks: createMarkKeeper(batcher, gate, { now: () => clock.now(), intervalMs: options.markIntervalMs }),
+    journaled: await openJournaledEnds(options.journal, waitingEnds(db, file)),
+    attended: new Set(),
+    suspect(account, error) {
+      const found = ledgerState.accounts.get(account)
+      if (!found || found.frozen) return
+      found.frozen = true
+      observer.accountUnbalanced(account, error)
+      // If the file does not take the freeze either, the next audit finds the same.
+      void freeze(core, account).catch(observer.batchFailed)
+    },
+  }
+  return core
+}
+
+/** Numbers new rows after those in the file. */
+async function emptyState(db: LedgerDb): Promise<LedgerState> {
+  const { receipt, transfer, bucket, subscription } = await findNewestRows(db)
+  return createLedgerState({
+    receipt: receipt + 1,
+    transfer: transfer + 1,
+    bucket: Math.max(bucket + 1, PERIOD_ROWS_FROM),
+    subscription: subscription + 1,
+  })
+}
+
+/** Rows deleted in one statement, so that no request waits behind more. */
+const ROWS_AT_ONCE = 200
 
 async function forgetAllExpiredClaims(core: LedgerCore): Promise<void> {
-  for (;;) if ((await forgetExpiredClaims(core.file, core.now(), CLAIMS_AT_ONCE)) < CLAIMS_AT_ONCE) return
+  for (;;) if ((await forgetExpiredClaims(core.file, core.clock.now(), ROWS_AT_ONCE)) < ROWS_AT_ONCE) return
 }
 
-async function resolveAndTell(core: LedgerCore, observer: LedgerObserver): Promise<number> {
-  const resolved = await resolveOrphans(core)
-  if (resolved > 0) observer.recovered(resolved)
-  return resolved
-}
-
-/** What operators order. */
 function createOperatorCommands(core: LedgerCore): Pick<Ledger, 'credit' | 'assignPlan' | 'endPlan'> {
   const credits = new Map<AccountRow, Promise<unknown>>()
   return {
-    /** One after another on an account: between looking a reference up and recording it, no second order with it may pass. */
+    /** One at a time per account: a second order must not pass between looking its reference up and recording it. */
     async credit(order) {
       const before = credits.get(order.account) ?? Promise.resolve()
       const mine = before.catch(() => {}).then(() => creditOnce(core, order))
@@ -98,47 +176,46 @@ function createOperatorCommands(core: LedgerCore): Pick<Ledger, 'credit' | 'assi
         if (credits.get(order.account) === mine) credits.delete(order.account)
       }
     },
-    assignPlan: (order) => carryOut(core, order.account, (at) => assignPlan(core.ledgerState, { ...order, at })),
-    endPlan: (order) => carryOut(core, order.account, (at) => endPlan(core.ledgerState, { endsAt: at, ...order, at })),
+    assignPlan: (order) => execute(core, order.account, (at) => assignPlan(core.ledgerState, { ...order, at })),
+    endPlan: (order) => execute(core, order.account, (at) => endPlan(core.ledgerState, { endsAt: at, ...order, at })),
   }
 }
 
-/** Money by the operator's word, once per reference. */
 async function creditOnce(core: LedgerCore, order: CreditOrder): Promise<CreditOutcome> {
   const { account } = order
-  await waitForLedger(core)
+  await waitForGate(core)
   const known = await findTransferByRef(core.db, account, order.kind, order.ref)
   if (known && known.amount_nano !== order.amount) return { kind: 'ref-taken', amount: known.amount_nano as NanoUsd }
-  if (known) return { kind: 'exists', standing: await core.cache.withState(account, statusOf) }
-  const { moved, standing } = await carryOut(core, account, (at) => {
+  if (known) return { kind: 'exists', status: await core.cache.withState(account, statusOf) }
+  const { moved, status } = await execute(core, account, (at) => {
     const outcome = transferMoney(core.ledgerState, { ...order, at })
     const changes = outcome.kind === 'transferred' ? outcome.changes : undefined
-    return { moved: outcome, changes, standing: statusOf(accountStateOf(core.ledgerState, account)) }
+    return { moved: outcome, changes, status: statusOf(accountStateOf(core.ledgerState, account)) }
   })
   if (moved.kind === 'too-much') return moved
-  return { kind: moved.kind === 'short' ? 'short' : 'credited', standing }
+  return { kind: moved.kind === 'short' ? 'short' : 'credited', status }
 }
 
-/** An operator waits as long as this for books that are being read back; then the command fails, and may be given again. */
-const ORDER_WAIT_MS = 10_000
+/** How long an operator command waits while the state is read back. Then it fails, and may be repeated. */
+const COMMAND_WAIT_MS = 10_000
 
-/** Throws when the books cannot be looked at in time. */
-async function waitForLedger(core: LedgerCore): Promise<void> {
-  if (!(await core.gate.whenOpen(ORDER_WAIT_MS))) throw new Error('The ledger is being read back; nothing was changed')
+async function waitForGate(core: LedgerCore): Promise<void> {
+  if (await core.gate.whenOpen(COMMAND_WAIT_MS)) return
+  throw new Error('The ledger is being read back; nothing was changed. Repeat the command later')
 }
 
-/** Decided at once, durable before anybody hears of it. */
-async function carryOut<Outcome extends object>(
+/** Decides at once, and returns when the decision is durable. */
+async function execute<Outcome extends object>(
   core: LedgerCore,
   account: AccountRow,
   decide: (at: number) => Outcome & { readonly changes?: readonly Change[] | undefined },
 ): Promise<Outcome> {
-  await waitForLedger(core)
+  await waitForGate(core)
   return core.cache.withState(account, async () => {
-    // From here to the enqueue nothing waits.
-    if (!core.gate.open) throw new Error('The ledger failed meanwhile; nothing was changed')
-    const outcome = decide(core.now())
-    if (outcome.changes && (await record(core, account, outcome.changes)) !== 'durable')
+    // Nothing waits from here to the enqueue.
+    if (!core.gate.open) throw new Error('The ledger failed meanwhile; nothing was changed. Repeat the command later')
+    const outcome = decide(core.clock.now())
+    if (outcome.changes && (await core.batcher.enqueue(account, outcome.changes)) !== 'durable')
       throw new Error(
         'The ledger could not record the change: look whether it is there, and give the order again if not',
       )
@@ -146,69 +223,64 @@ async function carryOut<Outcome extends object>(
   })
 }
 
-/** An operator waits as long as this for books that are being read back. */
-const OPEN_WAIT_MS = 10_000
-
 /**
- * Changes the file while nothing is decided on it, and reads the books back afterwards, whatever came of the work. Requests
- * that come meanwhile get `ledger_unavailable`; turns that end wait, or write their end into the journal.
+ * Changes the file while nothing is decided on it, and reads the state back afterwards, also when the work fails. Requests
+ * meanwhile get `ledger_unavailable`; turns that end wait, or write their end into the journal.
  */
 async function whileClosed<Result>(
   core: LedgerCore,
   work: () => Promise<Result>,
-  { closing, onFailure }: { readonly closing: AbortSignal; readonly onFailure: (error: unknown) => void },
+  closing: AbortSignal,
+  observer: LedgerOptions['observer'],
 ): Promise<Result> {
-  // Two that waited for the same opening: the first one shuts it again.
-  if (!(await core.gate.whenOpen(OPEN_WAIT_MS)) || !core.gate.open)
-    throw new Error('The ledger is being read back; nothing was changed')
+  await waitForGate(core)
+  // Of two that waited for the same opening, the first one has shut the gate again.
+  if (!core.gate.open) throw new Error('The ledger is being read back; nothing was changed. Repeat the command later')
   core.gate.shut()
   await core.batcher.idle()
-  // The last batch failed: its own reading back has begun and opens the gate. Two of them would adopt old books.
+  // The last batch failed: its own read-back has begun and opens the gate. A second one would restore an old state.
   if ((await core.batcher.recorded()) === 'lost')
-    throw new Error('The ledger could not record its last batch; nothing was changed')
+    throw new Error('The ledger could not record its last batch; nothing was changed. Repeat the command later')
   try {
     return await work()
   } finally {
-    const retries = { failuresBefore: 0, pauseMs: READ_BACK_PAUSE_MS }
-    await readBackUntilItWorks(core, closing, { batchFailed: onFailure }, retries)
+    await readBackUntilItWorks(core, closing, observer, { failuresBefore: 0, pauseMs: READ_BACK_PAUSE_MS })
   }
 }
 
 const DAY_MS = 86_400_000
-/** After its end, for whoever looks at what was used a moment ago. */
+/** A window stays open this long after its end, so that its usage can still be looked at. */
 const WINDOW_IDLE_MS = 32 * DAY_MS
-/** At a time, so that no request waits behind more. */
 const WINDOWS_AT_ONCE = 50
-const ROWS_AT_ONCE = 200
 
 /**
- * Ends periods that nobody uses any more, a few with every sweep. One that is used again is ended by the next of its kind;
- * those of accounts that went away, and the counters of keys that were revoked, would stand for ever.
+ * Closes periods that are over, a few with every sweep. A period in use is closed by the next one of its window; this
+ * closes those of accounts that stopped, and the counters of revoked keys.
  */
 async function closeIdlePeriods(core: LedgerCore): Promise<void> {
-  const endedBefore = core.now() - WINDOW_IDLE_MS
+  const { ledgerState, clock } = core
+  const endedBefore = clock.now() - WINDOW_IDLE_MS
   const windows = await listIdleWindows(core.db, { endedBefore, limit: WINDOWS_AT_ONCE })
-  const closed = await Promise.allSettled(windows.map((window) => closeWindow(core, window, endedBefore)))
-  const yesterday = core.now() - DAY_MS
-  for (const { account, subject, period_start } of await forgetIdleCounters(core.file, {
-    endedBefore: yesterday,
-    limit: ROWS_AT_ONCE,
-  })) {
-    const counters = core.ledgerState.accounts.get(account as AccountRow)?.counters
+  const closed = await Promise.allSettled(
+    windows.map(({ row, account, subject }) =>
+      core.cache.withState(account as AccountRow, async (state) => {
+        // Decided by the state in memory, which may be ahead of the file.
+        const window = [state.periods.get(subject), ...state.outlived].find((bucket) => bucket?.row === row)
+        if (!window || window.end >= endedBefore || window.held !== 0n || state.frozen || !core.gate.open) return
+        await core.batcher.enqueue(state.account, closePeriod(ledgerState, state, window, clock.now()))
+      }),
+    ),
+  )
+  const yesterday = clock.now() - DAY_MS
+  const forgotten = await forgetIdleCounters(core.file, { endedBefore: yesterday, limit: ROWS_AT_ONCE })
+  for (const { account, subject, period_start } of forgotten) {
+    const counters = ledgerState.accounts.get(account as AccountRow)?.counters
     const counter = counters?.get(subject)
-    // In memory it may have begun its next period, or be in use by a turn that is not in the file yet.
+    // In memory its next period may have begun, or a turn may use it that is not in the file yet.
     if (counter?.start === period_start && counter.held === 0n) counters?.delete(subject)
   }
   await forgetSums(core.file, yesterday, ROWS_AT_ONCE)
-  // An account that cannot be read is told of, and keeps nothing else from going.
+  // One account that cannot be read is reported at the end, so that it does not stop the others.
   const failed = closed.find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason
 }
-
-/** By what memory says of it, which may be ahead of the file. */
-const closeWindow = (core: LedgerCore, { row, account, subject }: IdleWindow, endedBefore: number): Promise<void> =>
-  core.cache.withState(account as AccountRow, async (ledgerState) => {
-    const window = [ledgerState.periods.get(subject), ...ledgerState.outlived].find((bucket) => bucket?.row === row)
-    if (!window || window.end >= endedBefore || window.held !== 0n || ledgerState.frozen || !core.gate.open) return
-    await record(core, ledgerState.account, closePeriod(core.ledgerState, ledgerState, window, core.now()))
-  })

@@ -17,7 +17,7 @@ async function leaveOrphan() {
   const orphan = await bench.admit()
   orphan.mark(5)
   await orphan.durable
-  orphan.leave()
+  orphan.detach()
   return orphan
 }
 
@@ -70,7 +70,7 @@ describe('while the books are being read back', () => {
     const orphan = await bench.admit()
     orphan.mark(7)
     await orphan.durable
-    orphan.leave()
+    orphan.detach()
     bench.failWrites(ENDS)
     expect(await bench.ledger.sweep()).toBe(0)
     expect(bench.recovered).toBe(0)
@@ -88,7 +88,7 @@ describe('while the books are being read back', () => {
     bench.failWrites(/UPDATE receipts|INTO meta/)
     const settled = turn.settle(settlement(1000n))
     await expect.poll(() => bench.failures.length).toBeGreaterThan(1)
-    turn.leave()
+    turn.detach()
     bench.failWrites(undefined)
     expect(await settled).toMatchObject({ kind: 'settled', charge: 1000n })
     await bench.expectMemoryIsTheFile()
@@ -106,7 +106,7 @@ describe('while the books are being read back', () => {
     await expect.poll(() => bench.failures.length).toBeGreaterThan(0)
     bench.failWrites(undefined)
     await opensAgain()
-    turn.leave()
+    turn.detach()
     expect(await bench.ledger.sweep()).toBe(1)
     expect(await findReceipt(bench.database.db, turn.requestId)).toMatchObject({ output: 9 })
   })
@@ -240,7 +240,7 @@ describe('an account that the file refused and that cannot be read again', () =>
     await bench.expectMemoryIsTheFile()
     expect((await before.settle(settlement(1000n))).kind).toBe('settled')
     expect(await doomed.settle(settlement(1000n))).toEqual({ kind: 'lost' })
-    expect((await bench.ledger.standing(bench.account)).balance).toBe(HOLD - 1000n)
+    expect((await bench.ledger.accountStatus(bench.account)).balance).toBe(HOLD - 1000n)
     await bench.expectMemoryIsTheFile()
   })
 })

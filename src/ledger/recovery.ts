@@ -1,5 +1,5 @@
+import { setFrozen } from '../db/accounts.ts'
 import { findIssued } from '../db/allowances.ts'
-import { findClaim } from '../db/claims.ts'
 import { proveWritable } from '../db/meta.ts'
 import { findMarks, listOpenReceipts, type OpenReceiptRow } from '../db/receipts.ts'
 import type { LedgerDb } from '../db/tables.ts'
@@ -12,78 +12,63 @@ import type { NanoUsd } from '../model/money.ts'
 import type { Price } from '../model/price.ts'
 import { priceUsage } from '../pricing/price.ts'
 import { loadAccountState } from './accounts.ts'
-import type { Durability } from './batcher.ts'
-import { claimOf } from './claims.ts'
-import type { LedgerCore } from './core.ts'
+import type { Operation } from './batcher.ts'
+import { readClaim } from './claims.ts'
+import type { KeptFacts, LedgerCore } from './core.ts'
 import type { TurnEnd } from './journal.ts'
-import type { FoundFacts } from './ledger.ts'
 import { unpackMarks } from './marks.ts'
 import { loadPrice } from './prices.ts'
 import { type Charged, type CloseOutcome, closeTurn } from './state/close-turn.ts'
-import {
-  type AccountState,
-  BrokenRule,
-  type Bucket,
-  type Change,
-  type Claim,
-  type CountedSpend,
-  type OpenTurn,
-} from './state/state.ts'
+import { type AccountState, BrokenRule, type Claim, type LedgerState, type OpenTurn } from './state/state.ts'
 import { countAllRunning } from './state/turn-limits.ts'
 
-/** What the file says: the holds that are open, the accounts they stand on, and how far their answers had got. */
-interface RecordedState {
-  readonly accounts: Map<AccountRow, AccountState>
-  readonly turns: Map<RequestId, OpenTurn>
+/** The part of the state that the file has: open holds, their accounts, and how far their answers had got. */
+interface RecordedState extends Pick<LedgerState, 'accounts' | 'turns' | 'issued' | 'claims'> {
   readonly marks: ReadonlyMap<number, number>
-  readonly issued: bigint
-  /** Idempotency keys that are taken by the open turns, or asked for by somebody. */
-  readonly claims: Map<string, Claim | undefined>
 }
 
-/** Of a turn whose process is gone: the limits that it was under ended with it. */
+/** For turns of a dead process: their limits ended with it. */
 export const NO_LIMITS: readonly AppliedLimit[] = []
 
-interface WhatMatters {
-  /** The limits that an open turn was admitted under: known in memory only. */
-  limitsOf(requestId: RequestId): readonly AppliedLimit[]
-  /** Idempotency keys that somebody has asked for. */
-  readonly scopes: readonly string[]
-}
-
-/** Reads beside the books that are in memory, which stay as they are until this is adopted whole. */
-export async function readBooks(db: LedgerDb, { limitsOf, scopes }: WhatMatters): Promise<RecordedState> {
+/**
+ * Reads a new state beside the one in memory, which stays as it is until `replaceState`. `limitsOf` gives the limits of
+ * open turns, which only memory knows; `scopes` are the idempotency keys in use.
+ */
+export async function readLedgerState(
+  db: LedgerDb,
+  limitsOf: (requestId: RequestId) => readonly AppliedLimit[],
+  scopes: readonly string[],
+): Promise<RecordedState> {
   const [receipts, marks, issued] = await Promise.all([listOpenReceipts(db), findMarks(db), findIssued(db)])
   const accounts = new Map<AccountRow, AccountState>()
   const turns = new Map<RequestId, OpenTurn>()
   for (const receipt of receipts) {
     const account = receipt.account as AccountRow
-    const shelved = accounts.get(account) ?? (await loadAccountState(db, account))
-    accounts.set(account, shelved)
-    const turn = openTurnOf(receipt, shelved, limitsOf(receipt.request_id as RequestId))
+    const state = accounts.get(account) ?? (await loadAccountState(db, account))
+    accounts.set(account, state)
+    const turn = openTurnOf(receipt, state, limitsOf(receipt.request_id as RequestId))
     turns.set(turn.requestId, turn)
   }
   const claims = await readClaims(db, new Set([...scopes, ...receipts.flatMap(({ scope }) => scope ?? [])]))
   return { accounts, turns, issued, claims, marks: new Map(marks.flatMap(({ packed }) => [...unpackMarks(packed)])) }
 }
 
-/** In one step, without waiting: nobody ever meets books of which one half is old and the other new. */
-export function adoptLedger(core: LedgerCore, { accounts, turns, marks, issued, claims }: RecordedState): void {
-  // Places are counted anew from the turns that are left: those whose hold was lost will not give theirs back.
+/** One synchronous step, so that no operation meets a state that is half old and half new. */
+export function replaceState(core: LedgerCore, { accounts, turns, marks, issued, claims }: RecordedState): void {
+  // Concurrency is counted from the turns that are left: a turn whose hold was lost does not give its place back.
   Object.assign(core.ledgerState, { accounts, turns, issued, claims, running: countAllRunning(turns.values()) })
   core.marks.restore(marks, new Set([...turns.values()].map((turn) => turn.receipt)))
 }
 
-export async function readClaims(db: LedgerDb, scopes: Iterable<string>): Promise<Map<string, Claim | undefined>> {
+async function readClaims(db: LedgerDb, scopes: Iterable<string>): Promise<Map<string, Claim | undefined>> {
   const claims = new Map<string, Claim | undefined>()
-  for (const scope of scopes) {
-    const stored = await findClaim(db, scope)
-    claims.set(scope, stored && claimOf(stored))
-  }
+  for (const scope of scopes) claims.set(scope, await readClaim(db, scope))
   return claims
 }
 
-export function openTurnOf(receipt: OpenReceiptRow, account: AccountState, limits: readonly AppliedLimit[]): OpenTurn {
+function openTurnOf(receipt: OpenReceiptRow, account: AccountState, limits: readonly AppliedLimit[]): OpenTurn {
+  const { wallet, periods, outlived, counters } = account
+  const held = [wallet, ...periods.values(), ...outlived]
   return {
     requestId: receipt.request_id as RequestId,
     receipt: receipt.row,
@@ -91,8 +76,16 @@ export function openTurnOf(receipt: OpenReceiptRow, account: AccountState, limit
     model: receipt.model,
     priceVersion: receipt.price_version,
     hold: receipt.hold_nano as NanoUsd,
-    buckets: bucketsOf(receipt, account),
-    counted: countedOf(receipt, account),
+    buckets: (JSON.parse(receipt.buckets) as number[]).map((row) => {
+      const bucket = held.find((candidate) => candidate.row === row)
+      if (bucket) return bucket
+      throw new Error(`Receipt ${receipt.request_id} holds on bucket ${row}, which its account does not have`)
+    }),
+    // A counter whose next period has begun no longer counts this turn.
+    counted: (receipt.caps?.split(' ') ?? []).flatMap((name) => {
+      const counter = counters.get(subjectOfCap(receipt.key as KeyRow, name))
+      return counter && counter.firstReceipt <= receipt.row ? { counter, name } : []
+    }),
     limits,
     claim: receipt.scope ?? undefined,
     inputEstimate: receipt.input_estimate,
@@ -101,32 +94,51 @@ export function openTurnOf(receipt: OpenReceiptRow, account: AccountState, limit
   }
 }
 
-/** A period of a cap that is over has nothing left to count. */
-function countedOf({ row, caps, key }: OpenReceiptRow, { counters }: AccountState): CountedSpend[] {
-  const names = caps === null ? [] : caps.split(' ')
-  return names.flatMap((name) => {
-    const counter = counters.get(subjectOfCap(key as KeyRow, name))
-    return counter && counter.firstReceipt <= row ? { counter, name } : []
+/**
+ * For an account of which the file has refused an operation. The account is frozen until an operator has looked, and memory
+ * takes over its balances, its open turns and the claims of the refused operations from the file.
+ */
+export function freezeAndReadAgain(
+  core: LedgerCore,
+  account: AccountRow,
+  refused: readonly Operation[],
+): Promise<void> {
+  // Frozen in memory at once, so that nothing more is admitted even if the read fails.
+  const ahead = core.ledgerState.accounts.get(account)
+  if (ahead) ahead.frozen = true
+  return core.cache.readAgain(account, async () => {
+    await setFrozen(core.file, account, core.clock.now())
+    const { ledgerState } = core
+    const turnsBefore = [...ledgerState.turns.values()].filter((turn) => turn.account === account)
+    const scopes = new Set([...turnsBefore.flatMap(({ claim }) => claim ?? []), ...refused.flatMap(scopesOf)])
+    const [loaded, receipts, claims] = await Promise.all([
+      loadAccountState(core.db, account),
+      listOpenReceipts(core.db, account),
+      readClaims(core.db, scopes),
+    ])
+    // Nothing waits from here on: no operation meets an account that is half old and half new.
+    const limits = new Map<string, readonly AppliedLimit[]>(turnsBefore.map((turn) => [turn.requestId, turn.limits]))
+    for (const { requestId } of turnsBefore) ledgerState.turns.delete(requestId)
+    for (const receipt of receipts) {
+      const turn = openTurnOf(receipt, loaded, limits.get(receipt.request_id) ?? NO_LIMITS)
+      ledgerState.turns.set(turn.requestId, turn)
+    }
+    ledgerState.accounts.set(account, loaded)
+    for (const [scope, claim] of claims) ledgerState.claims.set(scope, claim)
+    ledgerState.running = countAllRunning(ledgerState.turns.values())
   })
 }
 
-function bucketsOf(receipt: OpenReceiptRow, { wallet, periods, outlived }: AccountState): Bucket[] {
-  const there = [wallet, ...periods.values(), ...outlived]
-  return (JSON.parse(receipt.buckets) as number[]).map((row) => {
-    const bucket = there.find((candidate) => candidate.row === row)
-    if (bucket) return bucket
-    throw new Error(`Receipt ${receipt.request_id} holds on bucket ${row}, which its account does not have`)
-  })
-}
+const scopesOf = ({ changes }: Operation): string[] =>
+  changes.flatMap((change) => (change.kind === 'claim-opened' || change.kind === 'claim-ended' ? change.scope : []))
 
 export const READ_BACK_PAUSE_MS = 250
 const PAUSE_MAX_MS = 10_000
 
 /**
- * A failed batch leaves memory ahead of the file. Nothing is decided until the file has taken a write again and memory is
- * what it says; turns that are alive find their hold as it was recorded, or not at all. `failuresBefore` counts the
- * batches that failed since the last one that did not: a fault that comes back at once is asked after ever less often,
- * each time twice as long after `pauseMs` at first.
+ * A failed batch leaves memory ahead of the file. Nothing is decided until the file has taken a write again and memory
+ * matches the file; running turns then find their hold as it was recorded, or not at all. `failuresBefore` counts the
+ * batches that failed since the last success. Retries back off exponentially from `pauseMs`.
  */
 export async function readBackUntilItWorks(
   core: LedgerCore,
@@ -134,9 +146,8 @@ export async function readBackUntilItWorks(
   observer: { batchFailed(error: unknown): void },
   { failuresBefore, pauseMs }: { readonly failuresBefore: number; readonly pauseMs: number },
 ): Promise<void> {
-  // What each running turn takes from the limits is known in memory only.
   const { turns } = core.ledgerState
-  const limitsOfLiving = (requestId: RequestId) =>
+  const limitsOf = (requestId: RequestId) =>
     (core.attended.has(requestId) ? turns.get(requestId)?.limits : undefined) ?? NO_LIMITS
   for (let failures = failuresBefore; ; failures++) {
     await pauseIdly(failures === 0 ? 0 : Math.min(pauseMs * 2 ** (failures - 1), PAUSE_MAX_MS))
@@ -144,13 +155,12 @@ export async function readBackUntilItWorks(
       await core.batcher.idle()
       if (closing.aborted) return
       await proveWritable(core.file)
-      adoptLedger(core, await readBooks(core.db, { limitsOf: limitsOfLiving, scopes: core.claims.asked }))
+      replaceState(core, await readLedgerState(core.db, limitsOf, core.claims.inUse))
       core.batcher.reopen()
-      // Before anybody else may touch them: what was written down meanwhile is what happened.
-      // Where that failed, the failure has begun another reading back.
+      // Before the gate opens, because journaled ends are what happened. A failure here has begun another read-back.
       if (!(await replayJournal(core))) return
       core.gate.reopen()
-      // Whoever has written one down in this very moment found the gate shut, and left it to us.
+      // An end that was journaled in this moment found the gate shut, and nothing else replays it.
       if (!core.journaled.isEmpty) void replayJournal(core)
       return
     } catch (error) {
@@ -161,24 +171,26 @@ export async function readBackUntilItWorks(
 }
 
 /**
- * Ends every hold that nobody attends: after a crash all of them, while running those whose turn was lost by a fault of
- * our own. An answer that was already kept is charged as it would have been. Of any other, what was marked
- * as delivered is charged with its input, and what was not is given back. Returns how many are durably resolved; what was
- * lost is found again by the next sweep.
+ * Resolves every hold that no turn attends: all of them after a crash, and while running those of turns that a fault of
+ * ours lost. A kept answer is charged as its ending says. Of any other answer the marked output is charged with its input,
+ * and the rest is released. Returns how many are durably resolved; the next sweep retries what was lost.
  */
 export async function resolveOrphans(core: LedgerCore): Promise<number> {
   const found = orphansOf(core)
-  const asked = new Set(found.map(({ requestId }) => requestId))
-  const prices = await loadPrices(core, found)
-  const kept = await core.findKeptFacts(found.map(({ requestId }) => requestId))
-  // Nothing waits from here to the last enqueue. What the books lost or gained while others were asked is seen here: a
-  // hold that nobody asked about waits for the next sweep.
+  const examined = new Set(found.map(({ requestId }) => requestId))
+  const prices = new Map<string, Price>()
+  for (const turn of found) {
+    const name = priceName(turn)
+    if (!prices.has(name)) prices.set(name, await loadPrice(core.db, turn.model, turn.priceVersion))
+  }
+  const kept = await core.findKeptFacts([...examined])
+  // Nothing waits from here to the last enqueue. Holds that became orphans since the first look wait for the next sweep.
   if (!core.gate.open) return 0
   const recorded = orphansOf(core).flatMap((turn) => {
     const price = prices.get(priceName(turn))
-    return price && asked.has(turn.requestId) ? [resolve(core, turn, price, kept.get(turn.requestId))] : []
+    return price && examined.has(turn.requestId) ? [resolve(core, turn, price, kept.get(turn.requestId))] : []
   })
-  // One wait for all of them: after a crash under load there are thousands, and they share a few commits.
+  // One wait for all: after a crash under load there are thousands, and they share a few commits.
   return (await Promise.all(recorded)).filter(({ kind }) => kind === 'recorded').length
 }
 
@@ -187,13 +199,13 @@ const orphansOf = (core: LedgerCore): OpenTurn[] =>
     ({ requestId }) => !core.attended.has(requestId) && !core.journaled.has(requestId),
   )
 
-function resolve(core: LedgerCore, turn: OpenTurn, price: Price, kept: FoundFacts | undefined): Promise<RecordedEnd> {
+function resolve(core: LedgerCore, turn: OpenTurn, price: Price, kept: KeptFacts | undefined): Promise<RecordedEnd> {
   const { requestId } = turn
   // The answer is whole, and can still be had: only its charge was missing.
   if (kept !== undefined) {
-    return recordEnd(core, { requestId, ending: { ...readEnding(kept.facts), kept: kept.givenAgain } })
+    return recordEnd(core, { requestId, ending: { ...readEnding(kept.facts), kept: kept.isReplayable } })
   }
-  // Where nothing was marked, nothing was delivered but perhaps in the last interval: that is given back whole.
+  // Without a mark nothing was delivered, except perhaps in the last interval: the hold is released whole.
   const delivered = core.marks.get(turn.receipt)
   const owed = delivered === undefined ? undefined : chargeForDelivered(turn, delivered, price)
   return recordEnd(core, { requestId, ending: recoveredEnding(owed) })
@@ -201,19 +213,12 @@ function resolve(core: LedgerCore, turn: OpenTurn, price: Price, kept: FoundFact
 
 const priceName = ({ model, priceVersion }: OpenTurn): string => `${priceVersion} ${model}`
 
-async function loadPrices(core: LedgerCore, turns: readonly OpenTurn[]): Promise<Map<string, Price>> {
-  const prices = new Map<string, Price>()
-  for (const turn of turns) {
-    const name = priceName(turn)
-    if (!prices.has(name)) prices.set(name, await loadPrice(core.db, turn.model, turn.priceVersion))
-  }
-  return prices
-}
-
-type LostTurn = Pick<OpenTurn, 'inputEstimate' | 'cachedEstimate' | 'outputBound'>
-
-/** What a turn owes that nobody can ask any more: its input, and the output that was marked as delivered. */
-export function chargeForDelivered(turn: LostTurn, delivered: number, price: Price): Owed {
+/** What a lost turn owes: its input, and the output that was marked as delivered. */
+export function chargeForDelivered(
+  turn: Pick<OpenTurn, 'inputEstimate' | 'cachedEstimate' | 'outputBound'>,
+  delivered: number,
+  price: Price,
+): Owed {
   const usage = {
     uncachedInput: turn.inputEstimate - turn.cachedEstimate,
     cachedInput: turn.cachedEstimate,
@@ -225,7 +230,6 @@ export function chargeForDelivered(turn: LostTurn, delivered: number, price: Pri
   return { usage, ...priceUsage(price, usage) }
 }
 
-/** Of a turn that nobody can ask any more how it went. */
 export const recoveredEnding = (owed: Owed | undefined): Ending => ({
   outcome: 'recovered',
   owed,
@@ -237,44 +241,37 @@ export const recoveredEnding = (owed: Owed | undefined): Ending => ({
   kept: false,
 })
 
-/** What was decided on an account joins the batch that is about to be recorded. */
-export const record = (core: LedgerCore, account: AccountRow, changes: readonly Change[]): Promise<Durability> =>
-  core.batcher.enqueue(account, changes)
-
 type RecordedEnd =
   | ({ readonly kind: 'recorded' } & Charged)
-  /** The batch could not be written: the hold stands as before, once the books have been read back. */
+  /** The batch could not be written: the hold is open again once the state has been read back. */
   | { readonly kind: 'lost' }
   | { readonly kind: 'not-open' }
-  /** The account does not add up: the hold stays as it is until somebody has looked. */
+  /** The account does not balance: the hold stays until an operator has looked. */
   | { readonly kind: 'broken' }
 
-/** Ends a turn in the books at once, and says when that is durable. */
+/** Ends a turn in memory at once, and resolves when that is durable. */
 export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<RecordedEnd> {
   const turn = core.ledgerState.turns.get(end.requestId)
   if (!turn) return { kind: 'not-open' }
-  // What memory says of it is not what the file says, and is about to be read again.
+  // The state of this account does not match the file, and is about to be read again.
   if (core.cache.reading(turn.account)) return { kind: 'broken' }
-  const closed = tryToClose(core, turn.account, end)
+  let closed: CloseOutcome
+  try {
+    closed = closeTurn(core.ledgerState, { ...end, at: core.clock.now(), nowMicros: core.clock.nowMicros() })
+  } catch (error) {
+    if (!(error instanceof BrokenRule)) throw error
+    core.suspect(turn.account, error)
+    return { kind: 'broken' }
+  }
   if (closed.kind !== 'closed') return closed
-  // What was lost is ended again, and needs its progress then.
-  const durability = await record(core, turn.account, closed.changes)
+  const durability = await core.batcher.enqueue(turn.account, closed.changes)
+  // A lost end is recorded again, and needs its marks then.
   if (durability === 'lost') return { kind: 'lost' }
   if (durability === 'refused') return { kind: 'broken' }
   core.marks.forget(turn.receipt)
   return { kind: 'recorded', charge: closed.charge, shortfall: closed.shortfall }
 }
 
-function tryToClose(core: LedgerCore, account: AccountRow, end: TurnEnd): CloseOutcome | { readonly kind: 'broken' } {
-  try {
-    return closeTurn(core.ledgerState, { ...end, at: core.now(), nowMicros: core.nowMicros() })
-  } catch (error) {
-    if (!(error instanceof BrokenRule)) throw error
-    core.suspect(account, error)
-    return { kind: 'broken' }
-  }
-}
-
-/** Ends the turns whose ends were written down while the books could not be. True when nothing is left to record. */
+/** Records the ends that were journaled while the ledger could not be written. True when nothing is left to record. */
 export const replayJournal = (core: LedgerCore): Promise<boolean> =>
   core.journaled.replay((end) => recordEnd(core, end))

@@ -1,4 +1,5 @@
-import type { StoredProof } from '../db/proofs.ts'
+import { listFrozen, setFrozen } from '../db/accounts.ts'
+import { findProof, recordProof, recordSums, type StoredProof } from '../db/proofs.ts'
 import type { LedgerDb, ProvedSumsTable } from '../db/tables.ts'
 import {
   type CheckedPeriod,
@@ -23,6 +24,8 @@ import {
 } from '../db/verify-rows.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
+import type { LedgerCore } from './core.ts'
+import { replayJournal } from './recovery.ts'
 
 export interface VerifyReport {
   readonly ok: boolean
@@ -92,6 +95,44 @@ export async function verifyLedgerState({
   const allClosedTo = end.first_open === null ? end.last_receipt : end.first_open - 1
   const proved = { receipt: Math.max(since.receipt, allClosedTo), transfer: end.last_transfer, issued }
   return { report: tally.report({ withSums: !sinceProof }), proved }
+}
+
+/**
+ * Verifies the ledger and freezes the accounts that do not balance. `whole` begins at the first row, and lifts the freeze of
+ * accounts that balance again; else only what has come since the last proof is read. Only a proof without a finding moves
+ * the starting point of the next one.
+ */
+export async function auditLedger(core: LedgerCore, { whole }: { readonly whole: boolean }): Promise<VerifyReport> {
+  const { report, proved } = await verifyLedgerState({
+    db: core.patientDb,
+    since: whole ? NOTHING_PROVED : await findProof(core.db),
+    keep: (sums) => recordSums(core.file, sums),
+    nowMicros: () => core.clock.nowMicros(),
+  })
+  for (const account of report.suspects) await freeze(core, account)
+  if (whole) await thawAllBut(core, new Set(report.suspects))
+  // Ends that could not be recorded while their accounts were frozen.
+  if (whole && !core.journaled.isEmpty && core.gate.open) await replayJournal(core)
+  if (report.ok) await recordProof(core.file, proved)
+  return report
+}
+
+export async function freeze(core: LedgerCore, account: AccountRow): Promise<void> {
+  await core.cache.withState(account, (state) => {
+    // In memory first: from the moment at which the file says so, memory must not say otherwise.
+    state.frozen = true
+    return setFrozen(core.file, account, core.clock.now())
+  })
+}
+
+async function thawAllBut(core: LedgerCore, suspects: ReadonlySet<AccountRow>): Promise<void> {
+  for (const { row } of await listFrozen(core.db)) {
+    const account = row as AccountRow
+    if (suspects.has(account)) continue
+    await setFrozen(core.file, account, null)
+    const state = core.ledgerState.accounts.get(account)
+    if (state) state.frozen = false
+  }
 }
 
 async function inSlices(

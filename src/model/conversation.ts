@@ -10,7 +10,7 @@ export interface Conversation {
   readonly parallelToolCalls: boolean | undefined
   readonly format: AnswerFormat | undefined
   readonly verbosity: string | undefined
-  readonly reasoning: ReasoningWish
+  readonly reasoning: ReasoningRequest
   readonly sampling: Sampling
   readonly identity: Identity
 }
@@ -122,7 +122,7 @@ export interface SchemaFormat {
 }
 
 /** The effort is not here: the catalogue decides it. Nor is whether to seal it: every server that can is asked to. */
-interface ReasoningWish {
+interface ReasoningRequest {
   /** How the client wants to be told of the reasoning: `auto`, `concise`, `detailed`. */
   readonly summary: string | undefined
 }
@@ -181,9 +181,9 @@ export const EMPTY_CONVERSATION: Conversation = {
   identity: { user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined },
 }
 
-type Words = Extract<ContentPart, { readonly type: 'text' | 'refusal' }>
+type TextPart = Extract<ContentPart, { readonly type: 'text' | 'refusal' }>
 
-export const isText = (part: ContentPart): part is Words => part.type === 'text' || part.type === 'refusal'
+export const isText = (part: ContentPart): part is TextPart => part.type === 'text' || part.type === 'refusal'
 
 /** The words among parts, as the string that every server takes. */
 export const partsText = (parts: readonly ContentPart[], separator: string): string =>

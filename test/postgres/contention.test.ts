@@ -50,7 +50,7 @@ describe.skipIf(!postgres)('four nodes at once', () => {
   it('on a wallet that affords a hundred: a hundred are admitted, and the sum is exact', async () => {
     await credit(HOLD * 100n + HOLD - 1n)
     expect(await storm(() => ({}))).toEqual({ admitted: 100, refusals: { 'in-flight': TURNS - 100 } })
-    expect(await nodes[1]!.standing(account)).toMatchObject({ balance: HOLD * 51n - 1n, held: 0n })
+    expect(await nodes[1]!.accountStatus(account)).toMatchObject({ balance: HOLD * 51n - 1n, held: 0n })
   })
 
   it('spending a wallet to its end: it is never below zero, and nothing is lost', async () => {
@@ -66,7 +66,7 @@ describe.skipIf(!postgres)('four nodes at once', () => {
     }
     await Promise.all(nodes.flatMap((node) => [spend(node), spend(node)]))
     expect(spent).toBe(60)
-    expect(await nodes[0]!.standing(account)).toEqual({ balance: 0n, held: 0n, available: 0n })
+    expect(await nodes[0]!.accountStatus(account)).toEqual({ balance: 0n, held: 0n, available: 0n })
   })
 
   it('on one window that nobody has opened yet: it is opened once, and holds what it grants', async () => {
@@ -89,7 +89,7 @@ describe.skipIf(!postgres)('four nodes at once', () => {
     await credit(HOLD * 1000n)
     const { admitted, refusals } = await storm(() => ({ allowances: [dayCap(HOLD * 17n + 3n)] }))
     expect({ admitted, refusals }).toEqual({ admitted: 17, refusals: { 'in-flight': TURNS - 17 } })
-    expect(await nodes[0]!.standing(account)).toMatchObject({ balance: HOLD * 1000n - (HOLD / 2n) * 17n })
+    expect(await nodes[0]!.accountStatus(account)).toMatchObject({ balance: HOLD * 1000n - (HOLD / 2n) * 17n })
   })
 
   it('with one idempotency key each four times: each key is taken by one', async () => {

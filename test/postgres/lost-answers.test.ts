@@ -54,7 +54,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     const turns = await Promise.all([admit(), admit(), admit()])
     expect(turns.map(({ amount }) => amount)).toEqual([HOLD, HOLD, HOLD])
     expect(node.facts.troubles.length).toBeGreaterThanOrEqual(2)
-    expect((await node.ledger.standing(account)).held).toBe(HOLD * 3n)
+    expect((await node.ledger.accountStatus(account)).held).toBe(HOLD * 3n)
     expect(turns[0]?.statuses).toMatchObject([{ kind: 'concurrent', remaining: 2 }])
   })
 
@@ -62,14 +62,14 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     const turn = await admit()
     connection.lose('close_turns', 2)
     expect(await turn.settle(settlement(9n))).toEqual({ kind: 'settled', charge: 9n, shortfall: 0n, tier: 0 })
-    expect(await node.ledger.standing(account)).toMatchObject({ balance: HOLD * 10n - 9n, held: 0n })
+    expect(await node.ledger.accountStatus(account)).toMatchObject({ balance: HOLD * 10n - 9n, held: 0n })
   })
 
   it('a credit is sent again, and counts once', async () => {
     connection.lose('transfer_money', 1)
     const order = { account, kind: 'credit' as const, amount: usd(5n), reason: 'test', ref: 'second' }
     expect((await node.ledger.credit(order)).kind).toBe('exists')
-    expect((await node.ledger.standing(account)).balance).toBe(HOLD * 10n + 5n)
+    expect((await node.ledger.accountStatus(account)).balance).toBe(HOLD * 10n + 5n)
   })
 
   it('for longer than we ask, nobody is admitted, and the hold that was placed is swept', async () => {
@@ -78,10 +78,10 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     const { kind, refusal } = (await impatient.ledger.admit(requestFor(account))) as { kind: string; refusal: unknown }
     expect({ kind, refusal }).toEqual({ kind: 'refused', refusal: { kind: 'unavailable' } })
     expect(impatient.ledger.available).toBe(false)
-    expect((await impatient.ledger.standing(account)).held).toBe(HOLD)
+    expect((await impatient.ledger.accountStatus(account)).held).toBe(HOLD)
     expect(impatient.ledger.available).toBe(true)
     expect(await impatient.ledger.sweep()).toBe(1)
-    expect((await impatient.ledger.standing(account)).held).toBe(0n)
+    expect((await impatient.ledger.accountStatus(account)).held).toBe(0n)
     await impatient.ledger.close()
   })
 
@@ -105,7 +105,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
           continue
         }
         const settled = await admission.settle(settlement(100n))
-        admission.leave()
+        admission.detach()
         if (settled.kind === 'settled') charged += settled.charge
         else unheard++
       }
@@ -125,7 +125,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     )
     expect(kills).toBeGreaterThan(0)
     expect(charged).toBeGreaterThan(0n)
-    expect(await node.ledger.standing(account)).toMatchObject({ balance: HOLD * 10n - BigInt(told), held: 0n })
+    expect(await node.ledger.accountStatus(account)).toMatchObject({ balance: HOLD * 10n - BigInt(told), held: 0n })
     // Whoever heard nothing of its settle may have been charged all the same.
     expect(BigInt(told) - charged).toBeGreaterThanOrEqual(0n)
     expect(BigInt(told) - charged).toBeLessThanOrEqual(100n * BigInt(unheard))
@@ -162,7 +162,7 @@ describe.skipIf(!postgres)('a node that was away for longer than its lease', () 
     expect(third.facts.recovered).toBe(1)
 
     expect(await admission.settle(settlement(20_000n))).toEqual({ kind: 'not-ours' })
-    expect(await third.ledger.standing(account)).toMatchObject({ balance: HOLD * 10n - 40_000n - 15_000n, held: 0n })
+    expect(await third.ledger.accountStatus(account)).toMatchObject({ balance: HOLD * 10n - 40_000n - 15_000n, held: 0n })
     const late = await first.ledger.admit(requestFor(account))
     expect(late).toMatchObject({ kind: 'refused', refusal: { kind: 'unavailable' } })
     expect(await ledgerState.violations()).toEqual([])

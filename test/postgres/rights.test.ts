@@ -15,10 +15,10 @@ describe.skipIf(!postgres)('an account that is not active, on PostgreSQL', () =>
     for (const status of ['suspended', 'closed']) {
       await become(status)
       expect(await bench.refusal()).toEqual({ kind: `account-${status}` })
-      expect((await bench.standing()).held).toBe(HOLD)
+      expect((await bench.accountStatus()).held).toBe(HOLD)
     }
     await become('active')
     await bench.admit()
-    expect((await bench.standing()).held).toBe(HOLD * 2n)
+    expect((await bench.accountStatus()).held).toBe(HOLD * 2n)
   })
 })

@@ -43,7 +43,7 @@ function admittedTurn(
     durable: Promise.resolve('durable'),
     mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
     settle: (ending) => closeOnPostgres(core, { requestId, receipt }, ending),
-    leave() {
+    detach() {
       core.attended.delete(requestId)
       // A hold that is still open keeps its progress, because the sweeper charges by it.
       if (!core.open.has(requestId)) core.marks.forget(receipt)

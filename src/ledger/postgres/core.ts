@@ -114,7 +114,7 @@ export function refusedByLimit(
 }
 
 const drawOf = (allowance: Allowance | undefined, amounts: AmountsRow): Draw => ({
-  standing: allowance && allowanceStatusFrom(allowance, amounts),
+  status: allowance && allowanceStatusFrom(allowance, amounts),
   posted: BigInt(amounts.posted),
   held: BigInt(amounts.held),
 })

@@ -112,12 +112,11 @@ async function createCore(deps: PostgresLedgerDeps): Promise<PostgresCore> {
     attended: new Set(),
     open: new Set(),
     limits: createSeenLimits(() => deps.clock.nowMicros()),
-    marks: createMarkKeeper({
-      batcher: newestOnly((packed) => call('keep_node($1, $2, $3)', [core.node, leaseMs, packed])),
-      gate: { open: true },
-      now: () => 0,
-      intervalMs: deps.markIntervalMs,
-    }),
+    marks: createMarkKeeper(
+      newestOnly((packed) => call('keep_node($1, $2, $3)', [core.node, leaseMs, packed])),
+      { open: true },
+      { now: () => 0, intervalMs: deps.markIntervalMs },
+    ),
     admissions: createOpBatches<AdmitRequest, AdmitRow>({
       isWorthAsking,
       send: (turns) => call('admit_turns($1, $2)', [asJson(turns), core.node]),
@@ -170,12 +169,12 @@ const beginNode = async ({ call }: Pick<PostgresCore, 'call'>, leaseMs: number):
 
 type OperatorCommands = Pick<
   Ledger,
-  'standing' | 'credit' | 'lookUpClaim' | 'allowanceStatuses' | 'assignPlan' | 'endPlan'
+  'accountStatus' | 'credit' | 'lookUpClaim' | 'allowanceStatuses' | 'assignPlan' | 'endPlan'
 >
 
 /** What is asked and ordered by people, one call each. */
 const operatorDesk = (core: PostgresCore): OperatorCommands => ({
-  async standing(account) {
+  async accountStatus(account) {
     const row = await core.call<StatusRow | null>('account_standing($1)', [account])
     if (!row) throw new Error(`Account ${account} has no wallet`)
     return accountStatusOf(row)
@@ -184,7 +183,7 @@ const operatorDesk = (core: PostgresCore): OperatorCommands => ({
   async lookUpClaim(scope) {
     const { at, claim } = await core.call<LookedUpRow>(LOOK_UP_CLAIM, [scope])
     // Only a hint: whether the key is free is decided with the hold. What this reads has been committed.
-    return { claim: claim ?? undefined, at, durable: Promise.resolve('durable'), leave() {} }
+    return { claim: claim ?? undefined, at, durable: Promise.resolve('durable'), release() {} }
   },
   async allowanceStatuses(account, allowances) {
     const report = await core.call<ReportRow>('allowance_report($1, $2)', [account, asJson(allowances)])
@@ -236,7 +235,7 @@ const accountStatusOf = ({ balance, held, available }: StatusRow): AccountStatus
 function creditOutcomeOf(row: CreditRow): CreditOutcome {
   if (row.kind === 'ref-taken') return { kind: row.kind, amount: nano(row.amount) }
   if (row.kind === 'too-much') return { ...row, most: nano(row.most) }
-  return { kind: row.kind, standing: accountStatusOf(row.standing) }
+  return { kind: row.kind, status: accountStatusOf(row.standing) }
 }
 
 const subscriptionOf = (row: SubscriptionRow): Subscription => ({ ...row, endsAt: row.endsAt ?? undefined })

@@ -9,13 +9,13 @@ import {
   type AccountState,
   type AllowanceStatus,
   accountStateOf,
+  assertRule,
   availableIn,
   type Bucket,
   type Change,
   type Claim,
   type CountedSpend,
   type LedgerState,
-  mustHold,
   type OpenTurn,
   type ReceiptOpened,
 } from './state.ts'
@@ -91,7 +91,7 @@ export function admitTurn(ledgerState: LedgerState, op: AdmitTurn): AdmitOutcome
   if (decided.kind !== 'cap') return decided
   const hold = holdFor(op.terms, decided.cap)
   const drawn = hold > 0n ? draws : draws.filter(isWallet)
-  mustHold(
+  assertRule(
     drawn.every((draw) => availableIn(draw) >= hold),
     'a hold is placed on what is there',
   )
@@ -165,7 +165,7 @@ const receiptOf = (turn: OpenTurn, { key, kind, at }: AdmitTurn, cap: number): R
  * What costs nothing uses no allowance: with neither hold nor charge its period would count as unused, and be moved or
  * closed under the turn.
  */
-const isWallet = (draw: Draw): boolean => draw.standing === undefined
+const isWallet = (draw: Draw): boolean => draw.status === undefined
 
 /** On all of them or on none: from here on nothing refuses any more, so windows may be opened. */
 function holdOnAll(
@@ -177,12 +177,12 @@ function holdOnAll(
   const changes: Change[] = []
   const buckets: Bucket[] = []
   let counted = NOT_COUNTED
-  for (const { standing } of draws) {
-    if (standing?.allowance.unit === 'cap') {
-      counted = [...counted, countHold(account, standing, { receipt, hold })]
+  for (const { status } of draws) {
+    if (status?.allowance.unit === 'cap') {
+      counted = [...counted, countHold(account, status, { receipt, hold })]
       continue
     }
-    const opened = standing && openPeriod(ledgerState, account, standing, at)
+    const opened = status && openPeriod(ledgerState, account, status, at)
     if (opened) changes.push(...opened.changes)
     const bucket = opened?.bucket ?? account.wallet
     bucket.held += hold
@@ -196,7 +196,7 @@ const NOT_COUNTED: readonly CountedSpend[] = []
 /** Something that a turn draws on: the wallet, or an allowance. It holds on all of them or on none. */
 export interface Draw {
   /** Undefined: the wallet. */
-  readonly standing: AllowanceStatus | undefined
+  readonly status: AllowanceStatus | undefined
   readonly posted: bigint
   readonly held: bigint
 }
@@ -236,11 +236,11 @@ interface DrawingTurn {
 /** The kind of the key decides, and nothing joins the two: a builder key never sees the wallet. */
 export function drawsOf(account: AccountState, { kind, allowances, at }: DrawingTurn): Draw[] {
   const draws: Draw[] = []
-  if (kind === 'wallet') draws.push({ standing: undefined, posted: account.wallet.posted, held: account.wallet.held })
+  if (kind === 'wallet') draws.push({ status: undefined, posted: account.wallet.posted, held: account.wallet.held })
   for (const allowance of allowances) {
     if (kind === 'wallet' && allowance.unit === 'quota') continue
-    const standing = allowanceStatusOf(account, allowance, at)
-    draws.push({ standing, posted: standing.posted, held: standing.held })
+    const status = allowanceStatusOf(account, allowance, at)
+    draws.push({ status, posted: status.posted, held: status.held })
   }
   return draws
 }
@@ -281,8 +281,8 @@ function refuseMoney({ terms, at }: WantedCap, draws: readonly Draw[], cap: numb
   const available = leastAvailable(draws)
   const lack = { available, needed, tokensCovered: tokensCovered(terms, available) }
   const lacking = draws.filter((draw) => draw.posted < needed)
-  if (lacking.some((draw) => draw.standing === undefined)) return { kind: 'short', ...lack }
-  const allowances = lacking.flatMap(({ standing }) => standing ?? [])
+  if (lacking.some((draw) => draw.status === undefined)) return { kind: 'short', ...lack }
+  const allowances = lacking.flatMap(({ status }) => status ?? [])
   // The window that runs may have been opened by another plan: whether waiting helps, the next one decides.
   const beyond = allowances.find(({ allowance }) => allowance.unit === 'quota' && allowance.amount < needed)
   if (beyond) return { kind: 'exceeds-allowance', ...lack, ...factsOf(beyond, at), limit: beyond.allowance.amount }
@@ -291,7 +291,7 @@ function refuseMoney({ terms, at }: WantedCap, draws: readonly Draw[], cap: numb
   const window = latestOf(allowances, 'quota')
   if (window) return { kind: 'exhausted', ...lack, ...factsOf(window, at) }
   const tightest = draws.find((draw) => availableOn(draw) === available)
-  return { kind: 'in-flight', ...lack, of: tightest?.standing?.allowance }
+  return { kind: 'in-flight', ...lack, of: tightest?.status?.allowance }
 }
 
 /** Only when the last of those that are used up has ended is there room again. */

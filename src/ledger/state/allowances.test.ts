@@ -256,9 +256,9 @@ describe('a turn that costs nothing', () => {
   })
 })
 
-describe('the standing of an allowance', () => {
+describe('the status of an allowance', () => {
   it('that nobody has drawn on says its whole amount, and no running period', () => {
-    const standing = allowanceStatusOf(accountOf(stateWith(0n)), capOf('day', 700n), T0)
-    expect(standing).toMatchObject({ running: undefined, granted: 700n, posted: 700n, held: 0n })
+    const status = allowanceStatusOf(accountOf(stateWith(0n)), capOf('day', 700n), T0)
+    expect(status).toMatchObject({ running: undefined, granted: 700n, posted: 700n, held: 0n })
   })
 })

@@ -4,12 +4,12 @@ import type { NanoUsd } from '../../model/money.ts'
 import {
   type AccountState,
   type AllowanceStatus,
+  assertRule,
   type Change,
   type CountedSpend,
   type CounterSet,
   EXPIRED,
   type LedgerState,
-  mustHold,
   nextMovement,
   type OpenTurn,
   type PeriodBucket,
@@ -43,15 +43,15 @@ function standingOn(running: PeriodBucket, allowance: Allowance): AllowanceStatu
 export function openPeriod(
   ledgerState: LedgerState,
   account: AccountState,
-  standing: AllowanceStatus,
+  status: AllowanceStatus,
   at: number,
 ): { readonly bucket: PeriodBucket; readonly changes: readonly Change[] } {
-  const { allowance, running } = standing
+  const { allowance, running } = status
   if (running) return { bucket: running, changes: NOTHING }
   const newest = account.periods.get(allowance.subject)
-  if (newest && isUnused(newest)) return openAgain(ledgerState, account, newest, standing, at)
+  if (newest && isUnused(newest)) return openAgain(ledgerState, account, newest, status, at)
   const left = newest ? leaveBehind(ledgerState, account, newest, at) : NOTHING
-  const bucket = createPeriod(ledgerState, account, standing)
+  const bucket = createPeriod(ledgerState, account, status)
   const { row, subject, start, end } = bucket
   const opened: Change = { kind: 'period-opened', bucket: row, account: account.account, subject, start, end }
   return { bucket, changes: [...left, opened, ...grant(ledgerState, account, bucket, allowance.amount, at)] }
@@ -218,7 +218,7 @@ const runningCounters = ({ receipt, counted }: CountedTurn): SpendCounter[] =>
 
 /** Asked before anything moves. */
 export function mustCountHold(turn: CountedTurn): void {
-  for (const { held } of runningCounters(turn)) mustHold(held >= turn.hold, 'a hold ends where it was counted')
+  for (const { held } of runningCounters(turn)) assertRule(held >= turn.hold, 'a hold ends where it was counted')
 }
 
 export function countCharge(turn: OpenTurn, charge: bigint): CounterSet[] {

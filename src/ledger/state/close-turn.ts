@@ -7,9 +7,9 @@ import { closePeriod, countCharge, mustCountHold } from './allowances.ts'
 import {
   type AccountState,
   accountStateOf,
+  assertRule,
   type Change,
   type LedgerState,
-  mustHold,
   nextMovement,
   type OpenTurn,
 } from './state.ts'
@@ -39,8 +39,8 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
   if (!turn) return { kind: 'not-open' }
   const { owed } = op.ending
   const { charge, shortfall } = chargeWithin(turn.hold, owed)
-  mustHold(charge >= 0n && charge <= turn.hold, 'a charge is within its hold')
-  mustHold(
+  assertRule(charge >= 0n && charge <= turn.hold, 'a charge is within its hold')
+  assertRule(
     turn.buckets.every(({ held }) => held >= turn.hold),
     'a hold ends where it was placed',
   )

@@ -181,7 +181,7 @@ export class BrokenRule extends Error {
  * Asked before anything has moved: what finds a rule broken ends, and the books stay as they were. The rows have the same
  * rules once more, but there a whole batch would end.
  */
-export function mustHold(isTrue: boolean, rule: string): void {
+export function assertRule(isTrue: boolean, rule: string): void {
   if (!isTrue) throw new BrokenRule(`The books were about to break a rule: ${rule}`)
 }
 

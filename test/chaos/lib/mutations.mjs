@@ -3,14 +3,8 @@
 
 const slowCommits = {
   file: 'ledger/batcher.js',
-  find: `        setImmediate(() => {
-            armed = false;
-            void recordGathered();
-        });`,
-  put: `        setTimeout(() => {
-            armed = false;
-            void recordGathered();
-        }, 200);`,
+  find: `        setImmediate(recordGathered);`,
+  put: `        setTimeout(recordGathered, 200);`,
 }
 
 /** Between the answer that is kept and its charge. */

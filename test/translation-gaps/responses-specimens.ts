@@ -1,5 +1,5 @@
 import type { ContentPart, ToolChoice, ToolDefinition } from '../../src/model/conversation.ts'
-import type { ForwardedItemType } from '../../src/protocols/responses/item-events.ts'
+import type { ForwardedItemType } from '../../src/protocols/responses/input-items.ts'
 import { asked, type Specimen } from './specimen.ts'
 
 const user = (content: unknown = 'q') => ({ type: 'message', role: 'user', content })

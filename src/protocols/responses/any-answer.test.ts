@@ -1,12 +1,18 @@
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { eventReader, frameOf, openEncoder, plainSeal, settledCharge } from '../../../test/fixtures/protocols/responses/encoder.ts'
+import {
+  eventReader,
+  frameOf,
+  openEncoder,
+  plainSeal,
+  settledCharge,
+} from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { openResponses } from '../../../test/support/open-responses.ts'
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
 import type { FinishReason, Phase, ToolKind, TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
 import type { StreamAdapter } from '../shared/codec-types.ts'
 import type { ResponsesEncoder } from './encoder.ts'
-import fc from 'fast-check'
 
 const SEED = 20_261
 const RUNS = Number(process.env.ANY_ANSWERS ?? 1200)

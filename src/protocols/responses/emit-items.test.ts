@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventsIn, plainFraming, SETTLED } from '../../../test/fixtures/protocols/responses/answers.ts'
+import { eventsIn, plainFrames, SETTLED } from '../../../test/fixtures/protocols/responses/answers.ts'
 import { expectGrammar } from '../../../test/fixtures/protocols/responses/grammar.ts'
 import {
   added,
@@ -49,7 +49,7 @@ describe('what a re-emitted stream shows', () => {
   })
 
   it('a silence within raw reasoning that is told as a summary is broken by a piece of summary', () => {
-    const adapter = createReEmitter(plainFraming(), laneOf({ rawReasoning: 'as-summary' }))
+    const adapter = createReEmitter(plainFrames(), laneOf({ rawReasoning: 'as-summary' }))
     adapter.read(rawDelta('h'))
     expect(eventsIn(adapter.emptyDelta()!)[0]).toMatchObject({
       type: 'response.reasoning_summary_text.delta',
@@ -212,9 +212,9 @@ describe('what is not whole in a re-emitted stream', () => {
   })
 
   it('ends the same when its end is said twice, though it has nothing but a seal', () => {
-    const framing = plainFraming()
+    const framing = plainFrames()
     const adapter = createReEmitter(framing, laneOf())
-    const goBack = framing.bookmark()
+    const goBack = framing.checkpoint()
     adapter.read(reasoningEnds({ summary: [], encrypted_content: 'sealed' }))
     adapter.read(ended())
     const first = adapter.end(SETTLED).bytes

@@ -1,204 +1,398 @@
 import { assertNever, type Fields } from '../../lib/types.ts'
-import type { MintIds } from '../shared/event-reader.ts'
-import {
-  annotationOf,
-  deltaOf,
-  endOfItem,
-  endOfPart,
-  startOfItem,
-  startOfPart,
-  type UnsentEvent,
-} from './item-frames.ts'
+import type { Opaque } from '../../model/event.ts'
+import type { Compacted } from '../../model/turn.ts'
+import type { MintIds } from '../shared/codec-types.ts'
 import {
   type AnnotationEvent,
   type DeltaEvent,
   type ItemEvent,
+  type ItemKind,
   isCall,
+  nameOfCall,
+  type OutputItem,
   type OutputPart,
   type PartKind,
 } from './item-events.ts'
-import {
-  type EmittedItem,
-  type EmittedPart,
-  emitItem,
-  type ItemStatus,
-  itemAtEnd,
-  type Sealing,
-  type SealsShown,
-} from './write-item.ts'
+import { type DeltaTemplate, frameHead, type UnsentEvent } from './response-frames.ts'
+
+/** Wraps data that only we or a provider can read in an envelope of ours, for the client to carry. */
+export interface Sealing {
+  readonly sealReasoning: (opaque: Opaque) => string
+  readonly sealCompaction: (compacted: Compacted) => string
+}
 
 export interface EmitOptions extends Sealing {
   readonly mint: MintIds
-  readonly seals: SealsShown
-  /** A client that has asked for summaries gets raw reasoning as one. */
+  /** Whether the client asked for sealed reasoning. */
+  readonly seals: 'shown' | 'hidden'
+  /** A client that asked for summaries gets raw reasoning as a summary. */
   readonly rawReasoning: 'as-summary' | 'as-it-comes'
 }
 
-/** What the client is told of an answer's items: those that say something, in their order, without a gap between them. */
-interface EmittedItems {
-  /** What the client is told of a step. */
-  follow(step: ItemEvent): readonly UnsentEvent[]
-  /** The answer is over, in this way: what the client is told of that. */
-  end(status: 'completed' | 'incomplete'): readonly UnsentEvent[]
-  /** Where words are being told; undefined where no part is open. */
-  place(): Place | undefined
-  /** The items as the client knows them; one that is open has this status. */
-  items(openAs?: ItemStatus): readonly Fields[]
-  /** The same with what is sealed, whoever has asked for it: providers want it back. */
-  storedItems(): readonly Fields[]
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
+
+/** An item as the client gets it: the provider's own fields, under ids that are ours. */
+interface EmittedItem {
+  readonly source: OutputItem
+  readonly id: string
+  readonly callId: string | undefined
+  /** Undefined until the client gets the item. */
+  outputIndex: number | undefined
+  readonly parts: EmittedPart[]
+  /** The status that the client got; undefined while the item is open. */
+  status: 'completed' | 'incomplete' | undefined
+  /** Our envelope around its sealed data, made once so that it is the same text everywhere. */
+  envelope: string | undefined
 }
 
-interface Place {
-  readonly said: EmittedItem
+/** A part as the client gets it. Raw reasoning may be a summary there, and parts without text have no index. */
+interface EmittedPart {
+  readonly source: OutputPart
+  readonly kind: PartKind
+  readonly index: number
+  /** The frame of its deltas that have no fields of the provider. */
+  template: DeltaTemplate | undefined
+}
+
+interface OpenPart {
+  readonly item: EmittedItem
   readonly part: EmittedPart
 }
 
-interface EmitState {
-  readonly how: EmitOptions
-  /** All that were begun, whether there is anything to be told of them or not. */
-  readonly all: EmittedItem[]
-  toldCount: number
+/** Writes item events for a client: items that have content, in their order, with output indexes without a gap. */
+export class ItemEmitter {
+  /** Events that are not sent yet. They have no numbers, because other frames may be sent before them. */
+  unsent: UnsentEvent[] = []
+  readonly #options: EmitOptions
+  /** All items that have started, whether the client gets them or not. */
+  readonly #items: EmittedItem[] = []
+  #emittedCount = 0
+  /** The last emitted item stays open until the next one or the end: if the answer was cut, it is the incomplete one. */
+  #last: EmittedItem | undefined
+  #open: OpenPart | undefined
+  /** Sealed reasoning behind a message, which is emitted only if another item follows. */
+  readonly #waiting: EmittedItem[] = []
+  /** Annotations of a part that has no text yet. */
+  #earlyAnnotations: AnnotationEvent[] = []
+
+  constructor(options: EmitOptions) {
+    this.#options = options
+  }
+
+  emit(event: ItemEvent): void {
+    const item = this.#itemOf(event.item)
+    switch (event.type) {
+      case 'item-start':
+        // A call is emitted with its name; a message or a reasoning with its first text.
+        if (isCall(event.item.kind)) this.#startItem(item)
+        return
+      case 'part-start':
+        if (isCall(event.item.kind)) this.#startPart(item, event.part, event.part.kind)
+        return
+      case 'delta': {
+        const part = this.#partOf(item, event.part) ?? this.#startTextPart(item, event.part)
+        if (part !== undefined) this.unsent.push(deltaEvent(event, item, part))
+        return
+      }
+      case 'annotation': {
+        const part = this.#partOf(item, event.part)
+        if (part === undefined) this.#earlyAnnotations.push(event)
+        else this.unsent.push(annotationEvent(event, item, part))
+        return
+      }
+      case 'part-end': {
+        const part = this.#partOf(item, event.part)
+        this.#open = undefined
+        if (part !== undefined) this.unsent.push(...partEndEvents(item, part))
+        return
+      }
+      case 'item-end':
+        // An item with nothing but a seal is emitted here even if the client does not see the seal: the client refers to the
+        // item by its id in a later request, which brings the seal back.
+        if (event.item.opaque !== undefined && !this.#waitsForNext(item)) this.#startItem(item)
+        return
+      default:
+        assertNever(event)
+    }
+  }
+
+  /** Ends the last item. The provider's own status of an item does not count: only the last item of a cut answer is incomplete. */
+  end(status: 'completed' | 'incomplete'): void {
+    const last = this.#last
+    if (last === undefined || last.status !== undefined) return
+    last.status = status
+    const item = itemAtEnd(last, this.#options)
+    this.unsent.push(['response.output_item.done', { output_index: last.outputIndex, item }])
+  }
+
+  /** The items as the client got them; an open one has this status. */
+  items(openAs: ItemStatus = 'incomplete'): readonly Fields[] {
+    return this.#items.filter(isEmitted).map((item) => itemAtEnd(item, this.#options, openAs))
+  }
+
+  /** The same with all sealed data, whether the client asked for it or not: providers want it back. */
+  storedItems(): readonly Fields[] {
+    return this.#items.filter(isEmitted).map((item) => itemAtEnd(item, { ...this.#options, seals: 'shown' }))
+  }
+
+  /** An empty delta of the open part, which breaks a silence without adding text; undefined where no part is open. */
+  emptyDelta(): UnsentEvent | undefined {
+    return this.#open && { template: plainTemplate(this.#open.item, this.#open.part), text: '' }
+  }
+
+  /** Items come one after the other: an event belongs to the last item, or starts the next one. */
+  #itemOf(source: OutputItem): EmittedItem {
+    const last = this.#items[this.#items.length - 1]
+    if (last?.source === source) return last
+    const { mint } = this.#options
+    const item: EmittedItem = {
+      source,
+      id: mint.itemId(ID_PREFIX[source.kind]),
+      callId: isCall(source.kind) ? (source.callId ?? mint.callId()) : undefined,
+      outputIndex: undefined,
+      parts: [],
+      status: undefined,
+      envelope: undefined,
+    }
+    this.#items.push(item)
+    this.#earlyAnnotations = []
+    return item
+  }
+
+  #partOf({ parts }: EmittedItem, source: OutputPart): EmittedPart | undefined {
+    const open = this.#open?.part
+    return open?.source === source ? open : parts.find((part) => part.source === source)
+  }
+
+  #startItem(item: EmittedItem): void {
+    if (isEmitted(item)) return
+    for (const next of [...this.#waiting.splice(0), item]) {
+      this.end('completed')
+      next.outputIndex = this.#emittedCount
+      this.#emittedCount += 1
+      this.#last = next
+      const fields = { output_index: next.outputIndex, item: itemAtStart(next, this.#options) }
+      this.unsent.push(['response.output_item.added', fields])
+    }
+  }
+
+  /** Starts a part, and its item where that is not emitted yet. */
+  #startPart(item: EmittedItem, source: OutputPart, kind: PartKind): EmittedPart {
+    const part: EmittedPart = { source, kind, index: item.parts.length, template: undefined }
+    item.parts.push(part)
+    const annotations = this.#earlyAnnotations.filter((event) => event.part === source)
+    this.#earlyAnnotations = []
+    this.#open = { item, part }
+    this.#startItem(item)
+    if (kind !== 'arguments' && kind !== 'input') {
+      const name = kind === 'summary_text' ? 'response.reasoning_summary_part' : 'response.content_part'
+      this.unsent.push([`${name}.added`, { ...addressOf(item, part), part: partAtStart(part) }])
+    }
+    for (const event of annotations) this.unsent.push(annotationEvent(event, item, part))
+    return part
+  }
+
   /**
-   * An item that has come to its end stays open until another one follows or the answer ends: if the answer turns out to
-   * have been cut, the last item that the client knows is the one that is incomplete.
+   * Starts a part with its first text; undefined for text that the client does not get. A reasoning has summaries or raw text,
+   * never both: its own summary is preferred, but text that was sent stays.
    */
-  last: EmittedItem | undefined
-  open: Place | undefined
-  /** Seals behind a message, of which nobody has been told yet. */
-  readonly waiting: EmittedItem[]
-  /** Annotations of a part that has no words yet. */
-  early: AnnotationEvent[]
-}
+  #startTextPart(item: EmittedItem, source: OutputPart): EmittedPart | undefined {
+    const { kind } = source
+    if (kind === 'reasoning_text') {
+      if (item.parts.some((part) => part.source.kind === 'summary_text')) return undefined
+      return this.#startPart(item, source, this.#options.rawReasoning === 'as-summary' ? 'summary_text' : kind)
+    }
+    if (kind === 'summary_text' && item.parts.some((part) => part.kind === 'reasoning_text')) return undefined
+    return this.#startPart(item, source, kind)
+  }
 
-export function createItemEmitter(how: EmitOptions): EmittedItems {
-  const saying: EmitState = { how, all: [], toldCount: 0, last: undefined, open: undefined, waiting: [], early: [] }
-  const { all } = saying
-  return {
-    follow: (step) => follow(saying, saidOf(saying, step), step),
-    end: (status) => endLast(saying, status),
-    place: () => saying.open,
-    items: (openAs = 'incomplete') => all.filter(isTold).map((said) => itemAtEnd(said, { ...how, openAs })),
-    storedItems: () =>
-      all.filter(isTold).map((said) => itemAtEnd(said, { ...how, seals: 'shown', openAs: 'incomplete' })),
+  /**
+   * Some providers sign a message in a reasoning item behind it. Where the client does not see the seal, that item waits until
+   * another one follows, because many clients look for the answer in the last item.
+   */
+  #waitsForNext(item: EmittedItem): boolean {
+    const waits = this.#options.seals === 'hidden' && !isEmitted(item) && this.#last?.source.kind === 'message'
+    if (waits) this.#waiting.push(item)
+    return waits
   }
 }
 
-const isTold = ({ outputIndex }: EmittedItem): boolean => outputIndex !== undefined
+const ID_PREFIX = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+  compaction: 'cmp',
+} as const satisfies Record<ItemKind, Parameters<MintIds['itemId']>[0]>
 
-/** Items come one after the other: a step belongs to the last one, or begins the next. */
-function saidOf(saying: EmitState, { item }: ItemEvent): EmittedItem {
-  const last = saying.all[saying.all.length - 1]
-  if (last?.item === item) return last
-  const said = emitItem(item, saying.how.mint)
-  saying.all.push(said)
-  saying.early = []
-  return said
+const isEmitted = ({ outputIndex }: EmittedItem): boolean => outputIndex !== undefined
+
+// Events.
+
+const EVENT_NAMES: Readonly<Record<PartKind, string>> = {
+  output_text: 'response.output_text',
+  refusal: 'response.refusal',
+  reasoning_text: 'response.reasoning_text',
+  summary_text: 'response.reasoning_summary_text',
+  arguments: 'response.function_call_arguments',
+  input: 'response.custom_tool_call_input',
 }
 
-const NOTHING: readonly UnsentEvent[] = []
+function addressOf({ id, outputIndex }: EmittedItem, { kind, index }: EmittedPart): Fields {
+  if (kind === 'arguments' || kind === 'input') return { item_id: id, output_index: outputIndex }
+  return kind === 'summary_text'
+    ? { item_id: id, output_index: outputIndex, summary_index: index }
+    : { item_id: id, output_index: outputIndex, content_index: index }
+}
 
-function follow(saying: EmitState, said: EmittedItem, step: ItemEvent): readonly UnsentEvent[] {
-  switch (step.type) {
-    case 'item-start':
-      // A call says something by its name; a message or a reasoning is told of with its first words.
-      return isCall(step.item.kind) ? tell(saying, said) : NOTHING
-    case 'part-start':
-      return isCall(step.item.kind) ? begin(saying, said, addPart(said, step.part, step.part.kind)) : NOTHING
-    case 'delta':
-      return sayWords(saying, said, step)
-    case 'annotation':
-      return annotate(saying, said, step)
-    case 'part-end':
-      return endPart(saying, said, step.part)
-    case 'item-end':
-      // That it is over is told when the next item is, or with the end of the answer. One with nothing but a seal is told of
-      // here, even to who is not shown the seal: who refers to it by its id later sends the seal back.
-      return step.item.opaque !== undefined && !waitsForCall(saying, said) ? tell(saying, said) : NOTHING
+const deltaEvent = ({ event, text }: DeltaEvent, item: EmittedItem, part: EmittedPart): UnsentEvent =>
+  event === undefined
+    ? { template: plainTemplate(item, part), text }
+    : [`${EVENT_NAMES[part.kind]}.delta`, deltaFields(item, part, text, event)]
+
+function deltaFields(item: EmittedItem, part: EmittedPart, delta: string, event: Fields | undefined): Fields {
+  const fields = addressOf(item, part)
+  fields.delta = delta
+  if (part.kind === 'output_text') fields.logprobs = Array.isArray(event?.logprobs) ? event.logprobs : []
+  return withProviderFields(fields, event)
+}
+
+/** What stands around the text of a delta without other fields: it is the same for all deltas of the part. */
+function plainTemplate(item: EmittedItem, part: EmittedPart): DeltaTemplate {
+  if (part.template !== undefined) return part.template
+  const members = JSON.stringify(deltaFields(item, part, '', undefined)).slice(1, -1)
+  // The first match is the right one: only ids and indexes stand before it.
+  const at = members.indexOf('"delta":""') + '"delta":"'.length
+  const head = frameHead(`${EVENT_NAMES[part.kind]}.delta`)
+  part.template = { head, before: `,${members.slice(0, at)}`, behind: members.slice(at) }
+  return part.template
+}
+
+function annotationEvent({ event, index }: AnnotationEvent, item: EmittedItem, part: EmittedPart): UnsentEvent {
+  const fields = { ...addressOf(item, part), annotation_index: index, annotation: event.annotation }
+  return ['response.output_text.annotation.added', withProviderFields(fields, event)]
+}
+
+function partEndEvents(item: EmittedItem, part: EmittedPart): readonly UnsentEvent[] {
+  const { kind, source } = part
+  const { text, ended } = source
+  const address = addressOf(item, part)
+  const done = (fields: Fields): UnsentEvent => [
+    `${EVENT_NAMES[kind]}.done`,
+    withProviderFields({ ...address, ...fields }, ended),
+  ]
+  const partDone = (name: string): UnsentEvent => [name, { ...address, part: partAtEnd(part) }]
+  switch (kind) {
+    case 'arguments':
+      return [done({ name: nameOfCall(item.source), arguments: text })]
+    case 'input':
+      return [done({ input: text })]
+    case 'refusal':
+      return [done({ refusal: text }), partDone('response.content_part.done')]
+    case 'output_text':
+      return [done({ text, logprobs: logprobsOf(source) }), partDone('response.content_part.done')]
+    case 'reasoning_text':
+      return [done({ text }), partDone('response.content_part.done')]
+    case 'summary_text':
+      return [done({ text }), partDone('response.reasoning_summary_part.done')]
     default:
-      return assertNever(step)
+      return assertNever(kind)
   }
 }
 
-/**
- * Some providers sign what they have said behind it. To who does not see the seal that is nothing behind the message, where
- * many look for the answer: it is told of when something follows that it has led to, and else not at all.
- */
-function waitsForCall(saying: EmitState, said: EmittedItem): boolean {
-  const waits = saying.how.seals === 'hidden' && !isTold(said) && saying.last?.item.kind === 'message'
-  if (waits) saying.waiting.push(said)
-  return waits
+/** Adds the fields of the provider's event that we do not write ourselves. */
+function withProviderFields(fields: Fields, event: Fields | undefined): Fields {
+  for (const name in event) if (!OUR_EVENT_FIELDS.has(name)) fields[name] = event[name]
+  return fields
 }
 
-function tell(saying: EmitState, said: EmittedItem): readonly UnsentEvent[] {
-  if (isTold(said)) return NOTHING
-  const waiting = saying.waiting.splice(0)
-  return [...waiting, said].flatMap((each) => tellNext(saying, each))
+/** With `obfuscation`: padding hides text lengths from eavesdroppers, and a rewritten event has another length. */
+const OUR_EVENT_FIELDS = new Set([
+  ...['type', 'sequence_number', 'obfuscation', 'item_id', 'output_index', 'content_index', 'summary_index'],
+  ...['delta', 'text', 'refusal', 'arguments', 'input', 'name', 'logprobs', 'annotation', 'annotation_index'],
+  ...['response_id', '__proto__'],
+])
+
+// Items and parts.
+
+/** Without content, except for a compaction, which is emitted at once. */
+const itemAtStart = (item: EmittedItem, options: EmitOptions): Fields =>
+  item.source.kind === 'compaction' ? itemAtEnd(item, options) : itemWith(item, 'in_progress', [])
+
+/** The item as it stands: whole when it has ended, otherwise with its content so far. */
+function itemAtEnd(
+  item: EmittedItem,
+  { seals, sealReasoning, sealCompaction }: EmitOptions,
+  openAs: ItemStatus = 'incomplete',
+): Fields {
+  const status = item.status ?? openAs
+  const fields = itemWith(item, status, item.parts.map(partAtEnd))
+  const { kind, opaque } = item.source
+  // Sealed reasoning is complete only at the end of its item.
+  const isShown = kind === 'compaction' || (seals === 'shown' && status !== 'in_progress')
+  if (opaque === undefined || !isShown) return fields
+  item.envelope ??= kind === 'compaction' ? sealCompaction({ kind: 'native', opaque }) : sealReasoning(opaque)
+  fields.encrypted_content = item.envelope
+  return fields
 }
 
-function tellNext(saying: EmitState, said: EmittedItem): readonly UnsentEvent[] {
-  const before = endLast(saying, 'completed')
-  said.outputIndex = saying.toldCount
-  saying.toldCount += 1
-  saying.last = said
-  return [...before, startOfItem(said, saying.how)]
-}
-
-/** What a provider says of the item alone does not count: only the last of an answer that was cut is incomplete. */
-function endLast({ last, how }: EmitState, status: 'completed' | 'incomplete'): readonly UnsentEvent[] {
-  if (last === undefined || last.status !== undefined) return NOTHING
-  last.status = status
-  return [endOfItem(last, how)]
-}
-
-function addPart(said: EmittedItem, part: OutputPart, kind: PartKind): EmittedPart {
-  const added = { part, kind, index: said.parts.length, around: undefined }
-  said.parts.push(added)
-  return added
-}
-
-/** A part is told of with its first words, and with it an item that has not been told of yet. */
-function begin(saying: EmitState, said: EmittedItem, part: EmittedPart): readonly UnsentEvent[] {
-  const annotations = saying.early.filter((step) => step.part === part.part)
-  saying.early = []
-  saying.open = { said, part }
-  const started = [...tell(saying, said), ...startOfPart(said, part)]
-  return [...started, ...annotations.map((step) => annotationOf(step, said, part))]
-}
-
-const partOf = ({ open }: EmitState, { parts }: EmittedItem, spoken: OutputPart): EmittedPart | undefined =>
-  open?.part.part === spoken ? open.part : parts.find(({ part }) => part === spoken)
-
-function sayWords(saying: EmitState, said: EmittedItem, step: DeltaEvent): readonly UnsentEvent[] {
-  const known = partOf(saying, said, step.part)
-  if (known !== undefined) return [deltaOf(step, said, known)]
-  const kind = kindToTell(said, step.part.kind, saying.how.rawReasoning)
-  if (kind === undefined) return NOTHING
-  const part = addPart(said, step.part, kind)
-  return [...begin(saying, said, part), deltaOf(step, said, part)]
-}
-
-/**
- * As what words are told; undefined for those that are not. A reasoning has summaries or a text, never both: its own
- * summary goes before its text, and what has been told cannot be taken back.
- */
-function kindToTell({ parts }: EmittedItem, kind: PartKind, raw: EmitOptions['rawReasoning']): PartKind | undefined {
-  if (kind === 'reasoning_text') {
-    if (parts.some(({ part }) => part.kind === 'summary_text')) return undefined
-    return raw === 'as-summary' ? 'summary_text' : kind
+function itemWith({ source, id, callId, parts }: EmittedItem, status: ItemStatus, content: readonly Fields[]): Fields {
+  const { kind } = source
+  const fields: Fields = { id, type: kind }
+  for (const name in source.fields) if (!OUR_ITEM_FIELDS.has(name)) fields[name] = source.fields[name]
+  if (kind === 'message') fields.role = 'assistant'
+  if (callId !== undefined) {
+    fields.call_id = callId
+    fields.name = nameOfCall(source)
   }
-  if (kind === 'summary_text' && parts.some((part) => part.kind === 'reasoning_text')) return undefined
-  return kind
+  switch (kind) {
+    case 'message':
+      fields.status = status
+      fields.content = content
+      return fields
+    case 'reasoning': {
+      // Only an incomplete reasoning needs a status; one that the provider sent stays.
+      if (fields.status !== undefined || status === 'incomplete') fields.status = status
+      const isRaw = parts[0]?.kind === 'reasoning_text'
+      fields.summary = isRaw ? [] : content
+      if (isRaw) fields.content = content
+      else delete fields.content
+      return fields
+    }
+    case 'function_call':
+      fields.status = status
+      fields.arguments = content[0]?.text ?? ''
+      return fields
+    case 'custom_tool_call':
+      fields.status = status
+      fields.input = content[0]?.text ?? ''
+      return fields
+    case 'compaction':
+      return fields
+    default:
+      return assertNever(kind)
+  }
 }
 
-function annotate(saying: EmitState, said: EmittedItem, step: AnnotationEvent): readonly UnsentEvent[] {
-  const part = partOf(saying, said, step.part)
-  if (part !== undefined) return [annotationOf(step, said, part)]
-  saying.early.push(step)
-  return NOTHING
+/** The client gets other values of these. */
+const OUR_ITEM_FIELDS = new Set(['id', 'type', 'call_id', 'encrypted_content', '__proto__'])
+
+function partAtStart({ kind, source: { fields } }: EmittedPart): Fields {
+  if (kind === 'refusal') return { ...fields, type: kind, refusal: '' }
+  if (kind === 'output_text') return { ...fields, type: kind, text: '', annotations: [], logprobs: [] }
+  return { ...fields, type: kind, text: '' }
 }
 
-function endPart(saying: EmitState, said: EmittedItem, spoken: OutputPart): readonly UnsentEvent[] {
-  const part = partOf(saying, said, spoken)
-  saying.open = undefined
-  return part === undefined ? NOTHING : endOfPart(said, part)
+function partAtEnd({ kind, source }: EmittedPart): Fields {
+  const { fields, text } = source
+  if (kind === 'refusal') return { ...fields, type: kind, refusal: text }
+  if (kind !== 'output_text') return { ...fields, type: kind, text }
+  const annotations =
+    Array.isArray(fields.annotations) && fields.annotations.length > 0 ? fields.annotations : source.annotations
+  return { ...fields, type: kind, text, annotations, logprobs: logprobsOf(source) }
+}
+
+function logprobsOf({ fields, ended }: OutputPart): readonly unknown[] {
+  const logprobs = fields.logprobs ?? ended?.logprobs
+  return Array.isArray(logprobs) ? logprobs : []
 }

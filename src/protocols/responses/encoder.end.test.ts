@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   callDelta,
   callStart,
+  encodeAll,
   end,
   eventReader,
   finalOf,
@@ -11,7 +12,6 @@ import {
   seal,
   settledCharge,
   shortly,
-  tellAll,
   text,
 } from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
@@ -41,7 +41,7 @@ describe('an end', () => {
   })
 
   it('has nothing behind it but counts', () => {
-    const stream = tellAll(openEncoder(), [text('Hi'), end('stop')], [text(' again'), callStart(0)])
+    const stream = encodeAll(openEncoder(), [text('Hi'), end('stop')], [text(' again'), callStart(0)])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output).toMatchObject([{ content: [{ text: 'Hi' }] }])
   })
@@ -49,7 +49,7 @@ describe('an end', () => {
   it('is no end before the reader has told why', () => {
     const adapter = openEncoder().translate(eventReader())
     adapter.read(frameOf(text('Hi')))
-    expect(() => adapter.close(settledCharge())).toThrow('before its reader has told its end')
+    expect(() => adapter.close(settledCharge())).toThrow('before its reader has found its end')
   })
 })
 

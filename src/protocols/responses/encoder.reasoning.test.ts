@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  encodeAll,
   end,
   eventReader,
   finalOf,
@@ -7,7 +8,6 @@ import {
   openEncoder,
   reasoning,
   seal,
-  tellAll,
   text,
 } from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { checkResponsesStream } from '../../../test/support/responses-grammar.ts'
@@ -22,7 +22,7 @@ const outputOf = (answer: string, delivery: Delivery): Fields[] =>
 describe('reasoning', () => {
   const thought = [{ type: 'reasoning-start' } as const, reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')]
   const told = (fields: Record<string, unknown>, events: TurnEvent[] = thought) => {
-    const stream = tellAll(openEncoder({ fields }), events)
+    const stream = encodeAll(openEncoder({ fields }), events)
     expect(checkResponsesStream(stream)).toEqual([])
     return finalOf(stream).output[0]
   }
@@ -71,7 +71,7 @@ describe('reasoning', () => {
       let envelopes = 0
       const others = { sealReasoning: () => `envelope ${++envelopes}` }
       const voice = openEncoder({ fields: { include: ['reasoning.encrypted_content'] }, delivery, others })
-      const answer = tellAll(voice, [reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')])
+      const answer = encodeAll(voice, [reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')])
       expect(answer.match(/envelope \d/g)).toEqual(
         delivery === 'stream' ? ['envelope 1', 'envelope 1'] : ['envelope 1'],
       )
@@ -82,7 +82,7 @@ describe('reasoning', () => {
   it('is stored with its seal though it was not asked for, and told without it', () => {
     for (const delivery of ['stream', 'json'] as const) {
       const voice = openEncoder({ delivery })
-      const answer = tellAll(voice, [seal('gAAA'), text('Yes'), end('length')])
+      const answer = encodeAll(voice, [seal('gAAA'), text('Yes'), end('length')])
       expect(answer).not.toContain('gAAA')
       const [thought, message] = outputOf(answer, delivery)
       expect([thought, message]).toMatchObject([{ type: 'reasoning' }, { status: 'incomplete' }])
@@ -106,7 +106,7 @@ describe('reasoning', () => {
   it('has a summary in parts, and a raw text beside it is a second reasoning', () => {
     const start: TurnEvent = { type: 'summary-start' }
     const summary = (words: string): TurnEvent => ({ type: 'summary-delta', text: words })
-    const stream = tellAll(openEncoder(), [
+    const stream = encodeAll(openEncoder(), [
       start,
       summary('A'),
       start,

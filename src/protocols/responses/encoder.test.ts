@@ -3,6 +3,7 @@ import {
   callDelta,
   callEnd,
   callStart,
+  encodeAll,
   end,
   eventReader,
   finalOf,
@@ -11,7 +12,6 @@ import {
   reasoning,
   settledCharge,
   shortly,
-  tellAll,
   text,
 } from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
@@ -19,7 +19,7 @@ import type { TurnEvent } from '../../model/event.ts'
 
 describe('a translated stream', () => {
   it('tells a text as one message, framed, numbered and repeated at the end', () => {
-    const stream = tellAll(openEncoder(), [text('Hel')], [text('lo')], [end('stop')])
+    const stream = encodeAll(openEncoder(), [text('Hel')], [text('lo')], [end('stop')])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(shortly(stream)).toEqual([
       'created',
@@ -109,13 +109,13 @@ describe('a translated stream', () => {
 
   it('adds nothing to a call that is over, or that nobody has begun', () => {
     const late = [callDelta(0, ' late'), callDelta(7, 'never'), callEnd(7), end('tool-calls')]
-    const stream = tellAll(openEncoder(), [callStart(0), callDelta(0, '{}'), callEnd(0)], late)
+    const stream = encodeAll(openEncoder(), [callStart(0), callDelta(0, '{}'), callEnd(0)], late)
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output).toMatchObject([{ arguments: '{}' }])
   })
 
   it('keeps a text that comes inside a call for afterwards', () => {
-    const stream = tellAll(
+    const stream = encodeAll(
       openEncoder(),
       [callStart(0), callDelta(0, '{'), text('Mean')],
       [callDelta(0, '}'), text('while')],
@@ -135,7 +135,7 @@ describe('a translated stream', () => {
       namespace: 'files',
       tool: 'custom',
     }
-    const stream = tellAll(openEncoder(), [custom, callDelta(0, '*** Begin')], [callEnd(0), end('tool-calls')])
+    const stream = encodeAll(openEncoder(), [custom, callDelta(0, '*** Begin')], [callEnd(0), end('tool-calls')])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(shortly(stream).slice(2, 6)).toEqual([
       'output_item.added ctc_1',
@@ -164,7 +164,7 @@ describe('a translated stream', () => {
     ['content-filter', 'content_filter'],
   ] as const)('that is ended by %s has an incomplete last item', (reason, told) => {
     const cut = [callDelta(0, '{"a'), callEnd(0), end(reason)]
-    const stream = tellAll(openEncoder(), [text('Let me look.'), callStart(0)], cut)
+    const stream = encodeAll(openEncoder(), [text('Let me look.'), callStart(0)], cut)
     expect(checkResponsesStream(stream)).toEqual([])
     const { status, incomplete_details, completed_at, output } = finalOf(stream)
     expect({ status, incomplete_details, completed_at }).toEqual({
@@ -176,7 +176,7 @@ describe('a translated stream', () => {
   })
 
   it('takes the item before an empty one for the last', () => {
-    const stream = tellAll(
+    const stream = encodeAll(
       openEncoder(),
       [text('Hi')],
       [{ type: 'message-start', phase: 'final_answer' }, end('length')],
@@ -186,7 +186,7 @@ describe('a translated stream', () => {
   })
 
   it('keeps commentary and final answer apart', () => {
-    const stream = tellAll(
+    const stream = encodeAll(
       openEncoder(),
       [{ type: 'message-start', phase: 'commentary' }, text('Looking.')],
       [{ type: 'message-start', phase: 'final_answer' }, text('Found.'), end('stop')],
@@ -196,7 +196,7 @@ describe('a translated stream', () => {
   })
 
   it('tells a refusal as a part of its own', () => {
-    const stream = tellAll(openEncoder(), [text('Well. '), { type: 'refusal-delta', text: 'No.' }, end('stop')])
+    const stream = encodeAll(openEncoder(), [text('Well. '), { type: 'refusal-delta', text: 'No.' }, end('stop')])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output[0].content).toEqual([
       { type: 'output_text', text: 'Well. ', annotations: [], logprobs: [] },
@@ -207,7 +207,7 @@ describe('a translated stream', () => {
   it('carries logprobs, those of an empty text too', () => {
     const logprob = (token: string) => ({ token, logprob: -0.5, bytes: undefined, top: [] })
     const told = { token: 'ä', logprob: -0.5, bytes: [], top_logprobs: [] }
-    const stream = tellAll(
+    const stream = encodeAll(
       openEncoder(),
       [{ type: 'text-delta', text: '', logprobs: [logprob('ä')] }],
       [{ type: 'text-delta', text: 'ä', logprobs: [logprob('ä')] }],
@@ -219,7 +219,7 @@ describe('a translated stream', () => {
   })
 
   it('that says nothing at all is a whole answer without items', () => {
-    const stream = tellAll(openEncoder(), [{ type: 'message-start', phase: undefined }, text('')], [end('stop')])
+    const stream = encodeAll(openEncoder(), [{ type: 'message-start', phase: undefined }, text('')], [end('stop')])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(shortly(stream)).toEqual(['created', 'in_progress', 'completed'])
     expect(finalOf(stream).output).toEqual([])
@@ -293,13 +293,13 @@ describe('a translated reply', () => {
     expect(adapter.read(frameOf(...events))).toEqual({ bytes: undefined, isContent: false })
     expect(adapter.state.heldBytes).toBe(adapter.state.outputBytes)
     const body = JSON.parse(String(adapter.close(settledCharge())))
-    expect(body).toEqual(finalOf(tellAll(openEncoder(), events)))
+    expect(body).toEqual(finalOf(encodeAll(openEncoder(), events)))
     expect(JSON.parse(voice.withoutItems(voice.status()))).toEqual({ ...body, output: [] })
     expect(voice.storedItems()).toEqual(body.output)
   })
 
   it('that was cut ends with an incomplete item', () => {
-    const body = tellAll(openEncoder({ delivery: 'json' }), [reasoning('Hm'), text('Hel'), end('length')])
+    const body = encodeAll(openEncoder({ delivery: 'json' }), [reasoning('Hm'), text('Hel'), end('length')])
     expect(JSON.parse(body)).toMatchObject({ status: 'incomplete', output: [{}, { status: 'incomplete' }] })
   })
 })

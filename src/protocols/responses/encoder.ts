@@ -1,29 +1,28 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { ClientProgram } from '../../model/caller.ts'
+import type { SettledCharge } from '../../model/ending.ts'
 import { isFinal, type Problem, type ProblemCode, streamEnvelope } from '../../model/problem.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import type { EncodedReply, RelayEncoder, StreamAdapter } from '../shared/client-encoder.ts'
-import type { CompactionReader, MintIds } from '../shared/event-reader.ts'
-import { DONE_FRAME } from '../sse/frame-data.ts'
+import { isError, readError } from '../refusals/provider-error.ts'
+import {
+  type CompactionReader,
+  type EncodedReply,
+  type MintIds,
+  NOTHING_ENCODED,
+  type RelayEncoder,
+  type StreamAdapter,
+} from '../shared/codec-types.ts'
+import { DONE_FRAME } from '../sse/frames.ts'
 import { encodeCompaction } from './compaction.ts'
 import { SEALED_REASONING } from './dialects.ts'
-import {
-  type AnswerSoFar,
-  type EncodedAnswer,
-  encodeReply,
-  encodeStream,
-  encodeWhole,
-  type Telling,
-} from './encode-answer.ts'
-import { requestedField } from './fields.ts'
-import { createFraming, type Framing } from './item-frames.ts'
+import { type EmitOptions, ItemEmitter, type ItemStatus, type Sealing } from './emit-items.ts'
 import { createItemEvents } from './events-to-items.ts'
-import type { ItemEventSource } from './item-events.ts'
+import { requestedField } from './fields.ts'
+import { type ItemEvent, type ItemEventSource, isCall, nameOfCall } from './item-events.ts'
 import { createItemEventReader } from './read-stream.ts'
-import type { ResponseOptions, ResponseState } from './response-object.ts'
-import type { Sealing } from './write-item.ts'
+import { FrameWriter, type ResponseOptions, type ResponseState, writeUsage } from './response-frames.ts'
 
-/** A lane that speaks Responses itself: what it says is said anew, under ids and numbers that are ours. */
+/** A lane that speaks Responses itself. Its answer is rewritten with ids and numbers of ours. */
 interface ResponsesLane {
   readonly origin: string
 }
@@ -31,19 +30,19 @@ interface ResponsesLane {
 export interface ResponsesEncoder extends RelayEncoder<ResponsesLane> {
   readonly protocol: 'responses'
   readonly responseId: string
-  /** The client has asked for what is sealed in its items. */
+  /** The client asked for sealed data in its items. */
   readonly showsSeals: boolean
-  /** Says what a lane has made of the conversation that was to be made short. */
+  /** Encodes a lane's compaction of the conversation. */
   compact(reader: CompactionReader): StreamAdapter
-  /** As it stands: of what `close()` or `fail()` has said last, before that in progress. */
+  /** `in_progress` until `close()` or `fail()`. */
   status(): ResponseState['status']
-  /** The response without its items, in this status, as JSON: for whoever stores them apart. */
+  /** The response without its items, in this status, as JSON: the store keeps the items apart. */
   withoutItems(status: ResponseState['status']): string
-  /** From here on the response says that it is not stored. */
+  /** From here on the response has `store: false`. */
   encodeUnstored(): void
   /** From here on the body of the request is not needed. */
   forgetBody(): void
-  /** Its items with all that is sealed in them, whether the client has asked for that or not: for whoever stores them. */
+  /** Its items for the store, with all sealed data, whether the client asked for it or not. */
   storedItems(): readonly Fields[]
 }
 
@@ -52,135 +51,122 @@ export interface ResponsesEncoderOptions extends ResponseOptions, Sealing {
   readonly mint: MintIds
   /** In milliseconds. */
   readonly now: () => number
-  /** False while an answer that is opened could not be asked for by its id. */
+  /** False while the client could not yet fetch the response by its id. */
   readonly mayOpen: () => boolean
   readonly program: ClientProgram | undefined
 }
 
-interface Speaking {
-  readonly options: ResponsesEncoderOptions
-  readonly framing: Framing
-  readonly telling: Telling
-  /** The answer of the lane that is speaking. */
-  answer: AnswerSoFar | undefined
-  /** What it has come to in the end. */
-  final: ResponseState | undefined
-  /** It could not be stored: a JSON answer says so. */
-  isUnstored: boolean
-  /** Back to where nothing has been said. */
-  readonly fromTheStart: () => void
-  /** Back to where the end begins. It may be said more than once, to be kept and to be sent, and only one of these leaves. */
-  beforeEnd: (() => void) | undefined
+export function createResponsesEncoder(options: ResponsesEncoderOptions): ResponsesEncoder {
+  const { request, responseId, requestId, mint, mayOpen } = options
+  const frames = new FrameWriter(options)
+  const rewindToStart = frames.checkpoint()
+  /** Set when the end begins. The end may be encoded twice, to be stored and to be sent, and gets the same numbers each time. */
+  let rewindToEnd: (() => void) | undefined
+  /** The answer of the current lane. */
+  let answer: AnswerSoFar | undefined
+  let final: ResponseState | undefined
+  let isUnstored = false
+
+  const include = requestedField(request, 'include')
+  const showsSeals = Array.isArray(include) && include.includes(SEALED_REASONING)
+  /** In seconds. A clock that was set back must not end an answer before it began. */
+  const nowSeconds = () => Math.max(options.createdAt, Math.floor(options.now() / 1000))
+  const encodeOptions: EncodeOptions = {
+    frames,
+    mint,
+    sealReasoning: options.sealReasoning,
+    sealCompaction: options.sealCompaction,
+    rawReasoning: wantsSummary(request) ? 'as-summary' : 'as-it-comes',
+    seals: showsSeals ? 'shown' : 'hidden',
+    nowSeconds,
+    isUnstored: () => isUnstored,
+  }
+
+  const beginEnd = () => {
+    rewindToEnd ??= frames.checkpoint()
+    rewindToEnd()
+  }
+
+  const closeWith = (encoded: EncodedAnswer): StreamAdapter['close'] => {
+    answer = encoded
+    return (settled) => {
+      beginEnd()
+      const { bytes, state } = encoded.end(settled)
+      final = state
+      return bytes
+    }
+  }
+
+  const adapt = (source: ItemEventSource): StreamAdapter => {
+    const encoded =
+      request.delivery === 'stream' ? encodeStream(source, encodeOptions) : encodeReply(source, encodeOptions)
+    const { state, read } = encoded
+    return { state, read, close: closeWith(encoded) }
+  }
+
+  return {
+    protocol: 'responses',
+    responseId,
+    showsSeals,
+    // Comments do not reset the idle timer of every client, and undocumented events break others.
+    keepAlive() {
+      if (request.delivery === 'json' || rewindToEnd !== undefined || !mayOpen()) return undefined
+      if (!frames.isOpen) return Buffer.from(frames.opening())
+      const output = answer?.openItems('in_progress') ?? []
+      // With the items so far, because some clients take this response for the whole answer.
+      return (
+        answer?.emptyDelta() ??
+        Buffer.from(frames.responseFrame('response.in_progress', { status: 'in_progress', output }))
+      )
+    },
+    translate: (reader) => adapt(createItemEvents(reader, encodeOptions.rawReasoning)),
+    relay: ({ origin }) => adapt(createItemEventReader(origin)),
+    relayReply({ value }, { origin }) {
+      const reply = encodeWhole(value, origin, encodeOptions)
+      if (reply.kind !== 'reply') return reply
+      const { usage, outputBytes } = reply.answer.state
+      return { kind: 'reply', usage, outputBytes, close: closeWith(reply.answer) }
+    },
+    compact(reader) {
+      // The client gets nothing of a compaction before its end, so there is nothing for a keep-alive to repeat.
+      answer = { openItems: () => [], emptyDelta: () => undefined, storedItems: () => final?.output ?? [] }
+      return encodeCompaction(reader, {
+        ...{ options, frames, beginEnd },
+        finish(state) {
+          final = { ...state, completedAt: nowSeconds(), ...(isUnstored ? { unstored: true as const } : {}) }
+          return final
+        },
+      })
+    },
+    // In two events, because clients differ in which of them they read as the failure.
+    fail(subject) {
+      if (mayOpen()) beginEnd()
+      else {
+        // Frames that were made and not sent have used numbers that the client has not seen.
+        rewindToStart()
+        answer = undefined
+      }
+      const spelled = problemFor(options.program, subject)
+      const { code, message } = spelled
+      final = { status: 'failed', output: answer?.openItems('incomplete') ?? [], error: { code, message } }
+      return Buffer.from(
+        frames.opening() +
+          frames.frame('error', errorFields(spelled, requestId)) +
+          frames.responseFrame('response.failed', final) +
+          DONE,
+      )
+    },
+    status: () => final?.status ?? 'in_progress',
+    withoutItems: (status) => frames.responseJson({ ...(final?.status === status ? final : { status }), output: [] }),
+    encodeUnstored() {
+      isUnstored = true
+    },
+    forgetBody: () => frames.forgetBody(),
+    storedItems: () => answer?.storedItems() ?? [],
+  }
 }
 
 const DONE = DONE_FRAME.toString()
-
-export function createResponsesEncoder(options: ResponsesEncoderOptions): ResponsesEncoder {
-  const framing = createFraming(options)
-  const showsSeals = wantsSeals(options.request)
-  const telling: Telling = {
-    framing,
-    mint: options.mint,
-    sealReasoning: options.sealReasoning,
-    sealCompaction: options.sealCompaction,
-    rawReasoning: wantsSummary(options.request) ? 'as-summary' : 'as-it-comes',
-    seals: showsSeals ? 'shown' : 'hidden',
-    nowSeconds: () => endOf(options),
-    isUnstored: () => speaking.isUnstored,
-  }
-  const speaking: Speaking = {
-    options,
-    framing,
-    telling,
-    answer: undefined,
-    final: undefined,
-    isUnstored: false,
-    fromTheStart: framing.bookmark(),
-    beforeEnd: undefined,
-  }
-  return {
-    keepAlive: () => keepAlive(speaking),
-    protocol: 'responses',
-    responseId: options.responseId,
-    showsSeals,
-    translate: (reader) => carry(speaking, createItemEvents(reader, telling.rawReasoning)),
-    relay: ({ origin }) => carry(speaking, createItemEventReader(origin)),
-    relayReply: ({ value }, { origin }) => carryReply(speaking, value, origin),
-    compact: (reader) => compact(speaking, reader),
-    fail: (problem) => fail(speaking, problem),
-    status: () => speaking.final?.status ?? 'in_progress',
-    withoutItems: (status) => framing.responseJson({ ...stateIn(speaking, status), output: [] }),
-    encodeUnstored() {
-      speaking.isUnstored = true
-    },
-    forgetBody: framing.forgetBody,
-    storedItems: () => speaking.answer?.storedItems() ?? [],
-  }
-}
-
-/** As it has ended, if that is what is asked for. */
-const stateIn = ({ final }: Speaking, status: ResponseState['status']): ResponseState =>
-  final?.status === status ? final : { status, output: [] }
-
-const stateSoFar = ({ answer }: Speaking): ResponseState => ({
-  status: 'in_progress',
-  output: answer?.openItems('in_progress') ?? [],
-})
-
-/** Comments do not reset the idle timer of every client, and events that are in no document break others. */
-function keepAlive(speaking: Speaking): Buffer | undefined {
-  const { options, framing, answer, beforeEnd } = speaking
-  if (options.request.delivery === 'json' || beforeEnd !== undefined) return undefined
-  // What was made of a first word that still waits comes before anything else.
-  if (!options.mayOpen()) return undefined
-  if (!framing.isOpen) return Buffer.from(framing.opening())
-  // With the items so far: some clients take this response for all that there is.
-  return answer?.emptyDelta() ?? Buffer.from(framing.responseFrame('response.in_progress', stateSoFar(speaking)))
-}
-
-function carry(speaking: Speaking, source: ItemEventSource): StreamAdapter {
-  const tell = speaking.options.request.delivery === 'stream' ? encodeStream : encodeReply
-  const answer = tell(source, speaking.telling)
-  return {
-    state: answer.state,
-    read: answer.read,
-    readTemplated: answer.readTemplated,
-    close: closeOf(speaking, answer),
-  }
-}
-
-function carryReply(speaking: Speaking, value: unknown, origin: string): EncodedReply {
-  const reply = encodeWhole(value, origin, speaking.telling)
-  if (reply.kind !== 'reply') return reply
-  const { usage, outputBytes } = reply.answer.state
-  return { kind: 'reply', usage, outputBytes, close: closeOf(speaking, reply.answer) }
-}
-
-function compact(speaking: Speaking, reader: CompactionReader): StreamAdapter {
-  const { options, framing } = speaking
-  const storedItems = () => speaking.final?.output ?? []
-  // Nothing is told of it before its end, so there is nothing to say in its pauses either.
-  speaking.answer = { openItems: () => [], emptyDelta: () => undefined, storedItems }
-  return encodeCompaction(reader, {
-    ...{ options, framing },
-    beginEnd: () => beginEnd(speaking),
-    finish(state) {
-      const unstored = speaking.isUnstored ? { unstored: true as const } : {}
-      speaking.final = { ...state, completedAt: endOf(options), ...unstored }
-      return speaking.final
-    },
-  })
-}
-
-function closeOf(speaking: Speaking, answer: EncodedAnswer): StreamAdapter['close'] {
-  speaking.answer = answer
-  return (settled) => {
-    beginEnd(speaking)
-    const { bytes, state } = answer.end(settled)
-    speaking.final = state
-    return bytes
-  }
-}
 
 function wantsSummary(request: ResponsesRequest): boolean {
   const reasoning = requestedField(request, 'reasoning')
@@ -188,41 +174,7 @@ function wantsSummary(request: ResponsesRequest): boolean {
   return typeof (summary ?? generate_summary) === 'string'
 }
 
-function wantsSeals(request: ResponsesRequest): boolean {
-  const include = requestedField(request, 'include')
-  return Array.isArray(include) && include.includes(SEALED_REASONING)
-}
-
-function beginEnd(speaking: Speaking): void {
-  speaking.beforeEnd ??= speaking.framing.bookmark()
-  speaking.beforeEnd()
-}
-
-/** In seconds; a clock that was set back does not let an answer end before it began. */
-const endOf = ({ now, createdAt }: ResponsesEncoderOptions): number => Math.max(createdAt, Math.floor(now() / 1000))
-
-/** In two events, because clients differ in which of them they take for the failure. */
-function fail(speaking: Speaking, problem: Problem): Buffer {
-  const { framing, options } = speaking
-  // What was made and might not leave has taken numbers that nobody has seen.
-  const isUnheard = !options.mayOpen()
-  if (isUnheard) {
-    speaking.fromTheStart()
-    speaking.answer = undefined
-  } else beginEnd(speaking)
-  const said = inCodesOf(options.program, problem)
-  const { code, message } = said
-  const output = speaking.answer?.openItems('incomplete') ?? []
-  speaking.final = { status: 'failed', output, error: { code, message } }
-  return Buffer.from(
-    framing.opening() +
-      framing.frame('error', errorFields(said, options.requestId)) +
-      framing.responseFrame('response.failed', speaking.final) +
-      DONE,
-  )
-}
-
-const KNOWN_AS_FINAL: ReadonlySet<ProblemCode> = new Set([
+const FINAL_FOR_CODEX: ReadonlySet<ProblemCode> = new Set([
   'invalid_prompt',
   'context_length_exceeded',
   'insufficient_quota',
@@ -232,16 +184,154 @@ const KNOWN_AS_FINAL: ReadonlySet<ProblemCode> = new Set([
  * Codex and OpenCode retry after every code that they do not know, and each attempt is charged. So a final failure goes to them
  * as `invalid_prompt`, whose message both show. Measured: `docs/clients/broken-streams.md`.
  */
-const inCodesOf = (program: ClientProgram | undefined, problem: Problem): Problem =>
-  program === undefined || KNOWN_AS_FINAL.has(problem.code) || !isFinal(problem.code)
+const problemFor = (program: ClientProgram | undefined, problem: Problem): Problem =>
+  program === undefined || FINAL_FOR_CODEX.has(problem.code) || !isFinal(problem.code)
     ? problem
     : { ...problem, code: 'invalid_prompt' }
 
 /**
- * What the event `error` says. Some clients read it flat and some nested, and some look at neither and wait for
- * `response.failed`, so it says everything twice and is never the last word.
+ * The fields of the event `error`. Some clients read it flat and some nested, and some ignore it and wait for
+ * `response.failed`, so it contains everything twice and is never the last event.
  */
-function errorFields(subject: Problem, requestId: string): Fields {
-  const { code, message, param } = subject
-  return { code, message, param, ...streamEnvelope(subject, requestId) }
+function errorFields(problem: Problem, requestId: string): Fields {
+  const { code, message, param } = problem
+  return { code, message, param, ...streamEnvelope(problem, requestId) }
+}
+
+// One lane's answer.
+
+/** What keep-alives and failures need of an answer. */
+interface AnswerSoFar {
+  /** The items that the client has got; an open one has this status. */
+  openItems(openAs: ItemStatus): readonly Fields[]
+  storedItems(): readonly Fields[]
+  /** An empty delta of the open part, which breaks a silence; undefined while no part is open. */
+  emptyDelta(): Buffer | undefined
+}
+
+/** An answer on its way to a Responses client. */
+export interface EncodedAnswer extends AnswerSoFar, Pick<StreamAdapter, 'read' | 'state'> {
+  /** The last bytes, and the response as it ends. Only after `state.finished`. */
+  end(settled: SettledCharge): { readonly bytes: Buffer; readonly state: ResponseState }
+}
+
+export interface EncodeOptions extends EmitOptions {
+  readonly frames: FrameWriter
+  readonly nowSeconds: () => number
+  /** Storing failed, whatever the client asked for. */
+  readonly isUnstored: () => boolean
+}
+
+/**
+ * Encodes an answer as a stream, whatever protocol its lane speaks: ids, numbers and the response around the items are ours,
+ * unknown fields stay. It writes nothing before the first content; `end` writes the last event.
+ */
+export function encodeStream(source: ItemEventSource, options: EncodeOptions): EncodedAnswer {
+  const { frames } = options
+  const emitter = new ItemEmitter(options)
+  let hasOpened = false
+
+  /** The frames of all unsent events. The opening comes first and gets the first numbers. */
+  const writeUnsent = (): string => {
+    hasOpened = true
+    let text = frames.opening()
+    for (const event of emitter.unsent) text += frames.event(event)
+    return text
+  }
+
+  return {
+    state: source.state,
+    read(frame) {
+      let isContent = false
+      for (const event of source.read(frame)) {
+        const before = emitter.unsent.length
+        emitter.emit(event)
+        if (event.type === 'delta') isContent ||= emitter.unsent.length > before
+        else if (event.type === 'item-start') isContent ||= isCall(event.item.kind) && nameOfCall(event.item) !== ''
+      }
+      const ending = source.ending()
+      if (ending !== undefined) emitter.end(ending.kind)
+      if (emitter.unsent.length === 0 || (!hasOpened && !isContent)) return NOTHING_ENCODED
+      const bytes = Buffer.from(writeUnsent())
+      emitter.unsent = []
+      return { bytes, isContent }
+    },
+    end(settled) {
+      // The end may be encoded twice, so the unsent events stay.
+      const rest = writeUnsent()
+      const state = stateAtEnd(source, emitter, settled, options)
+      return { bytes: Buffer.from(rest + frames.responseFrame(`response.${state.status}`, state) + DONE), state }
+    },
+    openItems: (openAs) => (hasOpened ? emitter.items(openAs) : []),
+    storedItems: () => (hasOpened ? emitter.storedItems() : []),
+    emptyDelta() {
+      const event = hasOpened ? emitter.emptyDelta() : undefined
+      return event && Buffer.from(frames.event(event))
+    },
+  }
+}
+
+/** Encodes an answer as JSON: the client gets nothing before the whole. `events` were read from the source already. */
+function encodeReply(
+  source: ItemEventSource,
+  options: EncodeOptions,
+  events: readonly ItemEvent[] = [],
+): EncodedAnswer {
+  const emitter = new ItemEmitter(options)
+  const { state } = source
+  const emitAll = (next: readonly ItemEvent[]): void => {
+    for (const event of next) emitter.emit(event)
+    const ending = source.ending()
+    if (ending !== undefined) emitter.end(ending.kind)
+    emitter.unsent = []
+    state.heldBytes = state.outputBytes
+  }
+  emitAll(events)
+  return {
+    state,
+    read(frame) {
+      emitAll(source.read(frame))
+      return NOTHING_ENCODED
+    },
+    end(settled) {
+      const response = stateAtEnd(source, emitter, settled, options)
+      return { bytes: Buffer.from(options.frames.responseJson(response)), state: response }
+    },
+    openItems: (openAs) => emitter.items(openAs),
+    storedItems: () => emitter.storedItems(),
+    emptyDelta: () => undefined,
+  }
+}
+
+type ReadReply = { readonly kind: 'reply'; readonly answer: EncodedAnswer } | Exclude<EncodedReply, { kind: 'reply' }>
+
+/** Encodes a lane's JSON answer, which is read like the end of a stream. */
+export function encodeWhole(value: unknown, origin: string, options: EncodeOptions): ReadReply {
+  if (!isObject(value)) return NO_RESPONSE
+  if (isError(value.error)) return { kind: 'error', said: readError(value.error) }
+  if (!Array.isArray(value.output) && value.status === undefined) return NO_RESPONSE
+  const reader = createItemEventReader(origin)
+  // Some servers send no status. A JSON answer is whole.
+  const events = reader.readResponse(typeof value.status === 'string' ? value : { ...value, status: 'completed' })
+  if (reader.state.error) return { kind: 'error', said: reader.state.error }
+  if (reader.ending() === undefined) return NO_RESPONSE
+  return { kind: 'reply', answer: encodeReply(reader, options, events) }
+}
+
+const NO_RESPONSE = { kind: 'invalid', what: 'JSON that is not a response' } as const
+
+/** The response as it ends for the client. */
+function stateAtEnd(
+  source: ItemEventSource,
+  emitter: ItemEmitter,
+  settled: SettledCharge,
+  { nowSeconds, isUnstored }: EncodeOptions,
+): ResponseState {
+  const ending = source.ending()
+  if (ending === undefined) throw new Error('an answer cannot be closed before its reader has found its end')
+  const output = emitter.items()
+  const state = { output, usage: writeUsage(settled), ...(isUnstored() ? { unstored: true as const } : {}) }
+  return ending.kind === 'incomplete'
+    ? { ...state, status: 'incomplete', incompleteReason: ending.reason }
+    : { ...state, status: 'completed', completedAt: nowSeconds() }
 }

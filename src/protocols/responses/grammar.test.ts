@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { eventReader, frameOf, openEncoder, tellAll } from '../../../test/fixtures/protocols/responses/encoder.ts'
+import { encodeAll, eventReader, frameOf, openEncoder } from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { checkResponsesStream, eventsOf, type StreamedEvent } from '../../../test/support/responses-grammar.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { problem } from '../../model/problem.ts'
@@ -29,7 +29,7 @@ const CALLS_END: TurnEvent[] = [
 const SEALED = { fields: { include: ['reasoning.encrypted_content'] } }
 
 const whole = (reason: 'tool-calls' | 'length'): string =>
-  tellAll(openEncoder(SEALED), [...ANSWER, ...CALLS_END, { type: 'turn-end', reason }])
+  encodeAll(openEncoder(SEALED), [...ANSWER, ...CALLS_END, { type: 'turn-end', reason }])
 
 function failed(): string {
   const voice = openEncoder(SEALED)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { repairItems } from './parse-request.ts'
+import { repairItems } from './input-items.ts'
 
 const user = { role: 'user', content: 'Hi' }
 const text = (type: string, more: object = {}) => ({ type, text: 'Hi', ...more })

@@ -10,52 +10,50 @@ import {
   type PartKind,
 } from './item-events.ts'
 
-/** An item while it is heard: where its steps wait until it is its turn. */
+/** An item while it is received, with the events that wait for its turn. */
 export interface ReceivedItem {
   readonly item: OutputItem
   readonly index: number
   id: string | undefined
   openPart: OutputPart | undefined
-  /** The provider has said that it is over; what is held of it is still to be told. */
+  /** The provider has ended it. Held events may still wait for their turn. */
   hasEnded: boolean
   hasStarted: boolean
   /** Its number among the items that have started. */
-  toldAs: number
+  startOrder: number
   readonly held: ItemEvent[]
-  /** Of the words in these. */
+  /** Bytes of the text in these. */
   heldBytes: number
 }
 
-/** Answers have a handful of items, long agent turns some dozens. Each is looked for among all that there are, and told in frames of its own. */
+/** Answers have a handful of items, long agent turns some dozens. Items are searched linearly and get frames of their own. */
 const ITEMS_MAX = 4096
 const PARTS_MAX = 4096
 
-const NO_STEPS: readonly ItemEvent[] = []
+const NO_EVENTS: readonly ItemEvent[] = []
 
 interface NewItem extends Pick<OutputItem, 'kind' | 'fields'> {
   readonly id?: string | undefined
   readonly index: number
-  readonly callId?: string
+  readonly callId?: string | undefined
 }
 
-type Counts = Pick<StreamState, 'outputBytes' | 'heldBytes' | 'calls'>
-
 /**
- * Puts items one after the other. Providers may write several at once; the first is told as it comes, and what comes for
- * the others meanwhile is held back. Nothing is lost: what is held is told when its turn comes.
+ * Puts items one after the other. Providers may write several at once: the first one passes through as it comes, and events
+ * of the others are held until their turn. Nothing is lost.
  */
 export class ItemQueue {
-  readonly #counts: Counts
+  readonly #counts: Pick<StreamState, 'outputBytes' | 'heldBytes' | 'calls'>
   readonly #noArguments: '' | '{}'
-  /** In the order of telling; those that have been told to their end are gone. */
+  /** Items that still have events to come, in order. */
   readonly #waiting: ReceivedItem[] = []
-  #steps: ItemEvent[] = []
+  #ready: ItemEvent[] = []
   #itemCount = 0
-  #toldCount = 0
+  #startedCount = 0
   #partCount = 0
 
   /** `noArguments`: sent for a call without arguments. Clients parse it, and an empty string is not JSON. */
-  constructor(counts: Counts, noArguments: '' | '{}') {
+  constructor(counts: Pick<StreamState, 'outputBytes' | 'heldBytes' | 'calls'>, noArguments: '' | '{}') {
     this.#counts = counts
     this.#noArguments = noArguments
   }
@@ -69,7 +67,7 @@ export class ItemQueue {
       openPart: undefined,
       hasEnded: false,
       hasStarted: false,
-      toldAs: 0,
+      startOrder: 0,
       held: [],
       heldBytes: 0,
     }
@@ -79,43 +77,34 @@ export class ItemQueue {
     return received
   }
 
-  /** What is heard of an item later, such as the name without which a call is not told. */
-  learn({ item, hasStarted }: ReceivedItem, fields: Fields): void {
-    // A call goes on under the name that it was told of with.
-    const told = hasStarted && isCall(item.kind) ? { name: item.fields.name } : {}
-    item.fields = { ...item.fields, ...fields, ...told }
+  /** Adds fields that came later, such as the name without which a call does not start. A call that has started keeps its name. */
+  update({ item, hasStarted }: ReceivedItem, fields: Fields): void {
+    const name = hasStarted && isCall(item.kind) ? { name: item.fields.name } : {}
+    item.fields = { ...item.fields, ...fields, ...name }
     if (!hasStarted) this.#advance()
   }
 
-  /** Words for a part that is open. */
-  say(received: ReceivedItem, part: OutputPart, text: string, event: Fields | undefined): void {
+  /** Appends text to a part that is open. */
+  append(received: ReceivedItem, part: OutputPart, text: string, event: Fields | undefined): void {
     part.text += text
     this.#counts.outputBytes += Buffer.byteLength(text)
-    this.#tell(received, { type: 'delta', item: received.item, part, text, event })
+    this.#put(received, { type: 'delta', item: received.item, part, text, event })
   }
 
-  /** The part of this kind and key, which is opened where it is not open, and whichever was open is closed. */
-  openPart(received: ReceivedItem, kind: PartKind, key: number | undefined, fields: Fields): OutputPart {
+  /** Returns the open part if it has this kind and key; otherwise closes it and opens a new one. */
+  openPart(received: ReceivedItem, kind: PartKind, key?: number, fields: Fields = {}): OutputPart {
     const { item, openPart } = received
     if (openPart?.kind === kind && (key === undefined || key === openPart.key)) return openPart
     this.closePart(received)
-    const alike = item.parts.filter((part) => (part.kind === 'summary_text') === (kind === 'summary_text'))
+    const isSummary = kind === 'summary_text'
+    const index = item.parts.filter((part) => (part.kind === 'summary_text') === isSummary).length
     const part: OutputPart = {
-      ...{
-        kind,
-        index: alike.length,
-        key: key ?? alike.length,
-        fields,
-        ended: undefined,
-        isWhole: false,
-        text: '',
-        annotations: [],
-      },
+      ...{ kind, index, key: key ?? index, fields, ended: undefined, isWhole: false, text: '', annotations: [] },
     }
     item.parts.push(part)
     this.#partCount += 1
     received.openPart = part
-    this.#tell(received, { type: 'part-start', item, part })
+    this.#put(received, { type: 'part-start', item, part })
     return part
   }
 
@@ -124,75 +113,73 @@ export class ItemQueue {
     if (part === undefined) return
     received.openPart = undefined
     part.ended ??= {}
-    this.#tell(received, { type: 'part-end', item, part })
+    this.#put(received, { type: 'part-end', item, part })
   }
 
   annotate(received: ReceivedItem, part: OutputPart, event: Fields): void {
     const index = part.annotations.push(event.annotation) - 1
-    this.#tell(received, { type: 'annotation', item: received.item, part, event, index })
+    this.#put(received, { type: 'annotation', item: received.item, part, event, index })
   }
 
-  /** The item is over. */
   end(received: ReceivedItem, status: 'completed' | 'incomplete'): void {
     const { item } = received
     if (received.hasEnded) return
-    // A call without arguments has them all the same: they are empty.
+    // A call always has arguments, even if they are empty.
     if (isCall(item.kind) && item.parts.length === 0) {
-      this.openPart(received, item.kind === 'function_call' ? 'arguments' : 'input', undefined, {})
+      this.openPart(received, item.kind === 'function_call' ? 'arguments' : 'input')
     }
     const { openPart } = received
     if (openPart?.kind === 'arguments' && openPart.text === '' && status === 'completed' && this.#noArguments !== '') {
-      this.say(received, openPart, this.#noArguments, undefined)
+      this.append(received, openPart, this.#noArguments, undefined)
     }
     this.closePart(received)
     received.hasEnded = true
     item.status = status
-    this.#tell(received, { type: 'item-end', item })
+    this.#put(received, { type: 'item-end', item })
     this.#advance()
   }
 
-  /** Everything that is still open is over. */
+  /** Ends all open items. Only the last item of a cut answer is incomplete. */
   endAll(status: 'completed' | 'incomplete'): void {
-    // The last of an answer that was cut is the one that is not whole.
     const open = this.#waiting.filter(({ hasEnded }) => !hasEnded)
     for (const [at, received] of open.entries()) this.end(received, at === open.length - 1 ? status : 'completed')
   }
 
-  /** What has become tellable since the last time. */
+  /** The events that have become ready since the last call. */
   take(): readonly ItemEvent[] {
-    const steps = this.#steps
-    if (steps.length === 0) return NO_STEPS
-    this.#steps = []
-    return steps
+    const events = this.#ready
+    if (events.length === 0) return NO_EVENTS
+    this.#ready = []
+    return events
   }
 
-  /** What has become tellable since the last time is not told: its words were not said. */
-  forget(): void {
-    for (const step of this.take().toReversed())
-      if (step.type === 'delta') step.part.text = step.part.text.slice(0, -step.text.length)
+  /** Drops the ready events, and takes their text back. */
+  discard(): void {
+    for (const event of this.take().toReversed())
+      if (event.type === 'delta') event.part.text = event.part.text.slice(0, -event.text.length)
   }
 
-  /** More items, or more parts of them, than any answer has. */
-  tooMany(): boolean {
+  /** There are more items, or more parts of them, than any answer has. */
+  isOverLimit(): boolean {
     return this.#itemCount > ITEMS_MAX || this.#partCount > PARTS_MAX
   }
 
-  #tell(received: ReceivedItem, step: ItemEvent): void {
+  #put(received: ReceivedItem, event: ItemEvent): void {
     if (received === this.#waiting[0] && received.hasStarted) {
-      push(this.#steps, step)
+      push(this.#ready, event)
       return
     }
-    push(received.held, step)
-    if (step.type !== 'delta') return
-    const bytes = Buffer.byteLength(step.text)
+    push(received.held, event)
+    if (event.type !== 'delta') return
+    const bytes = Buffer.byteLength(event.text)
     received.heldBytes += bytes
     this.#counts.heldBytes += bytes
-    this.#passBy(received)
+    this.#endIdleBefore(received)
     this.#advance()
   }
 
-  /** Where words come for a later item and the one before has said all that it began, its end will not come. */
-  #passBy(received: ReceivedItem): void {
+  /** When text comes for a later item and all parts of the first item have ended, the end event of the first one is missing. */
+  #endIdleBefore(received: ReceivedItem): void {
     let [first] = this.#waiting
     while (first !== undefined && first !== received && isIdle(first)) {
       this.end(first, 'completed')
@@ -200,21 +187,21 @@ export class ItemQueue {
     }
   }
 
-  /** Tells what is held of the items whose turn has come. */
+  /** Releases the held events of the items whose turn has come. */
   #advance(): void {
     const counts = this.#counts
     for (let [first] = this.#waiting; first !== undefined; first = this.#waiting[0]) {
       if (!first.hasStarted) {
         const name = isCall(first.item.kind) ? nameOfCall(first.item) : undefined
-        // A call is told with its name, which may come late.
+        // A call starts with its name, which may come late.
         if (name === '' && !first.hasEnded) return
         first.hasStarted = true
-        first.toldAs = this.#toldCount++
+        first.startOrder = this.#startedCount++
         counts.outputBytes += Buffer.byteLength(name ?? '')
         if (name !== undefined) counts.calls += 1
-        this.#steps.push({ type: 'item-start', item: first.item })
+        this.#ready.push({ type: 'item-start', item: first.item })
       }
-      for (const step of first.held) this.#steps.push(step)
+      for (const event of first.held) this.#ready.push(event)
       first.held.length = 0
       counts.heldBytes -= first.heldBytes
       first.heldBytes = 0
@@ -233,82 +220,76 @@ export const partAt = (
     ? openPart
     : item.parts.find((part) => part.kind === kind && (part.key === key || isCall(item.kind)))
 
-/** Words that follow on words of the same part, with nothing said beside them, are told as one. */
-function push(steps: ItemEvent[], step: ItemEvent): void {
-  const last = steps[steps.length - 1]
-  const goesOn =
-    last?.type === 'delta' && step.type === 'delta' && last.part === step.part && !last.event && !step.event
-  if (goesOn) steps[steps.length - 1] = { ...step, text: last.text + step.text }
-  else steps.push(step)
+/** Joins a delta to the one before it, where they belong to the same part and have no other fields. */
+function push(events: ItemEvent[], event: ItemEvent): void {
+  const last = events[events.length - 1]
+  const continues =
+    last?.type === 'delta' && event.type === 'delta' && last.part === event.part && !last.event && !event.event
+  if (continues) events[events.length - 1] = { ...event, text: last.text + event.text }
+  else events.push(event)
 }
 
-/** All that it began is said: its parts have had their last words. */
+/** All parts that it began have ended. */
 const isIdle = ({ item, hasEnded }: ReceivedItem): boolean =>
   !hasEnded && item.parts.length > 0 && item.parts.every(({ ended }) => ended !== undefined)
 
 /**
- * Which item an event speaks of. Servers name it by id, by index, by both, by neither, and some change the id in between;
- * an item of a tool that the provider runs itself is remembered too, so that its events are known for what they are.
+ * Finds the item that an event means. Servers name it by id, by index, by both or by neither, and some change the id midway.
+ * Items of hosted tools are remembered as `hosted`, so that their events are recognized.
  */
-export interface ReceivedItems {
-  /** For an event about parts or words of a kind of item; undefined when none is meant that is still open. */
-  find(event: Fields, kind: ItemKind): ReceivedItem | 'not-ours' | undefined
-  /** For the item itself, as it begins, ends, or stands in the whole response. */
-  findItem(options: {
-    id: string | undefined
-    index: number | undefined
-    kind: ItemKind
-  }): ReceivedItem | 'not-ours' | undefined
-  add(received: ReceivedItem): void
-  addNotOurs(options: { id: string | undefined; index: number | undefined }): void
-  readonly all: readonly ReceivedItem[]
+export class ReceivedItems {
+  readonly all: ReceivedItem[] = []
   /** The next index, for an item that comes without one. */
-  nextIndex(): number
+  nextIndex = 0
+  readonly #byId = new Map<string, ReceivedItem | 'hosted'>()
+  readonly #byIndex = new Map<number, ReceivedItem | 'hosted'>()
+
+  /** For an event about a part or text of a kind of item; undefined when it means no open item. */
+  find({ item_id: id, output_index: index }: Fields, kind: ItemKind): ReceivedItem | 'hosted' | undefined {
+    const named = typeof id === 'string' ? this.#byId.get(id) : undefined
+    if (isOpen(named, kind)) return named
+    const placed = typeof index === 'number' ? this.#byIndex.get(index) : undefined
+    if (named === undefined && isOpen(placed, kind)) return placed
+    // Without an id and an index, the event means the item that began last.
+    if (id !== undefined || index !== undefined) return undefined
+    const last = this.all[this.all.length - 1]
+    return isOpen(last, kind) ? last : undefined
+  }
+
+  /** For the item itself, as it begins, ends, or stands in the whole response. */
+  findItem(id: string | undefined, index: number | undefined, kind: ItemKind): ReceivedItem | 'hosted' | undefined {
+    const named = id === undefined ? undefined : this.#byId.get(id)
+    if (named !== undefined) return named
+    const placed = index === undefined ? undefined : this.#byIndex.get(index)
+    return placed !== undefined && placed !== 'hosted' && placed.item.kind === kind ? placed : undefined
+  }
+
+  /** The ended item that an event names by its id, its index, or both. */
+  findEnded({ item_id: id, output_index: index }: Fields): ReceivedItem | undefined {
+    if (id === undefined && index === undefined) return undefined
+    return this.all.find(
+      (item) =>
+        item.hasEnded &&
+        (id === undefined || item.id === undefined || item.id === id) &&
+        (index === undefined || item.index === index),
+    )
+  }
+
+  add(received: ReceivedItem): void {
+    this.all.push(received)
+    this.#set(received.id, received.index, received)
+  }
+
+  addHosted(id: string | undefined, index = this.nextIndex): void {
+    this.#set(id, index, 'hosted')
+  }
+
+  #set(id: string | undefined, index: number, item: ReceivedItem | 'hosted'): void {
+    this.#byIndex.set(index, item)
+    if (id !== undefined) this.#byId.set(id, item)
+    this.nextIndex = Math.max(this.nextIndex, index + 1)
+  }
 }
 
-export function createReceivedItems(): ReceivedItems {
-  const all: ReceivedItem[] = []
-  const byId = new Map<string, ReceivedItem | 'not-ours'>()
-  const byIndex = new Map<number, ReceivedItem | 'not-ours'>()
-  let nextIndex = 0
-
-  const seen = (index: number): void => {
-    nextIndex = Math.max(nextIndex, index + 1)
-  }
-  const isOpen = (found: ReceivedItem | 'not-ours' | undefined, kind: ItemKind): found is ReceivedItem | 'not-ours' =>
-    found === 'not-ours' || (found !== undefined && !found.hasEnded && found.item.kind === kind)
-
-  return {
-    all,
-    nextIndex: () => nextIndex,
-    find(event, kind) {
-      const { item_id: id, output_index: index } = event
-      const named = typeof id === 'string' ? byId.get(id) : undefined
-      if (isOpen(named, kind)) return named
-      const placed = typeof index === 'number' ? byIndex.get(index) : undefined
-      if (named === undefined && isOpen(placed, kind)) return placed
-      // Without any address the words are those of the item that was begun last.
-      if (id !== undefined || index !== undefined) return undefined
-      const last = all[all.length - 1]
-      return isOpen(last, kind) ? last : undefined
-    },
-    findItem({ id, index, kind }) {
-      const named = id === undefined ? undefined : byId.get(id)
-      if (named !== undefined) return named
-      const placed = index === undefined ? undefined : byIndex.get(index)
-      return placed !== undefined && placed !== 'not-ours' && placed.item.kind === kind ? placed : undefined
-    },
-    add(received) {
-      all.push(received)
-      byIndex.set(received.index, received)
-      if (received.id !== undefined) byId.set(received.id, received)
-      seen(received.index)
-    },
-    addNotOurs({ id, index }) {
-      const at = index ?? nextIndex
-      byIndex.set(at, 'not-ours')
-      if (id !== undefined) byId.set(id, 'not-ours')
-      seen(at)
-    },
-  }
-}
+const isOpen = (found: ReceivedItem | 'hosted' | undefined, kind: ItemKind): found is ReceivedItem | 'hosted' =>
+  found === 'hosted' || (found !== undefined && !found.hasEnded && found.item.kind === kind)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { eventReader, frameOf, openEncoder, tellAll } from '../../../test/fixtures/protocols/responses/encoder.ts'
+import { encodeAll, eventReader, frameOf, openEncoder } from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { createSchemaChecker } from '../../../test/support/json-schema.ts'
 import { KNOWN_DIFFERENCES, type OpenFinding, openResponses } from '../../../test/support/open-responses.ts'
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
@@ -35,7 +35,7 @@ const tools = [
 const format = { type: 'json_schema', name: 'answer', schema: { type: 'object' }, strict: true }
 const sealed = { include: ['reasoning.encrypted_content'] }
 
-const told = (fields: Record<string, unknown>, ...events: TurnEvent[]) => tellAll(openEncoder({ fields }), events)
+const told = (fields: Record<string, unknown>, ...events: TurnEvent[]) => encodeAll(openEncoder({ fields }), events)
 
 function failed(): string {
   const voice = openEncoder()
@@ -64,7 +64,7 @@ const STREAMS: readonly (readonly [string, string, readonly string[]])[] = [
   ['a schema', told({ text: { format } }, text, stop), ['text.format.schema']],
   [
     'an effort of its own',
-    tellAll(openEncoder({ others: { effort: 'max' as never } }), [text, stop]),
+    encodeAll(openEncoder({ others: { effort: 'max' as never } }), [text, stop]),
     ['reasoning.effort'],
   ],
 ]

@@ -16,10 +16,9 @@ import {
   shown,
   wrongType,
 } from '../fields/check-value.ts'
-import type { ParsedBody } from '../shared/event-reader.ts'
+import type { ParsedBody } from '../shared/codec-types.ts'
 import { hostedChoice, rewriteTools, type ToolFate, WITHOUT_TOOLS } from '../tools/answer-tool.ts'
 import { toolNameOf } from '../tools/tool-names.ts'
-import { typeOfItem } from './item-events.ts'
 
 export type ReadTools =
   | {
@@ -65,8 +64,9 @@ function listsOf({ tools, input }: ParsedBody['value']): { param: string; tools:
   const lists: { param: string; tools: unknown }[] = isAbsent(tools) ? [] : [{ param: 'tools', tools }]
   if (!Array.isArray(input)) return lists
   for (const [index, item] of input.entries()) {
-    if (!isObject(item) || typeOfItem(item) !== 'additional_tools') continue
-    lists.push({ param: `input[${index}].tools`, tools: item.tools })
+    if (isObject(item) && item.type === 'additional_tools') {
+      lists.push({ param: `input[${index}].tools`, tools: item.tools })
+    }
   }
   return lists
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../test/fixtures/protocols/responses/answers.ts'
 import { laneOf, lastResponse, reEmit, reEmitReply } from '../../../test/fixtures/protocols/responses/re-emit.ts'
 import type { Fields } from '../../lib/types.ts'
-import type { EncodedAnswer } from './encode-answer.ts'
+import type { EncodedAnswer } from './encoder.ts'
 
 describe('a JSON answer, re-emitted', () => {
   const replyOf = (value: unknown, over: Parameters<typeof laneOf>[0] = {}) => reEmitReply(value, laneOf(over))

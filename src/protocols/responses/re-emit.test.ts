@@ -5,7 +5,7 @@ import {
   expectedOf,
   FIXTURES,
   framesIn,
-  plainFraming,
+  plainFrames,
   plainItems,
 } from '../../../test/fixtures/protocols/responses/answers.ts'
 import { expectGrammar } from '../../../test/fixtures/protocols/responses/grammar.ts'
@@ -70,7 +70,7 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
 
 describe('a re-emitted stream', () => {
   it('says nothing before the first content, and then all of it at once, with a keep-alive in between', () => {
-    const framing = plainFraming()
+    const framing = plainFrames()
     const adapter = createReEmitter(framing, laneOf())
     expect(adapter.read(event('response.created', { response: {} })).bytes).toBeUndefined()
     expect(adapter.read(added({ id: 'm', type: 'message', role: 'assistant', content: [] })).bytes).toBeUndefined()
@@ -119,7 +119,7 @@ describe('a re-emitted stream', () => {
   })
 
   it('takes a call for content by its name, and a reasoning without a word for none', () => {
-    const adapter = createReEmitter(plainFraming(), laneOf())
+    const adapter = createReEmitter(plainFrames(), laneOf())
     const reasoning = { id: 'r', type: 'reasoning', summary: [] }
     expect(adapter.read(added(reasoning))).toEqual({ bytes: undefined, isContent: false })
     expect(adapter.read(event('response.output_item.done', { output_index: 0, item: reasoning })).isContent).toBe(false)
@@ -172,7 +172,7 @@ describe('a re-emitted stream', () => {
   })
 
   it('holds back what belongs to a later item, counts it, and tells it when its turn comes', () => {
-    const adapter = createReEmitter(plainFraming(), laneOf())
+    const adapter = createReEmitter(plainFrames(), laneOf())
     const call = (id: string, name: string) => ({ id, type: 'function_call', name, call_id: id, arguments: '' })
     const words = (id: string, index: number, text: string) =>
       event('response.function_call_arguments.delta', { item_id: id, output_index: index, delta: text })
@@ -192,7 +192,7 @@ describe('a re-emitted stream', () => {
   })
 
   it('does not wait for an end that does not come: words for the next item are one', () => {
-    const adapter = createReEmitter(plainFraming(), laneOf())
+    const adapter = createReEmitter(plainFrames(), laneOf())
     adapter.read(
       event('response.reasoning_text.delta', { item_id: 'r', output_index: 0, content_index: 0, delta: 'hm' }),
     )
@@ -228,7 +228,7 @@ describe('a re-emitted stream', () => {
     for (const data of ['{"type":', '[1]', '"x"', 'null', '<html>']) {
       expect(reEmit([Buffer.from(`data: ${data}\n\n`)]).adapter.state.invalid).toBeDefined()
     }
-    const adapter = createReEmitter(plainFraming(), laneOf())
+    const adapter = createReEmitter(plainFrames(), laneOf())
     adapter.read(ended())
     expect(adapter.read(delta('late')).bytes).toBeUndefined()
     expect(adapter.state).toMatchObject({ finished: true, done: true, outputBytes: 0 })
@@ -246,7 +246,7 @@ describe('a re-emitted stream', () => {
   })
 
   it('bounds how many items there may be', () => {
-    const adapter = createReEmitter(plainFraming(), laneOf())
+    const adapter = createReEmitter(plainFrames(), laneOf())
     for (let at = 0; at < 5000; at++) adapter.read(added({ id: `m${at}`, type: 'message', content: [] }, at))
     expect(adapter.state.invalid).toBeDefined()
   })

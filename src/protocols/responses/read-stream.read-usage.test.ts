@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RESPONSES_USAGE_ROWS } from '../../../test/fixtures/protocols/responses/usage-rows.ts'
-import { inputTokensOf } from '../../model/usage.ts'
+import { inputTokensOf } from '../../model/price.ts'
 import { createItemEventReader, readUsage } from './read-stream.ts'
 
 const classesOf = (usage: ReturnType<typeof readUsage>) =>

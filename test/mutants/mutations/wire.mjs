@@ -96,7 +96,7 @@ export const OF_THE_WIRE = [
     says: 'a relay passes words behind the finish by',
     caughtBy: ['src/protocols/chat/stream-oddities.test.ts'],
     replacements: [
-      { file: 'src/protocols/chat/repair-chunk.ts', find: 'fault ??= WORDS_BEHIND_END', put: 'fault ??= undefined' },
+      { file: 'src/protocols/chat/repair-chunk.ts', find: 'fault ??= CONTENT_AFTER_END', put: 'fault ??= undefined' },
     ],
   },
   {
@@ -130,8 +130,8 @@ export const OF_THE_WIRE = [
     replacements: [
       {
         file: 'src/protocols/responses/parse-items.ts',
-        find: '!hasSameText(part, whole)) state',
-        put: '!hasSameText(part, part.text)) state',
+        find: '!hasSameText(part, whole)) this',
+        put: '!hasSameText(part, part.text)) this',
       },
     ],
   },
@@ -142,8 +142,8 @@ export const OF_THE_WIRE = [
     replacements: [
       {
         file: 'src/protocols/responses/parse-items.ts',
-        find: 'hearing.items.all.some(isLeftOut)',
-        put: 'isLeftOut === undefined',
+        find: 'this.#items.all.some(isMissing)',
+        put: 'isMissing === undefined',
       },
     ],
   },
@@ -172,7 +172,7 @@ export const OF_THE_WIRE = [
     says: 'a stream that never says its role stays so',
     caughtBy: ['src/protocols/chat/tap.test.ts', 'src/protocols/chat/stream-oddities.test.ts'],
     replacements: [
-      { file: 'src/protocols/chat/repair-chunk.ts', find: `!state.spoken && delta.role !== 'assistant'`, put: 'false' },
+      { file: 'src/protocols/chat/repair-chunk.ts', find: `!state.hasRole && delta.role !== 'assistant'`, put: 'false' },
     ],
   },
   {

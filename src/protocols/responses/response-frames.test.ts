@@ -3,8 +3,7 @@ import { requestWith } from '../../../test/fixtures/protocols/responses/encoder.
 import type { Fields } from '../../lib/types.ts'
 import type { Effort } from '../../model/effort.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import { createFraming } from './item-frames.ts'
-import { createResponseObject, type ResponseState } from './response-object.ts'
+import { createResponseObject, FrameWriter, type ResponseState } from './response-frames.ts'
 
 const BEGUN: ResponseState = { status: 'in_progress', output: [] }
 
@@ -137,7 +136,7 @@ describe('the response object', () => {
 
 describe('the framing of an answer', () => {
   const framing = () =>
-    createFraming({
+    new FrameWriter({
       request: requestWith(),
       model: 'mill-1',
       effort: undefined,
@@ -155,7 +154,7 @@ describe('the framing of an answer', () => {
 
   it('is opened once, and can go back', () => {
     const own = framing()
-    const goBack = own.bookmark()
+    const goBack = own.checkpoint()
     const opened = own.opening()
     expect(opened.split('\n\n')).toHaveLength(3)
     expect([own.isOpen, own.opening()]).toEqual([true, ''])

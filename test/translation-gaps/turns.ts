@@ -3,7 +3,7 @@ import type { Opaque, TurnEvent } from '../../src/model/event.ts'
 import type { Delivery, Protocol } from '../../src/model/turn.ts'
 import { chatDialect } from '../../src/protocols/chat/dialects.ts'
 import { createChatEncoder } from '../../src/protocols/chat/encoder.ts'
-import { createEventWriter } from '../../src/protocols/chat/write-events.ts'
+import { ChunkWriter } from '../../src/protocols/chat/write-events.ts'
 import { codecs } from '../../src/protocols/codecs.ts'
 import { responsesDialect } from '../../src/protocols/responses/dialects.ts'
 import type { ClientEncoder, EventReader } from '../../src/protocols/shared/codec-types.ts'
@@ -27,7 +27,7 @@ export const sentBy = (lane: Protocol, events: readonly TurnEvent[]): string =>
 const COUNTED = { choices: [], usage: { prompt_tokens: 9, completion_tokens: 5 } }
 
 function sentInChat(events: readonly TurnEvent[]): string {
-  const writer = createEventWriter({ id: 'theirs', created: 1, model: 'lane' })
+  const writer = new ChunkWriter({ id: 'theirs', created: 1, model: 'lane' })
   const chunks = events.map((event) => writer.write([event])?.toString() ?? '')
   return `${chunks.join('')}data: ${JSON.stringify(COUNTED)}\n\ndata: [DONE]\n\n`
 }

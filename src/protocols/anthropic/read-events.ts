@@ -1,12 +1,12 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { FinishReason, TurnEvent } from '../../model/event.ts'
-import type { InputUsage, Usage } from '../../model/usage.ts'
+import type { InputUsage, Usage } from '../../model/price.ts'
 import { restoreNumbersIn } from '../json/exact-numbers.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/codec-types.ts'
 import { countOf, newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
 import { markedData, nameOfFrame, parseFrameData } from '../sse/frames.ts'
-import { NAMELESS_CALL, NO_CALLS, WORDS_BEHIND_END } from '../tools/tool-names.ts'
+import { NAMELESS_CALL, NO_CALLS, CONTENT_AFTER_END } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
 
 /** Reads the stream of an Anthropic lane as events. */
@@ -52,7 +52,7 @@ function readFrame(reading: Reading, frame: Fields): readonly TurnEvent[] {
     case 'content_block_delta':
     case 'content_block_stop':
       if (!state.finished) return blocks.read(frame)
-      if (frame.type !== 'content_block_stop') state.invalid = WORDS_BEHIND_END
+      if (frame.type !== 'content_block_stop') state.invalid = CONTENT_AFTER_END
       return []
     case 'message_delta': {
       reading.counts = mergeUsage(reading.counts, frame.usage)

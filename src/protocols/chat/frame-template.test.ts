@@ -4,7 +4,7 @@ import type { Fields } from '../../lib/types.ts'
 import { createFrameSplitter } from '../sse/frames.ts'
 import { chatDialect } from './dialects.ts'
 import { learnTemplate } from './frame-template.ts'
-import { createChatTap } from './tap.ts'
+import { ChatTap } from './tap.ts'
 
 const HOSTILE_TEXTS = [
   ...['', ' ', 'x', 'a longer piece of text', '漢字 🦜', '\u0000\n\t"\\/', '\ud800', '\u2028', '"content":"x"'],
@@ -133,7 +133,7 @@ const streamArb = fc
 const tapOf = (publicModel: string) => {
   let calls = 0
   const mint = { completionId: () => 'minted', callId: () => `call_${calls++}` }
-  return createChatTap({
+  return new ChatTap({
     laneModel: 'lane',
     publicModel,
     dialect: chatDialect('generic'),

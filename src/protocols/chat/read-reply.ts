@@ -1,17 +1,17 @@
 import { type Fields, isObject } from '../../lib/types.ts'
-import type { Usage } from '../../model/usage.ts'
+import type { Usage } from '../../model/price.ts'
 import { readError, type UpstreamError } from '../refusals/provider-error.ts'
 import type { MintIds } from '../shared/codec-types.ts'
 import { failureInFinish, faultInCalls, finishReasonFrom, joinChoices, plainContent, textBytesOf } from './chunk.ts'
 import type { ChatDialect } from './dialects.ts'
-import { isRequested, ToolCallRepair, takeReasoningText } from './repair-chunk.ts'
-import { createUsageListener } from './usage.ts'
+import { isRequested, renameReasoningText, ToolCallRepair } from './repair-chunk.ts'
+import { UsageReader } from './usage.ts'
 
-/** A JSON answer of a provider that speaks Chat, as far as it must be understood to be passed on. */
+/** A JSON answer of a provider that speaks Chat, as far as it must be understood to be relayed. */
 type ChatReply =
   | {
       readonly kind: 'reply'
-      /** Members that had to be mended; the rest goes out as the provider's own bytes. */
+      /** Members that had to be repaired; the rest goes out as the provider's own bytes. */
       readonly rewritten: ReadonlyMap<string, Buffer>
       readonly usage: Usage | undefined
       readonly outputBytes: number
@@ -19,7 +19,7 @@ type ChatReply =
   | { readonly kind: 'error'; readonly said: UpstreamError }
   | { readonly kind: 'invalid'; readonly what: string }
 
-export interface ReplyOptions {
+interface ReplyOptions {
   readonly dialect: ChatDialect
   readonly mint: Pick<MintIds, 'completionId' | 'callId'>
   /** How many choices the client requested. */
@@ -28,104 +28,78 @@ export interface ReplyOptions {
   readonly functionForm: boolean
 }
 
+const NO_ANSWER = { kind: 'invalid', what: 'JSON that is not a chat completion' } as const
+
 export function readReply(value: unknown, options: ReplyOptions): ChatReply {
   if (!isObject(value)) return NO_ANSWER
   if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', said: readError(value.error) }
-  const isSplit = options.dialect.splitsChoices && options.choices === 1 && Array.isArray(value.choices)
+  const { dialect, mint } = options
+  const isSplit = dialect.splitsChoices && options.choices === 1 && Array.isArray(value.choices)
   const choices = isSplit ? joinChoices(value.choices as unknown[], 'message') : value.choices
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(hasMessage)) return NO_ANSWER
   const failed = choices.flatMap((choice) => failureInFinish(choice) ?? [])[0]
   if (failed) return { kind: 'error', said: failed }
-  const usage = createUsageListener({ dialect: options.dialect, choices: choices.length })
-  usage.hear(value)
-  const repaired = mendChoices(choices, { ...options, mintCallId: options.mint.callId })
+  const usage = new UsageReader({ dialect, choices: choices.length })
+  usage.read(value)
+  const repaired = repairChoices(choices, options)
   if (repaired.fault !== undefined) return { kind: 'invalid', what: repaired.fault }
+  const rewritten = new Map<string, Buffer>()
+  const rewrite = (name: string, written: unknown) => rewritten.set(name, Buffer.from(JSON.stringify(written)))
+  if (repaired.changed || choices !== value.choices) rewrite('choices', repaired.choices)
+  if (typeof value.id !== 'string' || value.id === '') rewrite('id', mint.completionId())
+  if (value.object !== 'chat.completion') rewrite('object', 'chat.completion')
   return {
     kind: 'reply',
-    rewritten: rewrittenMembers(
-      value,
-      { ...repaired, changed: repaired.changed || choices !== value.choices },
-      options.mint,
-    ),
-    usage: usage.usage(),
+    rewritten,
+    usage: usage.usage,
     outputBytes: repaired.choices.reduce((sum, choice) => sum + textBytesOf(choice.message as Fields), 0),
   }
 }
 
-const NO_ANSWER = { kind: 'invalid', what: 'JSON that is not a chat completion' } as const
-
 const hasMessage = (choice: unknown): choice is Fields => isObject(choice) && isObject(choice.message)
 
-function rewrittenMembers(
-  value: Fields,
-  repaired: MendedChoices,
-  mint: Pick<MintIds, 'completionId'>,
-): Map<string, Buffer> {
-  const rewritten = new Map<string, Buffer>()
-  if (repaired.changed) rewritten.set('choices', Buffer.from(JSON.stringify(repaired.choices)))
-  if (typeof value.id !== 'string' || value.id === '')
-    rewritten.set('id', Buffer.from(JSON.stringify(mint.completionId())))
-  if (value.object !== 'chat.completion') rewritten.set('object', Buffer.from('"chat.completion"'))
-  return rewritten
-}
-
-interface MendedChoices {
-  readonly choices: readonly Fields[]
-  /** Whether any of them differs from what came. */
-  readonly changed: boolean
-  /** What is wrong with them and cannot be repaired. */
-  readonly fault: string | undefined
-}
-
-interface Requested {
-  /** How many choices the client requested. */
-  readonly choices: number
-  readonly functionForm: boolean
-  readonly mintCallId: () => string
-}
-
-/** The same for a JSON answer: repairs its choices, and drops those that were not requested. */
-function mendChoices(choices: readonly Fields[], asked: Requested): MendedChoices {
+/** Repairs the choices, and drops those that were not requested. `fault` is what cannot be repaired. */
+function repairChoices(choices: readonly Fields[], options: ReplyOptions) {
   const repaired = new Map<number, Fields>()
   let fault: string | undefined
   for (const [at, choice] of choices.entries()) {
     const index = typeof choice.index === 'number' ? choice.index : at
-    if (!isRequested(index, asked.choices) || repaired.has(index)) continue
-    const fresh = mendChoice(choice, index, asked)
+    if (!isRequested(index, options.choices) || repaired.has(index)) continue
+    const fresh = repairChoice(choice, index, options)
     fault ??= fresh.fault
     repaired.set(index, fresh.choice)
   }
-  if (repaired.size < asked.choices) fault ??= `${repaired.size} of ${asked.choices} choices`
+  if (repaired.size < options.choices) fault ??= `${repaired.size} of ${options.choices} choices`
   const kept = [...repaired.values()]
   const changed = kept.length < choices.length || kept.some((choice, at) => choice !== choices[at])
   return { choices: kept, changed, fault }
 }
 
-function mendChoice(choice: Fields, index: number, asked: Requested) {
-  const message = isObject(choice.message) ? choice.message : {}
-  const repaired = mendMessage(message, asked)
-  // A JSON answer that came whole is whole, although some servers do not say why it ended.
-  const calls = callsIn(repaired)
-  const word = finishReasonFrom(choice.finish_reason, calls) ?? finishReasonFrom('stop', calls)
-  // A call without a name is none of them any more.
-  const fault = faultInCalls(word, calls) ?? faultInCalls(word, callsIn(message))
-  const finish = word === 'tool_calls' && asked.functionForm ? 'function_call' : word
-  if (repaired === choice.message && finish === choice.finish_reason && index === choice.index) return { choice, fault }
-  return { choice: { ...choice, index, message: repaired, finish_reason: finish }, fault }
+function repairChoice(choice: Fields, index: number, options: ReplyOptions) {
+  const received = choice.message as Fields
+  const message = repairMessage(received, options)
+  const calls = callsIn(message)
+  // A JSON answer that came whole is whole, although some servers send no finish reason.
+  const reason = finishReasonFrom(choice.finish_reason, calls) ?? finishReasonFrom('stop', calls)
+  // The repair dropped the calls without a name, so the message as received is checked too.
+  const fault = faultInCalls(reason, calls) ?? faultInCalls(reason, callsIn(received))
+  const finish = reason === 'tool_calls' && options.functionForm ? 'function_call' : reason
+  if (message === received && finish === choice.finish_reason && index === choice.index) return { choice, fault }
+  return { choice: { ...choice, index, message, finish_reason: finish }, fault }
 }
 
 function callsIn({ tool_calls: calls, function_call: called }: Fields): ToolCallRepair {
-  const repairer = new ToolCallRepair(() => '')
-  if (Array.isArray(calls)) repairer.repair(fragmentsOf(calls))
-  else if (isObject(called)) repairer.repair([{ index: 0, function: called }])
-  return repairer
+  const repair = new ToolCallRepair(() => '')
+  if (Array.isArray(calls)) repair.repair(fragmentsOf(calls))
+  else if (isObject(called)) repair.repair([{ index: 0, function: called }])
+  return repair
 }
 
-/** Whole calls are fragments that come all at once; the index belongs to streams only. */
+/** Whole calls as fragments, which have an index. */
 const fragmentsOf = (calls: readonly unknown[]): Fields[] =>
   calls.filter(isObject).map((call, index) => ({ ...call, index }))
 
-function mendMessage(message: Fields, { functionForm, mintCallId }: Requested): Fields {
+function repairMessage(message: Fields, { functionForm, mint }: ReplyOptions): Fields {
   const changes: Fields = {}
   if (message.role !== 'assistant') changes.role = 'assistant'
   if (Array.isArray(message.content)) {
@@ -136,28 +110,27 @@ function mendMessage(message: Fields, { functionForm, mintCallId }: Requested): 
   const renames = typeof message.reasoning_text === 'string'
   const older = !functionForm && isObject(message.function_call) ? [{ function: message.function_call }] : undefined
   const calls = Array.isArray(message.tool_calls) && message.tool_calls.length > 0 ? message.tool_calls : older
-  const mendedCalls = calls === undefined ? undefined : wholeCalls(calls, mintCallId)
-  if (mendedCalls !== undefined) changes.tool_calls = mendedCalls
-  const left = mendedCalls ?? message.tool_calls
+  const repairedCalls = calls === undefined ? undefined : repairCalls(calls, mint.callId)
+  if (repairedCalls !== undefined) changes.tool_calls = repairedCalls
+  const left = repairedCalls ?? message.tool_calls
   // Present and empty is not absent: several clients take a list, or even null, for calls to come.
-  const empty = left === null || (Array.isArray(left) && left.length === 0)
-  if (Object.keys(changes).length === 0 && !empty && !renames && older === undefined) return message
+  const isEmpty = left === null || (Array.isArray(left) && left.length === 0)
+  if (Object.keys(changes).length === 0 && !isEmpty && !renames && older === undefined) return message
   const repaired = { ...message, ...changes }
-  if (renames) takeReasoningText(repaired)
-  if (empty) delete repaired.tool_calls
+  if (renames) renameReasoningText(repaired)
+  if (isEmpty) delete repaired.tool_calls
   if (older !== undefined) delete repaired.function_call
   return repaired
 }
 
-function wholeCalls(calls: readonly unknown[], mintCallId: () => string): Fields[] | undefined {
-  const repairer = new ToolCallRepair(mintCallId)
+/** Undefined when the calls can stay as they came. */
+function repairCalls(calls: readonly unknown[], mintCallId: () => string): Fields[] | undefined {
+  const repair = new ToolCallRepair(mintCallId)
   const indexed = fragmentsOf(calls)
-  const repaired = repairer.repair(indexed) ?? indexed
-  const without = new Map(repairer.withoutArguments().map((fragment) => [fragment.index, fragment.function]))
+  const repaired = repair.repair(indexed) ?? indexed
+  const added = new Map(repair.emptyArguments().map((fragment) => [fragment.index, fragment.function as Fields]))
   const plain = repaired.map(({ index, ...call }) =>
-    without.has(index)
-      ? { ...call, function: { ...(call.function as Fields), ...(without.get(index) as Fields) } }
-      : call,
+    added.has(index) ? { ...call, function: { ...(call.function as Fields), ...added.get(index) } } : call,
   )
   return JSON.stringify(plain) === JSON.stringify(calls) ? undefined : plain
 }

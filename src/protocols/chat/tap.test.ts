@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { chunk, frame } from '../../../test/fixtures/protocols/chat/translate.ts'
 import { chatDialect } from './dialects.ts'
-import { createChatTap } from './tap.ts'
+import { ChatTap } from './tap.ts'
 
 const mint = { completionId: () => 'minted', callId: () => 'call_minted' }
 const tapOf = (publicModel = 'public', dialect = 'generic', choices = 1) =>
-  createChatTap({
+  new ChatTap({
     laneModel: 'lane',
     publicModel,
     dialect: chatDialect(dialect),

@@ -4,11 +4,11 @@ import { chunk, frame } from '../../../test/fixtures/protocols/chat/translate.ts
 import { USAGE_ROWS, type UsagePlace, type UsageRow } from '../../../test/fixtures/protocols/chat/usage-rows.ts'
 import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { Fields } from '../../lib/types.ts'
-import { inputTokensOf, type Usage } from '../../model/usage.ts'
+import { inputTokensOf, type Usage } from '../../model/price.ts'
 import { CHAT_DIALECTS, chatDialect } from './dialects.ts'
 import { createEventReader } from './read-events.ts'
 import { readReply } from './read-reply.ts'
-import { createChatTap } from './tap.ts'
+import { ChatTap } from './tap.ts'
 
 const CHOICE = { index: 0, delta: {}, finish_reason: 'stop' }
 
@@ -33,7 +33,7 @@ const STREAMS: Record<UsagePlace, (told: Fields) => Fields[]> = {
 
 function relayed(row: UsageRow): { usage: Usage | undefined; sent: string } {
   const mint = countedIds()
-  const tap = createChatTap({
+  const tap = new ChatTap({
     laneModel: 'l',
     publicModel: 'p',
     dialect: chatDialect(row.dialect),

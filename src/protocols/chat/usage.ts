@@ -1,29 +1,10 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { SettledCharge } from '../../model/ending.ts'
-import { inputTokensOf, type Usage } from '../../model/usage.ts'
+import { inputTokensOf, type Usage } from '../../model/price.ts'
 import { agreeWithTotal, countOf, encodeCharge, usageOfCounts } from '../shared/stream-state.ts'
 import type { ChatDialect } from './dialects.ts'
 
-/**
- * Usage as Chat Completions reports it: the prompt includes what was cached, the completion includes the reasoning, but for
- * servers that count these beside. Undefined when it is absent or not numbers; zero is a number, and is believed.
- */
-function readUsage(usage: unknown, { countedBeside }: Pick<ChatDialect, 'countedBeside'>): Usage | undefined {
-  if (!isObject(usage)) return undefined
-  const input = countOf(usage.prompt_tokens)
-  const output = countOf(usage.completion_tokens)
-  if (input === undefined || output === undefined) return undefined
-  const counts = {
-    input,
-    cached: mostOf(usage, CACHED),
-    cacheWrite: mostOf(usage, CACHE_WRITE),
-    output,
-    reasoning: mostOf(usage, REASONING),
-  }
-  return usageOfCounts(agreeWithTotal(counts, { total: countOf(usage.total_tokens), beside: countedBeside }))
-}
-
-/** Where a count may stand: a member, or a member of a member. docs/protocols/usage.md says who puts it there. */
+/** Where a count may stand: a member, or a member of a member. docs/protocols/usage.md says which server puts it there. */
 type Place = readonly [name: string] | readonly [details: string, name: string]
 
 const CACHED: readonly Place[] = [
@@ -43,59 +24,79 @@ const CACHE_WRITE: readonly Place[] = [
 
 const REASONING: readonly Place[] = [['completion_tokens_details', 'reasoning_tokens']]
 
-/** A server that tells it twice tells the same, or has left one of them at zero. */
-const mostOf = (usage: Fields, places: readonly Place[]): number =>
-  places.reduce((most, place) => Math.max(most, countAt(usage, place) ?? 0), 0)
-
-function countAt(usage: Fields, [first, second]: Place): number | undefined {
-  const value = usage[first]
-  if (second === undefined) return countOf(value)
-  return isObject(value) ? countOf(value[second]) : undefined
+/**
+ * Usage as Chat Completions reports it: the prompt includes what was cached and the completion includes the reasoning, except on
+ * servers that count these beside. Undefined when it is absent or not numbers; zero is a number, and is believed.
+ */
+function readUsage(usage: unknown, { countedBeside }: Pick<ChatDialect, 'countedBeside'>): Usage | undefined {
+  if (!isObject(usage)) return undefined
+  const input = countOf(usage.prompt_tokens)
+  const output = countOf(usage.completion_tokens)
+  if (input === undefined || output === undefined) return undefined
+  const counts = {
+    input,
+    cached: mostOf(usage, CACHED),
+    cacheWrite: mostOf(usage, CACHE_WRITE),
+    output,
+    reasoning: mostOf(usage, REASONING),
+  }
+  return usageOfCounts(agreeWithTotal(counts, { total: countOf(usage.total_tokens), beside: countedBeside }))
 }
 
-/** What an answer has cost, as its chunks tell it; the last that is told counts. */
-export interface UsageListener {
-  /** A chunk, or a whole answer. True where it tells a usage, which is not for the client to see there. */
-  hear(said: Fields): boolean
-  usage(): Usage | undefined
+/** A server that reports a count in two places reports the same twice, or leaves one of them at zero. */
+function mostOf(usage: Fields, places: readonly Place[]): number {
+  const counts = places.map(([first, second]) => {
+    const value = usage[first]
+    if (second === undefined) return countOf(value)
+    return isObject(value) ? countOf(value[second]) : undefined
+  })
+  return Math.max(0, ...counts.map((count) => count ?? 0))
 }
 
-export function createUsageListener(asked: { readonly dialect: ChatDialect; readonly choices: number }): UsageListener {
-  let told: Usage | undefined
-  /** What a server has measured is believed where it does not count. */
-  let timed: Usage | undefined
-  return {
-    hear(said) {
-      const reported = reportedUsage(said, asked.choices)
-      told = readUsage(reported, asked.dialect) ?? told
-      timed = readUsage(countsOfTimings(said), asked.dialect) ?? timed
-      return isObject(reported)
-    },
-    usage: () => told ?? timed,
+/** Collects the usage of an answer from its chunks; the last report counts. */
+export class UsageReader {
+  readonly #dialect: ChatDialect
+  readonly #choices: number
+  #reported: Usage | undefined
+  /** Counts that llama.cpp gives beside its timings: used where it reports no usage. */
+  #timed: Usage | undefined
+
+  constructor({ dialect, choices }: { readonly dialect: ChatDialect; readonly choices: number }) {
+    this.#dialect = dialect
+    this.#choices = choices
+  }
+
+  /** Reads a chunk or a whole answer. True where it has a usage, which must not reach the client there. */
+  read(chunk: Fields): boolean {
+    const reported = this.#usageIn(chunk)
+    this.#reported = readUsage(reported, this.#dialect) ?? this.#reported
+    this.#timed = readUsage(countsOfTimings(chunk), this.#dialect) ?? this.#timed
+    return isObject(reported)
+  }
+
+  get usage(): Usage | undefined {
+    return this.#reported ?? this.#timed
+  }
+
+  /**
+   * In the chunk, in an extension, or, where one choice was requested, in that choice (Moonshot's docs: beside the finish
+   * reason). A usage in one of several choices does not count the others.
+   */
+  #usageIn({ usage, x_groq, choices }: Fields): unknown {
+    const [choice] = this.#choices === 1 && Array.isArray(choices) ? choices : []
+    return usage ?? (isObject(x_groq) ? x_groq.usage : undefined) ?? (isObject(choice) ? choice.usage : undefined)
   }
 }
 
-/**
- * Wherever a server puts it: in the chunk, in an extension, or, where one choice was asked for, in that choice (Moonshot's
- * docs, where it comes beside the finish reason). Of several choices none knows what the others have cost.
- */
-const reportedUsage = (said: Fields, choicesAsked: number): unknown =>
-  said.usage ?? (isObject(said.x_groq) ? said.x_groq.usage : undefined) ?? usageInChoice(said, choicesAsked)
-
-const usageInChoice = ({ choices }: Fields, choicesAsked: number): unknown => {
-  const [choice] = choicesAsked === 1 && Array.isArray(choices) ? choices : []
-  return isObject(choice) ? choice.usage : undefined
-}
-
-/** llama.cpp tells how long it took for how many: prompt tokens that it read, those that it had kept, and what it wrote. */
+/** llama.cpp reports prompt tokens that it read, prompt tokens that it had cached, and tokens that it wrote. */
 function countsOfTimings({ timings }: Fields): Fields | undefined {
   if (!isObject(timings)) return undefined
-  const [read, kept] = [countOf(timings.prompt_n), countOf(timings.cache_n) ?? 0]
+  const [read, cached] = [countOf(timings.prompt_n), countOf(timings.cache_n) ?? 0]
   if (read === undefined) return undefined
-  return { prompt_tokens: read + kept, cached_tokens: kept, completion_tokens: timings.predicted_n }
+  return { prompt_tokens: read + cached, cached_tokens: cached, completion_tokens: timings.predicted_n }
 }
 
-/** The usage of an answer in Chat's own words, with the charge beside it. */
+/** The usage of an answer as Chat Completions has it, with the charge beside it. */
 export function writeUsage(settled: SettledCharge): Fields {
   const { usage } = settled
   const prompt = inputTokensOf(usage)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { TurnEvent } from '../../model/event.ts'
-import { createEventWriter } from './write-events.ts'
+import { ChunkWriter } from './write-events.ts'
 
 const STAMP = { id: 'chatcmpl-1', created: 7, model: 'public' }
 const text = (said: string): TurnEvent => ({ type: 'text-delta', text: said })
@@ -15,7 +15,7 @@ const start = (number: number, tool: 'function' | 'custom' = 'function'): TurnEv
 
 /** The frames of each writing, parsed. */
 function writings(...events: (readonly TurnEvent[])[]) {
-  const writer = createEventWriter(STAMP)
+  const writer = new ChunkWriter(STAMP)
   return events.map((each) => {
     const bytes = writer.write(each)
     if (bytes === undefined) return undefined

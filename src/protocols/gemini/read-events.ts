@@ -1,13 +1,13 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { FinishReason, TokenLogprob, TurnEvent } from '../../model/event.ts'
-import type { Usage } from '../../model/usage.ts'
+import type { Usage } from '../../model/price.ts'
 import { isMarkedNumber, restoreNumbersIn } from '../json/exact-numbers.ts'
 import { isError, readError, type UpstreamError } from '../refusals/provider-error.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/codec-types.ts'
 import { countOf, newStreamState, recordUsage, type StreamState, usageOfCounts } from '../shared/stream-state.ts'
 import { firstOf } from '../shared/texts.ts'
 import { markedData, parseFrameData } from '../sse/frames.ts'
-import { NAMELESS_CALL, WORDS_BEHIND_END } from '../tools/tool-names.ts'
+import { NAMELESS_CALL, CONTENT_AFTER_END } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
 import { type SignedPart, writeSignature } from './write-contents.ts'
 
@@ -33,7 +33,7 @@ export function createEventReader(options: ReaderOptions<GeminiDialect>): EventR
       const events: TurnEvent[] = []
       const bytesBefore = state.outputBytes
       if (!state.finished) readAnswer(reading, chunk, events)
-      else if (saysMore(chunk)) state.invalid = WORDS_BEHIND_END
+      else if (saysMore(chunk)) state.invalid = CONTENT_AFTER_END
       if (state.outputBytes > bytesBefore) state.contentFrames += 1
       state.calls = reading.callCount
       hearCounts(reading, chunk)

@@ -1,7 +1,6 @@
 import { assertNever } from '../../lib/types.ts'
-import type { CallItem } from '../../model/conversation.ts'
+import type { CallItem, Reply, ReplyPart } from '../../model/conversation.ts'
 import type { CallStart, FinishReason, Opaque, Phase, TokenLogprob, TurnEvent } from '../../model/event.ts'
-import type { Reply, ReplyPart } from '../../model/reply.ts'
 
 /** Puts the pieces of an answer together again. */
 interface ReplyCollector {

@@ -1,7 +1,7 @@
 import type { Fields } from '../../lib/types.ts'
 import type { SettledCharge } from '../../model/ending.ts'
 import { formatUsd } from '../../model/money.ts'
-import type { InputUsage, Usage } from '../../model/usage.ts'
+import type { InputUsage, Usage } from '../../model/price.ts'
 import type { UpstreamError } from '../refusals/provider-error.ts'
 
 /** What has been learned so far of a stream that a lane sends. */

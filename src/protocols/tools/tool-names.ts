@@ -98,7 +98,7 @@ export function allowedTools({ tools, toolChoice }: Conversation): readonly Tool
 export const BROKEN_ARGUMENTS = 'the arguments of a tool call are not JSON'
 export const NAMELESS_CALL = 'a tool call without a name'
 export const NO_CALLS = 'it ended with tool calls but contains none'
-export const WORDS_BEHIND_END = 'content after the end of the answer'
+export const CONTENT_AFTER_END = 'content after the end of the answer'
 
 export interface PairedResults {
   /** Which result belongs to which call. */

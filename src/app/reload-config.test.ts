@@ -72,7 +72,7 @@ describe('a configuration that changes under a running server', { timeout: 40_00
   beforeEach(async () => {
     await write(configOf(['one']))
     server = start()
-    await expect.poll(() => server?.output(), poll).toContain('ready')
+    await expect.poll(() => server?.said(), poll).toContain('ready')
   })
 
   it('takes effect when the file is written or replaced, and a fault in it changes nothing', async () => {
@@ -80,14 +80,14 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     await expect.poll(modelIds, poll).toEqual(['one', 'two'])
 
     await write('models: [{ id: three, price: free }]\n')
-    await expect.poll(() => server?.output(), poll).toContain('was not reloaded')
-    expect(server?.output()).toContain('millrace.yaml:1')
+    await expect.poll(() => server?.said(), poll).toContain('was not reloaded')
+    expect(server?.said()).toContain('millrace.yaml:1')
     expect(await modelIds()).toEqual(['one', 'two'])
     expect(await refusal()).toContain('millrace.yaml:1')
     expect(await run('status')).toContain('the file on disk was refused: ')
 
     await write('')
-    await expect.poll(() => server?.output(), poll).toContain('empty or gone')
+    await expect.poll(() => server?.said(), poll).toContain('empty or gone')
     expect(await modelIds()).toEqual(['one', 'two'])
 
     const other = join(folder, 'new.yaml')
@@ -101,17 +101,17 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     server?.process.kill('SIGTERM')
     await server?.ended
     server = start([PROGRAM, '--data', join(folder, 'data')])
-    await expect.poll(() => server?.output(), poll).toContain('ready')
+    await expect.poll(() => server?.said(), poll).toContain('ready')
     await rm(join(folder, 'millrace.yaml'))
-    await expect.poll(() => server?.output(), poll).toContain('empty or gone')
+    await expect.poll(() => server?.said(), poll).toContain('empty or gone')
     expect(await modelIds()).toEqual(['one'])
   })
 
   it('gives a changed price the next version, and says what waits for the next start', async () => {
     await write(configOf(['one'], '0.20').replace('port: 0,', 'port: 4999,'))
     server?.process.kill('SIGHUP')
-    await expect.poll(() => server?.output(), poll).toContain('take effect at the next start')
-    expect(server?.output()).toContain('"server"')
+    await expect.poll(() => server?.said(), poll).toContain('take effect at the next start')
+    expect(server?.said()).toContain('"server"')
     const [model] = JSON.parse(await run('models', '--json')).models
     expect(JSON.stringify(model.price)).toContain('0.20')
   })

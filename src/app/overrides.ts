@@ -1,9 +1,9 @@
 import { openContent } from '../db/content/open-content.ts'
 import { openDatabase } from '../db/open-database.ts'
-import { OUTAGE_GRACE_MS } from '../ledger/gate.ts'
+import { OUTAGE_GRACE_MS } from '../ledger/core.ts'
 import { READ_BACK_PAUSE_MS } from '../ledger/recovery.ts'
 import { type ResolveHost, resolveHost } from '../providers/address-guard.ts'
-import { STALL_MS } from '../server/request-context.ts'
+import { STALL_MS } from '../server/services.ts'
 
 /** What a house reaches the machine through, and how patient it is where no configuration says so. */
 export interface Overrides {

@@ -2,17 +2,18 @@ import type { CutReason, OnCut } from '../gateway/cancellation.ts'
 import type { Closing } from '../lib/async.ts'
 import { createBag } from '../lib/bag.ts'
 import { createLoopStrain, watchLoopDelay } from '../lib/loop-strain.ts'
-import { type ConcurrencyLimiter, createConcurrencyLimiter, type ShedReason } from '../server/concurrency-limiter.ts'
+import { createConcurrencyLimiter, type ShedReason } from '../server/concurrency-limiter.ts'
+import type { EdgeServices } from '../server/services.ts'
 import type { AppLog, Services } from './app.ts'
 
-/** Which turns run, so that the end of the server can wait for them, and cut those that take too long. */
+/** Counts running turns, so that the shutdown can wait for them and cut those that take too long. */
 export interface TurnCounter {
   readonly running: number
-  /** Those that were admitted and have ended. */
+  /** Turns that were admitted and have ended. */
   readonly served: number
   enter(): () => void
   countServed(): void
-  /** Resolves when none runs. */
+  /** Resolves when no turn runs. */
   ended(): Promise<void>
   cut(why: CutReason): void
   readonly onCut: OnCut
@@ -23,6 +24,12 @@ export function createTurnCounter(): TurnCounter {
   let served = 0
   let waiting: (() => void)[] = []
   const listeners = createBag<(why: CutReason) => void>()
+  const leave = () => {
+    running -= 1
+    if (running > 0) return
+    for (const done of waiting) done()
+    waiting = []
+  }
   return {
     get running() {
       return running
@@ -32,12 +39,7 @@ export function createTurnCounter(): TurnCounter {
     },
     enter() {
       running += 1
-      return () => {
-        running -= 1
-        if (running > 0) return
-        for (const done of waiting) done()
-        waiting = []
-      }
+      return leave
     },
     countServed() {
       served += 1
@@ -50,38 +52,31 @@ export function createTurnCounter(): TurnCounter {
   }
 }
 
-export interface OpenedLimiter {
-  readonly load: ConcurrencyLimiter
-  /** Whether the event loop was late a moment ago. */
-  isLate(): boolean
-  /** Counts what was sent away, and tells of it. */
-  onShed(reason: ShedReason): void
-}
-
-/** Samples in the time that strain has to last: one that is late does not matter. */
+/** Strain must hold for this many samples, so one late sample does not matter. */
 const SAMPLES = 5
 const SAMPLE_MS_MAX = 1000
-/** So late the loop has more than one request to begin at once, and perhaps some of which nobody waits any more. */
+/** A loop this late has several requests to start at once, and some of their clients may have disconnected. */
 const LATE_MS = 40
 
-/** Watches the event loop, and gives turns their places under the rules of the moment. */
-export function openConcurrencyLimiter(parts: Services, closing: Closing): OpenedLimiter {
-  const { clock, random, rules, log, metrics } = parts
-  const nowMicros = () => clock.nowMicros()
+/** The concurrency limiter under the current configuration, with the event loop delay that it reacts to. */
+export function openConcurrencyLimiter(
+  { clock, random, rules, log, metrics }: Services,
+  closing: Closing,
+): Pick<EdgeServices, 'limiter' | 'isLate'> {
+  const { nowMicros } = clock
   const strain = createLoopStrain(() => rules.current.strain)
   let lateMs = 0
   const shedLog = createShedLog({ nowMicros, log })
-  const onShed = (reason: ShedReason) => {
-    metrics.shed(reason)
-    shedLog.shed(reason, load.figures)
-  }
-  const load = createConcurrencyLimiter({
-    terms: () => rules.current.load,
+  const limiter = createConcurrencyLimiter({
+    settings: () => rules.current.load,
     isStrained: () => strain.strained,
     random,
-    onShed,
+    onShed(reason) {
+      metrics.shed(reason)
+      shedLog.shed(reason, limiter.figures)
+    },
   })
-  metrics.watchLoad(() => ({ ...load.figures, isStrained: strain.strained }))
+  metrics.watchLoad(() => ({ ...limiter.figures, isStrained: strain.strained }))
   const everyMs = Math.min(SAMPLE_MS_MAX, (rules.current.strain?.forMs ?? SAMPLE_MS_MAX * SAMPLES) / SAMPLES)
   closing.add(
     watchLoopDelay({ nowMicros }, everyMs, (delayMs, at) => {
@@ -90,13 +85,13 @@ export function openConcurrencyLimiter(parts: Services, closing: Closing): Opene
       shedLog.look()
     }),
   )
-  return { load, isLate: () => lateMs > LATE_MS, onShed }
+  return { limiter, isLate: () => lateMs > LATE_MS }
 }
 
-/** Nothing was sent away for so long: it is over. */
-const OVER_AFTER_TICKS = 10_000_000
+/** Overload is over when nothing was shed for this long. */
+const OVER_AFTER_MICROS = 10_000_000
 
-/** Two lines for each time of overload, however many requests it met: when it begins, and when it has ended. */
+/** Two lines for each overload, however many requests it met: one at its begin, one at its end. */
 export function createShedLog(deps: { readonly nowMicros: () => number; readonly log: Pick<AppLog, 'info' | 'warn'> }) {
   let counts: Map<ShedReason, number> | undefined
   let lastAt = 0
@@ -105,16 +100,13 @@ export function createShedLog(deps: { readonly nowMicros: () => number; readonly
       lastAt = deps.nowMicros()
       if (counts === undefined) {
         counts = new Map()
-        deps.log.warn(
-          { reason, ...facts },
-          'overloaded: requests are sent away; another line tells when that has ended',
-        )
+        deps.log.warn({ reason, ...facts }, 'overloaded: requests are shed; another line reports the end')
       }
       counts.set(reason, (counts.get(reason) ?? 0) + 1)
     },
-    /** Called every so often. */
+    /** Called at intervals: reports the end of an overload. */
     look(): void {
-      if (counts === undefined || deps.nowMicros() - lastAt < OVER_AFTER_TICKS) return
+      if (counts === undefined || deps.nowMicros() - lastAt < OVER_AFTER_MICROS) return
       deps.log.info({ sent_away: Object.fromEntries(counts) }, 'no longer overloaded')
       counts = undefined
     },

@@ -1,28 +1,28 @@
 import { type CallerOutcome, CHALLENGE, callerProblem } from '../auth/callers.ts'
 import { wholeSeconds } from '../lib/clock.ts'
 import type { Caller } from '../model/caller.ts'
-import { PROBLEMS, type Problem, passingProblem, problem, type Refused, refused } from '../model/problem.ts'
-import type { Exchange } from './request-context.ts'
+import { PROBLEMS, type Problem, problem, type Refused, refused, retryableProblem } from '../model/problem.ts'
+import type { RequestContext } from './request-context.ts'
 
 type Authentication = { readonly kind: 'caller'; readonly caller: Caller } | Refused
 
-/** Who is asking, from the head alone: nothing of the body has been read when this refuses. */
-export function authenticate(exchange: Exchange): Authentication | Promise<Authentication> {
-  const token = bearerToken(exchange.request.headers)
-  if (typeof token !== 'string') return refused(countStranger(exchange, token))
-  const found = exchange.edge.findCaller(token)
-  return found instanceof Promise ? found.then((late) => admitCaller(exchange, late)) : admitCaller(exchange, found)
+/** Finds the caller by the head alone, before anything of the body is read. */
+export function authenticate(context: RequestContext): Authentication | Promise<Authentication> {
+  const token = bearerToken(context.request.headers)
+  if (typeof token !== 'string') return refused(limitStrangers(context, token))
+  const found = context.edge.finder.find(token)
+  return found instanceof Promise ? found.then((late) => admitCaller(context, late)) : admitCaller(context, found)
 }
 
-export function admitCaller(exchange: Exchange, found: CallerOutcome): Authentication {
-  const { log } = exchange
+export function admitCaller(context: RequestContext, found: CallerOutcome): Authentication {
+  const { log } = context
   if (found.kind === 'refused') {
     log.key_refusal = found.reason
-    return refused(countStranger(exchange, callerProblem(found.reason)))
+    return refused(limitStrangers(context, callerProblem(found.reason)))
   }
   log.account_id = found.caller.accountId
   log.key_id = found.caller.keyId
-  exchange.caller = found.caller
+  context.caller = found.caller
   return found
 }
 
@@ -43,15 +43,15 @@ function bearerToken(headers: NodeJS.Dict<string | string[]>): string | Problem 
 }
 
 /**
- * Every 401 takes one from the rate of its client's address; where that is used up, the client is told to wait instead.
- * Who has a key is asked for first: whoever shares an address with a flood is served as ever.
+ * Every 401 takes one request from the rate of its client's address. When that is used up, the answer is 429 instead. The key is
+ * checked first, so a caller that shares an address with a flood is served.
  */
-function countStranger({ edge, request }: Exchange, refusal: Problem): Problem {
+function limitStrangers({ edge, request }: RequestContext, refusal: Problem): Problem {
   if (PROBLEMS[refusal.code].status !== 401) return refusal
   const address = edge.findClientAddress(request)
-  const taken = address === undefined ? undefined : edge.takeFromAddress(address)
+  const taken = address === undefined ? undefined : edge.strangers.take(address)
   if (taken?.kind !== 'refused') return refusal
-  return passingProblem(
+  return retryableProblem(
     'rate_limit_exceeded',
     `This address is limited to ${taken.perMinute} requests per minute without a valid API key.`,
     {

@@ -18,15 +18,15 @@ afterEach(closeTestEdges)
 const MiB = 1024 * 1024
 
 /** Room for everybody, counted: what was inflated, but for the piece that was too much. */
-function countingGuard(): { load: ConcurrencyLimiter; taken(): number } {
+function countingGuard(): { limiter: ConcurrencyLimiter; taken(): number } {
   let bytes = 0
   const take = (more: number) => {
     bytes += more
     return undefined
   }
   const figures = { running: 0, bytesTaken: 0, bytesMax: 0, waiting: 0 }
-  const acquire = () => ({ kind: 'entered', place: { take, keep: () => undefined, release() {} } }) as const
-  return { load: { acquire, figures }, taken: () => bytes }
+  const acquire = () => ({ kind: 'acquired', slot: { take, keep: () => undefined, release() {} } }) as const
+  return { limiter: { acquire, onConnectionDropped() {}, figures }, taken: () => bytes }
 }
 
 const withBody = (body: string | Buffer, ...headers: string[]) => chatRequest({ body, headers })
@@ -175,8 +175,8 @@ describe('bodies that are too large', () => {
   })()
 
   it.each(bombs)('%s is refused after little of it was inflated', async (_name, coding, bomb) => {
-    const { load, taken } = countingGuard()
-    const { port, bodies } = await openTestEdge({ load })
+    const { limiter, taken } = countingGuard()
+    const { port, bodies } = await openTestEdge({ limiter })
     const delay = monitorEventLoopDelay({ resolution: 1 })
     delay.enable()
     const answer = await ask(port, withBody(bomb, `content-encoding: ${coding}`))
@@ -222,7 +222,7 @@ describe('bodies that are too large', () => {
     const answer = await ask(port, request)
     delay.disable()
     process.stdout.write(`${name}: event loop at most ${(delay.max / 1e6).toFixed(1)} ms\n`)
-    expectProblem(answer, 'invalid_json', /behind its first 1048576 bytes/)
+    expectProblem(answer, 'invalid_json', /after its first 1048576 bytes/)
   })
 })
 

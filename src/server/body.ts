@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Transform } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
 import * as zlib from 'node:zlib'
@@ -8,23 +8,24 @@ import { type Problem, problem, type Refused, refused } from '../model/problem.t
 import { findJsonError } from '../protocols/json/find-json-error.ts'
 import { parseInPieces } from '../protocols/json/in-pieces.ts'
 import { scanInPieces } from '../protocols/json/scan-json.ts'
-import type { ParsedBody } from '../protocols/shared/event-reader.ts'
+import type { ParsedBody } from '../protocols/shared/codec-types.ts'
 import type { Slot } from './concurrency-limiter.ts'
-import type { BodyBounds, Exchange } from './request-context.ts'
+import type { RequestContext } from './request-context.ts'
+import type { BodyBounds } from './services.ts'
 
 type ReadBodyOutcome = { readonly kind: 'read'; readonly body: ParsedBody } | Refused
 
-/** Scanned without a pause: some ten milliseconds of the slowest text. */
+/** Scanned without a pause: about ten milliseconds for the slowest text. */
 const SCANNED_BYTES = 4 * 1024 * 1024
 
 /**
- * The bytes as members and as a value. The structure is bounded, and room is taken for all of it, before JSON.parse builds
- * anything. Whoever asked gives the room back when nobody needs the value any more.
+ * Parses a body into its members and a value. The structure is bounded, and its memory is taken from the slot, before JSON.parse
+ * builds anything. The caller gives the memory back when the value is no longer needed.
  */
-export async function readBody(bytes: Buffer, bounds: BodyBounds, place: Pick<Slot, 'take'>): Promise<ReadBodyOutcome> {
+export async function readBody(bytes: Buffer, bounds: BodyBounds, slot: Pick<Slot, 'take'>): Promise<ReadBodyOutcome> {
   if (bytes.length === 0) return refused(problem('invalid_json', 'The body is empty. Send a JSON object.'))
   if (!isUtf8(bytes)) return refused(problem('invalid_json', 'The body is not valid UTF-8. Encode it as UTF-8.'))
-  // A byte of space costs as much as a byte of a number, and a client chooses how many come.
+  // A byte of white space costs as much to scan as a byte of a number, and the client chooses how many it sends.
   const scan = await scanInPieces(bytes, bounds, { pieceBytes: SCANNED_BYTES, pause: () => yieldToOthers(bytes) })
   switch (scan.kind) {
     case 'too-deep':
@@ -41,23 +42,22 @@ export async function readBody(bytes: Buffer, bounds: BodyBounds, place: Pick<Sl
     case 'broken':
       return refused(invalidJson(bytes))
   }
-  const full = place.take(scan.valueBytes + TEXTS * textBytes(bytes))
+  // V8 stores a text with one byte a character, or with two when one of them is not ASCII.
+  const textBytes = isAscii(bytes) ? bytes.length : 2 * bytes.length
+  const full = slot.take(scan.valueBytes + TEXTS * textBytes)
   if (full) return refused(full)
   await yieldToOthers(bytes)
-  // The scan has seen that it begins as an object, so it is one or no JSON at all.
+  // The scan has checked that it begins as an object, so it is an object or not JSON.
   const value = (await parseInPieces(bytes, scan.large)) as ParsedBody['value'] | undefined
   if (value !== undefined) return { kind: 'read', body: { bytes, members: scan.members, value } }
   await yieldToOthers(bytes)
   return refused(invalidJson(bytes))
 }
 
-/** While a body is parsed there are two texts of it: the whole one, and the strings of the value. */
+/** While a body is parsed there are two texts: the whole one, and the strings of the value. */
 const TEXTS = 2
 
-/** How much of the heap a text of these bytes takes: V8 has one byte or two for each character, for all of them alike. */
-const textBytes = (bytes: Buffer): number => (isAscii(bytes) ? bytes.length : 2 * bytes.length)
-
-/** Looking for a mistake costs time, and nobody counts lines in a body this large: behind it, its place is not said. */
+/** Locating a mistake costs time, and a line number does not help in a larger body. */
 const LOCATED_BYTES_MAX = 1024 * 1024
 
 /** What is wrong with a body that is not JSON, and where. */
@@ -68,11 +68,11 @@ function invalidJson(bytes: Buffer): Problem {
   if (isCutShort) {
     return problem(
       'invalid_json',
-      `The body is not valid JSON; the mistake is behind its first ${LOCATED_BYTES_MAX} bytes.`,
+      `The body is not valid JSON; the mistake is after its first ${LOCATED_BYTES_MAX} bytes.`,
     )
   }
   const { offset, expected } = error ?? { offset: bytes.length, expected: 'valid JSON' }
-  const { line, column } = placeOf(bytes, offset)
+  const { line, column } = positionOf(bytes, offset)
   const found = offset >= bytes.length ? 'the body ends' : `found ${describeByte(bytes[offset]!)}`
   return problem(
     'invalid_json',
@@ -80,7 +80,7 @@ function invalidJson(bytes: Buffer): Problem {
   )
 }
 
-function placeOf(bytes: Buffer, offset: number): { line: number; column: number } {
+function positionOf(bytes: Buffer, offset: number): { line: number; column: number } {
   let line = 1
   let lineStart = 0
   for (let at = 0; at < offset; at++) {
@@ -95,32 +95,29 @@ const describeByte = (byte: number): string =>
   byte > 0x20 && byte < 0x7f ? `'${String.fromCharCode(byte)}'` : `the byte 0x${byte.toString(16).padStart(2, '0')}`
 
 export type ReceivedBody =
-  /** Its bytes are let go of when they have been read. */
-  | { readonly kind: 'received'; bytes: Buffer }
-  | Refused
-  /** The client went before its body was complete: there is nobody to answer. */
-  | { readonly kind: 'gone' }
+  /** The bytes are released when they have been parsed. */
+  { readonly kind: 'received'; bytes: Buffer } | Refused | { readonly kind: 'disconnected' }
 
-/** The body as bytes, or the problem with it; what the head gives away is refused first. */
-export async function receiveBody(exchange: Exchange, place: Slot): Promise<ReceivedBody> {
-  const { request, connection, edge } = exchange
+/** Receives the body as bytes. What the head gives away is refused first. */
+export async function receiveBody(context: RequestContext, slot: Slot): Promise<ReceivedBody> {
+  const { request, connection, edge } = context
   const { bytesMax } = edge.options.body
   const coding = readContentCoding(request.headers)
-  const wrongType = refuseContentType(request.headers['content-type'])
+  const type = request.headers['content-type']
+  const wrongType = type === 'application/json' ? undefined : refuseContentType(type)
   if (wrongType) return refused(wrongType)
   if (coding.kind === 'refused') return coding
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return refused(tooLarge(bytesMax))
-  if (request.destroyed) return { kind: 'gone' }
+  if (request.destroyed) return { kind: 'disconnected' }
   if (connection.failure && !request.complete) return refused(connection.failure)
 
-  requestBody(exchange)
-  const collected = await collectBody(exchange, place, coding.kind === 'coded' ? coding.createDecoder() : undefined)
-  if (collected.kind !== 'collected') return collected
-  await yieldToOthers(collected.bytes)
-  return { kind: 'received', bytes: collected.bytes }
+  requestBody(context)
+  const received = await collectBody(context, slot, coding.kind === 'coded' ? coding.createDecoder() : undefined)
+  if (received.kind === 'received') await yieldToOthers(received.bytes)
+  return received
 }
 
-/** Bodies are JSON in UTF-8 and say so; other parameters are allowed and mean nothing. */
+/** Bodies are JSON in UTF-8. Other parameters are allowed and ignored. */
 function refuseContentType(header: string | undefined): Problem | undefined {
   if (header === undefined || header.trim() === '') {
     return problem(
@@ -128,7 +125,6 @@ function refuseContentType(header: string | undefined): Problem | undefined {
       'The Content-Type header is missing. Send "Content-Type: application/json".',
     )
   }
-  if (header === 'application/json') return undefined
   const [type, ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
   if (type !== 'application/json') {
     return problem(
@@ -146,10 +142,10 @@ function refuseContentType(header: string | undefined): Problem | undefined {
 
 const shown = (header: string): string => header.slice(0, 80)
 
-/** Small outputs, so that a bomb is noticed after little of it has been inflated. */
+/** Small outputs, so that a decompression bomb is noticed early. */
 const CHUNK_SIZE = 16 * 1024
 
-/** zstd came to Node with 22.15; the types of the oldest supported version do not know it. */
+/** Node has zstd from 22.15; the types of the oldest supported version do not know it. */
 const { createZstdDecompress } = zlib as { createZstdDecompress?: (options: { chunkSize: number }) => Transform }
 
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
@@ -162,7 +158,7 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 
 type ContentCoding = { readonly kind: 'plain' } | { readonly kind: 'coded'; createDecoder(): Transform } | Refused
 
-/** One coding at most: stacked ones multiply their expansion, and no client sends them. */
+/** At most one coding: stacked ones multiply their expansion, and no client sends them. */
 function readContentCoding(headers: IncomingHttpHeaders): ContentCoding {
   const name = headers['content-encoding']?.trim().toLowerCase() ?? ''
   if (name === '' || name === 'identity') return { kind: 'plain' }
@@ -173,83 +169,56 @@ function readContentCoding(headers: IncomingHttpHeaders): ContentCoding {
   return refused(problem('unsupported_media_type', message, { headers: { 'accept-encoding': known } }))
 }
 
-type CollectOutcome =
-  | { readonly kind: 'collected'; readonly bytes: Buffer }
-  | Refused
-  /** The client closed the connection before its body was complete. */
-  | { readonly kind: 'gone' }
-
-/** Text that repeats itself compresses well in honest hands too; so little does no harm however it was made. */
+/** Repetitive text compresses well without bad intent. A body of this size does no harm. */
 const UNSUSPICIOUS_BYTES = 1024 * 1024
 
 /**
- * Reads a body to its end, decompressed if need be, and stops at the first bound that it breaks. Room is taken for what has
- * come, never for what a Content-Length promises.
+ * Reads a body to its end, decompressed, and stops at the first bound that it breaks. Memory is taken for what has arrived, not for
+ * what a Content-Length promises.
  */
-function collectBody(exchange: Exchange, place: Slot, decoder: Transform | undefined): Promise<CollectOutcome> {
-  const { request, body, edge } = exchange
-  const { bytesMax } = edge.options.body
-  /** The bytes that count: those that come out of the decoder, where there is one. */
+function collectBody(context: RequestContext, slot: Slot, decoder: Transform | undefined): Promise<ReceivedBody> {
+  const { request } = context
+  const bounds = context.edge.options.body
+  /** The bytes that count: those that leave the decoder, if there is one. */
   const gathered = gatherBytes()
 
   return new Promise((resolve) => {
-    const settle = (outcome: CollectOutcome) => {
-      stopReading()
-      stopDecoding?.()
-      body.fail = undefined
+    const settle = (outcome: ReceivedBody) => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose).pause()
+      // The listener for errors stays, because a late error must not be thrown.
+      decoder?.off('data', keep).off('drain', onDrain).off('end', onDecoded).destroy()
+      context.failBody = undefined
       resolve(outcome)
     }
     const refuse = (refusal: Problem) => settle(refused(refusal))
     const keep = (chunk: Buffer) => {
       gathered.add(chunk)
-      const refusal = refuseSize(gathered.length, body.bytesRead, edge.options.body) ?? place.take(chunk.length)
+      const refusal = refuseSize(gathered.length, context.bodyBytesRead, bounds) ?? slot.take(chunk.length)
       if (refusal) refuse(refusal)
     }
-    const whole = () => settle({ kind: 'collected', bytes: gathered.whole() })
-    const onRaw = (chunk: Buffer) => {
-      body.bytesRead += chunk.length
-      if (body.bytesRead > bytesMax) refuse(tooLarge(bytesMax))
+    const onData = (chunk: Buffer) => {
+      context.bodyBytesRead += chunk.length
+      if (context.bodyBytesRead > bounds.bytesMax) refuse(tooLarge(bounds.bytesMax))
       else if (!decoder) keep(chunk)
       else if (!decoder.write(chunk)) request.pause()
     }
+    const onDecoded = () => settle({ kind: 'received', bytes: gathered.whole() })
+    const onEnd = () => (decoder ? decoder.end() : onDecoded())
+    const onClose = () => {
+      if (!request.complete) settle({ kind: 'disconnected' })
+    }
+    const onDrain = () => request.resume()
 
-    const stopDecoding = decoder && listenToDecoder(decoder, { keep, whole, refuse, onDrain: () => request.resume() })
-    const stopReading = listenToRequest(request, {
-      onRaw,
-      onEnd: () => (decoder ? decoder.end() : whole()),
-      onDisconnect: () => settle({ kind: 'gone' }),
-    })
-    body.fail = refuse
+    decoder
+      ?.on('data', keep)
+      .on('drain', onDrain)
+      .on('end', onDecoded)
+      .on('error', () =>
+        refuse(problem('invalid_json', 'The body could not be decompressed. Check its Content-Encoding.')),
+      )
+    request.on('data', onData).on('end', onEnd).on('close', onClose)
+    context.failBody = refuse
   })
-}
-
-interface DecoderListeners {
-  keep(chunk: Buffer): void
-  whole(): void
-  refuse(refusal: Problem): void
-  onDrain(): void
-}
-
-function listenToDecoder(decoder: Transform, { keep, whole, refuse, onDrain }: DecoderListeners): () => void {
-  const onError = () =>
-    refuse(problem('invalid_json', 'The body could not be decompressed. Check its Content-Encoding.'))
-  decoder.on('data', keep).on('drain', onDrain).on('end', whole).on('error', onError)
-  // The listener for errors stays: one that comes late is nobody's concern, but must not be thrown.
-  return () => decoder.off('data', keep).off('drain', onDrain).off('end', whole).destroy()
-}
-
-interface RequestListeners {
-  onRaw(chunk: Buffer): void
-  onEnd(): void
-  onDisconnect(): void
-}
-
-function listenToRequest(request: IncomingMessage, { onRaw, onEnd, onDisconnect }: RequestListeners): () => void {
-  const onClose = () => {
-    if (!request.complete) onDisconnect()
-  }
-  request.on('data', onRaw).on('end', onEnd).on('close', onClose)
-  return () => request.off('data', onRaw).off('end', onEnd).off('close', onClose).pause()
 }
 
 const tooLarge = (bytesMax: number): Problem =>
@@ -264,14 +233,14 @@ function refuseSize(bytes: number, rawBytes: number, bounds: BodyBounds): Proble
   )
 }
 
-/** Whoever has sent a head only, and waits to be asked for the rest, is asked for it. */
-export function requestBody(exchange: Exchange): void {
-  if (exchange.expectation !== 'continue') return
-  exchange.response.writeContinue()
-  exchange.expectation = 'none'
+/** Sends `100 Continue` to a client that waits for it. */
+export function requestBody(context: RequestContext): void {
+  if (context.expectation !== 'continue') return
+  context.response.writeContinue()
+  context.expectation = 'none'
 }
 
-/** From here on the steps of reading a body take turns with everybody else's work. */
+/** The steps of reading a larger body take turns with other requests. */
 const LARGE_BYTES = 1024 * 1024
 
 export async function yieldToOthers(bytes: Buffer): Promise<void> {
@@ -285,10 +254,10 @@ async function afterOneTurn(): Promise<void> {
 }
 
 /**
- * Where the event loop is late, a request may have lain in its socket for longer than its client waits. That it has gone is read
- * one turn of the loop after its request was: to begin before that would be work for nobody, when there is least time for it.
+ * When the event loop is late, a request may have waited in its socket for longer than its client did. The disconnect is read one
+ * turn of the loop after the request, so this waits for that turn instead of starting useless work under load.
  */
-export async function disconnectedMeanwhile({ request: { socket }, edge }: Exchange): Promise<boolean> {
+export async function hasDisconnected({ request: { socket }, edge }: RequestContext): Promise<boolean> {
   if (!edge.isLate()) return false
   await afterOneTurn()
   return socket.readableEnded || socket.destroyed

@@ -1,27 +1,32 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
-/** Who is at the other end of a request, as far as the reverse proxies between may be believed. */
+/** The client of a request, as far as the reverse proxies in between are trusted. */
 export interface Clients {
-  /** Whose request it is; undefined once the connection has gone. */
+  /** Undefined once the connection has closed. */
   findClientAddress(request: IncomingMessage): string | undefined
-  /** Whether the client's side of it is TLS, which ends in front of this server. */
-  saysHttps(request: IncomingMessage): boolean
+  /** Whether the client uses TLS, which ends at a proxy in front of this server. */
+  isHttps(request: IncomingMessage): boolean
 }
 
-/** `trustedProxies`: addresses and networks of those who are believed. */
+/** `trustedProxies`: addresses and networks. */
 export function createClients(trustedProxies: readonly string[]): Clients {
-  const trusted = listOf(trustedProxies)
+  const trusted = new BlockList()
+  for (const network of trustedProxies) {
+    const [address = '', bits] = network.split('/')
+    if (bits === undefined) trusted.addAddress(address, familyOf(address))
+    else trusted.addSubnet(address, Number(bits), familyOf(address))
+  }
   const isTrusted = (address: string): boolean => trusted.check(address, familyOf(address))
   return {
     /**
-     * The socket's address, unless that is a proxy which is trusted: then whom it names, and so on from right to left,
-     * because each proxy adds its client at the end. Whatever stands left of the first one that is not trusted may be invented.
+     * The socket's address, unless that is a trusted proxy: then the address that it adds to X-Forwarded-For, and so on from right
+     * to left, because each proxy adds its client at the end. A client can invent everything left of the first untrusted address.
      */
     findClientAddress({ socket, headers }) {
       if (socket.remoteAddress === undefined) return undefined
       let client = withoutZone(socket.remoteAddress)
-      // From anybody else the header is not even read: it may be long.
+      // An untrusted client's header is not read, because it may be long.
       if (!isTrusted(client)) return client
       // Node has joined the lines of this header.
       const named = String(headers['x-forwarded-for'] ?? '').split(',')
@@ -32,23 +37,13 @@ export function createClients(trustedProxies: readonly string[]): Clients {
       }
       return client
     },
-    saysHttps({ socket, headers }) {
+    isHttps({ socket, headers }) {
       if (socket.remoteAddress === undefined || !isTrusted(withoutZone(socket.remoteAddress))) return false
-      // Where there are several, the one next to us has spoken last.
-      const said = String(headers['x-forwarded-proto'] ?? '').split(',')
-      return said.at(-1)?.trim().toLowerCase() === 'https'
+      // The nearest proxy adds the last one.
+      const protocols = String(headers['x-forwarded-proto'] ?? '').split(',')
+      return protocols.at(-1)?.trim().toLowerCase() === 'https'
     },
   }
-}
-
-function listOf(networks: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/')
-    if (bits === undefined) list.addAddress(address, familyOf(address))
-    else list.addSubnet(address, Number(bits), familyOf(address))
-  }
-  return list
 }
 
 /** Some proxies add the port: `203.0.113.7:4711`, `[2001:db8::1]:4711`. */

@@ -1,40 +1,50 @@
 import { createByteBudget } from '../lib/bytes.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
-import { type Problem, passingProblem, problem, type Refused, refused } from '../model/problem.ts'
+import { type Problem, problem, type Refused, refused, retryableProblem } from '../model/problem.ts'
 
-/** How much this process takes on. Read at each decision, so that another configuration holds from then on. */
+/** How much this process takes on. Read at each decision, so a reload takes effect at once. */
 export interface LimiterSettings {
-  /** For everything that runs, in bytes. */
+  /** For all running turns together, in bytes. */
   readonly memoryBytes: number
   readonly queueLength: number
   readonly queueMs: number
 }
 
-/** Why a turn was sent away, or a connection: the label of the metric. */
+/** Why a turn or a connection was shed: the label of the metric. */
 export type ShedReason = 'memory' | 'queue_full' | 'body' | 'event_loop' | 'connections'
 
 interface LimiterOptions {
-  readonly terms: () => LimiterSettings
+  readonly settings: () => LimiterSettings
   /** Whether the event loop has been behind its work for a while. */
   readonly isStrained: () => boolean
   readonly random: RandomBytes
   readonly onShed: (reason: ShedReason) => void
 }
 
-/** Keeps this process from taking on more turns than it has memory and time for. What runs already is never sent away. */
+/** The client of a turn that waits. `onLeave` calls back when it disconnects, and returns how to remove the listener. */
+interface WaitingClient {
+  onLeave(leave: () => void): () => void
+}
+
+/** Keeps this process from taking on more turns than it has memory and time for. A running turn is never shed. */
 export interface ConcurrencyLimiter {
-  /** Asked before the body of a turn is read. `onDisconnect` calls back when its client goes, and returns how to forget that. */
-  acquire(onDisconnect: (leave: () => void) => () => void): AcquireOutcome | Promise<AcquireOutcome>
+  /** Called before the body of a turn is read. */
+  acquire(client: WaitingClient): AcquireOutcome | Promise<AcquireOutcome>
+  /** The connection limit is reached, and a connection was closed without an answer. */
+  onConnectionDropped(): void
   readonly figures: LimiterFigures
 }
 
-export type AcquireOutcome = { readonly kind: 'entered'; readonly place: Slot } | Refused | { readonly kind: 'gone' }
+export type AcquireOutcome =
+  | { readonly kind: 'acquired'; readonly slot: Slot }
+  | Refused
+  | { readonly kind: 'disconnected' }
 
-/** What a turn keeps in memory from its door to its end. */
+/** The memory of one turn, from its body to its end. */
 export interface Slot {
-  /** It needs so many more bytes; a problem where there is no room for them. */
+  /** Takes more bytes; a problem when they are not available. */
   take(bytes: number): Problem | undefined
-  /** It needs exactly so many from here on, whatever it has taken; a problem where that is more and there is no room. */
+  /** Sets the memory of the turn to these bytes; a problem when that is more and not available. */
   keep(bytes: number): Problem | undefined
   release(): void
 }
@@ -46,129 +56,124 @@ interface LimiterFigures {
   readonly waiting: number
 }
 
-/** Beside its body: what streams of all kinds take, with the buffers of two sockets (`bench/slow-clients.mjs` measures it). */
+/** What a stream takes beside its body, with the buffers of two sockets (measured by `bench/slow-clients.mjs`). */
 export const TURN_BYTES = 256 * 1024
 /**
- * The largest body of text beside its turn: its bytes, and while it is parsed the text and the strings of its value, with two
- * bytes for each character where one of them is not ASCII.
+ * The largest text body beside its turn: its bytes, and while it is parsed the text and the strings of its value, with two
+ * bytes a character when one of them is not ASCII.
  */
 export const bytesOfLargestTurn = (bodyBytesMax: number): number => TURN_BYTES + 5 * bodyBytesMax
-/** At the door, so much of the memory is kept for the bodies of those who are in already. */
-const KEPT_FOR_BODIES = 1 / 8
-/** Drawn anew for each, so that those who were sent away together do not come back together. */
+/** This share of the memory is reserved for the bodies of running turns. */
+const RESERVED_FOR_BODIES = 1 / 8
+/** Random for each turn, so that turns that were shed together do not retry together. */
 const RETRY_SECONDS_MAX = 3
 
-export function createConcurrencyLimiter(deps: LimiterOptions): ConcurrencyLimiter {
-  const budget = createByteBudget(() => deps.terms().memoryBytes)
-  const line = createWaitingLine()
+export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLimiter {
+  const { settings } = options
+  const budget = createByteBudget(() => settings().memoryBytes)
+  const queue = createQueue()
   let running = 0
 
-  const tryEnter = () => {
-    const kept = deps.terms().memoryBytes * KEPT_FOR_BODIES
-    // However small the memory, one turn runs.
-    if (running > 0 && budget.taken + TURN_BYTES + kept > deps.terms().memoryBytes) return false
+  const tryAcquire = () => {
+    const { memoryBytes } = settings()
+    // One turn runs however small the memory is.
+    if (running > 0 && budget.taken + TURN_BYTES + memoryBytes * RESERVED_FOR_BODIES > memoryBytes) return false
     if (!budget.take(TURN_BYTES)) return false
     running += 1
     return true
   }
-  const entered = (): AcquireOutcome => ({ kind: 'entered', place: openPlace() })
-  const openPlace = (): Slot => {
-    let taken = TURN_BYTES
-    const take = (bytes: number): Problem | undefined => {
-      if (!budget.take(bytes)) return taken + bytes > deps.terms().memoryBytes ? neverFits() : shed('body')
-      taken += bytes
-      return undefined
-    }
-    return {
-      take,
-      keep(bytes) {
-        const more = TURN_BYTES + bytes - taken
-        // The turn is over, and has given everything back.
-        if (taken === 0 || more === 0) return undefined
-        if (more > 0) return take(more)
-        budget.give(-more)
-        taken += more
-        line.advance()
-        return undefined
-      },
-      release() {
-        if (taken === 0) return
-        budget.give(taken)
-        taken = 0
-        running -= 1
-        line.advance()
-      },
-    }
-  }
-  const shed = (reason: keyof typeof WHY): Problem => {
-    deps.onShed(reason)
-    const retryAfterSeconds = 1 + (deps.random(1)[0]! % RETRY_SECONDS_MAX)
-    return passingProblem('server_is_overloaded', WHY[reason], { retryAfterSeconds })
+  const shed = (reason: keyof typeof SHED_MESSAGES): Problem => {
+    options.onShed(reason)
+    const retryAfterSeconds = 1 + (options.random(1)[0]! % RETRY_SECONDS_MAX)
+    return retryableProblem('server_is_overloaded', SHED_MESSAGES[reason], { retryAfterSeconds })
   }
 
+  class MemorySlot implements Slot {
+    #taken = TURN_BYTES
+
+    take(bytes: number): Problem | undefined {
+      if (!budget.take(bytes)) return this.#taken + bytes > settings().memoryBytes ? neverFits() : shed('body')
+      this.#taken += bytes
+      return undefined
+    }
+
+    keep(bytes: number): Problem | undefined {
+      const more = TURN_BYTES + bytes - this.#taken
+      // After `release` nothing is taken.
+      if (this.#taken === 0 || more === 0) return undefined
+      if (more > 0) return this.take(more)
+      budget.give(-more)
+      this.#taken += more
+      queue.advance()
+      return undefined
+    }
+
+    release(): void {
+      if (this.#taken === 0) return
+      budget.give(this.#taken)
+      this.#taken = 0
+      running -= 1
+      queue.advance()
+    }
+  }
+  const acquired = (): AcquireOutcome => ({ kind: 'acquired', slot: new MemorySlot() })
+
   return {
-    acquire(onDisconnect) {
-      if (deps.isStrained()) return refused(shed('event_loop'))
-      const { queueLength, queueMs } = deps.terms()
-      const joined = line.join(tryEnter, { lengthMax: queueLength, msMax: queueMs })
-      if (joined === 'passed') return entered()
+    acquire(client) {
+      if (options.isStrained()) return refused(shed('event_loop'))
+      const { queueLength, queueMs } = settings()
+      const joined = queue.join(tryAcquire, { lengthMax: queueLength, msMax: queueMs })
+      if (joined === 'passed') return acquired()
       if (joined === 'full') return refused(shed('queue_full'))
-      const forget = onDisconnect(joined.leave)
+      const forget = client.onLeave(joined.leave)
       return joined.outcome.then((outcome) => {
         forget()
-        if (outcome === 'left') return { kind: 'gone' }
-        return outcome === 'passed' ? entered() : refused(shed('memory'))
+        if (outcome === 'left') return { kind: 'disconnected' }
+        return outcome === 'passed' ? acquired() : refused(shed('memory'))
       })
     },
+    onConnectionDropped: () => options.onShed('connections'),
     get figures() {
-      return {
-        running,
-        bytesTaken: budget.taken,
-        bytesMax: deps.terms().memoryBytes,
-        waiting: line.length,
-      }
+      return { running, bytesTaken: budget.taken, bytesMax: settings().memoryBytes, waiting: queue.length }
     },
   }
 }
 
-/** To come back would be in vain. */
+/** A retry would not help. */
 const neverFits = (): Problem =>
   problem(
     'request_too_large',
-    'This request takes more memory than this server has for all requests together. Send fewer values, or a shorter text.',
+    'This request needs more memory than this server has for all requests together. Send fewer values or a shorter text.',
   )
 
-const WHY = {
-  memory: 'This server runs as many requests as it has memory for, and none of them ended while this one waited.',
-  queue_full: 'This server runs as many requests as it has memory for, and as many as may wait are waiting.',
-  body: 'This server has no memory left for this body.',
-  event_loop: 'This server is behind its work and takes on no more for the moment.',
+const SHED_MESSAGES = {
+  memory: 'All memory for requests is in use, and none became free while this request waited.',
+  queue_full: 'All memory for requests is in use, and the queue is full.',
+  body: 'No memory is left for this body.',
+  event_loop: 'This server is behind its work and accepts no new requests at the moment.',
 } as const satisfies Partial<Record<ShedReason, string>>
 
-/** Those who wait for something to become free, in the order in which they came. */
-interface WaitingLine {
+/** Turns that wait for memory, first come, first served. */
+interface Queue {
   readonly length: number
   /**
-   * `passed` where nobody waits and there is room, `full` where as many wait as may; else a wait, whose `tryPass` is asked
-   * when the line advances. It takes what it needs in the same step.
+   * `passed` when nothing waits and there is room, `full` when the queue has its maximum length, else a wait, whose `tryPass`
+   * is called when the queue advances. `tryPass` takes what it needs in the same step.
    */
-  join(tryPass: () => boolean, bounds: LineBounds): 'passed' | 'full' | Wait
-  /** Something has become free: from the front on, as many pass as can. Who cannot keeps all behind it waiting. */
+  join(tryPass: () => boolean, bounds: { readonly lengthMax: number; readonly msMax: number }): 'passed' | 'full' | Wait
+  /** Something became free. Turns pass from the front, until one does not fit. */
   advance(): void
 }
 
-interface LineBounds {
-  readonly lengthMax: number
-  readonly msMax: number
-}
+type WaitOutcome = 'passed' | 'too-long' | 'left'
 
 export interface Wait {
-  readonly outcome: Promise<'passed' | 'too-long' | 'left'>
+  readonly outcome: Promise<WaitOutcome>
   leave(): void
 }
 
-export function createWaitingLine(): WaitingLine {
-  const waiting: { tryPass(): boolean; end(how: 'passed' | 'too-long' | 'left'): void }[] = []
+export function createQueue(): Queue {
+  const waiting: { tryPass(): boolean; end(how: WaitOutcome): void }[] = []
   const advance = () => {
     while (waiting[0]?.tryPass()) waiting[0].end('passed')
   }
@@ -180,17 +185,17 @@ export function createWaitingLine(): WaitingLine {
       if (waiting.length === 0 && tryPass()) return 'passed'
       if (waiting.length >= lengthMax) return 'full'
       let leave = () => {}
-      const outcome = new Promise<'passed' | 'too-long' | 'left'>((resolve) => {
+      const outcome = new Promise<WaitOutcome>((resolve) => {
         const waiter = {
           tryPass,
-          end(how: 'passed' | 'too-long' | 'left') {
-            const place = waiting.indexOf(waiter)
-            if (place < 0) return
+          end(how: WaitOutcome) {
+            const index = waiting.indexOf(waiter)
+            if (index < 0) return
             clearTimeout(timer)
-            waiting.splice(place, 1)
+            waiting.splice(index, 1)
             resolve(how)
-            // Whoever stood behind one that was too large for what is left may fit.
-            if (place === 0 && how !== 'passed') advance()
+            // The first one may have been too large for what is free, and the next one may fit.
+            if (index === 0 && how !== 'passed') advance()
           },
         }
         const timer = setTimeout(() => waiter.end('too-long'), msMax).unref()

@@ -1,31 +1,28 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type Bag, createBag } from '../lib/bag.ts'
 import type { Problem } from '../model/problem.ts'
 
-/** The body of one request. Of requests that came in one write each has its own: one may be read while another waits. */
-export interface IncomingBody {
+/** One request on a connection, as the connection sees it. Pipelined requests each have their own. */
+export interface OpenRequest {
   readonly request: IncomingMessage
-  bytesRead: number
-  /** Set while somebody waits for more of it: ends that with a problem. */
-  fail: ((problem: Problem) => void) | undefined
+  /** Set while the body is being read: ends the reading with a problem. */
+  failBody: ((problem: Problem) => void) | undefined
+  /** The connection has closed. */
+  close(): void
 }
 
-/** What the edge knows about one socket; pipelined requests share it. */
+/** What the edge knows about one socket. Pipelined requests share it. */
 export interface Connection {
-  /** Exchanges whose answer is not finished. */
-  openExchanges: number
-  /** Of the newest request: the only one that can still be on its way. */
-  newestBody: IncomingBody | undefined
-  /** What the parser stumbled on behind a running answer: nothing more can be understood on this socket. */
+  /** Requests whose answer is not finished. */
+  readonly open: OpenRequest[]
+  /** The newest request: the only one whose body can still be arriving. */
+  newest: OpenRequest | undefined
+  /** A parse error behind a running answer: nothing more can be read from this socket. */
   failure: Problem | undefined
-  /** An answer has said `Connection: close`: nothing behind its request is one any more (RFC 9112, section 9.6). */
+  /** An answer has said `Connection: close`: later bytes are not requests (RFC 9112, section 9.6). */
   isClosing: boolean
-  /** Requests that came behind it. */
   ignoredRequests: number
-  /** Called when the socket has closed: one listener on it, however many requests are pipelined. */
-  readonly closeListeners: Bag<() => void>
 }
 
 const connections = new WeakMap<Duplex, Connection>()
@@ -33,18 +30,17 @@ const connections = new WeakMap<Duplex, Connection>()
 export function connectionOf(socket: Duplex): Connection {
   const known = connections.get(socket)
   if (known) return known
-  const closeListeners = createBag<() => void>()
   const connection: Connection = {
-    openExchanges: 0,
-    newestBody: undefined,
+    open: [],
+    newest: undefined,
     failure: undefined,
     isClosing: false,
     ignoredRequests: 0,
-    closeListeners,
   }
   connections.set(socket, connection)
+  // One listener, however many requests are pipelined. Each takes itself out of the list.
   socket.once('close', () => {
-    closeListeners.each((listener) => listener())
+    for (const each of [...connection.open]) each.close()
   })
   return connection
 }
@@ -54,17 +50,17 @@ export const isServedVersion = ({ httpVersionMajor, httpVersionMinor }: Incoming
   httpVersionMajor === 1 && httpVersionMinor <= 1
 
 /**
- * Whether nothing behind this request is a request. Behind an offered `Upgrade` Node's parser drops the rest of the bytes
- * that it has in hand and reads the next ones as a new request, so the body of a pipelined request would run as one. The
- * offer is declined (RFC 9110, section 7.8): the request is answered over HTTP/1.1, and then its connection ends.
+ * Whether later bytes of the connection are not requests. Behind an offered `Upgrade` Node's parser drops the bytes that it has
+ * in hand and reads the next ones as a new request, so the body of a pipelined request would run as one. The offer is declined
+ * (RFC 9110, section 7.8): the request is answered over HTTP/1.1, and then its connection ends.
  */
 export const isLastRequest = (request: IncomingMessage): boolean =>
   request.headers.upgrade !== undefined || !isServedVersion(request)
 
-/** Each request that is ignored keeps a few kilobytes until the answer before it has ended. */
+/** Each ignored request keeps a few kilobytes until the answer before it has ended. */
 const IGNORED_MAX = 100
 
-/** A request behind an answer that closes its connection is no request any more (RFC 9112, section 9.6). */
+/** Ignores a request behind an answer that closes its connection (RFC 9112, section 9.6). */
 export function ignoreRequest(request: IncomingMessage, socket: Socket): void {
   const connection = connectionOf(socket)
   connection.ignoredRequests += 1

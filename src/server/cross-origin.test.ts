@@ -17,7 +17,7 @@ const OTHER = 'https://evil.example.org'
 const openFor = (origins: readonly string[] = [PAGE, 'http://localhost:5173']) =>
   openTestEdge({
     options: { allowedOrigins: origins },
-    limitHeaders: () => ({ 'x-ratelimit-limit-requests': '10', 'x-ratelimit-remaining-requests': '9' }),
+    limitStatuses: () => [{ kind: 'requests', limit: 10, remaining: 9, resetMs: 1000 }],
   })
 
 const corsOf = ({ headers }: RawAnswer) =>
@@ -128,7 +128,7 @@ describe('an answer to a page of a listed origin', () => {
       expect(exposedBy(answer)).toContain('x-request-id')
       expect(answer.headers).not.toHaveProperty('access-control-allow-credentials')
     }
-    const limits = ['x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests']
+    const limits = ['x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests']
     expect(exposedBy(answers.at(-1)!)).toEqual(['x-request-id', ...limits])
   })
 
@@ -145,7 +145,7 @@ describe('an answer to a page of a listed origin', () => {
     expect(exposedBy(answer)).toEqual(expect.arrayContaining(['x-millrace-lane', 'idempotency-replayed']))
     const denied = await openTestEdge({
       options: { allowedOrigins: [PAGE] },
-      takeFromAddress: () => ({ kind: 'refused', perMinute: 10, waitMs: 5000 }),
+      strangers: { take: () => ({ kind: 'refused', perMinute: 10, waitMs: 5000 }) },
     })
     const wait = await ask(denied.port, head({ target: '/v1/key', headers: ['host: x', `origin: ${PAGE}`] }))
     expect([wait.status, exposedBy(wait).includes('retry-after')]).toEqual([429, true])

@@ -11,13 +11,14 @@ import {
   later,
   openTestEdge,
   type TestEdge,
+  type TestServices,
 } from '../../test/fixtures/server/edge.ts'
 import { expectProblem } from '../../test/fixtures/server/envelope.ts'
 import type { CallerOutcome } from '../auth/callers.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { problem } from '../model/problem.ts'
 import { createConcurrencyLimiter, TURN_BYTES } from './concurrency-limiter.ts'
-import { type EdgeDeps, type EdgeOptions, LINGER } from './request-context.ts'
+import { LINGER, type Turns } from './services.ts'
 
 afterEach(closeTestEdges)
 
@@ -79,18 +80,18 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
 
   it('is told, while it waits for a place, and does not wait on', async () => {
     const place = later<void>()
-    const load = guardWithOnePlace()
-    const opened = await openEdge({ load, serveTurn: answerAfter(place.comes) })
+    const limiter = guardWithOnePlace()
+    const opened = await openEdge({ limiter, serveTurn: answerAfter(place.comes) })
     const first = connectRaw(opened.port)
     first.send(chatRequest())
     await untilRead(opened)
     const client = connectRaw(opened.port)
     client.send(request)
     await untilRead(opened)
-    expect(load.figures).toMatchObject({ running: 1, waiting: 1 })
+    expect(limiter.figures).toMatchObject({ running: 1, waiting: 1 })
     client.socket.end()
     expectProblem(await client.answer(), 'malformed_request')
-    expect(load.figures.waiting).toBe(0)
+    expect(limiter.figures.waiting).toBe(0)
     place.come()
     expect((await first.answer()).status).toBe(200)
     await nothingStands(opened)
@@ -101,7 +102,7 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
     const key = later<CallerOutcome>()
     let asked = 0
     const opened = await openEdge({
-      load: guardWithOnePlace(),
+      limiter: guardWithOnePlace(),
       serveTurn: answerAfter(place.comes),
       findCaller: () => (asked++ === 0 ? { kind: 'caller', caller: CALLER } : key.comes),
     })
@@ -121,10 +122,10 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
   it('is let go, where it has gone before it could wait for a place', async () => {
     const place = later<void>()
     const wallet = later<undefined>()
-    const load = guardWithOnePlace()
+    const limiter = guardWithOnePlace()
     let asked = 0
     const opened = await openEdge({
-      load,
+      limiter,
       serveTurn: answerAfter(place.comes),
       refuseEarly: () => (asked++ === 0 ? undefined : wallet.comes),
     })
@@ -138,20 +139,20 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
     await untilRead(opened)
     wallet.come(undefined)
     await untilRead(opened)
-    expect([load.figures.waiting, opened.logs.at(-3)]).toMatchObject([0, { outcome: 'client_gone' }])
+    expect([limiter.figures.waiting, opened.logs.at(-3)]).toMatchObject([0, { outcome: 'client_gone' }])
     place.come()
     expect((await first.answer()).status).toBe(200)
     await nothingStands(opened)
   })
 
   it('is let go where the loop was late', async () => {
-    const load = guardWithOnePlace()
-    const opened = await openEdge({ load, isLate: () => true })
+    const limiter = guardWithOnePlace()
+    const opened = await openEdge({ limiter, isLate: () => true })
     const client = connectRaw(opened.port)
     client.socket.end(request)
     await client.closed()
     await nothingStands(opened)
-    expect(load.figures.running).toBe(0)
+    expect(limiter.figures.running).toBe(0)
   })
 })
 
@@ -165,9 +166,9 @@ describe('a body that is cut off', () => {
   })
 
   it('behind a packed part that is whole holds nobody, while its idempotency key is looked up', async () => {
-    const found = later<Awaited<ReturnType<EdgeDeps['lookUpAnswer']>>>()
+    const found = later<Awaited<ReturnType<Turns['lookUpAnswer']>>>()
     const asked = later<void>()
-    const lookUpAnswer: EdgeDeps['lookUpAnswer'] = () => {
+    const lookUpAnswer: Turns['lookUpAnswer'] = () => {
       asked.come()
       return found.comes
     }
@@ -179,7 +180,7 @@ describe('a body that is cut off', () => {
     await asked.comes
     client.socket.end()
     await untilRead(opened)
-    found.come({ kind: 'refused', problem: problem('idempotency_in_progress', 'Wait.'), leave() {} })
+    found.come({ kind: 'refused', problem: problem('idempotency_in_progress', 'Wait.'), release() {} })
     expectProblem(await client.answer(), 'idempotency_in_progress')
     await nothingStands(opened)
   })
@@ -197,7 +198,7 @@ describe('a body that is cut off', () => {
 
 describe('of two requests in one write, a second one that is read while the first waits,', () => {
   /** The first waits for its key until the second is being read, and is then read itself. */
-  async function openWithTwo(options: Partial<EdgeOptions> = {}) {
+  async function openWithTwo(options: TestServices['options'] = {}) {
     const key = later<CallerOutcome>()
     let asked = 0
     const opened = await openEdge({
@@ -227,10 +228,7 @@ describe('of two requests in one write, a second one that is read while the firs
 })
 
 /** Who has closed its own half is not waited for: that would be longer here than any test. */
-const openEdge = ({
-  options,
-  ...house
-}: Partial<Omit<EdgeDeps, 'options'>> & { options?: Partial<EdgeOptions> } = {}) =>
+const openEdge = ({ options, ...house }: TestServices = {}) =>
   openTestEdge({ ...house, options: { linger: { ...LINGER, timeMs: 3_600_000 }, ...options } })
 
 /** What was sent before has been read, its end too, when other connections have been answered, one after the other. */
@@ -243,14 +241,14 @@ const nothingStands = ({ edge }: TestEdge): Promise<void> => edge.stopAccepting(
 
 const guardWithOnePlace = () =>
   createConcurrencyLimiter({
-    terms: () => ({ memoryBytes: 2 * TURN_BYTES - 1, queueLength: 8, queueMs: 60_000 }),
+    settings: () => ({ memoryBytes: 2 * TURN_BYTES - 1, queueLength: 8, queueMs: 60_000 }),
     isStrained: () => false,
     random: secureRandom,
     onShed: () => {},
   })
 
 const answerAfter =
-  (comes: Promise<void>): EdgeDeps['serveTurn'] =>
+  (comes: Promise<void>): Turns['serveTurn'] =>
   async ({ sink }) => {
     await comes
     sink.end(Buffer.from('{}'))

@@ -4,9 +4,9 @@ import { type Problem, problem } from '../model/problem.ts'
 import { headersTooLarge } from './client-error.ts'
 import { isServedVersion } from './connection.ts'
 import { isApi } from './cross-origin.ts'
-import type { Exchange } from './request-context.ts'
+import type { RequestContext } from './request-context.ts'
 
-/** Headers that decide who pays and what is read: two of them would let two readers see two requests. */
+/** Headers that decide who pays and what is read. With two of one, a proxy and this server could see different requests. */
 const SINGLE_HEADERS = [
   'authorization',
   'idempotency-key',
@@ -19,13 +19,12 @@ const SINGLE_LENGTHS: ReadonlySet<number> = new Set(SINGLE_HEADERS.map((name) =>
 
 const CLOSE = { headers: { connection: 'close' } }
 
-/** Everything that is refused by the head alone, before anybody asks who is calling. */
-export function guardRequest(exchange: Exchange): Problem | undefined {
-  const { request, expectation, edge, path } = exchange
+/** Refusals by the head alone, before authentication. */
+export function guardRequest({ request, expectation, edge, path }: RequestContext): Problem | undefined {
   if (!isServedVersion(request)) {
     return problem('malformed_request', 'Only HTTP/1.0 and HTTP/1.1 are served. Check the client or proxy.', CLOSE)
   }
-  if (isWebSocket(request.headers.upgrade)) {
+  if (request.headers.upgrade?.toLowerCase().includes('websocket')) {
     return problem(
       'websocket_not_supported',
       'WebSocket is not supported here. Send the request as an HTTP POST.',
@@ -56,20 +55,16 @@ export function guardRequest(exchange: Exchange): Problem | undefined {
   return refuseOrigin(request.headers.origin, edge.options.allowedOrigins)
 }
 
-function isWebSocket(upgrade: string | undefined): boolean {
-  return upgrade?.toLowerCase().includes('websocket') ?? false
-}
-
 /**
- * Beside another coding a proxy in front may have read another end of this request than Node does, and another one behind it.
- * In HTTP/1.0 there are no codings, so that one there says the same of whoever has passed it on (RFC 9112, section 6.1).
+ * Beside another coding, a proxy in front may see another end of this request than Node does (request smuggling). HTTP/1.0 has no
+ * codings, so one there has the same meaning (RFC 9112, section 6.1).
  */
 const isPlainlyFramed = ({ headers: { 'transfer-encoding': coding }, httpVersionMinor }: IncomingMessage): boolean =>
   coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersionMinor > 0)
 
 /**
- * The size of request line and headers on the wire. Node's own bound leaves out what stands between names and values,
- * which lets thousands of tiny headers through. Blanks around a value are not counted: Node does not keep them.
+ * The size of the request line and the headers on the wire. Node's own bound does not count the bytes between names and values,
+ * which lets thousands of tiny headers through. Spaces around a value are not counted, because Node does not keep them.
  */
 function headBytes({ method = '', url = '', rawHeaders }: IncomingMessage): number {
   let bytes = method.length + url.length + REQUEST_LINE_BYTES + CRLF_BYTES
@@ -82,32 +77,31 @@ const REQUEST_LINE_BYTES = 12
 const HEADER_LINE_BYTES = 4
 const CRLF_BYTES = 2
 
-/** Node joins or drops repeated headers before they can be looked at, so the raw list is read. */
+/** Node joins or drops repeated headers in `headers`, so this reads the raw list. */
 function findRepeated(rawHeaders: readonly string[]): string | undefined {
   let seen = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const raw = rawHeaders[index]!
     if (!SINGLE_LENGTHS.has(raw.length)) continue
-    const place = SINGLE_HEADERS.indexOf(raw.toLowerCase())
-    if (place < 0) continue
-    if (seen & (1 << place)) return SINGLE_HEADERS[place]
-    seen |= 1 << place
+    const bit = SINGLE_HEADERS.indexOf(raw.toLowerCase())
+    if (bit < 0) continue
+    if (seen & (1 << bit)) return SINGLE_HEADERS[bit]
+    seen |= 1 << bit
   }
   return undefined
 }
 
 /**
- * A key in a public web page is a key in everybody's hands. Browsers name the page's origin; programs on somebody's own
+ * Every visitor of a public web page can read a key in it. Browsers send the origin of the page; programs on the user's own
  * machine send none, a scheme of their own, or a loopback one.
  */
 function refuseOrigin(origin: string | undefined, allowed: readonly string[]): Problem | undefined {
   if (origin === undefined || !/^https?:/i.test(origin)) return undefined
-  if (allowed.includes(origin) || isLoopback(origin)) return undefined
+  if (allowed.includes(origin)) return undefined
+  if (URL.canParse(origin) && isLoopbackName(new URL(origin).hostname)) return undefined
   return problem(
     'browser_not_allowed',
     'API keys must not be used in web pages, where every visitor can read them. Call from your server; ' +
       'the operator can allow an origin in the configuration.',
   )
 }
-
-const isLoopback = (origin: string): boolean => URL.canParse(origin) && isLoopbackName(new URL(origin).hostname)

@@ -3,11 +3,12 @@ import { msBetween } from '../lib/clock.ts'
 import { internalError } from '../model/problem.ts'
 import { isPreflight, preflightHeaders } from './cross-origin.ts'
 import { guardRequest } from './guards.ts'
-import { type EdgeContext, type Exchange, type Expectation, openExchange } from './request-context.ts'
+import { type Expectation, RequestContext } from './request-context.ts'
 import { sendJson, sendProblem } from './respond.ts'
 import { findRoute } from './routes.ts'
+import type { EdgeContext } from './services.ts'
 
-/** Foreign text in a log line is cut to this length. */
+/** Client text in a log line is cut to this length. */
 const LOGGED_CHARACTERS_MAX = 200
 
 /** One request, from its head to its log line. */
@@ -17,54 +18,45 @@ export async function handle(
   response: ServerResponse,
   expectation: Expectation,
 ): Promise<void> {
-  const exchange = openExchange(edge, request, response, expectation)
+  const context = new RequestContext(edge, request, response, expectation)
   try {
-    await answer(exchange)
+    await answer(context)
   } catch (error) {
-    exchange.log.error = error
-    failInternally(exchange)
+    context.log.error = error
+    // After the head no error status can be sent, so the connection is broken, unless the answer has reported the error itself.
+    if (!response.headersSent) sendProblem(context, internalError(context.requestId))
+    else if (!context.isAnswered) response.destroy()
   } finally {
-    logExchange(exchange)
+    logRequest(context)
   }
 }
 
-async function answer(exchange: Exchange): Promise<void> {
-  const refusal = guardRequest(exchange)
-  if (refusal) return sendProblem(exchange, refusal)
-  if (isPreflight(exchange)) return sendJson(exchange, 200, {}, preflightHeaders(exchange))
-  const route = findRoute(exchange.request.method ?? 'GET', exchange.path)
-  if (route.kind === 'refused') return sendProblem(exchange, route.problem)
-  exchange.log.endpoint = route.route
-  await route.endpoint(exchange, route.argument)
+async function answer(context: RequestContext): Promise<void> {
+  const refusal = guardRequest(context)
+  if (refusal) return sendProblem(context, refusal)
+  if (isPreflight(context)) return sendJson(context, 200, {}, preflightHeaders(context))
+  const route = findRoute(context.request.method ?? 'GET', context.path)
+  if (route.kind === 'refused') return sendProblem(context, route.problem)
+  context.log.endpoint = route.route
+  await route.endpoint(context, route.argument)
 }
 
-/** The last catch-all: after the head there is no honest way to go on, so the connection breaks. */
-function failInternally(exchange: Exchange): void {
-  if (exchange.response.headersSent) {
-    // An answer that has said itself that it failed may be read to its end.
-    if (!exchange.isToldWhole) exchange.response.destroy()
-    return
-  }
-  sendProblem(exchange, internalError(exchange.requestId))
-}
-
-function logExchange({ edge, request, response, requestId, path, startedTicks, log }: Exchange): void {
-  edge.logRequest({
+function logRequest({ edge, request, response, requestId, path, startedAt, log }: RequestContext): void {
+  const { headers } = request
+  const status = response.headersSent ? response.statusCode : undefined
+  edge.metrics.requestEnded(typeof log.endpoint === 'string' ? log.endpoint : 'none', status ?? 0)
+  edge.log.request({
     request_id: requestId,
     method: request.method,
     path,
-    status: response.headersSent ? response.statusCode : undefined,
-    total_ms: msBetween(startedTicks, edge.clock.nowMicros()),
-    client_request_id: clientRequestId(request),
-    retry_count: cut(request.headers['x-stainless-retry-count']),
-    user_agent: cut(request.headers['user-agent']),
+    status,
+    total_ms: msBetween(startedAt, edge.clock.nowMicros()),
+    // Only logged: the request's own id is always minted here.
+    client_request_id: cut(headers['x-client-request-id'] ?? headers['x-request-id']),
+    retry_count: cut(headers['x-stainless-retry-count']),
+    user_agent: cut(headers['user-agent']),
     ...log,
   })
-}
-
-/** A client's own name for its request is only logged: ours is minted here, always. */
-function clientRequestId({ headers }: IncomingMessage): string | undefined {
-  return cut(headers['x-client-request-id']) ?? cut(headers['x-request-id'])
 }
 
 function cut(value: string | string[] | undefined): string | undefined {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
+import { modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import {
   ask,
   COMPLETED,
@@ -9,9 +10,11 @@ import {
   getRequest,
   openTestEdge,
   type RawClient,
+  rulesWith,
+  type TestServices,
 } from '../../test/fixtures/server/edge.ts'
 import { expectProblem } from '../../test/fixtures/server/envelope.ts'
-import type { EdgeDeps } from './request-context.ts'
+import type { Turns } from './services.ts'
 
 afterEach(closeTestEdges)
 
@@ -19,7 +22,7 @@ afterEach(closeTestEdges)
 const LARGE = 'x'.repeat(20 * 1024 * 1024)
 const LARGE_JSON = Buffer.from(JSON.stringify({ answer: LARGE }))
 
-const answerWithLarge: EdgeDeps['serveTurn'] = async ({ sink }) => {
+const answerWithLarge: Turns['serveTurn'] = async ({ sink }) => {
   sink.end(LARGE_JSON)
   return COMPLETED
 }
@@ -30,9 +33,9 @@ function standStill(client: RawClient): RawClient {
   return client
 }
 
-it.each<[string, Buffer, Partial<EdgeDeps>]>([
+it.each<[string, Buffer, TestServices]>([
   ['an answer in one piece', chatRequest(), { serveTurn: answerWithLarge }],
-  ['a list', getRequest('/v1/models'), { listModels: () => [{ id: LARGE }] }],
+  ['a list', getRequest('/v1/models'), { rules: rulesWith(modelDefinition('demo', { description: LARGE })) }],
   [
     'a receipt',
     getRequest('/v1/requests/req_00000000000000000000000000'),

@@ -7,68 +7,65 @@ import { createClients } from './client-address.ts'
 import { onClientError, refuseSocket } from './client-error.ts'
 import { connectionOf, ignoreRequest } from './connection.ts'
 import { handle } from './handle.ts'
-import {
-  beatFor,
-  createHeartbeat,
-  type DrainState,
-  type EdgeContext,
-  type EdgeDeps,
-  type Expectation,
-} from './request-context.ts'
+import { createHeartbeat } from './heartbeat.ts'
+import type { Expectation } from './request-context.ts'
+import type { DrainState, EdgeContext, EdgeServices } from './services.ts'
 
 export interface Edge {
   listen(address: { host: string; port: number }): Promise<ListenOutcome>
-  /** Not ready any more; answers close their connection; new requests are still served. */
+  /** `/readyz` fails and answers close their connection. New requests are still served. */
   announceDrain(): void
   /** Accepts no more connections and refuses new requests. Resolves when the last connection has ended. */
   stopAccepting(): Promise<void>
-  /** Breaks every connection that is left. */
+  /** Breaks every open connection. */
   cut(): void
 }
 
 /** Node's own default lets a timeout of ten seconds take forty. */
 const TIMEOUT_CHECK_MS = 1000
 
-export function createEdge(deps: EdgeDeps): Edge {
-  const { options } = deps
+/** Time for the first bytes of clients that have just connected. */
+const FIRST_BYTE_MS = 100
+
+export function createEdge(services: EdgeServices): Edge {
+  const { options } = services
   const drain: DrainState = { stage: 'open' }
-  // An answer that ends while the node drains frees its connection, which nobody shall use again.
-  const onAnswered = () => {
-    if (drain.stage === 'refusing') server.closeIdleConnections()
-  }
   const edge: EdgeContext = {
-    ...deps,
+    ...services,
     ...createClients(options.trustedProxies),
-    heartbeat: createHeartbeat(beatFor(options.stream)),
+    heartbeat: createHeartbeat(options.stream),
     drain,
-    onAnswered,
+    // While the node drains, a connection must not be reused after its answer.
+    onAnswered() {
+      if (drain.stage === 'refusing') server.closeIdleConnections()
+    },
   }
   const server = createServer({
-    // Headers are a part of the request; Node takes no longer time for them than for the whole.
+    // The headers are part of the request, so they may not take longer.
     headersTimeout: Math.min(options.headersTimeoutMs, options.requestTimeoutMs),
     requestTimeout: options.requestTimeoutMs,
-    // None at all would mean for ever to Node.
+    // Zero would mean no timeout to Node.
     keepAliveTimeout: Math.max(1, options.keepAliveTimeoutMs),
     maxHeaderSize: options.headerBytesMax,
     connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, options.headersTimeoutMs),
     joinDuplicateHeaders: false,
-    // Node would answer bare; the guard answers with our envelope.
+    // Node would answer without our envelope; `guards.ts` refuses these requests.
     requireHostHeader: false,
   })
-  // The size of all headers is bounded; a bound on their number would drop the rest in silence.
+  // The size of all headers is bounded. Node drops headers above a maximum count without an error.
   server.maxHeadersCount = 0
   server.maxConnections = options.connectionsMax
   server.setTimeout(options.stallMs, onSocketTimeout)
   const sockets = createBag<Socket>()
-  server.on('connection', (socket) => connectionOf(socket).closeListeners.add(sockets.add(socket)))
+  server.on('connection', (socket) => socket.once('close', sockets.add(socket)))
   answerOn(edge, server)
 
   return {
     async listen(address) {
       const outcome = await listenOn(server, address)
-      // Such as no file descriptor left for one connection; the others go on.
+      // For example no file descriptor left for one connection. The server goes on.
       if (outcome.kind === 'listening')
-        server.on('error', (error) => edge.logConnection({ outcome: 'accept_failed', error }))
+        server.on('error', (error) => edge.log.request({ outcome: 'accept_failed', error }))
       return outcome
     },
     announceDrain() {
@@ -76,26 +73,23 @@ export function createEdge(deps: EdgeDeps): Edge {
     },
     stopAccepting() {
       drain.stage = 'refusing'
-      setTimeout(() => sockets.each(closeSilent), FIRST_BYTE_MS).unref()
-      return closePatiently(server)
+      // Browsers open connections ahead of need. One without a byte is owed no answer.
+      const closeUnused = () =>
+        sockets.each((socket) => {
+          if (socket.bytesRead === 0) socket.destroy()
+        })
+      setTimeout(closeUnused, FIRST_BYTE_MS).unref()
+      return closeServer(server)
     },
     cut: () => server.closeAllConnections(),
   }
 }
 
-/** For the first bytes of whoever has connected in the last moment, and has a request on the way. */
-const FIRST_BYTE_MS = 100
-
-/** Browsers open connections ahead of need: on one that has said nothing, nobody is owed anything. */
-function closeSilent(socket: Socket): void {
-  if (socket.bytesRead === 0) socket.destroy()
-}
-
 /**
- * Resolves when the last connection has ended. What Node does by itself stops the clock of slow requests first, and whoever
- * stands still in the middle of one would be waited for: here that comes last.
+ * Resolves when the last connection has ended. `server.close()` of `node:http` stops the timer that ends slow requests, so a
+ * stalled request would block the shutdown. Here the timer stops last.
  */
-function closePatiently(server: Server): Promise<void> {
+function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     NetServer.prototype.close.call(server, () => {
       server.close()
@@ -106,9 +100,8 @@ function closePatiently(server: Server): Promise<void> {
 }
 
 /**
- * There is no listener for `upgrade` on purpose: with one, Node takes every upgrade off HTTP, and clients that merely
- * offer h2c would get no answer. Without one, they are requests like others, each the last one of its connection, and the
- * guard refuses those for WebSocket.
+ * There is deliberately no listener for `upgrade`: with one, Node takes every upgrade off HTTP, and clients that only offer h2c
+ * would get no answer. Without one they are ordinary requests, each the last of its connection, and `guards.ts` refuses WebSocket.
  */
 function answerOn(edge: EdgeContext, server: Server): void {
   const on = (event: 'request' | 'checkContinue' | 'checkExpectation', expectation: Expectation) => {
@@ -125,26 +118,27 @@ function answerOn(edge: EdgeContext, server: Server): void {
   server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy())
     const connection = connectionOf(socket)
-    // A client would take the refusal for the answer to the request before it.
-    if (connection.openExchanges > 0 || connection.isClosing) return void socket.destroy()
+    // A client would take the refusal for the answer to an earlier request.
+    if (connection.open.length > 0 || connection.isClosing) return void socket.destroy()
     const message = 'This server is not a proxy: CONNECT is not available. Use GET or POST.'
     refuseSocket(edge, socket, problem('method_not_allowed', message, { headers: { allow: 'GET, HEAD, POST' } }))
   })
 }
 
-/** Connections that nobody uses make room for those that somebody needs; looking through all of them for each would cost too much. */
+/** Looking through all connections for each dropped one would cost too much. */
+const IDLE_CLOSE_INTERVAL_MICROS = 1_000_000
+
+/** The connection limit is reached: closes idle connections to make room. */
 function makeRoom(edge: EdgeContext, server: Server): () => void {
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let closedAt = Number.NEGATIVE_INFINITY
   return () => {
-    edge.connectionDropped()
+    edge.limiter.onConnectionDropped()
     const now = edge.clock.nowMicros()
-    if (now - lookedAt < IDLE_LOOK_TICKS) return
-    lookedAt = now
+    if (now - closedAt < IDLE_CLOSE_INTERVAL_MICROS) return
+    closedAt = now
     server.closeIdleConnections()
   }
 }
-
-const IDLE_LOOK_TICKS = 1_000_000
 
 export type ListenOutcome =
   | { readonly kind: 'listening'; readonly host: string; readonly port: number }
@@ -152,7 +146,7 @@ export type ListenOutcome =
   | { readonly kind: 'address-not-available' }
   | { readonly kind: 'not-permitted' }
 
-/** The default of 511 is short when a thousand clients come back at once. */
+/** The default of 511 is short when a thousand clients reconnect at once. */
 const BACKLOG = 4096
 
 const LISTEN_FAILURES: Readonly<Record<string, Exclude<ListenOutcome['kind'], 'listening'>>> = {
@@ -162,7 +156,7 @@ const LISTEN_FAILURES: Readonly<Record<string, Exclude<ListenOutcome['kind'], 'l
   EACCES: 'not-permitted',
 }
 
-/** What can be wrong with an address is an outcome; the operator chose it and can choose another. */
+/** A bad address is an outcome, because the operator chose it and can choose another. */
 export function listenOn(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },
@@ -182,9 +176,9 @@ export function listenOn(
 }
 
 /**
- * Nothing has moved on this socket for as long as a client may take nothing of its answer, or as an idle connection is kept.
- * Node counts each byte that the kernel takes, so whoever reads slowly is not taken for one that does not read. After the
- * process was stopped the timer fires before the loop has looked at the socket: whether anything moves then is what counts.
+ * No byte has moved on this socket for the stall time. Node counts each byte that the kernel takes, so a slow reader is not
+ * disconnected. After the process was suspended, the timer fires before the loop has read the socket, so one turn of the loop
+ * decides whether anything moves.
  */
 function onSocketTimeout(socket: Socket): void {
   if (!isStalled(socket)) return
@@ -196,9 +190,9 @@ function onSocketTimeout(socket: Socket): void {
 }
 
 function isStalled(socket: Socket): boolean {
-  const { openExchanges, newestBody } = connectionOf(socket)
-  // How long the first headers may take is counted for itself, and said.
-  if (newestBody === undefined) return false
-  const isThoughtAbout = openExchanges > 0 && socket.writableLength === 0
-  return !isThoughtAbout
+  const { open, newest } = connectionOf(socket)
+  // The first headers have a timeout of their own, with an answer.
+  if (newest === undefined) return false
+  const isWaitingForProvider = open.length > 0 && socket.writableLength === 0
+  return !isWaitingForProvider
 }

@@ -3,18 +3,18 @@ import { nearestName } from '../lib/text.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { scrubPath } from '../telemetry/scrub.ts'
 
-/** Proxies send the absolute form, which names a host as well. Who was meant stands in the Host header. */
+/** Removes the host of an absolute-form target, which proxies send. The Host header decides. */
 export const withoutOrigin = (target: string): string =>
   target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
 
 /**
- * The path of a request target: origin-form, absolute-form or `*`. Queries are not read here. One slash too many behind the
- * base URL or at the end is forgiven, because clients join base URLs with and without one.
+ * The path of a request target: origin-form, absolute-form or `*`, without its query. One slash too many after the base URL or at
+ * the end is ignored, because clients join base URLs with and without one.
  */
 export function pathOf(target: string): string {
-  const asked = withoutOrigin(target)
-  const end = asked.search(/[?#]/)
-  const path = end < 0 ? asked : asked.slice(0, end)
+  const local = target.startsWith('/') ? target : withoutOrigin(target)
+  const end = local.search(/[?#]/)
+  const path = end < 0 ? local : local.slice(0, end)
   if (path === '') return '/'
   const joined = path.startsWith(JOINED_TWICE) ? BASE + path.slice(JOINED_TWICE.length) : path
   return joined.length > 1 && joined.endsWith('/') ? joined.slice(0, -1) : joined
@@ -23,7 +23,7 @@ export function pathOf(target: string): string {
 const BASE = '/v1/'
 const JOINED_TWICE = '/v1//'
 
-/** What stands behind the path; the first of a name that comes twice, and undefined for one that does not come. */
+/** Reads query parameters: the first one of a name, or undefined. */
 export function readQuery({ url: target = '' }: IncomingMessage): (name: string) => string | undefined {
   const start = target.indexOf('?')
   const parameters = new URLSearchParams(start < 0 ? '' : target.slice(start + 1))
@@ -32,12 +32,10 @@ export function readQuery({ url: target = '' }: IncomingMessage): (name: string)
 
 const CHAT_INSTEAD = 'Use POST /v1/chat/completions.'
 
-/** What looks like an id behind a path that takes one, and is none. */
-const NOT_IDS = /^\/v1\/responses\/(input_tokens|[^/]+\/.*)$/
+/** Looks like an id after `/v1/responses/`, and is not one. */
+export const NOT_RESPONSE_IDS = /^\/v1\/responses\/(input_tokens|[^/]+\/.*)$/
 
-export const isNotBehind = (path: string): boolean => NOT_IDS.test(path)
-
-/** What clients try although it is not here: each gets a sentence that says what to do. */
+/** Paths that clients try and this server does not provide, with what to do instead. */
 const FAMILIES: readonly (readonly [RegExp, string])[] = [
   [
     /^\/v1\/responses\/[^/]+\/cancel$/,
@@ -97,14 +95,14 @@ export function refuseUnknownPath(method: string, path: string, offered: readonl
   const known = scrubPath(path)
   const shown = known.length > PATH_CHARACTERS_MAX ? `${known.slice(0, PATH_CHARACTERS_MAX)}…` : known
   const family = FAMILIES.find(([pattern]) => pattern.test(path))?.[1]
-  // A path this long is no typing mistake.
+  // A longer path is not a typing mistake.
   const meant = path.length > PATH_CHARACTERS_MAX ? undefined : whatWasMeant(path, offered)
   const reason = family ?? [`There is nothing at ${method} ${shown}.`, meant].filter(Boolean).join(' ')
   const list = offered.length === 0 ? '' : ` Offered are ${offered.join(', ')}.`
   return problem('endpoint_not_provided', `${reason}${list}`)
 }
 
-/** A wrong base URL in front of one of our paths, or one of our paths misspelt. */
+/** A wrong base URL before one of our paths, or a misspelt path. */
 function whatWasMeant(path: string, offered: readonly string[]): string | undefined {
   const tails = offered.map((endpoint) => endpoint.slice(endpoint.indexOf('/v1/') + '/v1/'.length))
   const appended = tails.find((tail) => path.endsWith(`/${tail}`))

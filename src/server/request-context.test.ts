@@ -21,7 +21,7 @@ it('no comment is made for a client that had gone before its turn began', async 
     async lookUpAnswer() {
       asked.come()
       await found.comes
-      return { kind: 'first', claim: { scope: '', fingerprint: '', expiresAt: 0 }, leave() {} }
+      return { kind: 'first', claim: { scope: '', fingerprint: '', expiresAt: 0 }, release() {} }
     },
     async serveTurn({ sink }) {
       sink.onSilence(() => {
@@ -59,13 +59,13 @@ it('a file that waits behind another answer is made no further once its client h
   }
   const file = () => new Response(ReadableStream.from(pieces()), { headers: { 'content-type': 'text/csv' } })
   const { edge, port } = await openTestEdge({
-    describeKey: () => new Promise(() => {}),
+    accountStatus: () => new Promise(() => {}),
     console: {
       site: { publicUrl: undefined, hosts: ['test'], allowHttp: true },
       files: { find: () => undefined, page: undefined },
       api: { fetch: file },
-      findSession: async () => undefined,
-      countAsker: () => undefined,
+      sessions: { find: async () => undefined },
+      addresses: { take: () => ({ kind: 'taken' }) },
       findPlayer: async () => ({ kind: 'refused', reason: 'unknown' }),
     },
   })

@@ -9,8 +9,8 @@ import {
   openTestEdge,
   type TestEdge,
 } from '../../test/fixtures/server/edge.ts'
-import type { Sink } from '../gateway/sink.ts'
-import type { EdgeDeps } from './request-context.ts'
+import type { Sink } from '../gateway/turn-input.ts'
+import type { Turns } from './services.ts'
 
 afterEach(closeTestEdges)
 
@@ -35,7 +35,7 @@ const ANSWERS: readonly [string, string, (sink: Sink) => void][] = [
 describe.each(ANSWERS)('an answer %s that has ended and is not taken yet', (_how, body, say) => {
   /** A turn that has ended; its client reads when it is told to, and then tells all that has come. */
   async function answerUnread(after = () => {}) {
-    const serveTurn: EdgeDeps['serveTurn'] = async ({ sink }) => {
+    const serveTurn: Turns['serveTurn'] = async ({ sink }) => {
       say(sink)
       after()
       return COMPLETED

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { type ProblemCode, problem } from '../model/problem.ts'
-import { whenToRetry } from './respond.ts'
+import { retryHeadersFor } from './respond.ts'
 
 const asked = (headers: Record<string, string>) => ({ headers }) as unknown as IncomingMessage
 const hints = (headers: Record<string, string>, code: ProblemCode) =>
-  whenToRetry(asked(headers), problem(code, 'x', { retryAfterSeconds: 2 }))
+  retryHeadersFor(asked(headers), problem(code, 'x', { retryAfterSeconds: 2 }))
 
 test('Codex is told of an overload without the header that makes it ask thirty times', () => {
   for (const originator of ['codex_exec', 'codex_cli_rs', 'codex_vscode']) {

@@ -1,55 +1,57 @@
 import type { IncomingMessage } from 'node:http'
-import { showsLimits } from '../limits/limits.ts'
+import { limitHeaders, limitsOfCaller, showsLimits } from '../limits/limits.ts'
 import { findClientProgram } from '../model/caller.ts'
 import { PROBLEMS, type Problem, problemEnvelope, retryHeaders } from '../model/problem.ts'
 import { pushCrossOrigin } from './cross-origin.ts'
-import { type Exchange, onAnswerOver } from './request-context.ts'
+import type { RequestContext } from './request-context.ts'
+
+/** An undefined header is not sent; a list is one line for each item, as cookies require. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * Node writes a head and a text as one piece, a head and bytes as two; a longer text costs more than that saves. As latin1
- * a text has one character for each byte, whatever the bytes mean, and needs no encoding.
+ * Node writes a head and a text in one piece, a head and bytes in two. A longer text costs more than that saves. In latin1 each
+ * byte is one character, so no encoding is needed.
  */
 const TEXT_BYTES_MAX = 16 * 1024
 
-/** A whole JSON answer in one go. An answer to a client that is gone is dropped. */
-export function sendJson(exchange: Exchange, status: number, body: object, headers: Headers = {}): void {
-  sendJsonBytes(exchange, status, Buffer.from(JSON.stringify(body)), headers)
+/** A whole JSON answer. An answer to a disconnected client is dropped. */
+export function sendJson(context: RequestContext, status: number, body: object, headers: Headers = {}): void {
+  sendJsonBytes(context, status, Buffer.from(JSON.stringify(body)), headers)
 }
 
-export function sendJsonBytes(exchange: Exchange, status: number, bytes: Buffer, headers: Headers = {}): void {
-  const { response, edge } = exchange
+export function sendJsonBytes(context: RequestContext, status: number, bytes: Buffer, headers: Headers = {}): void {
+  const { response, edge } = context
   if (response.destroyed) return
-  const unread = unreadBodyBytes(exchange)
-  const closes = unread > edge.options.linger.discardBytesMax || exchange.expectation !== 'none'
-  writeHead(exchange, status, {
+  const unread = unreadBodyBytes(context)
+  const closes = unread > edge.options.linger.discardBytesMax || context.expectation !== 'none'
+  writeHead(context, status, {
     'content-type': 'application/json',
     'content-length': String(bytes.length),
     ...headers,
     ...(closes ? { connection: 'close' } : {}),
   })
   if (unread === 0 || response.shouldKeepAlive) {
-    endAnswer(exchange, bytes.length <= TEXT_BYTES_MAX ? bytes.toString('latin1') : bytes)
+    endAnswer(context, bytes.length <= TEXT_BYTES_MAX ? bytes.toString('latin1') : bytes)
   } else {
     response.write(bytes)
-    lingerThenEnd(exchange)
+    lingerThenEnd(context)
   }
 }
 
-/** How much of the request's body is still to come here: 0 for none, infinite where only the end will tell. */
-function unreadBodyBytes({ request, body }: Exchange): number {
-  // Whoever has closed its own half behind a body that it cut off sends nothing any more.
+/** How much of the request's body is still to arrive: infinite for a chunked body. */
+function unreadBodyBytes({ request, bodyBytesRead }: RequestContext): number {
+  // A client that has closed its half of the connection sends nothing more.
   if (request.complete || request.socket.readableEnded) return 0
   if (request.headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY
-  const length = Number(request.headers['content-length'] ?? 0)
-  return Math.max(0, length - body.bytesRead)
+  return Math.max(0, Number(request.headers['content-length'] ?? 0) - bodyBytesRead)
 }
 
 /**
- * The answer has been written whole; its end, which closes the connection, waits until the client has stopped sending.
- * Closing at once would make the kernel reset the connection, and the client would lose the answer it has not read yet.
+ * The answer is written. Its end, which closes the connection, waits until the client has stopped sending: closing at once would
+ * make the kernel reset the connection, and the client would lose the answer that it has not read yet.
  */
-function lingerThenEnd(exchange: Exchange): void {
-  const { request, response, body, edge } = exchange
+function lingerThenEnd(context: RequestContext): void {
+  const { request, response, edge } = context
   const { timeMs, bytesMax } = edge.options.linger
   let discarded = 0
 
@@ -59,33 +61,32 @@ function lingerThenEnd(exchange: Exchange): void {
   }
   const finish = () => {
     clearTimeout(timer)
-    body.fail = undefined
+    context.failBody = undefined
     request.off('data', onData).off('end', finish).off('close', finish)
     response.end()
   }
   const timer = setTimeout(finish, timeMs).unref()
-  exchange.isToldWhole = true
-  body.fail = finish
+  context.isAnswered = true
+  context.failBody = finish
   request.on('data', onData).once('end', finish).once('close', finish)
   request.resume()
 }
 
-/** A problem as status, headers and the one envelope. */
-export function sendProblem(exchange: Exchange, problem: Problem, headers: Headers = {}): void {
-  exchange.log.code = problem.code
-  sendJson(exchange, PROBLEMS[problem.code].status, problemEnvelope(problem, exchange.requestId), {
+/** A problem as status, headers and the error envelope. */
+export function sendProblem(context: RequestContext, problem: Problem, headers: Headers = {}): void {
+  context.log.code = problem.code
+  sendJson(context, PROBLEMS[problem.code].status, problemEnvelope(problem, context.requestId), {
     ...headers,
-    ...whenToRetry(exchange.request, problem),
+    ...retryHeadersFor(context.request, problem),
     ...problem.headers,
   })
 }
 
 /**
- * When to come back, as this client takes it. Codex gives up on an overloaded server after five requests, but where the
- * answer carries a `retry-after` that it can read it asks thirty times: the server that is overloaded would get six times the
- * load for saying how long. It does not know `retry-after-ms`, which the SDKs do. Measured: `docs/clients/codex.md`.
+ * Codex gives up on an overloaded server after five requests, but retries thirty times when it can read `retry-after`, which
+ * would multiply the load by six. It does not know `retry-after-ms`, which the SDKs do. Measured: `docs/clients/codex.md`.
  */
-export function whenToRetry(request: IncomingMessage, problem: Problem): Headers {
+export function retryHeadersFor(request: IncomingMessage, problem: Problem): Headers {
   const { 'retry-after': seconds, ...others } = retryHeaders(problem)
   if (seconds === undefined) return others
   return problem.code === 'server_is_overloaded' && findClientProgram(request.headers) === 'codex'
@@ -93,27 +94,26 @@ export function whenToRetry(request: IncomingMessage, problem: Problem): Headers
     : { ...others, 'retry-after': seconds }
 }
 
-/** What is undefined is not there; a list is one line for each, as cookies have to be. */
-export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
-
 /**
- * Every head goes out here: with the request's id and how the caller's limits stand, and with `Connection: close` where
- * the node drains, the connection is broken or the request is its last one. As one flat list, which Node writes without building a table first.
+ * Writes every head: with the request's id, the limits of the caller, and `Connection: close` when the node drains, the
+ * connection is broken or the request is its last one. Node writes a flat list without building a table first.
  */
-export function writeHead(exchange: Exchange, status: number, headers: Headers): void {
-  const { response, edge, connection, caller } = exchange
+export function writeHead(context: RequestContext, status: number, headers: Headers): void {
+  const { response, edge, connection, caller } = context
   const closes =
-    headers.connection === 'close' || exchange.isLast || edge.drain.stage !== 'open' || connection.failure !== undefined
+    headers.connection === 'close' || context.isLast || edge.drain.stage !== 'open' || connection.failure !== undefined
   if (closes) {
     response.shouldKeepAlive = false
     connection.isClosing = true
   }
-  const head = ['x-request-id', exchange.requestId as string]
-  // A turn tells them itself, with those of its model.
-  if (caller !== undefined && !showsLimits(headers)) pushHeaders(head, edge.limitHeaders(caller))
-  pushHeaders(head, exchange.ownHeaders === undefined ? headers : { ...exchange.ownHeaders, ...headers })
+  const head = ['x-request-id', context.requestId as string]
+  // A turn announces its limits itself, with those of its model.
+  if (caller !== undefined && !showsLimits(headers)) {
+    pushHeaders(head, limitHeaders(edge.ledger.limitStatuses(limitsOfCaller(edge.rules.current.limits, caller))))
+  }
+  pushHeaders(head, context.ownHeaders === undefined ? headers : { ...context.ownHeaders, ...headers })
   if (closes && headers.connection === undefined) head.push('connection', 'close')
-  pushCrossOrigin(head, exchange)
+  pushCrossOrigin(head, context)
   response.writeHead(status, head)
 }
 
@@ -125,53 +125,16 @@ function pushHeaders(head: string[], headers: Headers): void {
   }
 }
 
-/** So much is the kernel's at once where nothing else waits for it. */
+/** The kernel takes this much at once when nothing else waits. */
 const TAKEN_AT_ONCE_BYTES = 16 * 1024
 
 /**
- * The last bytes of an answer, or a text of one character for each of them. Once an answer has ended, Node takes its connection
- * for idle, although its client may have taken next to nothing of it, and closes it when the server stops or needs room. So
- * a longer answer ends when it is taken.
+ * Writes the last bytes of an answer, or a latin1 text. After the end Node treats the connection as idle, although its client may
+ * have read nothing yet, and closes it when the server stops or needs room. So a longer answer ends when the kernel has taken it.
  */
-export function endAnswer(exchange: Exchange, last: Buffer | string): void {
-  const { response } = exchange
-  exchange.isToldWhole = true
+export function endAnswer(context: RequestContext, last: Buffer | string): void {
+  const { response } = context
+  context.isAnswered = true
   if (last.length <= TAKEN_AT_ONCE_BYTES && response.socket?.writableLength === 0) response.end(last, 'latin1')
   else response.write(last, 'latin1', () => response.end())
-}
-
-/** Notices when the client goes before its answer has ended. */
-export interface ClientWatch {
-  readonly disconnected: boolean
-  /** The answer has ended: whatever happens to the connection now is not the client's going. */
-  end(): void
-  /** Calls back once, at once if the client has gone already; returns how to stop listening. */
-  onDisconnect(listener: () => void): () => void
-}
-
-export function watchClient(exchange: Pick<Exchange, 'request' | 'response' | 'answerOver'>): ClientWatch {
-  const listeners: ((() => void) | undefined)[] = []
-  const watch = {
-    disconnected: exchange.response.destroyed || exchange.request.socket.destroyed,
-    end() {
-      stop()
-      listeners.length = 0
-    },
-    onDisconnect(listener: () => void) {
-      if (watch.disconnected) {
-        listener()
-        return () => {}
-      }
-      const place = listeners.push(listener) - 1
-      return () => {
-        listeners[place] = undefined
-      }
-    },
-  }
-  const stop = onAnswerOver(exchange, () => {
-    watch.disconnected = true
-    for (const listener of listeners) listener?.()
-  })
-  if (watch.disconnected) stop()
-  return watch
 }

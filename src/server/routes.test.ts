@@ -8,6 +8,7 @@ import {
   GOOD_KEY,
   getRequest,
   head,
+  MODEL_IDS,
   openTestEdge,
 } from '../../test/fixtures/server/edge.ts'
 import { expectProblem } from '../../test/fixtures/server/envelope.ts'
@@ -22,7 +23,7 @@ describe('what is offered', () => {
   it.each([
     ['/v1', { object: 'api', name: 'millrace' }],
     ['/v1/', { object: 'api' }],
-    ['/v1/models', { object: 'list', data: [{ id: 'demo', object: 'model' }] }],
+    ['/v1/models', { object: 'list', data: MODEL_IDS.map((id) => ({ id, object: 'model' })) }],
     ['/v1/models/?client_version=1.2#x', { object: 'list' }],
     ['/v1/models/demo', { id: 'demo' }],
     ['/v1/models/demo/with/slashes', { id: 'demo/with/slashes' }],
@@ -60,9 +61,9 @@ describe('what is offered', () => {
   })
 
   it('a node that is not ready says why', async () => {
-    const { port } = await openTestEdge({ unreadyReasons: () => ['database'] })
+    const { port } = await openTestEdge({ available: false })
     const answer = await ask(port, getRequest('/readyz'))
-    expect([answer.status, parse(answer.body)]).toEqual([503, { status: 'not-ready', reasons: ['database'] }])
+    expect([answer.status, parse(answer.body)]).toEqual([503, { status: 'not-ready', reasons: ['ledger unavailable'] }])
   })
 })
 

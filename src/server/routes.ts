@@ -2,20 +2,19 @@ import type { Caller } from '../model/caller.ts'
 import { problem, type Refused, refused } from '../model/problem.ts'
 import { authenticate } from './auth.ts'
 import { serveConsole } from './console/serve-console.ts'
-import { describeApi, home, liveness, readiness } from './health.ts'
-import { isNotBehind, refuseUnknownPath } from './paths.ts'
-import type { Exchange } from './request-context.ts'
-import { sendProblem } from './respond.ts'
+import { NOT_RESPONSE_IDS, refuseUnknownPath } from './paths.ts'
+import type { RequestContext } from './request-context.ts'
+import { sendJson, sendProblem, writeHead } from './respond.ts'
 import { describeKey, getModel, getRequest, listModels } from './v1/look-ups.ts'
 import { postTurn } from './v1/post-turn.ts'
 import { deleteResponse, getResponse } from './v1/stored-responses.ts'
 
-/** `argument` is what followed the path of a route that ends in a slash, decoded; else empty. */
-type Endpoint = (exchange: Exchange, argument: string) => Promise<void> | void
+/** `argument` is the decoded rest of the path on a route that ends in a slash, else empty. */
+type Endpoint = (context: RequestContext, argument: string) => Promise<void> | void
 
 type Methods = Readonly<Partial<Record<'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', Endpoint>>>
 
-/** The console finds its own way below its path. */
+/** The console routes its own paths. */
 const CONSOLE: Methods = {
   GET: serveConsole,
   POST: serveConsole,
@@ -24,30 +23,54 @@ const CONSOLE: Methods = {
   DELETE: serveConsole,
 }
 
-/** Everything that is provided. A path that ends in a slash takes an id behind it. */
+/** All routes. A path that ends in a slash takes an id. */
 const ROUTES: ReadonlyMap<string, Methods> = new Map<string, Methods>([
-  ['/v1', { GET: (exchange) => describeApi(exchange, OFFERED) }],
-  ['/v1/chat/completions', { POST: (exchange) => postTurn(exchange, 'chat') }],
-  ['/v1/responses', { POST: (exchange) => postTurn(exchange, 'responses') }],
-  ['/v1/responses/compact', { POST: (exchange) => postTurn(exchange, 'compact') }],
+  ['/v1', { GET: (context) => sendJson(context, 200, { object: 'api', name: 'millrace', endpoints: OFFERED }) }],
+  ['/v1/chat/completions', { POST: (context) => postTurn(context, 'chat') }],
+  ['/v1/responses', { POST: (context) => postTurn(context, 'responses') }],
+  ['/v1/responses/compact', { POST: (context) => postTurn(context, 'compact') }],
   ['/v1/responses/', { GET: withKey(getResponse), DELETE: withKey(deleteResponse) }],
   ['/v1/models', { GET: withKey(listModels) }],
   ['/v1/models/', { GET: withKey(getModel) }],
   ['/v1/key', { GET: withKey(describeKey) }],
   ['/v1/requests/', { GET: withKey(getRequest) }],
-  ['/', { GET: (exchange) => home(exchange, OFFERED) }],
+  ['/', { GET: home }],
   ['/console', { GET: serveConsole }],
   ['/console/', CONSOLE],
-  ['/healthz', { GET: liveness }],
+  // The process runs and its event loop turns. Nothing else is checked.
+  ['/healthz', { GET: (context) => sendJson(context, 200, { status: 'ok' }) }],
   ['/readyz', { GET: readiness }],
 ])
 
-/** What a key is asked for; nothing is done for whoever has none. A turn asks for it itself, in its own order. */
-function withKey(answer: (exchange: Exchange, caller: Caller, argument: string) => Promise<void> | void): Endpoint {
-  return async (exchange, argument) => {
-    const who = await authenticate(exchange)
-    if (who.kind === 'refused') return sendProblem(exchange, who.problem)
-    await answer(exchange, who.caller, argument)
+/** Authenticates first. A turn authenticates itself, because it checks other things before. */
+function withKey(
+  answer: (context: RequestContext, caller: Caller, argument: string) => Promise<void> | void,
+): Endpoint {
+  return async (context, argument) => {
+    const authenticated = await authenticate(context)
+    if (authenticated.kind === 'refused') return sendProblem(context, authenticated.problem)
+    await answer(context, authenticated.caller, argument)
+  }
+}
+
+/** Whether this node should get traffic, and if not, why. */
+function readiness(context: RequestContext): void {
+  const { edge } = context
+  const reasons: string[] = []
+  if (edge.drain.stage !== 'open') reasons.push('draining')
+  if (!edge.ledger.available) reasons.push('ledger unavailable')
+  if (reasons.length === 0) sendJson(context, 200, { status: 'ready' })
+  else sendJson(context, 503, { status: 'not-ready', reasons })
+}
+
+/** A browser goes to the console. A program that calls `/` has a base URL without `/v1`. */
+function home(context: RequestContext): void {
+  const { request, response, edge } = context
+  const isBrowser = String(request.headers.accept ?? '').includes('text/html')
+  if (edge.console === undefined || !isBrowser) sendProblem(context, refuseUnknownPath('GET', '/', OFFERED))
+  else {
+    writeHead(context, 302, { location: '/console', 'content-length': '0', 'cache-control': 'no-store' })
+    response.end()
   }
 }
 
@@ -61,19 +84,23 @@ const OFFERED = [...ROUTES].flatMap(([path, methods]) =>
 const PREFIXES = [...ROUTES.keys()].filter((path) => path.length > 1 && path.endsWith('/'))
 
 type RouteOutcome =
-  /** `route` is the path as the table writes it: what metrics count by. */
+  /** `route` is the path as the table writes it: a label of the metrics. */
   { readonly kind: 'found'; readonly route: string; readonly endpoint: Endpoint; readonly argument: string } | Refused
 
 export function findRoute(method: string, path: string): RouteOutcome {
-  // `OPTIONS *` asks about the server as a whole, which has no methods beyond those of its paths.
-  if (path === '*') return refuseMethod(method, Object.assign({}, ...ROUTES.values()) as Methods)
-  const prefix = isNotBehind(path) ? undefined : PREFIXES.find((candidate) => path.startsWith(candidate))
-  const route = ROUTES.has(path) ? path : (prefix ?? '')
-  const methods = ROUTES.get(route)
+  let route = path
+  let methods = ROUTES.get(path)
+  let argument = ''
+  if (methods === undefined) {
+    // `OPTIONS *` asks about the server as a whole, which has the methods of all its paths.
+    if (path === '*') return refuseMethod(method, Object.assign({}, ...ROUTES.values()) as Methods)
+    route = NOT_RESPONSE_IDS.test(path) ? '' : (PREFIXES.find((prefix) => path.startsWith(prefix)) ?? '')
+    methods = ROUTES.get(route)
+    argument = decode(path.slice(route.length))
+  }
   if (!methods) return refused(refuseUnknownPath(method, path, OFFERED))
   const endpoint = methods[(method === 'HEAD' ? 'GET' : method) as keyof Methods]
-  if (!endpoint) return refuseMethod(method, methods)
-  return { kind: 'found', route, endpoint, argument: prefix ? decode(path.slice(prefix.length)) : '' }
+  return endpoint ? { kind: 'found', route, endpoint, argument } : refuseMethod(method, methods)
 }
 
 function refuseMethod(method: string, methods: Methods): RouteOutcome {

@@ -8,9 +8,9 @@ import {
   type RawClient,
 } from '../../test/fixtures/server/edge.ts'
 import { expectProblem } from '../../test/fixtures/server/envelope.ts'
-import type { Sink } from '../gateway/sink.ts'
+import type { Sink } from '../gateway/turn-input.ts'
 import { problem } from '../model/problem.ts'
-import type { EdgeDeps } from './request-context.ts'
+import type { Turns } from './services.ts'
 
 afterEach(closeTestEdges)
 
@@ -29,7 +29,7 @@ async function startTurn(
 ) {
   const phases: string[] = []
   let sink: Sink | undefined
-  const serveTurn: EdgeDeps['serveTurn'] = async (call) => {
+  const serveTurn: Turns['serveTurn'] = async (call) => {
     sink = call.sink
     phases.push(sink.phase)
     await tell(sink, client)
@@ -224,7 +224,7 @@ describe('two streams that were asked for in one write', () => {
   ) {
     let asked = 0
     let ended = 0
-    const serveTurn: EdgeDeps['serveTurn'] = async ({ sink }) => {
+    const serveTurn: Turns['serveTurn'] = async ({ sink }) => {
       await (asked++ === 0 ? first : second)(sink)
       ended += 1
       return COMPLETED

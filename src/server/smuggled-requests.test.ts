@@ -3,6 +3,7 @@ import {
   chatRequest,
   closeTestEdges,
   connectRaw,
+  EMPTY_ACCOUNT,
   GOOD_KEY,
   getRequest,
   head,
@@ -27,10 +28,10 @@ async function openSlowEdge() {
     release = resolve
   })
   const opened = await openTestEdge({
-    async describeKey() {
+    async accountStatus() {
       arrived()
       await held
-      return { object: 'key' }
+      return EMPTY_ACCOUNT
     },
   })
   return { ...opened, asked, release: () => release() }

@@ -9,7 +9,7 @@ import {
   openTestEdge,
 } from '../../test/fixtures/server/edge.ts'
 import { expectProblem } from '../../test/fixtures/server/envelope.ts'
-import { LINGER } from './request-context.ts'
+import { LINGER } from './services.ts'
 
 afterEach(closeTestEdges)
 

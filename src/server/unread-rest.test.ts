@@ -26,15 +26,16 @@ async function sendSlowly(client: RawClient, rest: Buffer): Promise<void> {
 describe('the rest of a body that nobody reads on does not stand in front of the next request', () => {
   it('where there was no memory left in the middle of it', async () => {
     const { port } = await openTestEdge({
-      load: {
+      limiter: {
         acquire: () => ({
-          kind: 'entered',
-          place: {
+          kind: 'acquired',
+          slot: {
             take: () => problem('server_is_overloaded', 'No memory is left.'),
             keep: () => undefined,
             release() {},
           },
         }),
+        onConnectionDropped() {},
         figures: { running: 0, bytesTaken: 0, bytesMax: 0, waiting: 0 },
       },
     })

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { remember } from '../lib/lru-map.ts'
 import type { Attempt } from '../model/ending.ts'
-import type { Usage } from '../model/usage.ts'
+import type { Usage } from '../model/price.ts'
 
 /** What has happened is counted when it happens; how things stand is asked at each scrape. */
 export interface Metrics extends CountedMetrics, TurnMetrics, WatchedMetrics {
@@ -171,7 +171,7 @@ function countTurn(bound: BoundModel, turn: EndedTurn): void {
 /** What happens to requests and to the books. */
 interface CountedMetrics {
   /** `endpoint` is the route as it is written in the table of routes, never a path that a client made up. */
-  requestEnded(request: { readonly endpoint: string; readonly status: number }): void
+  requestEnded(endpoint: string, status: number): void
   /** A request, or a connection, was sent away, because this process cannot take on more. */
   shed(reason: string): void
   batchCommitted(batch: { readonly operations: number; readonly seconds: number }): void
@@ -189,7 +189,7 @@ function createCountedMetrics(registry: Registry): CountedMetrics {
     remember((status: number) => requests.labels(endpoint, String(status))),
   )
   return {
-    requestEnded: ({ endpoint, status }) => endpoints(endpoint)(status).inc(),
+    requestEnded: (endpoint, status) => endpoints(endpoint)(status).inc(),
     shed: (reason) => shed.labels(reason).inc(),
     batchCommitted({ operations, seconds }) {
       books.batchOperations.observe(operations)

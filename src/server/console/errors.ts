@@ -1,29 +1,11 @@
 import type { RefusalReason } from '../../admin/outcome.ts'
 import type { ConsoleError } from '../../contract/values.ts'
-import type { Exchange } from '../request-context.ts'
+import type { RequestContext } from '../request-context.ts'
 import { sendJson } from '../respond.ts'
 import { API_HEADERS } from './files.ts'
 
-/** What the console's own door refuses, before anybody is asked. */
-type DoorCode =
-  | 'host_not_allowed'
-  | 'https_needed'
-  | 'other_site'
-  | 'session_ended'
-  | 'operators_only'
-  | 'no_account'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'body_too_large'
-  | 'json_needed'
-  | 'too_many_requests'
-  | 'server_draining'
-  | 'internal_error'
-
-type ConsoleCode = DoorCode | RefusalReason
-
-/** With which status the console is told of each. */
-export const CONSOLE_CODES: Readonly<Record<ConsoleCode, number>> = {
+/** Refusals of the edge, before a use case is called. */
+const EDGE_CODES = {
   host_not_allowed: 421,
   https_needed: 403,
   other_site: 403,
@@ -37,6 +19,13 @@ export const CONSOLE_CODES: Readonly<Record<ConsoleCode, number>> = {
   too_many_requests: 429,
   server_draining: 503,
   internal_error: 500,
+} as const
+
+type ConsoleCode = keyof typeof EDGE_CODES | RefusalReason
+
+/** The HTTP status of each code. */
+export const CONSOLE_CODES: Readonly<Record<ConsoleCode, number>> = {
+  ...EDGE_CODES,
 
   invalid_arguments: 400,
   unknown_operation: 400,
@@ -81,7 +70,6 @@ export const CONSOLE_CODES: Readonly<Record<ConsoleCode, number>> = {
   too_many_keys: 409,
 }
 
-/** A no from below `/console`, until it is said. */
 export interface ConsoleRefusal extends Advice {
   readonly kind: 'refused'
   readonly code: ConsoleCode
@@ -89,7 +77,7 @@ export interface ConsoleRefusal extends Advice {
 }
 
 interface Advice {
-  /** The field that is to blame. */
+  /** The field that caused the refusal. */
   readonly param?: string | undefined
   readonly retryAfterSeconds?: number | undefined
 }
@@ -99,7 +87,6 @@ export const refuse = (code: ConsoleCode, message: string, advice: Advice = {}):
   ...advice,
 })
 
-/** In the one shape that the console reads. */
 export const consoleErrorOf = (
   { code, message, param, retryAfterSeconds }: ConsoleRefusal,
   requestId: string,
@@ -107,10 +94,10 @@ export const consoleErrorOf = (
   error: { code, message, param: param ?? null, request_id: requestId, retry_after: retryAfterSeconds ?? null },
 })
 
-export function sendRefusal(exchange: Exchange, refusal: ConsoleRefusal): void {
+export function sendRefusal(context: RequestContext, refusal: ConsoleRefusal): void {
   const { code, retryAfterSeconds } = refusal
-  exchange.log.code = code
-  sendJson(exchange, CONSOLE_CODES[code], consoleErrorOf(refusal, exchange.requestId), {
+  context.log.code = code
+  sendJson(context, CONSOLE_CODES[code], consoleErrorOf(refusal, context.requestId), {
     ...API_HEADERS,
     ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
   })

@@ -11,55 +11,53 @@ import type { AnswerOf, CONSOLE_API, ParamsOf, RouteName } from '../../contract/
 import type { AnyRoute, Requester } from '../../contract/values.ts'
 import type { Site } from './site.ts'
 
-/** What is known of whoever asks, before it is judged whether they may. */
-export interface Asking {
+/** A request of the console, before it is authorized. */
+export interface ConsoleRequest {
   readonly requestId: string
   readonly site: Site
-  /** Undefined once the connection has gone. */
+  /** Undefined once the connection has closed. */
   readonly address: string | undefined
   readonly agent: string
-  /** Whether it is to change something. */
+  /** Whether the method changes something. */
   readonly changes: boolean
-  /** What a page of a session sends with every change. */
   readonly csrfToken: string | string[] | undefined
-  /** What this browser has kept from earlier sign-ins. */
+  /** The device cookie of earlier sign-ins. */
   readonly deviceTokens: string | undefined
   readonly signedIn: SignedIn | undefined
-  /** What the log line will say. */
+  /** Fields of the log line. */
   readonly log: Record<string, unknown>
 }
 
-/** Somebody, with the secret that their browser sends. */
-export interface AskingPerson extends Asking {
+export interface SignedInRequest extends ConsoleRequest {
   readonly signedIn: SignedIn
   readonly session: Session
-  /** Whether the password was given within the last minutes. */
+  /** Whether the password was confirmed within the last minutes. */
   readonly isConfirmed: boolean
 }
 
-/** Somebody with keys and money of their own. */
-export interface AskingOwner extends AskingPerson {
+/** By a person with an account. */
+export interface OwnerRequest extends SignedInRequest {
   readonly account: NonNullable<Session['account']>
 }
 
-/** As whom each kind of asker comes to a handler, when it was judged that they may. */
-export interface AskingAs extends Record<Requester, Asking> {
-  readonly anyone: Asking
-  readonly 'signed-in': AskingPerson
-  readonly owner: AskingOwner
-  readonly operator: AskingPerson
+/** The request that a handler gets, by the requester of its route. */
+export interface RequestAs extends Record<Requester, ConsoleRequest> {
+  readonly anyone: ConsoleRequest
+  readonly 'signed-in': SignedInRequest
+  readonly owner: OwnerRequest
+  readonly operator: SignedInRequest
 }
 
 type Api = typeof CONSOLE_API
 
-/** What came in, read by the schemas of its route. */
+/** The input, read by the schemas of its route. */
 export interface Input<Name extends RouteName> {
   readonly params: ParamsOf<Name>
   readonly query: z.output<Api[Name]['query']>
   readonly body: z.output<Api[Name]['body']>
 }
 
-/** A route by what is known of its name: who may ask it, and what comes in by it. */
+/** A route: its requester and the schemas of its input. */
 export interface RouteOf<Name extends RouteName> extends Pick<AnyRoute, 'confirmed'> {
   readonly who: Api[Name]['who']
   readonly query: z.ZodType<Input<Name>['query']>
@@ -73,11 +71,11 @@ export interface FileReply {
   readonly pieces: AsyncIterable<string> | Iterable<string>
 }
 
-/** Done, and from now on the browser has this session, or none. */
+/** Success that starts or ends the session of the browser. */
 interface SessionReply<Value> {
   readonly kind: 'session'
   readonly secret: string | undefined
-  /** What it shall keep to be known by at the next sign-in; undefined where that does not change. */
+  /** The new device cookie; undefined when it does not change. */
   readonly deviceTokens: string | undefined
   readonly value: Value
 }
@@ -86,25 +84,25 @@ export type Reply<Value> = Outcome<Value> | SessionReply<Value>
 
 export type AnyReply = Reply<unknown> | FileReply
 
-/** What is told is only read from here on, and views are made of what may not be written to. */
-type Told<Value> = Value extends readonly (infer Item)[]
-  ? readonly Told<Item>[]
+/** Views are made of read-only values. */
+type ReadOnly<Value> = Value extends readonly (infer Item)[]
+  ? readonly ReadOnly<Item>[]
   : Value extends object
-    ? { readonly [Key in keyof Value]: Told<Value[Key]> }
+    ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> }
     : Value
 
-/** A file says nothing of its own shape. */
-type ReplyOf<Name extends RouteName> = AnswerOf<Name> extends string ? FileReply | Refused : Reply<Told<AnswerOf<Name>>>
+type ReplyOf<Name extends RouteName> =
+  AnswerOf<Name> extends string ? FileReply | Refused : Reply<ReadOnly<AnswerOf<Name>>>
 
 type Handler<Name extends RouteName> = (
-  asking: AskingAs[Api[Name]['who']],
+  request: RequestAs[Api[Name]['who']],
   input: Input<Name>,
 ) => Promise<ReplyOf<Name>>
 
-/** One for each route of the contract, so that none can be forgotten. */
+/** One handler for each route of the contract. */
 export type Handlers = { readonly [Name in RouteName]: Handler<Name> }
 
-/** All that the use cases behind the console ask for, but for the hand of whoever acts. */
+/** The services of the use cases behind the console, without the actor. */
 export interface ConsoleServices
   extends Omit<OperationDeps, 'trail'>,
     ListOwnKeysDeps,
@@ -118,15 +116,15 @@ export interface ConsoleServices
   readonly health: OperationDeps['health'] & OfferedModelsDeps['health']
   readonly people: PeopleDeps
   readonly version: string
-  /** What clients put in as base URL, seen from where the browser is. */
+  /** The base URL for clients, seen from the browser's origin. */
   readonly baseUrl: (origin: string) => string
 }
 
-/** The house in the hand of somebody: what they do with it stands in the trail as theirs. */
+/** The audit log records what the use cases do as done by this person. */
 export const withActor = (
-  { session }: AskingPerson,
-  house: ConsoleServices,
+  { session }: SignedInRequest,
+  services: ConsoleServices,
 ): ConsoleServices & { readonly auditLog: ActorLog } => ({
-  ...house,
-  auditLog: actorLogOf(house.people.audit, session.person.email),
+  ...services,
+  auditLog: actorLogOf(services.people.audit, session.person.email),
 })

@@ -1,113 +1,101 @@
 import type { TurnEndpoint } from '../../gateway/read-turn.ts'
+import { wholeSeconds } from '../../lib/clock.ts'
 import { admitCaller } from '../auth.ts'
 import { refuseUnknownPath } from '../paths.ts'
-import type { Exchange } from '../request-context.ts'
+import type { RequestContext } from '../request-context.ts'
 import { sendProblem } from '../respond.ts'
+import type { EdgeConsole } from '../services.ts'
 import { postTurnAs } from '../v1/post-turn.ts'
 import { serveApi } from './api.ts'
-import type { ConsoleDeps } from './deps.ts'
 import { type ConsoleRefusal, refuse, sendRefusal } from './errors.ts'
 import { API_HEADERS, PAGE_HEADERS, sendFile } from './files.ts'
-import { type Asked, authorizeRequester, findSignedIn, isChange, isFromOwnPage, openAsking } from './session.ts'
+import { authorizeRequester, findSignedIn, isChange, isSameSite, readConsoleRequest } from './session.ts'
 import { findSite, type Site } from './site.ts'
 
 const API = 'api/'
 const PLAYGROUND = 'api/playground/'
-/** The page would be no answer to a file of an older build that somebody's open page still asks for. */
+/** A page of an older build may request a file that no longer exists. The page is not an answer to that. */
 const ASSETS = 'assets/'
-const OLD_FILE = 'There is no such file. Load the page again.'
-const NOT_BUILT = 'The console has not been built. In a clone: npm run build'
+const OLD_FILE = 'This file does not exist any more. Reload the page.'
+const NOT_BUILT = 'The console has not been built. In a clone, run: npm run build'
 
-/** Everything below `/console`: its files, what it asks, and its playground. `path` is what follows `/console/`. */
-export async function serveConsole(exchange: Exchange, path: string): Promise<void> {
-  const { request, edge } = exchange
-  const deps = edge.console
-  if (deps === undefined) {
-    return sendProblem(exchange, refuseUnknownPath(request.method ?? 'GET', exchange.path, []))
+/** Everything below `/console`: files, API and playground. `path` follows `/console/`. */
+export async function serveConsole(context: RequestContext, path: string): Promise<void> {
+  const { request, edge } = context
+  const { console } = edge
+  if (console === undefined) {
+    return sendProblem(context, refuseUnknownPath(request.method ?? 'GET', context.path, []))
   }
-  exchange.ownHeaders = path.startsWith(API) ? API_HEADERS : PAGE_HEADERS
-  const found = findSite(request, deps.site, edge.saysHttps(request))
-  if (found.kind === 'foreign') return sendRefusal(exchange, foreignHost(found.host))
+  context.ownHeaders = path.startsWith(API) ? API_HEADERS : PAGE_HEADERS
+  const found = findSite(request, console.site, edge.isHttps(request))
+  if (found.kind === 'foreign') {
+    const name = JSON.stringify(found.host.slice(0, 100))
+    const message = `The console is not served under the name ${name}. The operator can allow it: server.public_url or console.hosts.`
+    return sendRefusal(context, refuse('host_not_allowed', message))
+  }
   const { site } = found
-  if (!path.startsWith(API)) return servePage(exchange, deps, path)
-  const refusal = refuseAtDoor(exchange, deps, site)
-  if (refusal) return sendRefusal(exchange, refusal)
-  if (path.startsWith(PLAYGROUND)) {
-    return servePlayground(exchange, { deps, site, endpoint: path.slice(PLAYGROUND.length) })
-  }
-  await serveApi(exchange, deps, site)
+  if (!path.startsWith(API)) return servePage(context, console, path)
+  const refusal = refuseRequest(context, console, site)
+  if (refusal) return sendRefusal(context, refusal)
+  if (path.startsWith(PLAYGROUND)) return servePlayground(context, console, site, path.slice(PLAYGROUND.length))
+  await serveApi(context, console, site)
 }
 
-const foreignHost = (host: string): ConsoleRefusal =>
-  refuse(
-    'host_not_allowed',
-    `This server does not answer to the name ${JSON.stringify(host.slice(0, 100))}. ` +
-      'Its operator names it as server.public_url, or in console.hosts.',
-  )
-
-/** Every path that is no file is the page, which finds its own way from there. */
-function servePage(exchange: Exchange, { files }: ConsoleDeps, path: string): void {
-  const { method } = exchange.request
+/** Every path that is not a file is the page, which routes it in the browser. */
+function servePage(context: RequestContext, { files }: EdgeConsole, path: string): void {
+  const { method } = context.request
   const file = files.find(path) ?? (path.startsWith(ASSETS) ? undefined : files.page)
   if (method !== 'GET' && method !== 'HEAD') {
-    sendRefusal(exchange, refuse('method_not_allowed', 'Pages are read with GET.'))
-  } else if (file !== undefined) sendFile(exchange, file)
-  else sendRefusal(exchange, refuse('not_found', files.page === undefined ? NOT_BUILT : OLD_FILE))
+    sendRefusal(context, refuse('method_not_allowed', 'Pages are read with GET.'))
+  } else if (file !== undefined) sendFile(context, file)
+  else sendRefusal(context, refuse('not_found', files.page === undefined ? NOT_BUILT : OLD_FILE))
 }
 
 /**
- * Why a question of the console is refused before anybody has looked who asks, in the playground too: on a connection
- * that was open before, a turn would otherwise begin behind the end of the server, and secrets be tried without an end.
- * What changes something has to come from a page of ours.
+ * Refusals before the session is read, for the playground too: a kept-alive connection must not start a turn while the server
+ * stops, and an address must not try secrets without limit. A change has to come from a page of this site.
  */
-function refuseAtDoor(
-  exchange: Exchange,
-  { countAsker }: Pick<ConsoleDeps, 'countAsker'>,
-  site: Site,
-): ConsoleRefusal | undefined {
-  const { request, edge } = exchange
+function refuseRequest(context: RequestContext, { addresses }: EdgeConsole, site: Site): ConsoleRefusal | undefined {
+  const { request, edge } = context
   if (edge.drain.stage === 'refusing') {
     return refuse('server_draining', 'This server is shutting down.', { retryAfterSeconds: 1 })
   }
   const address = edge.findClientAddress(request)
-  const wait = address === undefined ? undefined : countAsker(address)
-  if (wait !== undefined) {
-    const message = `Too much is asked from this address. Ask again in ${wait} s.`
-    return refuse('too_many_requests', message, { retryAfterSeconds: wait })
+  const taken = address === undefined ? undefined : addresses.take(address)
+  if (taken?.kind === 'refused') {
+    const retryAfterSeconds = wholeSeconds(taken.waitMs)
+    const message = `Too many requests from this address. Try again in ${retryAfterSeconds} s.`
+    return refuse('too_many_requests', message, { retryAfterSeconds })
   }
-  if (!isChange(exchange) || isFromOwnPage(request.headers, site)) return undefined
-  return refuse('other_site', 'This came from another site than this console. Nothing was done.')
+  if (!isChange(context) || isSameSite(request.headers, site)) return undefined
+  return refuse('other_site', 'This request came from another site than this console. Nothing was changed.')
 }
 
-/** A map, because an object has more names than were given to it. */
+/** A map, because an object also has inherited names. */
 const ENDPOINTS: ReadonlyMap<string, TurnEndpoint> = new Map([
   ['chat/completions', 'chat'],
   ['responses', 'responses'],
 ])
 
-interface Played {
-  readonly deps: ConsoleDeps
-  readonly site: Site
-  readonly endpoint: string
-}
-
-/** Who may ask a model here: whoever may act for an account. */
-const PLAYER: Asked<'owner'> = { who: 'owner', confirmed: false }
-
 /**
- * A turn like any other, asked by a session instead of a key: the account's own playground key pays, which no program can
- * hold. From here on nothing differs from what a client with a key meets.
+ * A turn that a session authorizes instead of a key. The account's playground key pays, which no program can hold. After that it
+ * is a turn like any other.
  */
-async function servePlayground(exchange: Exchange, { deps, site, endpoint: named }: Played): Promise<void> {
-  const { request } = exchange
-  const endpoint = ENDPOINTS.get(named)
-  if (endpoint === undefined) return sendRefusal(exchange, refuse('not_found', 'The playground has no such endpoint.'))
-  if (request.method !== 'POST') return sendRefusal(exchange, refuse('method_not_allowed', 'Use POST.'))
-  const asking = { ...openAsking(exchange, site), signedIn: await findSignedIn(exchange, deps, site) }
-  const judged = authorizeRequester(asking, PLAYER, exchange.edge.clock.now())
-  if (judged.kind === 'refused') return sendRefusal(exchange, judged)
+async function servePlayground(
+  context: RequestContext,
+  { sessions, findPlayer }: EdgeConsole,
+  site: Site,
+  path: string,
+): Promise<void> {
+  const { request } = context
+  const endpoint = ENDPOINTS.get(path)
+  if (endpoint === undefined) return sendRefusal(context, refuse('not_found', 'The playground has no such endpoint.'))
+  if (request.method !== 'POST') return sendRefusal(context, refuse('method_not_allowed', 'Use POST.'))
+  const consoleRequest = { ...readConsoleRequest(context, site), signedIn: await findSignedIn(context, sessions, site) }
+  const authorized = authorizeRequester(consoleRequest, { who: 'owner', confirmed: false }, context.edge.clock.now())
+  if (authorized.kind === 'refused') return sendRefusal(context, authorized)
   const kind = request.headers['x-millrace-pays'] === 'builder' ? 'builder' : 'wallet'
-  const who = admitCaller(exchange, await deps.findPlayer(judged.asking.account, kind))
-  if (who.kind === 'refused') return sendProblem(exchange, who.problem)
-  await postTurnAs(exchange, endpoint, who.caller)
+  const admitted = admitCaller(context, await findPlayer(authorized.request.account.row, kind))
+  if (admitted.kind === 'refused') return sendProblem(context, admitted.problem)
+  await postTurnAs(context, endpoint, admitted.caller)
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Session } from '../../admin/people-deps.ts'
 import type { Requester } from '../../contract/values.ts'
 import type { AccountId, AccountRow, PersonId, SessionId } from '../../model/ids.ts'
-import type { Asking } from './handler.ts'
-import { type Asked, authorizeRequester, CONFIRMED_MS, csrfTokenOf } from './session.ts'
+import type { ConsoleRequest } from './handler.ts'
+import { type Access, authorizeRequester, CONFIRMED_MS, csrfTokenOf } from './session.ts'
 
 const NOW = 1_760_000_000_000
 const SECRET = 'the secret of a session'
@@ -12,7 +12,7 @@ interface FundingRequest {
   readonly role?: 'owner' | 'operator'
   readonly status?: 'active' | 'suspended' | 'closed' | 'none'
   readonly confirmedAt?: number
-  readonly asking?: Partial<Asking>
+  readonly request?: Partial<ConsoleRequest>
 }
 
 function sessionOf({ role = 'owner', status = 'active', confirmedAt = NOW }: FundingRequest): Session {
@@ -25,39 +25,39 @@ function sessionOf({ role = 'owner', status = 'active', confirmedAt = NOW }: Fun
 }
 
 /** What comes of somebody who asks, from a page of their own session. */
-function judged(asked: Pick<Asked<Requester>, 'who'> & Partial<Asked<Requester>>, wish: FundingRequest = {}) {
-  const asking: Asking = {
+function authorized(asked: Pick<Access<Requester>, 'who'> & Partial<Access<Requester>>, wish: FundingRequest = {}) {
+  const request: ConsoleRequest = {
     ...{ requestId: 'req_1', address: '192.0.2.1', agent: 'a browser', changes: false, log: {} },
     site: { origin: 'https://mill.example', isSecure: true, isPrivate: true },
     csrfToken: csrfTokenOf(SECRET),
     deviceTokens: undefined,
     signedIn: { secret: SECRET, session: sessionOf(wish) },
-    ...wish.asking,
+    ...wish.request,
   }
-  const judgement = authorizeRequester(asking, { confirmed: false, ...asked }, NOW)
-  return judgement.kind === 'may' ? 'may' : judgement.code
+  const judgement = authorizeRequester(request, { confirmed: false, ...asked }, NOW)
+  return judgement.kind === 'authorized' ? 'may' : judgement.code
 }
 
-const CHANGES = { asking: { changes: true } }
-const STRANGER = { asking: { signedIn: undefined } }
+const CHANGES = { request: { changes: true } }
+const STRANGER = { request: { signedIn: undefined } }
 
 describe('who may ask what', () => {
   it('is anyone, signed in, an owner or an operator, as the question says', () => {
-    expect(judged({ who: 'anyone' }, STRANGER)).toBe('may')
+    expect(authorized({ who: 'anyone' }, STRANGER)).toBe('may')
     for (const who of ['signed-in', 'owner', 'operator'] as const)
-      expect(judged({ who }, STRANGER)).toBe('session_ended')
-    expect(judged({ who: 'signed-in' })).toBe('may')
-    expect(judged({ who: 'owner' })).toBe('may')
-    expect(judged({ who: 'operator' })).toBe('operators_only')
-    expect(judged({ who: 'operator' }, { role: 'operator', status: 'none' })).toBe('may')
-    expect(judged({ who: 'owner' }, { role: 'operator', status: 'none' })).toBe('no_account')
+      expect(authorized({ who }, STRANGER)).toBe('session_ended')
+    expect(authorized({ who: 'signed-in' })).toBe('may')
+    expect(authorized({ who: 'owner' })).toBe('may')
+    expect(authorized({ who: 'operator' })).toBe('operators_only')
+    expect(authorized({ who: 'operator' }, { role: 'operator', status: 'none' })).toBe('may')
+    expect(authorized({ who: 'owner' }, { role: 'operator', status: 'none' })).toBe('no_account')
   })
 
   it('is whoever has given their password within a quarter of an hour, where keys and money are touched', () => {
     const asked = { who: 'owner', confirmed: true } as const
-    expect(judged(asked, { confirmedAt: NOW - CONFIRMED_MS + 1 })).toBe('may')
-    expect(judged(asked, { confirmedAt: NOW - CONFIRMED_MS })).toBe('confirm_password')
-    expect(judged({ who: 'owner' }, { confirmedAt: 0 })).toBe('may')
+    expect(authorized(asked, { confirmedAt: NOW - CONFIRMED_MS + 1 })).toBe('may')
+    expect(authorized(asked, { confirmedAt: NOW - CONFIRMED_MS })).toBe('confirm_password')
+    expect(authorized({ who: 'owner' }, { confirmedAt: 0 })).toBe('may')
   })
 
   it('is not an account that is suspended or closed, where something changes; what it has it may see', () => {
@@ -65,24 +65,24 @@ describe('who may ask what', () => {
       ['suspended', 'account_suspended'],
       ['closed', 'account_closed'],
     ] as const) {
-      expect(judged({ who: 'owner' }, { status })).toBe('may')
-      expect(judged({ who: 'owner' }, { status, ...CHANGES })).toBe(code)
-      expect(judged({ who: 'signed-in' }, { status, ...CHANGES })).toBe('may')
+      expect(authorized({ who: 'owner' }, { status })).toBe('may')
+      expect(authorized({ who: 'owner' }, { status, ...CHANGES })).toBe(code)
+      expect(authorized({ who: 'signed-in' }, { status, ...CHANGES })).toBe('may')
     }
   })
 
   it('is a page of the very session, where something changes', () => {
     for (const csrfToken of [undefined, '', csrfTokenOf('another secret')]) {
-      expect(judged({ who: 'signed-in' }, { asking: { changes: true, csrfToken } })).toBe('other_site')
-      expect(judged({ who: 'signed-in' }, { asking: { csrfToken } })).toBe('may')
+      expect(authorized({ who: 'signed-in' }, { request: { changes: true, csrfToken } })).toBe('other_site')
+      expect(authorized({ who: 'signed-in' }, { request: { csrfToken } })).toBe('may')
     }
   })
 
   it('is nobody whose password would travel in the clear', () => {
     const site = { origin: 'http://mill.example', isSecure: false, isPrivate: false }
     for (const who of ['anyone', 'signed-in', 'owner', 'operator'] as const) {
-      expect(judged({ who }, { role: 'operator', asking: { changes: true, site } })).toBe('https_needed')
-      expect(judged({ who }, { role: 'operator', asking: { site } })).toBe('may')
+      expect(authorized({ who }, { role: 'operator', request: { changes: true, site } })).toBe('https_needed')
+      expect(authorized({ who }, { role: 'operator', request: { site } })).toBe('may')
     }
   })
 })

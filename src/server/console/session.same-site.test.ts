@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { csrfTokenOf, isCsrfToken, isFromOwnPage } from './session.ts'
+import { csrfTokenOf, isCsrfToken, isSameSite } from './session.ts'
 
 const SITE = { origin: 'https://mill.example', isSecure: true, isPrivate: true }
 
@@ -17,7 +17,7 @@ describe('a request that changes something', () => {
     [{ origin: 'http://mill.example' }, false],
     [{ origin: 'https://mill.example:8443' }, false],
   ])('with %o is of our own page: %s', (headers, own) => {
-    expect(isFromOwnPage(headers, SITE)).toBe(own)
+    expect(isSameSite(headers, SITE)).toBe(own)
   })
 })
 

@@ -4,8 +4,8 @@ import { findSite, type SiteOptions } from './site.ts'
 
 const OPTIONS: SiteOptions = { publicUrl: undefined, hosts: [], allowHttp: false }
 
-const ask = (host: string | undefined, options: Partial<SiteOptions> = {}, saysHttps = false) =>
-  findSite({ headers: { host } } as unknown as IncomingMessage, { ...OPTIONS, ...options }, saysHttps)
+const ask = (host: string | undefined, options: Partial<SiteOptions> = {}, isHttps = false) =>
+  findSite({ headers: { host } } as unknown as IncomingMessage, { ...OPTIONS, ...options }, isHttps)
 
 describe('the names that the console answers to', () => {
   it.each(['127.0.0.1:4600', 'localhost:4600', '[::1]:4600', 'millrace.localhost:4600', 'LOCALHOST:4600'])(

@@ -2,20 +2,20 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { isLoopbackName } from '../../lib/network.ts'
 
-/** Under which names the console may be reached, and over what. */
+/** The names under which the console is served. */
 export interface SiteOptions {
   /** How people reach this server from outside, e.g. `https://millrace.example`. */
   readonly publicUrl: string | undefined
-  /** Further names that stand for this server, without ports. */
+  /** Further names of this server, without ports. */
   readonly hosts: readonly string[]
-  /** Whether people may sign in over plain HTTP from elsewhere: their passwords then travel in the clear. */
+  /** Whether people may sign in over plain HTTP from other machines, with unencrypted passwords. */
   readonly allowHttp: boolean
 }
 
-/** Where a browser believes to be. */
+/** The site as the browser sees it. */
 export interface Site {
   readonly origin: string
-  /** Over TLS, which ends in front of this server. */
+  /** Over TLS, which ends at a proxy in front of this server. */
   readonly isSecure: boolean
   /** Whether passwords may be sent here. */
   readonly isPrivate: boolean
@@ -23,19 +23,16 @@ export interface Site {
 
 type SiteOutcome = { readonly kind: 'site'; readonly site: Site } | { readonly kind: 'foreign'; readonly host: string }
 
-/**
- * Whom a browser asked, by the name that it knows. A foreign name means that a page elsewhere has had its own name point
- * here, to read with its visitor's browser what only they can reach.
- */
-export function findSite(request: IncomingMessage, options: SiteOptions, saysHttps: boolean): SiteOutcome {
+/** Finds the site by the Host header. A foreign name means DNS rebinding: another site's name resolves to this server. */
+export function findSite(request: IncomingMessage, options: SiteOptions, isHttps: boolean): SiteOutcome {
   const host = (request.headers.host ?? '').toLowerCase()
   const outside = options.publicUrl === undefined ? undefined : new URL(options.publicUrl)
   if (outside !== undefined && host === outside.host) return known(outside.origin, options)
   const name = nameOf(host)
   if (name === undefined) return { kind: 'foreign', host }
-  if (isLoopbackName(name)) return { kind: 'site', site: siteOf(`${saysHttps ? 'https' : 'http'}://${host}`, true) }
+  if (isLoopbackName(name)) return { kind: 'site', site: siteOf(`${isHttps ? 'https' : 'http'}://${host}`, true) }
   if (isAddress(name) || options.hosts.includes(name)) {
-    return known(`${saysHttps ? 'https' : 'http'}://${host}`, options)
+    return known(`${isHttps ? 'https' : 'http'}://${host}`, options)
   }
   return { kind: 'foreign', host }
 }
@@ -53,7 +50,7 @@ function siteOf(origin: string, mayBePlain: boolean): Site {
 function nameOf(host: string): string | undefined {
   if (!URL.canParse(`http://${host}`)) return undefined
   const url = new URL(`http://${host}`)
-  // What a URL makes of it has to be what was sent: no user, no path, no other spelling of an address.
+  // The parsed host must equal the sent one: no user, no path, no other spelling of an address.
   return url.host === host || `${url.hostname}:80` === host ? url.hostname : undefined
 }
 

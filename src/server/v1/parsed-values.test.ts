@@ -18,7 +18,7 @@ const BODY = `{"model":"demo","messages":[{"role":"user","content":"x"}],"unknow
 /** A guard with this much memory, and how much of it is taken. */
 function guardOf(memoryBytes: number) {
   return createConcurrencyLimiter({
-    terms: () => ({ memoryBytes, queueLength: 0, queueMs: 10 }),
+    settings: () => ({ memoryBytes, queueLength: 0, queueMs: 10 }),
     isStrained: () => false,
     random: (size) => new Uint8Array(size),
     onShed: () => {},
@@ -27,15 +27,15 @@ function guardOf(memoryBytes: number) {
 
 describe('what is parsed of a body', () => {
   it('is gone while its turn runs, and only what the turn keeps is counted', async () => {
-    const load = guardOf(64 * MiB)
+    const limiter = guardOf(64 * MiB)
     let parsed: WeakRef<object> | undefined
     let whileRead = 0
     const seen = { isParsedGone: false, bytesTaken: 0, bytesNeeded: 0 }
     const { port } = await openTestEdge({
-      load,
+      limiter,
       readTurn({ body }) {
         parsed = new WeakRef(body.value)
-        whileRead = load.figures.bytesTaken
+        whileRead = limiter.figures.bytesTaken
         return parseRequest(body)
       },
       async serveTurn({ sink, request }) {
@@ -43,7 +43,7 @@ describe('what is parsed of a body', () => {
         await new Promise((resolve) => setTimeout(resolve, 5))
         collect()
         seen.isParsedGone = parsed?.deref() === undefined
-        seen.bytesTaken = load.figures.bytesTaken
+        seen.bytesTaken = limiter.figures.bytesTaken
         seen.bytesNeeded = bytesUntilContent(request)
         sink.end(Buffer.from('{}'))
         return COMPLETED
@@ -54,24 +54,24 @@ describe('what is parsed of a body', () => {
     expect(whileRead).toBeGreaterThan(TURN_BYTES + BODY.length + 40 * VALUES)
     expect(seen.bytesTaken).toBe(TURN_BYTES + seen.bytesNeeded)
     expect(seen.bytesNeeded).toBeGreaterThanOrEqual(2 * BODY.length)
-    expect(load.figures.bytesTaken).toBe(0)
+    expect(limiter.figures.bytesTaken).toBe(0)
   })
 
   it('is not built where there is no room for its values', async () => {
-    const load = guardOf(TURN_BYTES + 4 * BODY.length)
-    const { port, bodies } = await openTestEdge({ load })
+    const limiter = guardOf(TURN_BYTES + 4 * BODY.length)
+    const { port, bodies } = await openTestEdge({ limiter })
     expect((await ask(port, chatRequest({ body: BODY }))).status).toBe(413)
     expect(bodies).toEqual([])
-    expect(load.figures.bytesTaken).toBe(0)
+    expect(limiter.figures.bytesTaken).toBe(0)
   })
 
   it('is sent away with a time to come back where others have the room', async () => {
     const memoryBytes = 4 * TURN_BYTES + 80 * VALUES + 4 * BODY.length
-    const load = guardOf(memoryBytes)
-    const other = await load.acquire(() => () => {})
-    const place = other.kind === 'entered' ? other.place : undefined
+    const limiter = guardOf(memoryBytes)
+    const other = await limiter.acquire({ onLeave: () => () => {} })
+    const place = other.kind === 'acquired' ? other.slot : undefined
     expect(place?.take(60 * VALUES)).toBeUndefined()
-    const { port } = await openTestEdge({ load })
+    const { port } = await openTestEdge({ limiter })
     const answer = await ask(port, chatRequest({ body: BODY }))
     expect([answer.status, JSON.parse(answer.body).error.code]).toEqual([503, 'server_is_overloaded'])
   })

@@ -14,7 +14,7 @@ async function openWith(contentType: string, { size = 12 * MiB, keepAliveMs = 15
   const { port, logs } = await openTestEdge({
     lookUpAnswer: async () => ({
       ...{ kind: 'kept', original: 'req_first' as RequestId, status: 200, contentType, body, headers: {} },
-      leave: () => void left++,
+      release: () => void left++,
     }),
     options: { stallMs: 1000, stream: { headDelayMs: keepAliveMs, keepAliveMs } },
   })

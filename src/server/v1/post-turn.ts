@@ -2,87 +2,71 @@ import { callerProblem } from '../../auth/callers.ts'
 import { type LookedUpAnswer, readIdempotencyKey } from '../../gateway/idempotency.ts'
 import type { TurnEndpoint } from '../../gateway/read-turn.ts'
 import { bytesUntilContent } from '../../gateway/request-memory.ts'
-import type { ClaimRequest } from '../../ledger/state/admit-turn.ts'
+import type { ClaimRequest } from '../../ledger/state/turns.ts'
 import { createTurnstile } from '../../lib/async.ts'
 import { type Caller, findClientProgram } from '../../model/caller.ts'
 import { type Problem, type ProblemCode, refused } from '../../model/problem.ts'
 import { authenticate } from '../auth.ts'
-import { disconnectedMeanwhile, type ReceivedBody, readBody, receiveBody, yieldToOthers } from '../body.ts'
+import { hasDisconnected, type ReceivedBody, readBody, receiveBody, yieldToOthers } from '../body.ts'
 import type { Slot } from '../concurrency-limiter.ts'
-import { createJsonSink } from '../json-sink.ts'
-import { type Exchange, onAnswerOver, whenDrained } from '../request-context.ts'
-import { endAnswer, type Headers, sendJsonBytes, sendProblem, watchClient, writeHead } from '../respond.ts'
-import { createSseSink } from '../sse-sink.ts'
+import type { RequestContext } from '../request-context.ts'
+import { endAnswer, type Headers, sendJsonBytes, sendProblem, writeHead } from '../respond.ts'
+import { JsonSink, SseSink } from '../sinks.ts'
 
 /**
- * `POST /v1/chat/completions`, `/v1/responses` and `/v1/responses/compact`: what runs a turn. Whether there is room for it is
- * asked after its key, which costs next to nothing, and what can be refused by that alone: who would be refused anyway shall
- * hear it, instead of waiting and coming back for it. It is asked before the body, which is what costs.
+ * `POST /v1/chat/completions`, `/v1/responses` and `/v1/responses/compact`. The order: authentication and what it can refuse
+ * alone, which is cheap; a slot, so that a request that would be refused anyway does not wait for one; then the body.
  */
-export async function postTurn(exchange: Exchange, endpoint: TurnEndpoint): Promise<void> {
-  if (await disconnectedMeanwhile(exchange)) return letGo(exchange)
-  const who = await authenticate(exchange)
-  if (who.kind === 'refused') return sendProblem(exchange, who.problem)
-  await postTurnAs(exchange, endpoint, who.caller)
+export async function postTurn(context: RequestContext, endpoint: TurnEndpoint): Promise<void> {
+  if (await hasDisconnected(context)) return abandon(context)
+  const authenticated = await authenticate(context)
+  if (authenticated.kind === 'refused') return sendProblem(context, authenticated.problem)
+  await postTurnAs(context, endpoint, authenticated.caller)
 }
 
-/** Whoever asks is known, so what is refused before it begins is counted as theirs. */
-export async function postTurnAs(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller): Promise<void> {
-  const code = await enter(exchange, endpoint, caller)
-  if (code !== undefined) exchange.edge.turnRefused(caller, code)
+/** The caller is known here, so early refusals count against their account. */
+export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint, caller: Caller): Promise<void> {
+  const code = await acquireAndServe(context, endpoint, caller)
+  if (code !== undefined) context.edge.refusedTurns.note(caller, code)
 }
 
-/**
- * Why a request was refused before it began; undefined for every other: what was admitted has an outcome of its own, whatever
- * its client was told.
- */
+/** Why a turn was refused before admission. An admitted turn has an outcome of its own. */
 type RefusedWith = ProblemCode | undefined
 
-function refuse(exchange: Exchange, problem: Problem, headers?: Headers): RefusedWith {
-  sendProblem(exchange, problem, headers)
+function refuse(context: RequestContext, problem: Problem, headers?: Headers): RefusedWith {
+  sendProblem(context, problem, headers)
   return problem.code
 }
 
-async function enter(exchange: Exchange, endpoint: TurnEndpoint, caller: Caller): Promise<RefusedWith> {
-  const { edge, request } = exchange
+async function acquireAndServe(context: RequestContext, endpoint: TurnEndpoint, caller: Caller): Promise<RefusedWith> {
+  const { edge, request } = context
   const named = readIdempotencyKey(request.headers['idempotency-key'])
-  if (named.kind === 'invalid') return refuse(exchange, named.problem)
-  // With a key the answer may be there already, whatever limits and wallet say by now.
-  const early = named.kind === 'none' ? await edge.refuseEarly(caller) : undefined
-  if (early) return refuse(exchange, early)
+  if (named.kind === 'invalid') return refuse(context, named.problem)
+  // With a key there may be an answer already, whatever limits and wallet say now.
+  const early = named.kind === 'none' ? await edge.turns.refuseEarly(caller) : undefined
+  if (early) return refuse(context, early)
 
-  const entry = await edge.load.acquire((leave) => onDisconnect(exchange, leave))
-  if (entry.kind === 'refused') return refuse(exchange, entry.problem)
-  if (entry.kind === 'gone') return endUnread(exchange)
+  const entry = await edge.limiter.acquire(context)
+  if (entry.kind === 'refused') return refuse(context, entry.problem)
+  if (entry.kind === 'disconnected') {
+    // After a parse error the client may still read.
+    const { failure } = context.connection
+    return failure ? refuse(context, failure) : abandon(context)
+  }
+  const { slot } = entry
   try {
-    const received = await receiveBody(exchange, entry.place)
-    if (received.kind === 'refused') return refuse(exchange, received.problem)
-    if (received.kind === 'gone') return letGo(exchange)
-    const sent = { endpoint, caller, received, place: entry.place }
-    return await (named.kind === 'none' ? serve(exchange, sent) : serveOnce(exchange, sent, named.key))
+    const received = await receiveBody(context, slot)
+    if (received.kind === 'refused') return refuse(context, received.problem)
+    if (received.kind === 'disconnected') return abandon(context)
+    const sent = { endpoint, caller, received, slot }
+    return await (named.kind === 'none' ? serve(context, sent) : serveOnce(context, sent, named.key))
   } finally {
-    entry.place.release()
+    slot.release()
   }
 }
 
-/** While a request waits nobody reads its body, whose end would tell that its client has gone. */
-function onDisconnect({ body, answerOver }: Exchange, leave: () => void): () => void {
-  body.fail = leave
-  const forget = onAnswerOver({ answerOver }, leave)
-  return () => {
-    body.fail = undefined
-    forget()
-  }
-}
-
-/** What is wrong with its connection is said to whoever may still read. */
-function endUnread(exchange: Exchange): RefusedWith {
-  const { failure } = exchange.connection
-  return failure ? refuse(exchange, failure) : letGo(exchange)
-}
-
-/** Its client may have closed its own half only, behind a body that it has cut off: then nobody else would ever close the other. */
-function letGo({ log, response }: Exchange): undefined {
+/** The client disconnected. It may have closed only its half, behind a cut-off body, so this closes the other half. */
+function abandon({ log, response }: RequestContext): undefined {
   log.outcome = 'client_gone'
   response.destroy()
 }
@@ -91,79 +75,79 @@ interface SentBytes {
   readonly endpoint: TurnEndpoint
   readonly caller: Caller
   readonly received: Extract<ReceivedBody, { kind: 'received' }>
-  readonly place: Slot
+  readonly slot: Slot
 }
 
-/** With an idempotency key the first request is served, and any other is told what the first one was. */
-async function serveOnce(exchange: Exchange, sent: SentBytes, idempotencyKey: string): Promise<RefusedWith> {
-  const { edge, path, log } = exchange
-  const method = exchange.request.method ?? ''
+/** With an idempotency key the first request runs, and a repeated one gets the answer of the first. */
+async function serveOnce(context: RequestContext, sent: SentBytes, idempotencyKey: string): Promise<RefusedWith> {
+  const { edge, path, log } = context
+  const method = context.request.method ?? ''
   const { caller, received } = sent
-  const found = await edge.lookUpAnswer({ caller, method, path, idempotencyKey, body: received.bytes })
+  const found = await edge.turns.lookUpAnswer({ caller, method, path, idempotencyKey, body: received.bytes })
   try {
-    // The turn itself is judged again when it is admitted.
-    if (found.kind === 'first') return await serve(exchange, sent, found.claim)
-    const again = await edge.findCallerAgain(caller)
-    if (again.kind === 'refused') return refuse(exchange, callerProblem(again.reason))
+    // Admission checks the caller of a first request again.
+    if (found.kind === 'first') return await serve(context, sent, found.claim)
+    const again = await edge.finder.findAgain(caller)
+    if (again.kind === 'refused') return refuse(context, callerProblem(again.reason))
     switch (found.kind) {
       case 'kept':
-        await giveKeptAnswer(exchange, found)
+        await replay(context, found)
         return undefined
       case 'refused':
         if (found.error !== undefined) log.error = found.error
-        return refuse(exchange, found.problem, found.headers)
+        return refuse(context, found.problem, found.headers)
     }
   } finally {
-    found.leave()
+    found.release()
   }
 }
 
-async function serve(exchange: Exchange, sent: SentBytes, claim?: ClaimRequest): Promise<RefusedWith> {
-  const { edge, requestId, startedTicks: startedAt, log } = exchange
-  const { caller, place } = sent
-  const read = await readAsked(exchange, sent)
-  if (read.kind === 'refused') return refuse(exchange, read.problem)
+async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequest): Promise<RefusedWith> {
+  const { edge, requestId, startedAt } = context
+  const { caller, slot } = sent
+  const read = await parseTurn(context, sent)
+  if (read.kind === 'refused') return refuse(context, read.problem)
 
   const { request } = read
-  const sink = request.delivery === 'stream' ? createSseSink(exchange) : createJsonSink(exchange)
-  const program = findClientProgram(exchange.request.headers)
-  const asked = { requestId, caller, program, request, sink, startedAt, claim, onContent: place.keep }
-  const served = await edge.serveTurn(asked)
-  Object.assign(log, served.facts)
+  const sink = request.delivery === 'stream' ? new SseSink(context) : new JsonSink(context)
+  const program = findClientProgram(context.request.headers)
+  const onContent = (bytesKept: number) => void slot.keep(bytesKept)
+  const served = await edge.turns.serveTurn({ requestId, caller, program, request, sink, startedAt, claim, onContent })
+  Object.assign(context.log, served.facts)
   return served.refusedWith
 }
 
 /**
- * What is parsed lives in here only: whoever waits in `serve` for the end of the turn holds the request, and of the body
- * nothing but its bytes. Room for what was parsed is given back, and taken for what the turn keeps.
+ * The parsed value lives in this function only: while a turn runs, `serve` holds the request and of the body nothing but its bytes.
+ * The memory of the parsed value is given back here, and the memory that the turn keeps is taken.
  */
-async function readAsked({ edge }: Exchange, { endpoint, caller, received, place }: SentBytes) {
-  const read = await readBody(received.bytes, edge.options.body, place)
+async function parseTurn({ edge }: RequestContext, { endpoint, caller, received, slot }: SentBytes) {
+  const read = await readBody(received.bytes, edge.options.body, slot)
   if (read.kind === 'refused') return read
   await yieldToOthers(received.bytes)
-  const asked = await edge.readTurn({ endpoint, caller, body: read.body })
+  const turn = await edge.turns.readTurn({ endpoint, caller, body: read.body })
   await yieldToOthers(received.bytes)
   received.bytes = NOTHING
-  if (asked.kind === 'refused') return asked
-  const full = place.keep(bytesUntilContent(asked.request))
-  return full === undefined ? asked : refused(full)
+  if (turn.kind === 'refused') return turn
+  const full = slot.keep(bytesUntilContent(turn.request))
+  return full === undefined ? turn : refused(full)
 }
 
 const NOTHING = Buffer.alloc(0)
 
-/** An answer is given in one go, but no faster than its client takes it, and a slice at a time of all that are being given. */
+/** All replays take turns at writing one slice each. */
 const SLICE_BYTES = 64 * 1024
 const passTurnstile = createTurnstile()
 
-/** The status and the bytes of the first answer, under a request id of its own. */
-async function giveKeptAnswer(exchange: Exchange, kept: Extract<LookedUpAnswer, { kind: 'kept' }>): Promise<void> {
+/** Replays the status and the bytes of the first answer, under a request id of its own, honouring backpressure. */
+async function replay(context: RequestContext, kept: Extract<LookedUpAnswer, { kind: 'kept' }>): Promise<void> {
   const { status, contentType, body, original } = kept
   const headers = { ...kept.headers, 'idempotency-replayed': 'true', 'x-original-request-id': original }
-  exchange.log.outcome = 'replayed'
+  context.log.outcome = 'replayed'
   if (!contentType.startsWith('text/event-stream')) {
-    return giveJson(exchange, status, body, { ...headers, 'content-type': contentType })
+    return replayJson(context, status, body, { ...headers, 'content-type': contentType })
   }
-  const sink = createSseSink(exchange, { isKept: true })
+  const sink = new SseSink(context, { isReplay: true })
   sink.announce(headers)
   let at = 0
   for (; body.length - at > SLICE_BYTES && !sink.disconnected; at += SLICE_BYTES) {
@@ -174,16 +158,15 @@ async function giveKeptAnswer(exchange: Exchange, kept: Extract<LookedUpAnswer, 
   sink.end(body.subarray(at))
 }
 
-/** Costs nothing, so it could be asked for without end: its memory counts as taken until its client has it. */
-async function giveJson(exchange: Exchange, status: number, body: Buffer, headers: Headers): Promise<void> {
-  if (body.length <= SLICE_BYTES) return sendJsonBytes(exchange, status, body, headers)
-  const { response } = exchange
-  const client = watchClient(exchange)
-  writeHead(exchange, status, { ...headers, 'content-length': String(body.length) })
-  for (let at = 0; at < body.length && !client.disconnected; at += SLICE_BYTES) {
-    if (!response.write(body.subarray(at, at + SLICE_BYTES))) await whenDrained(exchange)
+/** A replay costs nothing, so a client could repeat it without limit. Its memory counts as taken until the client has it. */
+async function replayJson(context: RequestContext, status: number, body: Buffer, headers: Headers): Promise<void> {
+  if (body.length <= SLICE_BYTES) return sendJsonBytes(context, status, body, headers)
+  context.watchClient()
+  writeHead(context, status, { ...headers, 'content-length': String(body.length) })
+  for (let at = 0; at < body.length && !context.disconnected; at += SLICE_BYTES) {
+    if (!context.response.write(body.subarray(at, at + SLICE_BYTES))) await context.whenDrained()
     await passTurnstile()
   }
-  client.end()
-  endAnswer(exchange, '')
+  context.stopWatching()
+  endAnswer(context, '')
 }

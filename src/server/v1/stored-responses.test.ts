@@ -28,9 +28,7 @@ let edge: TestEdge
 beforeEach(async () => {
   bench = await openStoreBench()
   edge = await openTestEdge({
-    findResponse: ({ accountId }, id) => bench.responses.find(accountId, id),
-    readResponseEvents: ({ accountId }, id, after) => bench.responses.events(accountId, id, after),
-    removeResponse: ({ accountId }, id) => bench.responses.remove(accountId, id),
+    responses: bench.responses,
   })
 })
 afterEach(async () => {

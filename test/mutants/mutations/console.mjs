@@ -8,8 +8,8 @@ export const OF_THE_CONSOLE = [
     replacements: [
       {
         file: 'src/server/console/session.ts',
-        find: `return judged.asking.session.person.role === 'operator' ? judged : OPERATORS_ONLY`,
-        put: 'return judged',
+        find: `return authorized.request.session.person.role === 'operator' ? authorized : OPERATORS_ONLY`,
+        put: 'return authorized',
       },
     ],
   },
@@ -86,8 +86,8 @@ export const OF_THE_CONSOLE = [
     replacements: [
       {
         file: 'src/server/console/session.ts',
-        find: `asking.changes && account.status !== 'active'`,
-        put: `asking.changes && account.status === 'closed'`,
+        find: `request.changes && account.status !== 'active'`,
+        put: `request.changes && account.status === 'closed'`,
       },
     ],
   },

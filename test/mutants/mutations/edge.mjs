@@ -61,7 +61,7 @@ export const OF_THE_EDGE = [
     name: 'values-for-nothing',
     says: 'the values of a body are not counted in the memory that it takes',
     caughtBy: ['src/server/v1/parsed-values.test.ts'],
-    replacements: [{ file: 'src/server/body.ts', find: 'place.take(scan.valueBytes + ', put: 'place.take(' }],
+    replacements: [{ file: 'src/server/body.ts', find: 'slot.take(scan.valueBytes + ', put: 'slot.take(' }],
   },
   {
     name: 'parsed-value-kept',
@@ -105,9 +105,9 @@ export const OF_THE_EDGE = [
     caughtBy: ['src/server/sinks.test.ts'],
     replacements: [
       {
-        file: 'src/server/sse-sink.ts',
-        find: `if (sink.phase !== 'quiet') throw`,
-        put: `if (sink.phase === 'ended') throw`,
+        file: 'src/server/sinks.ts',
+        find: `if (this.phase !== 'quiet') throw`,
+        put: `if (this.phase === 'ended') throw`,
       },
     ],
   },
@@ -115,6 +115,6 @@ export const OF_THE_EDGE = [
     name: 'silence-is-kept',
     says: 'nothing breaks the silence of a model that thinks',
     caughtBy: ['src/server/sinks.test.ts'],
-    replacements: [{ file: 'src/server/sse-sink.ts', find: 'send(breakSilence() ?? KEEP_ALIVE)', put: '' }],
+    replacements: [{ file: 'src/server/sinks.ts', find: 'this.#send(this.#keepAlive?.() ?? KEEP_ALIVE)', put: '' }],
   },
 ]

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createWaitingLine, type Wait } from './concurrency-limiter.ts'
+import { createQueue, type Wait } from './concurrency-limiter.ts'
 
 const bounds = { lengthMax: 3, msMax: 60_000 }
 
 function createShop(free: number) {
-  const shop = { free, line: createWaitingLine() }
+  const shop = { free, line: createQueue() }
   const need = (much: number) => () => {
     if (shop.free < much) return false
     shop.free -= much

@@ -7,17 +7,16 @@ function openGuard(terms = { memoryBytes: MiB, queueLength: 2, queueMs: 60_000 }
   const state = { terms, strained: false, shed: [] as string[] }
   let drawn = 0
   const guard = createConcurrencyLimiter({
-    terms: () => state.terms,
+    settings: () => state.terms,
     isStrained: () => state.strained,
     random: (size) => new Uint8Array(size).fill(drawn++),
     onShed: (reason) => state.shed.push(reason),
   })
-  const stays = () => () => {}
-  const enter = () => guard.acquire(stays)
+  const enter = () => guard.acquire({ onLeave: () => () => {} })
   const placeOf = async (entry: AcquireOutcome | Promise<AcquireOutcome>): Promise<Slot> => {
     const entered = await entry
-    if (entered.kind !== 'entered') throw new Error(entered.kind)
-    return entered.place
+    if (entered.kind !== 'acquired') throw new Error(entered.kind)
+    return entered.slot
   }
   return { state, guard, enter, placeOf }
 }
@@ -83,12 +82,14 @@ describe('the guard at the door of turns', () => {
     expect(await enter()).toMatchObject({ kind: 'refused' })
     expect(state.shed).toEqual(['memory'])
     let leave = () => {}
-    const goes = guard.acquire((listener) => {
-      leave = listener
-      return () => {}
+    const goes = guard.acquire({
+      onLeave(listener) {
+        leave = listener
+        return () => {}
+      },
     })
     leave()
-    expect(await goes).toEqual({ kind: 'gone' })
+    expect(await goes).toEqual({ kind: 'disconnected' })
     expect(guard.figures.waiting).toBe(0)
     expect(state.shed).toEqual(['memory'])
   })
@@ -107,16 +108,18 @@ describe('the guard at the door of turns', () => {
     const places = [await placeOf(enter()), await placeOf(enter()), await placeOf(enter())]
     let listening = 0
     const wait = () =>
-      guard.acquire(() => {
-        listening++
-        return () => {
-          listening--
-        }
+      guard.acquire({
+        onLeave() {
+          listening++
+          return () => {
+            listening--
+          }
+        },
       })
     const waits = [wait(), wait()]
     expect(listening).toBe(2)
     places[0]?.release()
-    expect([(await waits[0])?.kind, (await waits[1])?.kind]).toEqual(['entered', 'refused'])
+    expect([(await waits[0])?.kind, (await waits[1])?.kind]).toEqual(['acquired', 'refused'])
     expect(listening).toBe(0)
   })
 
@@ -128,7 +131,7 @@ describe('the guard at the door of turns', () => {
     for (const entry of entries)
       expect(entry).toMatchObject({ problem: { message: expect.stringMatching(/try again in [123]s\.$/) as string } })
     state.strained = false
-    expect(await enter()).toMatchObject({ kind: 'entered' })
+    expect(await enter()).toMatchObject({ kind: 'acquired' })
   })
 
   it('takes other terms from then on', async () => {

@@ -1,43 +1,20 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import type { Session } from '../../admin/people-deps.ts'
-import type { CallerOutcome } from '../../auth/callers.ts'
-import type { Caller } from '../../model/caller.ts'
-import type { Asking } from './handler.ts'
-import type { SiteOptions } from './site.ts'
-
-/** Answers what the console asks, whoever asks it. */
-export interface ConsoleApi {
-  fetch(request: Request, asking: Asking): Response | Promise<Response>
-}
-
-/** All that the console needs of the house behind it. */
-export interface ConsoleDeps {
-  readonly site: SiteOptions
-  readonly files: ConsoleFiles
-  readonly api: ConsoleApi
-  /** Undefined for none, one that is over, and one of somebody who may not sign in any more. */
-  findSession(secret: string): Promise<Session | undefined>
-  /** Counts a question on its address: seconds to wait where there were too many. */
-  countAsker(address: string): number | undefined
-  /** Who asks a model in the playground, and which purse pays. */
-  findPlayer(account: NonNullable<Session['account']>, kind: Caller['kind']): Promise<CallerOutcome>
-}
 
 /** The built console, in memory: about a megabyte, read once. */
-interface ConsoleFiles {
+export interface ConsoleFiles {
   /** By the path below `/console/`. */
   find(path: string): ConsoleFile | undefined
-  /** What every path is that is no file; undefined where none has been built. */
+  /** The answer for every path that is not a file; undefined without a build. */
   readonly page: ConsoleFile | undefined
 }
 
 export interface ConsoleFile {
   readonly type: string
-  /** Of its plain bytes. Each packing has a strong ETag of its own (RFC 9110, section 8.8.3.3). */
+  /** Of the plain bytes. Each encoding has a strong ETag of its own (RFC 9110, section 8.8.3.3). */
   readonly digest: string
-  /** Its name changes with what is in it. */
+  /** Its name changes with its content. */
   readonly isImmutable: boolean
   readonly plain: Buffer
   readonly br: Buffer | undefined
@@ -58,7 +35,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const PAGE = 'index.html'
 
-/** A folder that is not there is a server without a console. */
+/** A missing folder means a server without a console. */
 export async function loadConsoleFiles(folder: string): Promise<ConsoleFiles> {
   const names = await listFiles(folder)
   const files = new Map<string, ConsoleFile>()

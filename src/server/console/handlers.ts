@@ -1,0 +1,257 @@
+import { operatedAccount, operatedAccounts } from '../../admin/account-views.ts'
+import { changeAccountStatus, createAccount } from '../../admin/accounts.ts'
+import { listAudit } from '../../admin/audit.ts'
+import { createCodes, listCodes, withdrawCode } from '../../admin/codes.ts'
+import { operatedModels } from '../../admin/explain-route.ts'
+import { invitePerson, readInvite, signUp } from '../../admin/invitations.ts'
+import { listOwnKeys, type OwnKey, showOwnKey } from '../../admin/key-views.ts'
+import { type CreatedKey, changeKey, createKey, revokeKey, rotateKey } from '../../admin/keys.ts'
+import { offeredModels } from '../../admin/models.ts'
+import { done, type Outcome, refused } from '../../admin/outcome.ts'
+import { changePassword, confirmPassword } from '../../admin/passwords.ts'
+import { disablePerson, enablePerson, signedInView } from '../../admin/people.ts'
+import { assignPlan, endPlan, listPlans, planStatus } from '../../admin/plans.ts'
+import { redeemCode } from '../../admin/redeem-code.ts'
+import { refusedTurnsReport } from '../../admin/refused-turns.ts'
+import { findAnyRequest, listRequests, showRequest, windowRows } from '../../admin/requests.ts'
+import { type Client, endSession, listSessions, type SignedIn, signOut } from '../../admin/sessions.ts'
+import { signIn } from '../../admin/sign-in.ts'
+import { exportStatement, walletStatement } from '../../admin/statement.ts'
+import { overview, usageOverview } from '../../admin/usage-overview.ts'
+import { exportUsage, usageReport } from '../../admin/usage-report.ts'
+import { isoTime } from '../../admin/values.ts'
+import { adjustWallet, creditWallet, listFundingRequests, requestFunding, walletBalance } from '../../admin/wallet.ts'
+import type { AnswerOf } from '../../contract/console-api.ts'
+import { findPersonByRow, hasPeople } from '../../db/people.ts'
+import {
+  type ConsoleRequest,
+  type ConsoleServices,
+  type Handlers,
+  type OwnerRequest,
+  type Reply,
+  withActor,
+} from './handler.ts'
+import { CONFIRMED_MS, csrfTokenOf } from './session.ts'
+
+/** One handler for each route of the contract. The compiler reports a missing one. */
+export const createHandlers = (services: ConsoleServices): Handlers => ({
+  ...sessionHandlers(services),
+  ...keyHandlers(services),
+  ...walletHandlers(services),
+  ...usageHandlers(services),
+  ...accountHandlers(services),
+  ...operatorHandlers(services),
+})
+
+type SessionView = AnswerOf<'GET /session'>
+
+/** Sign-in, sign-up, the own password, sessions and audit log. */
+const sessionHandlers = (services: ConsoleServices) => {
+  const { people } = services
+  return {
+    'GET /session': async (request) => done(await sessionView(services, request, request.signedIn)),
+    'POST /session': async (request, { body }) =>
+      startSession(services, request, await signIn(people, body, clientOf(request))),
+    'DELETE /session': async (request) => {
+      await signOut(people, request.session)
+      const value = await sessionView(services, request, undefined)
+      return { kind: 'session', secret: undefined, deviceTokens: undefined, value }
+    },
+    async 'POST /session/confirm'(request, { body }) {
+      const outcome = await confirmPassword(people, request.session, body.password, clientOf(request))
+      if (outcome.kind === 'refused') return outcome
+      const { secret } = request.signedIn
+      const session = await people.sessions.find(secret)
+      return done(await sessionView(services, request, session && { secret, session }))
+    },
+    'POST /invitation': (_request, { body }) => readInvite(people, body.code),
+    'POST /sign-up': async (request, { body }) =>
+      startSession(services, request, await signUp(people, body, clientOf(request))),
+    'PUT /password': async (request, { body }) =>
+      startSession(services, request, await changePassword(people, request.session, body, clientOf(request))),
+    'GET /sessions': (request) => listSessions(people, request.session),
+    async 'DELETE /sessions/:session'(request, { params }) {
+      const outcome = await endSession(people, request.session, params.session)
+      return outcome.kind === 'refused' ? outcome : done({})
+    },
+    'GET /audit': (request, { query }) => listAudit(services, { account: request.account.row, ...query }),
+  } satisfies Partial<Handlers>
+}
+
+const clientOf = ({ agent, address, deviceTokens }: ConsoleRequest): Client => ({ agent, address, deviceTokens })
+
+async function startSession(
+  services: ConsoleServices,
+  request: ConsoleRequest,
+  outcome: Outcome<SignedIn>,
+): Promise<Reply<SessionView>> {
+  if (outcome.kind === 'refused') return outcome
+  const { value: signedIn } = outcome
+  const person = await findPersonByRow(services.db, signedIn.session.person.row)
+  const deviceTokens = person && services.people.devices.remember(request.deviceTokens, person)
+  return {
+    kind: 'session',
+    secret: signedIn.secret,
+    deviceTokens,
+    value: await sessionView(services, request, signedIn),
+  }
+}
+
+/** What a page needs before it shows anything. */
+async function sessionView(
+  services: ConsoleServices,
+  { site }: ConsoleRequest,
+  signedIn: SignedIn | undefined,
+): Promise<SessionView> {
+  return {
+    person: signedIn === undefined ? null : signedInView(signedIn.session),
+    csrf: signedIn === undefined ? null : csrfTokenOf(signedIn.secret),
+    confirmed_until: signedIn === undefined ? null : isoTime(signedIn.session.confirmedAt + CONFIRMED_MS),
+    setup_needed: signedIn === undefined && !(await hasPeople(services.db)),
+    version: services.version,
+    base_url: services.baseUrl(site.origin),
+    currency: 'USD',
+  }
+}
+
+/** The operator's accounts and people. A credit counts once by its reference, as on the command line. */
+const accountHandlers = (services: ConsoleServices) =>
+  ({
+    'GET /operate/accounts': (_request, { query }) => operatedAccounts(services, query),
+    'GET /operate/accounts/:account': (_request, { params }) => operatedAccount(services, params.account),
+    async 'POST /operate/accounts'(request, { body }) {
+      const made = await createAccount(withActor(request, services), body)
+      return made.kind === 'refused' ? made : operatedAccount(services, made.value.id)
+    },
+    async 'POST /operate/accounts/:account/credit'(request, { params: { account }, body: { amount, ...why } }) {
+      // A negative amount corrects a mistake, and never takes more than the wallet has.
+      const moved = amount.startsWith('-')
+        ? await adjustWallet(withActor(request, services), {
+            ...{ account, amount: amount.slice(1), direction: 'take', ...why },
+          })
+        : await creditWallet(withActor(request, services), { account, amount, ...why })
+      if (moved.kind === 'refused') return moved
+      const { repeated, balance, held, available } = moved.value
+      return done({ wallet: { balance, held, available }, counted: !repeated })
+    },
+    async 'POST /operate/accounts/:account/status'(request, { params: { account }, body }) {
+      const changed = await changeAccountStatus(withActor(request, services), account, body.status)
+      return changed.kind === 'refused' ? changed : operatedAccount(services, changed.value.id)
+    },
+    async 'POST /operate/accounts/:account/plan'(request, { params: { account }, body: { plan } }) {
+      const audited = withActor(request, services)
+      const changed = plan === null ? await endPlan(audited, { account }) : await assignPlan(audited, { account, plan })
+      return changed.kind === 'refused' ? changed : operatedAccount(services, changed.value.account)
+    },
+    async 'POST /operate/accounts/:account/invite'(request, { params, body }) {
+      const invited = await invitePerson(services.people, { ...params, ...body }, request.session.person.email)
+      if (invited.kind === 'refused') return invited
+      // The origin that this operator uses is the likeliest to work for the invited person.
+      const link = `${request.site.origin}/console/setup?code=${invited.value.code}`
+      return done({ link, expires_at: invited.value.expires_at })
+    },
+    'POST /operate/people/:person/disable': (request, { params }) =>
+      withoutValue(disablePerson(services.people, params, request.session.person.email)),
+    'POST /operate/people/:person/enable': (request, { params }) =>
+      withoutValue(enablePerson(services.people, params, request.session.person.email)),
+  }) satisfies Partial<Handlers>
+
+async function withoutValue(outcome: Promise<Outcome<unknown>>): Promise<Outcome<Record<never, never>>> {
+  const ended = await outcome
+  return ended.kind === 'refused' ? ended : done({})
+}
+
+/** An owner's keys. A key of another account is answered like one that does not exist. */
+const keyHandlers = (services: ConsoleServices) =>
+  ({
+    'GET /keys': (request, { query }) => listOwnKeys(services, request.account.row, query),
+    'GET /keys/:key': (request, { params }) => showOwnKey(services, request.account.row, params.key),
+    async 'POST /keys'(request, { body }) {
+      const made = await createKey(withActor(request, services), { account: request.account.id, ...body })
+      return made.kind === 'refused' ? made : showSecret(services, request, made.value)
+    },
+    async 'PATCH /keys/:key'(request, { params: { key }, body }) {
+      const changed = await changeKey(withActor(request, services), { key, ...body }, asOwner(request))
+      return changed.kind === 'refused' ? changed : showOwnKey(services, request.account.row, key)
+    },
+    async 'POST /keys/:key/rotate'(request, { params: { key }, body }) {
+      const rotated = await rotateKey(withActor(request, services), { key, ...body }, request.account.row)
+      return rotated.kind === 'refused' ? rotated : showSecret(services, request, rotated.value)
+    },
+    async 'POST /keys/:key/revoke'(request, { params: { key } }) {
+      const revoked = await revokeKey(withActor(request, services), { key }, asOwner(request))
+      return revoked.kind === 'refused' ? revoked : showOwnKey(services, request.account.row, key)
+    },
+  }) satisfies Partial<Handlers>
+
+const asOwner = ({ account, isConfirmed }: OwnerRequest) => ({ of: account.row, mayWiden: isConfirmed })
+
+async function showSecret(
+  services: ConsoleServices,
+  { account }: OwnerRequest,
+  { id, key: secret }: CreatedKey,
+): Promise<Outcome<{ key: OwnKey; secret: string }>> {
+  const shown = await showOwnKey(services, account.row, id)
+  return shown.kind === 'refused' ? shown : done({ key: shown.value, secret })
+}
+
+/** What an account has used and may use. Read only. */
+const usageHandlers = (services: ConsoleServices) =>
+  ({
+    'GET /overview': (request) => overview(services, request.account.row),
+    'GET /overview/usage': (request, { query }) => usageOverview(services, { account: request.account.id, ...query }),
+    'GET /plan': (request) => planStatus(services, request.account.row),
+    'GET /plan/windows/:window': (request, { params, query }) =>
+      windowRows(services, request.account.row, params.window, query),
+    'GET /usage': (request, { query }) => usageReport(services, { account: request.account.id, ...query }),
+    async 'GET /usage.csv'(request, { query }) {
+      const csv = await exportUsage(services, { account: request.account.id, ...query })
+      return csv.kind === 'refused' ? csv : { kind: 'file', name: 'millrace-usage.csv', pieces: [csv.value] }
+    },
+    'GET /usage/refused': (request, { query }) =>
+      refusedTurnsReport(services, { account: request.account.id, ...query }),
+    'GET /requests': (request, { query }) => listRequests(services, request.account.row, query),
+    'GET /requests/:request': (request, { params }) => showRequest(services, request.account.row, params.request),
+    'GET /models': async (request) => done({ items: await offeredModels(services, request.account.row) }),
+  }) satisfies Partial<Handlers>
+
+/** An owner's wallet: balance, statement, redemption and funding requests. */
+const walletHandlers = (services: ConsoleServices) =>
+  ({
+    'GET /wallet': async (request) => done(await walletBalance(services, request.account.row)),
+    'GET /wallet/statement': (request, { query }) => walletStatement(services, request.account.row, query),
+    async 'GET /wallet/statement.csv'(request, { query }) {
+      const pieces = await exportStatement(services, request.account.row, query)
+      return pieces.kind === 'refused' ? pieces : { kind: 'file', name: 'millrace-statement.csv', pieces: pieces.value }
+    },
+    'POST /wallet/redeem': (request, { body }) => redeemCode(withActor(request, services), request.account.row, body),
+    async 'POST /wallet/ask'(request, { body }) {
+      const { row } = request.account
+      const requested = await requestFunding(withActor(request, services), row, body)
+      return requested.kind === 'refused' ? requested : done(await walletBalance(services, row))
+    },
+  }) satisfies Partial<Handlers>
+
+/** The operator's view of the whole server, and redemption codes. */
+const operatorHandlers = (services: ConsoleServices) =>
+  ({
+    'GET /operate/codes': (_request, { query }) => listCodes(services, query),
+    'POST /operate/codes': (request, { body }) =>
+      createCodes(withActor(request, services), body, request.session.person.email),
+    'POST /operate/codes/:code/withdraw': (request, { params }) => withdrawCode(withActor(request, services), params),
+    'GET /operate/plans': () => listPlans(services),
+    'GET /operate/lanes': async () => done({ items: operatedModels(services) }),
+    'GET /operate/wishes': (_request, { query }) => listFundingRequests(services, query),
+    'GET /operate/requests/:request': (_request, { params }) => findAnyRequest(services, params.request),
+    'GET /operate/audit': (_request, { query }) => listAudit(services, query),
+    async 'GET /operate/system'() {
+      const status = services.status()
+      if (!status.running) return refused('unknown_operation', 'No server runs here.')
+      const { version, node, driver, data, config, started_at, ledger_available } = status
+      const { requests_running, requests_served } = status
+      return done({
+        ...{ version, node, driver, data, config, started_at, ledger_available },
+        ...{ requests_running, requests_served },
+      })
+    },
+  }) satisfies Partial<Handlers>

@@ -1,0 +1,140 @@
+import type { PeopleDeps } from '../admin/people-deps.ts'
+import type { RefusedTurnCounter } from '../admin/refused-turns.ts'
+import type { CallerFinder, CallerOutcome } from '../auth/callers.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { StoredResponses } from '../db/content/stored-responses.ts'
+import type { KeyedCall, LookedUpAnswer } from '../gateway/idempotency.ts'
+import type { SentBody } from '../gateway/read-turn.ts'
+import type { TurnInput } from '../gateway/turn-input.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
+import type { AddressRates, ConfiguredLimits } from '../limits/limits.ts'
+import type { Caller } from '../model/caller.ts'
+import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { Problem, ProblemCode } from '../model/problem.ts'
+import type { ReadRequestOutcome } from '../protocols/shared/codec-types.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Clients } from './client-address.ts'
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
+import type { ConsoleRequest } from './console/handler.ts'
+import type { ConsoleFiles } from './console/load-files.ts'
+import type { SiteOptions } from './console/site.ts'
+import type { Heartbeat, StreamTimes } from './heartbeat.ts'
+
+type MaybePromise<Value> = Value | Promise<Value>
+
+/** The gateway as the edge calls it. */
+export interface Turns {
+  /** Refusals that need no body: a used-up limit, an empty wallet. */
+  refuseEarly(caller: Caller): MaybePromise<Problem | undefined>
+  /** What the idempotency key of a received request says: run it, replay an answer, or refuse. */
+  lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>
+  readTurn(sent: SentBody): MaybePromise<ReadRequestOutcome>
+  /** Answers through the sink. Throws after an internal error, which it has already reported in a stream that began. */
+  serveTurn(input: TurnInput): Promise<ServedTurn>
+}
+
+export interface ServedTurn {
+  /** Set when the turn was not admitted. */
+  readonly refusedWith: ProblemCode | undefined
+  /** Fields for the log line of the request. */
+  readonly facts: Readonly<Record<string, unknown>>
+}
+
+/** What the HTTP edge uses of the running program. `app/serving.ts` builds it once. */
+export interface EdgeServices {
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly options: EdgeOptions
+  readonly limiter: ConcurrencyLimiter
+  /** Whether the event loop was late a moment ago. */
+  isLate(): boolean
+  readonly log: Pick<Log, 'request'>
+  readonly metrics: Pick<Metrics, 'requestEnded'>
+  readonly finder: Pick<CallerFinder, 'find' | 'findAgain'>
+  /** Rates of requests without a valid key, by address. */
+  readonly strangers: Pick<AddressRates, 'take'>
+  readonly ledger: Pick<Ledger, 'available' | 'limitStatuses' | 'accountStatus' | 'allowanceStatuses'>
+  /** Replaced as a whole by a reload. */
+  readonly rules: { readonly current: { readonly catalog: Catalog; readonly limits: ConfiguredLimits } }
+  readonly responses: Pick<StoredResponses, 'find' | 'events' | 'remove'>
+  readonly turns: Turns
+  /** Counts turns that were refused before admission and leave no receipt. */
+  readonly refusedTurns: Pick<RefusedTurnCounter, 'note'>
+  /** Undefined for requests of other accounts too. */
+  findReceipt(caller: Caller, requestId: RequestId): Promise<object | undefined>
+  /** Undefined when the operator has switched the console off. */
+  readonly console: EdgeConsole | undefined
+}
+
+/** What the edge uses to serve the console. */
+export interface EdgeConsole {
+  readonly site: SiteOptions
+  readonly files: ConsoleFiles
+  /** The routes of the console's API: a Hono app. */
+  readonly api: { fetch(request: Request, from: ConsoleRequest): Response | Promise<Response> }
+  readonly sessions: Pick<PeopleDeps['sessions'], 'find'>
+  /** Rates of requests to the console, by address. */
+  readonly addresses: Pick<AddressRates, 'take'>
+  /** The playground key of an account, which is the caller of a turn in the playground. */
+  findPlayer(account: AccountRow, kind: Caller['kind']): Promise<CallerOutcome>
+}
+
+/** The services, with the state that the edge keeps itself. */
+export interface EdgeContext extends EdgeServices, Clients {
+  readonly heartbeat: Heartbeat
+  readonly drain: DrainState
+  onAnswered(): void
+}
+
+/**
+ * `announced`: `/readyz` fails and connections close after their answer, but new requests are served, because load balancers
+ * need a moment to notice. `refusing`: the listener is closed, and a request on a kept-alive connection gets `server_draining`.
+ */
+export interface DrainState {
+  stage: 'open' | 'announced' | 'refusing'
+}
+
+/** The bounds of the edge. The configurable ones have their defaults and reasons in `config`. */
+export interface EdgeOptions {
+  readonly connectionsMax: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+  readonly headerBytesMax: number
+  readonly body: BodyBounds
+  readonly linger: LingerBounds
+  readonly stream: StreamTimes
+  /** A client that reads nothing for this long, or up to twice as long, is disconnected. */
+  readonly stallMs: number
+  /** Web origins, as browsers send them, that may call although they are not loopback. */
+  readonly allowedOrigins: readonly string[]
+  /** Addresses and networks of reverse proxies whose X-Forwarded-For is trusted. */
+  readonly trustedProxies: readonly string[]
+}
+
+export interface BodyBounds {
+  /** Before and after decompression. */
+  readonly bytesMax: number
+  /** Decompressed bytes per compressed byte. */
+  readonly expansionRatioMax: number
+  readonly depthMax: number
+  readonly valuesMax: number
+}
+
+/** How long a refused client may go on sending before its connection is closed. */
+interface LingerBounds {
+  readonly timeMs: number
+  readonly bytesMax: number
+  /** An unread rest of this size is read and dropped, and the connection stays usable. */
+  readonly discardBytesMax: number
+}
+
+const KiB = 1024
+const MiB = 1024 * KiB
+
+/** Bounds that no configuration sets. */
+export const LINGER: LingerBounds = { timeMs: 2_000, bytesMax: 16 * MiB, discardBytesMax: 64 * KiB }
+export const STALL_MS = 60_000

@@ -1,0 +1,192 @@
+import type { Sink, SinkPhase } from '../gateway/turn-input.ts'
+import type { Problem } from '../model/problem.ts'
+import type { RequestContext } from './request-context.ts'
+import { endAnswer, type Headers, sendJsonBytes, sendProblem, writeHead } from './respond.ts'
+
+/** An answer in one piece. Nothing is sent before its end, so its status can still be an error. */
+export class JsonSink implements Sink {
+  phase: SinkPhase = 'quiet'
+  readonly #context: RequestContext
+  readonly #headers: Record<string, string | undefined> = {}
+
+  constructor(context: RequestContext) {
+    this.#context = context
+    context.watchClient()
+  }
+
+  get disconnected(): boolean {
+    return this.#context.disconnected
+  }
+
+  announce(headers: Readonly<Record<string, string | undefined>>): void {
+    Object.assign(this.#headers, headers)
+  }
+
+  onSilence(): void {}
+
+  write(): never {
+    throw new Error('a JSON answer is not written in pieces: pass it whole to end()')
+  }
+
+  end(bytes: Buffer): void {
+    this.#finish()
+    sendJsonBytes(this.#context, 200, bytes, this.#headers)
+  }
+
+  refuse(problem: Problem): void {
+    this.#finish()
+    sendProblem(this.#context, problem, this.#headers)
+  }
+
+  cut(): void {
+    if (this.phase === 'ended') return
+    this.#finish()
+    this.#context.response.destroy()
+  }
+
+  onDisconnect(listener: () => void): () => void {
+    return this.#context.onDisconnect(listener)
+  }
+
+  #finish(): void {
+    if (this.phase === 'ended') throw new Error('this answer has already ended')
+    this.phase = 'ended'
+    this.#context.stopWatching()
+  }
+}
+
+const STREAM_HEAD = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** A comment: every SSE reader skips it, every proxy counts it as traffic. */
+const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
+
+/** Longer bytes cost more to copy than to write in several pieces. */
+const COPIED_BYTES_MAX = 4096
+
+/**
+ * A streamed answer. The head waits for the first event, but not forever. A replayed answer is complete, so it needs no
+ * keep-alive, which would split an event, because its pieces end anywhere.
+ */
+export class SseSink implements Sink {
+  phase: SinkPhase = 'quiet'
+  readonly #context: RequestContext
+  readonly #isReplay: boolean
+  readonly #headers: Record<string, string | undefined> = {}
+  #keepAlive: (() => Buffer | undefined) | undefined
+  /** Backpressure: set while the client's socket is full. */
+  #drained: Promise<void> | undefined
+  #isChunked = false
+  #silentBeats = 0
+
+  constructor(context: RequestContext, { isReplay } = { isReplay: false }) {
+    this.#context = context
+    this.#isReplay = isReplay
+    context.watchClient()
+    context.onClose(context.edge.heartbeat.add(this))
+  }
+
+  get disconnected(): boolean {
+    return this.#context.disconnected
+  }
+
+  announce(headers: Readonly<Record<string, string | undefined>>): void {
+    Object.assign(this.#headers, headers)
+  }
+
+  onSilence(keepAlive: () => Buffer | undefined): void {
+    this.#keepAlive = keepAlive
+  }
+
+  write(bytes: Buffer): Promise<void> | undefined {
+    if (this.phase === 'ended') throw new Error('this answer has already ended')
+    if (this.disconnected || bytes.length === 0) return undefined
+    this.phase = 'body'
+    return this.#send(bytes)
+  }
+
+  end(bytes: Buffer): void {
+    this.#finish()
+    if (this.disconnected) return
+    const { response } = this.#context
+    if (!response.headersSent) this.#openHead()
+    response.chunkedEncoding = this.#isChunked
+    endAnswer(this.#context, bytes)
+  }
+
+  refuse(problem: Problem): void {
+    if (this.phase !== 'quiet') throw new Error('the head is sent: report the problem as an event of the protocol')
+    this.#finish()
+    sendProblem(this.#context, problem, this.#headers)
+  }
+
+  cut(): void {
+    if (this.phase === 'ended') return
+    this.#finish()
+    this.#context.response.destroy()
+  }
+
+  onDisconnect(listener: () => void): () => void {
+    return this.#context.onDisconnect(listener)
+  }
+
+  /** Sends a keep-alive when nothing was written for long. While the client's socket is full, the silence is the client's. */
+  onBeat(): void {
+    if (this.#isReplay || this.phase === 'ended' || this.#drained !== undefined) return
+    const { beatsBeforeHead, beatsBeforeKeepAlive } = this.#context.edge.heartbeat
+    this.#silentBeats += 1
+    if (this.#silentBeats < (this.phase === 'quiet' ? beatsBeforeHead : beatsBeforeKeepAlive)) return
+    // When a turn threw, its error may have been sent without this sink.
+    if (this.phase === 'quiet' && this.#context.response.headersSent) return
+    if (this.phase === 'quiet') this.phase = 'head'
+    this.#send(this.#keepAlive?.() ?? KEEP_ALIVE)
+  }
+
+  #finish(): void {
+    if (this.phase === 'ended') throw new Error('this answer has already ended')
+    this.phase = 'ended'
+    this.#context.stopWatching()
+  }
+
+  /** Writes the head before the first bytes. Returns a promise while the client's socket is full: backpressure. */
+  #send(bytes: Buffer): Promise<void> | undefined {
+    const { response } = this.#context
+    this.#silentBeats = 0
+    // Node joins the head with the first chunk, and frames chunks that are too long to copy.
+    const isFirst = !response.headersSent
+    if (isFirst) this.#openHead()
+    const framesItself = this.#isChunked && !isFirst && bytes.length <= COPIED_BYTES_MAX
+    response.chunkedEncoding = this.#isChunked && !framesItself
+    if (response.write(framesItself ? asChunk(bytes) : bytes) || response.destroyed) return undefined
+    this.#drained ??= this.#context.whenDrained().then(() => {
+      this.#drained = undefined
+      this.#silentBeats = 0
+    })
+    return this.#drained
+  }
+
+  #openHead(): void {
+    const { response } = this.#context
+    const headers: Headers = { ...this.#headers, ...STREAM_HEAD }
+    writeHead(this.#context, 200, headers)
+    this.#isChunked = response.chunkedEncoding
+  }
+}
+
+const CRLF = '\r\n'
+
+/**
+ * Bytes as one chunk of an HTTP/1.1 body. Node writes a chunk in four pieces, which for a few words costs more than the words;
+ * in one buffer it is one piece.
+ */
+function asChunk(bytes: Buffer): Buffer {
+  const size = bytes.length.toString(16) + CRLF
+  const chunk = Buffer.allocUnsafe(size.length + bytes.length + CRLF.length)
+  chunk.write(size, 0, 'latin1')
+  chunk.set(bytes, size.length)
+  chunk.write(CRLF, size.length + bytes.length, 'latin1')
+  return chunk
+}

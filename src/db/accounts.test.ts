@@ -5,9 +5,9 @@ import { Kysely } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../lib/clock.ts'
 import { ACCOUNTS_AT_ONCE, listAccountsLike } from './accounts.ts'
+import { countRunningPlans } from './allowances.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { createSqliteDialect } from './sqlite/kysely-dialect.ts'
-import { countRunningPlans } from './subscriptions.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 
 /** More than two slices of either kind, and the last one not full. */

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setFrozen } from './accounts.ts'
-import { forgetExpiredClaims } from './claims.ts'
 import { type Database, openDatabase } from './open-database.ts'
-import { recordProof } from './proofs.ts'
+import { forgetExpiredClaims } from './receipts.ts'
 import { BATCH_STATEMENTS, CLAIM_STATEMENTS, REPLACE_MARK, type RowStatement } from './record-changes.ts'
 import type { AtomicStatement, SqliteFile } from './sqlite/sqlite-file.ts'
+import { recordProof } from './verify.ts'
 
 let folder: string
 let database: Database

@@ -1,27 +1,29 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { deriveKey, openNow, sealNow } from '../lib/crypto.ts'
 import { createLruMap } from '../lib/lru-map.ts'
+import type { Opaque, SealPurpose, Seals } from '../model/event.ts'
 import type { AccountId, AccountRow } from '../model/ids.ts'
-import type { SealPurpose, Seals } from '../model/seals.ts'
+import type { Compacted } from '../model/turn.ts'
+import type { Sealing } from '../protocols/responses/emit-items.ts'
 import type { CallSeals, SealBeforeCall } from '../protocols/seals/call-seals.ts'
 
-/** A secret that seals, or once did. */
+/** A secret that seals now, or did before a rotation. */
 interface SealingSecret {
   readonly secret: Uint8Array
 }
 
 /** Of the text and of everything that is derived for it: another format would be another version. */
 const VERSION = 'mr1'
-/** Eight characters tell a secret of the ring from the others, and nothing about it. */
+/** Eight characters tell the secrets of the key ring apart, and reveal nothing. */
 const SECRET_NAME_BYTES = 6
 const HEAD = /^mr1\.([\w-]{8})\./
 /** Some hundred bytes each. */
 const KEYS_IN_MEMORY_MAX = 10_000
 
 /**
- * Envelopes as `mr1.<name of the secret>.<nonce, words and tag>`; the first secret seals, all of them open. Every account
- * has a key of its own for each purpose: one that is tried on another account's envelope is simply the wrong one, and
- * random nonces never come near a second use. See docs/decisions/2026-11-21-envelopes.md.
+ * Envelopes as `mr1.<name of the secret>.<nonce, ciphertext and tag>`; the first secret seals, all of them open. Every account
+ * has a key of its own for each purpose, so an envelope of another account does not open, and random nonces never come near a
+ * second use. See docs/decisions/2026-11-21-envelopes.md.
  */
 export function createSeals(ring: readonly [SealingSecret, ...SealingSecret[]]): Seals {
   const secrets = new Map(ring.map(({ secret }) => [nameOf(secret), secret]))
@@ -41,11 +43,14 @@ export function createSeals(ring: readonly [SealingSecret, ...SealingSecret[]]):
       return `${VERSION}.${primary}.${sealed.toString('base64url')}`
     },
     open(purpose, owner, envelope) {
-      // A text of another kind, however long, costs a look at its first characters.
+      // Text of another kind, however long, costs a look at its first characters.
       const [head = '', name = ''] = HEAD.exec(envelope) ?? []
       const secret = secrets.get(name)
-      const sealed = secret && bytesOf(envelope.slice(head.length))
-      if (secret === undefined || sealed === undefined) return undefined
+      if (secret === undefined) return undefined
+      const text = envelope.slice(head.length)
+      const sealed = Buffer.from(text, 'base64url')
+      // Decoders are lenient: what we wrote encodes to the same text again.
+      if (sealed.toString('base64url') !== text) return undefined
       const use = useOf(name, purpose, owner)
       return openNow(keyFor(secret, use), use, sealed)?.toString()
     },
@@ -58,50 +63,74 @@ const nameOf = (secret: Uint8Array): string =>
 const useOf = (secretName: string, purpose: SealPurpose, owner: AccountId): string =>
   `${VERSION} ${secretName} ${purpose} ${owner}`
 
-/** Decoders forgive; what they forgave is another text than the one we wrote, and so is not ours. */
-function bytesOf(words: string): Buffer | undefined {
-  const bytes = Buffer.from(words, 'base64url')
-  return bytes.toString('base64url') === words ? bytes : undefined
+/** Sealed data that the clients of one account carry from one request to the next. What does not open is undefined. */
+export interface Envelopes extends Sealing {
+  openReasoning(envelope: string): Opaque | undefined
+  openCompaction(envelope: string): Compacted | undefined
 }
 
-/** Accounts that are busy at the same time: most lanes take no salt, and none shall cost their requests anything. */
-const KNOWN_MAX = 10_000
+export function envelopesOf(seals: Seals, owner: AccountId): Envelopes {
+  return {
+    sealReasoning: (opaque) => seals.seal('reasoning', owner, JSON.stringify(listOf(opaque))),
+    openReasoning(envelope) {
+      const opened = seals.open('reasoning', owner, envelope)
+      return opened === undefined ? undefined : opaqueOf(JSON.parse(opened))
+    },
+    sealCompaction(compacted) {
+      const content = compacted.kind === 'summary' ? compacted.text : listOf(compacted.opaque)
+      return seals.seal('compaction', owner, JSON.stringify(content))
+    },
+    openCompaction(envelope) {
+      const opened = seals.open('compaction', owner, envelope)
+      if (opened === undefined) return undefined
+      const content = JSON.parse(opened) as string | OpaqueList
+      return typeof content === 'string'
+        ? { kind: 'summary', text: content }
+        : { kind: 'native', opaque: opaqueOf(content) }
+    },
+  }
+}
 
-/** What an account's prompts are cached under at a provider. */
-export type CacheSaltOf = (account: AccountId) => string
+/** Short, because clients send it again with every request. */
+type OpaqueList = readonly [wire: Opaque['wire'], origin: string, data: string]
+
+const listOf = ({ wire, origin, data }: Opaque): OpaqueList => [wire, origin, data]
+const opaqueOf = ([wire, origin, data]: OpaqueList): Opaque => ({ wire, origin, data })
+
+/** Accounts that are busy at the same time. */
+const SALTS_MAX = 10_000
 
 /**
- * A provider that caches prompts answers sooner what it has seen before, and by that an account could measure what others
- * have sent: so each gets a salt of its own. It is the same after a restart, or nothing would ever be cached, and tells
- * nobody whose it is.
+ * The salt under which a provider caches an account's prompts. A provider answers faster what it has in its cache: with one salt
+ * for all, an account could measure what others have sent. The salt is the same after a restart, and does not reveal the account.
  */
-export function createCacheSalts(secret: Uint8Array): CacheSaltOf {
+export function createCacheSalts(secret: Uint8Array): (account: AccountId) => string {
   const key = deriveKey(secret, 'prompt-cache-salt')
-  const known = createLruMap<AccountId, string>(KNOWN_MAX)
+  const salts = createLruMap<AccountId, string>(SALTS_MAX)
   return (account) => {
-    const met = known.get(account)
-    if (met !== undefined) return met
+    const known = salts.get(account)
+    if (known !== undefined) return known
     const salt = createHmac('sha256', key).update(account).digest('base64url')
-    known.set(account, salt)
+    salts.set(account, salt)
     return salt
   }
 }
 
-/** What was sealed in front of tool calls, of every account apart. In memory: whoever has forgotten it goes on without. */
+/** The sealed reasoning before tool calls, by account. It is in memory only: after a restart a turn goes on without it. */
 export interface CallSealMemory {
   of(account: AccountRow): CallSeals
 }
 
 const MiB = 1024 * 1024
-/** A tool runs for minutes at most, and a client that has a person in between comes back within the hour. */
+/** A tool runs for minutes, and a person answers within the hour. */
 const LIFE_MICROS = 3_600_000_000
-/** A seal has some kilobytes: what ten thousand calls and more have been led to by. */
+/** The seals of ten thousand calls, of some kilobytes each. */
 const BYTES_MAX = 64 * MiB
-/** So that one account cannot push out all the others: the tool loops of a hundred conversations. */
+/** The tool loops of a hundred conversations, so that one account cannot evict all the others. */
 const ACCOUNT_BYTES_MAX = 8 * MiB
-/** What was used just now need not be noted as used again. */
+/** An entry that was used within this time is not moved again. */
 const FRESH_MICROS = 60_000_000
-/** What an entry weighs beside what is sealed in it: ids, objects, two places in maps. */
+/** Ids, objects and two map entries. */
 const ENTRY_BYTES = 512
 
 interface CallSealOptions {
@@ -119,20 +148,20 @@ interface Entry {
   readonly usedAt: number
 }
 
-/** What an account has, the least recently used first. */
+/** The entries of one account, the least recently used first. */
 interface Share {
   bytes: number
   readonly entries: Map<string, Entry>
 }
 
-/** Whatever was not used for the longest time makes room: of the account where that has too much, else of all. */
+/** Evicts the least recently used entry: of an account that has too much, else of all. */
 export function createCallSealMemory({
   nowMicros,
   bytesMax = BYTES_MAX,
   accountBytesMax = ACCOUNT_BYTES_MAX,
 }: CallSealOptions): CallSealMemory {
   const shares = new Map<AccountRow, Share>()
-  /** The least recently used first, whoever's. */
+  /** Of all accounts, the least recently used first. */
   const all = new Set<Entry>()
   let bytes = 0
 
@@ -173,7 +202,7 @@ export function createCallSealMemory({
       keep(callId, seals) {
         forgetOld()
         const weight = weightOf(callId, seals)
-        // It would push out everything else, and then itself.
+        // It would evict everything else, and then itself.
         if (weight > Math.min(bytesMax, accountBytesMax)) return
         const known = shares.get(account)?.entries.get(callId)
         if (known) forget(known)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { limitOf } from '../../test/fixtures/ledger/contract-bench.ts'
 import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
 import type { Allowance } from '../model/allowance.ts'
-import type { AppliedLimit } from '../model/limit.ts'
+import type { AppliedLimit } from '../model/caller.ts'
 import type { NanoUsd } from '../model/money.ts'
 
 const bench = useLedger()

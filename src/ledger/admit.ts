@@ -1,16 +1,15 @@
 import { findReceipt } from '../db/receipts.ts'
+import type { AppliedLimit, LimitStatus } from '../model/caller.ts'
 import type { Ending, Owed } from '../model/ending.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
-import type { AppliedLimit, LimitStatus } from '../model/limit.ts'
 import { type NanoUsd, ZERO } from '../model/money.ts'
 import type { LedgerCore } from './core.ts'
 import type { AccountStatusReport, Admission, JudgedRights, SettleOutcome, TakenRequest } from './ledger.ts'
 import { recordEnd, replayJournal } from './recovery.ts'
-import { type AdmitRequest, admitTurn } from './state/admit-turn.ts'
 import { roomUnder } from './state/allowances.ts'
-import { type Charged, chargeWithin } from './state/close-turn.ts'
 import { type AccountState, availableIn } from './state/state.ts'
 import { limitStatusesOf, lookAtLimits, startUnderLimits } from './state/turn-limits.ts'
+import { type AdmitRequest, admitTurn, type Charged, chargeWithin } from './state/turns.ts'
 
 /** With room for this many more turns of the same size, calling the provider before the commit risks nothing. */
 const COMFORTABLE_TURNS = 20

@@ -3,7 +3,7 @@ import { insertAccount } from '../../test/fixtures/db/set-up.ts'
 import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
 import { settlement } from '../../test/fixtures/model/ending.ts'
 import { findAccountByEmail, listFrozen } from '../db/accounts.ts'
-import { findProof } from '../db/proofs.ts'
+import { findProof } from '../db/verify.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { type AccountRow, mintAccountId } from '../model/ids.ts'
 

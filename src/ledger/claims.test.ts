@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { HOLD, useLedger } from '../../test/fixtures/ledger/ledger.ts'
 import { GIVEN_BACK, settlement } from '../../test/fixtures/model/ending.ts'
-import { forgetExpiredClaims } from '../db/claims.ts'
-import { findReceipt } from '../db/receipts.ts'
+import { findReceipt, forgetExpiredClaims } from '../db/receipts.ts'
 import { systemClock } from '../lib/clock.ts'
 import { writeEnding } from '../model/ending.ts'
 

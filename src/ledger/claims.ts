@@ -1,10 +1,10 @@
-import { findClaim } from '../db/claims.ts'
+import { findClaim } from '../db/receipts.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Batcher, Durability } from './batcher.ts'
-import { existingClaim } from './state/admit-turn.ts'
 import type { Claim, LedgerState } from './state/state.ts'
+import { existingClaim } from './state/turns.ts'
 
 export interface LookedUpClaim {
   /** Undefined when the key is free. */

@@ -1,7 +1,7 @@
 import type { SettleJournal } from '../db/settle-journal.ts'
 import { readEnding, writeEnding } from '../model/ending.ts'
 import type { RequestId } from '../model/ids.ts'
-import type { CloseTurn } from './state/close-turn.ts'
+import type { CloseTurn } from './state/turns.ts'
 
 export type TurnEnd = Omit<CloseTurn, 'at' | 'nowMicros'>
 

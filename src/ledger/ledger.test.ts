@@ -15,7 +15,7 @@ import type { NanoUsd } from '../model/money.ts'
 import type { AdmittedTurn, Ledger } from './ledger.ts'
 import { openLedger } from './open-ledger.ts'
 import { recordPrices } from './prices.ts'
-import type { AdmitRequest } from './state/admit-turn.ts'
+import type { AdmitRequest } from './state/turns.ts'
 
 /** What only SQLite has, beside the contract of every ledger (contract-*.fixture.ts). */
 let folder: string

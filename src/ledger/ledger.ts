@@ -1,15 +1,14 @@
 import type { Allowance } from '../model/allowance.ts'
+import type { AppliedLimit, LimitStatus } from '../model/caller.ts'
 import type { Ending } from '../model/ending.ts'
 import type { AccountRow } from '../model/ids.ts'
-import type { AppliedLimit, LimitStatus } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { Durability } from './batcher.ts'
 import type { LookedUpClaim } from './claims.ts'
-import type { AdmitOutcome, AdmitRequest } from './state/admit-turn.ts'
+import type { AssignPlan, PlanOutcome, TooMuch, TransferMoney } from './state/operator-commands.ts'
 import type { AllowanceStatus, Subscription } from './state/state.ts'
-import type { AssignPlan, PlanOutcome } from './state/subscriptions.ts'
-import type { TooMuch, TransferMoney } from './state/transfer-money.ts'
 import type { LimitRefusal } from './state/turn-limits.ts'
+import type { AdmitOutcome, AdmitRequest } from './state/turns.ts'
 import type { VerifyReport } from './verify.ts'
 
 /**

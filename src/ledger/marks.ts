@@ -1,5 +1,4 @@
 import type { Batcher } from './batcher.ts'
-import type { LedgerGate } from './gate.ts'
 
 /** Collects the progress of running streams, and passes all of it to the batcher once per interval. */
 export interface MarkKeeper {
@@ -17,7 +16,7 @@ const NODE = 1
 
 export function createMarkKeeper(
   batcher: Pick<Batcher, 'mark'>,
-  gate: Pick<LedgerGate, 'open'>,
+  gate: { readonly open: boolean },
   { now, intervalMs }: { now(): number; readonly intervalMs: number },
 ): MarkKeeper {
   const delivered = new Map<number, number>()

@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { PriceList } from '../catalog/load-catalog.ts'
-import { findPriceTerms, insertPrice, listNewestPrices } from '../db/prices.ts'
-import type { LedgerTables } from '../db/tables.ts'
+import type { LedgerDb, LedgerTables, PricesTable } from '../db/tables.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import type { Price, Rates } from '../model/price.ts'
 
@@ -77,3 +76,33 @@ function readTerms(text: string): PriceList {
     tiers: written.tiers.map((tier) => ({ aboveInputTokens: tier.above_input_tokens, ...readRates(tier) })),
   }
 }
+
+/** Throws when the model has this version already: a price that was charged is never edited. */
+export async function insertPrice(db: LedgerDb, price: PricesTable): Promise<void> {
+  await db.insertInto('prices').values(price).execute()
+}
+
+/** The terms of the version that a receipt names. */
+export async function findPriceTerms(db: LedgerDb, model: string, version: number): Promise<string | undefined> {
+  const price = await db
+    .selectFrom('prices')
+    .select('terms')
+    .where('model', '=', model)
+    .where('version', '=', version)
+    .executeTakeFirst()
+  return price?.terms
+}
+
+/** The newest version of every model that ever had a price. */
+export const listNewestPrices = (db: LedgerDb): Promise<PricesTable[]> =>
+  db
+    .selectFrom('prices')
+    .selectAll()
+    .where('version', '=', (eb) =>
+      eb
+        .selectFrom('prices as other')
+        .select((other) => other.fn.max('other.version').as('version'))
+        .whereRef('other.model', '=', 'prices.model'),
+    )
+    .orderBy('model')
+    .execute()

@@ -5,9 +5,9 @@ import { findMarks, listOpenReceipts, type OpenReceiptRow } from '../db/receipts
 import type { LedgerDb } from '../db/tables.ts'
 import { pauseIdly } from '../lib/async.ts'
 import { subjectOfCap } from '../model/allowance.ts'
+import type { AppliedLimit } from '../model/caller.ts'
 import { type Ending, type Owed, readEnding } from '../model/ending.ts'
 import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
-import type { AppliedLimit } from '../model/limit.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { Price } from '../model/price.ts'
 import { priceUsage } from '../pricing/price.ts'
@@ -18,9 +18,9 @@ import type { KeptFacts, LedgerCore } from './core.ts'
 import type { TurnEnd } from './journal.ts'
 import { unpackMarks } from './marks.ts'
 import { loadPrice } from './prices.ts'
-import { type Charged, type CloseOutcome, closeTurn } from './state/close-turn.ts'
 import { type AccountState, BrokenRule, type Claim, type LedgerState, type OpenTurn } from './state/state.ts'
 import { countAllRunning } from './state/turn-limits.ts'
+import { type Charged, type CloseOutcome, closeTurn } from './state/turns.ts'
 
 /** The part of the state that the file has: open holds, their accounts, and how far their answers had got. */
 interface RecordedState extends Pick<LedgerState, 'accounts' | 'turns' | 'issued' | 'claims'> {

@@ -1,27 +1,28 @@
 import { listFrozen, setFrozen } from '../db/accounts.ts'
-import { findProof, recordProof, recordSums, type StoredProof } from '../db/proofs.ts'
 import type { LedgerDb, ProvedSumsTable } from '../db/tables.ts'
 import {
   type CheckedPeriod,
+  type CheckedRows,
   type CountedCap,
   checkCaps,
+  checkReceipts,
+  checkTransfers,
   checkWallets,
   checkWindows,
   exactSum,
   findLedgerEnd,
   findMovementAt,
+  findProof,
   listKeysUnderCaps,
-  sumChargesOfCaps,
-  sumChargesOfWindow,
-} from '../db/verify-balances.ts'
-import {
-  type CheckedRows,
-  checkReceipts,
-  checkTransfers,
   RECEIPT_RULE_NAMES,
   type RowSlice,
+  recordProof,
+  recordSums,
+  type StoredProof,
+  sumChargesOfCaps,
+  sumChargesOfWindow,
   TRANSFER_RULE_NAMES,
-} from '../db/verify-rows.ts'
+} from '../db/verify.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { LedgerCore } from './core.ts'

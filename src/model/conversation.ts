@@ -1,4 +1,4 @@
-import type { Opaque, Phase, ToolKind } from './event.ts'
+import type { FinishReason, Opaque, Phase, TokenLogprob, ToolKind } from './event.ts'
 
 /** What is sent to a model, in no protocol's words: read from the client's request, written in the lane's. */
 export interface Conversation {
@@ -198,3 +198,23 @@ export const textAndRefusals = (parts: readonly ContentPart[]): readonly [said: 
     )
   return [wordsOf('text'), wordsOf('refusal')]
 }
+
+/** A whole answer, in no protocol's words: its items in the order of their beginnings. */
+export interface Reply {
+  readonly items: readonly ReplyItem[]
+  /** Undefined while the answer goes on, and of one that broke off. */
+  readonly finish: FinishReason | undefined
+}
+
+/** What was thought and called is what a conversation has of it that goes on from there. */
+export type ReplyItem = ReplyMessage | ReasoningItem | CallItem
+
+export interface ReplyMessage {
+  readonly type: 'message'
+  readonly phase: Phase | undefined
+  readonly content: readonly ReplyPart[]
+}
+
+export type ReplyPart =
+  | { readonly type: 'text'; readonly text: string; readonly logprobs: readonly TokenLogprob[] }
+  | { readonly type: 'refusal'; readonly text: string }

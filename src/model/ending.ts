@@ -1,7 +1,6 @@
 import type { NanoUsd } from './money.ts'
-import type { Price } from './price.ts'
+import type { MeteredUsage, Price } from './price.ts'
 import type { CompactedTokens } from './turn.ts'
-import type { MeteredUsage } from './usage.ts'
 
 /** How a turn ended, in the word that its receipt, the log and the metrics have for it. */
 export type TurnOutcome =

@@ -1,4 +1,5 @@
-import type { Usage } from './usage.ts'
+import type { AccountId } from './ids.ts'
+import type { Usage } from './price.ts'
 
 /**
  * A piece of an answer, in no protocol's words. Readers make them of a lane's frames, writers make a client's frames of
@@ -69,3 +70,16 @@ export type LaneWire = (typeof LANE_WIRES)[number]
 /** The built-in demo is asked in this process, and speaks Chat. */
 export const WIRES = [...LANE_WIRES, 'demo'] as const
 export type Wire = (typeof WIRES)[number]
+
+/** What an envelope holds: what was sealed as one of these opens as nothing else. */
+export type SealPurpose = 'reasoning' | 'compaction'
+
+/**
+ * Our envelope around what a client carries for us: nobody can read or change it, and nobody but the account that was
+ * given it can give it back. Every node with the same key ring makes and opens the same ones.
+ */
+export interface Seals {
+  seal(purpose: SealPurpose, owner: AccountId, content: string): string
+  /** Undefined: it is not ours, not for this account or purpose, or was changed on the way. */
+  open(purpose: SealPurpose, owner: AccountId, envelope: string): string | undefined
+}

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PostgresPool } from '../../src/db/postgres/pool.ts'
 import type { AdmittedTurn, Ledger } from '../../src/ledger/ledger.ts'
-import type { AdmitRequest } from '../../src/ledger/state/admit-turn.ts'
+import type { AdmitRequest } from '../../src/ledger/state/turns.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
 import { dayCap, HOLD, HOUR, hours, limitOf, requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
 import { settlement } from '../fixtures/model/ending.ts'
-import { createPostgresLedgerState, type PostgresLedgerState, postgres } from './postgres-books.ts'
-import { openNode } from './postgres-home.ts'
+import { openNode } from './postgres-bench.ts'
+import { createPostgresLedgerState, type PostgresLedgerState, postgres } from './postgres-ledger.ts'
 
 const NODES = 4
 const TURNS = 400

@@ -2,8 +2,8 @@ import { describe } from 'vitest'
 import { allowancesContract } from '../fixtures/ledger/contract-allowances.ts'
 import { contractBench } from '../fixtures/ledger/contract-bench.ts'
 import { moneyContract } from '../fixtures/ledger/contract-money.ts'
-import { postgres } from './postgres-books.ts'
-import { usePostgresHome } from './postgres-home.ts'
+import { usePostgresHome } from './postgres-bench.ts'
+import { postgres } from './postgres-ledger.ts'
 
 /** PostgreSQL: the database decides. The sentences are those that SQLite is asked in src/ledger. */
 describe.skipIf(!postgres)('the contract of the ledger, on PostgreSQL', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { AdmitRequest } from '../../src/ledger/state/admit-turn.ts'
+import type { AdmitRequest } from '../../src/ledger/state/turns.ts'
 import { type Allowance, type Cycle, periodAt } from '../../src/model/allowance.ts'
 import type { AccountRow, RequestId } from '../../src/model/ids.ts'
 import { limitOf, requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
 import { fractionsFrom } from '../fixtures/lib/seeded-random.ts'
-import { createBothLedgers } from './both-books.ts'
-import { createPostgresLedgerState, postgres } from './postgres-books.ts'
+import { createBothLedgers } from './both-ledgers.ts'
+import { createPostgresLedgerState, postgres } from './postgres-ledger.ts'
 
 const RUNS = 5
 /** More runs while some kind of answer has not come up. */

@@ -3,8 +3,8 @@ import type { PostgresPool } from '../../src/db/postgres/pool.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
 import { HOLD, limitOf, requestFor, usd } from '../fixtures/ledger/contract-bench.ts'
 import { settlement } from '../fixtures/model/ending.ts'
-import { createPostgresLedgerState, type PostgresLedgerState, postgres } from './postgres-books.ts'
-import { cuttable, LEASE_MS, openNode } from './postgres-home.ts'
+import { cuttable, LEASE_MS, openNode } from './postgres-bench.ts'
+import { createPostgresLedgerState, type PostgresLedgerState, postgres } from './postgres-ledger.ts'
 
 /** Does what it is asked, and loses the answer of the next calls of this function: as a connection that dies in a commit. */
 function forgetful(pool: PostgresPool) {
@@ -162,7 +162,10 @@ describe.skipIf(!postgres)('a node that was away for longer than its lease', () 
     expect(third.facts.recovered).toBe(1)
 
     expect(await admission.settle(settlement(20_000n))).toEqual({ kind: 'not-ours' })
-    expect(await third.ledger.accountStatus(account)).toMatchObject({ balance: HOLD * 10n - 40_000n - 15_000n, held: 0n })
+    expect(await third.ledger.accountStatus(account)).toMatchObject({
+      balance: HOLD * 10n - 40_000n - 15_000n,
+      held: 0n,
+    })
     const late = await first.ledger.admit(requestFor(account))
     expect(late).toMatchObject({ kind: 'refused', refusal: { kind: 'unavailable' } })
     expect(await ledgerState.violations()).toEqual([])

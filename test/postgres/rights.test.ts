@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { contractBench, HOLD } from '../fixtures/ledger/contract-bench.ts'
-import { postgres } from './postgres-books.ts'
-import { usePostgresHome } from './postgres-home.ts'
+import { usePostgresHome } from './postgres-bench.ts'
+import { postgres } from './postgres-ledger.ts'
 
 /** A node may have judged the account before another node suspended it. */
 describe.skipIf(!postgres)('an account that is not active, on PostgreSQL', () => {

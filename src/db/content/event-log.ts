@@ -1,10 +1,9 @@
 import { createTurnstile } from '../../lib/async.ts'
 import { DONE_FRAME } from '../../protocols/sse/frames.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import type { AccountKey } from './account-keys.ts'
 import { findLogSize, findSegmentAfter } from './response-rows.ts'
 import type { ResponseWrite, SealedSegment } from './response-store.ts'
-import { openInSlices, openPart, sealInSlices, sealPart, segmentName } from './sealed-part.ts'
+import { type AccountKey, openInSlices, openPart, sealInSlices, sealPart, segmentName } from './sealing.ts'
 import type { SentStream } from './stored-responses.ts'
 
 /** A longer log is not kept: its response is, and says that its events are not there. */

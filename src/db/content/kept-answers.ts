@@ -2,8 +2,7 @@ import { createQueue } from '../../lib/async.ts'
 import { deriveKey } from '../../lib/crypto.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import { insertOwners, OWNER_OF, openBytes, type SealingKey, sealBytes } from './account-keys.ts'
-import { packBody, unpackBody } from './sealed-part.ts'
+import { insertOwners, OWNER_OF, openBytes, packBody, type SealingKey, sealBytes, unpackBody } from './sealing.ts'
 import { createWriteQueue, inTime } from './write-queue.ts'
 
 /** A whole answer as its client was, or will be, sent it. */

@@ -3,11 +3,34 @@ import type { AccountId, RequestId } from '../../model/ids.ts'
 import { jsonArray, spliceMembers, tryParse } from '../../protocols/json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../../protocols/json/scan-json.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import type { AccountKey, AccountKeys } from './account-keys.ts'
 import { framesFrom, sentStream } from './event-log.ts'
-import { type ChainRow, type LinkRow, type NamedItemRow, type ResponseRow, type ResponseStatus, findFacts, findLastSequence, findObject, findSent, findShown, listChain, listItems, listLinks, listNamed, listOutput } from './response-rows.ts'
-import { digestId, itemName, objectName, openInSlices, openPart } from './sealed-part.ts'
-import type { FoundContext, FoundEvents, FoundItems, FoundResponse, SentStream, StoredFacts, StoredResponses } from './stored-responses.ts'
+import {
+  type ChainRow,
+  findFacts,
+  findLastSequence,
+  findObject,
+  findSent,
+  findShown,
+  type LinkRow,
+  listChain,
+  listItems,
+  listLinks,
+  listNamed,
+  listOutput,
+  type NamedItemRow,
+  type ResponseRow,
+  type ResponseStatus,
+} from './response-rows.ts'
+import { type AccountKey, type AccountKeys, digestId, itemName, objectName, openInSlices, openPart } from './sealing.ts'
+import type {
+  FoundContext,
+  FoundEvents,
+  FoundItems,
+  FoundResponse,
+  SentStream,
+  StoredFacts,
+  StoredResponses,
+} from './stored-responses.ts'
 
 /** No conversation has so many turns, or items; whoever makes one anyhow is told to send it whole. */
 const CHAIN_LENGTH_MAX = 10_000

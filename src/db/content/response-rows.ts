@@ -1,7 +1,6 @@
 import type { RequestId } from '../../model/ids.ts'
 import type { SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
-import type { OwnerRow } from './account-keys.ts'
-import type { SealedPart } from './sealed-part.ts'
+import type { OwnerRow, SealedPart } from './sealing.ts'
 
 /** As `status` of a response spells it. */
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'

@@ -1,6 +1,5 @@
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
-import { type AccountKey, listKeyNames, type OwnerRow } from './account-keys.ts'
 import {
   endResponses,
   endWhileMoreThan,
@@ -11,7 +10,7 @@ import {
   listToGo,
   type ResponseStatus,
 } from './response-rows.ts'
-import type { SealedPart } from './sealed-part.ts'
+import { type AccountKey, listKeyNames, type OwnerRow, type SealedPart } from './sealing.ts'
 import { createWriteQueue } from './write-queue.ts'
 
 type WriteOutcome =

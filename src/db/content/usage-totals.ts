@@ -1,7 +1,7 @@
 import type { KeyKind } from '../../model/caller.ts'
 import type { AccountId } from '../../model/ids.ts'
 import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
-import { findOwner, insertOwners, OWNER_OF, type OwnerRow } from './account-keys.ts'
+import { findOwner, insertOwners, OWNER_OF, type OwnerRow } from './sealing.ts'
 
 /** Which key, model and kind a series is of. A key has one kind, so its series name both. */
 interface SeriesName {

@@ -1,14 +1,14 @@
 import type { Allowance } from '../../model/allowance.ts'
+import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import type { Ending, Owed } from '../../model/ending.ts'
 import type { RequestId } from '../../model/ids.ts'
-import type { AppliedLimit, LimitStatus } from '../../model/limit.ts'
 import type { NanoUsd } from '../../model/money.ts'
-import type { LedgerGate } from '../gate.ts'
+import type { LedgerGate } from '../core.ts'
 import type { AdmissionRefusal } from '../ledger.ts'
 import type { MarkKeeper } from '../marks.ts'
-import { type AdmitRequest, type Draw, decideCap } from '../state/admit-turn.ts'
 import { type AllowanceStatus, type Claim, createLedgerState, type LedgerState } from '../state/state.ts'
 import { forgetEarnedBackRates, type LimitRefusal, limitStatusesOf, lookAtLimits } from '../state/turn-limits.ts'
+import { type AdmitRequest, type Draw, decideCap } from '../state/turns.ts'
 
 /** What the operations of a ledger on PostgreSQL share. */
 export interface PostgresCore {

@@ -2,14 +2,13 @@ import { asJson, callLedger, isWorthAsking, type PostgresPool } from '../../db/p
 import type { Clock } from '../../lib/clock.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { Batcher } from '../batcher.ts'
-import { createLedgerGate } from '../gate.ts'
+import { createLedgerGate } from '../core.ts'
 import type { AccountStatusReport, CreditOutcome, Ledger } from '../ledger.ts'
 import { createMarkKeeper } from '../marks.ts'
-import type { AdmitRequest } from '../state/admit-turn.ts'
+import type { PlanOutcome } from '../state/operator-commands.ts'
 import type { Claim, Subscription } from '../state/state.ts'
-import type { PlanOutcome } from '../state/subscriptions.ts'
+import type { AdmitRequest } from '../state/turns.ts'
 import type { VerifyReport } from '../verify.ts'
-import { admitOnPostgres, takeRequestOnPostgres } from './admit.ts'
 import {
   type AdmitRow,
   type AmountsRow,
@@ -20,7 +19,7 @@ import {
   createSeenLimits,
   type PostgresCore,
 } from './core.ts'
-import { recoverOnPostgres } from './settle.ts'
+import { admitOnPostgres, recoverOnPostgres, takeRequestOnPostgres } from './turns.ts'
 
 interface PostgresLedgerDeps {
   readonly pool: PostgresPool

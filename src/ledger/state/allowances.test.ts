@@ -13,7 +13,7 @@ import {
   time,
   turnsOn,
   windowOf,
-} from '../../../test/fixtures/ledger/state/books.ts'
+} from '../../../test/fixtures/ledger/state/state.ts'
 import { allowanceStatusOf } from './allowances.ts'
 import { type LedgerState, PERIOD_ROWS_FROM } from './state.ts'
 

@@ -10,36 +10,33 @@ import {
   type CounterSet,
   EXPIRED,
   type LedgerState,
-  nextMovement,
   type OpenTurn,
   type PeriodBucket,
   SIDES,
   type SpendCounter,
 } from './state.ts'
 
-/** Looks, and changes nothing: a request that is refused opens no period. */
+/** Changes nothing: a refused request opens no period. */
 export function allowanceStatusOf(account: AccountState, allowance: Allowance, at: number): AllowanceStatus {
-  if (allowance.unit === 'cap') return standingOfCap(account, allowance, at)
+  if (allowance.unit === 'cap') return capStatusOf(account, allowance, at)
   const newest = account.periods.get(allowance.subject)
-  if (newest && newest.end > at && !isUnused(newest)) return standingOn(newest, allowance)
+  if (newest && newest.end > at && !isUnused(newest)) {
+    // A changed plan counts for the windows that open from now on.
+    const { start, end, granted, posted, held } = newest
+    return { allowance, period: { start, end }, running: newest, granted, posted, held }
+  }
   const { start, end } = periodAt(allowance.cycle, at, account.subscription?.billingDay ?? 1)
   const period = { start: Math.max(start, earliestStart(newest)), end }
   return { allowance, period, running: undefined, granted: allowance.amount, posted: allowance.amount, held: 0n }
 }
 
-/** A window opens only when the latest of its kind has ended: a day of billing that has changed makes none overlap. */
+/** A period opens only after the last one of its window, so that a changed billing day makes none overlap. */
 function earliestStart(newest: PeriodBucket | undefined): number {
   if (!newest) return Number.NEGATIVE_INFINITY
   return isUnused(newest) ? newest.start : newest.end
 }
 
-/** A changed plan counts for the windows that open from now on. */
-function standingOn(running: PeriodBucket, allowance: Allowance): AllowanceStatus {
-  const { start, end, granted, posted, held } = running
-  return { allowance, period: { start, end }, running, granted, posted, held }
-}
-
-/** The bucket that a turn holds on, and what had to change for it to be there. */
+/** The bucket that a turn holds on, opened when it is not running. */
 export function openPeriod(
   ledgerState: LedgerState,
   account: AccountState,
@@ -51,13 +48,16 @@ export function openPeriod(
   const newest = account.periods.get(allowance.subject)
   if (newest && isUnused(newest)) return openAgain(ledgerState, account, newest, status, at)
   const left = newest ? leaveBehind(ledgerState, account, newest, at) : NOTHING
-  const bucket = createPeriod(ledgerState, account, status)
-  const { row, subject, start, end } = bucket
+  const { subject } = allowance
+  const { start, end } = status.period
+  const row = ledgerState.next.bucket++ as BucketRow
+  const bucket: PeriodBucket = { row, unit: 'quota', subject, start, end, granted: 0n, posted: 0n, held: 0n }
+  account.periods.set(subject, bucket)
   const opened: Change = { kind: 'period-opened', bucket: row, account: account.account, subject, start, end }
   return { bucket, changes: [...left, opened, ...grant(ledgerState, account, bucket, allowance.amount, at)] }
 }
 
-/** So much more for a period, or less: what was used of it stays used. */
+/** Grants more for a period, or less. Usage stays. */
 export function grant(
   ledgerState: LedgerState,
   account: AccountState,
@@ -77,7 +77,7 @@ export function grant(
   })
 }
 
-/** Ends what a period has left, once it has ended and no turn holds on it any more. */
+/** Expires the rest of a period that is over and has no holds. */
 export function closePeriod(
   ledgerState: LedgerState,
   account: AccountState,
@@ -100,7 +100,7 @@ const NOTHING: readonly Change[] = []
 /** A period with no charge and no hold counts as unopened. */
 export const isUnused = (bucket: PeriodBucket): boolean => bucket.posted === bucket.granted && bucket.held === 0n
 
-/** An unused one begins again with the next use, and by the plan as it is then. */
+/** An unused period begins again with the next use, by the plan of that moment. */
 function openAgain(
   ledgerState: LedgerState,
   account: AccountState,
@@ -116,7 +116,7 @@ function openAgain(
   return { bucket, changes: [moved, ...granted] }
 }
 
-/** What turns still hold on stays until the last of them has ended: they are settled where they were held. */
+/** A period with holds stays until its last turn has ended: turns settle where they hold. */
 function leaveBehind(
   ledgerState: LedgerState,
   account: AccountState,
@@ -126,18 +126,6 @@ function leaveBehind(
   if (bucket.held === 0n) return closePeriod(ledgerState, account, bucket, at)
   account.outlived.add(bucket)
   return NOTHING
-}
-
-function createPeriod(
-  ledgerState: LedgerState,
-  account: AccountState,
-  { allowance, period }: AllowanceStatus,
-): PeriodBucket {
-  const { subject } = allowance
-  const row = ledgerState.next.bucket++ as BucketRow
-  const bucket: PeriodBucket = { row, unit: 'quota', subject, ...period, granted: 0n, posted: 0n, held: 0n }
-  account.periods.set(subject, bucket)
-  return bucket
 }
 
 interface Movement {
@@ -171,15 +159,15 @@ function moveBetween(
       reason,
       ref: `${row}.${transfer}`,
       at,
-      movement: nextMovement(owner),
+      movement: ++owner.movements,
       balance: undefined,
     },
     { kind: 'bucket-moved', bucket: row, posted: amount, held: 0n },
   ]
 }
 
-/** How a spend cap stands. A changed cap counts at once, and what was spent in the running period stays spent. */
-function standingOfCap(account: AccountState, allowance: Allowance, at: number): AllowanceStatus {
+/** A changed cap counts at once; spending in the running period stays. */
+function capStatusOf(account: AccountState, allowance: Allowance, at: number): AllowanceStatus {
   const { subject, cycle, amount } = allowance
   const counter = account.counters.get(subject)
   if (counter && counter.end > at) {
@@ -192,7 +180,7 @@ function standingOfCap(account: AccountState, allowance: Allowance, at: number):
 
 export const roomUnder = ({ bound, spent, held }: SpendCounter): bigint => bound - spent - held
 
-/** Counts a hold against a cap that has room for it. A period that has ended is followed by the next one in the same row. */
+/** Counts a hold against a cap that has room. The next period begins in the same row. */
 export function countHold(
   account: AccountState,
   { allowance: { subject, name, amount }, period: { start, end } }: AllowanceStatus,
@@ -212,11 +200,11 @@ export function countHold(
 
 type CountedTurn = Pick<OpenTurn, 'receipt' | 'counted' | 'hold'>
 
-/** But those whose next period has begun since: they do not count this turn any more. */
+/** Without counters whose next period has begun since, which no longer count this turn. */
 const runningCounters = ({ receipt, counted }: CountedTurn): SpendCounter[] =>
   counted.flatMap(({ counter }) => (counter.firstReceipt <= receipt ? counter : []))
 
-/** Asked before anything moves. */
+/** Called before anything moves. */
 export function mustCountHold(turn: CountedTurn): void {
   for (const { held } of runningCounters(turn)) assertRule(held >= turn.hold, 'a hold ends where it was counted')
 }

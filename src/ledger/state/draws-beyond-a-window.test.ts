@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Allowance } from '../../model/allowance.ts'
 import type { AccountRow, BucketRow } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
-import { decideCap, drawsOf } from './admit-turn.ts'
 import { createAccountState } from './state.ts'
+import { decideCap, drawsOf } from './turns.ts'
 
 const window = (amount: bigint): Allowance => ({
   subject: 'window:5h',

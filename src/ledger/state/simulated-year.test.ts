@@ -1,18 +1,16 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { closeOf, endingOf } from '../../../test/fixtures/ledger/state/books.ts'
 import { createClerk } from '../../../test/fixtures/ledger/state/simulated-account.ts'
+import { closeOf, endingOf } from '../../../test/fixtures/ledger/state/state.ts'
 import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import { quotaOf } from '../../../test/fixtures/model/allowance.ts'
 import { type Allowance, allowancesOfCaps, type Cycle } from '../../model/allowance.ts'
 import type { AccountRow, BucketRow, KeyRow, RequestId } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
-import { admitTurn } from './admit-turn.ts'
 import { allowanceStatusOf } from './allowances.ts'
-import { closeTurn } from './close-turn.ts'
+import { assignPlan, endPlan, runningSubscription, transferMoney } from './operator-commands.ts'
 import { createAccountState, createLedgerState } from './state.ts'
-import { assignPlan, endPlan, runningSubscription } from './subscriptions.ts'
-import { transferMoney } from './transfer-money.ts'
+import { admitTurn, closeTurn } from './turns.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

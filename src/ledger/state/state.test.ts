@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { ACCOUNTS, admitOf, closeOf, endingOf, stateWith } from '../../../test/fixtures/ledger/state/books.ts'
+import { ACCOUNTS, admitOf, closeOf, endingOf, stateWith } from '../../../test/fixtures/ledger/state/state.ts'
+import type { AppliedLimit } from '../../model/caller.ts'
 import type { RequestId } from '../../model/ids.ts'
-import type { AppliedLimit } from '../../model/limit.ts'
-import { admitTurn } from './admit-turn.ts'
-import { closeTurn } from './close-turn.ts'
 import { accountStateOf } from './state.ts'
+import { admitTurn, closeTurn } from './turns.ts'
 
 describe('admitTurn', () => {
   it('holds the whole cap of the model when the money covers it', () => {

@@ -11,10 +11,10 @@ import {
   time,
   turnsOn,
   windowOf,
-} from '../../../test/fixtures/ledger/state/books.ts'
+} from '../../../test/fixtures/ledger/state/state.ts'
 import type { Allowance } from '../../model/allowance.ts'
+import { endPlan } from './operator-commands.ts'
 import type { LedgerState } from './state.ts'
-import { endPlan } from './subscriptions.ts'
 
 const T0 = time('2026-01-31T09:30:00Z')
 const SMALL = [windowOf('5h', 5_000n), windowOf('month', 20_000n)]

@@ -1,8 +1,8 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { AccountRow, BucketRow } from '../../model/ids.ts'
 import type { NanoUsd } from '../../model/money.ts'
+import { transferMoney } from './operator-commands.ts'
 import { createAccountState, createLedgerState, type LedgerState } from './state.ts'
-import { transferMoney } from './transfer-money.ts'
 
 const BILLION = 1_000_000_000n * 1_000_000_000n
 const INT64_MAX = 2n ** 63n - 1n

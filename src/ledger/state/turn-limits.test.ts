@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { AppliedLimit } from '../../model/limit.ts'
+import type { AppliedLimit } from '../../model/caller.ts'
 import { createLedgerState } from './state.ts'
 import {
   endUnderLimits,

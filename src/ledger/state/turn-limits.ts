@@ -1,5 +1,5 @@
 import { addToRate, correctRate, type RateRule, rateStatusOf, takeFromRate } from '../../lib/rates.ts'
-import type { AppliedLimit, LimitStatus } from '../../model/limit.ts'
+import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import type { LedgerState } from './state.ts'
 
 export type LimitRefusal =
@@ -7,12 +7,12 @@ export type LimitRefusal =
   /** The turn alone is larger than the whole limit: waiting does not help. */
   | { readonly kind: 'limit-too-small'; readonly limit: AppliedLimit }
 
-/** When a running turn will end is unknown; a second is what the client is asked to wait. */
+/** A running turn may end at any time. */
 const CONCURRENCY_RETRY_MS = 1000
 
 const ruleOf = (limit: AppliedLimit): RateRule => ({ perMinute: limit.limit, burst: limit.burst })
 
-/** Whether a turn may begin, without taking anything. Of several that refuse, the one that refuses longest is named. */
+/** Checks limits without taking from them. Of several refusals it returns the one with the longest wait. */
 export function lookAtLimits(
   ledgerState: LedgerState,
   limits: readonly AppliedLimit[],
@@ -34,7 +34,7 @@ export function lookAtLimits(
   return longest
 }
 
-/** Takes from all of them, once they have been looked at: from here on none of them refuses. */
+/** Takes from all limits, after `lookAtLimits` has found none that refuses. */
 export function startUnderLimits(ledgerState: LedgerState, limits: readonly AppliedLimit[], nowMicros: number): void {
   for (const limit of limits) {
     const { kind, subject, cost } = limit
@@ -47,7 +47,7 @@ export function startUnderLimits(ledgerState: LedgerState, limits: readonly Appl
   }
 }
 
-/** Gives the turn's places back, and corrects the tokens it reserved to those it used. */
+/** Releases the turn's places, and corrects its reserved tokens to those it used. */
 export function endUnderLimits(
   ledgerState: LedgerState,
   limits: readonly AppliedLimit[],
@@ -66,12 +66,12 @@ export function endUnderLimits(
   }
 }
 
-/** A rate that has been earned back whole is the same as one that was never used. */
+/** A rate that is earned back whole equals one that was never used. */
 export function forgetEarnedBackRates(ledgerState: LedgerState, nowMicros: number): void {
   for (const [subject, reachedAt] of ledgerState.rates) if (reachedAt <= nowMicros) ledgerState.rates.delete(subject)
 }
 
-/** How many turns run under each concurrency limit. */
+/** Counts the turns under each concurrency limit. */
 export function countAllRunning(turns: Iterable<{ readonly limits: readonly AppliedLimit[] }>): Map<string, number> {
   const running = new Map<string, number>()
   for (const { limits } of turns) {
@@ -82,7 +82,7 @@ export function countAllRunning(turns: Iterable<{ readonly limits: readonly Appl
   return running
 }
 
-/** How the limits stand now: what the answer's headers tell the client. */
+/** For the `x-ratelimit-*` headers. */
 export function limitStatusesOf(
   ledgerState: LedgerState,
   limits: readonly AppliedLimit[],

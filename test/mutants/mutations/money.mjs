@@ -3,15 +3,15 @@
 const ANY_SEQUENCE = 'src/ledger/state/any-sequence.test.ts'
 const BOOKS = 'src/ledger/state/state.test.ts'
 const CEILING = 'src/pricing/price.test.ts'
-const CLAIMS = 'src/ledger/state/admit-turn.claims.test.ts'
-const DRAWS = 'src/ledger/state/admit-turn.draws.test.ts'
+const CLAIMS = 'src/ledger/state/turns.claims.test.ts'
+const DRAWS = 'src/ledger/state/turns.draws.test.ts'
 const ENDS = 'src/ledger/ends-are-replayed.test.ts'
 const KEYED = 'src/ledger/claims.test.ts'
 const PERIODS = 'src/ledger/state/allowances.test.ts'
 const PLANNED = 'src/gateway/plan-turn.plan-admission.test.ts'
 const PROOF = 'src/ledger/every-rule-of-the-proof.test.ts'
 const PRICES = 'src/ledger/prices.test.ts'
-const STORED_CLAIMS = 'src/db/claims.test.ts'
+const STORED_CLAIMS = 'src/db/receipts.claims.test.ts'
 const SUBSCRIPTIONS = 'src/ledger/state/subscriptions.test.ts'
 const TRANSFERS = 'src/ledger/state/transfer-money.test.ts'
 const TURN = 'src/gateway/money-of-a-turn.test.ts'
@@ -23,7 +23,7 @@ export const OF_MONEY = [
     caughtBy: [CLAIMS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/ledger/state/admit-turn.ts',
+        file: 'src/ledger/state/turns.ts',
         find: "  if (claim) return { kind: 'claimed', claim, sameBody: claim.fingerprint === op.claim?.fingerprint }\n",
         put: '',
       },
@@ -33,14 +33,14 @@ export const OF_MONEY = [
     name: 'two-claims-on-one-scope',
     says: 'a key may be taken again when its time is over, although its turn still runs',
     caughtBy: [CLAIMS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/ledger/state/admit-turn.ts', find: "claim.state === 'running' || ", put: '' }],
+    replacements: [{ file: 'src/ledger/state/turns.ts', find: "claim.state === 'running' || ", put: '' }],
   },
   {
     name: 'settle-twice',
     says: 'a hold that was closed stays open',
     caughtBy: [BOOKS, ANY_SEQUENCE],
     replacements: [
-      { file: 'src/ledger/state/close-turn.ts', find: '  ledgerState.turns.delete(op.requestId)\n', put: '' },
+      { file: 'src/ledger/state/turns.ts', find: '  ledgerState.turns.delete(op.requestId)\n', put: '' },
     ],
   },
   {
@@ -70,10 +70,10 @@ export const OF_MONEY = [
   {
     name: 'one-token-is-sent',
     says: 'where the estimated input leaves no room, a cap of one token is made up',
-    caughtBy: ['src/gateway/ask-lane.test.ts'],
+    caughtBy: ['src/gateway/call-lane.test.ts'],
     replacements: [
       {
-        file: 'src/gateway/ask-lane.ts',
+        file: 'src/gateway/call-lane.ts',
         find: 'return room < Math.min(ANSWER_TOKENS, contextTokens / 16) ? cap : Math.min(cap, room)',
         put: 'return Math.min(cap, Math.max(room, 1))',
       },
@@ -95,7 +95,7 @@ export const OF_MONEY = [
     name: 'zero-cost-is-absent',
     says: '|| on the cost: a turn that cost nothing pays its hold',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/ledger/state/close-turn.ts', find: 'owed?.cost ?? ZERO', put: 'owed?.cost || hold' }],
+    replacements: [{ file: 'src/ledger/state/turns.ts', find: 'owed?.cost ?? ZERO', put: 'owed?.cost || hold' }],
   },
   {
     name: 'release-on-throw',
@@ -146,7 +146,7 @@ export const OF_MONEY = [
     caughtBy: [DRAWS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/ledger/state/admit-turn.ts',
+        file: 'src/ledger/state/turns.ts',
         find: "kind: 'held', receipt, cap, hold",
         put: "kind: 'held', receipt, cap: cap + 1, hold",
       },
@@ -170,7 +170,7 @@ export const OF_MONEY = [
     caughtBy: [PERIODS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/ledger/state/admit-turn.ts',
+        file: 'src/ledger/state/turns.ts',
         find: '    bucket.held += hold',
         put: '    if (buckets.length === 0) bucket.held += hold',
       },
@@ -198,7 +198,7 @@ export const OF_MONEY = [
         find: '(counter.firstReceipt <= receipt ? counter : [])',
         put: 'counter',
       },
-      { file: 'src/ledger/state/allowances.ts', find: 'mustHold(held >= turn.hold,', put: 'mustHold(turn.hold >= 0n,' },
+      { file: 'src/ledger/state/allowances.ts', find: 'assertRule(held >= turn.hold,', put: 'assertRule(turn.hold >= 0n,' },
     ],
   },
   {
@@ -251,7 +251,7 @@ export const OF_MONEY = [
     says: 'a turn that costs nothing stands on windows that count as unused',
     caughtBy: [PERIODS, ANY_SEQUENCE],
     replacements: [
-      { file: 'src/ledger/state/admit-turn.ts', find: 'hold > 0n ? draws : draws.filter(isWallet)', put: 'draws' },
+      { file: 'src/ledger/state/turns.ts', find: 'hold > 0n ? draws : draws.filter(isWallet)', put: 'draws' },
     ],
   },
   {
@@ -259,7 +259,7 @@ export const OF_MONEY = [
     says: 'another plan grants its whole amount on top of what is left',
     caughtBy: [SUBSCRIPTIONS, ANY_SEQUENCE],
     replacements: [
-      { file: 'src/ledger/state/subscriptions.ts', find: 'amount - running.granted, at)', put: 'amount, at)' },
+      { file: 'src/ledger/state/operator-commands.ts', find: 'amount - running.granted, at)', put: 'amount, at)' },
     ],
   },
   {
@@ -267,21 +267,21 @@ export const OF_MONEY = [
     says: 'a builder key draws on the wallet too',
     caughtBy: [DRAWS, ANY_SEQUENCE],
     replacements: [
-      { file: 'src/ledger/state/admit-turn.ts', find: "  if (kind === 'wallet') draws.push", put: '  draws.push' },
+      { file: 'src/ledger/state/turns.ts', find: "  if (kind === 'wallet') draws.push", put: '  draws.push' },
     ],
   },
   {
     name: 'chosen-cap-takes-all',
     says: 'a cap that we choose takes all of the money, whatever share the operator wants',
     caughtBy: [DRAWS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/ledger/state/admit-turn.ts', find: 'BigInt(chosenCap.sharePercent)', put: '100n' }],
+    replacements: [{ file: 'src/ledger/state/turns.ts', find: 'BigInt(chosenCap.sharePercent)', put: '100n' }],
   },
   {
     name: 'chosen-cap-without-a-least',
     says: 'a cap that we choose may be too short to help anybody',
     caughtBy: [DRAWS, ANY_SEQUENCE],
     replacements: [
-      { file: 'src/ledger/state/admit-turn.ts', find: 'Math.max(chosenCap.tokensMin, tokens)', put: 'tokens' },
+      { file: 'src/ledger/state/turns.ts', find: 'Math.max(chosenCap.tokensMin, tokens)', put: 'tokens' },
     ],
   },
   {
@@ -290,7 +290,7 @@ export const OF_MONEY = [
     caughtBy: [TRANSFERS, ANY_SEQUENCE],
     replacements: [
       {
-        file: 'src/ledger/state/transfer-money.ts',
+        file: 'src/ledger/state/operator-commands.ts',
         find: 'availableIn(wallet) + op.amount < 0n',
         put: 'wallet.posted + op.amount < 0n',
       },
@@ -300,7 +300,7 @@ export const OF_MONEY = [
     name: 'charge-above-hold',
     says: 'the charge is the cost, whatever was held',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/ledger/state/close-turn.ts', find: 'smallest(cost, hold)', put: 'cost' }],
+    replacements: [{ file: 'src/ledger/state/turns.ts', find: 'smallest(cost, hold)', put: 'cost' }],
   },
   {
     name: 'one-choice-is-held',
@@ -326,7 +326,7 @@ export const OF_MONEY = [
     caughtBy: [SUBSCRIPTIONS],
     replacements: [
       {
-        file: 'src/ledger/state/subscriptions.ts',
+        file: 'src/ledger/state/operator-commands.ts',
         find: "plan === undefined || plan === running.plan ? undefined : 'plan-changed'",
         put: 'undefined',
       },
@@ -374,7 +374,7 @@ export const OF_MONEY = [
     caughtBy: ['src/ledger/long-periods.test.ts'],
     replacements: [
       {
-        file: 'src/db/verify-balances.ts',
+        file: 'src/db/verify.ts',
         find: 'AND receipts.row >= counted.first',
         put: 'AND counted.first > 0',
       },
@@ -391,7 +391,7 @@ export const OF_MONEY = [
     caughtBy: ['src/ledger/grants-without-end.test.ts'],
     replacements: [
       {
-        file: 'src/db/verify-balances.ts',
+        file: 'src/db/verify.ts',
         find: '(high_nano << 32n) + low_nano',
         put: 'BigInt.asIntN(64, (high_nano << 32n) + low_nano)',
       },
@@ -410,7 +410,7 @@ export const OF_MONEY = [
     name: 'proof-trusts-the-bucket',
     says: "the proof does not see that a receipt stands on another account's wallet",
     caughtBy: [PROOF],
-    replacements: [{ file: 'src/db/verify-rows.ts', find: ' AND buckets.account = this.account', put: '' }],
+    replacements: [{ file: 'src/db/verify.ts', find: ' AND buckets.account = this.account', put: '' }],
   },
   {
     name: 'written-down-meanwhile',

@@ -6,12 +6,17 @@ import { expect, it } from 'vitest'
 import { insertAccount, insertKey } from '../../test/fixtures/db/set-up.ts'
 import { countByBucket, findPlanClosingTime, findWindow, listLatestWindows, listWindowSubjects } from './allowances.ts'
 import { openDatabase } from './open-database.ts'
-import { listClosedRequests, listRunningRequests, sumRunning } from './receipts.ts'
+import {
+  listClosedRequests,
+  listReceiptsThatAreThere,
+  listRunningRequests,
+  sumClosedReceipts,
+  sumRunning,
+} from './receipts.ts'
 import { createSqliteDialect } from './sqlite/kysely-dialect.ts'
 import type { SqlValue } from './sqlite/sqlite-file.ts'
 import { findLastMovement, findMovementTime, findSliceStart, listStatement, RECEIPT_KINDS } from './statement.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
-import { listReceiptsThatAreThere, sumClosedReceipts } from './usage-slices.ts'
 
 it('what an account asks about itself is answered from an index, in its order', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-account-questions-'))

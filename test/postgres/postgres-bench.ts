@@ -5,7 +5,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres/open-ledger.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { AccountRow } from '../../src/model/ids.ts'
 import { compactionOf, type LedgerHome } from '../fixtures/ledger/contract-bench.ts'
-import { createPostgresLedgerState, type PostgresLedgerState } from './postgres-books.ts'
+import { createPostgresLedgerState, type PostgresLedgerState } from './postgres-ledger.ts'
 
 export const LEASE_MS = 600_000
 

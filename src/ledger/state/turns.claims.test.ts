@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { changesOf, closeOf, endingOf, HOUR_MS, stateWith, turnsOn } from '../../../test/fixtures/ledger/state/books.ts'
-import { closeTurn } from './close-turn.ts'
+import { changesOf, closeOf, endingOf, HOUR_MS, stateWith, turnsOn } from '../../../test/fixtures/ledger/state/state.ts'
 import type { LedgerState } from './state.ts'
+import { closeTurn } from './turns.ts'
 
 const claim = { scope: 'key 1, /v1/chat/completions, order-7', fingerprint: 'body 1', expiresAt: 24 * HOUR_MS }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { packBody, unpackBody } from './sealed-part.ts'
+import { packBody, unpackBody } from './sealing.ts'
 
 it.each([511, 512, 8 * 1024, 8 * 1024 + 1, 200_000])('gives %i bytes back as they were', async (size) => {
   const bytes = Buffer.alloc(size, 'words that repeat themselves ')

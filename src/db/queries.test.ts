@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { Kysely, type LogEvent } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { insertAccount } from '../../test/fixtures/db/set-up.ts'
+import { findPriceTerms, insertPrice, listNewestPrices } from '../ledger/prices.ts'
 import { accountStatusUpdate, findAccountByEmail, findAccountById, findAccountByRow, listAccounts } from './accounts.ts'
-import { listBuckets, listLiveBuckets } from './allowances.ts'
+import { countRunningPlans, findSubscription, findSubscriptionAt, listBuckets, listLiveBuckets } from './allowances.ts'
 import { clockCorrectionInsert } from './clock.ts'
 import {
   findKeyByDigest,
@@ -20,12 +21,10 @@ import {
 } from './keys.ts'
 import { findMeta, setMeta } from './meta.ts'
 import { type Database, openDatabase } from './open-database.ts'
-import { findPriceTerms, insertPrice, listNewestPrices } from './prices.ts'
 import { findLatestLedgerTime, findMarks, findNewestRows, findReceipt, listOpenReceipts } from './receipts.ts'
 import { createSqliteDialect } from './sqlite/kysely-dialect.ts'
 import { type AtomicStatement, type SqlValue, UnexpectedChanges } from './sqlite/sqlite-file.ts'
 import { findMovementTime, findTransferByRef, listTransfersOfAccount } from './statement.ts'
-import { countRunningPlans, findSubscription, findSubscriptionAt } from './subscriptions.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 
 let folder: string

@@ -1,10 +1,19 @@
 import type { Allowance } from '../../model/allowance.ts'
-import type { KeyKind } from '../../model/caller.ts'
+import type { AppliedLimit, KeyKind } from '../../model/caller.ts'
+import type { Ending, Owed } from '../../model/ending.ts'
 import type { AccountRow, KeyRow, RequestId } from '../../model/ids.ts'
-import type { AppliedLimit } from '../../model/limit.ts'
 import { largest, type NanoUsd, smallest, ZERO } from '../../model/money.ts'
-import { type ChosenCapTerms, type HoldTerms, holdFor, tokensCovered } from '../../model/price.ts'
-import { allowanceStatusOf, counterSet, countHold, openPeriod } from './allowances.ts'
+import { type ChosenCapTerms, type HoldTerms, holdFor, inputTokensOf, tokensCovered } from '../../model/price.ts'
+import {
+  allowanceStatusOf,
+  closePeriod,
+  countCharge,
+  counterSet,
+  countHold,
+  mustCountHold,
+  openPeriod,
+} from './allowances.ts'
+import { lackOfSubscription } from './operator-commands.ts'
 import {
   type AccountState,
   type AllowanceStatus,
@@ -19,10 +28,9 @@ import {
   type OpenTurn,
   type ReceiptOpened,
 } from './state.ts'
-import { lackOfSubscription } from './subscriptions.ts'
-import { type LimitRefusal, lookAtLimits, startUnderLimits } from './turn-limits.ts'
+import { endUnderLimits, type LimitRefusal, lookAtLimits, startUnderLimits } from './turn-limits.ts'
 
-/** What a turn asks for: who pays, the most it may cost, and the limits it has to pass. */
+/** Who pays for a turn, its maximum cost, and the limits it has to pass. */
 export interface AdmitRequest {
   readonly requestId: RequestId
   readonly account: AccountRow
@@ -34,17 +42,17 @@ export interface AdmitRequest {
   /** The client's own cap, already lowered to the model's maximum; undefined when it gave none. */
   readonly clientCap: number | undefined
   readonly modelCap: number
-  /** What the operator wants to happen where the client gave no cap. */
+  /** For a client that gave no cap. */
   readonly chosenCap: ChosenCapTerms
-  /** How many answers at once: each of them may be as long as the cap. */
+  /** The number of answers, each of which may be as long as the cap. */
   readonly choices: number
   readonly inputEstimate: number
-  /** The part of the estimate that the provider saw just before, in the same conversation. */
+  /** The part of the estimate that the provider has just seen in the same conversation. */
   readonly cachedEstimate: number
   readonly limits: readonly AppliedLimit[]
-  /** The windows of the account's plan for a builder key, and the spend caps of any key. */
+  /** For a builder key the windows of the account's plan; for any key its spend caps. */
   readonly allowances: readonly Allowance[]
-  /** Whose windows these are, for a builder key. */
+  /** The plan that a builder key's windows belong to. */
   readonly plan?: string | undefined
   readonly claim: ClaimRequest | undefined
 }
@@ -64,18 +72,18 @@ export type AdmitOutcome =
     }
   | LimitRefusal
   | MoneyRefusal
-  /** Another request has come with the same idempotency key, and the same body or another one. */
+  /** Another request has taken the idempotency key. */
   | { readonly kind: 'claimed'; readonly claim: Claim; readonly sameBody: boolean }
   /** A builder key whose account has no running subscription. */
   | { readonly kind: 'no-subscription' }
-  /** The account is on another plan by now than when its key was looked at. */
+  /** The account's plan has changed since its key was looked up. */
   | { readonly kind: 'plan-changed' }
-  /** The books of this account do not add up: nothing moves on it until somebody has looked. */
+  /** The account does not balance: nothing moves on it until an operator has looked. */
   | { readonly kind: 'frozen' }
 
 /**
- * Claim, limits and hold in one step: either all of them are taken, or nothing is. Limits are asked before the money: who sends
- * more than may be sent is told to wait, whatever a wallet says that others hold the rest of.
+ * Takes claim, limits and hold in one step, all or none. Limits come before money: a client over its rate limit is told to
+ * wait even while other turns hold the rest of its wallet.
  */
 export function admitTurn(ledgerState: LedgerState, op: AdmitTurn): AdmitOutcome {
   const claim = op.claim && existingClaim(ledgerState, op.claim, op.at)
@@ -91,56 +99,43 @@ export function admitTurn(ledgerState: LedgerState, op: AdmitTurn): AdmitOutcome
   if (decided.kind !== 'cap') return decided
   const hold = holdFor(op.terms, decided.cap)
   const drawn = hold > 0n ? draws : draws.filter(isWallet)
-  assertRule(
-    drawn.every((draw) => availableIn(draw) >= hold),
-    'a hold is placed on what is there',
-  )
+  for (const draw of drawn) assertRule(availableIn(draw) >= hold, 'a hold is placed on what is there')
   startUnderLimits(ledgerState, op.limits, op.nowMicros)
   return placeHold(ledgerState, op, account, { drawn, hold, cap: decided.cap })
-}
-
-interface DecidedHold {
-  readonly drawn: readonly Draw[]
-  readonly hold: NanoUsd
-  readonly cap: number
 }
 
 function placeHold(
   ledgerState: LedgerState,
   op: AdmitTurn,
   account: AccountState,
-  { drawn, hold, cap }: DecidedHold,
+  { drawn, hold, cap }: { readonly drawn: readonly Draw[]; readonly hold: NanoUsd; readonly cap: number },
 ): AdmitOutcome {
-  const { at } = op
+  const { requestId, at } = op
   const receipt = ledgerState.next.receipt++
   const { buckets, counted, changes } = holdOnAll(ledgerState, account, drawn, { receipt, hold, at })
-  const turn = openTurnOf(op, { receipt, hold, buckets, counted, outputBound: cap * op.choices })
-  ledgerState.turns.set(turn.requestId, turn)
+  // Each field by its name: a spread would take longer than all of the admission.
+  const turn: OpenTurn = {
+    requestId,
+    receipt,
+    account: op.account,
+    model: op.model,
+    priceVersion: op.priceVersion,
+    hold,
+    buckets,
+    counted,
+    limits: op.limits,
+    claim: op.claim?.scope,
+    inputEstimate: op.inputEstimate,
+    cachedEstimate: op.cachedEstimate,
+    outputBound: cap * op.choices,
+  }
+  ledgerState.turns.set(requestId, turn)
   changes.push(receiptOf(turn, op, cap))
   for (const { row } of buckets) changes.push({ kind: 'bucket-moved', bucket: row, posted: 0n, held: hold })
   for (const { counter } of counted) changes.push(counterSet(op.account, counter))
-  if (op.claim) changes.push(openClaim(ledgerState, op.claim, { requestId: op.requestId, receipt, at }))
+  if (op.claim) changes.push(openClaim(ledgerState, op.claim, { requestId, receipt, at }))
   return { kind: 'held', receipt, cap, hold, changes }
 }
-
-type Placed = Pick<OpenTurn, 'receipt' | 'hold' | 'buckets' | 'counted' | 'outputBound'>
-
-/** Each field by its name: spread from another object they would take longer than all of the admission. */
-const openTurnOf = (op: AdmitTurn, { receipt, hold, buckets, counted, outputBound }: Placed): OpenTurn => ({
-  requestId: op.requestId,
-  receipt,
-  account: op.account,
-  model: op.model,
-  priceVersion: op.priceVersion,
-  hold,
-  buckets,
-  counted,
-  limits: op.limits,
-  claim: op.claim?.scope,
-  inputEstimate: op.inputEstimate,
-  cachedEstimate: op.cachedEstimate,
-  outputBound,
-})
 
 const receiptOf = (turn: OpenTurn, { key, kind, at }: AdmitTurn, cap: number): ReceiptOpened => ({
   kind: 'receipt-opened',
@@ -162,12 +157,12 @@ const receiptOf = (turn: OpenTurn, { key, kind, at }: AdmitTurn, cap: number): R
 })
 
 /**
- * What costs nothing uses no allowance: with neither hold nor charge its period would count as unused, and be moved or
- * closed under the turn.
+ * A free turn draws on the wallet only: with neither hold nor charge a window's period would count as unused, and be moved
+ * or closed under the turn.
  */
 const isWallet = (draw: Draw): boolean => draw.status === undefined
 
-/** On all of them or on none: from here on nothing refuses any more, so windows may be opened. */
+/** Nothing refuses from here on, so windows may be opened. */
 function holdOnAll(
   ledgerState: LedgerState,
   account: AccountState,
@@ -193,7 +188,7 @@ function holdOnAll(
 
 const NOT_COUNTED: readonly CountedSpend[] = []
 
-/** Something that a turn draws on: the wallet, or an allowance. It holds on all of them or on none. */
+/** What a turn draws on: the wallet or an allowance. It holds on all of them or on none. */
 export interface Draw {
   /** Undefined: the wallet. */
   readonly status: AllowanceStatus | undefined
@@ -203,11 +198,11 @@ export interface Draw {
 
 export type MoneyRefusal =
   | Lack<'short'>
-  /** It is there, but running turns hold it. `of` is undefined for the wallet. */
+  /** Running turns hold the amount. `of` is undefined for the wallet. */
   | (Lack<'in-flight'> & { readonly of: Allowance | undefined })
   /** More than the whole window grants: waiting does not help. */
   | LackOfAllowance<'exceeds-allowance'>
-  /** The window that is used up and ends last of those that are. */
+  /** Of the windows that are used up, the one that ends last. */
   | LackOfAllowance<'exhausted'>
   | LackOfAllowance<'cap-reached'>
 
@@ -215,7 +210,7 @@ interface Lack<Kind extends string> {
   readonly kind: Kind
   readonly available: NanoUsd
   readonly needed: NanoUsd
-  /** The output that the rest would cover; undefined when it does not even cover the input. */
+  /** The output that `available` covers; undefined when it does not cover the input. */
   readonly tokensCovered: number | undefined
 }
 
@@ -233,7 +228,7 @@ interface DrawingTurn {
   readonly at: number
 }
 
-/** The kind of the key decides, and nothing joins the two: a builder key never sees the wallet. */
+/** A wallet key draws on the wallet and its caps; a builder key never draws on the wallet. */
 export function drawsOf(account: AccountState, { kind, allowances, at }: DrawingTurn): Draw[] {
   const draws: Draw[] = []
   if (kind === 'wallet') draws.push({ status: undefined, posted: account.wallet.posted, held: account.wallet.held })
@@ -253,7 +248,7 @@ interface WantedCap {
   readonly at: number
 }
 
-/** A client's cap is never made smaller for lack of money; one that we choose is what the money covers. */
+/** A client's cap is never lowered for lack of money. A cap that we choose is lowered to what the money covers. */
 export function decideCap(
   op: WantedCap,
   draws: readonly Draw[],
@@ -275,7 +270,7 @@ function chosenCapFor({ terms, modelCap, chosenCap }: WantedCap, available: bigi
   return Math.min(modelCap, Math.max(chosenCap.tokensMin, tokens))
 }
 
-/** What does not heal by itself is said first; what waiting cures is 429. */
+/** Names a lack that waiting does not resolve first. */
 function refuseMoney({ terms, at }: WantedCap, draws: readonly Draw[], cap: number): MoneyRefusal {
   const needed = holdFor(terms, cap)
   const available = leastAvailable(draws)
@@ -283,18 +278,18 @@ function refuseMoney({ terms, at }: WantedCap, draws: readonly Draw[], cap: numb
   const lacking = draws.filter((draw) => draw.posted < needed)
   if (lacking.some((draw) => draw.status === undefined)) return { kind: 'short', ...lack }
   const allowances = lacking.flatMap(({ status }) => status ?? [])
-  // The window that runs may have been opened by another plan: whether waiting helps, the next one decides.
+  // The next period decides whether waiting helps: another plan may have opened the running one.
   const beyond = allowances.find(({ allowance }) => allowance.unit === 'quota' && allowance.amount < needed)
   if (beyond) return { kind: 'exceeds-allowance', ...lack, ...factsOf(beyond, at), limit: beyond.allowance.amount }
   const cappedBy = latestOf(allowances, 'cap')
   if (cappedBy) return { kind: 'cap-reached', ...lack, ...factsOf(cappedBy, at) }
   const window = latestOf(allowances, 'quota')
   if (window) return { kind: 'exhausted', ...lack, ...factsOf(window, at) }
-  const tightest = draws.find((draw) => availableOn(draw) === available)
+  const tightest = draws.find((draw) => largest(availableIn(draw) as NanoUsd, ZERO) === available)
   return { kind: 'in-flight', ...lack, of: tightest?.status?.allowance }
 }
 
-/** Only when the last of those that are used up has ended is there room again. */
+/** There is room again only when the last of the used-up ones has ended. */
 const latestOf = (statuses: readonly AllowanceStatus[], unit: Allowance['unit']): AllowanceStatus | undefined =>
   statuses
     .filter(({ allowance }) => allowance.unit === unit)
@@ -311,21 +306,24 @@ const factsOf = ({ allowance, granted, posted, period }: AllowanceStatus, at: nu
   resetsInMs: period.end - at,
 })
 
-/** A spend cap may have been lowered below what was used: what costs nothing is let through even then. */
-const availableOn = (draw: Draw): NanoUsd => largest(availableIn(draw) as NanoUsd, ZERO)
+/** Never negative, though a spend cap may have been lowered below its usage: what costs nothing passes even then. */
+function leastAvailable(draws: readonly Draw[]): NanoUsd {
+  let least: bigint | undefined
+  for (const draw of draws) {
+    const available = availableIn(draw)
+    if (least === undefined || available < least) least = available
+  }
+  return largest((least ?? 0n) as NanoUsd, ZERO)
+}
 
-const leastAvailable = (draws: readonly Draw[]): NanoUsd =>
-  smallest(...(draws.map(availableOn) as [NanoUsd, ...NanoUsd[]]))
-
-/** An idempotency key that a request came with. */
 export interface ClaimRequest {
-  /** Names the key within its API key and path; the key itself is stored nowhere. */
+  /** Digest of the idempotency key within its API key and path; the key itself is not stored. */
   readonly scope: string
   readonly fingerprint: string
   readonly expiresAt: number
 }
 
-/** Whoever has the key already. Its scope has been looked up before, or the answer would be a guess. */
+/** The claim that has the key. Throws unless the key was looked up: the file may have a claim that memory does not know. */
 export function existingClaim(
   ledgerState: LedgerState,
   { scope }: Pick<ClaimRequest, 'scope'>,
@@ -348,7 +346,82 @@ function openClaim(
 
 export function endClaim(ledgerState: LedgerState, scope: string, state: 'kept' | 'not-kept' | 'dropped'): Change {
   const claim = ledgerState.claims.get(scope)
-  if (claim === undefined) throw new Error('A turn ended whose idempotency key is not in the books')
+  if (claim === undefined) throw new Error('A turn ended whose idempotency key is not in the ledger')
   ledgerState.claims.set(scope, state === 'dropped' ? undefined : { ...claim, state })
   return { kind: 'claim-ended', receipt: claim.receipt, scope, state }
 }
+
+/** Charges what the turn owes, or releases its hold. */
+export interface CloseTurn {
+  readonly requestId: RequestId
+  readonly ending: Ending
+  readonly at: number
+  readonly nowMicros: number
+}
+
+export interface Charged {
+  readonly charge: NanoUsd
+  readonly shortfall: NanoUsd
+}
+
+export type CloseOutcome =
+  | ({ readonly kind: 'closed'; readonly changes: readonly Change[] } & Charged)
+  /** The hold was resolved before. Nothing changes. */
+  | { readonly kind: 'not-open' }
+
+/** The one way a hold ends, for every ending of every endpoint. */
+export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome {
+  const turn = ledgerState.turns.get(op.requestId)
+  if (!turn) return { kind: 'not-open' }
+  const { at, ending } = op
+  const { owed } = ending
+  const { charge, shortfall } = chargeWithin(turn.hold, owed)
+  assertRule(charge >= 0n && charge <= turn.hold, 'a charge is within its hold')
+  for (const { held } of turn.buckets) assertRule(held >= turn.hold, 'a hold ends where it was placed')
+  if (turn.counted.length > 0) mustCountHold(turn)
+  ledgerState.turns.delete(op.requestId)
+  for (const bucket of turn.buckets) {
+    bucket.held -= turn.hold
+    bucket.posted -= charge
+  }
+  endUnderLimits(ledgerState, turn.limits, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.nowMicros)
+  const account = accountStateOf(ledgerState, turn.account)
+  const changes: Change[] = [
+    {
+      kind: 'receipt-closed',
+      receipt: turn.receipt,
+      account: turn.account,
+      at,
+      ending,
+      charge,
+      shortfall,
+      movement: ++account.movements,
+      balance: turn.buckets.find(({ unit }) => unit === 'usd')?.posted,
+    },
+  ]
+  for (const { row } of turn.buckets) {
+    changes.push({ kind: 'bucket-moved', bucket: row, posted: -charge, held: -turn.hold })
+  }
+  if (turn.counted.length > 0) changes.push(...countCharge(turn, charge))
+  if (account.outlived.size > 0) changes.push(...closeOutlived(ledgerState, account, turn, at))
+  if (turn.claim !== undefined) changes.push(endClaim(ledgerState, turn.claim, claimStateOf(ending)))
+  return { kind: 'closed', charge, shortfall, changes }
+}
+
+/** A charge never exceeds its hold; the rest of the cost is recorded as shortfall. */
+export function chargeWithin(hold: NanoUsd, owed: Pick<Owed, 'cost'> | undefined): Charged {
+  const cost = owed?.cost ?? ZERO
+  const charge = smallest(cost, hold)
+  return { charge, shortfall: (cost - charge) as NanoUsd }
+}
+
+/** Closes periods that only this turn held on, the oldest first. */
+function closeOutlived(ledgerState: LedgerState, account: AccountState, turn: OpenTurn, at: number): readonly Change[] {
+  return [...account.outlived]
+    .filter((period) => period.held === 0n && turn.buckets.includes(period))
+    .sort((one, other) => one.row - other.row)
+    .flatMap((period) => closePeriod(ledgerState, account, period, at))
+}
+
+/** A request that was charged is never run again; one that was not may be. */
+const claimStateOf = ({ owed, kept }: Ending) => (owed === undefined ? 'dropped' : kept ? 'kept' : 'not-kept')

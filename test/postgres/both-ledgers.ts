@@ -1,8 +1,13 @@
 import { asJson } from '../../src/db/postgres/pool.ts'
 import { type AdmitRow, type CloseRow, createSeenLimits, refusalOf } from '../../src/ledger/postgres/core.ts'
-import { type AdmitOutcome, type AdmitRequest, admitTurn } from '../../src/ledger/state/admit-turn.ts'
 import { allowanceStatusOf } from '../../src/ledger/state/allowances.ts'
-import { closeTurn } from '../../src/ledger/state/close-turn.ts'
+import {
+  assignPlan,
+  endPlan,
+  type PlanOutcome,
+  type TransferMoney,
+  transferMoney,
+} from '../../src/ledger/state/operator-commands.ts'
 import {
   type Change,
   createAccountState,
@@ -11,15 +16,14 @@ import {
   PERIOD_ROWS_FROM,
   type Subscription,
 } from '../../src/ledger/state/state.ts'
-import { assignPlan, endPlan, type PlanOutcome } from '../../src/ledger/state/subscriptions.ts'
-import { type TransferMoney, transferMoney } from '../../src/ledger/state/transfer-money.ts'
 import { limitStatusesOf } from '../../src/ledger/state/turn-limits.ts'
+import { type AdmitOutcome, type AdmitRequest, admitTurn, closeTurn } from '../../src/ledger/state/turns.ts'
 import type { Allowance } from '../../src/model/allowance.ts'
 import type { Ending } from '../../src/model/ending.ts'
 import type { AccountRow, BucketRow, RequestId } from '../../src/model/ids.ts'
 import type { CompactedTokens } from '../../src/model/turn.ts'
 import { compactionOf } from '../fixtures/ledger/contract-bench.ts'
-import type { PostgresLedgerState } from './postgres-books.ts'
+import type { PostgresLedgerState } from './postgres-ledger.ts'
 
 export interface CloseWish {
   readonly requestId: RequestId

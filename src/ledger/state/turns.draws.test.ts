@@ -10,9 +10,9 @@ import {
   time,
   turnsOn,
   windowOf,
-} from '../../../test/fixtures/ledger/state/books.ts'
+} from '../../../test/fixtures/ledger/state/state.ts'
 import type { RequestId } from '../../model/ids.ts'
-import { admitTurn } from './admit-turn.ts'
+import { admitTurn } from './turns.ts'
 
 const T0 = time('2026-03-10T09:30:00Z')
 const [FIVE_HOURS, WEEK, MONTH] = [windowOf('5h', 5_000n), windowOf('week', 9_000n), windowOf('month', 20_000n)]

@@ -15,11 +15,11 @@ import { isAbsent } from '../fields/check-value.ts'
 import { NESTED_FIELDS, requestedField } from './fields.ts'
 import { type ForwardedItemType, forwardedItems, typeOfItem } from './input-items.ts'
 import { TEXT_PARTS } from './parse-request.ts'
-import { readTools } from './parse-tools.ts'
+import { parseTools } from './parse-tools.ts'
 
 /** Reads a request that has passed the door, parsed once more, for a lane that speaks otherwise. */
 export function readConversation(request: ResponsesRequest, value: Readonly<Fields>): Conversation {
-  const tools = readTools(value)
+  const tools = parseTools(value)
   if (tools.kind === 'refused') throw new Error(`Tools that passed the door are refused: ${tools.problem.message}`)
   const text = maybe<Fields>(value.text)
   const include = maybe<readonly string[]>(value.include) ?? []

@@ -20,33 +20,35 @@ import type { ParsedBody } from '../shared/codec-types.ts'
 import { hostedChoice, rewriteTools, type ToolFate, WITHOUT_TOOLS } from '../tools/answer-tool.ts'
 import { toolNameOf } from '../tools/tool-names.ts'
 
-export type ReadTools =
-  | {
-      readonly kind: 'tools'
-      /** The client's own, of all lists, with names that are unique inside their namespaces. */
-      readonly definitions: readonly ToolDefinition[]
-      readonly choice: ToolChoice | undefined
-      /** Types of the tools that are left out, of all lists. */
-      readonly ignored: readonly string[]
-      readonly count: number
-      /** What becomes of the members that hosted tools stand in; undefined: the member goes. Empty when nothing changes. */
-      readonly changes: ReadonlyMap<string, unknown>
-      /** For each tool of `tools`: itself, what is left of it, or undefined. */
-      readonly kept: OwnTools['kept']
-    }
-  | Refused
+export interface ParsedTools {
+  readonly kind: 'tools'
+  /** The client's own, of all lists, with names that are unique inside their namespaces. */
+  readonly definitions: readonly ToolDefinition[]
+  readonly choice: ToolChoice | undefined
+  /** Types of the tools that are left out, of all lists. */
+  readonly ignored: readonly string[]
+  readonly count: number
+  /** New values of the members that contain hosted tools; undefined removes the member. Empty when nothing changes. */
+  readonly changes: ReadonlyMap<string, unknown>
+  /** For each tool of `tools`: itself, what is left of it, or undefined. */
+  readonly kept: OwnTools['kept']
+}
 
-/** The tools of a request whose items have been checked: the list itself and what items add to it. */
-export function readTools(value: ParsedBody['value']): ReadTools {
+/** Parses the tools of a request whose items have been checked: the list itself and the tools that items add. */
+export function parseTools(value: ParsedBody['value']): ParsedTools | Refused {
   const lists: OwnTools[] = []
+  const byName = new Map<string, ToolDefinition>()
   for (const { param, tools } of listsOf(value)) {
     const found = checkTools(param, tools)
     if (found) return refused(found)
-    lists.push(ownTools(tools as Fields[]))
+    const list = ownTools(tools as Fields[])
+    lists.push(list)
+    // A later definition of the same tool replaces an earlier one.
+    for (const tool of list.definitions) byName.set(JSON.stringify([tool.namespace, tool.name]), tool)
   }
-  const definitions = mergeDefinitions(lists)
+  const definitions = [...byName.values()]
   const ignored = lists.flatMap((list) => list.ignored)
-  const choice = readToolChoice(value.tool_choice, { definitions, ignored })
+  const choice = parseToolChoice(value.tool_choice, { definitions, ignored })
   if (choice.kind === 'refused') return choice
   const kept = isAbsent(value.tools) ? [] : (lists[0]?.kept ?? [])
   return {
@@ -71,14 +73,6 @@ function listsOf({ tools, input }: ParsedBody['value']): { param: string; tools:
   return lists
 }
 
-/** What is declared again in a later list has changed meanwhile: the last word counts. */
-function mergeDefinitions(lists: readonly OwnTools[]): ToolDefinition[] {
-  const byName = new Map<string, ToolDefinition>()
-  for (const { definitions } of lists)
-    for (const tool of definitions) byName.set(JSON.stringify([tool.namespace, tool.name]), tool)
-  return [...byName.values()]
-}
-
 function changesOf(
   value: ParsedBody['value'],
   left: { definitions: readonly ToolDefinition[]; kept: OwnTools['kept']; choice: unknown },
@@ -96,11 +90,11 @@ function changesOf(
   return changes
 }
 
-/** The members that are written anew for every lane, as bytes: a tool that stays whole keeps its own. */
+/** The changed members as JSON for every lane; null removes a member. A tool that stays whole keeps its own bytes. */
 export function rewrittenTools(
   body: RequestBody,
   tools: readonly Fields[],
-  { changes, kept }: Extract<ReadTools, { kind: 'tools' }>,
+  { changes, kept }: ParsedTools,
 ): Map<string, Buffer | null> {
   const fateOf = (tool: Fields | undefined, index: number): ToolFate =>
     tool === undefined ? 'left-out' : tool === tools[index] ? 'kept' : Buffer.from(JSON.stringify(tool))
@@ -112,21 +106,18 @@ export function rewrittenTools(
   )
 }
 
-/** A list of tools, as `tools` or an `additional_tools` item has it. Hosted and unknown ones only have to have a type. */
+/** Checks the list of `tools` or of an `additional_tools` item. Hosted and unknown tools only need a type. */
 function checkTools(param: string, tools: unknown): Problem | undefined {
   if (isAbsent(tools)) return missing(param)
   if (!Array.isArray(tools)) return wrongType(param, tools, 'an array')
+  /** The names of the list so far, with their namespaces. */
   const names = new Set<string>()
-  return checkEach(param, tools, (place, tool) => checkTool(place, tool, names))
-}
-
-/** `names` are those of the list so far, with their namespaces. */
-function checkTool(param: string, tool: unknown, names: Set<string>): Problem | undefined {
-  if (!isObject(tool)) return wrongType(param, tool, 'an object')
-  const found = checkText(`${param}.type`, tool.type)
-  if (found) return found
-  if (tool.type === 'namespace') return checkNamespace(param, tool, names)
-  return checkOwn(param, tool) ?? checkTwice(param, tool, undefined, names)
+  return checkEach(param, tools, (place, tool) => {
+    if (!isObject(tool)) return wrongType(place, tool, 'an object')
+    const found = checkText(`${place}.type`, tool.type)
+    if (found) return found
+    return tool.type === 'namespace' ? checkNamespace(place, tool, names) : checkOwn(place, tool, undefined, names)
+  })
 }
 
 function checkNamespace(param: string, tool: Readonly<Fields>, names: Set<string>): Problem | undefined {
@@ -137,42 +128,28 @@ function checkNamespace(param: string, tool: Readonly<Fields>, names: Set<string
   if (!Array.isArray(tools)) return wrongType(`${param}.tools`, tools, 'an array')
   return checkEach(`${param}.tools`, tools, (place, inner) => {
     if (!isObject(inner)) return wrongType(place, inner, 'an object')
-    const wrong = checkText(`${place}.type`, inner.type) ?? checkOwn(place, inner)
-    return wrong ?? checkTwice(place, inner, name as string, names)
+    return checkText(`${place}.type`, inner.type) ?? checkOwn(place, inner, name as string, names)
   })
-}
-
-function checkOwn(param: string, tool: Readonly<Fields>): Problem | undefined {
-  if (tool.type !== 'function' && tool.type !== 'custom') return undefined
-  const found = checkName(`${param}.name`, tool.name) ?? checkMaybeText(`${param}.description`, tool.description)
-  if (found) return found
-  return tool.type === 'custom' ? checkGrammar(`${param}.format`, tool.format) : checkFunction(param, tool)
-}
-
-function checkFunction(param: string, { parameters, strict }: Readonly<Fields>): Problem | undefined {
-  return (
-    (isAbsent(parameters) ? undefined : checkValue(`${param}.parameters`, parameters, { kind: 'object' })) ??
-    (isAbsent(strict) ? undefined : checkValue(`${param}.strict`, strict, { kind: 'boolean' }))
-  )
 }
 
 const INPUT_FORMATS = new Set(['text', 'grammar'])
 
-function checkGrammar(param: string, format: unknown): Problem | undefined {
-  if (isAbsent(format)) return undefined
-  if (!isObject(format)) return wrongType(param, format, 'an object')
-  const found = checkToken(`${param}.type`, format.type, INPUT_FORMATS)
-  if (found || format.type === 'text') return found
-  return checkText(`${param}.syntax`, format.syntax) ?? checkText(`${param}.definition`, format.definition)
-}
-
-function checkTwice(
+function checkOwn(
   param: string,
-  { type, name }: Readonly<Fields>,
+  tool: Readonly<Fields>,
   namespace: string | undefined,
   names: Set<string>,
 ): Problem | undefined {
-  if (type !== 'function' && type !== 'custom') return undefined
+  const { type, name, description, format, parameters, strict } = tool
+  if (!isOwn(type)) return undefined
+  const found = checkName(`${param}.name`, name) ?? checkMaybeText(`${param}.description`, description)
+  if (found) return found
+  const wrong =
+    type === 'custom'
+      ? checkGrammar(`${param}.format`, format)
+      : ((isAbsent(parameters) ? undefined : checkValue(`${param}.parameters`, parameters, { kind: 'object' })) ??
+        (isAbsent(strict) ? undefined : checkValue(`${param}.strict`, strict, { kind: 'boolean' })))
+  if (wrong) return wrong
   const full = JSON.stringify([namespace, name])
   if (names.has(full)) {
     const where = namespace === undefined ? '' : ` of namespace ${shown(namespace)}`
@@ -183,7 +160,15 @@ function checkTwice(
   return undefined
 }
 
-type ReadToolChoice =
+function checkGrammar(param: string, format: unknown): Problem | undefined {
+  if (isAbsent(format)) return undefined
+  if (!isObject(format)) return wrongType(param, format, 'an object')
+  const found = checkToken(`${param}.type`, format.type, INPUT_FORMATS)
+  if (found || format.type === 'text') return found
+  return checkText(`${param}.syntax`, format.syntax) ?? checkText(`${param}.definition`, format.definition)
+}
+
+type ParsedToolChoice =
   | {
       readonly kind: 'choice'
       readonly choice: ToolChoice | undefined
@@ -192,43 +177,43 @@ type ReadToolChoice =
     }
   | Refused
 
-/** The tools that there are to choose from: the client's own, and whether any others were left out. */
+/** The client's own tools, and the types of those that were left out. */
 interface Declared {
   readonly definitions: readonly ToolDefinition[]
   readonly ignored: readonly string[]
 }
 
-const WORDS: ReadonlySet<string> = new Set(['auto', 'none', 'required'])
+const CHOICE_WORDS: ReadonlySet<string> = new Set(['auto', 'none', 'required'])
 
-function readToolChoice(value: unknown, declared: Declared): ReadToolChoice {
+function parseToolChoice(value: unknown, declared: Declared): ParsedToolChoice {
+  const { definitions, ignored } = declared
   if (isAbsent(value)) return { kind: 'choice', choice: undefined, value: undefined }
-  if (typeof value === 'string') return readWord(value, declared)
+  if (typeof value === 'string') {
+    const found = checkToken('tool_choice', value, CHOICE_WORDS)
+    if (found) return refused(found)
+    if (value === 'required' && definitions.length === 0) {
+      if (ignored.length > 0) return refused(hostedChoice(value))
+      const message = '`tool_choice` is "required", and no tools are declared. Declare one, or leave it out.'
+      return refused(problem('invalid_value', message, { param: 'tool_choice' }))
+    }
+    return { kind: 'choice', choice: { type: value as 'auto' | 'none' | 'required' }, value }
+  }
   if (!isObject(value)) return refused(wrongType('tool_choice', value, 'a string or an object'))
   const wrong = checkText('tool_choice.type', value.type)
   if (wrong) return refused(wrong)
-  if (value.type === 'allowed_tools') return readAllowed(value, declared)
+  if (value.type === 'allowed_tools') return parseAllowed(value, definitions)
   if (!isOwn(value.type)) return refused(hostedChoice(value))
-  const found = findTool('tool_choice', value, indexTools(declared.definitions))
-  if (found.kind === 'refused') return found
-  return { kind: 'choice', choice: { type: 'tool', ...found.tool }, value }
+  const found = findTool('tool_choice', value, new ToolIndex(definitions))
+  return found.kind === 'refused' ? found : { kind: 'choice', choice: { type: 'tool', ...found.tool }, value }
 }
 
 const isOwn = (type: unknown): type is ToolKind => type === 'function' || type === 'custom'
 
-function readWord(word: string, { definitions, ignored }: Declared): ReadToolChoice {
-  const found = checkToken('tool_choice', word, WORDS)
-  if (found) return refused(found)
-  if (word === 'required' && definitions.length === 0) {
-    if (ignored.length > 0) return refused(hostedChoice(word))
-    const message = '`tool_choice` is "required", and no tools are declared. Declare one, or leave it out.'
-    return refused(problem('invalid_value', message, { param: 'tool_choice' }))
-  }
-  return { kind: 'choice', choice: { type: word as 'auto' | 'none' | 'required' }, value: word }
-}
-
-type FoundTool = { readonly kind: 'found'; readonly tool: ToolName } | Refused
-
-function findTool(param: string, wanted: Readonly<Fields>, tools: ToolIndex): FoundTool {
+function findTool(
+  param: string,
+  wanted: Readonly<Fields>,
+  tools: ToolIndex,
+): { readonly kind: 'found'; readonly tool: ToolName } | Refused {
   const { type, name, namespace } = wanted
   const wrong = checkName(`${param}.name`, name) ?? checkMaybeText(`${param}.namespace`, namespace)
   if (wrong) return refused(wrong)
@@ -240,7 +225,7 @@ function findTool(param: string, wanted: Readonly<Fields>, tools: ToolIndex): Fo
 
 const MODES: ReadonlySet<string> = new Set(['auto', 'required'])
 
-function readAllowed(value: Readonly<Fields>, declared: Declared): ReadToolChoice {
+function parseAllowed(value: Readonly<Fields>, definitions: readonly ToolDefinition[]): ParsedToolChoice {
   const { mode, tools } = value
   const found = checkToken('tool_choice.mode', mode, MODES)
   if (found) return refused(found)
@@ -250,17 +235,17 @@ function readAllowed(value: Readonly<Fields>, declared: Declared): ReadToolChoic
     const message = '`tool_choice.tools` is empty. Name the tools that are allowed, or send "none".'
     return refused(problem('invalid_value', message, { param: 'tool_choice.tools' }))
   }
-  const index = indexTools(declared.definitions)
+  const index = new ToolIndex(definitions)
   const allowed = new Set<ToolName>()
   const kept: unknown[] = []
-  /** A namespace may be named as often as there are tools in it: it is gone through once. */
-  const gathered = new Set<readonly ToolName[]>()
+  /** A client may name a namespace as often as it likes, so each is expanded once. */
+  const expanded = new Set<readonly ToolName[]>()
   for (const [at, wanted] of tools.entries()) {
-    const named = readAllowedTool(`tool_choice.tools[${at}]`, wanted, index)
+    const named = parseAllowedTool(`tool_choice.tools[${at}]`, wanted, index)
     if (named.kind === 'refused') return named
     if (named.tools.length > 0) kept.push(wanted)
-    if (!gathered.has(named.tools)) for (const tool of named.tools) allowed.add(tool)
-    gathered.add(named.tools)
+    if (!expanded.has(named.tools)) for (const tool of named.tools) allowed.add(tool)
+    expanded.add(named.tools)
   }
   if (kept.length > 0) {
     const rest = kept.length === tools.length ? value : { ...value, tools: kept }
@@ -273,8 +258,8 @@ function readAllowed(value: Readonly<Fields>, declared: Declared): ReadToolChoic
 
 type AllowedTools = { readonly kind: 'tools'; readonly tools: readonly ToolName[] } | Refused
 
-/** The tools that an entry stands for: all of a namespace, or none where it names what only a provider could run. */
-function readAllowedTool(param: string, wanted: unknown, index: ToolIndex): AllowedTools {
+/** The tools that an entry names: all of a namespace, or none for a hosted tool. */
+function parseAllowedTool(param: string, wanted: unknown, index: ToolIndex): AllowedTools {
   if (!isObject(wanted)) return refused(wrongType(param, wanted, 'an object'))
   const wrong = checkText(`${param}.type`, wanted.type)
   if (wrong) return refused(wrong)
@@ -284,39 +269,39 @@ function readAllowedTool(param: string, wanted: unknown, index: ToolIndex): Allo
   return found.kind === 'refused' ? found : { kind: 'tools', tools: [found.tool] }
 }
 
-/** The declared tools by their names: a client may name as many as it declares, so none is searched for. */
-interface ToolIndex {
+/** The declared tools by name, because a client may declare and name thousands. */
+class ToolIndex {
+  readonly #exact = new Map<string, ToolName>()
+  /** Undefined where several namespaces have the name. */
+  readonly #byName = new Map<string, ToolName | undefined>()
+  readonly #byNamespace = new Map<unknown, ToolName[]>()
+
+  constructor(definitions: readonly ToolDefinition[]) {
+    for (const definition of definitions) {
+      const { type, name, namespace } = definition
+      const tool = toolNameOf(definition)
+      this.#exact.set(JSON.stringify([type, name, namespace]), tool)
+      const nameOnly = JSON.stringify([type, name])
+      this.#byName.set(nameOnly, this.#byName.has(nameOnly) ? undefined : tool)
+      if (namespace === undefined) continue
+      const inside = this.#byNamespace.get(namespace)
+      if (inside) inside.push(tool)
+      else this.#byNamespace.set(namespace, [tool])
+    }
+  }
+
   /** A name without a namespace also finds the tool inside one, if it is the only one. */
-  find(kind: ToolKind, name: string, namespace: string | undefined): ToolName | undefined
-  inside(namespace: unknown): readonly ToolName[]
-}
-
-function indexTools(definitions: readonly ToolDefinition[]): ToolIndex {
-  const exact = new Map<string, ToolName>()
-  /** Undefined: several namespaces have it. */
-  const byName = new Map<string, ToolName | undefined>()
-  const byNamespace = new Map<unknown, ToolName[]>()
-  for (const definition of definitions) {
-    const { type, name, namespace } = definition
-    const tool = toolNameOf(definition)
-    exact.set(keyOf(type, name, namespace), tool)
-    const nameOnly = keyOf(type, name)
-    byName.set(nameOnly, byName.has(nameOnly) ? undefined : tool)
-    if (namespace === undefined) continue
-    const inside = byNamespace.get(namespace)
-    if (inside) inside.push(tool)
-    else byNamespace.set(namespace, [tool])
+  find(kind: ToolKind, name: string, namespace: string | undefined): ToolName | undefined {
+    const exact = this.#exact.get(JSON.stringify([kind, name, namespace]))
+    return exact ?? (namespace === undefined ? this.#byName.get(JSON.stringify([kind, name])) : undefined)
   }
-  return {
-    find: (kind, name, namespace) =>
-      exact.get(keyOf(kind, name, namespace)) ?? (namespace === undefined ? byName.get(keyOf(kind, name)) : undefined),
-    inside: (namespace) => byNamespace.get(namespace) ?? [],
+
+  inside(namespace: unknown): readonly ToolName[] {
+    return this.#byNamespace.get(namespace) ?? []
   }
 }
 
-const keyOf = (...parts: readonly (string | undefined)[]): string => JSON.stringify(parts)
-
-/** What one list of checked tools has: the client's own, and the types of those that are left out. */
+/** What one list of checked tools contains: the client's own, and the types of those that are left out. */
 interface OwnTools {
   readonly definitions: readonly ToolDefinition[]
   readonly ignored: readonly string[]
@@ -327,43 +312,43 @@ interface OwnTools {
 }
 
 export function ownTools(tools: readonly Fields[]): OwnTools {
-  const found: Found = { definitions: [], ignored: [] }
+  const definitions: ToolDefinition[] = []
+  const ignored: string[] = []
+  const takeOwn = (tool: Fields, namespace: string | undefined): boolean => {
+    const definition = definitionOf(tool, namespace)
+    if (definition) definitions.push(definition)
+    else ignored.push(tool.type as string)
+    return definition !== undefined
+  }
   const kept: (Fields | undefined)[] = []
   let count = tools.length
   for (const tool of tools) {
     if (tool.type === 'namespace') {
       const inner = tool.tools as Fields[]
       count += inner.length
-      const own = inner.filter((each) => sort(each, tool.name as string, found))
+      const own = inner.filter((each) => takeOwn(each, tool.name as string))
       kept.push(own.length === 0 ? undefined : own.length === inner.length ? tool : { ...tool, tools: own })
-    } else kept.push(sort(tool, undefined, found) ? tool : undefined)
+    } else kept.push(takeOwn(tool, undefined) ? tool : undefined)
   }
-  return { ...found, kept, count }
-}
-
-interface Found {
-  readonly definitions: ToolDefinition[]
-  readonly ignored: string[]
-}
-
-/** Whether it is the client's own. */
-function sort(tool: Fields, namespace: string | undefined, found: Found): boolean {
-  const definition = definitionOf(tool, namespace)
-  if (definition) found.definitions.push(definition)
-  else found.ignored.push(tool.type as string)
-  return definition !== undefined
+  return { definitions, ignored, kept, count }
 }
 
 function definitionOf(tool: Fields, namespace: string | undefined): ToolDefinition | undefined {
   const { type } = tool
-  if (type !== 'function' && type !== 'custom') return undefined
+  if (!isOwn(type)) return undefined
   const named = {
     name: tool.name as string,
     namespace,
     description: (tool.description as string | null | undefined) ?? undefined,
     ...markIn(tool),
   }
-  if (type === 'custom') return { type, ...named, grammar: grammarOf(tool.format as Fields | null | undefined) }
+  if (type === 'custom') {
+    const format = tool.format as Fields | null | undefined
+    const { syntax, definition } = format ?? {}
+    const isGrammar = format?.type === 'grammar'
+    const grammar = isGrammar ? { syntax: syntax as string, definition: definition as string } : undefined
+    return { type, ...named, grammar }
+  }
   return {
     type,
     ...named,
@@ -371,6 +356,3 @@ function definitionOf(tool: Fields, namespace: string | undefined): ToolDefiniti
     strict: (tool.strict as boolean | null | undefined) ?? undefined,
   }
 }
-
-const grammarOf = (format: Fields | null | undefined) =>
-  format?.type === 'grammar' ? { syntax: format.syntax as string, definition: format.definition as string } : undefined

@@ -1,8 +1,8 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { Effort } from '../../model/effort.ts'
 import type { SettledCharge } from '../../model/ending.ts'
-import type { ResponsesRequest } from '../../model/turn.ts'
 import { inputTokensOf } from '../../model/price.ts'
+import type { ResponsesRequest } from '../../model/turn.ts'
 import { encodeCharge } from '../shared/stream-state.ts'
 import { requestedField } from './fields.ts'
 

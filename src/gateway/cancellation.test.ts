@@ -52,17 +52,17 @@ describe('a client that goes', () => {
 
   it('with its finish reason has its answer: the usage is awaited', () => {
     const { client, stop, stand } = open()
-    stop.answerIsWhole()
+    stop.answerIsComplete()
     client.fire()
     expect(stand()).toEqual({ stopped: false, reason: 'client-gone', disconnectedEarly: false })
-    stop.answerIsWhole()
+    stop.answerIsComplete()
     stop.follow('cut')
     expect(stand().disconnectedEarly, 'it went once').toBe(false)
   })
 
   it('after another lane was asked has no answer: the end of the one before was none', () => {
     const { client, stop, stand } = open()
-    stop.answerIsWhole()
+    stop.answerIsComplete()
     stop.follow('cut')
     client.fire()
     expect(stand()).toEqual(LEFT)
@@ -91,7 +91,7 @@ describe('a server that ends its turns', () => {
 
   it('waits for no usage, and the first reason stands', () => {
     const { client, server, stop, stand } = open()
-    stop.answerIsWhole()
+    stop.answerIsComplete()
     server.fire('ledger-gone')
     client.fire()
     expect(stand()).toEqual({ stopped: true, reason: 'ledger-gone', disconnectedEarly: false })
@@ -112,7 +112,7 @@ describe('why a provider was stopped', () => {
     expect(drained.stop.stoppedFor).toBe('client-gone')
 
     const whole = open()
-    whole.stop.answerIsWhole()
+    whole.stop.answerIsComplete()
     whole.client.fire()
     whole.server.fire('draining')
     expect([whole.stop.stoppedFor, whole.stop.signal.stopped]).toEqual([undefined, true])
@@ -121,7 +121,7 @@ describe('why a provider was stopped', () => {
   it.each(['draining', 'ledger-gone'] as const)('is the word of a server that ends its turns (%s)', (why) => {
     const { stop, server } = open()
     expect(stop.stoppedFor).toBeUndefined()
-    stop.answerIsWhole()
+    stop.answerIsComplete()
     server.fire(why)
     expect(stop.stoppedFor).toBe(why)
   })
@@ -183,7 +183,7 @@ describe('a provider that is read on for a client that has gone', () => {
 
   it('has not finished for that client, whenever it says why it ends', () => {
     const { stop, stand } = drained()
-    stop.answerIsWhole()
+    stop.answerIsComplete()
     expect(stand().disconnectedEarly).toBe(true)
   })
 

@@ -1,18 +1,18 @@
 import type { Lane } from '../catalog/catalog.ts'
 import { Stopper, type StopSignal } from '../lib/stop-signal.ts'
 import type { AccountRow } from '../model/ids.ts'
-import type { Sink } from './turn.ts'
+import type { Sink } from './turn-input.ts'
 
-/** Why a turn was stopped from outside. */
+/** Why a turn was stopped from outside. Receipts record these words. */
 export type StopReason = 'client-gone' | CutReason
 
-/** Why the server ends running turns: it stops, or its books could not be written for too long. */
+/** Why the server ends running turns: it shuts down, or the ledger could not be written for too long. */
 export type CutReason = 'draining' | 'ledger-gone'
 
-/** Tells running turns that they have to end; returns how to stop listening. */
+/** Registers a listener for the end of all running turns; returns how to stop listening. */
 export type OnCut = (listener: (why: CutReason) => void) => () => void
 
-/** What the going of its client means for a provider: it is cut, or it is read on without the client. */
+/** What a client disconnect means for the provider: it is cut, or its answer is read to the end without the client. */
 type DrainPolicy = 'cut' | 'drain'
 
 export interface CancellationServices {
@@ -21,33 +21,33 @@ export interface CancellationServices {
 }
 
 /**
- * What may come between a turn and its end: its client goes, or the server ends it. What that means for the provider is
- * known here and nowhere else, by the policy that it is to `follow` at the moment; what it means for the money,
- * `gateway/ending.ts` says.
+ * What a client disconnect or a shutdown means for the provider of one turn; `gateway/ending.ts` says what it means for the money.
  *
- *   the client     here ──answerIsWhole──▶ has-it-all ──goes──▶ gone-with-it
- *                   │ ◀──────follow─────────────┘ (another lane is asked)
- *                   └───goes───▶ gone-early
+ *   provider   called ──disconnect: cut, or no place to drain──▶ stopped
+ *                ├─────disconnect: drain──▶ drained ──time is up, or another account needs the place──▶ stopped
+ *                └─────shutdown (also while drained)──▶ stopped
  *
- *   its provider   asked ──the client goes early: cut, or no place to drain──▶ stopped
- *                    ├─────the client goes early: drain──▶ drained ──its time is up, or its place is needed──▶ stopped
- *                    └─────the server ends it (from drained too)─────────────────────▶ stopped
- *
- * From the finish reason on a client has its answer, and going then changes nothing: the usage that is awaited has been
- * produced. The signal goes all the way down to the provider's socket. Who repeats a request with its idempotency key gets
- * an answer to its end, so such a turn does not listen for its client at all.
+ * After the finish reason the client has its answer, and a disconnect changes nothing: only the usage is still awaited. The
+ * signal reaches down to the provider's socket. A request with an idempotency key runs to its end, so its turn does not listen
+ * for a disconnect at all.
  */
 export class Cancellation {
   readonly #provider = new Stopper()
+  /** Stops the provider. */
+  readonly signal: StopSignal = this.#provider
+  /** Why no further lane is called: the first reason, whether it stopped the provider or not. */
+  abortReason: StopReason | undefined
+  /** The client disconnected before its answer was complete. */
+  disconnectedEarly = false
   readonly #drains: Pick<Drains, 'begin'>
   readonly #account: AccountRow
-  readonly #forgetClient: (() => void) | undefined
-  readonly #forgetCut: () => void
-  #client: 'here' | 'has-it-all' | 'gone-with-it' | 'gone-early' = 'here'
+  readonly #stopListening: (() => void) | undefined
+  readonly #stopListeningForCut: () => void
+  #answerIsComplete = false
   #policy: DrainPolicy = 'cut'
   #endDrain: (() => void) | undefined
-  #first: StopReason | undefined
 
+  /** `client` is undefined for a turn that a disconnect does not stop. */
   constructor(
     { onCut, drains }: CancellationServices,
     account: AccountRow,
@@ -55,73 +55,57 @@ export class Cancellation {
   ) {
     this.#drains = drains
     this.#account = account
-    this.#forgetCut = onCut((why) => this.#cut(why))
-    this.#forgetClient = client?.onDisconnect(() => this.#clientGoes())
+    this.#stopListeningForCut = onCut((why) => {
+      this.abortReason ??= why
+      this.#provider.stop()
+    })
+    this.#stopListening = client?.onDisconnect(() => this.#onDisconnect())
   }
 
-  /** Tells whoever works for the turn that its provider is stopped. */
-  get signal(): StopSignal {
-    return this.#provider
-  }
-
-  /** Why no lane is asked any more: the first that came, whether the provider was stopped for it or not. */
-  get abortReason(): StopReason | undefined {
-    return this.#first
-  }
-
-  /** Why the provider was stopped. For a client that went with the whole answer it was not: only the usage was awaited. */
+  /** Why the provider was stopped. A client that disconnected with the complete answer did not stop it. */
   get stoppedFor(): StopReason | undefined {
-    const hadItAll = this.#first === 'client-gone' && !this.disconnectedEarly
-    return this.#provider.stopped && !hadItAll ? this.#first : undefined
+    const hadCompleteAnswer = this.abortReason === 'client-gone' && !this.disconnectedEarly
+    return this.#provider.stopped && !hadCompleteAnswer ? this.abortReason : undefined
   }
 
-  /** The client went before its answer was whole. */
-  get disconnectedEarly(): boolean {
-    return this.#client === 'gone-early'
-  }
-
-  /** Of the lane that is asked from here on, until it is said anew: one that was asked before has not given the answer. */
+  /** Applies to the lane that is called next; an earlier lane has not completed the answer. */
   follow(policy: DrainPolicy): void {
     this.#policy = policy
-    if (this.#client === 'has-it-all') this.#client = 'here'
+    this.#answerIsComplete = false
   }
 
   /** The client has its finish reason. */
-  answerIsWhole(): void {
-    if (this.#client === 'here') this.#client = 'has-it-all'
+  answerIsComplete(): void {
+    this.#answerIsComplete = true
   }
 
-  /** The turn is over: it listens to nobody, and whatever is read on is over with it. */
+  /** Called when the turn is over: ends the drain too. */
   release(): void {
-    this.#forgetClient?.()
-    this.#forgetCut()
+    this.#stopListening?.()
+    this.#stopListeningForCut()
     this.#endDrain?.()
   }
 
-  #clientGoes(): void {
-    this.#first ??= 'client-gone'
-    this.#client = this.#client === 'has-it-all' ? 'gone-with-it' : 'gone-early'
-    if (this.#client === 'gone-with-it' || this.#provider.stopped) return
+  #onDisconnect(): void {
+    this.abortReason ??= 'client-gone'
+    if (this.#answerIsComplete) return
+    this.disconnectedEarly = true
+    if (this.#provider.stopped) return
     if (this.#policy === 'drain') this.#endDrain = this.#drains.begin(this.#account, () => this.#provider.stop())
     if (this.#endDrain === undefined) this.#provider.stop()
   }
-
-  #cut(why: CutReason): void {
-    this.#first ??= why
-    this.#provider.stop()
-  }
 }
 
-/** A cancel is a cancel: only an operator who prefers exact to fast has answers read on. */
+/** A disconnect cancels the call, unless the operator prefers an exact charge to a fast cancel. */
 export const drainPolicyOf = ({ upstream }: Lane): DrainPolicy =>
   upstream.disconnectPolicy === 'drain' ? 'drain' : 'cut'
 
-/** Answers that are read to their end without a client, to learn what they have cost. */
+/** Answers that are read to their end after a disconnect, to learn what they cost. */
 export interface Drains {
   readonly running: number
   /**
-   * Returns how to say that it is over; undefined when there is no place for it. `stop` is called when its time is up, or
-   * when its place goes to another account, if it is not over by then.
+   * Returns how to end the drain; undefined when there is no place for it. `stop` is called when its time is up, or when
+   * another account needs its place.
    */
   begin(account: AccountRow, stop: () => void): (() => void) | undefined
 }
@@ -132,22 +116,21 @@ interface DrainBounds {
 }
 
 /**
- * Most answers have ended within a minute; a provider may go on for as long as `timeouts.total`, and working that long for
- * nobody would cost more than an estimate is wrong. Each drain keeps a connection and a hold: were there no limit, whoever
- * asks and hangs up again and again would have as many of them as he likes.
+ * Most answers end within a minute. Reading on for as long as `timeouts.total` would cost more than an estimate is wrong. Each
+ * drain keeps a connection and a hold, so their number is bounded against clients that disconnect again and again.
  */
 const DRAIN_BOUNDS: DrainBounds = { msMax: 60_000, atOnceMax: 100 }
 
-const LOOK_EVERY_MS = 500
+const CHECK_INTERVAL_MS = 500
 
 interface Drain {
   readonly stop: () => void
-  readonly over: () => void
+  readonly end: () => void
 }
 
 /**
- * Places are shared fairly: one account has at most half of them, and when all are taken, an account that has at least two
- * fewer than another takes the oldest of the one that has most. `nowMicros` are monotonic microseconds.
+ * Places are shared fairly: an account has at most half of them, and when all are taken, an account with at least two fewer
+ * than another takes the oldest drain of the account that has most.
  */
 export function createDrains(deps: { readonly nowMicros: () => number }, bounds = DRAIN_BOUNDS): Drains {
   const byAccount = new Map<AccountRow, Set<Drain>>()
@@ -158,10 +141,11 @@ export function createDrains(deps: { readonly nowMicros: () => number }, bounds 
     const own = byAccount.get(account)?.size ?? 0
     if (own >= perAccountMax) return false
     if (running < bounds.atOnceMax) return true
-    const most = mostOf(byAccount.values())
+    let most: ReadonlySet<Drain> | undefined
+    for (const drains of byAccount.values()) if (most === undefined || drains.size > most.size) most = drains
     if (most === undefined || most.size < own + 2) return false
     const [oldest] = most
-    oldest?.over()
+    oldest?.end()
     oldest?.stop()
     return true
   }
@@ -178,24 +162,18 @@ export function createDrains(deps: { readonly nowMicros: () => number }, bounds 
       const until = deps.nowMicros() + bounds.msMax * 1000
       const timer = setInterval(() => {
         if (deps.nowMicros() < until) return
-        over()
+        end()
         stop()
-      }, LOOK_EVERY_MS)
-      const over = () => {
+      }, CHECK_INTERVAL_MS)
+      const end = () => {
         if (!drains.delete(drain)) return
         if (drains.size === 0) byAccount.delete(account)
         running--
         clearInterval(timer)
       }
-      const drain = { stop, over }
+      const drain = { stop, end }
       drains.add(drain)
-      return over
+      return end
     },
   }
-}
-
-function mostOf(accounts: Iterable<ReadonlySet<Drain>>): ReadonlySet<Drain> | undefined {
-  let most: ReadonlySet<Drain> | undefined
-  for (const drains of accounts) if (most === undefined || drains.size > most.size) most = drains
-  return most
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import type { DisconnectPolicy, Model } from '../catalog/catalog.ts'
-import type { InputUsage, Usage } from '../model/usage.ts'
+import type { InputUsage, Usage } from '../model/price.ts'
 import { LaneRate } from '../pricing/lane-rates.ts'
 import { priceUsage } from '../pricing/price.ts'
 import { NOTHING_PRODUCED, type Produced, type Run, type RunFate } from './attempt.ts'
@@ -28,7 +28,7 @@ const finishedWith = (uncachedInput: number, output = 5) => {
   const usage: Usage = { uncachedInput, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }
   const answer = { unsent: Buffer.alloc(0), close: () => Buffer.alloc(0) }
   const run = {
-    fate: { kind: 'finished', answer, used: { usage, outputBytes: 20 }, unheard: false },
+    fate: { kind: 'finished', answer, used: { usage, outputBytes: 20 }, disconnectedEarly: false },
     lane: undefined,
     attempts: [],
     firstContentAt: 0,
@@ -89,7 +89,7 @@ describe('an answer whose only usage was told before its words', () => {
     ...{ uncachedInput, cachedInput, cacheWrite: 0, output, reasoning: 0 },
   })
   const endings = {
-    completed: (used) => ({ kind: 'finished', answer, used, unheard: false }),
+    completed: (used) => ({ kind: 'finished', answer, used, disconnectedEarly: false }),
     'broken off': (used) => ({ kind: 'broken-off', problem, used }),
     'hung up': (used) => ({ kind: 'stopped', reason: 'client-gone', accepted: true, used }),
   } satisfies Record<string, (used: Produced) => RunFate>
@@ -122,7 +122,7 @@ describe('an answer whose only usage was told before its words', () => {
 it('counts that contradict their total are charged as told, and flagged', () => {
   const usage: Usage = { uncachedInput: 9, cachedInput: 0, cacheWrite: 0, output: 5, reasoning: 0, doubtful: true }
   const answer = { unsent: Buffer.alloc(0), close: () => Buffer.alloc(0) }
-  const fate: RunFate = { kind: 'finished', answer, used: { usage, outputBytes: 20 }, unheard: false }
+  const fate: RunFate = { kind: 'finished', answer, used: { usage, outputBytes: 20 }, disconnectedEarly: false }
   const { owed } = resolveEnding({ fate, lane: undefined, attempts: [], firstContentAt: 0 }, bounds)
   expect(owed?.usage).toEqual({ ...usage, doubtful: undefined, estimated: true })
 })
@@ -143,7 +143,12 @@ describe('a client that went before its answer was whole', () => {
     accepted,
     used: accepted ? produced : NOTHING_PRODUCED,
   })
-  const read = (unheard: boolean): RunFate => ({ kind: 'finished', answer, used: { usage, outputBytes: 20 }, unheard })
+  const read = (disconnectedEarly: boolean): RunFate => ({
+    kind: 'finished',
+    answer,
+    used: { usage, outputBytes: 20 },
+    disconnectedEarly,
+  })
 
   it.each(['cancel_estimate', 'drain'] as const)('pays what was produced (%s)', (policy) => {
     const estimate = { uncachedInput: 20, output: 5, estimated: true }

@@ -5,7 +5,7 @@ import type { Claim } from '../ledger/state/state.ts'
 import { createByteBudget } from '../lib/bytes.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
-import { createRequestDigests, lookUpAnswer, type OnceDeps } from './idempotency.ts'
+import { createRequestDigests, type IdempotencyServices, lookUpAnswer } from './idempotency.ts'
 
 const BODY = Buffer.from('{"model":"swift"}')
 const digests = createRequestDigests(Buffer.alloc(32, 1))
@@ -33,7 +33,7 @@ async function openScene(over: Partial<Pick<Ledger, 'available'>> & { durable?: 
       if (over.answer instanceof Error) throw over.answer
       return over.answer
     },
-  } as unknown as OnceDeps['answers']
+  } as unknown as IdempotencyServices['answers']
   const limits = { key: {}, account: {}, accountModel: {}, model: {} }
   const responses = { sent: async () => undefined }
   const deps = { ledger, answers, responses, digests, limits, keptMs: 1, budget: scene.budget }

@@ -3,14 +3,14 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import type { KeptAnswers } from '../db/content/kept-answers.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { ClaimRequest } from '../ledger/state/admit-turn.ts'
 import type { Claim } from '../ledger/state/state.ts'
+import type { ClaimRequest } from '../ledger/state/turns.ts'
 import type { ByteBudget } from '../lib/bytes.ts'
 import { deriveKey } from '../lib/crypto.ts'
 import { type ConfiguredLimits, limitHeaders, limitsOfCaller } from '../limits/limits.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountId, KeyRow, RequestId } from '../model/ids.ts'
-import { type Problem, retryableProblem, problem } from '../model/problem.ts'
+import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import { CONTENT_TYPES } from './keep-answer.ts'
 import { claimProblem, ledgerUnavailable, notReplayableProblem, rateProblem } from './refusals.ts'
 
@@ -23,7 +23,7 @@ export interface KeyedCall {
   readonly body: Buffer
 }
 
-export interface OnceDeps {
+export interface IdempotencyServices {
   readonly ledger: Ledger
   readonly answers: Pick<KeptAnswers, 'find'>
   readonly responses: Pick<StoredResponses, 'sent'>
@@ -57,7 +57,7 @@ export type LookedUpAnswer =
   ) & { release(): void }
 
 /** Before anything of the body is understood: whether this request is the first with its key, or what the first has left. */
-export async function lookUpAnswer(deps: OnceDeps, call: KeyedCall): Promise<LookedUpAnswer> {
+export async function lookUpAnswer(deps: IdempotencyServices, call: KeyedCall): Promise<LookedUpAnswer> {
   const fingerprint = await deps.digests.fingerprintOf(call.body)
   // Nothing waits between this look and the question: what is asked while books are read back would be asked of nobody.
   if (!deps.ledger.available) return { kind: 'refused', problem: ledgerUnavailable(), release() {} }
@@ -77,7 +77,7 @@ export async function lookUpAnswer(deps: OnceDeps, call: KeyedCall): Promise<Loo
 
 /** It costs nothing, and counts as one request of its key and account: no model is asked, and none is known here. */
 async function giveAgain(
-  deps: OnceDeps,
+  deps: IdempotencyServices,
   { caller }: KeyedCall,
   { requestId }: Claim,
   release: () => void,
@@ -106,7 +106,7 @@ async function giveAgain(
 }
 
 /** A stream whose response is stored is kept there, and nowhere else. */
-async function findKept({ answers, responses }: OnceDeps, requestId: RequestId, account: AccountId) {
+async function findKept({ answers, responses }: IdempotencyServices, requestId: RequestId, account: AccountId) {
   const answer = await answers.find(requestId, account)
   if (answer !== undefined) return answer
   const stream = await responses.sent(account, requestId)
@@ -115,10 +115,14 @@ async function findKept({ answers, responses }: OnceDeps, requestId: RequestId, 
 
 /** It is there, and may be readable in a moment: to call it gone would be a lie that the client believes. */
 const unreadable = (): Problem =>
-  retryableProblem('ledger_unavailable', 'The answer to this Idempotency-Key is kept and cannot be read at the moment.', {
-    first: 'Nothing was charged for asking again',
-    retryAfterSeconds: 2,
-  })
+  retryableProblem(
+    'ledger_unavailable',
+    'The answer to this Idempotency-Key is kept and cannot be read at the moment.',
+    {
+      first: 'Nothing was charged for asking again',
+      retryAfterSeconds: 2,
+    },
+  )
 
 const tooMany = (): Problem =>
   retryableProblem('server_is_overloaded', 'Too many kept answers are being given at this moment.', {

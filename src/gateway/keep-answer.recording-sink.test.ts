@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createByteBudget } from '../lib/bytes.ts'
 import { problem } from '../model/problem.ts'
 import { createRecording, RecordingSink } from './keep-answer.ts'
-import type { Sink, SinkPhase } from './turn.ts'
+import type { Sink, SinkPhase } from './turn-input.ts'
 
 /** As the sinks of the edge may be: with members that only the sink itself can reach. */
 class ClosedSink implements Sink {

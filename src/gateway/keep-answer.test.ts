@@ -33,7 +33,7 @@ function slowlyBegun(asked: Partial<ResponsesRequest> = {}) {
     },
   }
   const request = { protocol: 'responses', delivery: 'stream', previousResponseId: undefined, fields: {}, ...asked }
-  const voice = {
+  const encoder = {
     protocol: 'responses',
     responseId: 'resp_1',
     status: () => 'completed',
@@ -45,7 +45,7 @@ function slowlyBegun(asked: Partial<ResponsesRequest> = {}) {
     {
       ...{ requestId: 'req_1' as RequestId, caller: { account: 1 as AccountRow } as Caller },
       ...{ input: () => [], recording: undefined },
-      ...{ request: request as unknown as ResponsesRequest, voice: voice as unknown as ResponsesEncoder },
+      ...{ request: request as unknown as ResponsesRequest, encoder: encoder as unknown as ResponsesEncoder },
     },
   )
   return { stored, written, begin }

@@ -8,88 +8,89 @@ import { type Ending, type TurnOutcome, writeEnding } from '../model/ending.ts'
 import type { Problem } from '../model/problem.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
 import type { ResponsesEncoder } from '../protocols/responses/encoder.ts'
-import type { Sink, SinkPhase, Turn, TurnEncoder } from './turn.ts'
+import type { Sink, SinkPhase, TurnEncoder, TurnInput } from './turn-input.ts'
 
-export interface KeepDeps extends RecordingBounds, StoreDeps {
+export interface KeepServices extends RecordingBounds, StoreServices {
   readonly answers: Pick<KeptAnswers, 'keep' | 'forget'>
 }
 
 /** The last bytes of the answer, as they will be sent. */
-interface WordsToKeep {
-  say(): Buffer
-  /** They have to be worked out anew. */
+interface FramesToKeep {
+  encode(): Buffer
+  /** They have to be encoded again. */
   forget(): void
 }
 
-type KeptTurn = Pick<Turn, 'requestId' | 'caller' | 'request' | 'sink' | 'claim'>
+type KeptTurn = Pick<TurnInput, 'requestId' | 'caller' | 'request' | 'sink' | 'claim'>
 
 export const CONTENT_TYPES = { json: 'application/json', stream: 'text/event-stream; charset=utf-8' } as const
 
+/** Undefined for most turns: nothing of the answer is kept. */
+export function createKeeping(services: KeepServices, turn: KeptTurn, encoder: TurnEncoder): Keeping | undefined {
+  const { request, claim } = turn
+  const isStored = request.protocol === 'responses' && request.storedInput !== undefined
+  return claim !== undefined || isStored ? new Keeping(services, turn, encoder) : undefined
+}
+
 /**
- * Keeps the answer of a turn, for whoever repeats the request with its idempotency key and for whoever asks for the
- * response by its id: for both, for one of them, or, of most turns, for nobody. Nothing of it rejects.
+ * Keeps the answer of a turn: for a repetition of the request with its idempotency key, as a response that can be fetched by its
+ * id, or both. No method rejects.
  */
 export class Keeping {
-  readonly #answers: KeepDeps['answers']
+  readonly #answers: KeepServices['answers']
   readonly #turn: KeptTurn
-  readonly #voice: TurnEncoder
+  readonly #encoder: TurnEncoder
   readonly #recording: Recording | undefined
   readonly #stored: StoredResponse | undefined
-  #stands: StoredAnswer = 'not-stored'
-  /** Where the turn speaks: what is kept as it was said is recorded on the way. */
+  #kept: StoredAnswer = 'not-stored'
+  /** The turn writes here, so that the answer is recorded. */
   readonly sink: Sink
 
-  constructor(deps: KeepDeps, turn: KeptTurn, voice: TurnEncoder) {
+  constructor(services: KeepServices, turn: KeptTurn, encoder: TurnEncoder) {
     const { request, claim } = turn
-    const isStored =
-      request.protocol === 'responses' && voice.protocol === 'responses' && request.storedInput !== undefined
-    const isRecorded = claim !== undefined || (isStored && request.delivery === 'stream')
-    const recording = isRecorded ? createRecording(deps) : undefined
-    this.#answers = deps.answers
+    const input = request.protocol === 'responses' ? request.storedInput : undefined
+    const isRecorded = claim !== undefined || request.delivery === 'stream'
+    const recording = isRecorded ? createRecording(services) : undefined
+    this.#answers = services.answers
     this.#turn = turn
-    this.#voice = voice
+    this.#encoder = encoder
     this.#recording = recording
-    this.#stored = isStored
-      ? createStoredResponse(deps, { ...turn, request, input: request.storedInput, voice, recording })
-      : undefined
+    if (request.protocol === 'responses' && encoder.protocol === 'responses' && input !== undefined)
+      this.#stored = createStoredResponse(services, { ...turn, request, input, encoder, recording })
     this.sink = recording === undefined ? turn.sink : new RecordingSink(turn.sink, recording)
   }
 
-  /** Whether what has to be there before the first word is; undefined where nothing has to. */
+  /** Whether the row is there that the first content waits for; undefined if it waits for none. */
   get begun(): Promise<boolean> | undefined {
     return this.#stored?.begun
   }
 
-  get keepsNothing(): boolean {
-    return this.#recording === undefined && this.#stored === undefined
-  }
-
   /**
-   * The whole answer, before anything is charged for it: a charge without its answer would be money for nothing, an answer
-   * without its charge is charged by recovery. Resolves to the ending with what whoever repeats the request will find.
+   * Keeps the complete answer before its charge: a charge without its answer would be money for nothing, and recovery charges an
+   * answer without its charge. Resolves to the ending that is recorded.
    */
-  async keep(ending: Ending, finalFrames: WordsToKeep): Promise<Ending> {
+  async keep(ending: Ending, finalFrames: FramesToKeep): Promise<Ending> {
     const stored = this.#stored
     const isStream = this.#turn.request.delivery === 'stream'
-    if (isStream) this.#recording?.close(finalFrames.say())
-    // The voice has said its end, and can be asked for the response.
-    else finalFrames.say()
-    // In this order: whoever repeats the request gets the id, and what it stands for has to be there.
-    this.#stands = (await stored?.keep(ending)) ?? 'not-stored'
+    if (isStream) this.#recording?.close(finalFrames.encode())
+    // The encoder has the response once its end is encoded.
+    else finalFrames.encode()
+    // In this order: a repetition gets the id of the response, which must exist by then.
+    this.#kept = (await stored?.keep(ending)) ?? 'not-stored'
     if (!isStream) {
-      // A JSON answer that could not be stored still has the chance to say so.
-      if (stored && this.#stands === 'not-stored' && this.#voice.protocol === 'responses') {
-        this.#voice.encodeUnstored()
+      // A JSON answer that could not be stored can still say so.
+      if (stored && this.#kept === 'not-stored' && this.#encoder.protocol === 'responses') {
+        this.#encoder.encodeUnstored()
         finalFrames.forget()
       }
-      this.#recording?.close(finalFrames.say())
+      this.#recording?.close(finalFrames.encode())
     }
     return this.#turn.claim === undefined ? ending : { ...ending, kept: await this.#keepForRepetition(ending) }
   }
 
   async #keepForRepetition(ending: Ending): Promise<boolean> {
-    // It is there once, with its response.
-    if (this.#stands === 'as-sent') return true
+    // It is stored once, with its response.
+    if (this.#kept === 'as-sent') return true
     const { requestId, caller, request, claim } = this.#turn
     const body = this.#recording?.whole()
     if (claim === undefined || body === undefined) return false
@@ -97,132 +98,119 @@ export class Keeping {
     return this.#answers.keep({ ...head, body, facts: writeEnding(ending), expiresAt: claim.expiresAt })
   }
 
-  /** The client was told that nothing came of it: nothing shall be found, and nothing charged for by recovery. */
+  /** The client got an error status: nothing may be found, and recovery may charge nothing. */
   async forget(): Promise<void> {
     const repeated = this.#turn.claim && this.#answers.forget(this.#turn.requestId)
     await Promise.all([repeated, this.#stored?.forget()])
   }
 
-  /** The turn has ended. What was stored whole stays as it is. */
+  /** The turn has ended. A complete stored answer stays as it is. */
   async end(outcome: TurnOutcome): Promise<void> {
-    if (this.#stands === 'not-stored') await this.#stored?.end(outcome)
+    if (this.#kept === 'not-stored') await this.#stored?.end(outcome)
   }
 
-  /** The turn is over, whatever came of it. */
-  leave(): void {
+  /** Gives back the memory of the recording. */
+  release(): void {
     this.#recording?.drop()
   }
 }
 
-interface StoreDeps {
+interface StoreServices {
   readonly responses: StoredResponses
+  /** How long a stored response is kept. */
   readonly stateMs: number
   readonly now: () => number
 }
 
-/** `as-sent`: its stream, too, so that whoever repeats the request is given it again. */
+/** `as-sent`: with its stream, so that a repetition gets the same bytes. */
 type StoredAnswer = 'not-stored' | 'stored' | 'as-sent'
 
-/** A response that its account may ask for by its id, while it runs and afterwards. Nothing of it rejects. */
-interface StoredResponse {
-  /**
-   * Whether its row is there: before it is, nothing of a stream may be told. What is told only when it is whole, as JSON and
-   * compaction are, waits for nothing.
-   */
-  readonly begun: Promise<boolean> | undefined
-  /** The whole answer, before it is charged for. */
-  keep(ending: Ending): Promise<StoredAnswer>
-  /** It has ended, and no answer of it is kept. */
-  end(outcome: TurnOutcome): Promise<void>
-  /** It shall not be found. */
-  forget(): Promise<void>
-}
-
-interface StorableTurn extends Pick<Turn, 'requestId' | 'caller' | 'claim'> {
+interface StorableTurn extends Pick<TurnInput, 'requestId' | 'caller' | 'claim'> {
   readonly request: ResponsesRequest
   /** Its `storedInput`. */
   readonly input: () => readonly Buffer[]
-  readonly voice: ResponsesEncoder
-  /** What is sent of a stream, for whoever takes it up again later. */
+  readonly encoder: ResponsesEncoder
+  /** What was sent of a stream. */
   readonly recording: Recording | undefined
 }
 
-/** A stream is stored from its beginning, so that whoever loses it can see what became of it; JSON when it is there. */
+type StoredResponse = ReturnType<typeof createStoredResponse>
+
+/**
+ * A response that its account can fetch by its id. A stream is stored from its beginning, so that a client that loses it can see
+ * its outcome; a JSON answer when it is complete. No method rejects.
+ */
 export function createStoredResponse(
-  { responses, stateMs, now }: StoreDeps,
-  { requestId, caller, claim, request, input, voice, recording }: StorableTurn,
-): StoredResponse {
+  { responses, stateMs, now }: StoreServices,
+  { requestId, caller, claim, request, input, encoder, recording }: StorableTurn,
+) {
   const createdAt = now()
   const isStream = request.delivery === 'stream'
+  const { responseId } = encoder
   const head = {
-    ...{ id: voice.responseId, account: caller.accountId, requestId },
+    ...{ id: responseId, account: caller.accountId, requestId },
     ...{ createdAt, expiresAt: createdAt + stateMs, parent: request.previousResponseId },
   }
-  // As long as its key is remembered.
+  // As long as its idempotency key is remembered.
   const isKeptLongEnough = claim !== undefined && head.expiresAt >= claim.expiresAt
-  const shows = voice.showsSeals ? `"${SHOWS_SEALS}":true,` : ''
-  /** Its items are put in their place when it is asked for. */
-  const object = (status: ResponseStatus) => Buffer.from(`{${shows}${voice.withoutItems(status).slice(1)}`)
-  // A JSON answer that goes on from another one keeps that one alive from here.
+  const shows = encoder.showsSeals ? `"${SHOWS_SEALS}":true,` : ''
+  /** Its items are inserted when it is fetched. */
+  const object = (status: ResponseStatus) => Buffer.from(`{${shows}${encoder.withoutItems(status).slice(1)}`)
+  // A JSON answer that continues another response keeps that one alive from here on.
   const isBegun = isStream || request.previousResponseId !== undefined
   const begun = isBegun ? responses.begin({ ...head, object: object('in_progress') }) : Promise.resolve(true)
-  const forget = async () => {
+  // Every method awaits `begun` first: no later write may overtake the first row.
+  const forget = async (): Promise<void> => {
     await begun
-    await responses.forget(voice.responseId, caller.accountId)
+    await responses.forget(responseId, caller.accountId)
   }
   return {
+    /** Whether its row is there, which the first content of a stream waits for. JSON and compaction wait for nothing. */
     begun: isStream && request.compacts === undefined ? begun : undefined,
+    /** Removes the response. */
     forget,
-    // What is written last is what stays: nothing may overtake the row of the beginning.
-    async keep(ending) {
+    /** Stores the complete answer before its charge. */
+    async keep(ending: Ending): Promise<StoredAnswer> {
       await begun
-      const status = voice.status() as 'completed' | 'incomplete' | 'failed'
+      const status = encoder.status() as 'completed' | 'incomplete' | 'failed'
       const events = isStream ? recording?.whole() : undefined
       const isAsSent = events !== undefined && isKeptLongEnough && (await isLogAsSent(events))
       const isStored = await responses.finish({
         ...head,
         ...{ status, object: object(status), input: input() },
-        output: voice.storedItems().map((item) => Buffer.from(JSON.stringify(item))),
-        // Of a JSON answer nobody knows the id before the answer is there: without it there is nothing to pay for.
+        output: encoder.storedItems().map((item) => Buffer.from(JSON.stringify(item))),
+        // The id of a JSON answer is unknown before the answer is sent: recovery has nothing to charge.
         facts: isStream ? writeEnding(ending) : undefined,
         ...(events === undefined ? {} : { events, isAsSent }),
       })
       if (!isStored) return 'not-stored'
       return isAsSent ? 'as-sent' : 'stored'
     },
-    async end(outcome) {
-      // What was told as whole and could not be stored is as one that had to make room: it is not there.
+    /** Ends a response whose answer is not kept. */
+    async end(outcome: TurnOutcome): Promise<void> {
+      // A complete answer that could not be stored is removed, like one that had to make room.
       if (outcome === 'completed') return forget()
       if (!isBegun) return
       await begun
       const status = outcome === 'client_gone' ? 'cancelled' : 'failed'
-      await responses.end(voice.responseId, caller.accountId, status, object(status))
+      await responses.end(responseId, caller.accountId, status, object(status))
     },
   }
 }
 
-/** An answer as it goes out, for whoever asks for it again. Copied, so that nothing of it keeps larger memory alive. */
-export interface Recording {
-  add(bytes: Buffer): void
-  /** What it will end with, once that is known and before it is said. */
-  close(ending: Buffer): void
-  /** Throws when the answer ends otherwise than was recorded: what is given again would not be what was given. */
-  check(ending: Buffer): void
-  /** The whole of it; undefined when it became too large. */
-  whole(): Buffer | undefined
-  /** Forgets it, and gives its memory back. */
-  drop(): void
-}
-
 export interface RecordingBounds {
+  /** The most of one answer that is recorded. */
   readonly answerBytesMax: number
-  /** Shared by all recordings. */
+  /** The memory of all recordings. */
   readonly budget: ByteBudget
 }
 
 const SLAB_BYTES = 16 * 1024
 
-export function createRecording({ answerBytesMax, budget }: RecordingBounds): Recording {
+export type Recording = ReturnType<typeof createRecording>
+
+/** The bytes of an answer as it is sent, copied so that they keep no larger memory alive. */
+export function createRecording({ answerBytesMax, budget }: RecordingBounds) {
   let slabs: Buffer[] = []
   let used = 0
   let taken = 0
@@ -236,7 +224,7 @@ export function createRecording({ answerBytesMax, budget }: RecordingBounds): Re
     used = taken = size = 0
     tooLarge = true
   }
-  const open = (bytes: number): boolean => {
+  const openSlab = (bytes: number): boolean => {
     const slabBytes = Math.max(SLAB_BYTES, bytes)
     if (!budget.take(slabBytes)) return false
     taken += slabBytes
@@ -252,7 +240,7 @@ export function createRecording({ answerBytesMax, budget }: RecordingBounds): Re
     while (from < bytes.length) {
       const slab = slabs.at(-1)
       if (slab === undefined || used === slab.length) {
-        if (!open(bytes.length - from)) return drop()
+        if (!openSlab(bytes.length - from)) return drop()
         continue
       }
       const copied = bytes.copy(slab, used, from)
@@ -263,25 +251,23 @@ export function createRecording({ answerBytesMax, budget }: RecordingBounds): Re
 
   return {
     add,
-    close(ending) {
-      add(ending)
-      last = ending
+    /** Adds the end before it is sent. */
+    close(end: Buffer): void {
+      add(end)
+      last = end
     },
-    check(ending) {
-      if (last !== undefined && !last.equals(ending)) throw new Error('An answer ended otherwise than it was kept')
+    /** Throws when another end is sent than was recorded. */
+    check(end: Buffer): void {
+      if (last !== undefined && !last.equals(end)) throw new Error('An answer ended with other bytes than were kept')
     },
-    whole() {
-      if (tooLarge) return undefined
-      return Buffer.concat(slabs, size)
-    },
+    /** The whole answer; undefined when it became too large. */
+    whole: (): Buffer | undefined => (tooLarge ? undefined : Buffer.concat(slabs, size)),
+    /** Gives the memory back. */
     drop,
   }
 }
 
-/**
- * A sink beside which the answer is recorded. A turn that goes on without its client takes the course through it that it
- * would have taken with the client there.
- */
+/** Records what is written. Its phase does not depend on the client, because the turn goes on after a disconnect. */
 export class RecordingSink implements Sink {
   readonly #sink: Sink
   readonly #recording: Recording
@@ -304,10 +290,10 @@ export class RecordingSink implements Sink {
     this.#sink.announce(headers)
   }
 
-  onSilence(say: () => Buffer | undefined): void {
+  onSilence(keepAlive: () => Buffer | undefined): void {
     this.#sink.onSilence(() => {
-      const bytes = say()
-      // A comment is no part of the answer; what the protocol says is.
+      const bytes = keepAlive()
+      // Comments of the sink are not part of the answer.
       if (bytes !== undefined) this.#recording.add(bytes)
       return bytes
     })

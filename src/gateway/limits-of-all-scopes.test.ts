@@ -12,7 +12,7 @@ import {
   startUnderLimits,
 } from '../ledger/state/turn-limits.ts'
 import { limitsForTurn } from '../limits/limits.ts'
-import type { AppliedLimit, LimitRates, LimitScope } from '../model/limit.ts'
+import type { AppliedLimit, LimitRates, LimitScope } from '../model/caller.ts'
 import { rateProblem } from './refusals.ts'
 
 /** A share of the 50,000 that LIMIT_SCHEDULES=50000 plays; LIMIT_SEED plays one again. */

@@ -23,8 +23,9 @@ import { createLearnedCapabilities } from '../routing/learned-capabilities.ts'
 import { createStickyLanes } from '../routing/plan-lanes.ts'
 import { createDrains } from './cancellation.ts'
 import { createCallSealMemory } from './seals.ts'
-import { serveTurn, type TurnDeps } from './serve-turn.ts'
-import type { Sink } from './turn.ts'
+import { serveTurn } from './serve-turn.ts'
+import type { TurnServices } from './turn.ts'
+import type { Sink } from './turn-input.ts'
 
 const CAP = 37
 
@@ -77,7 +78,7 @@ async function moneyOfTurn(
   }
   const ledger: Pick<Ledger, 'admit'> = { admit: async () => (admissions++ < changedTimes ? CHANGED : admission) }
   const lanes = providers.map((_, priority) => ({ upstream: 'demo', model: `lane-${priority}`, priority, weight: 1 }))
-  const deps: TurnDeps = {
+  const deps: TurnServices = {
     catalog: catalogOf(modelDefinition('small', { lanes, choicesMax: 2 })),
     ledger: ledger as Ledger,
     rights: { changes: 0, findAgain: () => judged[judgements++] ?? SAME },
@@ -96,7 +97,7 @@ async function moneyOfTurn(
     capabilities: createLearnedCapabilities(),
     health: everyLaneRequested,
     retries: anyNumberOfRetries,
-    patience: { mostMs: () => 0, wait: async () => false },
+    retryWait: { maxMs: () => 0, wait: async () => false },
     sticky: createStickyLanes({ nowMicros: () => 0 }),
     mint: countedIds(),
     seals: plainSeals,

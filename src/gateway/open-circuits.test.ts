@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { answer, CHUNK, good, type Play, playLanes } from '../../test/fixtures/gateway/run-lanes.ts'
 import { UpstreamBrokenOff, type UpstreamOutcome } from '../providers/upstream-answer.ts'
 import { createLaneHealth, type LaneHealth } from '../routing/lane-health.ts'
-import type { RetryAfter } from '../routing/retry-budget.ts'
+import type { RetryWait } from '../routing/retry-budget.ts'
 
 const bad: Play = () => answer(500)
 const limited: Play = () => answer(429)
@@ -32,8 +32,8 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY, { probes = false, patienc
     probe: (lane, by) => (probes ? known.probe(lane, by) : undefined),
   }
   const waits: number[] = []
-  const patience: RetryAfter = {
-    mostMs: () => patienceMs,
+  const retryWait: RetryWait = {
+    maxMs: () => patienceMs,
     async wait(ms) {
       waits.push(ms)
       time.now += 1000 * ms
@@ -46,7 +46,7 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY, { probes = false, patienc
       delivery: 'stream',
       plays,
       health,
-      patience,
+      retryWait,
       nowMicros: () => time.now,
       retries: { take: () => budget.left-- > 0, succeeded: () => budget.succeeded++ },
       send: ({ model }) => Promise.resolve(plays[Number(model.slice('lane-'.length))]!('stream')),
@@ -69,7 +69,7 @@ function state(permit: ReturnType<LaneHealth['permit']>, lane: string, said: str
         permit.report(verdict)
       },
       release() {
-        said.push(`${lane} left`)
+        said.push(`${lane} released`)
         permit.release()
       },
     }
@@ -77,16 +77,16 @@ function state(permit: ReturnType<LaneHealth['permit']>, lane: string, said: str
 }
 
 describe('a turn tells of its lanes', () => {
-  it('at its head, at the first word that one answers, at its end, and that it has left', async () => {
+  it('at its head, at the first word that one answers, at its end, and that it has released', async () => {
     const { said, turn } = setUp()
     await turn(good)
-    expect(said).toEqual(['lane-0 heard', 'lane-0 well', 'lane-0 well', 'lane-0 left'])
+    expect(said).toEqual(['lane-0 responded', 'lane-0 succeeded', 'lane-0 succeeded', 'lane-0 released'])
   })
 
   it('that an answer broke off which had begun', async () => {
     const { said, turn } = setUp()
     expect(await turn(breaksOff, good)).toMatchObject({ asked: ['lane-0'], fate: 'broken-off' })
-    expect(said).toEqual(['lane-0 heard', 'lane-0 well', 'lane-0 failed', 'lane-0 left'])
+    expect(said).toEqual(['lane-0 responded', 'lane-0 succeeded', 'lane-0 failed', 'lane-0 released'])
   })
 
   it('that it has left, where its own code throws', async () => {
@@ -95,7 +95,7 @@ describe('a turn tells of its lanes', () => {
       throw new Error('a fault of ours')
     }
     await expect(turn(throws)).rejects.toThrow('a fault of ours')
-    expect(said).toEqual(['lane-0 left'])
+    expect(said).toEqual(['lane-0 released'])
   })
 })
 
@@ -191,13 +191,13 @@ describe('the moment that a client is told', () => {
 })
 
 describe('the budget for retries', () => {
-  it('is taken from after a failure; where it is spent the first failure is the answer, and the next lane is left', async () => {
+  it('is taken from after a failure; where it is spent the first failure is the answer, and the next lane is released', async () => {
     const { said, turn } = setUp(1)
     const all = await turn(limited, bad, good)
     expect(all).toMatchObject({ asked: ['lane-0', 'lane-1'], problem: { code: 'upstream_busy' } })
     expect(said).toEqual([
-      ...['lane-0 heard', 'lane-0 busy', 'lane-0 left'],
-      ...['lane-1 heard', 'lane-1 failed', 'lane-1 left', 'lane-2 left'],
+      ...['lane-0 responded', 'lane-0 busy', 'lane-0 released'],
+      ...['lane-1 responded', 'lane-1 failed', 'lane-1 released', 'lane-2 released'],
     ])
   })
 
@@ -220,7 +220,7 @@ describe('where every lane is put aside', () => {
       expect(said, 'no ordinary visit').toEqual([])
     }
     await turn(good)
-    expect(said).toContain('lane-0 well')
+    expect(said).toContain('lane-0 succeeded')
   })
 
   it('one that fails again is the answer, and others are asked before', async () => {

@@ -3,8 +3,7 @@ import type { AccountId } from '../model/ids.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
 import type { ParsedBody } from '../protocols/shared/codec-types.ts'
 import { openInput } from './read-turn.ts'
-import { createSeals } from './seals.ts'
-import { envelopesOf } from './turn.ts'
+import { createSeals, envelopesOf } from './seals.ts'
 
 const BOUNDS = { bytesMax: 100_000, depthMax: 64, valuesMax: 10_000 }
 const seals = createSeals([{ secret: Buffer.alloc(32, 1) }])

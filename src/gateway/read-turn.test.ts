@@ -5,8 +5,8 @@ import { RESPONSE_ITEMS_MAX } from '../db/content/stored-responses.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountId, AccountRow } from '../model/ids.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
-import { type ReadDeps, readTurn, type TurnEndpoint } from './read-turn.ts'
-import { envelopesOf } from './turn.ts'
+import { type ReadServices, readTurn, type TurnEndpoint } from './read-turn.ts'
+import { envelopesOf } from './seals.ts'
 
 const BOUNDS = { bytesMax: 1_000_000, depthMax: 64, valuesMax: 100_000 }
 const caller = { account: 1 as AccountRow, accountId: 'acct_1' as AccountId, kind: 'wallet' } as Caller
@@ -17,12 +17,12 @@ const { sealCompaction } = envelopesOf(plainSeals, caller.accountId)
 const compaction = { type: 'compaction', encrypted_content: sealCompaction({ kind: 'summary', text: 'They met.' }) }
 
 /** Reads a body of Responses by which `resp_1` is gone on from, and notes what was fetched. */
-async function readResponses(body: object, endpoint: TurnEndpoint = 'responses', over: Partial<ReadDeps> = {}) {
+async function readResponses(body: object, endpoint: TurnEndpoint = 'responses', over: Partial<ReadServices> = {}) {
   const fetched: string[] = []
   const bytes = Buffer.from(JSON.stringify({ model: 'small', ...body }))
   const scan = scanJson(bytes, BOUNDS)
   if (scan.kind !== 'scanned') throw new Error(scan.kind)
-  const deps: ReadDeps = {
+  const deps: ReadServices = {
     responses: {
       keeps: true,
       async context(_account, id) {

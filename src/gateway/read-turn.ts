@@ -4,17 +4,22 @@ import { RESPONSE_ITEMS_MAX } from '../db/content/stored-responses.ts'
 import { createTurnstile } from '../lib/async.ts'
 import { type Fields, isObject } from '../lib/types.ts'
 import type { Caller } from '../model/caller.ts'
-import type { Opaque } from '../model/event.ts'
-import { type Problem, type Refused, problem, refused } from '../model/problem.ts'
-import type { Seals } from '../model/seals.ts'
+import type { Opaque, Seals } from '../model/event.ts'
+import { type Problem, problem, type Refused, refused } from '../model/problem.ts'
 import type { Compacted, Protocol, ResponsesRequest } from '../model/turn.ts'
 import { parseRequest as readChatRequest } from '../protocols/chat/parse-request.ts'
 import { checkNames } from '../protocols/fields/check-value.ts'
 import { type ExpandedBody, itemsAfterCompaction } from '../protocols/responses/compaction.ts'
 import { parseRequest as readResponsesRequest } from '../protocols/responses/parse-request.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../protocols/shared/codec-types.ts'
-import { type ExpandDeps, type ExpandedRequest, type InputBounds, expandInput, replaceInput } from './stored-input.ts'
-import { type Envelopes, envelopesOf } from './turn.ts'
+import { type Envelopes, envelopesOf } from './seals.ts'
+import {
+  type ExpandedRequest,
+  type ExpandServices,
+  expandInput,
+  type InputBounds,
+  replaceInput,
+} from './stored-input.ts'
 
 /** What happens to a tool that only a provider could run: left out and named, or the request is refused. */
 export type HostedTools = 'ignore' | 'reject'
@@ -29,14 +34,14 @@ export interface SentBody {
   readonly body: ParsedBody
 }
 
-export interface ReadDeps extends ExpandDeps {
+export interface ReadServices extends ExpandServices {
   readonly seals: Seals
   readonly catalog: Catalog
   readonly hostedTools: HostedTools
 }
 
 /** Reads the request that a body is, with all that it refers to by id in its place. */
-export async function readTurn(deps: ReadDeps, sent: SentBody): Promise<ReadRequestOutcome> {
+export async function readTurn(deps: ReadServices, sent: SentBody): Promise<ReadRequestOutcome> {
   const read = sent.endpoint === 'chat' ? readChatRequest(sent.body) : await readResponsesTurn(deps, sent)
   const hosted = read.kind === 'read' ? read.request.ignoredTools[0] : undefined
   if (hosted === undefined || deps.hostedTools === 'ignore') return read
@@ -47,7 +52,10 @@ export async function readTurn(deps: ReadDeps, sent: SentBody): Promise<ReadRequ
 const SHOWN_MAX = 40
 
 /** What it refers to comes first, then what is sealed in that: whoever reads the request sees one whole input. */
-async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: SentBody): Promise<ReadRequestOutcome> {
+async function readResponsesTurn(
+  deps: ReadServices,
+  { endpoint, caller, body }: SentBody,
+): Promise<ReadRequestOutcome> {
   const isAtEndpoint = endpoint === 'compact'
   const wrong = isAtEndpoint ? checkCompact(body) : undefined
   if (wrong) return refused(wrong)
@@ -66,7 +74,11 @@ async function readResponsesTurn(deps: ReadDeps, { endpoint, caller, body }: Sen
 }
 
 /** Admission finds the model. Here it is looked for only where megabytes would be fetched for one that is not there. */
-function missingModel({ catalog }: ReadDeps, caller: Caller, { value: { model } }: ParsedBody): Problem | undefined {
+function missingModel(
+  { catalog }: ReadServices,
+  caller: Caller,
+  { value: { model } }: ParsedBody,
+): Problem | undefined {
   const named = typeof model === 'string' ? findModel(catalog, caller, model) : undefined
   return named?.kind === 'refused' ? named.problem : undefined
 }

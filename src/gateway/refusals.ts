@@ -2,19 +2,18 @@ import { callerProblem } from '../auth/callers.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { visibleModels } from '../catalog/resolve-model.ts'
 import type { AdmissionRefusal, Ledger } from '../ledger/ledger.ts'
-import type { MoneyRefusal } from '../ledger/state/admit-turn.ts'
 import type { Claim } from '../ledger/state/state.ts'
 import type { LimitRefusal } from '../ledger/state/turn-limits.ts'
+import type { MoneyRefusal } from '../ledger/state/turns.ts'
 import { wholeSeconds } from '../lib/clock.ts'
 import { assertNever } from '../lib/types.ts'
 import { type ConfiguredLimits, limitsOfCaller } from '../limits/limits.ts'
 import type { Allowance } from '../model/allowance.ts'
-import type { Caller } from '../model/caller.ts'
+import type { AppliedLimit, Caller, LimitScope } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
-import type { AppliedLimit, LimitScope } from '../model/limit.ts'
 import { formatUsd, inUsd } from '../model/money.ts'
 import { isFree } from '../model/price.ts'
-import { type Problem, retryableProblem, problem } from '../model/problem.ts'
+import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 
 /** Somebody has to look first. */
@@ -209,10 +208,14 @@ const inProgressProblem = (requestId: RequestId): Problem =>
 
 /** Between the look at its key and its admission the other one has come and gone. */
 const endedMeanwhileProblem = (requestId: RequestId): Problem =>
-  retryableProblem('idempotency_in_progress', `The request ${requestId} with this Idempotency-Key has ended just now.`, {
-    first: 'Its answer is given to whoever asks again with the same key',
-    retryAfterSeconds: 1,
-  })
+  retryableProblem(
+    'idempotency_in_progress',
+    `The request ${requestId} with this Idempotency-Key has ended just now.`,
+    {
+      first: 'Its answer is given to whoever asks again with the same key',
+      retryAfterSeconds: 1,
+    },
+  )
 
 export const notReplayableProblem = (requestId: RequestId): Problem =>
   problem(
@@ -226,7 +229,7 @@ const keyReusedProblem = (claim: Claim): Problem =>
     `This Idempotency-Key came with another body in the request ${claim.requestId}. A key belongs to one request: send a new one with this body.`,
   )
 
-interface EarlyDeps {
+interface EarlyRefusalServices {
   readonly ledger: Pick<Ledger, 'available' | 'limitRefusal' | 'accountStatus'>
   readonly catalog: Catalog
   readonly limits: ConfiguredLimits
@@ -237,7 +240,7 @@ interface EarlyDeps {
  * key may call something that costs nothing, and a limit of its key or account on how many requests. Nothing is taken here. What
  * a turn takes of tokens, and of a model's limits, is known when it has been read. Where no waiting helps, that is what is said.
  */
-export async function earlyRefusal(deps: EarlyDeps, caller: Caller): Promise<Problem | undefined> {
+export async function earlyRefusal(deps: EarlyRefusalServices, caller: Caller): Promise<Problem | undefined> {
   if (!deps.ledger.available) return undefined
   if (caller.kind === 'wallet' && (await isEmpty(deps, caller)) && !mayCallSomethingFree(deps.catalog, caller)) {
     return problem(
@@ -252,7 +255,7 @@ export async function earlyRefusal(deps: EarlyDeps, caller: Caller): Promise<Pro
   return limited && rateProblem(limited)
 }
 
-async function isEmpty({ ledger }: EarlyDeps, { account }: Caller): Promise<boolean> {
+async function isEmpty({ ledger }: EarlyRefusalServices, { account }: Caller): Promise<boolean> {
   const { balance } = await ledger.accountStatus(account)
   return balance <= 0n
 }

@@ -18,12 +18,20 @@ async function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<Responses
   const request: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
   const [lane] = lanes
   const encoder = openEncoder({ others: { request } })
-  const strategy = await routeTo(lane, laneDialect(lane), {
-    ...{ request, encoder, mint: countedIds(), callSeals: NO_CALL_SEALS, cacheSalt: 'salt' },
+  const { sent, strategy } = await routeTo({
+    ...{
+      lane,
+      dialect: laneDialect(lane),
+      request,
+      encoder,
+      mint: countedIds(),
+      callSeals: NO_CALL_SEALS,
+      cacheSalt: 'salt',
+    },
     ...{ model: { lanes, passFields: [] }, effort: undefined, outputCap: 500 },
-    ...{ withoutSeals: false, withoutNativeCompaction: false },
+    options: { withoutSeals: false, withoutNativeCompaction: false },
   })
-  const body = JSON.parse(String(strategy.sent.body)) as Fields
+  const body = JSON.parse(String(sent.body)) as Fields
   return { strategy, body, encoder }
 }
 

@@ -1,17 +1,23 @@
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import { type Fields, isObject } from '../lib/types.ts'
 import type { AccountId } from '../model/ids.ts'
-import { type Problem, type Refused, problem, refused } from '../model/problem.ts'
+import { type Problem, problem, type Refused, refused } from '../model/problem.ts'
 import type { RequestBody } from '../model/turn.ts'
 import { checkNames, wrongType } from '../protocols/fields/check-value.ts'
 import { jsonArray, spliceMembers } from '../protocols/json/bytes.ts'
 import { parseInPieces } from '../protocols/json/in-pieces.ts'
-import { type JsonBounds, type JsonScan, PIECE_BYTES, passTurnstile, scanInPieces } from '../protocols/json/scan-json.ts'
+import {
+  type JsonBounds,
+  type JsonScan,
+  PIECE_BYTES,
+  passTurnstile,
+  scanInPieces,
+} from '../protocols/json/scan-json.ts'
 import type { ExpandedBody } from '../protocols/responses/compaction.ts'
 import { elementsOfBody } from '../protocols/responses/input-items.ts'
 import type { ParsedBody } from '../protocols/shared/codec-types.ts'
 
-export interface ExpandDeps {
+export interface ExpandServices {
   readonly responses: Pick<StoredResponses, 'context' | 'items' | 'keeps'>
   readonly stateMs: number
   /** Of the expanded body, as of one that came whole. */
@@ -38,7 +44,7 @@ const EXPANDED_NAMES = new Set(['previous_response_id', 'input'])
 
 /** Puts in place what a request refers to by id, so that whoever reads it then sees one whole input. */
 export async function expandInput(
-  deps: ExpandDeps,
+  deps: ExpandServices,
   account: AccountId,
   body: ParsedBody,
   { refuse }: ExpandOptions = {},
@@ -70,7 +76,7 @@ interface Referred {
 }
 
 async function expand(
-  deps: ExpandDeps,
+  deps: ExpandServices,
   account: AccountId,
   body: ParsedBody,
   { previous, references }: Referred,
@@ -104,7 +110,7 @@ const checkInput = (input: unknown): Problem | undefined =>
     ? undefined
     : wrongType('input', input, 'a string or an array')
 
-async function contextOf({ responses, stateMs, bounds }: ExpandDeps, account: AccountId, id: string) {
+async function contextOf({ responses, stateMs, bounds }: ExpandServices, account: AccountId, id: string) {
   const context = await responses.context(account, id, bounds.bytesMax)
   switch (context.kind) {
     case 'found':
@@ -121,7 +127,7 @@ async function contextOf({ responses, stateMs, bounds }: ExpandDeps, account: Ac
 }
 
 async function resolve(
-  { responses, stateMs, bounds }: ExpandDeps,
+  { responses, stateMs, bounds }: ExpandServices,
   account: AccountId,
   body: ParsedBody,
   references: readonly InputReference[],

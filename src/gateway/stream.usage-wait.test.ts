@@ -1,16 +1,13 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { createUsageWait } from './stream.ts'
+import { startUsageWait } from './stream.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-it('counts that do not come within ten seconds of the finish reason are not waited for any longer', () => {
+it('cuts the connection when the usage does not arrive within ten seconds of the finish reason', () => {
   let cancelled = 0
-  const wait = createUsageWait({ cancel: () => void cancelled++ })
-  wait.begin()
-  vi.advanceTimersByTime(6000)
-  wait.begin()
-  vi.advanceTimersByTime(3999)
+  startUsageWait({ cancel: () => void cancelled++ })
+  vi.advanceTimersByTime(9999)
   expect(cancelled).toBe(0)
   vi.advanceTimersByTime(1)
   // A turn of the loop.
@@ -18,11 +15,9 @@ it('counts that do not come within ten seconds of the finish reason are not wait
   expect(cancelled).toBe(1)
 })
 
-it('an answer that has ended cancels nothing', () => {
+it('cancels nothing after the answer has ended', () => {
   let cancelled = 0
-  const wait = createUsageWait({ cancel: () => void cancelled++ })
-  wait.begin()
-  wait.end()
+  startUsageWait({ cancel: () => void cancelled++ })()
   vi.advanceTimersByTime(60_000)
   expect(cancelled).toBe(0)
 })

@@ -1,7 +1,16 @@
 import { wholeSeconds } from '../lib/clock.ts'
 import { type Problem, type ProblemCode, problem, retryableProblem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import { type ProviderError, type RefusalClass, type UpstreamError, classifyRefusal, isCertain, missesModel, namesOurAccount, refusesSeals } from '../protocols/refusals/provider-error.ts'
+import {
+  classifyRefusal,
+  isCertain,
+  missesModel,
+  namesOurAccount,
+  type ProviderError,
+  type RefusalClass,
+  refusesSeals,
+  type UpstreamError,
+} from '../protocols/refusals/provider-error.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
 import { type UpstreamFailed, WAIT_MAX_MS } from '../providers/upstream-answer.ts'
 import type { LaneVerdict } from '../routing/lane-health.ts'

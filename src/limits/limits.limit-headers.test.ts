@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { LimitStatus } from '../model/limit.ts'
+import type { LimitStatus } from '../model/caller.ts'
 import { limitHeaders } from './limits.ts'
 
 const standing = (changes: Partial<LimitStatus>): LimitStatus => ({

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CALLER } from '../../test/fixtures/model/caller.ts'
-import type { Caller } from '../model/caller.ts'
+import type { Caller, LimitRates } from '../model/caller.ts'
 import type { AccountRow, KeyRow } from '../model/ids.ts'
-import type { LimitRates } from '../model/limit.ts'
 import { type ConfiguredLimits, limitsForTurn, limitsOfCaller } from './limits.ts'
 
 const callerWith = (limits: LimitRates): Caller => ({

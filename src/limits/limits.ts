@@ -1,8 +1,7 @@
 import { createLruMap } from '../lib/lru-map.ts'
 import { networkOf } from '../lib/network.ts'
 import { type RateRule, takeFromRate } from '../lib/rates.ts'
-import type { Caller } from '../model/caller.ts'
-import type { AppliedLimit, LimitKind, LimitRates, LimitScope, LimitStatus } from '../model/limit.ts'
+import type { AppliedLimit, Caller, LimitKind, LimitRates, LimitScope, LimitStatus } from '../model/caller.ts'
 
 /** The limits that the operator's configuration sets for everybody; a key's own limits come before them. */
 export interface ConfiguredLimits {

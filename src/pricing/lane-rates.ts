@@ -1,5 +1,5 @@
 import { createLruMap } from '../lib/lru-map.ts'
-import type { Usage } from '../model/usage.ts'
+import type { Usage } from '../model/price.ts'
 
 /** What is seen of a provider's work on an answer without its counts. */
 export interface SeenWork {

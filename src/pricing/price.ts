@@ -1,6 +1,13 @@
 import { largest, type NanoUsd, nanoFromPico } from '../model/money.ts'
-import type { HoldTerms, Price, Rates } from '../model/price.ts'
-import { type InputUsage, inputTokensOf, type MeteredUsage, type Usage } from '../model/usage.ts'
+import {
+  type HoldTerms,
+  type InputUsage,
+  inputTokensOf,
+  type MeteredUsage,
+  type Price,
+  type Rates,
+  type Usage,
+} from '../model/price.ts'
 import { dataBytesOf, partBound, type SizedInput, type TokensOfInput } from './estimate.ts'
 
 /** What the usage costs, and which tier it fell into (its threshold; 0 for the base price). Rounded up once, at the end. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
-import type { Usage } from '../model/usage.ts'
+import type { Usage } from '../model/price.ts'
 import { type Hiding, LaneRate, type SeenWork } from './lane-rates.ts'
 
 /**

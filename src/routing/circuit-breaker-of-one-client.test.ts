@@ -28,7 +28,7 @@ describe('one client whose calls fail', () => {
   })
 
   it('keeps nobody else away when it tries the lane again and fails again, or hears nothing', () => {
-    for (const verdict of [FAILED, { kind: 'silent' }] as const) {
+    for (const verdict of [FAILED, { kind: 'unresponsive' }] as const) {
       const { breaker, pass, openSeconds } = setUp()
       for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)
       pass(10)
@@ -60,7 +60,7 @@ describe('one client whose calls fail', () => {
   })
 
   it('keeps nobody else away when it alone has heard nothing, until another one hears nothing either', () => {
-    const SILENT: Verdict = { kind: 'silent' }
+    const SILENT: Verdict = { kind: 'unresponsive' }
     const { breaker } = setUp()
     for (let round = 0; round < 5; round++) callBy(breaker, 'a', SILENT)
     expect(breaker.openCircuit?.onlyFor).toBe('a')
@@ -69,7 +69,7 @@ describe('one client whose calls fail', () => {
 
   it('is one of several where others have heard nothing before', () => {
     const { breaker } = setUp()
-    for (const by of ['b', 'a', 'a', 'a', 'a']) callBy(breaker, by, { kind: 'silent' })
+    for (const by of ['b', 'a', 'a', 'a', 'a']) callBy(breaker, by, { kind: 'unresponsive' })
     expect(['a', 'c'].map((by) => callBy(breaker, by, WELL))).toEqual([false, false])
   })
 

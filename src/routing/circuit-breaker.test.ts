@@ -210,8 +210,8 @@ describe('who fails', () => {
 })
 
 describe('who says nothing', () => {
-  const SILENT: Verdict = { kind: 'silent' }
-  const HEARD: Verdict = { kind: 'heard' }
+  const SILENT: Verdict = { kind: 'unresponsive' }
+  const HEARD: Verdict = { kind: 'responded' }
 
   it('is put circuit when five in a row have left without a word, and not where one of them has heard anything', () => {
     const { breaker, calls } = setUp()

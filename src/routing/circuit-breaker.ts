@@ -2,16 +2,16 @@ import { createSlidingCount, type SlidingCount } from '../lib/rates.ts'
 
 /** The result of one call. `well` may be followed by `failed`: an answer can break off after it began. */
 export type Verdict =
-  | { readonly kind: 'well' }
+  | { readonly kind: 'succeeded' }
   /** `forMs`: the provider's own Retry-After, if it sent one. */
   | { readonly kind: 'failed'; readonly forMs?: number | undefined }
   /** The provider limits requests. `forMs`: its Retry-After, if it sent one. */
   | { readonly kind: 'busy'; readonly forMs?: number | undefined }
   | { readonly kind: 'locked-out' }
   /** The response head has arrived, with any status. */
-  | { readonly kind: 'heard' }
+  | { readonly kind: 'responded' }
   /** The client gave up before the provider sent anything. */
-  | { readonly kind: 'silent' }
+  | { readonly kind: 'unresponsive' }
 
 /** Permission for one call. */
 export interface Permit {
@@ -123,10 +123,10 @@ export class CircuitBreaker {
     return {
       report: (verdict) => {
         if (round !== this.#round) return this.#onStaleResult(verdict)
-        if (verdict.kind === 'well' && !hasReported) this.#probeWentWell()
+        if (verdict.kind === 'succeeded' && !hasReported) this.#probeWentWell()
         else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
-        else if (verdict.kind !== 'well' && verdict.kind !== 'heard') this.#probesMost = PROBES_FIRST
-        hasReported ||= verdict.kind === 'well'
+        else if (verdict.kind !== 'succeeded' && verdict.kind !== 'responded') this.#probesMost = PROBES_FIRST
+        hasReported ||= verdict.kind === 'succeeded'
       },
       release: () => {
         if (round === this.#round) this.#probes--
@@ -162,11 +162,11 @@ export class CircuitBreaker {
       report: (verdict) => {
         if (round !== this.#round || this.#state.kind === 'closed') return this.#onStaleResult(verdict)
         const { circuit } = this.#state
-        if (verdict.kind === 'well') this.#close(circuit.reason)
+        if (verdict.kind === 'succeeded') this.#close(circuit.reason)
         else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
         else if (verdict.kind === 'locked-out') this.#trip('locked-out')
         // The failures are not that account's alone.
-        else if ((verdict.kind === 'failed' || verdict.kind === 'silent') && this.#isOfOthers(by))
+        else if ((verdict.kind === 'failed' || verdict.kind === 'unresponsive') && this.#isOfOthers(by))
           this.#state = { ...this.#state, circuit: { reason: circuit.reason, until: circuit.until } }
       },
       release() {},
@@ -202,8 +202,8 @@ export class CircuitBreaker {
     let wasWell = false
     const permit: Permit = {
       report: (verdict) => {
-        const again = wasWell && verdict.kind === 'well'
-        wasWell ||= verdict.kind === 'well'
+        const again = wasWell && verdict.kind === 'succeeded'
+        wasWell ||= verdict.kind === 'succeeded'
         if (again) return
         const state = this.#state
         if (grantedIn !== this.#round) this.#onStaleResult(verdict)
@@ -220,13 +220,13 @@ export class CircuitBreaker {
   }
 
   #onResult(verdict: Verdict, by: unknown): void {
-    if (verdict.kind === 'heard') this.#silences = 0
-    else if (verdict.kind === 'silent') this.#onNoResponse(by)
+    if (verdict.kind === 'responded') this.#silences = 0
+    else if (verdict.kind === 'unresponsive') this.#onNoResponse(by)
     else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
     else if (verdict.kind === 'locked-out') this.#trip('locked-out')
     else if (this.#failures.add(verdict.kind === 'failed', by))
       this.#trip('failing', undefined, this.#failures.failedBy)
-    else if (verdict.kind === 'well') this.#onSuccess()
+    else if (verdict.kind === 'succeeded') this.#onSuccess()
     // A Retry-After counts for one failure; repeated failures open the circuit for longer.
     else if (verdict.forMs !== undefined) this.#trip('overloaded', verdict.forMs)
   }
@@ -239,8 +239,8 @@ export class CircuitBreaker {
   }
 
   #onTrialResult({ circuit, left }: State & { kind: 'half-open' }, verdict: Verdict, by: unknown): void {
-    if (verdict.kind === 'heard') return
-    if (verdict.kind === 'failed' || verdict.kind === 'silent')
+    if (verdict.kind === 'responded') return
+    if (verdict.kind === 'failed' || verdict.kind === 'unresponsive')
       this.#trip('failing', undefined, by === circuit.onlyFor ? by : undefined)
     else if (verdict.kind === 'locked-out') this.#trip('locked-out')
     // A rate limit during a trial says nothing about the failures that opened the circuit, and applies to every account.

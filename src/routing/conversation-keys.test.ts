@@ -5,23 +5,23 @@ import type { Caller } from '../model/caller.ts'
 import { CACHED_BYTES_MIN } from '../pricing/seen-prefixes.ts'
 import { parseRequest } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
-import type { ConversationNames } from './plan-lanes.ts'
-import { conversationNames } from './plan-lanes.ts'
+import type { ConversationKeys } from './plan-lanes.ts'
+import { conversationKeys } from './plan-lanes.ts'
 
 const { model } = catalogOf(modelDefinition('m')).entries.get('m')!
 const callerOf = (account: number) => ({ account }) as Caller
 
-function chatNames(messages: readonly object[], more: object = {}, account = 1): ConversationNames {
+function chatNames(messages: readonly object[], more: object = {}, account = 1): ConversationKeys {
   const bytes = Buffer.from(JSON.stringify({ model: 'm', messages, ...more }))
   const scan = scanJson(bytes, { depthMax: 64, valuesMax: 10_000 })
   if (scan.kind !== 'scanned') throw new Error(scan.kind)
   const read = parseRequest({ bytes, members: scan.members, value: JSON.parse(bytes.toString()) })
   if (read.kind === 'refused') throw new Error(read.problem.message)
-  return conversationNames(callerOf(account), read.request, model)
+  return conversationKeys(callerOf(account), read.request, model)
 }
 
 const responsesNames = (input: unknown, more: object = {}) =>
-  conversationNames(callerOf(1), requestOf({ model: 'm', input, ...more }), model)
+  conversationKeys(callerOf(1), requestOf({ model: 'm', input, ...more }), model)
 
 const says = (role: string, content: unknown) => ({ role, content })
 const HELLO = says('user', 'Hello')
@@ -109,9 +109,9 @@ describe('conversations are told apart', () => {
     expect(chatNames([HELLO], {}, 2)).not.toEqual(chatNames([HELLO]))
     const { model: another } = catalogOf(modelDefinition('n')).entries.get('n')!
     const request = requestOf({ model: 'm', input: 'Hello' })
-    expect(conversationNames(callerOf(1), request, another)).not.toEqual(responsesNames('Hello'))
+    expect(conversationKeys(callerOf(1), request, another)).not.toEqual(responsesNames('Hello'))
     const lanes = model.lanes.map((lane) => ({ ...lane, weight: 2 }))
-    expect(conversationNames(callerOf(1), request, { ...model, lanes })).not.toEqual(responsesNames('Hello'))
+    expect(conversationKeys(callerOf(1), request, { ...model, lanes })).not.toEqual(responsesNames('Hello'))
   })
 })
 

@@ -24,7 +24,7 @@ function setUp(putsAside = true) {
   return { time, changes, health, call, isAvailable }
 }
 
-const WELL: LaneVerdict = { kind: 'well' }
+const WELL: LaneVerdict = { kind: 'succeeded' }
 const FAILED: LaneVerdict = { kind: 'failed' }
 
 describe('the health of lanes', () => {

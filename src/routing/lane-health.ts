@@ -50,7 +50,7 @@ interface Provider {
 }
 
 const ALWAYS: LanePermit = { report() {}, release() {} }
-const WELL: Verdict = { kind: 'well' }
+const WELL: Verdict = { kind: 'succeeded' }
 const LOCKED_OUT: Verdict = { kind: 'locked-out' }
 const UNUSED: OpenInterval = { firstMs: 0, longestMs: 0 }
 
@@ -116,7 +116,7 @@ const bothOf = (lane: Permit, credential: Permit): LanePermit => ({
   report(verdict) {
     if (verdict.kind === 'locked-out') (verdict.of === 'lane' ? lane : credential).report(LOCKED_OUT)
     else lane.report(verdict)
-    if (verdict.kind === 'well') credential.report(WELL)
+    if (verdict.kind === 'succeeded') credential.report(WELL)
   },
   release() {
     lane.release()

@@ -42,7 +42,7 @@ describe('a lane that refuses', () => {
   ])('what makes the request another one is never left out: %s', (message) => {
     const capabilities = createLearnedCapabilities()
     expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(false)
-    expect(capabilities.passing(PLAIN, says(message))).toEqual([])
+    expect(capabilities.droppedOnce(PLAIN, says(message))).toEqual([])
   })
 
   it.each<[string, string]>([
@@ -52,14 +52,14 @@ describe('a lane that refuses', () => {
   ])('one effort says nothing about others: left out this once, and not remembered: %s', (message, field) => {
     const capabilities = createLearnedCapabilities()
     expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(false)
-    expect(capabilities.passing(PLAIN, says(message))).toEqual([field])
-    expect(capabilities.passing({ withoutFields: [field] }, says(message))).toEqual([])
+    expect(capabilities.droppedOnce(PLAIN, says(message))).toEqual([field])
+    expect(capabilities.droppedOnce({ withoutFields: [field] }, says(message))).toEqual([])
     expect(capabilities.dialectOf('far/a', PLAIN)).toBe(PLAIN)
   })
 
   it('a value that a client has chosen is not left out for it', () => {
     const error = says("Unsupported value: 'temperature' does not support 0.2 with this model.")
-    expect(createLearnedCapabilities().passing(PLAIN, error)).toEqual([])
+    expect(createLearnedCapabilities().droppedOnce(PLAIN, error)).toEqual([])
   })
 
   it('has said nothing about a field that only one client has sent: it is left out this once', () => {
@@ -68,8 +68,8 @@ describe('a lane that refuses', () => {
       const field = `made_up_${'x'.repeat((made % 20) + 1)}`
       const error = says(`Unrecognized request argument supplied: '${field}'`)
       expect(capabilities.learn('far/a', PLAIN, error)).toBe(false)
-      expect(capabilities.passing(PLAIN, error)).toEqual([field])
-      expect(capabilities.passing({ withoutFields: [field] }, error)).toEqual([])
+      expect(capabilities.droppedOnce(PLAIN, error)).toEqual([field])
+      expect(capabilities.droppedOnce({ withoutFields: [field] }, error)).toEqual([])
     }
     expect(capabilities.dialectOf('far/a', PLAIN)).toBe(PLAIN)
     expect(capabilities.learn('far/a', PLAIN, says('temperature: Extra inputs are not permitted'))).toBe(true)
@@ -82,6 +82,6 @@ describe('a lane that refuses', () => {
     `"Unknown parameter: 'temperature'" is too long`,
   ])('teaches nothing with words that it quotes: %s', (message) => {
     expect(createLearnedCapabilities().learn('far/a', PLAIN, says(message))).toBe(false)
-    expect(createLearnedCapabilities().passing(PLAIN, says(message))).toEqual([])
+    expect(createLearnedCapabilities().droppedOnce(PLAIN, says(message))).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import type { Lane } from '../catalog/catalog.ts'
 import { createLruMap } from '../lib/lru-map.ts'
-import { type LaneDialect, codecs } from '../protocols/codecs.ts'
+import { codecs, type LaneDialect } from '../protocols/codecs.ts'
 import { type ProviderError, refusedField } from '../protocols/refusals/provider-error.ts'
 
 /**
@@ -20,7 +20,7 @@ export interface LearnedCapabilities {
    * What is left out this once, and not remembered: fields that only this client has sent, and wishes that may not hold what
    * they held.
    */
-  passing(dialect: TeachableDialect, error: ProviderError): readonly string[]
+  droppedOnce(dialect: TeachableDialect, error: ProviderError): readonly string[]
   /** The server does not make conversations short by itself. */
   learnNoCompaction(lane: string): void
 }
@@ -121,7 +121,7 @@ export function createLearnedCapabilities(): LearnedCapabilities {
       capabilities.set(lane, { ...learned, without: new Set([...learned.without, ...fields]) })
       return true
     },
-    passing({ withoutFields }, error) {
+    droppedOnce({ withoutFields }, error) {
       const { names = [], onlyValue = false } = refusedField(error) ?? {}
       if (names.some((name) => NEVER_LEFT_OUT.has(name))) return []
       const mayGo = (name: string): boolean => (onlyValue ? WISHES.has(name) : !LEARNABLE_FIELDS.has(name))

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { type ConversationNames, createStickyLanes } from './plan-lanes.ts'
+import { type ConversationKeys, createStickyLanes } from './plan-lanes.ts'
 
 const HOUR_MICROS = 3_600_000_000
 
-const named = (...names: string[]): ConversationNames => ({ findBy: names, rememberAs: names })
+const named = (...names: string[]): ConversationKeys => ({ findBy: names, rememberAs: names })
 
 it('a conversation is found by the first of its names that is known', () => {
   const sticky = createStickyLanes({ nowMicros: () => 0 })

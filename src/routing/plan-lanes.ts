@@ -3,75 +3,69 @@ import type { Lane, Model } from '../catalog/catalog.ts'
 import { createLruMap } from '../lib/lru-map.ts'
 import { isObject } from '../lib/types.ts'
 import type { Caller } from '../model/caller.ts'
-import { type TurnRequest, memberBytes } from '../model/turn.ts'
+import { memberBytes, type TurnRequest } from '../model/turn.ts'
 import { CACHED_BYTES_MIN } from '../pricing/seen-prefixes.ts'
 import { elementsWithin, tryParse } from '../protocols/json/bytes.ts'
 
-/** Of the calls that its weight would give a lane. */
+/** The share that a lane gets of the calls that its weight would give it. */
 type ShareOf = (lane: Lane) => number
 
 export interface LaneOrder {
   readonly random: () => number
   readonly shareOf: ShareOf
-  /** Of the lane that the conversation is on. */
+  /** The origin of the lane that the conversation is on. */
   readonly origin: string | undefined
 }
 
 /**
- * The order in which lanes are tried: the one that the conversation is on, then lower priority numbers first, and among
- * equals a draw by weight, so that the load spreads as the operator asked.
+ * The order in which lanes are called: the lane that the conversation is on, then lower priority numbers first, and among equals
+ * a draw by weight.
  */
 export function planLanes(lanes: readonly Lane[], { random, shareOf, origin }: LaneOrder): readonly Lane[] {
   if (lanes.length === 1) return lanes
   const isFirst = (lane: Lane): number => (lane.origin === origin ? 0 : 1)
-  const drawn = lanes.map((lane) => ({ lane, key: drawKey(weightOf(lane, shareOf), random()) }))
+  // Exponential keys: sorting by them is drawing without replacement in proportion to the weights.
+  const drawn = lanes.map((lane) => ({ lane, key: -Math.log(1 - random()) / (lane.weight * shareOf(lane)) }))
   drawn.sort((a, b) => isFirst(a.lane) - isFirst(b.lane) || a.lane.priority - b.lane.priority || a.key - b.key)
   return drawn.map(({ lane }) => lane)
 }
 
-/** The same draw in numbers: which of these lanes come first where no conversation is on one, and how often, of 1 in all. */
+/** The probability of each lane to come first for a new conversation. */
 export function firstShares(lanes: readonly Lane[], shareOf: ShareOf): ReadonlyMap<Lane, number> {
   const priority = Math.min(...lanes.map((lane) => lane.priority))
   const first = lanes.filter((lane) => lane.priority === priority)
-  const whole = first.reduce((sum, lane) => sum + weightOf(lane, shareOf), 0)
-  return new Map(first.map((lane) => [lane, weightOf(lane, shareOf) / whole]))
+  const whole = first.reduce((sum, lane) => sum + lane.weight * shareOf(lane), 0)
+  return new Map(first.map((lane) => [lane, (lane.weight * shareOf(lane)) / whole]))
 }
 
-const weightOf = (lane: Lane, shareOf: ShareOf): number => lane.weight * shareOf(lane)
-
-/** Exponential keys: sorting by them is drawing without replacement in proportion to the weights. */
-const drawKey = (weight: number, uniform: number): number => -Math.log(1 - uniform) / weight
-
 /**
- * Which lane a conversation is on: the one whose provider has its beginning in a cache, and can read what it has signed.
- * It stays there until it was silent for so long, even where a lane that is tried before it has recovered meanwhile: going
- * back would cost the cache a second time.
+ * Sticky lanes: a conversation stays on the lane whose provider has its beginning in a cache and can read what it has signed,
+ * until it was silent for some time, even when a lane with a higher priority recovers.
  */
 export interface StickyLanes {
-  /** The origin of the lane, by the first of its names that is known. */
-  find(names: ConversationNames): string | undefined
-  /** Under its names, from now on. Where another turn has taken it meanwhile it stays: two would pull it back and forth. */
-  remember(names: ConversationNames, move: LaneMove): void
+  /** The origin of the lane, by the first key that is known. */
+  find(keys: ConversationKeys): string | undefined
+  /** If another turn has moved the conversation meanwhile, it stays there: two turns would move it back and forth. */
+  remember(keys: ConversationKeys, move: LaneMove): void
 }
 
 interface LaneMove {
   readonly origin: string
-  /** Where this turn has found it, and perhaps could not stay. */
+  /** The lane on which this turn found the conversation. */
   readonly cameFrom: string | undefined
 }
 
-/** What a conversation is known by, the surest name first. */
-export interface ConversationNames {
-  /** By these it is found. */
+/** The keys of a conversation, the most certain one first. */
+export interface ConversationKeys {
   readonly findBy: readonly string[]
-  /** By these its next turn can be found: those above, and perhaps one that is not sure enough yet. */
+  /** The keys under which the next turn may find it: those above, and perhaps a less certain one. */
   readonly rememberAs: readonly string[]
 }
 
-/** Longer than any provider keeps a prompt that nobody uses: most say five minutes, some an hour. */
+/** Longer than any provider keeps an unused prompt: most say five minutes, some an hour. */
 const LIFE_MICROS = 3_700_000_000
-/** Some twenty megabytes. */
-const NAMES_MAX = 100_000
+/** About twenty megabytes. */
+const KEYS_MAX = 100_000
 
 interface Stay {
   readonly origin: string
@@ -79,15 +73,15 @@ interface Stay {
 }
 
 export function createStickyLanes({ nowMicros }: { readonly nowMicros: () => number }): StickyLanes {
-  const stays = createLruMap<string, Stay>(NAMES_MAX)
-  const originAt = (name: string): string | undefined => {
-    const stay = stays.get(name)
+  const stays = createLruMap<string, Stay>(KEYS_MAX)
+  const originAt = (key: string): string | undefined => {
+    const stay = stays.get(key)
     return stay !== undefined && nowMicros() - stay.at < LIFE_MICROS ? stay.origin : undefined
   }
   return {
     find({ findBy }) {
-      for (const name of findBy) {
-        const origin = originAt(name)
+      for (const key of findBy) {
+        const origin = originAt(key)
         if (origin !== undefined) return origin
       }
       return undefined
@@ -95,84 +89,79 @@ export function createStickyLanes({ nowMicros }: { readonly nowMicros: () => num
     remember({ findBy: [surest], rememberAs }, { origin, cameFrom }) {
       const now = surest === undefined ? undefined : originAt(surest)
       if (now !== undefined && now !== origin && now !== cameFrom) return
-      for (const name of rememberAs) {
-        const isKnown = originAt(name) === origin
-        stays.set(name, { origin, at: nowMicros() })
-        // A less sure name may be another conversation's by now, which begins alike.
+      for (const key of rememberAs) {
+        const isKnown = originAt(key) === origin
+        stays.set(key, { origin, at: nowMicros() })
+        // By now a less certain key may belong to another conversation with the same beginning.
         if (isKnown) return
       }
     },
   }
 }
 
-/** Of what stands before the first answer: instructions and words of the user, of which no client sends more than a few. */
+/** Items before the first answer: instructions and messages of the user. No client sends more than a few. */
 const ITEMS_MAX = 12
-/** Of whoever begins with more than this only what ends before it is looked at. */
+/** Of a longer beginning only the items that end before this are read. */
 const BYTES_MAX = 256 * 1024
 
 /**
- * The names by which a conversation is known again when its next turn comes, the surest first: what its client calls it,
- * then how it begins, with and without the first thing that was answered. Two conversations that begin with the same words
- * are told apart by what was answered, from their third turn on. Nobody meets another account's conversations. An operator
- * who changes the lanes of a model means it: then all are drawn anew.
+ * The keys by which the next turn of a conversation is recognized: the client's own cache key, then its beginning with and
+ * without the first answer. The answer tells apart conversations that begin with the same text, from their third turn on. Keys
+ * contain the account, and the lanes of the model: when the operator changes them, conversations are placed again.
  */
-export function conversationNames(caller: Caller, { inputField, body }: TurnRequest, model: Model): ConversationNames {
+export function conversationKeys(caller: Caller, { inputField, body }: TurnRequest, model: Model): ConversationKeys {
   const cacheKey = memberBytes(body, 'prompt_cache_key')
   const list = memberBytes(body, inputField)
   const { opening, answered } = beginningOf(list)
-  const owner = `${caller.account} ${model.id} ${model.lanes.map(placeOf).join()}`
-  const sure = isText(cacheKey) ? [nameOf(owner, 'key', cacheKey)] : []
+  const lanes = model.lanes.map(({ origin, priority, weight }) => `${origin}:${priority}:${weight}`)
+  const owner = `${caller.account} ${model.id} ${lanes.join()}`
+  const sure = isText(cacheKey) ? [keyOf(owner, 'key', cacheKey)] : []
   if (opening === undefined) return { findBy: sure, rememberAs: sure }
-  if (answered !== undefined) sure.push(nameOf(owner, 'answered', opening, answered))
-  const rememberAs = [...sure, nameOf(owner, 'opening', opening)]
-  // Nobody has a greeting in its cache: who found a lane by it would send everybody there who greets alike.
+  if (answered !== undefined) sure.push(keyOf(owner, 'answered', opening, answered))
+  const rememberAs = [...sure, keyOf(owner, 'opening', opening)]
+  // A greeting is in no cache, and would send every conversation with the same greeting to one lane.
   const isLong = Buffer.byteLength(opening) >= CACHED_BYTES_MIN || (list?.length ?? 0) > BYTES_MAX
-  const isWorthFinding = answered !== undefined || isLong
-  return { findBy: isWorthFinding ? rememberAs : sure, rememberAs }
+  return { findBy: answered !== undefined || isLong ? rememberAs : sure, rememberAs }
 }
 
-const placeOf = ({ origin, priority, weight }: Lane): string => `${origin}:${priority}:${weight}`
-
 interface Beginning {
-  /** What the user says before anything is answered; instructions may be renewed with each turn, as a date is. */
+  /** What the user writes before the first answer; instructions may change with each turn, as a date does. */
   readonly opening?: string | undefined
   readonly answered?: Buffer | undefined
 }
 
 function beginningOf(list: Buffer | undefined): Beginning {
   if (list === undefined) return {}
-  // The next turn has it as an item, which says the same.
+  // The next turn sends the same text as an item.
   if (isText(list)) return { opening: String(tryParse(list.toString())) }
-  const said: string[] = []
-  let before = 0
+  const texts: string[] = []
+  let count = 0
   for (const bytes of elementsWithin(list, BYTES_MAX)) {
     const item = tryParse(bytes.toString())
-    const isLast = ++before > ITEMS_MAX
-    if (said.length > 0 && (isLast || isAnswer(item))) return { opening: said.join('\n'), answered: bytes }
+    const isLast = ++count > ITEMS_MAX
+    const isAnswer = !isObject(item) || !INPUT_ROLES.includes(item.role)
+    if (texts.length > 0 && (isLast || isAnswer)) return { opening: texts.join('\n'), answered: bytes }
     if (isLast) return {}
-    const words = wordsOfUser(item)
-    if (words !== undefined) said.push(words)
+    if (isObject(item) && item.role === 'user') texts.push(textOf(item.content))
   }
-  return said.length === 0 ? {} : { opening: said.join('\n') }
+  return texts.length === 0 ? {} : { opening: texts.join('\n') }
 }
 
-const ASKING_ROLES: readonly unknown[] = ['system', 'developer', 'user']
-const isAnswer = (item: unknown): boolean => !isObject(item) || !ASKING_ROLES.includes(item.role)
+const INPUT_ROLES: readonly unknown[] = ['system', 'developer', 'user']
 
-/** A text, or the texts of parts; what shows something else is as good a beginning as its texts are. */
-function wordsOfUser(item: unknown): string | undefined {
-  if (!isObject(item) || item.role !== 'user') return undefined
-  const parts = Array.isArray(item.content) ? item.content : [{ text: item.content }]
+/** The text of a message, without its other parts. */
+function textOf(content: unknown): string {
+  const parts = Array.isArray(content) ? content : [{ text: content }]
   return parts.flatMap((part) => (isObject(part) && typeof part.text === 'string' ? [part.text] : [])).join('\n')
 }
 
 const QUOTE = 0x22
 const isText = (value: Buffer | undefined): value is Buffer => value?.[0] === QUOTE
 
-const NAME_LENGTH = 22
+const KEY_LENGTH = 22
 
-function nameOf(owner: string, kind: string, ...parts: readonly (string | Buffer)[]): string {
+function keyOf(owner: string, kind: string, ...parts: readonly (string | Buffer)[]): string {
   const hash = createHash('sha256').update(`${owner} ${kind}`)
   for (const part of parts) hash.update('\n').update(part)
-  return hash.digest('base64url').slice(0, NAME_LENGTH)
+  return hash.digest('base64url').slice(0, KEY_LENGTH)
 }

@@ -5,23 +5,23 @@ import type { StopSignal } from '../lib/stop-signal.ts'
 import type { AccountRow } from '../model/ids.ts'
 
 /**
- * How many turns may be asked elsewhere after a lane has failed: a share of what succeeds. In an outage all of them would be,
- * and the lanes that are left would get every request twice in the moment when they can bear it least.
+ * How many turns may retry on another lane: a share of those that succeed. Otherwise an outage would send every request twice to
+ * the lanes that are left.
  */
 export interface RetryBudget {
-  /** False: there is none left, and the first failure is the answer. */
+  /** False: the budget is spent, and the first failure is the answer. */
   take(model: Model): boolean
   succeeded(model: Model): void
 }
 
 export interface RetryTerms {
   readonly percent: number
-  /** Even where nothing succeeds. */
+  /** Allowed even where nothing succeeds. */
   readonly perSecondMin: number
 }
 
 const SPAN_SECONDS = 10
-/** More than are asked within the span; of any other nothing is lost. */
+/** More models than are called within the span. */
 const MODELS_MAX = 1000
 
 interface Tally {
@@ -29,19 +29,19 @@ interface Tally {
   readonly retries: SlidingCount
 }
 
-/** `terms`: undefined where nothing is counted. */
+/** `terms`: undefined for an unlimited budget. */
 export function createRetryBudget(deps: {
   readonly nowMicros: () => number
   readonly terms: () => RetryTerms | undefined
 }): RetryBudget {
   const { nowMicros, terms } = deps
-  // By its id: every reload of the configuration makes other models of the same name, also in the middle of an outage.
+  // By id: a reload of the configuration makes new objects of the same models, also in the middle of an outage.
   const tallies = createLruMap<string, Tally>(MODELS_MAX)
   const tallyOf = ({ id }: Model): Tally => {
     const known = tallies.get(id)
     if (known) return known
-    const count = () => createSlidingCount(nowMicros, SPAN_SECONDS * 1_000_000)
-    const tally = { successes: count(), retries: count() }
+    const span = SPAN_SECONDS * 1_000_000
+    const tally = { successes: createSlidingCount(nowMicros, span), retries: createSlidingCount(nowMicros, span) }
     tallies.set(id, tally)
     return tally
   }
@@ -59,12 +59,12 @@ export function createRetryBudget(deps: {
   }
 }
 
-/** Lets a request wait for a lane that will soon be tried again, instead of failing with a `Retry-After`. */
-export interface RetryAfter {
+/** Lets a request wait for a lane that will soon be half-open, instead of failing with a `Retry-After`. */
+export interface RetryWait {
   /** The longest that one request waits in all, in milliseconds; 0: not at all. */
-  mostMs(): number
-  /** Resolves to true after `ms`; to false at once when too many wait already, or as soon as the turn is stopped. */
-  wait(ms: number, by: AccountRow, signal: StopSignal): Promise<boolean>
+  maxMs(): number
+  /** Resolves to true after `ms`; to false at once when too many requests wait, or as soon as the turn is stopped. */
+  wait(ms: number, account: AccountRow, signal: StopSignal): Promise<boolean>
 }
 
 /** Each waiting request keeps its hold, and most of its body in memory. */
@@ -72,39 +72,39 @@ const WAITING_MAX = 256
 /** Leaves room for the requests of other accounts. */
 const WAITING_OF_ACCOUNT_MAX = 64
 /** Jitter, so that they do not all retry at the same moment. */
-const SPREAD = 0.1
+const JITTER = 0.1
 
-export function createRetryAfter({
-  mostMs,
+export function createRetryWait({
+  maxMs,
   random,
 }: {
-  readonly mostMs: () => number
+  readonly maxMs: () => number
   readonly random: () => number
-}): RetryAfter {
+}): RetryWait {
   const waiting = new Map<AccountRow, number>()
   let waitingCount = 0
-  const count = (by: AccountRow, change: 1 | -1): void => {
+  const count = (account: AccountRow, change: 1 | -1): void => {
     waitingCount += change
-    const own = (waiting.get(by) ?? 0) + change
-    if (own === 0) waiting.delete(by)
-    else waiting.set(by, own)
+    const own = (waiting.get(account) ?? 0) + change
+    if (own === 0) waiting.delete(account)
+    else waiting.set(account, own)
   }
   return {
-    mostMs,
-    async wait(ms, by, signal) {
-      if (signal.stopped || waitingCount >= WAITING_MAX || (waiting.get(by) ?? 0) >= WAITING_OF_ACCOUNT_MAX)
+    maxMs,
+    async wait(ms, account, signal) {
+      if (signal.stopped || waitingCount >= WAITING_MAX || (waiting.get(account) ?? 0) >= WAITING_OF_ACCOUNT_MAX)
         return false
-      count(by, 1)
+      count(account, 1)
       const passed = await new Promise<boolean>((resolve) => {
-        const timer = setTimeout(() => resolve(true), Math.ceil(ms * (1 + SPREAD * random())))
-        const forget = signal.onStop(() => {
+        const timer = setTimeout(() => resolve(true), Math.ceil(ms * (1 + JITTER * random())))
+        const stopListening = signal.onStop(() => {
           clearTimeout(timer)
           resolve(false)
         })
         timer.unref()
-        if (signal.stopped) forget()
+        if (signal.stopped) stopListening()
       })
-      count(by, -1)
+      count(account, -1)
       return passed
     },
   }

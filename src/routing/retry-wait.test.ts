@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { Stopper } from '../lib/stop-signal.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { createRetryAfter } from './retry-budget.ts'
+import { createRetryWait } from './retry-budget.ts'
 
-const patience = () => createRetryAfter({ mostMs: () => 10_000, random: () => 0 })
+const patience = () => createRetryWait({ maxMs: () => 10_000, random: () => 0 })
 const LONG_MS = 60_000
 const account = (row: number) => row as AccountRow
 

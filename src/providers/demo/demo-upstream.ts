@@ -2,8 +2,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { type RandomBytes, randomId } from '../../lib/random-id.ts'
 import type { StopSignal } from '../../lib/stop-signal.ts'
 import { DONE_FRAME, dataFrame } from '../../protocols/sse/frames.ts'
-import { type ChunkQueue, type UpstreamOutcome, createChunkQueue } from '../upstream-answer.ts'
-import { type DemoReply, composeReply } from './compose-reply.ts'
+import { type ChunkQueue, createChunkQueue, type UpstreamOutcome } from '../upstream-answer.ts'
+import { composeReply, type DemoReply } from './compose-reply.ts'
 import { type DemoRequest, readDemoRequest } from './demo-request.ts'
 
 /**

@@ -26,15 +26,15 @@ const MUTANTS = [
       {
         file: 'gateway/serve-turn.js',
         find: `    const settled = await turn.hold.settle(ending);
-    // A keep-alive may have opened the answer meanwhile.
+    // A keep-alive may have sent the head meanwhile.
     const wasQuiet = sink.phase === 'quiet';
     if (wasQuiet)
-        sink.announce(limitHeaders(deps.ledger.limitStatuses(turn.admitRequest.limits)));
-    const emitted = deliverEnd(turn, finalFrames, settled);`,
+        sink.announce(limitHeaders(ledger.limitStatuses(turn.admitRequest.limits)));
+    const sentProblem = deliverEnd(turn, finalFrames, settled);`,
         put: `    const wasQuiet = sink.phase === 'quiet';
     const { owed } = resolution;
     const guessed = owed ? { kind: 'settled', charge: owed.cost, shortfall: 0n, tier: owed.tier } : { kind: 'released' };
-    const emitted = deliverEnd(turn, finalFrames, guessed);
+    const sentProblem = deliverEnd(turn, finalFrames, guessed);
     await new Promise((resolve) => setTimeout(resolve, 40));
     const settled = await turn.hold.settle(ending);`,
       },
@@ -61,7 +61,7 @@ const MUTANTS = [
     control: [slowCommits],
     replacements: [
       slowCommits,
-      { file: 'gateway/stream.js', find: 'await turn.releaseGate.opened()', put: 'undefined' },
+      { file: 'gateway/stream.js', find: 'await turn.releaseGate', put: 'undefined' },
     ],
   },
   {

@@ -12,18 +12,18 @@ const SETTLE = 'const settled = await turn.hold.settle(ending);'
 const DEATHS = {
   'in the middle of a stream': {
     file: 'gateway/stream.js',
-    find: 'if (state.failure)',
-    put: `if (on.hasContent && carrier.state.outputBytes > 100) { ${KILL} } if (state.failure)`,
+    find: 'if (failure)',
+    put: `if (attempt.firstContentAt !== undefined && state.outputBytes > 100) { ${KILL} } if (failure)`,
   },
   'between the stored answer and its charge': {
     file: 'gateway/serve-turn.js',
     find: SETTLE,
-    put: `if (keeping.begun && resolution.owed) { ${KILL} } ${SETTLE}`,
+    put: `if (keeping?.begun && resolution.owed) { ${KILL} } ${SETTLE}`,
   },
   'when it is charged and nothing of the end has gone out': {
     file: 'gateway/serve-turn.js',
     find: SETTLE,
-    put: `${SETTLE} if (keeping.begun && resolution.owed) { ${KILL} }`,
+    put: `${SETTLE} if (keeping?.begun && resolution.owed) { ${KILL} }`,
   },
 } as const satisfies Record<string, Replacement>
 

@@ -52,7 +52,7 @@ export const OF_LANES = [
     replacements: [
       {
         file: 'src/gateway/attempt-lanes.ts',
-        find: 'if (fate.mayBeBilled) running.triesLeft = Math.min(running.triesLeft, ATTEMPTS_AFTER_DOUBT_MAX)',
+        find: 'if (fate.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, ATTEMPTS_AFTER_DOUBT_MAX)',
         put: '',
       },
     ],
@@ -72,7 +72,7 @@ export const OF_LANES = [
   {
     name: 'last-lane-is-refused',
     says: 'nobody asks the last lane of a model while it is put aside',
-    caughtBy: ['src/routing/circuit-breaker.test.ts', 'src/gateway/lanes-put-aside.test.ts'],
+    caughtBy: ['src/routing/circuit-breaker.test.ts', 'src/gateway/open-circuits.test.ts'],
     replacements: [
       { file: 'src/routing/circuit-breaker.ts', find: 'const PROBES_FIRST = 3', put: 'const PROBES_FIRST = 0' },
     ],
@@ -80,11 +80,11 @@ export const OF_LANES = [
   {
     name: 'no-patience',
     says: 'a request fails although a lane is asked again in a moment',
-    caughtBy: ['src/gateway/lanes-put-aside.test.ts'],
+    caughtBy: ['src/gateway/open-circuits.test.ts'],
     replacements: [
       {
         file: 'src/gateway/attempt-lanes.ts',
-        find: 'if (now + 1000 * waitMs > patientUntil) return false',
+        find: 'if (now + 1000 * waitMs > waitUntil) return false',
         put: 'return false',
       },
     ],

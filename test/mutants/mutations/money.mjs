@@ -119,8 +119,8 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/gateway/attempt-lanes.ts',
-        find: '  running.failures.push({ lane, fate })\n',
-        put: `  running.failures.push({ lane, fate })
+        find: '  failures.push({ lane, fate })\n',
+        put: `  failures.push({ lane, fate })
     const usage = { uncachedInput: 1, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
     const owed = { usage, tier: 0, cost: turn.hold.amount }
     await turn.hold.settle({ outcome: 'upstream_failed', owed, lane: lane.id, attempts })

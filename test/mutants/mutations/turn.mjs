@@ -10,8 +10,8 @@ export const OF_TURNS = [
     replacements: [
       {
         file: 'src/gateway/serve-turn.ts',
-        find: 'const found = deps.rights.findAgain(asked.caller)',
-        put: "const found = { kind: 'caller', caller: asked.caller }",
+        find: 'const found = rights.findAgain(input.caller)',
+        put: "const found = { kind: 'caller', caller: input.caller }",
       },
     ],
   },

@@ -1,0 +1,76 @@
+import type { ClaimRequest } from '../ledger/state/turns.ts'
+import type { Caller, ClientProgram } from '../model/caller.ts'
+import type { Effort } from '../model/effort.ts'
+import type { Seals } from '../model/event.ts'
+import type { RequestId } from '../model/ids.ts'
+import type { Problem } from '../model/problem.ts'
+import type { TurnRequest } from '../model/turn.ts'
+import { type ChatEncoder, createChatEncoder } from '../protocols/chat/encoder.ts'
+import { createResponsesEncoder, type ResponsesEncoder } from '../protocols/responses/encoder.ts'
+import type { MintIds } from '../protocols/shared/codec-types.ts'
+import { envelopesOf } from './seals.ts'
+
+/** A request as the HTTP edge hands it over. */
+export interface TurnInput {
+  readonly requestId: RequestId
+  readonly caller: Caller
+  /** Undefined for all but the few client programs that get some errors in another form. */
+  readonly program?: ClientProgram | undefined
+  readonly request: TurnRequest
+  readonly sink: Sink
+  /** Monotonic microseconds at which the request arrived. */
+  readonly startedAt: number
+  /** The first request with its idempotency key: it runs once, its answer is kept, and a disconnect does not stop it. */
+  readonly claim?: ClaimRequest | undefined
+  /** Called at the first content of a large request with the bytes that it keeps from then on. */
+  readonly onContent?: ((bytesKept: number) => void) | undefined
+}
+
+/**
+ * Where an answer goes. The gateway decides what is written and when the end may be written; the sink only writes.
+ *
+ * quiet → head (status and headers have gone, perhaps keep-alives) → body (the first content has gone) → ended
+ */
+export type SinkPhase = 'quiet' | 'head' | 'body' | 'ended'
+
+export interface Sink {
+  readonly phase: SinkPhase
+  /** The client's connection is closed; nothing written from now on arrives. */
+  readonly disconnected: boolean
+  /** Adds headers to the head, or removes those that are undefined; without effect once the head has gone. */
+  announce(headers: Readonly<Record<string, string | undefined>>): void
+  /** What is written after a silence; undefined: a comment. JSON answers have no silence. */
+  onSilence(keepAlive: () => Buffer | undefined): void
+  /** Content. Backpressure: returns a promise while the client's socket is full; await it before reading the provider. */
+  write(bytes: Buffer): Promise<void> | undefined
+  /** The last bytes, or the whole JSON body, and the regular end. */
+  end(bytes: Buffer): void
+  /** An error as status and body. Only while `quiet`; afterwards the encoder writes the failure and `end` sends it. */
+  refuse(problem: Problem): void
+  /** Breaks the connection without an end, so that the client does not take the answer for complete. */
+  cut(): void
+  /** Calls back once when the client disconnects; returns how to stop listening. */
+  onDisconnect(listener: () => void): () => void
+}
+
+export type TurnEncoder = ChatEncoder | ResponsesEncoder
+
+/** `mayOpen` is false while a response that the encoder opens could not be fetched by its id. */
+export function createEncoder(
+  { mint, now, seals }: { readonly mint: MintIds; readonly now: () => number; readonly seals: Seals },
+  turn: Pick<TurnInput, 'requestId' | 'caller' | 'program' | 'request'> & {
+    readonly entry: { readonly id: string }
+    readonly effort: Effort | undefined
+  },
+  mayOpen: () => boolean,
+): TurnEncoder {
+  const { request, requestId, caller, program, entry, effort } = turn
+  if (request.protocol === 'chat') return createChatEncoder({ request, model: entry.id, requestId, mint, now })
+  const { sealReasoning, sealCompaction } = envelopesOf(seals, caller.accountId)
+  return createResponsesEncoder({
+    ...{ request, model: entry.id, effort, requestId, mint, now, mayOpen, program },
+    responseId: mint.responseId(),
+    ...{ sealReasoning, sealCompaction },
+    createdAt: Math.floor(now() / 1000),
+  })
+}

@@ -1,9 +1,9 @@
-// Pictures of every page of a running server, light and dark, on a telephone and on a desk: for looking, not for judging.
+// Takes screenshots of every page of a running server: light and dark, 360 and 1440 pixels wide.
 //
-//   node test/browser/screenshots.mjs --data DIR --out DIR [--email E-MAIL --password PASSWORD]
+//   node test/browser/screenshots.mjs --data DIR --out DIR [--locale de-DE] [--email EMAIL --password PASSWORD]
 //
-// DIR of `--data` is the data folder of the server. Where nobody has signed up yet, this does so with the link that lies there,
-// as the e-mail and the password that are given or `looks@example.com` and a password that it says.
+// `--data` is the data folder of the server. If the server is not set up yet, the script signs up with the setup link in that
+// folder. The default email is `looks@example.com`, and the script prints the default password.
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,9 +12,9 @@ import { findChromium } from './lib/find-chromium.mjs'
 import { pagesToSee } from './lib/pages-to-see.mjs'
 
 const TEXT = { type: 'string' }
-const { values: given } = parseArgs({ options: { data: TEXT, out: TEXT, email: TEXT, password: TEXT } })
-const { data, out, email = 'looks@example.com', password = 'to look at pages' } = given
-if (data === undefined || out === undefined) throw new Error('Say where: --data DIR --out DIR')
+const { values: given } = parseArgs({ options: { data: TEXT, out: TEXT, locale: TEXT, email: TEXT, password: TEXT } })
+const { data, out, locale = 'en-US', email = 'looks@example.com', password = 'to look at pages' } = given
+if (data === undefined || out === undefined) throw new Error('Usage: --data DIR --out DIR')
 
 const LOOKS = ['light', 'dark'].flatMap((colorScheme) => [360, 1440].map((width) => ({ colorScheme, width })))
 const origin = new URL(JSON.parse(readFileSync(join(data, 'server.json'), 'utf8')).url).origin
@@ -23,7 +23,7 @@ mkdirSync(out, { recursive: true })
 const browser = await chromium.launch({ executablePath: findChromium(process.env), args: ['--no-sandbox'] })
 const storageState = await enter()
 for (const { colorScheme, width } of LOOKS) {
-  const look = { colorScheme, viewport: { width, height: 900 }, locale: 'en-US' }
+  const look = { colorScheme, viewport: { width, height: 900 }, locale }
   const [inside, outside] = [await watched({ ...look, storageState }), await watched(look)]
   for (const { path, signedOut } of pagesToSee(await idsOf(inside))) {
     const page = signedOut ? outside : inside
@@ -47,17 +47,17 @@ async function watched(options) {
   return page
 }
 
-/** Signs up where nobody has, else signs in. */
+/** Signs up on a new server and signs in on any other. */
 async function enter() {
   const page = await watched({ locale: 'en-US' })
-  const standing = await (await page.request.get(`${origin}/console/api/session`)).json()
-  const link = standing.setup_needed ? readFileSync(join(data, 'console-setup'), 'utf8').trim() : undefined
+  const session = await (await page.request.get(`${origin}/console/api/session`)).json()
+  const link = session.setup_needed ? readFileSync(join(data, 'console-setup'), 'utf8').trim() : undefined
   await page.goto(
     link === undefined ? `${origin}/console/sign-in` : `${origin}${link.slice(new URL(link).origin.length)}`,
   )
-  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Email').fill(email)
   await page.getByLabel(/^(New p|P)assword$/).fill(password)
-  await page.getByRole('button', { name: /^(Finish|Sign in)$/ }).click()
+  await page.getByRole('button', { name: /^(Finish setup|Sign in)$/ }).click()
   await page.getByRole('button', { name: email }).waitFor()
   if (link !== undefined) console.log(`Signed up as ${email}, with the password "${password}".`)
   const state = await page.context().storageState()
@@ -65,7 +65,7 @@ async function enter() {
   return state
 }
 
-/** Of the newest of everything; where there is none, of nothing. */
+/** The ids of the newest request, key and account, or ids that do not exist. */
 async function idsOf(page) {
   const first = async (path) => (await (await page.request.get(`${origin}/console/api${path}`)).json()).items?.[0]?.id
   const [request, key, account] = await Promise.all(['/requests', '/keys', '/operate/accounts'].map(first))

@@ -122,7 +122,7 @@ function KeyNotFound() {
     <Page>
       <PageHeader title={shell.areas.keys} />
       <Panel>
-        <Empty icon={KeyRound} title={keys.notFoundKey} text={keys.notFoundKeyText} action={back} />
+        <Empty icon={KeyRound} title={keys.missing} text={keys.missingText} action={back} />
       </Panel>
     </Page>
   )

@@ -6,7 +6,7 @@ import { anthropicDialect } from './anthropic/dialects.ts'
 import { createEventReader as createAnthropicReader } from './anthropic/read-events.ts'
 import { writeRequest as writeAnthropicRequest } from './anthropic/write-request.ts'
 import { chatDialect } from './chat/dialects.ts'
-import { parseAsLeft, readConversation as readChatConversation } from './chat/parse-conversation.ts'
+import { parseRewritten, readConversation as readChatConversation } from './chat/parse-conversation.ts'
 import { createEventReader as createChatReader } from './chat/read-events.ts'
 import { writeRequest as writeChatRequest } from './chat/write-request.ts'
 import { namesOfLostTtls, namesOfMarks } from './fields/cache-marks.ts'
@@ -78,7 +78,7 @@ export const codecs = {
   parseRequest: async (request: TurnRequest): Promise<Fields> =>
     withExactNumbers(
       request,
-      request.protocol === 'chat' ? await parseAsLeft(request) : ((await parseInPieces(request.body.bytes)) as Fields),
+      request.protocol === 'chat' ? await parseRewritten(request) : ((await parseInPieces(request.body.bytes)) as Fields),
     ),
 
   /** What it says, in no protocol's words. */

@@ -11,19 +11,19 @@ export interface ChatDialect extends DialectTraits {
   readonly wire: 'chat'
   /** The name under which the server reads the output cap. */
   readonly capField: 'max_completion_tokens' | 'max_tokens'
-  /** Whether the server knows the developer role; else such messages are sent as system messages. */
+  /** The server knows the developer role; elsewhere such messages are sent as system messages. */
   readonly developerRole: boolean
-  /** Whether `stream_options.include_usage` may be sent; servers without it report usage unasked. */
+  /** `stream_options.include_usage` may be sent; servers without it always report usage. */
   readonly usageOption: boolean
-  /** Where an effort is said; how it is spelled is the model's affair (`traits.efforts`). */
-  readonly effort: EffortManner
-  /** Fields of the server's own that say the same: beside an effort they could contradict it, and go. */
+  /** The fields of an effort; its spelling depends on the model (`traits.efforts`). */
+  readonly effort: EffortForm
+  /** The server's own fields for the same: they could contradict an effort, and are left out beside one. */
   readonly effortSwitches: readonly string[]
   /** Top-level fields beyond the standard ones that the server understands. */
   readonly extraFields: readonly string[]
   /** Fields that go under another name. */
   readonly renamedFields: Readonly<Record<string, string>>
-  /** What the server counts outside of `prompt_tokens` and `completion_tokens`, where its total does not tell. */
+  /** What the server counts outside of `prompt_tokens` and `completion_tokens`, where its total does not show it. */
   readonly countedBeside: readonly CountedBeside[]
   /** The server wants its reasoning back with the messages that it led to, and refuses a tool loop without it. */
   readonly reasoningBack: boolean
@@ -31,15 +31,15 @@ export interface ChatDialect extends DialectTraits {
   readonly customTools: boolean
   /** `tool_choice` may be a list of the tools that are allowed; elsewhere only those are declared. */
   readonly allowedTools: boolean
-  /** Assistant messages may have a `refusal`; elsewhere its words are content. */
+  /** Assistant messages may have a `refusal`; elsewhere its text is content. */
   readonly refusals: boolean
-  /** Messages may tell the name of who speaks. */
+  /** Messages may have a `name`. */
   readonly messageNames: boolean
   /** How the ids of tool calls may look. */
   readonly callIds: 'any' | 'nine-letters'
   /** One answer may arrive as several choices, its text in one and its calls in the next. */
   readonly splitsChoices: boolean
-  /** How a last message of the assistant says that the model shall go on from it; elsewhere it just stands there. */
+  /** Whether a last assistant message needs `prefix` to be continued. */
   readonly prefill: 'plain' | 'prefix'
 }
 
@@ -81,17 +81,12 @@ const row = (name: string, source: string, over: Partial<ChatDialect> = {}): Cha
 const OPENAI_ONLY = { customTools: true, allowedTools: true, refusals: true } as const
 const LOCAL_SAMPLING = ['top_k', 'min_p', 'repetition_penalty']
 
-/** Of servers that know three, as DeepSeek's guide maps the others. */
+/** For servers that know three efforts, as DeepSeek's guide maps the others. */
 const LOW_HIGH_MAX = {
-  minimal: 'low',
-  low: 'low',
-  medium: 'high',
-  high: 'high',
-  xhigh: 'high',
-  max: 'max',
-  ultra: 'max',
+  ...{ minimal: 'low', low: 'low', medium: 'high', high: 'high', xhigh: 'high' },
+  ...{ max: 'max', ultra: 'max' },
 }
-/** Where an effort is a number of tokens no document says which: these are ours. */
+/** For servers that take a number of tokens. No document gives numbers: these are ours. */
 const BUDGETS = { none: 'disabled', minimal: 1024, low: 4096, medium: 12_288, high: 24_576 }
 
 export const CHAT_DIALECTS: readonly ChatDialect[] = [
@@ -144,13 +139,8 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
       prefill: 'prefix',
       extraFields: ['safe_prompt', 'prompt_mode'],
       withoutFields: [
-        'logprobs',
-        'top_logprobs',
-        'logit_bias',
-        'user',
-        'safety_identifier',
-        'prompt_cache_key',
-        'verbosity',
+        ...['logprobs', 'top_logprobs', 'logit_bias'],
+        ...['user', 'safety_identifier', 'prompt_cache_key', 'verbosity'],
       ],
       renamedFields: { seed: 'random_seed' },
     },
@@ -158,10 +148,7 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
   row(
     'xai',
     'Recorded: completion_tokens 1 beside reasoning_tokens 290. AI SDK: more may be cached than prompt_tokens says.',
-    {
-      capField: 'max_completion_tokens',
-      countedBeside: ['reasoning', 'cached'],
-    },
+    { capField: 'max_completion_tokens', countedBeside: ['reasoning', 'cached'] },
   ),
   row(
     'moonshot',
@@ -202,12 +189,8 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
       cacheSaltField: 'cache_salt',
       effort: 'template',
       extraFields: [
-        ...LOCAL_SAMPLING,
-        'chat_template_kwargs',
-        'structured_outputs',
-        'guided_json',
-        'guided_regex',
-        'guided_choice',
+        ...[...LOCAL_SAMPLING, 'chat_template_kwargs', 'structured_outputs'],
+        ...['guided_json', 'guided_regex', 'guided_choice'],
       ],
     },
   ),
@@ -268,12 +251,9 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
 
 export const chatDialect = dialectByName(CHAT_DIALECTS, GENERIC)
 
-/**
- * The fields in which servers read how hard their models shall think, by the spelling of the effort; undefined where a server
- * has no place for it.
- */
-export const EFFORT_MANNERS = {
-  /** The protocol's own word. */
+/** The fields in which servers read the effort, by its spelling; undefined where a server has no field for it. */
+export const EFFORT_FIELDS = {
+  /** The protocol's own field. */
   word: (spelling: EffortSpelling) => word(spelling === 'disabled' ? 'none' : spelling),
 
   /** OpenRouter: an object, in which a number of tokens has a place too. */
@@ -282,18 +262,18 @@ export const EFFORT_MANNERS = {
     return { reasoning: { effort: spelling === 'disabled' ? 'none' : spelling } }
   },
 
-  /** DeepSeek: a switch, and the word beside it. */
+  /** DeepSeek: a switch, and `reasoning_effort` beside it. */
   'switch-and-word': (spelling: EffortSpelling) => {
     if (spelling === 'disabled') return { thinking: { type: 'disabled' } }
-    const said = word(spelling)
-    return said && { thinking: { type: 'enabled' }, ...said }
+    const fields = word(spelling)
+    return fields && { thinking: { type: 'enabled' }, ...fields }
   },
 
-  /** Moonshot: models that have the word think always, and take no switch. */
+  /** Moonshot: models that take `reasoning_effort` always think, and take no switch. */
   'word-or-switch': (spelling: EffortSpelling) =>
     spelling === 'disabled' ? { thinking: { type: 'disabled' } } : word(spelling),
 
-  /** Alibaba: a switch and a number of tokens; of words it takes only that there is to be thinking. */
+  /** Alibaba: a switch and a number of tokens; a word only switches thinking on. */
   budget: (spelling: EffortSpelling) => {
     if (spelling === 'disabled') return { enable_thinking: false }
     return typeof spelling === 'number'
@@ -301,7 +281,7 @@ export const EFFORT_MANNERS = {
       : { enable_thinking: true }
   },
 
-  /** Vertex AI: a word, or Gemini's own `thinking_config`; never both. */
+  /** Vertex AI: `reasoning_effort`, or Gemini's own `thinking_config`; never both. */
   google: (spelling: EffortSpelling) => {
     const tokens = spelling === 'disabled' ? 0 : spelling
     if (typeof tokens === 'string') return word(tokens)
@@ -314,12 +294,12 @@ export const EFFORT_MANNERS = {
     return { thinking: { type: spelling === 'disabled' ? 'disabled' : 'adaptive' } }
   },
 
-  /** Servers that anybody can run: whether a model thinks is decided by the template of its prompt. */
+  /** Self-hosted servers: the template of the prompt decides whether the model thinks. */
   template: (spelling: EffortSpelling) =>
     spelling === 'disabled' ? { chat_template_kwargs: { enable_thinking: false } } : word(spelling),
 } as const satisfies Record<string, (spelling: EffortSpelling) => Fields | undefined>
 
-type EffortManner = keyof typeof EFFORT_MANNERS
+type EffortForm = keyof typeof EFFORT_FIELDS
 
 const word = (spelling: EffortSpelling): Fields | undefined =>
   typeof spelling === 'string' ? { reasoning_effort: spelling } : undefined

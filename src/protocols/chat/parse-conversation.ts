@@ -19,8 +19,8 @@ import { reasoningTextOf } from './chunk.ts'
 import { argumentsText } from './write-messages.ts'
 
 /**
- * What a chat request says to its model, for a lane of another protocol. The door has checked types and ranges; what it
- * leaves to providers to understand counts as absent here where it is odd.
+ * A chat request as a conversation, for a lane of another protocol. Types and ranges were checked by `parseRequest`; what
+ * it leaves to providers counts as absent here where it is odd.
  */
 export function readConversation(body: Fields): Conversation {
   return {
@@ -31,10 +31,10 @@ export function readConversation(body: Fields): Conversation {
     parallelToolCalls: typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : undefined,
     format: readFormat(body.response_format),
     verbosity: stringOf(body.verbosity),
-    // Chat has no words to ask for a summary.
+    // Chat has no field that requests a summary.
     reasoning: { summary: undefined },
     sampling: readSampling(body),
-    // An empty name is nobody's.
+    // Empty means absent.
     identity: {
       user: stringOf(body.user) || undefined,
       safetyIdentifier: stringOf(body.safety_identifier) || undefined,
@@ -43,8 +43,8 @@ export function readConversation(body: Fields): Conversation {
   }
 }
 
-/** The body as the door has left it: some members are written anew, or dropped. */
-export async function parseAsLeft({ body, rewritten }: ChatRequest): Promise<Fields> {
+/** The value of the body after `parseRequest`, which rewrites or drops some members. */
+export async function parseRewritten({ body, rewritten }: ChatRequest): Promise<Fields> {
   const value = await parseInPieces(body.bytes)
   const fields: Fields = isObject(value) ? value : {}
   for (const [name, bytes] of rewritten) fields[name] = bytes === null ? undefined : await parseInPieces(bytes)
@@ -81,104 +81,98 @@ function readSampling(body: Fields): Sampling {
 
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 
-/** The messages of a request, which were checked at the door as far as that goes; what is odd in them counts as absent. */
 function readMessages(messages: readonly unknown[]): ConversationItem[] {
-  const reading: Reading = { items: [], waiting: new WaitingCalls(), callsRead: 0 }
-  for (const message of messages) if (isObject(message)) readMessage(reading, message)
-  return reading.items
+  const reader = new MessageReader()
+  for (const message of messages) if (isObject(message)) reader.read(message)
+  return reader.items
 }
 
-interface Reading {
-  readonly items: ConversationItem[]
-  readonly waiting: WaitingCalls
-  callsRead: number
-}
+class MessageReader {
+  readonly items: ConversationItem[] = []
+  readonly #waiting = new WaitingCalls()
+  #callsRead = 0
 
-function readMessage(reading: Reading, message: Fields): void {
-  switch (message.role) {
-    case 'assistant':
-      readAssistant(reading, message)
-      return
-    case 'tool':
-    case 'function':
-      readResult(reading, message)
-      return
-    case 'system':
-    case 'developer':
-    case 'user':
-      reading.items.push(spoken(message.role, readContent(message), message))
+  read(message: Fields): void {
+    switch (message.role) {
+      case 'assistant':
+        this.#readAssistant(message)
+        break
+      case 'tool':
+      case 'function':
+        this.#readResult(message)
+        break
+      case 'system':
+      case 'developer':
+      case 'user':
+        this.items.push(messageItem(message.role, readContent(message), message))
+    }
+  }
+
+  /** Reasoning, then text, then calls: the order in which a model produces them. */
+  #readAssistant(message: Fields): void {
+    const reasoning = reasoningTextOf(message)
+    if (reasoning !== '') this.items.push({ type: 'reasoning', summary: [], text: reasoning, opaque: undefined })
+    const { tool_calls, function_call } = message
+    const listed = Array.isArray(tool_calls) ? tool_calls.filter(isObject) : []
+    const calls = listed.length === 0 && isObject(function_call) ? [{ function: function_call }] : listed
+    const content = readContent(message)
+    if (typeof message.refusal === 'string') content.push({ type: 'refusal', text: message.refusal })
+    // Clients write an empty text beside calls.
+    const hasContent = content.some((part) => !('text' in part) || part.text !== '')
+    if (hasContent || (content.length > 0 && calls.length === 0)) {
+      const kept = hasContent ? content.filter((part) => part.type !== 'text' || part.text !== '') : content
+      this.items.push(messageItem('assistant', kept, message))
+    }
+    for (const call of calls) {
+      const item = this.#readCall(call)
+      this.items.push(item)
+      this.#waiting.add(item)
+    }
+  }
+
+  /** The older form has no ids: a made-up id holds call and result together. */
+  #readCall(call: Fields): CallItem {
+    const position = this.#callsRead++
+    const isCustom = call.type === 'custom' || (isObject(call.custom) && !isObject(call.function))
+    const definition = isCustom ? call.custom : call.function
+    const { name, arguments: args, input }: Fields = isObject(definition) ? definition : {}
+    return {
+      type: 'tool-call',
+      tool: isCustom ? 'custom' : 'function',
+      callId: stringOf(call.id) || `call_${position}`,
+      name: stringOf(name) ?? '',
+      namespace: undefined,
+      text: isCustom ? (stringOf(input) ?? '') : argumentsText(args),
+    }
+  }
+
+  #readResult(message: Fields): void {
+    const call = this.#waiting.take(message)
+    const known = call ?? this.#waiting.lastOf(message.tool_call_id)
+    this.items.push({
+      type: 'tool-result',
+      tool: known?.tool ?? 'function',
+      callId: call?.callId ?? stringOf(message.tool_call_id) ?? '',
+      content: readContent(message),
+    })
   }
 }
 
-const spoken = (role: MessageItem['role'], content: readonly ContentPart[], { name }: Fields): MessageItem => ({
-  type: 'message',
-  role,
-  content,
-  phase: undefined,
+const messageItem = (role: MessageItem['role'], content: readonly ContentPart[], { name }: Fields): MessageItem => ({
+  ...{ type: 'message', role, content, phase: undefined },
   name: stringOf(name),
 })
 
-/** First what it thought, then what it said, then what it called: the order in which a model does it. */
-function readAssistant(reading: Reading, message: Fields): void {
-  const reasoning = reasoningTextOf(message)
-  if (reasoning !== '') reading.items.push({ type: 'reasoning', summary: [], text: reasoning, opaque: undefined })
-  const calls = readCalls(reading, message)
-  const content = readContent(message)
-  if (typeof message.refusal === 'string') content.push({ type: 'refusal', text: message.refusal })
-  // Clients write an empty text beside calls, where nothing was said.
-  const says = content.some((part) => !('text' in part) || part.text !== '')
-  if (says || (content.length > 0 && calls.length === 0)) {
-    reading.items.push(spoken('assistant', says ? content.filter(isNotEmpty) : content, message))
-  }
-  for (const call of calls) {
-    reading.items.push(call)
-    reading.waiting.add(call)
-  }
-}
-
-const isNotEmpty = (part: ContentPart): boolean => part.type !== 'text' || part.text !== ''
-
-function readCalls(reading: Reading, { tool_calls, function_call }: Fields): CallItem[] {
-  const calls = Array.isArray(tool_calls) ? tool_calls.filter(isObject) : []
-  const all = calls.length === 0 && isObject(function_call) ? [{ function: function_call }] : calls
-  return all.map((call) => readCall(reading, call))
-}
-
-/** The older form knows no ids: one that is made up holds call and result together. */
-function readCall(reading: Reading, call: Fields): CallItem {
-  const position = reading.callsRead++
-  const isCustom = call.type === 'custom' || (isObject(call.custom) && !isObject(call.function))
-  const said = isCustom ? call.custom : call.function
-  const { name, arguments: args, input }: Fields = isObject(said) ? said : {}
-  return {
-    type: 'tool-call',
-    tool: isCustom ? 'custom' : 'function',
-    callId: stringOf(call.id) || `call_${position}`,
-    name: stringOf(name) ?? '',
-    namespace: undefined,
-    text: isCustom ? (stringOf(input) ?? '') : argumentsText(args),
-  }
-}
-
-function readResult(reading: Reading, message: Fields): void {
-  const call = reading.waiting.take(message)
-  const known = call ?? reading.waiting.lastOf(message.tool_call_id)
-  reading.items.push({
-    type: 'tool-result',
-    tool: known?.tool ?? 'function',
-    callId: call?.callId ?? stringOf(message.tool_call_id) ?? '',
-    content: readContent(message),
-  })
-}
-
-/** A string or a list of parts; what is neither has nothing in it. */
+/** A string or a list of parts; anything else is empty. */
 function readContent(message: Fields): ContentPart[] {
   const { content } = message
   if (typeof content === 'string') return withMarkOf(message, [{ type: 'text', text: content }])
-  return Array.isArray(content) ? withMarkOf(message, content.filter(isObject).flatMap(readMarkedPart)) : []
+  const parts = Array.isArray(content) ? content.filter(isObject) : []
+  return withMarkOf(
+    message,
+    parts.flatMap((part) => readPart(part).map((read) => ({ ...read, ...markIn(part) }))),
+  )
 }
-
-const readMarkedPart = (part: Fields): ContentPart[] => readPart(part).map((read) => ({ ...read, ...markIn(part) }))
 
 function readPart(part: Fields): ContentPart[] {
   switch (part.type) {
@@ -186,37 +180,27 @@ function readPart(part: Fields): ContentPart[] {
       return typeof part.text === 'string' ? [{ type: 'text', text: part.text }] : []
     case 'refusal':
       return typeof part.refusal === 'string' ? [{ type: 'refusal', text: part.refusal }] : []
-    case 'image_url':
-      return readImage(part.image_url)
-    case 'input_audio':
-      return readAudio(part.input_audio)
-    case 'file':
-      return isObject(part.file) ? [readFile(part.file)] : []
+    case 'image_url': {
+      // Some clients leave out the object around the address.
+      const { url, detail }: Fields = isObject(part.image_url) ? part.image_url : { url: part.image_url }
+      return typeof url === 'string' ? [{ type: 'image', url, detail: stringOf(detail) }] : []
+    }
+    case 'input_audio': {
+      const { data, format }: Fields = isObject(part.input_audio) ? part.input_audio : {}
+      return typeof data === 'string' ? [{ type: 'audio', data, format: stringOf(format) ?? 'wav' }] : []
+    }
+    case 'file': {
+      if (!isObject(part.file)) return []
+      const { file_data, file_id, filename } = part.file
+      const file = { data: stringOf(file_data), url: undefined, id: stringOf(file_id), name: stringOf(filename) }
+      return [{ type: 'file', ...file }]
+    }
     default:
       return []
   }
 }
 
-/** Some clients leave out the object around the address. */
-function readImage(image: unknown): ContentPart[] {
-  const { url, detail }: Fields = isObject(image) ? image : { url: image }
-  return typeof url === 'string' ? [{ type: 'image', url, detail: stringOf(detail) }] : []
-}
-
-function readAudio(audio: unknown): ContentPart[] {
-  if (!isObject(audio) || typeof audio.data !== 'string') return []
-  return [{ type: 'audio', data: audio.data, format: stringOf(audio.format) ?? 'wav' }]
-}
-
-const readFile = ({ file_data, file_id, filename }: Fields): ContentPart => ({
-  type: 'file',
-  data: stringOf(file_data),
-  url: undefined,
-  id: stringOf(file_id),
-  name: stringOf(filename),
-})
-
-/** The client's tools, in the newer form or the older. Hosted ones have been left out at the door. */
+/** The client's tools, in the newer form or the older. `parseRequest` has left out hosted ones. */
 function readToolDefinitions({ tools, functions }: Fields): ToolDefinition[] {
   const listed = (list: unknown): Fields[] => (Array.isArray(list) ? list.filter(isObject) : [])
   return [...listed(tools).flatMap(readTool), ...listed(functions).flatMap(readFunction)]
@@ -239,7 +223,7 @@ function readFunction({ name, description, parameters, strict }: Fields): ToolDe
       namespace: undefined,
       description: stringOf(description),
       parameters: isObject(parameters) ? parameters : undefined,
-      // Said in so many words, because elsewhere silence means the opposite.
+      // Explicit, because other protocols have the opposite default.
       strict: strict === true,
     },
   ]
@@ -247,15 +231,8 @@ function readFunction({ name, description, parameters, strict }: Fields): ToolDe
 
 function readCustom({ name, description, format }: Fields): ToolDefinition[] {
   if (typeof name !== 'string') return []
-  return [
-    {
-      type: 'custom',
-      name,
-      namespace: undefined,
-      description: stringOf(description),
-      grammar: readGrammar(format),
-    },
-  ]
+  const grammar = readGrammar(format)
+  return [{ type: 'custom', name, namespace: undefined, description: stringOf(description), grammar }]
 }
 
 /** Chat has it in an object of its own; some clients write it flat, as Responses has it. */
@@ -265,14 +242,14 @@ function readGrammar(format: unknown): { syntax: string; definition: string } | 
   return typeof syntax === 'string' && typeof definition === 'string' ? { syntax, definition } : undefined
 }
 
-/** What the client wants done with its tools; undefined where it has not said, or not in words that we know. */
+/** Undefined where the client made no choice, or none that is known. */
 function readToolChoice({ tool_choice, function_call }: Fields): ToolChoice | undefined {
   const choice = tool_choice ?? function_call
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
   if (choice === 'any') return { type: 'required' }
   if (!isObject(choice)) return undefined
   if (choice.type === 'allowed_tools') return readAllowed(choice)
-  // The older form is nothing but a name.
+  // The older form has a name only.
   const named = readName(choice) ?? readName({ type: 'function', function: choice })
   return named && { type: 'tool', ...named }
 }
@@ -290,20 +267,20 @@ function readName(tool: Fields): ToolName | undefined {
   return { name: named.name, namespace: undefined, tool: type }
 }
 
-/** Calls in their order, of which those that were answered are passed by. */
-interface Queue {
+/** Calls in their order; those before `next` are answered. */
+interface CallQueue {
   readonly calls: CallItem[]
   next: number
 }
 
 /**
- * The calls of a conversation whose results have not come. A client may send as many as a body holds, so each is found without
- * a look at the others.
+ * The calls of a conversation that have no result yet. A client may send as many as a body holds, so each is found without
+ * a search through the others.
  */
 class WaitingCalls {
-  readonly #all: Queue = { calls: [], next: 0 }
-  readonly #byId = new Map<unknown, Queue>()
-  readonly #byName = new Map<unknown, Queue>()
+  readonly #all: CallQueue = { calls: [], next: 0 }
+  readonly #byId = new Map<unknown, CallQueue>()
+  readonly #byName = new Map<unknown, CallQueue>()
   readonly #answered = new Set<CallItem>()
 
   add(call: CallItem): void {
@@ -312,30 +289,29 @@ class WaitingCalls {
     addTo(this.#byName, call.name, call)
   }
 
-  /** The call that a result is of: by its id; where there is none, by its name; else the first that waits. */
+  /** The call that a result belongs to: by its id; without an id by its name, else the first waiting one. */
   take({ tool_call_id: id, name }: Fields): CallItem | undefined {
-    const call = isId(id)
+    const hasId = typeof id === 'string' && id !== ''
+    const call = hasId
       ? this.#first(this.#byId.get(id))
       : (this.#first(this.#byName.get(name)) ?? this.#first(this.#all))
     if (call !== undefined) this.#answered.add(call)
     return call
   }
 
-  /** The last call of this id, whether it waits or not. */
+  /** The last call with this id, answered or not. */
   lastOf(id: unknown): CallItem | undefined {
     return this.#byId.get(id)?.calls.at(-1)
   }
 
-  #first(queue: Queue | undefined): CallItem | undefined {
+  #first(queue: CallQueue | undefined): CallItem | undefined {
     if (queue === undefined) return undefined
     while (this.#answered.has(queue.calls[queue.next]!)) queue.next++
     return queue.calls[queue.next]
   }
 }
 
-const isId = (id: unknown): boolean => typeof id === 'string' && id !== ''
-
-function addTo(queues: Map<unknown, Queue>, key: string, call: CallItem): void {
+function addTo(queues: Map<unknown, CallQueue>, key: string, call: CallItem): void {
   const queue = queues.get(key)
   if (queue === undefined) queues.set(key, { calls: [call], next: 0 })
   else queue.calls.push(call)

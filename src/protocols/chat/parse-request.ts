@@ -36,7 +36,7 @@ import { arrayElements, jsonArray, spliceElement } from '../json/bytes.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../shared/codec-types.ts'
 import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../tools/answer-tool.ts'
 
-/** Reads what admission decides on, and checks that much; everything else stays bytes for whoever reads it later. */
+/** Reads and checks what admission decides on; everything else stays bytes. */
 export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
   const { value } = body
   const found = checkNames(body.members, CONTROL_FIELDS) ?? checkModel(value.model) ?? checkValues(value, CHAT_FIELDS)
@@ -48,9 +48,8 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
   if (tools.kind === 'refused') return tools
   const nested = readNested(body, NESTED_FIELDS)
   if (nested.kind === 'refused') return nested
-  const asked = readEffort(value)
-  if (asked.kind === 'refused') return asked
-  const { effort, effortParam } = asked
+  const effort = readEffort(value)
+  if (effort.kind === 'refused') return effort
   const repaired = repairMessages(body)
   const choices = (value.n as number | null | undefined) ?? 1
   const rewritten = repaired ? new Map([...tools.rewritten, ['messages', repaired] as const]) : new Map(tools.rewritten)
@@ -60,12 +59,15 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
       protocol: 'chat',
       body: { bytes: body.bytes, members: body.members },
       model: value.model as string,
-      effort,
-      effortParam,
+      effort: effort.effort,
+      effortParam: effort.param,
       delivery: value.stream === true ? 'stream' : 'json',
       wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
       functionForm: countOf(value.functions) > 0,
-      ...readOutputCap(value),
+      // `max_completion_tokens` is the newer name and wins; each client sends the one that it knows.
+      outputCap: (value.max_completion_tokens ?? value.max_tokens ?? undefined) as number | undefined,
+      outputCapParam:
+        isAbsent(value.max_completion_tokens) && !isAbsent(value.max_tokens) ? 'max_tokens' : 'max_completion_tokens',
       choices,
       inputField: 'messages',
       demands: demandsOf({ choices, stop: value.stop, toolChoice: value.tool_choice, format: value.response_format }),
@@ -82,32 +84,20 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
   }
 }
 
-/** `max_completion_tokens` is the newer name and wins; each client sends the one it knows. */
-function readOutputCap(value: ParsedBody['value']): Pick<TurnRequest, 'outputCap' | 'outputCapParam'> {
-  const newer = value.max_completion_tokens ?? undefined
-  const older = value.max_tokens ?? undefined
-  return newer === undefined && older !== undefined
-    ? { outputCap: older as number, outputCapParam: 'max_tokens' }
-    : { outputCap: newer as number | undefined, outputCapParam: 'max_completion_tokens' }
-}
-
-const NO_EFFORT = { kind: 'read', effort: undefined, effortParam: 'reasoning_effort' } as const
-
-/** The effort may come in two dialects; together they must agree, as a suffix and a field must. */
+/** The effort may come in two fields; together they must agree. */
 function readEffort(
   value: ParsedBody['value'],
-): { kind: 'read'; effort: Effort | undefined; effortParam: string } | Refused {
-  const field = value.reasoning_effort ?? undefined
-  const nested = (isObject(value.reasoning) ? value.reasoning.effort : undefined) ?? undefined
-  if (field === undefined && nested === undefined) return NO_EFFORT
-  const [first, second] = [field, nested].map((word) => (word === undefined ? undefined : effortOf(String(word))))
+): { readonly kind: 'read'; readonly effort: Effort | undefined; readonly param: string } | Refused {
+  const nested = isObject(value.reasoning) ? value.reasoning.effort : undefined
+  const [first, second] = [value.reasoning_effort, nested].map((word) =>
+    isAbsent(word) ? undefined : effortOf(String(word)),
+  )
   if (first !== undefined && second !== undefined && first !== second) {
     const message = `\`reasoning_effort\` is "${first}" and \`reasoning.effort\` is "${second}". Send one of them, or make them agree.`
     return refused(problem('reasoning_effort_conflict', message, { param: 'reasoning.effort' }))
   }
-  if (first === undefined && second !== undefined)
-    return { kind: 'read', effort: second, effortParam: 'reasoning.effort' }
-  return { kind: 'read', effort: first, effortParam: 'reasoning_effort' }
+  const param = first === undefined && second !== undefined ? 'reasoning.effort' : 'reasoning_effort'
+  return { kind: 'read', effort: first ?? second, param }
 }
 
 const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])
@@ -115,7 +105,10 @@ const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format
 function sizeOf(body: ParsedBody, rewritten: TurnRequest['rewritten']): InputSize {
   const { messages, tools, functions, response_format: format } = body.value
   const declared = countOf(tools) + countOf(functions)
-  const hasCalls = declared === 0 && Array.isArray(messages) && messages.some(hasToolCalls)
+  const hasCalls =
+    declared === 0 &&
+    Array.isArray(messages) &&
+    messages.some(({ tool_calls, function_call }) => Array.isArray(tool_calls) || isObject(function_call))
   return {
     bodyBytes: body.bytes.length,
     inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
@@ -126,7 +119,6 @@ function sizeOf(body: ParsedBody, rewritten: TurnRequest['rewritten']): InputSiz
 
 const countOf = (field: unknown): number => (Array.isArray(field) ? field.length : 0)
 
-/** Of a message that was checked. */
 const callsIn = (messages: unknown): number =>
   (messages as readonly Fields[]).reduce(
     (sum, { tool_calls: calls, function_call: call }) => sum + countOf(calls) + (isObject(call) ? 1 : 0),
@@ -141,16 +133,13 @@ const hasCustom = ({ tools, tool_choice: choice, messages }: ParsedBody['value']
 
 const isCustom = (tool: unknown): boolean => isObject(tool) && (tool.type === 'custom' || isObject(tool.custom))
 
-const hasToolCalls = (message: unknown): boolean =>
-  isObject(message) && (Array.isArray(message.tool_calls) || isObject(message.function_call))
-
 const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
-/** Who may show what is not text. */
-const SHOWS = new Set(['user', 'tool', 'function'])
+/** The roles whose messages may have parts that are not text. */
+const ROLES_WITH_PARTS = new Set(['user', 'tool', 'function'])
 const TEXT_PARTS = new Set(['text', 'refusal'])
 
-/** Messages as far as we must understand them: who speaks. What in them is not text is noted among `others`. */
+/** Checks roles and content. Parts that are not text are collected in `others`. */
 function checkMessages(messages: unknown, others: OtherInput[]): Problem | undefined {
   if (isAbsent(messages)) {
     return problem('missing_required_parameter', 'The field `messages` is missing. Send at least one message.', {
@@ -181,15 +170,17 @@ function checkContent(
   const { content } = message
   if (typeof content === 'string') return undefined
   if (isAbsent(content)) {
-    // An assistant that only called tools has said nothing, and clients send that as null or not at all.
+    // Clients send the content of an assistant that only called tools as null, or not at all.
     if (role === 'assistant' || role === 'function') return undefined
     return content === null ? wrongType(param, content, 'a string or an array of parts') : missing(param)
   }
   if (!Array.isArray(content)) return wrongType(param, content, 'a string or an array of parts')
-  return checkEach(param, content, (place, part) => checkPart(place, part, SHOWS.has(role) ? others : undefined))
+  return checkEach(param, content, (place, part) =>
+    checkPart(place, part, ROLES_WITH_PARTS.has(role) ? others : undefined),
+  )
 }
 
-/** `others`: undefined where only words may stand. */
+/** `others`: undefined where only text is allowed. */
 function checkPart(param: string, part: unknown, others: OtherInput[] | undefined): Problem | undefined {
   if (!isObject(part)) return wrongType(param, part, 'an object')
   const { type } = part
@@ -204,7 +195,7 @@ function checkPart(param: string, part: unknown, others: OtherInput[] | undefine
 const OTHER_PARTS: ReadonlyMap<string, OtherPart> = new Map<string, OtherPart>([
   ['image_url', { kind: 'image', read: readImage }],
   ['file', { kind: 'file', read: readFile }],
-  // No model takes it: whatever is in it is refused.
+  // No model takes audio, so it is refused whatever it contains.
   ['input_audio', { kind: 'audio', read: () => ({ form: 'text', dataBytes: 0 }) }],
 ])
 
@@ -225,7 +216,7 @@ function readFile(param: string, { file }: Fields): PartSource | Problem {
   return found ?? checkFileData(place, data as string)
 }
 
-/** Which tools are the client's own, and go to the provider: `protocols/tools/answer-tool.ts` says why others do not. */
+/** The client's own tools, which go to the provider: `protocols/tools/answer-tool.ts` says why others do not. */
 type OwnTools =
   | {
       readonly kind: 'tools'
@@ -235,26 +226,28 @@ type OwnTools =
   | Refused
 
 const OWN_TYPES = new Set(['function', 'custom'])
-const NONE: OwnTools = { kind: 'tools', ignored: [], rewritten: new Map() }
+const AS_THEY_ARE: OwnTools = { kind: 'tools', ignored: [], rewritten: new Map() }
 
 function ownTools(body: ParsedBody): OwnTools {
-  const { tools, tool_choice: choice } = body.value
-  if (tools === undefined || tools === null) return forcesHosted(choice) ? refusedChoice(choice) : noneDeclared(body)
+  const { tools = null, tool_choice: choice } = body.value
+  if (tools === null) return forcesHosted(choice) ? refused(hostedChoice(choice)) : withoutTools(body)
   if (!Array.isArray(tools)) return refused(wrongType('tools', tools, 'an array'))
   const wrong = checkEach('tools', tools, checkTool)
   if (wrong) return refused(wrong)
-  const own = tools.map((tool) => OWN_TYPES.has((tool as { type: string }).type))
-  if (forcesHosted(choice) || (choice === 'required' && tools.length > 0 && !own.includes(true)))
-    return refusedChoice(choice)
-  if (tools.length === 0) return noneDeclared(body)
-  if (!own.includes(false)) return NONE
-  const ignored = tools.flatMap((tool, index) => (own[index] ? [] : [(tool as { type: string }).type]))
-  if (!own.includes(true)) return { kind: 'tools', ignored, rewritten: WITHOUT_TOOLS }
-  const fates = own.map((isOwn) => (isOwn ? 'kept' : 'left-out'))
+  const types = tools.map((tool: { readonly type: string }) => tool.type)
+  const hasOwn = types.some((type) => OWN_TYPES.has(type))
+  if (forcesHosted(choice) || (choice === 'required' && tools.length > 0 && !hasOwn)) {
+    return refused(hostedChoice(choice))
+  }
+  if (tools.length === 0) return withoutTools(body)
+  const ignored = types.filter((type) => !OWN_TYPES.has(type))
+  if (ignored.length === 0) return AS_THEY_ARE
+  if (!hasOwn) return { kind: 'tools', ignored, rewritten: WITHOUT_TOOLS }
+  const fates = types.map((type) => (OWN_TYPES.has(type) ? 'kept' : 'left-out'))
   return { kind: 'tools', ignored, rewritten: new Map([['tools', rewriteTools(body, fates)]]) }
 }
 
-/** Beside no tools these say what is so anyway, and servers refuse them all the same. */
+/** Without tools these choices change nothing, and servers refuse them all the same. */
 const IDLE_CHOICES: ReadonlySet<unknown> = new Set([undefined, null, 'auto', 'none'])
 const IDLE_WITHOUT_TOOLS: OwnTools = {
   kind: 'tools',
@@ -262,10 +255,10 @@ const IDLE_WITHOUT_TOOLS: OwnTools = {
   rewritten: new Map([...WITHOUT_TOOLS, ['functions', null], ['function_call', null]]),
 }
 
-function noneDeclared({ value }: ParsedBody): OwnTools {
+function withoutTools({ value }: ParsedBody): OwnTools {
   const { functions, function_call, tool_choice } = value
-  if (Array.isArray(functions) && functions.length > 0) return NONE
-  return IDLE_CHOICES.has(tool_choice) && IDLE_CHOICES.has(function_call) ? IDLE_WITHOUT_TOOLS : NONE
+  if (Array.isArray(functions) && functions.length > 0) return AS_THEY_ARE
+  return IDLE_CHOICES.has(tool_choice) && IDLE_CHOICES.has(function_call) ? IDLE_WITHOUT_TOOLS : AS_THEY_ARE
 }
 
 function checkTool(param: string, tool: unknown): Problem | undefined {
@@ -280,55 +273,51 @@ function checkTool(param: string, tool: unknown): Problem | undefined {
     : wrongType(`${param}.${type}.name`, definition.name, 'a string')
 }
 
-/** Words and the client's own tools are choices; anything else names a tool that a provider would have to run. */
+/** Modes and the client's own tools are choices; anything else names a tool that a provider would have to run. */
 const forcesHosted = (choice: unknown): boolean =>
   isObject(choice) && typeof choice.type === 'string' && !OWN_TYPES.has(choice.type) && choice.type !== 'allowed_tools'
 
-const refusedChoice = (choice: unknown): OwnTools => refused(hostedChoice(choice))
-
-type Changes = ReadonlyMap<string, string | null>
-
 /**
- * Checked messages as every server takes them; undefined where they may stay as they are. Clients write out members that
- * have no value, and what an assistant has not said in four ways; servers refuse some of these, each other ones. Only
- * what says nothing is changed, and only in the messages that have it.
+ * Checked messages as every server takes them; undefined where they may stay as they are. Clients send members without a value,
+ * and write an assistant message without content in four ways; each server refuses other ones. Only empty values are
+ * changed, and only in the messages that have them.
  */
 export function repairMessages(body: ParsedBody): Buffer | undefined {
   const changes = (body.value.messages as readonly Fields[]).map(changesOf)
-  if (changes.every((each) => each === undefined)) return undefined
+  if (changes.every(({ size }) => size === 0)) return undefined
   const messages = memberBytes(body, 'messages')
   if (!messages) throw new Error('A field that was parsed is not among the members')
-  return jsonArray(arrayElements(messages).map((element, index) => withChanges(element, changes[index])))
+  const written = arrayElements(messages).map((element, at) =>
+    changes[at]!.size === 0 ? element : spliceElement(element, changes[at]!),
+  )
+  return jsonArray(written)
 }
 
-const withChanges = (element: Buffer, changes: Changes | undefined): Buffer =>
-  changes === undefined ? element : spliceElement(element, changes)
+const NO_CHANGES: ReadonlyMap<string, string | null> = new Map()
 
-function changesOf(message: Fields): Changes | undefined {
+function changesOf(message: Fields): ReadonlyMap<string, string | null> {
+  // Most messages need none, and there may be thousands.
   let changes: Map<string, string | null> | undefined
   const change = (name: string, value: string | null) => {
     changes ??= new Map()
     changes.set(name, value)
   }
   for (const name in message) if (message[name] === null && name !== 'content') change(name, null)
-  if (message.role !== 'assistant') return changes
-  if (isEmptyList(message.tool_calls)) change('tool_calls', null)
-  const { content } = message
-  if (hasCalls(message)) {
+  if (message.role !== 'assistant') return changes ?? NO_CHANGES
+  const { content, tool_calls: calls, function_call: call } = message
+  if (isEmptyList(calls)) change('tool_calls', null)
+  const hasCalls = (Array.isArray(calls) && calls.length > 0) || isObject(call)
+  if (hasCalls) {
     if (isEmptyList(content)) change('content', 'null')
-  } else if (content === undefined || content === null || isEmptyList(content)) change('content', '""')
-  return changes
+  } else if (isAbsent(content) || isEmptyList(content)) change('content', '""')
+  return changes ?? NO_CHANGES
 }
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0
 
-/** Beside them nothing need be said. */
-const hasCalls = ({ tool_calls: calls, function_call: call }: Fields): boolean =>
-  (Array.isArray(calls) && calls.length > 0) || isObject(call)
-
 const OUTPUT_CAP = integer(1, Number.MAX_SAFE_INTEGER)
 
-/** What happens to each field of a Chat Completions request: `docs/protocols/chat-fields.md`. */
+/** The policy for each field of a Chat Completions request: `docs/protocols/chat-fields.md`. */
 export const CHAT_FIELDS: FieldTable = {
   model: { policy: 'control', check: { kind: 'string' } },
   messages: { policy: 'passed', check: { kind: 'array' } },
@@ -384,7 +373,7 @@ export const CHAT_FIELDS: FieldTable = {
 
 export const CONTROL_FIELDS = controlFieldsOf(CHAT_FIELDS)
 
-/** What is inside the control fields that are objects. They are written anew, so what we do not read goes nowhere. */
+/** The members of control fields that are objects. They are rewritten, so members that are not listed are dropped. */
 export const NESTED_FIELDS: NestedTable = {
   reasoning: { effort: { kind: 'string' }, mode: 'standard-only' },
   stream_options: { include_usage: { kind: 'boolean' } },

@@ -1,8 +1,8 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { AnswerFormat, Conversation, ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
-import { type Effort, effortOf, spellEffort } from '../../model/effort.ts'
-import { type ChatRequest, memberBytes, type TurnRequest } from '../../model/turn.ts'
-import { changesForLanes, type MemberChanges, optionalFieldsLeftOut } from '../fields/read-fields.ts'
+import { effortOf, spellEffort } from '../../model/effort.ts'
+import { type ChatRequest, memberBytes } from '../../model/turn.ts'
+import { changesForLanes, optionalFieldsLeftOut } from '../fields/read-fields.ts'
 import { spliceMembers, tryParse, writtenMember } from '../json/bytes.ts'
 import {
   budgetWithin,
@@ -15,22 +15,28 @@ import {
 import { clientName, type NamedApart } from '../shared/texts.ts'
 import { customAsFunction } from '../tools/custom-tools.ts'
 import { allowedTools, createToolNames, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
-import { type ChatDialect, EFFORT_MANNERS } from './dialects.ts'
+import { type ChatDialect, EFFORT_FIELDS } from './dialects.ts'
 import { CHAT_FIELDS } from './parse-request.ts'
-import { type FittedMessages, fitMessages, writeMessages } from './write-messages.ts'
+import { fitMessages, writeMessages } from './write-messages.ts'
 
-/** A conversation as the request that a chat lane takes, in its dialect. What it does not get is named as its client names it. */
+/** Writes a conversation as the request that a chat lane takes, in its dialect. What it does not get is named as its client names it. */
 export function writeRequest(conversation: Conversation, target: LaneTarget<ChatDialect>): WrittenRequest {
-  const { dialect } = target
+  const { dialect, client } = target
   const names = createToolNames(conversation.tools, {
     custom: dialect.customTools ? 'native' : 'as-function',
     namespace: 'flat',
   })
-  const tools = writeTools(conversation, names, dialect)
   const { messages, leftOut } = writeMessages(conversation, names, target)
-  const effort = putEffort(target, () => messages)
-  const given: Fields = { ...tools, ...writeSettings(conversation) }
-  const { fields, refused } = inDialect(given, target)
+  const effort = writeEffort(target, () => messages)
+  const fields: Fields = {}
+  const refused: string[] = []
+  const settings: Fields = { ...writeTools(conversation, names, dialect), ...writeSettings(conversation) }
+  for (const [name, value] of Object.entries(settings)) {
+    if (value === undefined) continue
+    const apart = NAMED_APART.get(name)
+    if (dialect.withoutFields.includes(name)) refused.push(apart ? clientName(apart, client) : name)
+    else fields[dialect.renamedFields[name] ?? name] = value
+  }
   const body = {
     model: target.model,
     messages,
@@ -38,11 +44,19 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Chat
     ...effort.fields,
     [dialect.capField]: target.outputCap,
     ...saltFields(target),
-    ...writeDelivery(target),
+    ...(target.delivery === 'json' ? {} : { stream: true }),
+    ...(target.delivery === 'json' || !dialect.usageOption ? {} : { stream_options: { include_usage: true } }),
   }
-  const lost = effort.isLost ? [clientName('effort', target.client)] : []
+  const lost = effort.isLost ? [clientName('effort', client)] : []
   return { body, leftOut: [...leftOut, ...refused, ...lost], tools: names }
 }
+
+/** What the two client protocols call by different names. */
+const NAMED_APART: ReadonlyMap<string, NamedApart> = new Map([
+  ['verbosity', 'verbosity'],
+  ['response_format', 'format'],
+  ['logprobs', 'logprobs'],
+])
 
 /** Fields without a value are not in the JSON. */
 function writeSettings({ sampling, identity, format, verbosity }: Conversation): Fields {
@@ -65,7 +79,7 @@ function writeSettings({ sampling, identity, format, verbosity }: Conversation):
   }
 }
 
-/** Plain text is what a server answers in unasked. */
+/** Plain text is the default of every server. */
 function writeFormat(format: AnswerFormat): unknown {
   if (format.type === 'text') return undefined
   if (format.type === 'json_object') return { type: 'json_object' }
@@ -73,31 +87,7 @@ function writeFormat(format: AnswerFormat): unknown {
   return { type, json_schema: schema }
 }
 
-function writeDelivery({ delivery, dialect }: LaneTarget<ChatDialect>): Fields {
-  if (delivery === 'json') return {}
-  return { stream: true, ...(dialect.usageOption ? { stream_options: { include_usage: true } } : {}) }
-}
-
-/** What the two protocols of clients call by different names. */
-const NAMED_APART: Readonly<Record<string, NamedApart>> = {
-  verbosity: 'verbosity',
-  response_format: 'format',
-  logprobs: 'logprobs',
-}
-
-function inDialect(given: Fields, { dialect, client }: LaneTarget<ChatDialect>): { fields: Fields; refused: string[] } {
-  const fields: Fields = {}
-  const refused: string[] = []
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue
-    const apart = Object.hasOwn(NAMED_APART, name) ? NAMED_APART[name] : undefined
-    if (dialect.withoutFields.includes(name)) refused.push(apart ? clientName(apart, client) : name)
-    else fields[dialect.renamedFields[name] ?? name] = value
-  }
-  return { fields, refused }
-}
-
-/** The client's tools and what it wants done with them, as the fields of a chat request; none of them without tools. */
+/** The client's tools and its choice among them; no fields at all without tools. */
 function writeTools(conversation: Conversation, names: ToolNames, dialect: ChatDialect): Fields {
   const { toolChoice, parallelToolCalls } = conversation
   const declared = dialect.allowedTools ? conversation.tools : allowedTools(conversation)
@@ -116,88 +106,62 @@ function writeTool(tool: ToolDefinition, names: ToolNames, dialect: ChatDialect)
     return { type: 'function', function: { name, description, parameters: tool.parameters, strict: tool.strict } }
   }
   if (!dialect.customTools) return { type: 'function', function: { name, ...customAsFunction(tool) } }
-  return {
-    type: 'custom',
-    custom: { name, description, format: tool.grammar && { type: 'grammar', grammar: tool.grammar } },
-  }
+  const format = tool.grammar && { type: 'grammar', grammar: tool.grammar }
+  return { type: 'custom', custom: { name, description, format } }
 }
 
 function writeChoice(choice: ToolChoice, names: ToolNames, dialect: ChatDialect): unknown {
-  switch (choice.type) {
-    case 'tool':
-      return writeName(choice, names, dialect)
-    case 'allowed':
-      if (!dialect.allowedTools) return choice.mode
-      return {
-        type: 'allowed_tools',
-        allowed_tools: { mode: choice.mode, tools: choice.tools.map((tool) => writeName(tool, names, dialect)) },
-      }
-    default:
-      return choice.type
+  const writeName = (tool: ToolName): Fields => {
+    const type = tool.tool === 'custom' && dialect.customTools ? 'custom' : 'function'
+    return { type, [type]: { name: names.upstreamName(tool) } }
   }
+  if (choice.type === 'tool') return writeName(choice)
+  if (choice.type !== 'allowed') return choice.type
+  if (!dialect.allowedTools) return choice.mode
+  return { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools: choice.tools.map(writeName) } }
 }
 
-function writeName(tool: ToolName, names: ToolNames, dialect: ChatDialect): Fields {
-  const type = tool.tool === 'custom' && dialect.customTools ? 'custom' : 'function'
-  return { type, [type]: { name: names.upstreamName(tool) } }
-}
-
-export interface PutEffort {
+interface WrittenEffort {
   readonly fields: Fields
-  /** Something of it could not be said: the client is told. */
+  /** Part of the effort cannot be expressed: the client is told. */
   readonly isLost: boolean
 }
 
-interface EffortTarget {
-  readonly effort: Effort | undefined
-  readonly outputCap: number
-  readonly dialect: ChatDialect
-}
-
-const NOTHING: PutEffort = { fields: {}, isLost: false }
+const NO_THINKING = effortOf('none')
 
 /**
- * An effort as this model and its server read it, for a request with these messages; fields that the server has turned out
- * not to take are not among them.
+ * The fields for an effort, as this model and its server read it, for a request with these messages. Fields that the server has
+ * turned out to refuse are left out.
+ *
+ * A server that wants its reasoning back with every call refuses to think on from calls without reasoning: those of another
+ * model, or those whose reasoning was not kept. Then thinking is switched off, and everything else stays as requested.
  */
-export function putEffort(target: EffortTarget, messages: () => readonly unknown[]): PutEffort {
-  const effort = fittingEffort(target, messages)
-  const put = spellFor({ ...target, effort })
-  const isAnother = target.effort !== undefined && target.effort !== effort
-  return isAnother ? { ...put, isLost: true } : put
-}
-
-function spellFor({ effort, outputCap, dialect }: EffortTarget): PutEffort {
-  if (effort === undefined) return NOTHING
+function writeEffort(
+  { effort: requested, outputCap, dialect }: Pick<LaneTarget<ChatDialect>, 'effort' | 'outputCap' | 'dialect'>,
+  messages: () => readonly unknown[],
+): WrittenEffort {
+  const mayThink = !dialect.reasoningBack || requested === NO_THINKING || !messages().some(isCallWithoutReasoning)
+  const effort = mayThink ? requested : NO_THINKING
+  const isReplaced = requested !== undefined && requested !== effort
+  if (effort === undefined) return { fields: {}, isLost: false }
   const spelled = spellEffort(dialect.traits.efforts, effort)
   const spelling = typeof spelled === 'number' ? budgetWithin(spelled, outputCap) : spelled
-  const said = spelling === undefined ? undefined : EFFORT_MANNERS[dialect.effort](spelling)
-  if (said === undefined) return { fields: {}, isLost: true }
-  const taken = Object.entries(said).filter(([name]) => !dialect.withoutFields.includes(name))
-  return { fields: Object.fromEntries(taken), isLost: taken.length < Object.keys(said).length }
+  const fields = spelling === undefined ? undefined : EFFORT_FIELDS[dialect.effort](spelling)
+  if (fields === undefined) return { fields: {}, isLost: true }
+  const taken = Object.entries(fields).filter(([name]) => !dialect.withoutFields.includes(name))
+  return { fields: Object.fromEntries(taken), isLost: isReplaced || taken.length < Object.keys(fields).length }
 }
 
-const NOT_TO_THINK = effortOf('none')
-
-/**
- * How hard a model shall think that goes on from these messages. A server that wants its reasoning back with every call
- * refuses to think on from calls that it has not thought about itself, or whose reasoning nobody has kept: then it does not
- * think, and everything else is as it was asked.
- */
-function fittingEffort({ dialect, effort }: EffortTarget, messages: () => readonly unknown[]): Effort | undefined {
-  return dialect.reasoningBack && effort !== NOT_TO_THINK && messages().some(isUnthoughtCall) ? NOT_TO_THINK : effort
-}
-
-function isUnthoughtCall(message: unknown): boolean {
+function isCallWithoutReasoning(message: unknown): boolean {
   if (!isObject(message) || message.role !== 'assistant') return false
-  const { tool_calls: calls, reasoning_content: thought } = message
-  return Array.isArray(calls) && calls.length > 0 && (typeof thought !== 'string' || thought === '')
+  const { tool_calls: calls, reasoning_content: reasoning } = message
+  return Array.isArray(calls) && calls.length > 0 && (typeof reasoning !== 'string' || reasoning === '')
 }
 
 const CALLS = Buffer.from('"tool_calls"')
 
-/** The messages of a request that is relayed, for who looks for calls: none where none of them can have called anything. */
-export function messagesWithCalls(request: TurnRequest): readonly Fields[] {
+/** The messages of a relayed request; none where none of them can contain a call. */
+function messagesWithCalls(request: ChatRequest): readonly unknown[] {
   const bytes = writtenMember(request, 'messages')
   const messages = bytes?.includes(CALLS) ? tryParse(bytes.toString('utf8')) : []
   return Array.isArray(messages) ? messages : []
@@ -206,17 +170,33 @@ export function messagesWithCalls(request: TurnRequest): readonly Fields[] {
 const USAGE_WANTED = '{"include_usage":true}'
 
 /**
- * The client's own bytes with the control fields written anew: names it spelled are replaced or dropped, what it left
- * out is added, everything else is copied untouched. Usage is always asked for, whether the client wants it or not.
+ * The client's own bytes with the control fields rewritten: fields that the client sent are replaced or dropped, missing ones
+ * are added, everything else is copied untouched. Usage is always requested, whether the client wants it or not.
  */
 export function rewriteRequest(request: ChatRequest, target: RelayTarget<ChatDialect>): LaneRequest {
   const { dialect } = target
-  const effort = putEffort(target, () => messagesWithCalls(request))
+  const { body } = request
+  const effort = writeEffort(target, () => messagesWithCalls(request))
   const fitted = fitMessages(request, dialect)
-  const leftOut = fieldsLeftOut(request, target, { effort, fitted })
+  // Fields that contradict the effort go too.
+  const unwanted = [
+    ...dialect.withoutFields,
+    ...(Object.keys(effort.fields).length === 0 ? [] : dialect.effortSwitches),
+  ]
+  const leftOut = new Set([
+    ...optionalFieldsLeftOut(request, target),
+    ...body.members.flatMap(({ name }) => (unwanted.includes(name) ? [name] : [])),
+    ...(effort.isLost ? [clientName('effort', 'chat')] : []),
+    ...(fitted.withoutNames ? [clientName('messageName', 'chat')] : []),
+  ])
   const changes = changesForLanes(request, CHAT_FIELDS)
   for (const name of leftOut) changes.set(name, null)
-  renameFields(request, dialect, changes)
+  for (const [from, to] of Object.entries(dialect.renamedFields)) {
+    const value = memberBytes(body, from)
+    if (value === undefined || changes.get(from) === null) continue
+    changes.set(from, null)
+    changes.set(to, value)
+  }
   if (fitted.messages !== undefined) changes.set('messages', fitted.messages)
   changes.set('model', JSON.stringify(target.model))
   if (target.delivery === 'stream') {
@@ -224,52 +204,21 @@ export function rewriteRequest(request: ChatRequest, target: RelayTarget<ChatDia
     if (dialect.usageOption) changes.set('stream_options', USAGE_WANTED)
   }
   for (const [name, value] of Object.entries(effort.fields)) {
-    changes.set(name, JSON.stringify(withTheirs(request, name, value)))
+    changes.set(name, JSON.stringify(withClientMembers(request, name, value)))
   }
   changes.set(dialect.capField, JSON.stringify(target.outputCap))
   for (const [name, salt] of Object.entries(saltFields(target))) changes.set(name, JSON.stringify(salt))
   if (request.choices !== 1) changes.set('n', JSON.stringify(request.choices))
-  return { body: spliceMembers(request.body, changes), leftOut }
+  return { body: spliceMembers(body, changes), leftOut: [...leftOut] }
 }
 
-interface Told {
-  readonly effort: PutEffort
-  readonly fitted: FittedMessages
-}
-
-/**
- * The fields of this request that a lane does not get: optional ones that nobody passes on, standard ones that the server
- * refuses, and what says of the effort something else than we do.
- */
-function fieldsLeftOut(request: ChatRequest, target: RelayTarget<ChatDialect>, { effort, fitted }: Told): string[] {
-  const { dialect } = target
-  const contradicting = Object.keys(effort.fields).length === 0 ? [] : dialect.effortSwitches
-  const unwanted = [...dialect.withoutFields, ...contradicting]
-  const refused = request.body.members.flatMap(({ name }) => (unwanted.includes(name) ? [name] : []))
-  const named = [
-    ...(effort.isLost ? [clientName('effort', 'chat')] : []),
-    ...(fitted.withoutNames ? [clientName('messageName', 'chat')] : []),
-  ]
-  return [...new Set([...optionalFieldsLeftOut(request, target), ...refused, ...named])]
-}
-
-/** Of an object that the client may have filled itself, as the arguments of a template, only what we say is changed. */
-function withTheirs({ body }: ChatRequest, name: string, ours: unknown): unknown {
+/** The arguments of a prompt template, which the client may have filled itself: only our members are changed. */
+function withClientMembers({ body }: ChatRequest, name: string, ours: unknown): unknown {
   if (name !== 'chat_template_kwargs') return ours
   const theirs = tryParse(memberBytes(body, name)?.toString('utf8') ?? '')
   return isObject(theirs) && isObject(ours) ? { ...theirs, ...ours } : ours
 }
 
-function renameFields({ body }: ChatRequest, dialect: ChatDialect, changes: MemberChanges): void {
-  for (const from in dialect.renamedFields) {
-    const to = dialect.renamedFields[from]!
-    const value = memberBytes(body, from)
-    if (value === undefined || changes.get(from) === null) continue
-    changes.set(from, null)
-    changes.set(to, value)
-  }
-}
-
-/** Custom tools, declared or in the history, become functions on a server that has only those: such a request is translated. */
+/** On a server that has only functions, custom tools (declared or in the history) become functions: such a request is translated. */
 export const canRewrite = ({ toolKinds, choices }: ChatRequest, { customTools }: ChatDialect): boolean =>
   customTools || choices > 1 || !toolKinds.includes('custom')

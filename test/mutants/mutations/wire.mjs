@@ -118,7 +118,7 @@ export const OF_THE_WIRE = [
     replacements: [
       {
         file: 'src/protocols/anthropic/read-events.ts',
-        find: "if (reading.hasBegun) state.invalid = 'a second message_start'",
+        find: "if (this.#hasBegun) state.invalid = 'a second message_start'",
         put: '',
       },
     ],

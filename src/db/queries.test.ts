@@ -22,8 +22,9 @@ import {
 import { findMeta, setMeta } from './meta.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { findLatestLedgerTime, findMarks, findNewestRows, findReceipt, listOpenReceipts } from './receipts.ts'
+import { UnexpectedChanges } from './sqlite/failure.ts'
 import { createSqliteDialect } from './sqlite/kysely-dialect.ts'
-import { type AtomicStatement, type SqlValue, UnexpectedChanges } from './sqlite/sqlite-file.ts'
+import type { AtomicStatement, SqlValue } from './sqlite/sqlite-file.ts'
 import { findMovementTime, findTransferByRef, listTransfersOfAccount } from './statement.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { AccountId } from '../../model/ids.ts'
-import { type SqliteFile, UnexpectedChanges } from '../sqlite/sqlite-file.ts'
+import { UnexpectedChanges } from '../sqlite/failure.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { openContent } from './open-content.ts'
 import {
   addUsage,

@@ -1,9 +1,9 @@
 import { connect, type NativeConnection } from './connection.ts'
 
 /**
- * The body of a process that checks one database file and prints what it found as JSON. A process of its own, because no thread
- * that serves anybody may wait for it, and because some damage ends the process that meets it. The file is opened as one
- * that nobody changes, which takes no lock: who starts this sees to that.
+ * The body of a process that checks one database file and prints its findings as JSON. It is a process of its own because it
+ * must not block a serving thread, and because some damage ends the process that reads it. The file is opened as immutable,
+ * which takes no lock; the parent ensures that it does not change.
  */
 const FINDINGS_MAX = 100
 
@@ -11,7 +11,7 @@ function check(path: string): readonly string[] {
   const uri = `file:${encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23')}?immutable=1`
   const connection = connect(uri)
   const [schema] = connection.prepare('SELECT COUNT(*) AS count FROM sqlite_master').all([])
-  // A library that does not know such names has made an empty file of this one.
+  // A library without URI names has created an empty file with this name.
   if (Number(schema?.count) === 0) return ['the file has no tables, or cannot be opened for reading alone']
   return [...checkStructure(connection), ...checkTexts(connection)].slice(0, FINDINGS_MAX)
 }
@@ -21,7 +21,7 @@ function checkStructure(connection: NativeConnection): string[] {
   return rows.map((row) => String(row.integrity_check)).filter((finding) => finding !== 'ok')
 }
 
-/** SQLite itself does not look whether a text is one. */
+/** SQLite itself does not check that a text is UTF-8. */
 function checkTexts(connection: NativeConnection): string[] {
   const findings: string[] = []
   const tables = connection.prepare(

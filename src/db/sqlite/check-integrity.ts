@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { SqliteFailure } from './failure.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 
-/** As of the worker: the tests use the one that the build made. */
+/** The tests use the built one in dist/. */
 const CHECKER = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.ts') ? '../../../dist/db/sqlite/check-file.js' : './check-file.js',
@@ -14,21 +14,20 @@ const CHECKER = fileURLToPath(
 )
 
 export type IntegrityReport =
-  /** None when the file is sound. */
   | { readonly kind: 'checked'; readonly findings: readonly string[] }
-  /** So much was written meanwhile that the check had to be given up: nothing is known. */
+  /** Too much was written meanwhile, so the check was aborted without a result. */
   | { readonly kind: 'given-up' }
 
-/** Changes are held back from the file itself while it is checked; beyond this they are let through. */
+/** Changes stay in the log while the file is checked, up to this size. */
 const LOG_BYTES_MAX = 256 * 1024 * 1024
 const LOG_LOOK_MS = 500
 const ATTEMPTS_MAX = 3
 const AUTOCHECKPOINT_PAGES = 1000
 
 /**
- * Checks the whole structure of an open database: pages, free list, every index against its table, the types and the texts of all
- * cells. The thread that owns the file goes on: what it writes stays in the write-ahead log while another process reads the
- * file, which therefore does not change. It waits for two checkpoints only.
+ * Checks the whole structure of an open database: pages, free list, every index against its table, the types and texts of
+ * all cells. The worker goes on: its writes stay in the write-ahead log while another process reads the file, which
+ * therefore does not change. The worker is blocked only by two checkpoints.
  */
 export async function checkIntegrity(file: SqliteFile, path: string): Promise<IntegrityReport> {
   await file.all('PRAGMA wal_autocheckpoint = 0', [])
@@ -37,7 +36,7 @@ export async function checkIntegrity(file: SqliteFile, path: string): Promise<In
       await file.all('PRAGMA wal_checkpoint(TRUNCATE)', [])
       const before = versionOf(path)
       const report = await runChecker(path)
-      // Somebody has asked for a checkpoint: what was read was half of one moment, half of another.
+      // A checkpoint came in between: the read was half of one moment, half of another.
       if (versionOf(path) === before) return report
     }
     return { kind: 'given-up' }
@@ -52,12 +51,11 @@ function versionOf(path: string): string {
 }
 
 function runChecker(path: string): Promise<IntegrityReport> {
-  // Nothing of what this process was started with applies to it.
   const child = spawn(process.execPath, [CHECKER, path], { stdio: ['ignore', 'pipe', 'ignore'], env: {} })
-  let said = ''
+  let output = ''
   let isGivenUp = false
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text
+    output += text
   })
   if (child.pid !== undefined) beNice(child.pid)
   const looking = setInterval(() => {
@@ -69,7 +67,7 @@ function runChecker(path: string): Promise<IntegrityReport> {
     child.on('error', reject)
     child.on('close', (code, signal) => {
       if (isGivenUp) resolve({ kind: 'given-up' })
-      else if (code === 0) resolve({ kind: 'checked', findings: JSON.parse(said) })
+      else if (code === 0) resolve({ kind: 'checked', findings: JSON.parse(output) })
       else
         resolve({
           kind: 'checked',
@@ -79,23 +77,19 @@ function runChecker(path: string): Promise<IntegrityReport> {
   }).finally(() => clearInterval(looking)) as Promise<IntegrityReport>
 }
 
-/** Whoever is served goes first. */
 function beNice(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW)
   } catch {
-    // It has ended already, or the system does not let us.
+    // It has ended already, or the system does not allow it.
   }
 }
 
-/**
- * Whether the process that had this database open did not close it: a close takes the write-ahead log away. Asked before
- * the file is opened.
- */
+/** Whether the last process did not close the database: closing removes the log. Called before the file is opened. */
 export const wasLeftOpen = (path: string): boolean =>
   ['-wal', '-journal'].some((log) => (statSync(`${path}${log}`, { throwIfNoEntry: false })?.size ?? 0) > 0)
 
-/** Reads every page of the file once and throws if its structure is damaged. Indexes are not compared with their tables. */
+/** Reads every page once and throws if the structure is damaged. Indexes are not compared with their tables. */
 export async function quickCheck(file: SqliteFile): Promise<void> {
   const [row] = await file.all<{ quick_check: string }>('PRAGMA quick_check(1)', [])
   if (row?.quick_check === 'ok') return

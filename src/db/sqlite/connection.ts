@@ -1,34 +1,26 @@
 import { createRequire } from 'node:module'
 import { MissingPart } from '../../lib/files.ts'
 import { DatabaseLocked, SqliteFailure, sqliteCodeOf } from './failure.ts'
-import type { SqlRow, SqlValue } from './sqlite-file.ts'
+import type { SqlRow, SqlValue, Synchronous } from './sqlite-file.ts'
 
-/** One synchronous connection, alike on every Node. Only the thread that owns the file has one. */
+/** One synchronous connection, the same on every Node. */
 export interface SqliteDriver {
   /** e.g. `libsql 3.45.1`. */
   readonly name: string
   all(sql: string, parameters: readonly SqlValue[]): SqlRow[]
-  /** Runs a statement for its effect, and says how many rows it changed; one that returns rows counts these. */
+  /** Returns how many rows the statement changed, or how many it returned. */
   run(sql: string, parameters: readonly SqlValue[]): number
   exec(sql: string): void
   close(): void
 }
 
-/** `full` makes every commit durable; `normal` may lose the newest ones when the machine loses power. */
-export type Synchronous = 'full' | 'normal'
-
-interface PreparedStatement {
-  readonly native: NativeStatement
-  readonly placeholders: number
-}
-
-/** The house asks some tens of different questions; the bound is for whoever builds SQL out of its values. */
+/** The program has some hundred statements. The bound is for SQL that is built from values. */
 const STATEMENTS_MAX = 256
 
 /**
- * Opens the file and takes it for this connection alone, before anything else looks at it. Exclusive locking is set
- * before WAL on purpose: a second server must be refused on every Node, and SQLite before 3.51.3 (libsql has 3.45) can
- * lose committed pages when two connections share one WAL.
+ * Opens the file and locks it for this connection. Exclusive locking is set before WAL on purpose: a second server must be
+ * refused on every Node, and SQLite before 3.51.3 (libsql has 3.45) can lose committed pages when two connections share
+ * one WAL.
  */
 export function openDriver(options: { path: string; synchronous: Synchronous }): SqliteDriver {
   return refusing(options.path, () => {
@@ -51,13 +43,13 @@ function prepareFile(connection: NativeConnection, synchronous: Synchronous): vo
   connection.exec('PRAGMA foreign_keys = ON')
   // On macOS a plain fsync leaves the bytes in the drive's cache.
   if (process.platform === 'darwin') connection.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
-  // The lock is taken with the first write, so an empty one is made now rather than when the first customer comes.
+  // SQLite takes the lock with the first write, so an empty transaction is made now.
   connection.exec('BEGIN IMMEDIATE')
   connection.exec('COMMIT')
 }
 
 function driverOver(connection: NativeConnection, name: string): SqliteDriver {
-  const statements = new Map<string, PreparedStatement>()
+  const statements = new Map<string, { readonly native: NativeStatement; readonly placeholders: number }>()
 
   const prepared = (sql: string, parameters: readonly SqlValue[]): NativeStatement => {
     let statement = statements.get(sql)
@@ -66,7 +58,7 @@ function driverOver(connection: NativeConnection, name: string): SqliteDriver {
       if (statements.size >= STATEMENTS_MAX) statements.delete(statements.keys().next().value!)
       statements.set(sql, statement)
     }
-    // libsql keeps the values of the previous run for parameters that are missing: money would move by an old amount.
+    // libsql keeps the previous run's values for missing parameters: money would move by an old amount.
     if (statement.placeholders !== parameters.length) {
       throw new TypeError(`${statement.placeholders} parameters expected, ${parameters.length} given: ${sql}`)
     }
@@ -80,7 +72,7 @@ function driverOver(connection: NativeConnection, name: string): SqliteDriver {
       translating(() => {
         const statement = prepared(sql, parameters)
         const values = parameters.map(bindable)
-        // Stopped at its first row, such a statement would keep libsql from committing the transaction.
+        // Stopped at its first row, the statement would keep libsql from committing.
         if (statement.returnsRows) return statement.all(values).length
         return statement.run(values)
       }),
@@ -94,8 +86,8 @@ function driverOver(connection: NativeConnection, name: string): SqliteDriver {
 }
 
 /**
- * libsql keeps a closed connection alive until its statements are collected, and with it the lock. Out of WAL the lock can
- * be given back at once, and the file lies there alone, with everything in it.
+ * libsql keeps a closed connection, and with it the lock, alive until its statements are collected. Outside WAL the lock is
+ * released at once, and the file is complete without a log.
  */
 function releaseFile(connection: NativeConnection): void {
   try {
@@ -103,12 +95,11 @@ function releaseFile(connection: NativeConnection): void {
     connection.exec('PRAGMA locking_mode = NORMAL')
     connection.exec('SELECT name FROM sqlite_master LIMIT 1')
   } catch (error) {
-    // On a full disk the next start reads the WAL instead; the thread's end gives the lock back.
+    // On a full disk the next start reads the WAL instead; the end of the thread releases the lock.
     if (sqliteCodeOf(error) === undefined) throw error
   }
 }
 
-/** Both libraries' errors become our own. */
 function translating<Result>(work: () => Result): Result {
   try {
     return work()
@@ -119,7 +110,7 @@ function translating<Result>(work: () => Result): Result {
   }
 }
 
-/** While opening, busy means that somebody else has the file; later on nobody else can. */
+/** While opening, busy means that another process has the file. */
 function refusing<Result>(path: string, work: () => Result): Result {
   try {
     return translating(work)
@@ -129,13 +120,13 @@ function refusing<Result>(path: string, work: () => Result): Result {
   }
 }
 
-/** Node 22 stores a blob without memory of its own as NULL; one that is a part of something is stored as what it is. */
+/** Node 22 stores an empty array with its own buffer as NULL, but not an empty view of a larger buffer. */
 const NO_BYTES = new Uint8Array(new ArrayBuffer(1), 0, 0)
 
 /**
- * A value as both libraries store it alike. JavaScript's numbers would be bound as REAL, so whole ones go as BigInt.
- * The types are checked although the compiler has done so: libsql takes the whole process down on a boolean, stores
- * undefined as null, and cuts a text at its first NUL.
+ * A value that both libraries store in the same way. They bind numbers as REAL, so whole numbers go as BigInt. Types are
+ * checked at run time because libsql ends the process on a boolean, stores undefined as null, and cuts a text at its first
+ * NUL.
  */
 function bindable(value: SqlValue): SqlValue {
   switch (typeof value) {
@@ -157,7 +148,7 @@ function bindable(value: SqlValue): SqlValue {
 
 const LITERALS_AND_COMMENTS = /'[^']*'|"[^"]*"|--[^\n]*|\/\*[\s\S]*?\*\//g
 
-/** How many values a statement takes: `?` is the next one, `?3` the third. */
+/** `?` is the next parameter, `?3` the third. */
 function countPlaceholders(sql: string): number {
   let count = 0
   for (const [, position] of sql.replace(LITERALS_AND_COMMENTS, '').matchAll(/\?(\d*)/g)) {
@@ -166,7 +157,7 @@ function countPlaceholders(sql: string): number {
   return count
 }
 
-/** Turns what a library read, in place, into what the house works with: see the two conventions in store/tables. */
+/** Converts the rows of a library in place, by the two conventions in db/tables.ts. */
 function readRows(rows: Record<string, unknown>[]): SqlRow[] {
   const first = rows[0]
   if (first === undefined) return []
@@ -192,7 +183,7 @@ function smallInteger(column: string, value: bigint): number {
   return number
 }
 
-/** The little that the two libraries have in common, in the words of neither. */
+/** What both libraries have in common. */
 export interface NativeConnection {
   readonly library: string
   prepare(sql: string): NativeStatement
@@ -208,7 +199,7 @@ interface NativeStatement {
 
 const require = createRequire(import.meta.url)
 
-/** node:sqlite where Node has it, else libsql, whose prebuilt binary needs no install script. */
+/** node:sqlite where Node has it; else libsql, whose prebuilt binary needs no install script. */
 export const connect = (path: string): NativeConnection => connectBuiltIn(path) ?? connectLibsql(path)
 
 interface BuiltInStatement {
@@ -244,7 +235,7 @@ function connectBuiltIn(path: string): NativeConnection | undefined {
   }
 }
 
-/** Node 22 warns that its SQLite is experimental; nobody who starts a server can do anything with that. */
+/** Suppresses Node 22's warning that its SQLite is experimental: operators cannot act on it. */
 function withoutExperimentalWarning<Result>(work: () => Result): Result {
   const emit = process.emitWarning
   process.emitWarning = (() => {}) as typeof process.emitWarning
@@ -286,8 +277,8 @@ function connectLibsql(path: string): NativeConnection {
 }
 
 /**
- * libsql ends the whole process on a text that is not UTF-8, as a flipped bit makes one. So what is not plain ASCII is fetched as
- * bytes, and decoded here. An expression has no declared type: its text comes as it is.
+ * libsql ends the process on a text that is not UTF-8, which a flipped bit can make. So a text that is not plain ASCII is
+ * fetched as bytes and decoded here. An expression has no declared type, so its text is not guarded.
  */
 function textColumnsOf(statement: LibsqlStatement, sql: string): string[] {
   if (!statement.reader || !/^\s*(?:SELECT|WITH)\b/i.test(sql)) return []
@@ -329,7 +320,7 @@ function guarded(statement: LibsqlStatement, texts: readonly string[]): NativeSt
   return { returnsRows: true, all, run: (parameters) => all(parameters).length }
 }
 
-/** A file that cannot be opened at all is the one failure that libsql gives no code for. */
+/** libsql gives no code when a file cannot be opened. */
 function openLibsql(Libsql: Libsql, path: string): InstanceType<Libsql> {
   try {
     return new Libsql(path)

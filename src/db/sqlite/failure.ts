@@ -1,6 +1,4 @@
-import { UnexpectedChanges } from './sqlite-file.ts'
-
-/** SQLite's extended result codes that somebody decides on; the drivers spell them differently, or not at all. */
+/** SQLite's extended result codes that the program acts on. The drivers spell them differently, or not at all. */
 const NAMES: Readonly<Record<number, string>> = {
   2: 'SQLITE_INTERNAL',
   5: 'SQLITE_BUSY',
@@ -24,12 +22,12 @@ const NAMES: Readonly<Record<number, string>> = {
   3091: 'SQLITE_CONSTRAINT_DATATYPE',
 }
 
-/** What the database itself refused: a broken constraint, bad SQL, a full disk. The name of the code is stable. */
+/** The database refused something: a broken constraint, bad SQL, a full disk. */
 export class SqliteFailure extends Error {
   override readonly name = 'SqliteFailure'
-  /** e.g. `SQLITE_CONSTRAINT_UNIQUE`; the plain number's name where it has none here. */
+  /** e.g. `SQLITE_CONSTRAINT_UNIQUE`. The names are stable. */
   readonly code: string
-  /** Which statement of an atomic list it was, counted from 0. */
+  /** The place of the statement in an atomic list, from 0. */
   readonly statement: number | undefined
 
   constructor(message: string, code: string, statement?: number, options?: ErrorOptions) {
@@ -37,6 +35,11 @@ export class SqliteFailure extends Error {
     this.code = code
     this.statement = statement
   }
+}
+
+/** A list was undone because a statement did not change as many rows as it had to. */
+export class UnexpectedChanges extends Error {
+  override readonly name = 'UnexpectedChanges'
 }
 
 /** Another process, or another connection of this one, has the file. */
@@ -50,7 +53,7 @@ export class DatabaseLocked extends Error {
   }
 }
 
-/** node:sqlite says `errcode`, libsql `rawCode`; anything without either did not come from SQLite. */
+/** node:sqlite sets `errcode`, libsql `rawCode`; an error without either did not come from SQLite. */
 export function sqliteCodeOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { errcode, rawCode } = error as { errcode?: unknown; rawCode?: unknown }
@@ -59,22 +62,22 @@ export function sqliteCodeOf(error: unknown): string | undefined {
   return NAMES[number] ?? NAMES[number & 0xff] ?? `SQLITE_${number}`
 }
 
-/** What the file or the machine refuses, whatever is to be written. Other codes are about the statement that met them. */
+/** Failures of the file or the machine. Other codes are about one statement. */
 const FILE_CODES = /^SQLITE_(BUSY|LOCKED|NOMEM|READONLY|INTERRUPT|IOERR|CORRUPT|FULL|CANTOPEN|PROTOCOL|NOTADB|INTERNAL)/
 
-/** Whether a failure is about what was to be written: the same file takes other rows. */
+/** Whether a failure is about the data of a write: the file takes other rows. */
 export const isOfTheData = (error: unknown): boolean =>
   error instanceof UnexpectedChanges ||
   error instanceof TypeError ||
   error instanceof RangeError ||
   (error instanceof SqliteFailure && !FILE_CODES.test(error.code))
 
-/** Whether a failure says that a row with the same unique value, or the same key, is already there. */
+/** Whether a row with the same unique value or key exists already. */
 export const isAlreadyThere = (error: unknown): error is SqliteFailure =>
   error instanceof SqliteFailure &&
   (error.code === 'SQLITE_CONSTRAINT_UNIQUE' || error.code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
 
-/** SQLite's name for what went wrong, wherever in the chain of causes it stands; or that of the system. */
+/** The first code of SQLite or of the system in the chain of causes. */
 function codeOf(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof SqliteFailure) return cause.code
@@ -84,13 +87,13 @@ function codeOf(error: unknown): string | undefined {
   return undefined
 }
 
-/** Whether the bytes of the file are wrong: waiting, or another right, mends nothing. */
+/** Whether the bytes of the file are damaged, so that neither waiting nor other permissions help. */
 export function isDamage(error: unknown): boolean {
   const code = codeOf(error)
   return code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB'
 }
 
-/** What the operator has to know of a database file that cannot be opened; undefined where it is nothing of the file. */
+/** Tells the operator why a database file cannot be opened and what to do. Undefined when the file is not the cause. */
 export function describeTrouble(path: string, error: unknown): string | undefined {
   const damage = 'Restore it from a backup; keep this file until that has worked.'
   switch (codeOf(error)) {
@@ -113,5 +116,41 @@ export function describeTrouble(path: string, error: unknown): string | undefine
       return `${path} cannot be read from its disk. Check the disk, then restore the file from a backup if it is damaged.`
     default:
       return undefined
+  }
+}
+
+/** An error as plain data, because a structured clone loses its class. */
+export interface PackedError {
+  readonly name: string
+  readonly message: string
+  readonly stack: string | undefined
+  readonly code: string | undefined
+  readonly statement: number | undefined
+}
+
+export function packError(error: unknown): PackedError {
+  const failure = error instanceof Error ? error : new Error(String(error))
+  const { code, statement } = failure instanceof SqliteFailure ? failure : {}
+  return { name: failure.name, message: failure.message, stack: failure.stack, code, statement }
+}
+
+/** The error of the worker becomes the cause, so that both stacks can be read. */
+export function unpackError(packed: PackedError, path: string): Error {
+  const cause = new Error(packed.message)
+  cause.name = packed.name
+  if (packed.stack !== undefined) cause.stack = packed.stack
+  switch (packed.name) {
+    case 'DatabaseLocked':
+      return new DatabaseLocked(path, { cause })
+    case 'SqliteFailure':
+      return new SqliteFailure(packed.message, packed.code ?? 'SQLITE_ERROR', packed.statement, { cause })
+    case 'UnexpectedChanges':
+      return new UnexpectedChanges(packed.message, { cause })
+    case 'TypeError':
+      return new TypeError(packed.message, { cause })
+    case 'RangeError':
+      return new RangeError(packed.message, { cause })
+    default:
+      return new Error(packed.message, { cause })
   }
 }

@@ -11,7 +11,7 @@ import {
 } from 'kysely'
 import type { SqliteFile, SqlValue } from './sqlite-file.ts'
 
-/** Kysely over the thread that owns the file: one message a query, no connection to hold, no transaction to keep open. */
+/** Kysely over the worker of the file: one message per query, without connections or transactions. */
 export const createSqliteDialect = (file: SqliteFile): Dialect => ({
   createAdapter: () => new SqliteAdapter(),
   createDriver: () => createMessageDriver(file),
@@ -23,12 +23,12 @@ function createMessageDriver(file: SqliteFile): Driver {
   const connection: DatabaseConnection = {
     executeQuery: <Row>(query: CompiledQuery) => execute(file, query) as Promise<QueryResult<Row>>,
     streamQuery: () => {
-      throw new Error('Queries are not streamed: ask for pages instead')
+      throw new Error('Queries are not streamed: select pages instead')
     },
   }
   const refuse = async (): Promise<never> => {
-    // Between two messages the thread serves others: they would find themselves inside the transaction.
-    throw new Error('There are no interactive transactions: hand a list of statements to SqliteFile.atomic')
+    // Between two messages the worker serves other callers, which would run inside the transaction.
+    throw new Error('There are no interactive transactions: pass a list of statements to SqliteFile.atomic')
   }
   return {
     init: async () => {},
@@ -37,7 +37,7 @@ function createMessageDriver(file: SqliteFile): Driver {
     commitTransaction: refuse,
     rollbackTransaction: refuse,
     releaseConnection: async () => {},
-    // The file has its own end; whoever opened it closes it.
+    // The owner of the file closes it.
     destroy: async () => {},
   }
 }

@@ -1,20 +1,20 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { AtomicStatement, SqliteFile } from './sqlite-file.ts'
 
-/** One step forward. A released one is never edited: the next change is the next migration. */
+/** A released migration is never edited: the next change is the next migration. */
 export interface Migration {
   readonly name: string
   readonly statements: readonly string[]
 }
 
 export interface Schema {
-  /** In the order in which they are applied; the list only grows. */
+  /** In order; the list only grows. */
   readonly migrations: readonly Migration[]
   /** Every table that may be in the file. */
   readonly tables: readonly string[]
 }
 
-/** What is in the file is not what any version of ours writes: another program's, or damaged. */
+/** No version of ours writes such a file: it is another program's, or damaged. */
 export class UnknownContents extends Error {
   override readonly name = 'UnknownContents'
 }
@@ -22,9 +22,8 @@ export class UnknownContents extends Error {
 const RECORDS = 'migrations'
 
 /**
- * Brings the file to the newest schema, or throws and leaves it as it was. Kysely's Migrator is not used: it wants one
- * interactive transaction around a function, and here a transaction is a list (see SqliteFile). A list has an advantage
- * of its own: a migration and its record are one commit, so nothing can be half applied.
+ * Brings the file to the newest schema, or throws and leaves it as it was. Kysely's Migrator needs an interactive
+ * transaction, and here a transaction is a list (see SqliteFile). A migration and its record are one commit.
  */
 export async function migrate(file: SqliteFile, schema: Schema, clock: Clock): Promise<void> {
   const applied = await listApplied(file, schema)
@@ -32,7 +31,6 @@ export async function migrate(file: SqliteFile, schema: Schema, clock: Clock): P
   for (const migration of schema.migrations.slice(applied)) await apply(file, migration, clock.now())
 }
 
-/** The tables of the file that are not SQLite's own. */
 export async function listTables(file: SqliteFile): Promise<string[]> {
   const rows = await file.all<{ name: string }>(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
@@ -41,7 +39,7 @@ export async function listTables(file: SqliteFile): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** How many migrations the file has had, which must be the first ones of ours. */
+/** Returns how many migrations the file has; they must be the first ones of the schema. */
 async function listApplied(file: SqliteFile, { migrations }: Schema): Promise<number> {
   const tables = await listTables(file)
   if (!tables.includes(RECORDS)) {

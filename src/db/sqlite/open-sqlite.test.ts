@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DatabaseLocked, SqliteFailure } from './failure.ts'
+import { DatabaseLocked, SqliteFailure, UnexpectedChanges } from './failure.ts'
 import { createWorkerChannel, openSqlite } from './open-sqlite.ts'
-import { type SqliteFile, type SqlValue, UnexpectedChanges } from './sqlite-file.ts'
+import type { SqliteFile, SqlValue } from './sqlite-file.ts'
 
 let folder: string
 let path: string
@@ -248,7 +248,7 @@ describe('a thread that dies', () => {
       path,
     )
 
-  it('answers everything that is open with its death, and everything later too', async () => {
+  it('fails every open request, and every later one', async () => {
     const channel = channelTo(`
       parentPort.postMessage({ id: 0, kind: 'done', value: 'a driver' })
       parentPort.on('message', ({ id }) => { if (id === 3) throw new Error('out of order') })`)
@@ -261,11 +261,11 @@ describe('a thread that dies', () => {
       })
       expect((result as PromiseRejectedResult).reason.cause.message).toBe('out of order')
     }
-    await channel.end()
     await expect(channel.ask({ kind: 'close' })).rejects.toThrow(/has ended/)
+    await channel.close()
   })
 
-  it('is told of, unless somebody has closed it, and closing it afterwards is no failure', async () => {
+  it('is reported unless the file was closed, and closing afterwards does not fail', async () => {
     const deaths: string[] = []
     const open = async (name: string) => {
       let worker: Worker | undefined

@@ -3,24 +3,26 @@ import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { pause } from '../../lib/async.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Synchronous } from './connection.ts'
-import type { RowOf, SqliteFile, SqlRow, SqlValue } from './sqlite-file.ts'
+import { type PackedError, unpackError } from './failure.ts'
 import {
   OPENED,
-  type PackedError,
-  unpackError,
+  type RowOf,
+  type SqliteFile,
+  type SqlRow,
+  type SqlValue,
+  type Synchronous,
   type WorkerReply,
   type WorkerSettings,
   type WorkerTask,
-} from './worker-messages.ts'
+} from './sqlite-file.ts'
 
-/** A thread cannot be started from a TypeScript file on every Node, so the tests use the one that the build made. */
+/** Not every Node starts a worker from a TypeScript file, so the tests use the one in dist/. */
 const WORKER = new URL(
   import.meta.url.endsWith('.ts') ? '../../../dist/db/sqlite/worker.js' : './worker.js',
   import.meta.url,
 )
 
-/** The ledger is nobody else's to read. Opened only if it is new: closing a descriptor would drop a lock that we hold. */
+/** Opened only if it is new: closing a descriptor of an existing file would drop the lock that this process holds. */
 function createPrivately(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -32,61 +34,50 @@ function createPrivately(path: string): void {
 export interface SqliteOptions {
   readonly path: string
   readonly synchronous?: Synchronous
-  /** The thread has ended by itself: nothing of this file can be read or written any more, by this process. */
+  /** Called when the worker ends by itself: this process can no longer read or write the file. */
   readonly onDeath?: ((death: Error) => void) | undefined
 }
 
-/** Starts the thread that owns the file. Rejects with DatabaseLocked when another process has it. */
-export async function openSqlite(options: SqliteOptions): Promise<SqliteFile> {
-  const settings: WorkerSettings = { path: options.path, synchronous: options.synchronous ?? 'full' }
-  createPrivately(options.path)
-  // Read when a thread begins, and above its resource limits. The room that the process is given for its young is for what requests
-  // hold on to; what this thread makes dies at once, and would only fill that room once more, with every file.
+/** Starts the worker that owns the file. Rejects with DatabaseLocked when another process has it. */
+export async function openSqlite({ path, synchronous = 'full', onDeath }: SqliteOptions): Promise<SqliteFile> {
+  const settings: WorkerSettings = { path, synchronous }
+  createPrivately(path)
+  // Read when a thread starts, and takes precedence over its resource limits. The process has a large young generation for
+  // what requests hold on to; the objects of this thread die at once, and would only fill that much memory again per file.
   setFlagsFromString('--max-semi-space-size=16')
-  // Flags of the process may not apply to a file: `node --eval` would make the thread fail.
+  // Without the flags of the process: `--eval` would make the worker fail.
   const worker = new Worker(WORKER, { workerData: settings, name: 'sqlite', execArgv: [] })
-  const channel = createWorkerChannel(worker, options.path)
+  const channel = createWorkerChannel(worker, path)
   const driver = (await channel.opened) as string
-
-  let closing: Promise<void> | undefined
-  let isDead = false
+  let isClosing = false
   void channel.died.then((death) => {
-    isDead = true
-    if (closing === undefined) options.onDeath?.(death)
+    if (!isClosing) onDeath?.(death)
   })
-  const close = async () => {
-    if (!isDead) await channel.ask({ kind: 'close' })
-    await channel.end()
-  }
-  const open = async <Result>(work: () => Promise<unknown>): Promise<Result> => {
-    if (closing !== undefined) throw new Error(`The database ${options.path} is closed`)
-    return (await work()) as Result
-  }
   return {
     driver,
     all: <Row extends RowOf<Row> = SqlRow>(sql: string, parameters: readonly SqlValue[]) =>
-      open<Row[]>(() => channel.ask({ kind: 'all', sql, parameters })),
-    atomic: (statements) => open<number[]>(() => channel.ask({ kind: 'atomic', statements })),
+      channel.ask({ kind: 'all', sql, parameters }) as Promise<Row[]>,
+    atomic: (statements) => channel.ask({ kind: 'atomic', statements }) as Promise<number[]>,
     async atomicEach(groups) {
-      const failures = await open<(PackedError | undefined)[]>(() => channel.ask({ kind: 'each', groups }))
-      return failures.map((failure) => failure && unpackError(failure, options.path))
+      const failures = (await channel.ask({ kind: 'each', groups })) as (PackedError | undefined)[]
+      return failures.map((failure) => failure && unpackError(failure, path))
     },
     close() {
-      closing ??= close()
-      return closing
+      isClosing = true
+      return channel.close()
     },
   }
 }
 
-/** Questions to one thread and its answers. A thread that dies answers everything that is still open with its death. */
+/** Requests to one worker and its replies. When the worker dies, every open request fails. */
 interface WorkerChannel {
-  /** What the thread said when it had opened its file. */
+  /** The worker's first reply, once it has opened its file. */
   readonly opened: Promise<unknown>
   ask(task: WorkerTask): Promise<unknown>
-  /** Resolves with why, as soon as the thread can be asked nothing more. */
+  /** Resolves with the reason, as soon as the worker takes no more requests. */
   readonly died: Promise<Error>
-  /** Resolves when the thread has ended, which it does by itself once it has closed its file. */
-  end(): Promise<void>
+  /** Lets the worker close its file, and resolves when its thread has ended. Later requests fail. */
+  close(): Promise<void>
 }
 
 interface Waiting {
@@ -98,37 +89,48 @@ export function createWorkerChannel(worker: Worker, path: string): WorkerChannel
   const waiting = new Map<number, Waiting>()
   let lastId = OPENED
   let death: Error | undefined
+  let closing: Promise<void> | undefined
 
   const wait = (id: number): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      // An answer that somebody waits for keeps the process alive; an idle database does not.
+      // An open request keeps the process alive; an idle database does not.
       if (waiting.size === 0) worker.ref()
       waiting.set(id, { resolve, reject })
     })
-
   const take = (id: number): Waiting | undefined => {
     const found = waiting.get(id)
     if (waiting.delete(id) && waiting.size === 0) worker.unref()
     return found
   }
+  const send = (task: WorkerTask): Promise<unknown> => {
+    const id = ++lastId
+    const answer = wait(id)
+    try {
+      worker.postMessage({ id, task })
+    } catch (error) {
+      // A task that cannot be cloned was never sent.
+      take(id)?.reject(new TypeError('A parameter cannot be sent to the database', { cause: error }))
+    }
+    return answer
+  }
 
-  let tellDeath: (death: Error) => void
+  let reportDeath: (death: Error) => void
   const died = new Promise<Error>((resolve) => {
-    tellDeath = resolve
+    reportDeath = resolve
   })
   const die = (cause: unknown): void => {
     death ??= new Error(`The thread of the database ${path} has ended`, { cause })
-    tellDeath(death)
+    reportDeath(death)
     for (const id of [...waiting.keys()]) take(id)?.reject(death)
   }
 
   worker.on('message', (reply: WorkerReply) => {
-    const asked = take(reply.id)
-    if (reply.kind === 'done') asked?.resolve(reply.value)
-    else asked?.reject(unpackError(reply.failure, path))
+    const request = take(reply.id)
+    if (reply.kind === 'done') request?.resolve(reply.value)
+    else request?.reject(unpackError(reply.failure, path))
   })
   worker.on('error', die)
-  // A reply that cannot be read belongs to nobody: better no thread than one whose answers are lost.
+  // A reply that cannot be read would leave its request open for ever, so the worker is ended.
   worker.on('messageerror', (error) => {
     die(error)
     void worker.terminate()
@@ -139,37 +141,35 @@ export function createWorkerChannel(worker: Worker, path: string): WorkerChannel
       resolve()
     })
   })
+  const close = async (): Promise<void> => {
+    if (death === undefined) await send({ kind: 'close' })
+    worker.ref()
+    await ended
+  }
 
   return {
     opened: wait(OPENED),
     died,
-    end() {
-      worker.ref()
-      return ended
-    },
     async ask(task) {
+      if (closing !== undefined) throw new Error(`The database ${path} is closed`)
       if (death !== undefined) throw death
-      const id = ++lastId
-      const answer = wait(id)
-      try {
-        worker.postMessage({ id, task })
-      } catch (error) {
-        // What cannot be cloned was never sent.
-        take(id)?.reject(new TypeError('A parameter cannot be sent to the database', { cause: error }))
-      }
-      return answer
+      return send(task)
+    },
+    close() {
+      closing ??= close()
+      return closing
     },
   }
 }
 
-/** Shorter rests are not worth a timer; after a long read nobody waits longer than this. */
+/** Shorter pauses are not worth a timer, and after a long read no caller waits longer. */
 const REST_MS = { least: 1, most: 5 }
 const REST_SHARE = 0.5
 
 /**
- * The same file for those who can wait: of all that they read, one thing at a time is asked of its thread. So whatever is
- * written waits for one of their questions at most, however many people ask. After it they rest for half as long as it took: what
- * asks a million times, as the proof of the books does, leaves a third of a core to everybody else.
+ * The same file for callers that can wait: of all their reads one at a time is sent to the worker, so that a write waits for
+ * one of them at most. After each read they pause for half as long as it took: an audit with a million queries leaves a
+ * third of a core to other work.
  */
 export function oneReadAtATime(file: SqliteFile, { nowMicros }: Pick<Clock, 'nowMicros'>): SqliteFile {
   let last: Promise<unknown> = Promise.resolve()
@@ -189,10 +189,7 @@ export function oneReadAtATime(file: SqliteFile, { nowMicros }: Pick<Clock, 'now
     await pause(ms)
   }
   return {
-    driver: file.driver,
-    atomic: (statements) => file.atomic(statements),
-    atomicEach: (groups) => file.atomicEach(groups),
-    close: () => file.close(),
+    ...file,
     all<Row extends RowOf<Row> = SqlRow>(sql: string, parameters: readonly SqlValue[]) {
       const mine = last.then(() => timed(() => file.all<Row>(sql, parameters)))
       last = mine.catch(() => {}).then(rest)

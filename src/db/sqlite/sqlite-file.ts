@@ -1,53 +1,78 @@
-/** What a statement may be handed, and what a row may hold. */
+import type { PackedError } from './failure.ts'
+
+/** A parameter of a statement, or a cell of a row. */
 export type SqlValue = string | number | bigint | null | Uint8Array
 export type SqlRow = Record<string, SqlValue>
-/** Columns by name, as a statement brings them. */
 export type RowOf<Row> = { readonly [Column in keyof Row]: SqlValue }
 
 /** One statement, run once for each of its rows of parameters. */
 export interface AtomicStatement {
   readonly sql: string
   readonly rows: readonly (readonly SqlValue[])[]
-  /** The same for several rows in one run, which costs less than as many runs. */
+  /** Runs several rows at once, which costs less than as many runs. */
   readonly several?: SeveralRows
   /** How many rows each row of parameters must change; anything else undoes the whole list. */
   readonly expectChanges?: number
 }
 
-/** `sql` takes one row where it says `each`; that part is repeated for more, with commas. */
+/** `sql` takes one row where it contains `each`; that part is repeated for more, with commas. */
 export interface SeveralRows {
   readonly sql: string
   readonly each: string
 }
 
-/** Statements that belong together: all of them take effect, or none. */
+/** Statements that take effect together, or not at all. */
 export interface StatementGroup {
-  /** Once a group has failed, the later ones about the same thing are left out. */
+  /** Once a group has failed, later groups with the same number are skipped. */
   readonly about: number
   readonly statements: readonly AtomicStatement[]
 }
 
-/** Thrown when a list was undone because a statement did not change what it had to. */
-export class UnexpectedChanges extends Error {
-  override readonly name = 'UnexpectedChanges'
-}
-
 /**
- * A database file that a worker thread owns: the only connection to it there is. Several statements are a list that is
- * run atomically; there are no interactive transactions, because between two messages the worker serves others.
+ * A database file with the worker thread that owns it: the only connection to the file. A transaction is a list of
+ * statements; there are no interactive transactions, because between two messages the worker serves other callers.
  */
 export interface SqliteFile {
   /** e.g. `libsql 3.45.1`, for `status` and `--version`. */
   readonly driver: string
-  /** What a row has is known to the statement alone: whoever writes it says so here, and nobody checks. */
+  /** The caller states the type of the rows; nothing checks it. */
   all<Row extends RowOf<Row> = SqlRow>(sql: string, parameters: readonly SqlValue[]): Promise<Row[]>
-  /** Runs the list in one transaction and resolves when it is durable, with the number of rows each statement changed. */
+  /** Runs the list in one transaction. Resolves when it is durable, with the number of rows that each statement changed. */
   atomic(statements: readonly AtomicStatement[]): Promise<number[]>
   /**
-   * Runs the groups in one transaction, each in a savepoint of its own: one whose data the file refuses fails alone. Resolves
-   * when the others are durable, with the error of each group that failed. Rejects, and has changed nothing, when the file
-   * itself does not take a write.
+   * Runs the groups in one transaction, each in its own savepoint: a group whose data the file refuses fails alone. Resolves
+   * when the others are durable, with the error of each failed group. Rejects, and has changed nothing, when the file itself
+   * does not take a write.
    */
   atomicEach(groups: readonly StatementGroup[]): Promise<(Error | undefined)[]>
   close(): Promise<void>
 }
+
+/** `full` makes every commit durable; `normal` may lose the newest commits on a power loss. */
+export type Synchronous = 'full' | 'normal'
+
+/** What the worker is started with. */
+export interface WorkerSettings {
+  readonly path: string
+  readonly synchronous: Synchronous
+}
+
+export type WorkerTask =
+  | { readonly kind: 'all'; readonly sql: string; readonly parameters: readonly SqlValue[] }
+  | { readonly kind: 'atomic'; readonly statements: readonly AtomicStatement[] }
+  | { readonly kind: 'each'; readonly groups: readonly StatementGroup[] }
+  | { readonly kind: 'close' }
+
+/** Rows and parameters stay nested arrays: measured, a structured clone of them is cheaper than of one flat array. */
+export type WorkerRequest = { readonly id: number; readonly task: WorkerTask }
+
+/** The id of the worker's first message, sent once it has the file or cannot have it. */
+export const OPENED = 0
+
+export type WorkerReply =
+  | {
+      readonly id: number
+      readonly kind: 'done'
+      readonly value: string | SqlRow[] | number[] | (PackedError | undefined)[] | null
+    }
+  | { readonly id: number; readonly kind: 'failed'; readonly failure: PackedError }

@@ -1,42 +1,26 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { assertNever } from '../../lib/types.ts'
 import { openDriver, type SqliteDriver } from './connection.ts'
-import { isOfTheData, SqliteFailure } from './failure.ts'
+import { isOfTheData, packError, SqliteFailure, UnexpectedChanges } from './failure.ts'
 import {
   type AtomicStatement,
-  type SeveralRows,
+  OPENED,
   type SqlValue,
   type StatementGroup,
-  UnexpectedChanges,
-} from './sqlite-file.ts'
-import {
-  OPENED,
-  packError,
   type WorkerReply,
   type WorkerRequest,
   type WorkerSettings,
   type WorkerTask,
-} from './worker-messages.ts'
+} from './sqlite-file.ts'
 
 /**
- * The thread that owns one database file. Every task runs from its first to its last step before the next message is
- * looked at, so a read never meets an open transaction.
+ * The worker that owns one database file. Each task runs to its end before the next message is read, so a read never meets
+ * an open transaction.
  */
 const port = parentPort
 if (port === null) throw new Error('This file is the body of a worker thread')
 
 const reply = (message: WorkerReply): void => port.postMessage(message)
-
-function open(): SqliteDriver | undefined {
-  try {
-    const driver = openDriver(workerData as WorkerSettings)
-    reply({ id: OPENED, kind: 'done', value: driver.name })
-    return driver
-  } catch (error) {
-    reply({ id: OPENED, kind: 'failed', failure: packError(error) })
-    return undefined
-  }
-}
 
 function perform(driver: SqliteDriver, task: WorkerTask) {
   switch (task.kind) {
@@ -54,21 +38,24 @@ function perform(driver: SqliteDriver, task: WorkerTask) {
   }
 }
 
-const driver = open()
-if (driver === undefined) port.close()
-else {
+try {
+  const driver = openDriver(workerData as WorkerSettings)
+  reply({ id: OPENED, kind: 'done', value: driver.name })
   port.on('message', ({ id, task }: WorkerRequest) => {
     try {
       reply({ id, kind: 'done', value: perform(driver, task) })
     } catch (error) {
       reply({ id, kind: 'failed', failure: packError(error) })
     }
-    // Without the port nothing keeps the thread alive, and it ends by itself.
+    // Without the port nothing keeps the thread alive.
     if (task.kind === 'close') port.close()
   })
+} catch (error) {
+  reply({ id: OPENED, kind: 'failed', failure: packError(error) })
+  port.close()
 }
 
-/** Runs the list in one transaction: all of it, or nothing. Returns when it is as durable as the file was opened for. */
+/** Runs the list in one transaction. */
 function runAtomic(driver: SqliteDriver, statements: readonly AtomicStatement[]): number[] {
   driver.run('BEGIN IMMEDIATE', [])
   try {
@@ -81,7 +68,7 @@ function runAtomic(driver: SqliteDriver, statements: readonly AtomicStatement[])
   }
 }
 
-/** Runs each group in a savepoint of one transaction, and returns the error of each that failed alone. */
+/** Runs each group in a savepoint of one transaction, and returns the error of each group that failed alone. */
 function runEach(driver: SqliteDriver, groups: readonly StatementGroup[]): unknown[] {
   const failedBefore = new Map<number, unknown>()
   driver.run('BEGIN IMMEDIATE', [])
@@ -125,7 +112,7 @@ function runStatement(driver: SqliteDriver, statement: AtomicStatement, index: n
 function runRows(driver: SqliteDriver, { sql, rows, several, expectChanges }: AtomicStatement, index: number): number {
   let total = 0
   for (let done = 0; done < rows.length; ) {
-    const count = several ? rowsInOneRun(rows.length - done) : 1
+    const count = (several && ROWS_IN_ONE_RUN.find((size) => size <= rows.length - done)) ?? 1
     const text = several && count > 1 ? textFor(several, count) : sql
     const changes = driver.run(text, count > 1 ? inOneRow(rows.slice(done, done + count)) : rows[done]!)
     if (expectChanges !== undefined && changes !== expectChanges * count) {
@@ -139,15 +126,13 @@ function runRows(driver: SqliteDriver, { sql, rows, several, expectChanges }: At
   return total
 }
 
-/** Few sizes, so that few texts have to be prepared. Measured: fewer rows gain nothing, more gain nothing more. */
+/** Few sizes, so that few texts are prepared. Measured: fewer or more rows gain nothing. */
 const ROWS_IN_ONE_RUN = [16, 8, 4]
 
-const rowsInOneRun = (left: number): number => ROWS_IN_ONE_RUN.find((size) => size <= left) ?? 1
-
-/** By statement, then by the number of rows. Such statements are the house's own, so there are few. */
+/** By statement, then by the number of rows. All such statements are constants, so there are few. */
 const texts = new Map<string, string[]>()
 
-function textFor({ sql, each }: SeveralRows, count: number): string {
+function textFor({ sql, each }: NonNullable<AtomicStatement['several']>, count: number): string {
   const ofStatement = texts.get(sql) ?? []
   const text = ofStatement[count] ?? sql.replace(each, () => Array(count).fill(each).join(', '))
   ofStatement[count] = text
@@ -155,7 +140,7 @@ function textFor({ sql, each }: SeveralRows, count: number): string {
   return text
 }
 
-/** A row of another length would hand every later one its neighbour's values. */
+/** Checks the lengths: a row of another length would shift the values of all later rows. */
 function inOneRow(rows: readonly (readonly SqlValue[])[]): SqlValue[] {
   const width = rows[0]!.length
   const all: SqlValue[] = []
@@ -166,7 +151,7 @@ function inOneRow(rows: readonly (readonly SqlValue[])[]): SqlValue[] {
   return all
 }
 
-/** A full disk has already undone the transaction; if one were still open, the next BEGIN would say so. */
+/** A full disk has already undone the transaction; if one were still open, the next BEGIN would fail. */
 function rollBack(driver: SqliteDriver): void {
   try {
     driver.run('ROLLBACK', [])

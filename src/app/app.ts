@@ -1,103 +1,110 @@
 import type { UsageKeeper } from '../admin/count-usage.ts'
-import type { CountedInputs } from '../admin/models.ts'
-import type { OperationDeps } from '../admin/operations.ts'
-import type { PeopleDeps } from '../admin/people-deps.ts'
-import type { RefusedTurnCounter } from '../admin/refused-turns.ts'
+import type { CountedInputs } from '../admin/count-usage.ts'
+import type { AdminServices } from '../admin/services.ts'
+import type { SignInServices } from '../admin/sessions.ts'
+import type { RefusedTurnCounter } from '../admin/count-usage.ts'
 import type { ServerStatus } from '../admin/server-status.ts'
 import type { CallerFinder } from '../auth/callers.ts'
 import type { Config } from '../config/config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import type { KeptAnswers } from '../db/content/kept-answers.ts'
+import type { openContent } from '../db/content/open-content.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { LedgerMark } from '../db/meta.ts'
-import type { Database } from '../db/open-database.ts'
+import type { Database, openDatabase } from '../db/open-database.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Quarantined } from '../lib/files.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { SteadyClock } from '../lib/steady-clock.ts'
-import type { Seals } from '../model/seals.ts'
+import type { Seals } from '../model/event.ts'
 import type { EstimateErrors } from '../pricing/estimate.ts'
+import type { ResolveHost } from '../providers/address-guard.ts'
 import type { LaneHealth } from '../routing/lane-health.ts'
 import type { Edge } from '../server/listener.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { DatabaseKeyring } from './key-ring.ts'
-import type { ContentFound } from './open-content.ts'
-import type { Overrides } from './overrides.ts'
 import type { RuleBook } from './rules.ts'
 import type { Drainable } from './shutdown.ts'
 
-/** What a house is built on: handed in, so that a test decides it. The data folder is there. */
+/** What the program is built from. The data folder exists. */
 export interface AppOptions {
   readonly settings: LoadedConfig
   readonly clock: Clock
   readonly random: RandomBytes
-  /** A server logs to stdout as configured; a single command of the operator keeps silent. */
+  /** A server logs to stdout as configured; a command of the operator logs errors only, to stderr. */
   readonly purpose: 'server' | 'command'
-  /** Left out, all are `OUR_MEANS`. */
+  /** For tests. */
   readonly overrides?: Partial<Overrides>
 }
 
-/** `app/create-app.ts` implements this: everything is built once, in the order in which things need each other. */
-export type OpenApp = (ground: AppOptions) => Promise<AppOutcome>
+/** What tests replace: access to the machine, and waiting times that no configuration sets. */
+export interface Overrides {
+  readonly openDatabase: typeof openDatabase
+  readonly openContent: typeof openContent
+  readonly resolveHost: ResolveHost
+  /** How long running answers go on while the ledger cannot be written. */
+  readonly outageGraceMs: number
+  /** The pause before the first read-back of a ledger that could not be written. */
+  readonly readBackPauseMs: number
+  /** A client that reads nothing for this long is disconnected. */
+  readonly stallMs: number
+}
+
+export type OpenApp = (options: AppOptions) => Promise<AppOutcome>
 
 export type AppOutcome =
   | { readonly kind: 'open'; readonly app: App }
-  /** Another process has the database file. */
+  /** Another process has locked the database file. */
   | { readonly kind: 'locked' }
-  /** Sealed by another key ring, tables of somebody else, a newer schema: a sentence that says what to do. */
+  /** Sealed by another key ring, foreign tables, a newer schema: the message says what to do. */
   | { readonly kind: 'refused'; readonly message: string }
 
 /**
- * Key ring, database, migrations, books (recovered) and catalogue: what a command of the operator needs, and what a
- * server starts from. Nothing listens yet.
+ * Key ring, database, migrations, the recovered ledger and the catalogue: what an operator command needs, and what a server
+ * starts from. Nothing listens yet. `create-app.ts` builds it.
  */
 export interface App {
-  /** All that the operator's use cases need, but for the status, which only a server has. */
-  readonly operations: Omit<OperationDeps, 'status'>
-  /** False while a failed batch is being read back. */
+  /** The services of the operator's use cases. Only a server adds the status. */
+  readonly operations: Omit<AdminServices, 'status'>
+  /** False while a failed batch is read back. */
   readonly ledgerAvailable: () => boolean
-  /** e.g. `libsql 3.45.1`. */
+  /** For example `libsql 3.45.1`. */
   readonly driver: string
   readonly log: AppLog
-  /** What requests are judged by; a reload swaps them. */
+  /** Replaced as a whole by a reload. */
   readonly rules: RuleBook
-  /** Builds the edge, the turns, the metrics and the sweeper. Called once, by a server; `close` ends these too. */
+  /** Builds the HTTP servers, the turns and the periodic jobs. A server calls it once; `close` closes these too. */
   openServing(facts: ServerFacts): Promise<Serving>
-  /** What the operator has to know of the files in the data folder; said in the log already. */
+  /** What the operator has to know about files in the data folder. The log has it already. */
   readonly notices: readonly string[]
-  /** Resolves with why, when the thread of a database has ended by itself: from then on nothing can be admitted or kept. */
+  /** Resolves with the reason when the thread of a database has ended. After that nothing can be admitted or stored. */
   readonly died: Promise<Error>
-  /** Closes in reverse what was opened; the last thing that lets go is the database. Only the log stays open. */
+  /** Closes everything in reverse order, the database last. The log stays open. */
   close(): Promise<void>
 }
 
-/** What a server can say of itself once it runs. */
 export interface ServerFacts {
   readonly version: string
   readonly status: () => ServerStatus
 }
 
-/** Whoever opened the house closes its log, last of all. */
-export interface AppLog {
-  info(facts: object, message: string): void
-  warn(facts: object, message: string): void
-  error(facts: object, message: string): void
-  close(): Promise<void>
-}
+/** The opener of the app closes its log last. */
+export type AppLog = Omit<Log, 'request'>
 
-/** What listens, and what its end needs. */
+/** The listening servers, and what the shutdown needs of them. */
 export interface Serving extends Drainable {
   readonly listen: Edge['listen']
-  /** The metrics server, on a port of its own. */
+  /** The metrics server has a port of its own. */
   readonly listenMetrics: Edge['listen']
-  /** Gives up the connections to providers that are in no rule any more; running calls finish. */
+  /** Closes the connections to providers that no rule names any more. Running calls finish. */
   retireConnections(): Promise<void>
 }
 
-/** What everything else is built on. */
+/** What all other services are built on. */
 export interface Core {
   readonly config: Config
   /** Ledger time. */
@@ -107,16 +114,22 @@ export interface Core {
   readonly log: Log
   readonly metrics: Metrics
   readonly database: Database
-  /** Of the database: what nearly everybody asks. */
   readonly db: LedgerDb
   readonly ring: DatabaseKeyring
-  /** How far the ledger has got, durably: content.db notes it. */
+  /** How far the ledger has durably got. content.db stores it. */
   readonly progress: { mark: LedgerMark }
-  /** The thread of a database has ended: this process can go on no more. */
+  /** The thread of a database has ended: this process cannot go on. */
   readonly onDeath: (death: Error) => void
 }
 
-/** The second file, and what is kept in it. */
+/** content.db as it was found. */
+export interface ContentFound {
+  /** It did not exist, or was quarantined. */
+  readonly isNew: boolean
+  readonly quarantine: Quarantined | undefined
+}
+
+/** content.db, and what is stored in it. */
 export interface Contents {
   readonly content: SqliteFile
   readonly answers: KeptAnswers
@@ -125,16 +138,12 @@ export interface Contents {
   readonly contentFound: ContentFound
 }
 
-/** The ledger, and what counts in the second file what it has recorded. */
-export interface OpenedLedger {
+/** All services, each built once by `create-app.ts`. */
+export interface Services extends Core, Contents {
   readonly ledger: Ledger
   readonly usage: UsageKeeper
-}
-
-/** All that exists, each thing once: `app/create-app.ts` is the list in which they are made. */
-export interface Services extends Core, Contents, OpenedLedger {
   readonly rules: RuleBook
-  readonly people: PeopleDeps
+  readonly people: SignInServices
   readonly seals: Seals
   readonly health: LaneHealth
   readonly countedInputs: CountedInputs

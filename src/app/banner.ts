@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createAccount } from '../admin/accounts.ts'
 import { inviteFirstPerson, PLACEHOLDER_EMAIL } from '../admin/invitations.ts'
 import { createKey } from '../admin/keys.ts'
-import type { OperationDeps } from '../admin/operations.ts'
+import type { AdminServices } from '../admin/services.ts'
 import type { Outcome } from '../admin/outcome.ts'
 import { creditWallet } from '../admin/wallet.ts'
 import type { Catalog, Upstream } from '../catalog/catalog.ts'
@@ -14,7 +14,7 @@ import { listAccounts } from '../db/accounts.ts'
 import { shellWord } from '../lib/anywhere/shell-word.ts'
 import { isLoopback } from '../lib/network.ts'
 import { writePrivately } from '../lib/private-files.ts'
-import { consoleSetupFile } from './create-app.ts'
+import { consoleSetupFile } from './data-folder.ts'
 import type { ServeContext } from './server-note.ts'
 
 type Ground = Pick<ServeContext, 'settings' | 'terminal' | 'app'>
@@ -291,7 +291,7 @@ const TEST_CREDIT = '10.00'
  * An account, test credit and a key for somebody who has just installed Millrace: only with no configuration, an empty
  * database and a server that nobody else can reach, so that no free key ever stands open to a network.
  */
-async function greetFirstRun(deps: Omit<OperationDeps, 'status'>, context: FirstRunContext): Promise<BannerLedger> {
+async function greetFirstRun(deps: Omit<AdminServices, 'status'>, context: FirstRunContext): Promise<BannerLedger> {
   if ((await listAccounts(deps.db, { after: 0, limit: 1 })).length > 0) return { kind: 'in-use' }
   if (context.configPath !== undefined || !isLoopback(context.host)) return { kind: 'no-account' }
 

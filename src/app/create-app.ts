@@ -1,37 +1,43 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { actorLogOf, COMMAND_LINE } from '../admin/audit.ts'
 import { createUsageKeeper, type UsageKeeper } from '../admin/count-usage.ts'
-import { createCountedInputs } from '../admin/models.ts'
-import { createPeopleDeps, type PeopleDeps } from '../admin/people-deps.ts'
-import { finishRedemptions } from '../admin/redeem-code.ts'
-import { createRefusedTurnCounter } from '../admin/refused-turns.ts'
+import { createCountedInputs } from '../admin/count-usage.ts'
+import { createSignInServices, type SignInServices } from '../admin/sessions.ts'
+import { createRedeemTries } from '../admin/sign-in-limits.ts'
+import { finishRedemptions } from '../admin/codes.ts'
+import { createRefusedTurnCounter } from '../admin/count-usage.ts'
+import type { FileCheck } from '../admin/services.ts'
 import { createCallerFinder } from '../auth/callers.ts'
+import { digestKey, mintKey } from '../auth/secrets.ts'
 import { findAuditHead } from '../db/audit.ts'
-import { withMarks } from '../db/content/content-ledger.ts'
 import { createStoredResponses } from '../db/content/create-stored-responses.ts'
 import { createKeptAnswers } from '../db/content/kept-answers.ts'
 import { createLockoutKeeper, listLockouts } from '../db/content/lockouts.ts'
+import { openContent, withMarks } from '../db/content/open-content.ts'
 import { moveOn, NO_MARK } from '../db/meta.ts'
-import { LedgerUnusable } from '../db/open-database.ts'
+import { LedgerUnusable, openDatabase } from '../db/open-database.ts'
 import { findLatestLedgerTime } from '../db/receipts.ts'
+import { checkIntegrity } from '../db/sqlite/check-integrity.ts'
 import { DatabaseLocked } from '../db/sqlite/failure.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
-import type { LedgerDb } from '../db/tables.ts'
 import { createSeals } from '../gateway/seals.ts'
-import type { LedgerObserver } from '../ledger/create-core.ts'
-import type { FindKeptFacts, FoundFacts } from '../ledger/ledger.ts'
+import type { FindKeptFacts, KeptFacts, LedgerObserver } from '../ledger/core.ts'
+import { OUTAGE_GRACE_MS } from '../ledger/core.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
+import { READ_BACK_PAUSE_MS } from '../ledger/recovery.ts'
 import { type Closing, createClosing } from '../lib/async.ts'
-import type { Clock } from '../lib/clock.ts'
 import { deriveKey } from '../lib/crypto.ts'
 import { urlOf } from '../lib/network.ts'
-import { type ClockEvent, createSteadyClock, HOLD_MS, type SteadyClock } from '../lib/steady-clock.ts'
+import { type ClockEvent, createSteadyClock, HOLD_MS } from '../lib/steady-clock.ts'
 import type { RequestId } from '../model/ids.ts'
 import { createEstimateErrors } from '../pricing/estimate.ts'
-import { createLog, type Log, type LogOptions } from '../telemetry/log.ts'
+import { resolveHost } from '../providers/address-guard.ts'
+import { STALL_MS } from '../server/services.ts'
+import { createLog, type LogOptions } from '../telemetry/log.ts'
 import { type AuditLogEnd, createMetrics } from '../telemetry/metrics.ts'
-import type { App, AppLog, AppOptions, AppOutcome, Contents, Core, OpenedLedger, Services } from './app.ts'
-import { filesOfLedger, listQuarantined, noticesOf } from './data-folder.ts'
+import type { App, AppLog, AppOptions, AppOutcome, Contents, Core, Overrides, Services } from './app.ts'
+import { consoleSetupFile, filesOfLedger, listQuarantined, noticesOf } from './data-folder.ts'
 import { watchLanes } from './jobs.ts'
 import {
   apiKeyPepper,
@@ -42,18 +48,25 @@ import {
   nameLedgerOfKeyring,
 } from './key-ring.ts'
 import { openContentOfLedger } from './open-content.ts'
-import { operationsOf } from './operations.ts'
-import { DEFAULTS } from './overrides.ts'
 import { createRuleBook } from './rules.ts'
 import { consoleServicesOf, openServing } from './serving.ts'
 
-/** Builds everything once. What opens registers its closing on the next line. */
-export async function openApp(ground: AppOptions): Promise<AppOutcome> {
-  const log = createLog({ clock: ground.clock }, logOptions(ground))
+const DEFAULTS: Overrides = {
+  openDatabase,
+  openContent,
+  resolveHost,
+  outageGraceMs: OUTAGE_GRACE_MS,
+  readBackPauseMs: READ_BACK_PAUSE_MS,
+  stallMs: STALL_MS,
+}
+
+/** Builds everything once. What opens registers on the next line how it closes. */
+export async function openApp(options: AppOptions): Promise<AppOutcome> {
+  const log = createLog(options, logOptions(options))
   const closing = createClosing()
   const giveUp = () => closing.close().finally(() => log.close())
   try {
-    const outcome = await build(ground, log, closing)
+    const outcome = await build(options, log, closing)
     if (outcome.kind !== 'open') await giveUp()
     return outcome
   } catch (error) {
@@ -64,23 +77,33 @@ export async function openApp(ground: AppOptions): Promise<AppOutcome> {
   }
 }
 
-async function build(ground: AppOptions, log: Log, closing: Closing): Promise<AppOutcome> {
+function logOptions({ settings, purpose }: AppOptions): LogOptions {
+  const { level, format } = settings.config.telemetry.log
+  const chosen = format === 'auto' ? (process.stdout.isTTY ? 'pretty' : 'json') : format
+  // A command of the operator prints its data to stdout.
+  return purpose === 'server'
+    ? { level, format: chosen, destination: 1 }
+    : { level: 'error', format: chosen, destination: 2 }
+}
+
+async function build(options: AppOptions, log: Core['log'], closing: Closing): Promise<AppOutcome> {
   let onDeath: (death: Error) => void = () => {}
   const died = new Promise<Error>((resolve) => {
     onDeath = resolve
   })
-  const openBefore = listQuarantined(ground.settings.config.storage.data)
-  const laid = await openCore({ ...ground, log, onDeath }, closing)
-  if (laid.kind === 'refused') return laid
-  const parts = await createServices(laid.core, closing)
-  const notices = noticesOf(parts.database.journal.found, parts.contentFound, parts.progress.mark.receipt > 0)
-  // A command says errors only, and may be the one that has found it.
+  const quarantinedBefore = listQuarantined(options.settings.config.storage.data)
+  const opened = await openCore(options, { log, onDeath }, closing)
+  if (opened.kind === 'refused') return opened
+  const services = await createServices(opened.core, closing)
+  const { database, ledger, contentFound, progress, rules } = services
+  const notices = noticesOf(database.journal.found, contentFound, progress.mark.receipt > 0)
+  // A command logs errors only, and may be the first to find it.
   for (const { message, facts } of notices) log.error(facts, message)
-  if (openBefore.length > 0) {
-    notices.push({ message: `Set aside earlier, and not served: ${openBefore.join(', ')}.`, facts: {} })
+  if (quarantinedBefore.length > 0) {
+    notices.push({ message: `Set aside earlier, and not used: ${quarantinedBefore.join(', ')}.`, facts: {} })
   }
-  const operations = operationsOf(parts)
-  // What a dead process had given to somebody and not made money of. Money that must wait stops no server.
+  const operations = operationsOf(services)
+  // Codes that a dead process redeemed without crediting them. A credit that has to wait does not stop the start.
   const finished = await finishRedemptions({
     ...operations,
     onUnfinished: (code, reason) => log.warn({ code, reason }, 'a redeemed code could not be credited yet'),
@@ -88,11 +111,11 @@ async function build(ground: AppOptions, log: Log, closing: Closing): Promise<Ap
   if (finished > 0) log.info({ codes: finished }, 'redeemed codes were credited')
   const app: App = {
     operations,
-    ledgerAvailable: () => parts.ledger.available,
-    driver: parts.database.file.driver,
+    ledgerAvailable: () => ledger.available,
+    driver: database.file.driver,
     log,
-    rules: parts.rules,
-    openServing: (facts) => openServing(parts, consoleServicesOf(parts, { ...operations, ...facts }), closing),
+    rules,
+    openServing: (facts) => openServing(services, consoleServicesOf(services, { ...operations, ...facts }), closing),
     notices: notices.map(({ message }) => message),
     died,
     close: () => closing.close(),
@@ -100,61 +123,62 @@ async function build(ground: AppOptions, log: Log, closing: Closing): Promise<Ap
   return { kind: 'open', app }
 }
 
-type OpenedCore = { readonly kind: 'laid'; readonly core: Core } | Extract<AppOutcome, { kind: 'refused' }>
+type OpenedCore = { readonly kind: 'open'; readonly core: Core } | Extract<AppOutcome, { kind: 'refused' }>
 
-/** The key ring and the database that it belongs to: with another ring nothing of it could be read. */
-async function openCore(handed: AppOptions & Pick<Core, 'log' | 'onDeath'>, closing: Closing): Promise<OpenedCore> {
-  const { random, log, onDeath } = handed
-  const { config } = handed.settings
-  const overrides = { ...DEFAULTS, ...handed.overrides }
+/** Opens the database and the key ring that it belongs to. Another ring could not read it. */
+async function openCore(
+  { random, settings: { config }, clock: systemClock, overrides: replaced }: AppOptions,
+  { log, onDeath }: Pick<Core, 'log' | 'onDeath'>,
+  closing: Closing,
+): Promise<OpenedCore> {
+  const overrides = { ...DEFAULTS, ...replaced }
   const dataDir = config.storage.data
-  const path = join(dataDir, 'ledger.db')
   const database = await overrides.openDatabase({
-    ...{ path, clock: handed.clock, onDeath },
+    ...{ path: join(dataDir, 'ledger.db'), clock: systemClock, onDeath },
     ofEarlierLedger: filesOfLedger(dataDir),
   })
   closing.add(() => database.close())
   const { db } = database
-  // After the ledger: a ring that is made beside a ledger which has lost its own would only hide that.
+  // After the ledger: a new ring beside a ledger that has lost its own would hide the loss.
   const place = { dataDir, secretFromEnvironment: config.keyring.secretKey }
   const missing = await findMissingKeyring(db, place)
   if (missing !== undefined) return { kind: 'refused', message: missing }
   const loaded = await loadKeyring(place)
-  if (loaded.wasOpenTo !== undefined)
-    log.warn({ mode: loaded.wasOpenTo }, 'keyring.json could be read by other users; its mode is 0600 from now on')
+  if (loaded.wasOpenTo !== undefined) {
+    log.warn({ mode: loaded.wasOpenTo }, 'keyring.json was readable by other users; its mode is now 0600')
+  }
   const checked = await checkKeyring(db, loaded)
-  if (checked.kind === 'refused') return { kind: 'refused', message: `${checked.reason} ${checked.cure}` }
+  if (checked.kind === 'refused') return checked
   const { ring } = checked
   if (ring.source !== 'environment' && !(await nameLedgerOfKeyring(dataDir, database.ledger))) {
-    log.warn({}, 'keyring.json cannot be written: if ledger.db is ever lost, the ring alone will not tell')
+    log.warn({}, 'keyring.json cannot be written, so it does not record which ledger it belongs to')
   }
-  // An operator who has rotated the ring wants to see that the server has understood.
-  if (ring.keys.length > 1)
+  if (ring.keys.length > 1) {
     log.info({ primary: ring.keys[0].label, keys: ring.keys.length }, 'the key ring has former keys')
-  const clock = await openClock(handed.clock, db, log)
-  const metrics = createMetrics()
-  const progress = { mark: NO_MARK }
-  return {
-    kind: 'laid',
-    core: {
-      ...{ config, clock, random, overrides, log, metrics },
-      ...{ database, db, ring, progress, onDeath },
-    },
   }
+  // Ledger time goes on from the newest time in the ledger.
+  const floorMs = await findLatestLedgerTime(db)
+  const clock = createSteadyClock(systemClock, { floorMs, onEvent: (event) => logClockEvent(log, event) })
+  const core = {
+    ...{ config, clock, random, overrides, log, database, db, ring, onDeath },
+    metrics: createMetrics(),
+    progress: { mark: NO_MARK },
+  }
+  return { kind: 'open', core }
 }
 
-/** All that exists, in the order in which things need each other. */
+/** Builds all services, in the order in which they need each other. */
 async function createServices(core: Core, closing: Closing): Promise<Services> {
   const { config, clock, log, metrics, db, ring } = core
-  metrics.watchAuditLog(() => auditTrailHead(core))
+  metrics.watchAuditLog(() => findAuditLogEnd(core))
   const contents = await openContents(core, closing)
-  const books = await openLedgerServices(core, contents, closing)
+  const ledger = await openLedgerServices(core, contents, closing)
   const rules = await createRuleBook(
     { db, clock, onPlansMissing: (plans) => log.warn({ plans }, PLANS_MISSING) },
     config,
   )
   return {
-    ...{ ...core, ...contents, ...books, rules },
+    ...{ ...core, ...contents, ...ledger, rules },
     seals: createSeals(ring.keys),
     health: watchLanes({ ...core, rules }),
     countedInputs: createCountedInputs((found) => log.warn(found, CONTEXT_TOO_SMALL)),
@@ -165,39 +189,69 @@ async function createServices(core: Core, closing: Closing): Promise<Services> {
 }
 
 const CONTEXT_TOO_SMALL = 'context_tokens looks too small: a provider counted more input than it'
-const PLANS_MISSING = 'accounts are on plans that the configuration does not have: their builder keys are refused'
+const PLANS_MISSING = 'accounts have plans that the configuration does not define; their builder keys are refused'
 
-/** A figure that cannot be read keeps nobody from reading the others. */
-async function auditTrailHead({ db, log }: Core): Promise<AuditLogEnd | undefined> {
+/** Undefined without a row, or when it cannot be read. The other metrics are still rendered. */
+async function findAuditLogEnd({ db, log }: Core): Promise<AuditLogEnd | undefined> {
   try {
     const head = await findAuditHead(db)
     return head && { rows: head.seq, head: Buffer.from(head.hash).readUIntBE(0, 6) }
   } catch (error) {
-    log.error({ error }, 'the end of the audit trail could not be read')
+    log.error({ error }, 'the end of the audit log could not be read')
     return undefined
   }
 }
 
-function logOptions({ settings, purpose }: AppOptions): LogOptions {
-  const { level, format } = settings.config.telemetry.log
-  const spelled = format === 'auto' ? (process.stdout.isTTY ? 'pretty' : 'json') : format
-  // A command of the operator keeps stdout for its data.
-  return purpose === 'server'
-    ? { level, format: spelled, destination: 1 }
-    : { level: 'error', format: spelled, destination: 2 }
+/** A crash loses at most this much of the counts of refused turns. */
+const REFUSED_INTERVAL_MS = 5000
+
+/** Opens content.db before the ledger, because recovery asks which answers were kept. It closes after the ledger. */
+async function openContents(core: Core, closing: Closing): Promise<Contents> {
+  const { clock, log } = core
+  const { built, ...contentFound } = await openContentOfLedger(core, (file, mark) => {
+    core.progress.mark = mark
+    return openStores(
+      withMarks(file, () => core.progress.mark),
+      core,
+    )
+  })
+  const { failed, ...stores } = built
+  closing.add(() => stores.content.close())
+  if (failed > 0) log.warn({ responses: failed }, 'responses that were running when the server stopped have failed')
+  const refusedTurns = createRefusedTurnCounter({
+    ...{ content: stores.content, clock, intervalMs: REFUSED_INTERVAL_MS },
+    onFailure: (error) => log.error({ error }, 'the counts of refused requests could not be written; retrying'),
+  })
+  closing.add(() => refusedTurns.close())
+  return { ...stores, refusedTurns, contentFound }
 }
 
-/** What a client just paid is counted when somebody asks; without a question it may be seen this much later. */
+/** The stores in content.db, and how many responses a dead process left running. */
+async function openStores(content: SqliteFile, { config: { retention }, clock, ring, log }: Core) {
+  const { now } = clock
+  // Contents from before key rotation are sealed by the founding key under its label.
+  const keys: DatabaseKeyring['keys'] = [...ring.keys, { ...ring.founding, id: ring.founding.label }]
+  const answers = await createKeptAnswers({
+    ...{ file: content, keys, now, bytesMax: retention.idempotencyBytesMax },
+    onFailure: (error) => log.error({ error }, 'an answer could not be stored; it is charged and cannot be replayed'),
+  })
+  const responses = createStoredResponses({
+    ...{ file: content, ring: keys, now, bytesMax: retention.stateBytesMax },
+    onFailure: (error) => log.error({ error }, 'a stored response could not be written or read'),
+  })
+  return { content, answers, responses, failed: await responses.recover() }
+}
+
+/** Usage is counted when somebody reads it, and at least this often. */
 const USAGE_INTERVAL_MS = 500
 
-/** Whatever a dead process left open is resolved here. */
-export async function openLedgerServices(core: Core, contents: Contents, closing: Closing): Promise<OpenedLedger> {
+/** Opens the ledger and recovers what a dead process left open. */
+async function openLedgerServices(core: Core, contents: Contents, closing: Closing) {
   const { config, clock, overrides, log, metrics, database } = core
   const { db, patientDb, file, journal } = database
   const usage = createUsageKeeper({
     ...{ db: patientDb, content: contents.content, clock, intervalMs: USAGE_INTERVAL_MS },
-    onFailure: (error) =>
-      log.error({ error }, 'usage could not be counted; it is tried again, and nothing of it is lost'),
+    onFailure: (error) => log.error({ error }, 'usage could not be counted; retrying, and nothing is lost'),
   })
   closing.add(() => usage.close())
   const ledger = await openLedger({
@@ -213,19 +267,20 @@ export async function openLedgerServices(core: Core, contents: Contents, closing
   return { ledger, usage }
 }
 
-/** What recovery asks: which answers were whole when the process died, and may still be had. */
+/** For recovery: which answers were complete when the process died, and can still be fetched. */
 const findKeptFacts =
   ({ answers, responses }: Contents): FindKeptFacts =>
   async (requests) => {
-    const found = new Map<RequestId, FoundFacts>()
+    const found = new Map<RequestId, KeptFacts>()
     for (const [requestId, { facts, isAsSent }] of await responses.factsOf(requests))
-      found.set(requestId, { facts, givenAgain: isAsSent })
-    // Whoever repeats the request gets the answer: that is more than its id can give.
-    for (const [requestId, facts] of await answers.factsOf(requests)) found.set(requestId, { facts, givenAgain: true })
+      found.set(requestId, { facts, isReplayable: isAsSent })
+    // A kept answer is replayed to a repeated request, which is more than a stored response offers.
+    for (const [requestId, facts] of await answers.factsOf(requests))
+      found.set(requestId, { facts, isReplayable: true })
     return found
   }
 
-/** What is heard of the ledger: the figures, the words for the operator, and who has used something. */
+/** Metrics, log and usage follow what the ledger records. */
 const observerOf = ({ log, metrics, progress }: Core, usage: UsageKeeper): LedgerObserver => ({
   batchRecorded(batch) {
     metrics.batchCommitted(batch)
@@ -233,71 +288,19 @@ const observerOf = ({ log, metrics, progress }: Core, usage: UsageKeeper): Ledge
     usage.note(batch.changes)
   },
   batchFailed: (error) =>
-    log.error({ error }, 'the ledger could not record a batch; admission is closed until it is read back'),
+    log.error({ error }, 'the ledger could not record a batch; no turn is admitted until it is read back'),
   recovered(holds) {
     metrics.holdsRecovered(holds)
-    log.warn({ holds }, 'holds without a turn were resolved')
+    log.warn({ holds }, 'holds without a running turn were resolved')
   },
-  doesNotAddUp: (account, error) =>
+  accountUnbalanced: (account, error) =>
     log.error(
       { account_row: account, error },
-      'an account does not add up and was frozen; `millrace db verify` tells more, and lifts it when it adds up again',
+      'an account does not balance and was frozen; run `millrace db verify`, which unfreezes it when it balances again',
     ),
 })
 
-/** So much of these counts a crash may take with it. */
-const REFUSED_INTERVAL_MS = 5000
-
-/** Before the books, because their recovery asks which answers were kept; closed after them. */
-export async function openContents(core: Core, closing: Closing): Promise<Contents> {
-  const { clock, log } = core
-  const { built, ...found } = await openContentOfLedger(core, async (file, mark) => {
-    core.progress.mark = mark
-    return keepIn(
-      withMarks(file, () => core.progress.mark),
-      core,
-    )
-  })
-  const { content, failed } = built
-  closing.add(() => content.close())
-  if (failed > 0) log.warn({ responses: failed }, 'responses that were running when the server stopped have failed')
-  const refusedTurns = createRefusedTurnCounter({
-    ...{ content, clock, intervalMs: REFUSED_INTERVAL_MS },
-    onFailure: (error) =>
-      log.error({ error }, 'how many requests were refused could not be written; it is tried again'),
-  })
-  closing.add(() => refusedTurns.close())
-  return { ...built, refusedTurns, contentFound: found }
-}
-
-/** What is kept in the file, and how many responses a dead process has left running in it. */
-async function keepIn(file: SqliteFile, { config: { retention }, clock, ring, log }: Core) {
-  const now = () => clock.now()
-  const keys = sealingKeysOf(ring)
-  const answers = await createKeptAnswers({
-    ...{ file, keys, now, bytesMax: retention.idempotencyBytesMax },
-    onFailure: (error) => log.error({ error }, 'an answer could not be kept; it is charged, and cannot be given again'),
-  })
-  const responses = createStoredResponses({
-    ...{ file, ring: keys, now, bytesMax: retention.stateBytesMax },
-    onFailure: (error) => log.error({ error }, 'a stored response could not be written or read'),
-  })
-  return { content: file, answers, responses, failed: await responses.recover() }
-}
-
-/** What lies there from before a ring could be rotated is sealed by the founding key, under what the operator calls it. */
-const sealingKeysOf = ({ keys, founding }: DatabaseKeyring): DatabaseKeyring['keys'] => [
-  ...keys,
-  { ...founding, id: founding.label },
-]
-
-/** Ledger time: every right and every retention is judged by it. It goes on from the newest time in the ledger. */
-export async function openClock(clock: Clock, db: LedgerDb, log: Pick<AppLog, 'info' | 'warn'>): Promise<SteadyClock> {
-  const floorMs = await findLatestLedgerTime(db)
-  return createSteadyClock(clock, { floorMs, onEvent: (event) => report(log, event) })
-}
-
-function report(log: Pick<AppLog, 'info' | 'warn'>, event: ClockEvent): void {
+function logClockEvent(log: Pick<AppLog, 'info' | 'warn'>, event: ClockEvent): void {
   switch (event.kind) {
     case 'stepped':
       log.warn({ ahead_seconds: seconds(event.aheadMs), followed_in_seconds: seconds(HOLD_MS) }, STEPPED)
@@ -329,24 +332,21 @@ const FAR_BEHIND =
 
 const seconds = (ms: number): number => Math.round(ms / 1000)
 
-/** Where the link for the first person is, when nobody reads what the start prints. */
-export const consoleSetupFile = (data: string): string => join(data, 'console-setup')
-
-/** Whoever signs in, with the lockouts that a restart shall not lift. */
-export async function openPeople(
+/** People who sign in, with the lockouts, which survive a restart. */
+async function openPeople(
   { config: { server, storage }, clock, random, ring, database: { db, file }, log }: Core,
   { content }: Contents,
   closing: Closing,
-): Promise<PeopleDeps> {
+): Promise<SignInServices> {
   const lockouts = createLockoutKeeper({
-    ...{ file: content, now: () => clock.now() },
-    onFailure: (error) => log.error({ error }, 'a lockout could not be written down; a restart would lift it'),
+    ...{ file: content, now: clock.now },
+    onFailure: (error) => log.error({ error }, 'a lockout could not be stored; a restart would lift it'),
   })
   closing.add(() => lockouts.close())
-  const people = createPeopleDeps({
+  const people = createSignInServices({
     ...{ db, file, clock, random, lockouts, secret: deriveKey(ring.founding.secret, 'people') },
     consoleUrl: () => `${server.publicUrl ?? urlOf(server.host, server.port)}/console`,
-    onFailure: (error) => log.error({ error }, 'a file or a row of people who sign in could not be brought up to date'),
+    onFailure: (error) => log.error({ error }, 'a file or a row of people who sign in could not be updated'),
     onFirstPerson: () => rm(consoleSetupFile(storage.data), { force: true }),
   })
   const kept = await listLockouts(content, clock.now()).catch((error: unknown) => {
@@ -355,4 +355,53 @@ export async function openPeople(
   })
   people.tries.restore(kept)
   return people
+}
+
+/** The services of the operator's and the owner's use cases, with the command line as actor. */
+function operationsOf(services: Services): App['operations'] {
+  const { clock, random, ledger, rules, health, estimateErrors, finder, people, countedInputs } = services
+  const { database, content, ring } = services
+  const pepper = apiKeyPepper(ring)
+  const codePepper = deriveKey(ring.founding.secret, 'redemption-codes')
+  return {
+    ...{ db: database.patientDb, clock, random, ledger, health, estimateErrors, people, countedInputs },
+    catalog: () => rules.current.catalog,
+    liveKeysMax: () => rules.current.liveKeysMax,
+    keyRates: () => rules.current.limits.key,
+    auditLog: actorLogOf(people.audit, COMMAND_LINE),
+    mintKey: (kind) => mintKey({ pepper, random }, kind),
+    digestCode: (letters) => digestKey(codePepper, letters),
+    redeemTries: createRedeemTries(clock),
+    ledgerClock: clock,
+    files: { ledger: database.file, content },
+    checkFiles: createFileChecker(services),
+    forgetAll() {
+      finder.forgetAll()
+      people.sessions.forgetAll()
+    },
+    forgetKey: (id) => finder.forget(id),
+    // A session also says something about its account.
+    forgetAccount(account) {
+      finder.forgetAccount(account)
+      people.sessions.forgetAll()
+    },
+  }
+}
+
+/** One check at a time: each holds back the checkpoints of the file that it reads. */
+function createFileChecker({ config, content, database }: Services): () => Promise<readonly FileCheck[]> {
+  const files = { 'ledger.db': database.file, 'content.db': content }
+  let last: Promise<unknown> = Promise.resolve()
+  const checkAll = async (): Promise<readonly FileCheck[]> => {
+    const checks: FileCheck[] = []
+    for (const [file, opened] of Object.entries(files)) {
+      checks.push({ file, report: await checkIntegrity(opened, join(config.storage.data, file)) })
+    }
+    return checks
+  }
+  return () => {
+    const mine = last.then(checkAll)
+    last = mine.catch(() => {})
+    return mine
+  }
 }

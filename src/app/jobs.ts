@@ -1,4 +1,4 @@
-import { sweepPeople } from '../admin/people-deps.ts'
+import { sweepPeople } from '../admin/sessions.ts'
 import type { VerifyReport } from '../ledger/verify.ts'
 import type { Closing } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'

@@ -221,7 +221,7 @@ export interface DatabaseKeyring extends Keyring {
 
 type KeyringCheck =
   | { readonly kind: 'ours'; readonly ring: DatabaseKeyring }
-  | { readonly kind: 'refused'; readonly reason: string; readonly cure: string }
+  | { readonly kind: 'refused'; readonly message: string }
 
 /** The id of the founding key. */
 const SEALED_BY = 'sealed_by'
@@ -239,8 +239,8 @@ export async function checkKeyring(db: LedgerDb, ring: Keyring): Promise<Keyring
   }
   const founding = ring.keys.find(({ id }) => id === sealedBy)
   if (founding !== undefined) return { kind: 'ours', ring: { ...ring, founding } }
-  const reason = 'The key that this database was begun with is not on the key ring.'
-  return { kind: 'refused', reason, cure: `${cureFor(ring)} See docs/operate/key-ring.md.` }
+  const message = `The key that this database was begun with is not on the key ring. ${remedyFor(ring)} See docs/operate/key-ring.md.`
+  return { kind: 'refused', message }
 }
 
 /** Why no ring can be loaded for this database: its file is gone. A new one would not open anything. */
@@ -257,7 +257,7 @@ export async function findMissingKeyring(
   )
 }
 
-function cureFor(ring: Keyring): string {
+function remedyFor(ring: Keyring): string {
   switch (ring.source) {
     case 'environment':
       return (

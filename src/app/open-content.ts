@@ -7,61 +7,53 @@ import {
   listOlderCounts,
   listOlderOwners,
   listOlderRequests,
-} from '../db/content/content-ledger.ts'
+} from '../db/content/open-content.ts'
 import { findNewestMark, hasReached, type LedgerMark } from '../db/meta.ts'
 import type { Database } from '../db/open-database.ts'
-import { listKnownRequests } from '../db/receipts.ts'
+import { listKnownRequests, listReceiptsThatAreThere } from '../db/receipts.ts'
 import { describeTrouble, isDamage } from '../db/sqlite/failure.ts'
 import { UnknownContents } from '../db/sqlite/migrate.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../db/tables.ts'
-import { listReceiptsThatAreThere } from '../db/usage-slices.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type Quarantined, type QuarantineReason, quarantine } from '../lib/files.ts'
-import type { Overrides } from './overrides.ts'
+import { type QuarantineReason, quarantine } from '../lib/files.ts'
+import type { ContentFound, Core } from './app.ts'
 
-/** content.db as it was found. */
-export interface ContentFound {
-  /** There was none, or it was set aside. */
-  readonly isNew: boolean
-  readonly quarantine: Quarantined | undefined
-}
-
-type OpenedContent<Built> = ContentFound & { readonly built: Built }
-
-/** Makes what the start needs of a file that may be used. Where that cannot be read, the file is damaged. */
+/** Opens the stores in a usable file. A file whose stores cannot be read is damaged. */
 type Build<Built> = (file: SqliteFile, mark: LedgerMark) => Promise<Built>
 
-interface Ground {
+interface ContentServices extends Pick<Core, 'onDeath'> {
   readonly config: { readonly storage: { readonly data: string } }
   readonly clock: Clock
-  readonly overrides: Pick<Overrides, 'openContent'>
+  readonly overrides: Pick<Core['overrides'], 'openContent'>
   readonly database: Pick<Database, 'db' | 'ledger'>
-  readonly onDeath: (death: Error) => void
 }
 
 /**
- * content.db as this ledger may use it. One that is damaged, belongs to another ledger, or knows of requests that this ledger
- * does not have, is renamed and a new one is made: no start fails because of that, and nothing of it is served. One that a newer version
- * has written, or that the disk does not give, does stop the start.
+ * Opens content.db for this ledger. A file that is damaged, belongs to another ledger, or has requests that this ledger does not
+ * have, is quarantined: it is renamed, a new one is made, and the start goes on. A file of a newer version, or one that the disk
+ * does not return, stops the start.
  */
-export async function openContentOfLedger<Built>(ground: Ground, build: Build<Built>): Promise<OpenedContent<Built>> {
-  const path = join(ground.config.storage.data, 'content.db')
+export async function openContentOfLedger<Built>(
+  services: ContentServices,
+  build: Build<Built>,
+): Promise<ContentFound & { readonly built: Built }> {
+  const path = join(services.config.storage.data, 'content.db')
   const wasThere = existsSync(path)
-  const first = await openOnce(ground, path, build)
-  if (first.kind === 'ours') return { built: first.built, isNew: !wasThere, quarantine: undefined }
-  const aside = quarantine(path, first.reason, ground.clock.now())
-  const second = await openOnce(ground, path, build)
-  if (second.kind !== 'ours') throw new Error(`${path} could not be made anew`)
-  return { built: second.built, isNew: true, quarantine: aside }
+  const first = await openOnce(services, path, build)
+  if (first.kind === 'usable') return { built: first.built, isNew: !wasThere, quarantine: undefined }
+  const quarantined = quarantine(path, first.reason, services.clock.now())
+  const second = await openOnce(services, path, build)
+  if (second.kind !== 'usable') throw new Error(`${path} could not be created again`)
+  return { built: second.built, isNew: true, quarantine: quarantined }
 }
 
 type Opened<Built> =
-  | { readonly kind: 'ours'; readonly built: Built }
-  | { readonly kind: 'not-ours'; readonly reason: QuarantineReason }
+  | { readonly kind: 'usable'; readonly built: Built }
+  | { readonly kind: 'unusable'; readonly reason: QuarantineReason }
 
 async function openOnce<Built>(
-  { overrides, clock, onDeath, database }: Ground,
+  { overrides, clock, onDeath, database }: ContentServices,
   path: string,
   build: Build<Built>,
 ): Promise<Opened<Built>> {
@@ -69,26 +61,26 @@ async function openOnce<Built>(
   try {
     file = await overrides.openContent({ path, clock, onDeath })
     const judged = await judge(file, database)
-    if (typeof judged !== 'string') return { kind: 'ours', built: await build(file, judged) }
+    if (typeof judged !== 'string') return { kind: 'usable', built: await build(file, judged) }
     await file.close()
-    return { kind: 'not-ours', reason: judged }
+    return { kind: 'unusable', reason: judged }
   } catch (error) {
     // Closing what is damaged may fail too.
     await file?.close().catch(() => {})
     if (error instanceof LedgerFailed) throw described(join(dirname(path), 'ledger.db'), error.cause)
-    if (isDamage(error) || error instanceof UnknownContents) return { kind: 'not-ours', reason: 'damaged' }
+    if (isDamage(error) || error instanceof UnknownContents) return { kind: 'unusable', reason: 'damaged' }
     throw described(path, error)
   }
 }
 
-/** A ledger that cannot be read says nothing of content.db, which stays where it is. */
+/** A ledger that cannot be read does not condemn content.db, which stays in place. */
 class LedgerFailed extends Error {
   override readonly name = 'LedgerFailed'
 }
 
 const ofLedger = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
   answer.catch((cause: unknown) => {
-    throw new LedgerFailed('the ledger could not be asked', { cause })
+    throw new LedgerFailed('the ledger could not be read', { cause })
   })
 
 function described(path: string, cause: unknown): unknown {
@@ -96,8 +88,11 @@ function described(path: string, cause: unknown): unknown {
   return trouble === undefined ? cause : new Error(trouble, { cause })
 }
 
-/** How far this ledger had got, or why the file is not used with it. A file that belongs to none becomes this ledger's. */
-async function judge(file: SqliteFile, { db, ledger }: Ground['database']): Promise<LedgerMark | QuarantineReason> {
+/** The mark of this ledger, or why the file cannot be used with it. A file without a ledger becomes this ledger's. */
+async function judge(
+  file: SqliteFile,
+  { db, ledger }: ContentServices['database'],
+): Promise<LedgerMark | QuarantineReason> {
   const of = await findContentLedger(file)
   if (of !== undefined) {
     if (of.ledger !== ledger) return 'other-ledger'
@@ -110,11 +105,11 @@ async function judge(file: SqliteFile, { db, ledger }: Ground['database']): Prom
   return mark
 }
 
-const ASKED_AT_ONCE = 1000
+const ROWS_AT_ONCE = 1000
 
 /**
- * The accounts that a file without a ledger knows by their row numbers. Undefined where the ledger does not have one of them, or
- * has another receipt than the one that the file knows: one of the two was put back from a backup.
+ * The accounts of a file without a ledger, by their row numbers. Undefined when the ledger lacks one of them, or has another
+ * receipt than the file: one of the two was restored from a backup.
  */
 async function findOlderAccounts(file: SqliteFile, db: LedgerDb): Promise<{ row: number; id: string }[] | undefined> {
   const rows = await listOlderOwners(file)
@@ -138,11 +133,11 @@ async function findOlderAccounts(file: SqliteFile, db: LedgerDb): Promise<{ row:
 
 async function inParts<Item, Found>(
   items: readonly Item[],
-  ask: (some: readonly Item[]) => Promise<readonly Found[]>,
+  find: (some: readonly Item[]) => Promise<readonly Found[]>,
 ): Promise<Found[]> {
   const found: Found[] = []
-  for (let at = 0; at < items.length; at += ASKED_AT_ONCE) {
-    for (const each of await ask(items.slice(at, at + ASKED_AT_ONCE))) found.push(each)
+  for (let at = 0; at < items.length; at += ROWS_AT_ONCE) {
+    for (const each of await find(items.slice(at, at + ROWS_AT_ONCE))) found.push(each)
   }
   return found
 }

@@ -5,9 +5,18 @@ import type { Outcome } from '../admin/outcome.ts'
 import type { ServerStatus } from '../admin/server-status.ts'
 import { chosenLanes, listUpstreams, testLanes } from '../admin/test-lanes.ts'
 import { loadCatalog } from '../catalog/load-catalog.ts'
-import { type ConfigUsed, EXIT, type FromConfig, type LaneTestRequest, type Operator, type OperatorAnswer, type Place, type Upstreams } from '../cli/cli-deps.ts'
+import {
+  type ConfigUsed,
+  EXIT,
+  type FromConfig,
+  type LaneTestRequest,
+  type Operator,
+  type OperatorAnswer,
+  type Place,
+  type Upstreams,
+} from '../cli/cli-deps.ts'
 import type { Config } from '../config/config.ts'
-import { type LoadedConfig, type SettingsOutcome, configPathOf } from '../config/load-config.ts'
+import { configPathOf, type LoadedConfig, type SettingsOutcome } from '../config/load-config.ts'
 import type { ConfigFlags } from '../config/overrides.ts'
 import { createClosing } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'

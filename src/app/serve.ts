@@ -1,4 +1,4 @@
-import { clockView } from '../admin/ledger-clock.ts'
+import { clockView } from '../admin/server-status.ts'
 import { runOperation } from '../admin/operations.ts'
 import type { ServerStatus } from '../admin/server-status.ts'
 import { isoTime } from '../admin/values.ts'

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { playgroundKey } from '../admin/keys.ts'
-import type { OperationDeps } from '../admin/operations.ts'
+import type { AdminServices } from '../admin/services.ts'
 import { readReceipt } from '../admin/receipts.ts'
 import { listAccountIds } from '../db/accounts.ts'
 import { lastUsedOf } from '../db/content/usage-totals.ts'
@@ -224,7 +224,7 @@ async function createEdgeConsole(services: Services, admin: ConsoleServices): Pr
 /** The services of the use cases behind the console, beside those of the command line. */
 export const consoleServicesOf = (
   { config, content, usage, refusedTurns, log }: Services,
-  operations: Omit<OperationDeps, 'status'> & ServerFacts,
+  operations: Omit<AdminServices, 'status'> & ServerFacts,
 ): ConsoleServices => ({
   ...operations,
   content,

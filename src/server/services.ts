@@ -1,5 +1,5 @@
-import type { PeopleDeps } from '../admin/people-deps.ts'
-import type { RefusedTurnCounter } from '../admin/refused-turns.ts'
+import type { SignInServices } from '../admin/sessions.ts'
+import type { RefusedTurnCounter } from '../admin/count-usage.ts'
 import type { CallerFinder, CallerOutcome } from '../auth/callers.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
@@ -75,7 +75,7 @@ export interface EdgeConsole {
   readonly files: ConsoleFiles
   /** The routes of the console's API: a Hono app. */
   readonly api: { fetch(request: Request, from: ConsoleRequest): Response | Promise<Response> }
-  readonly sessions: Pick<PeopleDeps['sessions'], 'find'>
+  readonly sessions: Pick<SignInServices['sessions'], 'find'>
   /** Rates of requests to the console, by address. */
   readonly addresses: Pick<AddressRates, 'take'>
   /** The playground key of an account, which is the caller of a turn in the playground. */

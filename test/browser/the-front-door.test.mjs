@@ -9,7 +9,7 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
   const { server, origin, person, open } = useConsole()
 
   const signIn = async (page, email, password = PASSWORD) => {
-    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Email').fill(email)
     await page.getByLabel('Password', { exact: true }).fill(password)
     await page.getByRole('button', { name: 'Sign in' }).click()
   }
@@ -35,7 +35,7 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
   it('says one sentence for whatever is wrong, does not time who locks others out, and opens when the time is over', async () => {
     const { email } = await person()
     const page = await open('/sign-in')
-    const refused = page.getByText('E-mail or password is wrong.')
+    const refused = page.getByText('Incorrect email or password.')
     await signIn(page, 'nobody@browser.example', 'a wrong password')
     await refused.waitFor()
     for (let tries = 0; tries < TRIES; tries++) {
@@ -58,13 +58,13 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     const refuse = (code) => (route) => route.fulfill({ status: 403, json: { error: { ...refusal, code } } })
     await page.route('**/console/api/session', refuse('https_needed'))
     await signIn(page, 'ada@browser.example')
-    await page.getByRole('alert').getByText('Passwords would travel in the clear.').waitFor()
+    await page.getByRole('alert').getByText('Passwords would be sent unencrypted.').waitFor()
     await page.getByText('req_of_the_door').waitFor()
     await page.unroute('**/console/api/session')
     await page.route('**/console/api/session', refuse('of_tomorrow'))
     await signIn(page, 'ada@browser.example')
     await page.getByRole('alert').getByText('In the server’s words.').waitFor()
-    expect(await page.getByText('E-mail or password is wrong.').count()).toBe(0)
+    expect(await page.getByText('Incorrect email or password.').count()).toBe(0)
   })
 
   it('is behind whoever signs out, also after going back', async () => {
@@ -88,7 +88,7 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     await page.waitForLoadState('networkidle')
     await somebody.asked.ask('DELETE /session')
     await page.getByRole('link', { name: 'Models', exact: true }).click()
-    await page.getByText('Your session is over.').waitFor()
+    await page.getByText('Your session has ended.').waitFor()
     expect(new URL(page.url()).searchParams.get('next')).toBe('/models')
     await signIn(page, somebody.email)
     await heading(page, 'Models').waitFor()
@@ -101,14 +101,14 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     await heading(page, 'Set up this server').waitFor()
     expect(page.url()).toBe(`${origin()}/console/setup`)
     await page.getByLabel('New password').fill('a long enough one')
-    await page.getByRole('button', { name: 'Finish' }).click()
+    await page.getByRole('button', { name: 'Finish setup' }).click()
     await page.getByRole('button', { name: 'grace@browser.example' }).waitFor()
     const code = new URL(link).searchParams.get('code')
     const addresses = await page.evaluate(() => performance.getEntriesByType('navigation').map(({ name }) => name))
     await page.goBack().catch(() => {})
     expect([page.url(), ...addresses.slice(1)].join(' ')).not.toContain(code)
     const again = await open(path)
-    await again.getByText('The code has already been used, has expired, or is incomplete.').waitFor()
+    await again.getByText('The code is incomplete, has expired or was already used.').waitFor()
     // A guess counts against whoever makes it, so coming back is none.
     const guesses = []
     again.on('request', (request) => guesses.push(request.url()))
@@ -120,11 +120,11 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
   it('says what is wrong with a link that does not work, and leads on', async () => {
     const page = await open('/setup?code=K4J7-9XQM')
     await heading(page, 'This link does not work').waitFor()
-    await page.getByRole('alert').getByText('The code has already been used, has expired, or is incomplete.').waitFor()
-    await page.getByText('ask whoever runs the server for a new link').waitFor()
+    await page.getByRole('alert').getByText('The code is incomplete, has expired or was already used.').waitFor()
+    await page.getByText('ask your operator for a new link').waitFor()
     await page.getByRole('button', { name: 'Enter another code' }).click()
-    await page.getByLabel('Set-up code').waitFor()
-    await page.getByRole('link', { name: 'To sign-in' }).click()
+    await page.getByLabel('Setup code').waitFor()
+    await page.getByRole('link', { name: 'Go to sign-in' }).click()
     await heading(page, 'Sign in').waitFor()
   })
 
@@ -137,9 +137,9 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     const page = await open(new URL(link).pathname.replace('/console', '') + new URL(link).search)
     await page.getByLabel('New password').fill('a long enough one')
     server().advance(8 * 86_400_000)
-    await page.getByRole('button', { name: 'Finish' }).click()
-    await page.getByRole('alert').getByText('The code has already been used').waitFor()
-    await page.getByRole('link', { name: 'To sign-in' }).click()
+    await page.getByRole('button', { name: 'Finish setup' }).click()
+    await page.getByRole('alert').getByText('The code is incomplete, has expired or was already used.').waitFor()
+    await page.getByRole('link', { name: 'Go to sign-in' }).click()
     await heading(page, 'Sign in').waitFor()
   })
 })
@@ -149,10 +149,10 @@ describe.skipIf(CHROMIUM === undefined)('the front door of a server that nobody 
 
   it('says how there is a new link, and takes a code', async () => {
     const page = await open('/sign-in')
-    await page.getByRole('link', { name: 'I have the code' }).click()
-    await page.getByLabel('Set-up code').fill('K4J7-9XQM')
-    await page.getByRole('button', { name: 'Go on' }).click()
-    await page.getByText('Restart it: it shows a new link').waitFor()
-    expect(await page.getByRole('link', { name: 'To sign-in' }).count()).toBe(0)
+    await page.getByRole('link', { name: 'Enter setup code' }).click()
+    await page.getByLabel('Setup code').fill('K4J7-9XQM')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByText('Restart it to get a new link').waitFor()
+    expect(await page.getByRole('link', { name: 'Go to sign-in' }).count()).toBe(0)
   })
 })

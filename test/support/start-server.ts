@@ -8,9 +8,8 @@ import {
   runOperation,
 } from '../../src/admin/operations.ts'
 import type { Outcome } from '../../src/admin/outcome.ts'
-import type { App, Serving } from '../../src/app/app.ts'
+import type { App, Overrides, Serving } from '../../src/app/app.ts'
 import { openApp } from '../../src/app/create-app.ts'
-import type { Overrides } from '../../src/app/overrides.ts'
 import { loadSettings } from '../../src/config/load-config.ts'
 import { openContent } from '../../src/db/content/open-content.ts'
 import type { SqliteFile } from '../../src/db/sqlite/sqlite-file.ts'

@@ -1,12 +1,12 @@
 import type { z } from 'zod'
 import { type ActorLog, actorLogOf } from '../../admin/audit.ts'
-import type { ListOwnKeysDeps } from '../../admin/key-views.ts'
-import type { OfferedModelsDeps } from '../../admin/models.ts'
-import type { OperationDeps } from '../../admin/operations.ts'
+import type { ListOwnKeysDeps } from '../../admin/services.ts'
+import type { OfferedModelsDeps } from '../../admin/services.ts'
+import type { AdminServices } from '../../admin/services.ts'
 import type { Outcome, Refused } from '../../admin/outcome.ts'
-import type { PeopleDeps, Session } from '../../admin/people-deps.ts'
+import type { SignInServices, Session } from '../../admin/sessions.ts'
 import type { SignedIn } from '../../admin/sessions.ts'
-import type { OverviewDeps, UsageOverviewDeps } from '../../admin/usage-overview.ts'
+import type { OverviewDeps, UsageOverviewDeps } from '../../admin/services.ts'
 import type { AnswerOf, CONSOLE_API, ParamsOf, RouteName } from '../../contract/console-api.ts'
 import type { AnyRoute, Requester } from '../../contract/values.ts'
 import type { Site } from './site.ts'
@@ -104,17 +104,17 @@ export type Handlers = { readonly [Name in RouteName]: Handler<Name> }
 
 /** The services of the use cases behind the console, without the actor. */
 export interface ConsoleServices
-  extends Omit<OperationDeps, 'trail'>,
+  extends Omit<AdminServices, 'trail'>,
     ListOwnKeysDeps,
     OfferedModelsDeps,
     OverviewDeps,
     UsageOverviewDeps {
-  readonly db: OperationDeps['db']
-  readonly clock: OperationDeps['clock']
-  readonly ledger: OperationDeps['ledger'] & ListOwnKeysDeps['ledger'] & OverviewDeps['ledger']
-  readonly catalog: OperationDeps['catalog']
-  readonly health: OperationDeps['health'] & OfferedModelsDeps['health']
-  readonly people: PeopleDeps
+  readonly db: AdminServices['db']
+  readonly clock: AdminServices['clock']
+  readonly ledger: AdminServices['ledger'] & ListOwnKeysDeps['ledger'] & OverviewDeps['ledger']
+  readonly catalog: AdminServices['catalog']
+  readonly health: AdminServices['health'] & OfferedModelsDeps['health']
+  readonly people: SignInServices
   readonly version: string
   /** The base URL for clients, seen from the browser's origin. */
   readonly baseUrl: (origin: string) => string

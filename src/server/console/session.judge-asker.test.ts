@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Session } from '../../admin/people-deps.ts'
+import type { Session } from '../../admin/sessions.ts'
 import type { Requester } from '../../contract/values.ts'
 import type { AccountId, AccountRow, PersonId, SessionId } from '../../model/ids.ts'
 import type { ConsoleRequest } from './handler.ts'

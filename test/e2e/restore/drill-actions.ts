@@ -136,9 +136,9 @@ export async function startAndJudge(world: DrillWorld, count: Count, lost?: Data
     world.holdings = { ...world.holdings, content: new Set() }
     count('content.db set aside and said')
   } else if (lost === 'content.db' && ledger.size > 0) {
-    expect(notices).toContain('content.db was missing and is made anew')
+    expect(notices).toContain('content.db was missing and was created again')
   } else if (lost === 'settles.journal' && ledger.size > 0) {
-    expect(notices).toContain('settles.journal was missing and is made anew')
+    expect(notices).toContain('settles.journal was missing and was created again')
   } else {
     // A content.db that was set aside earlier is not there any more, and so is none that can be ahead.
     expect(notices.replace(/content\.db (was missing|knows of requests).*\n?/, '')).toBe('')

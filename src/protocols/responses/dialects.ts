@@ -1,4 +1,4 @@
-import { PLAIN_TRAITS } from '../../model/effort.ts'
+import { type Effort, PLAIN_TRAITS, spellEffort } from '../../model/effort.ts'
 import type { KindBeyondFunctions } from '../../model/turn.ts'
 import { type DialectTraits, dialectByName } from '../shared/lane-target.ts'
 
@@ -118,15 +118,32 @@ export const SEALED_REASONING = 'reasoning.encrypted_content'
 export const LOGPROBS = 'message.output_text.logprobs'
 
 /**
- * What a lane is asked to include. Sealed reasoning is asked of every server that has it, whoever wants it: without state
- * of its own the next turn could not go on from it. Everything else that can be included is of tools that providers run.
+ * The `include` field for a lane. It asks every server that has sealed reasoning for it, even if the client does not, because a
+ * lane without state could not continue the conversation otherwise. Everything else that can be included belongs to hosted tools.
  */
-export function includeFor(dialect: ResponsesDialect, asked: { readonly logprobs: boolean }): readonly string[] {
+export function includeFor(dialect: ResponsesDialect, wants: { readonly logprobs: boolean }): readonly string[] {
   if (dialect.withoutFields.includes('include')) return []
-  const logprobs = asked.logprobs && takesLogprobs(dialect)
+  const logprobs = wants.logprobs && takesLogprobs(dialect)
   return [...(dialect.sealsReasoning ? [SEALED_REASONING] : []), ...(logprobs ? [LOGPROBS] : [])]
 }
 
-/** Those that refuse to be asked for them refuse it in every place. */
+interface EffortTarget {
+  readonly effort: Effort | undefined
+  readonly dialect: ResponsesDialect
+}
+
+/** The value of `reasoning.effort` for this model; undefined leaves it out. */
+export function effortName({ effort, dialect }: EffortTarget): string | undefined {
+  if (effort === undefined || dialect.withoutFields.includes('reasoning')) return undefined
+  const spelling = spellEffort(dialect.traits.efforts, effort)
+  if (spelling === 'disabled') return 'none'
+  return typeof spelling === 'string' ? spelling : undefined
+}
+
+/** The client set an effort that this protocol cannot express for the model, because the model takes a number or nothing similar. */
+export const isEffortLost = (target: EffortTarget): boolean =>
+  target.effort !== undefined && effortName(target) === undefined
+
+/** A server that refuses logprobs refuses them in every field. */
 export const takesLogprobs = ({ withoutFields }: ResponsesDialect): boolean =>
   !withoutFields.includes('include') && !withoutFields.includes('logprobs')

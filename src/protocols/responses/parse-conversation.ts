@@ -1,176 +1,147 @@
 import { stringOf } from '../../lib/text.ts'
-import { type Fields, isObject } from '../../lib/types.ts'
-import type {
-  AnswerFormat,
-  ContentPart,
-  Conversation,
-  ConversationItem,
-  Identity,
-  Sampling,
-} from '../../model/conversation.ts'
+import { assertNever, type Fields, isObject } from '../../lib/types.ts'
+import type { AnswerFormat, ContentPart, Conversation, ConversationItem } from '../../model/conversation.ts'
 import type { Phase } from '../../model/event.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
 import { markIn } from '../fields/cache-marks.ts'
 import { isAbsent } from '../fields/check-value.ts'
+import { LOGPROBS } from './dialects.ts'
 import { NESTED_FIELDS, requestedField } from './fields.ts'
 import { type ForwardedItemType, forwardedItems, typeOfItem } from './input-items.ts'
 import { TEXT_PARTS } from './parse-request.ts'
 import { parseTools } from './parse-tools.ts'
 
-/** Reads a request that has passed the door, parsed once more, for a lane that speaks otherwise. */
+/** Converts a checked request, parsed again, for a lane of another protocol. */
 export function readConversation(request: ResponsesRequest, value: Readonly<Fields>): Conversation {
   const tools = parseTools(value)
-  if (tools.kind === 'refused') throw new Error(`Tools that passed the door are refused: ${tools.problem.message}`)
-  const text = maybe<Fields>(value.text)
-  const include = maybe<readonly string[]>(value.include) ?? []
+  if (tools.kind === 'refused') throw new Error(`Tools of a checked request are refused: ${tools.problem.message}`)
+  const text = optional<Fields>(value.text)
+  const reasoning = optional<Fields>(value.reasoning)
+  const input = value.input as string | readonly Fields[]
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : forwardedItems(input)
+  const topLogprobs = optional<number>(value.top_logprobs)
+  const include = optional<readonly string[]>(value.include) ?? []
+  const wantsLogprobs = include.includes(LOGPROBS) || (topLogprobs !== undefined && topLogprobs > 0)
   return {
-    instructions: maybe<string>(value.instructions) || undefined,
-    items: itemsOf(value.input as string | readonly Fields[], request.sealed),
+    instructions: optional<string>(value.instructions) || undefined,
+    items: items.flatMap((item) => readItem(item, request.sealed)),
     tools: tools.definitions,
     toolChoice: tools.choice,
-    parallelToolCalls: maybe(value.parallel_tool_calls),
-    format: formatOf(maybe(text?.format)),
-    verbosity: maybe(text?.verbosity),
-    reasoning: { summary: summaryOf(maybe<Fields>(value.reasoning)) },
-    sampling: samplingOf(value, include),
-    identity: identityOf(value),
+    parallelToolCalls: optional(value.parallel_tool_calls),
+    format: readFormat(optional(text?.format)),
+    verbosity: optional(text?.verbosity),
+    // `generate_summary` is the older name.
+    reasoning: { summary: optional(reasoning?.summary) ?? optional(reasoning?.generate_summary) },
+    sampling: {
+      temperature: optional(value.temperature),
+      topP: optional(value.top_p),
+      presencePenalty: optional(value.presence_penalty),
+      frequencyPenalty: optional(value.frequency_penalty),
+      stop: [],
+      seed: undefined,
+      logitBias: undefined,
+      topLogprobs: wantsLogprobs ? (topLogprobs ?? 0) : undefined,
+    },
+    // Empty ones identify no user.
+    identity: {
+      user: optional<string>(value.user) || undefined,
+      safetyIdentifier: optional<string>(value.safety_identifier) || undefined,
+      promptCacheKey: optional<string>(value.prompt_cache_key) || undefined,
+    },
   }
 }
 
-/** Of checked fields only null has to be told apart from a value. */
-const maybe = <Value>(value: unknown): Value | undefined => (value as Value | null | undefined) ?? undefined
+/** The fields are checked, so a value is null, absent, or of its type. */
+const optional = <Value>(value: unknown): Value | undefined => (value as Value | null | undefined) ?? undefined
 
-function itemsOf(input: string | readonly Fields[], sealed: ResponsesRequest['sealed']): ConversationItem[] {
-  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : forwardedItems(input)
-  return items.flatMap((item) => {
-    const type = typeOfItem(item) as ForwardedItemType
-    if (type === 'compaction') throw new Error('What only its provider can read cannot be translated')
-    return type === 'additional_tools' ? [] : [readItem(type, item, sealed)]
-  })
-}
-
-function formatOf(format: Readonly<Fields> | undefined): AnswerFormat | undefined {
+function readFormat(format: Readonly<Fields> | undefined): AnswerFormat | undefined {
   if (format === undefined) return undefined
   if (format.type !== 'json_schema') return { type: format.type as 'text' | 'json_object' }
   return {
     type: 'json_schema',
     name: format.name as string,
-    description: maybe(format.description),
-    schema: maybe(format.schema),
-    strict: maybe(format.strict),
+    description: optional(format.description),
+    schema: optional(format.schema),
+    strict: optional(format.strict),
   }
 }
 
-/** `generate_summary` is the older name. */
-const summaryOf = (reasoning: Readonly<Fields> | undefined): string | undefined =>
-  maybe(reasoning?.summary) ?? maybe(reasoning?.generate_summary)
-
-function samplingOf(value: Readonly<Fields>, include: readonly string[]): Sampling {
-  const top = maybe<number>(value.top_logprobs)
-  const wantsLogprobs = include.includes('message.output_text.logprobs') || (top !== undefined && top > 0)
-  return {
-    temperature: maybe(value.temperature),
-    topP: maybe(value.top_p),
-    presencePenalty: maybe(value.presence_penalty),
-    frequencyPenalty: maybe(value.frequency_penalty),
-    stop: [],
-    seed: undefined,
-    logitBias: undefined,
-    topLogprobs: wantsLogprobs ? (top ?? 0) : undefined,
-  }
-}
-
-/** Empty ones name nobody. */
-const identityOf = (value: Readonly<Fields>): Identity => ({
-  user: maybe<string>(value.user) || undefined,
-  safetyIdentifier: maybe<string>(value.safety_identifier) || undefined,
-  promptCacheKey: maybe<string>(value.prompt_cache_key) || undefined,
-})
-
-/** What a request asks for that no conversation tells, so that a lane to which it is translated does not get it. */
+/** The parts of a request that a conversation cannot express, so that a lane of another protocol does not get them. */
 export function beyondConversation(request: ResponsesRequest): string[] {
   const [truncation, reasoning, text] = ['truncation', 'reasoning', 'text'].map((name) => requestedField(request, name))
-  return [
-    ...(truncation === 'auto' ? ['truncation'] : []),
-    ...(isObject(reasoning) && !isAbsent(reasoning.context) ? ['reasoning.context'] : []),
-    ...(isObject(text) ? Object.keys(text).filter((name) => !isKnown(name) && !isAbsent(text[name])) : []).map(
-      (name) => `text.${name}`,
-    ),
-  ]
+  const names = truncation === 'auto' ? ['truncation'] : []
+  if (isObject(reasoning) && !isAbsent(reasoning.context)) names.push('reasoning.context')
+  if (isObject(text)) {
+    const known = NESTED_FIELDS.text ?? {}
+    const unknown = Object.keys(text).filter((name) => !Object.hasOwn(known, name) && !isAbsent(text[name]))
+    names.push(...unknown.map((name) => `text.${name}`))
+  }
+  return names
 }
-
-const isKnown = (name: string): boolean => Object.hasOwn(NESTED_FIELDS.text ?? {}, name)
 
 type Item = Readonly<Fields>
 
-/** One item that has been checked at the door. Tools are no item of a conversation: they are read with the others. */
-function readItem(
-  type: Exclude<ForwardedItemType, 'additional_tools' | 'compaction'>,
-  item: Item,
-  sealed: ResponsesRequest['sealed'],
-): ConversationItem {
+/** One checked item. Added tools are not items of a conversation: they are parsed with the other tools. */
+function readItem(item: Item, sealed: ResponsesRequest['sealed']): ConversationItem[] {
+  const type = typeOfItem(item) as ForwardedItemType
+  const callId = item.call_id as string
   switch (type) {
     case 'message':
-      return readMessage(item)
-    case 'reasoning':
-      return readReasoning(item, sealed)
+      return [
+        {
+          type: 'message',
+          role: item.role as 'system' | 'developer' | 'user' | 'assistant',
+          content: readParts(item.content),
+          phase: readPhase(item.phase),
+          name: undefined,
+        },
+      ]
+    case 'reasoning': {
+      const { summary, content, encrypted_content: envelope } = item
+      return [
+        {
+          type: 'reasoning',
+          summary: textsOf(summary),
+          text: textsOf(content).join(''),
+          opaque: typeof envelope === 'string' ? sealed.get(envelope) : undefined,
+        },
+      ]
+    }
     case 'function_call':
-      return readCall(item, { tool: 'function', text: item.arguments })
-    case 'custom_tool_call':
-      return readCall(item, { tool: 'custom', text: item.input })
+    case 'custom_tool_call': {
+      const isCustom = type === 'custom_tool_call'
+      return [
+        {
+          type: 'tool-call',
+          tool: isCustom ? 'custom' : 'function',
+          callId,
+          name: item.name as string,
+          namespace: stringOf(item.namespace),
+          text: optional<string>(isCustom ? item.input : item.arguments) ?? '',
+        },
+      ]
+    }
     case 'function_call_output':
-      return { type: 'tool-result', tool: 'function', callId: item.call_id as string, content: readParts(item.output) }
+      return [{ type: 'tool-result', tool: 'function', callId, content: readParts(item.output) }]
     case 'custom_tool_call_output':
-      return { type: 'tool-result', tool: 'custom', callId: item.call_id as string, content: readParts(item.output) }
-  }
-}
-
-function readMessage({ role, content, phase }: Item): ConversationItem {
-  return {
-    type: 'message',
-    role: role as 'system' | 'developer' | 'user' | 'assistant',
-    content: readParts(content),
-    phase: readPhase(phase),
-    name: undefined,
-  }
-}
-
-function readReasoning(
-  { summary, content, encrypted_content: envelope }: Item,
-  sealed: ResponsesRequest['sealed'],
-): ConversationItem {
-  return {
-    type: 'reasoning',
-    summary: textsOf(summary),
-    text: textsOf(content).join(''),
-    opaque: typeof envelope === 'string' ? sealed.get(envelope) : undefined,
+      return [{ type: 'tool-result', tool: 'custom', callId, content: readParts(item.output) }]
+    case 'additional_tools':
+      return []
+    case 'compaction':
+      throw new Error('A compaction that only its provider can read cannot be translated')
+    default:
+      return assertNever(type)
   }
 }
 
 const textsOf = (content: unknown): string[] =>
   readParts(content).flatMap((part) => (part.type === 'text' ? [part.text] : []))
 
-function readCall(
-  { call_id: callId, name, namespace }: Item,
-  { tool, text }: { tool: 'function' | 'custom'; text: unknown },
-): ConversationItem {
-  return {
-    type: 'tool-call',
-    tool,
-    callId: callId as string,
-    name: name as string,
-    namespace: stringOf(namespace),
-    text: (text as string | null | undefined) ?? '',
-  }
-}
-
-/** A text counts as one part; nothing at all as none. */
+/** A text becomes one part; absent content has none. */
 function readParts(content: unknown): ContentPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return Array.isArray(content) ? content.map(readMarkedPart) : []
+  return Array.isArray(content) ? content.map((part) => ({ ...readPart(part), ...markIn(part) })) : []
 }
-
-const readMarkedPart = (part: Item): ContentPart => ({ ...readPart(part), ...markIn(part) })
 
 function readPart(part: Item): ContentPart {
   if (TEXT_PARTS.has(part.type)) return { type: 'text', text: part.text as string }
@@ -192,10 +163,10 @@ function readPart(part: Item): ContentPart {
       return { type: 'audio', data: audio.data as string, format: audio.format as string }
     }
     default:
-      throw new Error(`A part of type ${part.type} was let in at the door`)
+      throw new Error(`A part of the unknown type ${part.type} passed the check of the input`)
   }
 }
 
-/** The phase of a message, which clients give back as they got it; undefined where it has none, or one that nobody knows. */
+/** The phase of a message, which clients send back as they got it; undefined where it is absent or unknown. */
 export const readPhase = (phase: unknown): Phase | undefined =>
   phase === 'commentary' || phase === 'final_answer' ? phase : undefined

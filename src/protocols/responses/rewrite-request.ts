@@ -6,18 +6,27 @@ import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import { opaqueForLane } from '../seals/call-seals.ts'
 import { type LaneRequest, type RelayTarget, saltFields } from '../shared/lane-target.ts'
 import { clientName } from '../shared/texts.ts'
-import { includeFor, LOGPROBS, type ResponsesDialect, takesLogprobs } from './dialects.ts'
+import { effortName, includeFor, isEffortLost, LOGPROBS, type ResponsesDialect, takesLogprobs } from './dialects.ts'
 import { RESPONSES_FIELDS, requestedField } from './fields.ts'
 import { inputElements } from './input-items.ts'
-import { effortName, isEffortLost } from './write-request.ts'
 
 /**
- * The client's own bytes with the control fields written anew: names it spelled are replaced or dropped, what it left
- * out is added, everything else is copied untouched. No lane keeps state for us.
+ * Rewrites the control fields in the client's own bytes: it replaces, removes or adds members, and copies everything else
+ * untouched. No lane keeps state for us.
  */
 export function rewriteRequest(request: ResponsesRequest, target: RelayTarget<ResponsesDialect>): LaneRequest {
   const { dialect, origin } = target
-  const leftOut = fieldsLeftOut(request, target)
+  const included = requestedField(request, 'include')
+  const wantsLogprobs = Array.isArray(included) && included.includes(LOGPROBS)
+  const refused = request.body.members.map(({ name }) => name).filter((name) => isLost(name, dialect))
+  const leftOut = [
+    ...new Set([
+      ...optionalFieldsLeftOut(request, target),
+      ...refused,
+      ...(wantsLogprobs && !takesLogprobs(dialect) ? ['include'] : []),
+      ...(isEffortLost(target) ? [clientName('effort', 'responses')] : []),
+    ]),
+  ]
   const isWithout = (name: string): boolean => dialect.withoutFields.includes(name) || leftOut.includes(name)
   const changes = changesForLanes(request, RESPONSES_FIELDS)
   for (const name of leftOut) changes.set(name, null)
@@ -27,7 +36,7 @@ export function rewriteRequest(request: ResponsesRequest, target: RelayTarget<Re
   changes.set('max_output_tokens', JSON.stringify(target.outputCap))
   changes.set('store', isWithout('store') ? null : 'false')
   changes.set('reasoning', isWithout('reasoning') ? null : reasoningFor(request, target, isWithout))
-  const include = includeFor(dialect, { logprobs: asksFor(request, LOGPROBS) })
+  const include = includeFor(dialect, { logprobs: wantsLogprobs })
   changes.set('include', include.length === 0 || isWithout('include') ? null : JSON.stringify(include))
   for (const [name, salt] of Object.entries(saltFields(target))) changes.set(name, JSON.stringify(salt))
   const written = writtenMember(request, 'input')
@@ -35,29 +44,11 @@ export function rewriteRequest(request: ResponsesRequest, target: RelayTarget<Re
   return { body: spliceMembers(request.body, changes), leftOut }
 }
 
-/**
- * The fields of this request that a lane does not get: optional ones that nobody passes on, standard ones that the server
- * refuses, and an effort that it cannot be told. What we decide on is not the client's to miss.
- */
-function fieldsLeftOut(request: ResponsesRequest, target: RelayTarget<ResponsesDialect>): string[] {
-  const { dialect } = target
-  const refused = request.body.members.flatMap(({ name }) =>
-    dialect.withoutFields.includes(name) && !WITHOUT_LOSS.has(name) ? [name] : [],
-  )
-  const probabilities = asksFor(request, LOGPROBS) && !takesLogprobs(dialect) ? ['include'] : []
-  const effort = isEffortLost(target) ? [clientName('effort', 'responses')] : []
-  return [...new Set([...optionalFieldsLeftOut(request, target), ...refused, ...probabilities, ...effort])]
-}
+/** A field of the client that the server refuses. State is kept here and not at the lane, so its fields are not lost. */
+const isLost = (name: string, { withoutFields }: ResponsesDialect): boolean =>
+  withoutFields.includes(name) && name !== 'store' && name !== 'previous_response_id'
 
-/** The response is stored here, and the lane keeps no state: whether it knows these fields makes no difference. */
-const WITHOUT_LOSS = new Set(['store', 'previous_response_id'])
-
-function asksFor(request: ResponsesRequest, what: string): boolean {
-  const include = requestedField(request, 'include')
-  return Array.isArray(include) && include.includes(what)
-}
-
-/** How it wants to be told of the reasoning stays; what changes the price is not among it. */
+/** The members of `reasoning` that stay as the client wrote them, because they do not change the price. */
 const REASONING_KEPT = ['summary', 'generate_summary', 'context']
 
 function reasoningFor(
@@ -66,12 +57,11 @@ function reasoningFor(
   isWithout: (path: string) => boolean,
 ): string | null {
   const effort = effortName(target)
-  const said = requestedField(request, 'reasoning')
-  const asked = isObject(said) ? said : {}
-  const reasoning: Record<string, unknown> = effort === undefined ? {} : { effort }
+  const field = requestedField(request, 'reasoning')
+  const own = isObject(field) ? field : {}
+  const reasoning: Fields = effort === undefined ? {} : { effort }
   for (const name of REASONING_KEPT) {
-    if (asked[name] !== undefined && asked[name] !== null && !isWithout(`reasoning.${name}`))
-      reasoning[name] = asked[name]
+    if (own[name] !== undefined && own[name] !== null && !isWithout(`reasoning.${name}`)) reasoning[name] = own[name]
   }
   return Object.keys(reasoning).length === 0 ? null : JSON.stringify(reasoning)
 }
@@ -83,26 +73,24 @@ function reasoningFor(
 export const canRewrite = ({ toolKinds, boundTo }: ResponsesRequest, { nativeTools }: ResponsesDialect): boolean =>
   boundTo !== undefined || toolKinds.every((kind) => nativeTools.includes(kind))
 
-/** Who the items go to, and what the sealed ones among them hold. */
 interface InputTarget extends Pick<ResponsesRequest, 'sealed'> {
   readonly dialect: ResponsesDialect
   readonly origin: string
 }
 
 /**
- * The items of an input as a lane may get them. Ids are ours or the client's and mean nothing to the lane: one that keeps no
- * state looks for them and finds nothing, and sealed reasoning is refused under any id but its first. Without an id every
- * item is taken for what it says. An input without ids is rewritten in the same way, and a string becomes a message, so that it
- * stays a prefix of later inputs.
+ * The items of an input for a lane, without ids. Ids are ours or the client's, and a lane without state does not find them; it
+ * also refuses sealed reasoning under any id but the first. An input without ids is rewritten in the same way, and a string
+ * becomes a message, so that it stays a prefix of later inputs.
  */
-export const rewriteInput = (input: Buffer, target: InputTarget): Buffer =>
-  jsonArray(inputElements(input).flatMap((item) => retargetItem(item, target) ?? []))
+const rewriteInput = (input: Buffer, target: InputTarget): Buffer =>
+  jsonArray(inputElements(input).flatMap((item) => rewriteItem(item, target) ?? []))
 
 const ID = Buffer.from('"id"')
 const REASONING = Buffer.from('"reasoning"')
 
-/** Undefined where nothing of the item would be of use. */
-function retargetItem(item: Buffer, target: InputTarget): Buffer | undefined {
+/** Undefined for reasoning that the lane cannot use. */
+function rewriteItem(item: Buffer, target: InputTarget): Buffer | undefined {
   const mayReason = item.includes(REASONING)
   if (!mayReason && !item.includes(ID)) return item
   const scanned = scanJson(item, INNER_BOUNDS)
@@ -115,8 +103,8 @@ function retargetItem(item: Buffer, target: InputTarget): Buffer | undefined {
 const WITHOUT_ID: ReadonlyMap<string, string | null> = new Map([['id', null]])
 
 /**
- * A server takes back what it has sealed itself, wants a summary with it and refuses the words beside it. One that does not
- * seal takes words and throws at a seal; what is neither its own nor in words for it is left out.
+ * A server takes back its own seal, with a summary and without the raw text. A server without seals takes the raw text and
+ * refuses a seal. Undefined for reasoning that is neither sealed by the lane nor readable for it.
  */
 function changesOfReasoning(
   { encrypted_content: envelope, summary, content }: Fields,
@@ -125,8 +113,8 @@ function changesOfReasoning(
   const changes = new Map<string, string | null>([['id', null]])
   const seal = opaqueForLane(typeof envelope === 'string' ? target.sealed.get(envelope) : undefined, target)
   if (seal === undefined) {
-    const goesInWords = !target.dialect.sealsReasoning && (isFilled(content) || isFilled(summary))
-    return goesInWords ? changes.set('encrypted_content', null) : undefined
+    const isReadable = !target.dialect.sealsReasoning && (isFilled(content) || isFilled(summary))
+    return isReadable ? changes.set('encrypted_content', null) : undefined
   }
   changes.set('encrypted_content', JSON.stringify(seal))
   if (!Array.isArray(summary)) changes.set('summary', '[]')

@@ -10,19 +10,19 @@ import { withLock } from './bootstrap/with-lock.mjs'
 
 export const ROOT = resolve(fileURLToPath(new URL('..', import.meta.url)))
 
-const sayOnStderr = (line) => process.stderr.write(`${line}\n`)
+const printToStderr = (line) => process.stderr.write(`${line}\n`)
 
 /**
- * Brings a checkout to the state in which it can run: packages installed, program and console built. When all already stand, this is
- * a few hashes and not one printed word. Returns the path of the program.
+ * Installs packages and builds program and console if needed. If nothing changed, it computes a few hashes and prints nothing.
+ * Returns the path of the program.
  */
-export async function bootstrap({ root = ROOT, say = sayOnStderr, rebuild = false } = {}) {
+export async function bootstrap({ root = ROOT, print = printToStderr, rebuild = false } = {}) {
   const stands = () => dependenciesStand(root) && !rebuild && programStands(root) && consoleStands(root)
   if (!stands()) {
-    await withLock(join(root, '.cache', 'bootstrap.lock'), { say }, async () => {
-      if (!dependenciesStand(root)) await installDependencies({ root, say })
-      if (rebuild || !programStands(root)) buildProgram({ root, say })
-      if (rebuild || !consoleStands(root)) buildConsole({ root, say })
+    await withLock(join(root, '.cache', 'bootstrap.lock'), { print }, async () => {
+      if (!dependenciesStand(root)) await installDependencies({ root, print })
+      if (rebuild || !programStands(root)) buildProgram({ root, print })
+      if (rebuild || !consoleStands(root)) buildConsole({ root, print })
     })
   }
   return join(root, PROGRAM)

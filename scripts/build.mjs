@@ -1,5 +1,5 @@
 import { fail } from './bootstrap/failure.mjs'
 import { bootstrap } from './bootstrap.mjs'
 
-// Asked for by name, a build is made; with --if-changed only when something that decides it has changed.
+// Builds; with --if-changed only if an input of the build changed.
 await bootstrap({ rebuild: !process.argv.includes('--if-changed') }).catch(fail)

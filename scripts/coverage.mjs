@@ -8,9 +8,8 @@ import { bootstrap, ROOT } from './bootstrap.mjs'
 import { judgeFile } from './counting/judge-file.mjs'
 import { sumRuns } from './counting/sum-runs.mjs'
 
-// npm run coverage [-- src/ledger test/e2e/plans]: how much of src/ is run, by lines and by branches, by the suites unit, walks
-// and postgres, or by those of their files that are named. `--of src/gateway` says of one file, or of all below a folder, which lines nobody has run;
-// `--again` reads what the last run has left.
+// npm run coverage [-- src/ledger test/e2e/plans]: line and branch coverage of src/ by the unit, e2e and postgres suites, or by the
+// named files. `--of src/gateway` lists the lines that no test ran; `--again` reads the last run.
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: { of: { type: 'string' }, again: { type: 'boolean', default: false } },
@@ -25,13 +24,13 @@ if (!options.again) {
   rmSync(FOLDER, { recursive: true, force: true })
   process.exitCode = await runSuites()
 }
-const ran = sumRuns(takings(), DIST)
+const ran = sumRuns(coverageResults(), DIST)
 const files = filesBelow(DIST)
   .filter((path) => path.endsWith('.js') && !path.startsWith('console/'))
   .map((path) => judgeFile(join(DIST, path), ran.get(path)))
   .filter(({ lines }) => lines.all > 0)
 if (options.of === undefined) report(files)
-else for (const file of files.filter(({ path }) => path.startsWith(options.of))) tell(file)
+else for (const file of files.filter(({ path }) => path.startsWith(options.of))) printMissing(file)
 
 function runSuites() {
   const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
@@ -42,8 +41,8 @@ function runSuites() {
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)))
 }
 
-/** One after the other: all of them at once are too much for the memory. */
-function* takings() {
+/** One after the other, because all at once need too much memory. */
+function* coverageResults() {
   for (const name of readdirSync(FOLDER)) yield JSON.parse(readFileSync(join(FOLDER, name), 'utf8')).result
 }
 
@@ -57,7 +56,7 @@ function report(files) {
   for (const [folder, own] of byFolder) console.log(row(folder, own))
   console.log(row('**src**', files))
   const missing = files.toSorted((one, other) => missed(other) - missed(one)).slice(0, SHOWN)
-  console.log('\nWhere most was not run (lines, branches):')
+  console.log('\nLeast covered (lines, branches not run):')
   for (const { path, lines, branches } of missing) {
     console.log(
       `${String(lines.all - lines.run).padStart(4)} ${String(branches.all - branches.run).padStart(4)}  ${path}`,
@@ -78,7 +77,7 @@ function share(files, what) {
   return all === 0 ? 'none' : `${((100 * run) / all).toFixed(1)} % of ${all}`
 }
 
-function tell({ path, lines, branches }) {
+function printMissing({ path, lines, branches }) {
   if (lines.missing.length + branches.missing.length === 0) return
   console.log(
     `${path}: lines ${lines.missing.join(', ') || 'all run'}; branches at ${branches.missing.join(', ') || 'all run'}`,

@@ -1,5 +1,5 @@
-// Writes src/catalog/known-models.json: facts of models on one day, from a package of prices and the tables beside this file.
-// Only whoever renews the snapshot needs it: node scripts/make-known-models.mjs [--from FOLDER] [--as-of 2026-11-22]
+// Writes src/catalog/known-models.json, a dated snapshot of model facts, from a price package and the tables in known-models/.
+// Usage: node scripts/make-known-models.mjs [--from FOLDER] [--as-of 2026-11-22]
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -18,7 +18,7 @@ const asOf = values['as-of'] ?? '2026-11-22'
 const prices = readPrices(values.from ?? ROOT)
 
 function factsOf(provider, priced, id, { also, traits, unpriced, ...own }) {
-  // The package tells some ids by how they begin: what it would say of a newer model than it knows is not taken.
+  // The package matches some ids by prefix. Matches of models newer than the package are ignored.
   const found = unpriced ? undefined : priced.find(({ match }) => matches(match, id))
   if (found === undefined && !unpriced) throw new Error(`${PRICES_PACKAGE} does not know ${provider.dialect}/${id}`)
   if (traits !== undefined && provider.traits[traits] === undefined) throw new Error(`${id}: no traits ${traits}`)
@@ -44,7 +44,7 @@ const json = (value) => JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ')
 const lines = (entries, indent) =>
   entries.map(([name, value]) => `${indent}${JSON.stringify(name)}: ${json(value)}`).join(',\n')
 
-/** A line for each model and each group of traits, so that a change shows as the line that it is. */
+/** One line per model and per group of traits, so that a diff shows each change. */
 function providerText(provider) {
   const priced = prices.modelsOf(provider.pricesOf)
   const models = Object.entries(provider.models).map(([id, model]) => [id, factsOf(provider, priced, id, model)])

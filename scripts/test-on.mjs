@@ -3,14 +3,14 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from './bootstrap.mjs'
 
-// node scripts/test-on.mjs 22: all suites under another Node, which comes from the package registry and is kept in .cache.
+// node scripts/test-on.mjs 22: runs the suites on another Node version, fetched from the package registry into .cache.
 const major = process.argv[2] ?? ''
 const PACKAGE = `node-${process.platform}-${process.arch}`
 const FOLDER = join(ROOT, '.cache', `node${major}`)
 const NODE = join(FOLDER, 'node_modules', PACKAGE, 'bin', 'node')
 
 if (!/^\d+$/.test(major)) {
-  console.error('Which one? node scripts/test-on.mjs 22')
+  console.error('Name a Node version: node scripts/test-on.mjs 22')
   process.exitCode = 2
 } else if (existsSync(NODE) || install()) {
   const { status } = spawnSync(NODE, [join(ROOT, 'scripts', 'test.mjs'), ...process.argv.slice(3)], {

@@ -15,10 +15,10 @@ import { bootstrap, ROOT } from './bootstrap.mjs'
 
 const SKIPPED_SHOWN = 40
 
-// The database worker is loaded from dist/, so the tests need the build that belongs to the sources they test.
+// Tests load the database worker from dist/, so the build must match the sources.
 await bootstrap().catch(fail)
 const chosen = process.argv.slice(2)
-// The longer suites run when they are named, and in `npm run test:all`.
+// The longer suites run if they are named, and in `npm run test:all`.
 const LONGER = ['matrix', 'browser']
 const args = chosen.length > 0 ? chosen : LONGER.flatMap((project) => ['--project', `!${project}`])
 const resultsFile = join(ROOT, '.cache', `test-results-${process.pid}.json`)
@@ -36,8 +36,10 @@ for (const line of suiteLines(results)) console.log(line)
 const left = projectsLeftOut(args)
 if (left !== undefined) console.log(neededLine(results, left))
 if (chosen.length === 0)
-  console.log(`Not run: ${LONGER.join(', ')}. Run them with npm test -- --project NAME, or everything with npm run test:all.`)
-console.log(`All of it took ${seconds} s.`)
+  console.log(
+    `Not run: ${LONGER.join(', ')}. Run them with npm test -- --project NAME, or everything with npm run test:all.`,
+  )
+console.log(`Took ${seconds} s in total.`)
 console.log(closingLine(counts))
 process.exitCode = counts.failed > 0 ? code || 1 : 0
 
@@ -50,7 +52,7 @@ function runVitest(userArgs) {
     stdio: 'inherit',
     env: { ...process.env, NODE_ENV: 'test', MILLRACE_TEST_RESULTS: resultsFile },
   })
-  // Ctrl+C reaches the child by itself; we only outlive it, to say how far it came.
+  // Ctrl+C reaches the child directly. This process stays alive to report the results so far.
   process.on('SIGINT', () => {}).on('SIGTERM', (signal) => child.kill(signal))
   return new Promise((resolve) => {
     child.once('error', fail)

@@ -19,7 +19,7 @@ import { dependenciesStand, missingPackages } from './dependencies.mjs'
 import { filesBelow, fingerprint } from './fingerprint.mjs'
 import { staleOutputs } from './program.mjs'
 import { nodeComplaint } from './require-node.mjs'
-import { cureFor, npmCommand } from './run-npm.mjs'
+import { adviceFor, npmCommand } from './run-npm.mjs'
 import { followNpm } from './signals-under-npm.mjs'
 import { closingLine, countResults, neededLine, projectsLeftOut, suiteLines } from './test-results.mjs'
 import { withLock } from './with-lock.mjs'
@@ -54,7 +54,7 @@ describe('the fingerprint', () => {
     expect(fingerprint(root, paths, ['x'])).not.toBe(first)
   })
 
-  it('tells an absent file from an empty one', () => {
+  it('distinguishes a missing file from an empty one', () => {
     const root = temporary()
     const absent = fingerprint(root, ['a.ts'])
     write(root, 'a.ts', '')
@@ -76,37 +76,37 @@ describe('the lockfile against what is installed', () => {
   }
   const native = lock.packages['node_modules/native']
 
-  it('wants what suits this machine and nothing else', () => {
+  it('requires only packages for this platform', () => {
     const installed = {
       packages: { 'node_modules/a': { version: '1.0.0', integrity: 'i' }, 'node_modules/native': native },
     }
     expect(missingPackages(lock, installed, machine)).toEqual([])
   })
 
-  it('names packages that are absent or of another version', () => {
+  it('lists packages that are missing or have another version', () => {
     const installed = { packages: { 'node_modules/a': { version: '1.0.1', integrity: 'i' } } }
     expect(missingPackages(lock, installed, machine)).toEqual(['node_modules/a', 'node_modules/native'])
   })
 })
 
-it('old Node versions are told what they need, current ones nothing', () => {
+it('old Node versions get a message, current ones do not', () => {
   expect(nodeComplaint('v18.20.4', '/usr/bin/node')).toMatch(/needs Node 20\.19 or newer; this is v18\.20\.4/)
   expect(nodeComplaint('v20.18.9', '/usr/bin/node')).toBeDefined()
   for (const version of ['v20.19.0', 'v22.0.0', 'v26.10.1']) expect(nodeComplaint(version, 'node')).toBeUndefined()
 })
 
-it('each way in which npm fails has its own cure', () => {
-  expect(cureFor('npm error code ENOTFOUND')).toMatch(/registry cannot be reached/)
-  expect(cureFor('npm error code ENOSPC')).toMatch(/disk is full/)
-  expect(cureFor('npm error code EACCES')).toMatch(/owner/)
-  expect(cureFor('something new')).toMatch(/npm’s own/)
+it('each npm failure has its own advice', () => {
+  expect(adviceFor('npm error code ENOTFOUND')).toMatch(/registry cannot be reached/)
+  expect(adviceFor('npm error code ENOSPC')).toMatch(/disk is full/)
+  expect(adviceFor('npm error code EACCES')).toMatch(/owner/)
+  expect(adviceFor('something new')).toMatch(/from npm/)
 })
 
-it('an npm_execpath of another package manager is not taken for npm', () => {
+it('an npm_execpath of another package manager is ignored', () => {
   expect(npmCommand({ npm_execpath: '/opt/pnpm/bin/pnpm.cjs' }, '/nowhere/bin/node').command).toBe('npm')
 })
 
-it('files in dist without a source are stale, whatever they are, but for the console, which has its own', () => {
+it('files in dist without a source are stale, except those of the console', () => {
   const ofTheConsole = ['.millrace-console-stamp', 'console/index.html', 'console/assets/index-1.js.br']
   const outputs = [
     ...ofTheConsole,
@@ -128,13 +128,13 @@ describe('the results of a test run', () => {
     expect(closingLine(counts)).toBe('1 passed, 1 failed, 1 skipped')
   })
 
-  it('count a file that could not be loaded, and a run that ended badly without a failed test', () => {
+  it('count a file that cannot be loaded, and a run that failed without a failed test', () => {
     expect(closingLine(countResults([file('failed')], 1))).toBe('0 passed, 1 failed')
     expect(closingLine(countResults([file('passed', 'passed')], 1))).toBe('1 passed, 1 failed')
     expect(closingLine(countResults(undefined, 1))).toBe('0 passed, 1 failed')
   })
 
-  it('tell how long each suite was at work', () => {
+  it('state how long each suite took', () => {
     const of = (suite, ms) => ({ ...file('passed', 'passed'), suite, ms })
     expect(suiteLines([of('unit', 1200), of('e2e', 90_000), of('unit', 400)])).toEqual([
       'suite unit: 2 s of work in 2 files, 2 tests',
@@ -142,14 +142,14 @@ describe('the results of a test run', () => {
     ])
   })
 
-  it('say whether what needs a browser ran', () => {
+  it('state whether the browser suites ran', () => {
     const suite = (status) => [{ path: 'test/browser/shell.test.mjs', tests: [{ status, name: 'walks' }] }]
     expect(neededLine(suite('passed'))).toContain('need a browser ran here')
     expect(neededLine(suite('skipped'))).toContain('need a browser did not run')
     expect(neededLine(suite('passed'), ['browser'])).not.toContain('browser')
   })
 
-  it('say whether what needs PostgreSQL ran', () => {
+  it('state whether the PostgreSQL suites ran', () => {
     const suite = (status) => [{ path: 'test/postgres/contract.test.ts', tests: [{ status, name: 'holds' }] }]
     expect(neededLine(suite('passed'))).toContain('ran here')
     expect(neededLine(suite('skipped'))).toContain('did not run')
@@ -158,7 +158,7 @@ describe('the results of a test run', () => {
   })
 })
 
-it('which projects a run leaves out is told by its words, where it runs all others', () => {
+it('the excluded projects are read from the arguments', () => {
   expect(projectsLeftOut([])).toEqual([])
   expect(projectsLeftOut(['--project', '!browser'])).toEqual(['browser'])
   expect(projectsLeftOut(['--project', 'browser'])).toBeUndefined()
@@ -166,36 +166,36 @@ it('which projects a run leaves out is told by its words, where it runs all othe
 })
 
 describe('the lock', () => {
-  it('lets one in at a time', async () => {
+  it('admits one process at a time', async () => {
     const path = join(temporary(), 'lock')
     let inside = 0
     const visit = () =>
-      withLock(path, { say: () => {} }, async () => {
+      withLock(path, { print: () => {} }, async () => {
         inside += 1
         expect(inside).toBe(1)
         await new Promise((resolve) => setTimeout(resolve, 5))
         inside -= 1
       })
-    // The same process id in the file means an earlier life of ours, so the visitors must be other processes.
-    const visitor = `
+    // The same process id in the lock file means an earlier process, so each contender must be a process of its own.
+    const contender = `
       import { appendFileSync } from 'node:fs'
       import { withLock } from ${JSON.stringify(new URL('./with-lock.mjs', import.meta.url).href)}
-      await withLock(process.argv[1], { say: () => {} }, async () => {
+      await withLock(process.argv[1], { print: () => {} }, async () => {
         appendFileSync(process.argv[1] + '.log', 'in ')
         await new Promise((resolve) => setTimeout(resolve, 30))
         appendFileSync(process.argv[1] + '.log', 'out ')
       })`
-    const children = [1, 2, 3].map(() => spawn(process.execPath, ['--input-type=module', '-e', visitor, path]))
+    const children = [1, 2, 3].map(() => spawn(process.execPath, ['--input-type=module', '-e', contender, path]))
     await Promise.all([visit(), ...children.map((child) => once(child, 'exit'))])
     expect(readFileSync(`${path}.log`, 'utf8')).toBe('in out in out in out ')
     expect(existsSync(path)).toBe(false)
   })
 
-  it('of a process that has died does not hold anybody up', async () => {
+  it('of a dead process is taken over', async () => {
     const path = join(temporary(), 'lock')
     const { pid } = spawnSync(process.execPath, ['-e', ''])
     writeFileSync(path, `${pid}\n`)
-    expect(await withLock(path, { say: () => {} }, async () => 'done')).toBe('done')
+    expect(await withLock(path, { print: () => {} }, async () => 'done')).toBe('done')
   })
 })
 
@@ -209,7 +209,7 @@ describe('signals under npm', () => {
     return { target, clock, heard, stop }
   }
 
-  it('are heard once although they come twice, and twice when a person presses twice', () => {
+  it('count once if npm duplicates them, and twice if a person presses twice', () => {
     const { target, clock, heard, stop } = listener()
     target.emit('SIGINT')
     clock.time += 20
@@ -221,7 +221,7 @@ describe('signals under npm', () => {
     stop()
   })
 
-  it('that died with the shell are heard all the same', async () => {
+  it('count even if the shell died with them', async () => {
     const { target, heard, stop } = listener()
     target.ppid = 99
     await once(target, 'SIGTERM')
@@ -247,7 +247,7 @@ describe('a copy of the checkout, in a folder with a space in its name, without 
     write(root, 'src/app/old.ts', `export const old = true\n`)
   }
 
-  it('takes over packages that match, builds, and says nothing the second time', () => {
+  it('accepts matching packages, builds, and prints nothing the second time', () => {
     copy()
     const first = bootstrap()
     expect(first.stderr).toMatch(/^Building \.\.\.\nBuilt in [\d.]+ s\.\n$/)
@@ -258,7 +258,7 @@ describe('a copy of the checkout, in a folder with a space in its name, without 
     expect([second.stdout, second.stderr, second.status]).toEqual(['', '', 0])
   })
 
-  it('builds again after a change, and takes away what has no source any more', () => {
+  it('builds again after a change and removes stale files', () => {
     rmSync(join(root, 'src/app/old.ts'))
     write(root, 'src/app/beside.test.ts', `a test decides nothing`)
     expect(bootstrap().stderr).toMatch(/Built in/)
@@ -267,7 +267,7 @@ describe('a copy of the checkout, in a folder with a space in its name, without 
     expect(bootstrap().stderr).toBe('')
   })
 
-  it('shows the compiler’s words when the build fails, and keeps the last good build', () => {
+  it('shows the compiler’s output if the build fails, and keeps the last good build', () => {
     write(root, 'src/app/main.ts', `export const answer: number = 'many'\n`)
     const broken = bootstrap()
     expect(broken.status).toBe(1)

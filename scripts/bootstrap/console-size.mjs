@@ -3,22 +3,25 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { pageMessages } from './page-messages.mjs'
 
-/** A telephone on a slow line has to get it too. */
+/** Keeps the first load usable on a slow mobile connection. */
 export const FIRST_LOAD_MAX = 192_000
 
 const PAGE = 'index.html'
 const LANGUAGES = ['en', 'de']
 
-/** Bytes of JavaScript (gzip) that stand between an address and its page, for the page that needs most. */
+/** Bytes of JavaScript (gzip) that the largest page needs for its first load. */
 export const firstLoad = (built, routes) => pagesBySize(built, routes)[0]?.bytes ?? 0
 
-/** What index.html loads, the page and the words of both, each with all that it imports, in the language that says it in most words. */
+/** What index.html loads, the page and its messages, each with its imports, in the larger language. */
 export function pagesBySize(built, routes) {
   const manifest = JSON.parse(readFileSync(join(built, '.vite', 'manifest.json'), 'utf8'))
   const html = readFileSync(join(built, PAGE), 'utf8')
   const entry = Object.keys(manifest).filter((name) => html.includes(`/${manifest[name].file}"`))
   if (entry.length === 0) throw new Error(`${PAGE} loads nothing of the build`)
-  const messagesOf = (language, areas) => [`messages/${language}.ts`, ...areas.map((area) => `messages/${language}/${area}.ts`)]
+  const messagesOf = (language, areas) => [
+    `messages/${language}.ts`,
+    ...areas.map((area) => `messages/${language}/${area}.ts`),
+  ]
   const bytesOf = (page, areas) =>
     LANGUAGES.map((language) => sizeOf(built, filesOf(manifest, [...entry, page, ...messagesOf(language, areas)])))
   return pageMessages(routes)

@@ -31,7 +31,7 @@ const routes = `
 const MANY = new Set(['large.js', 'de-large.js'])
 const textOf = (file) => Array.from({ length: MANY.has(file) ? 9 : 1 }, (_, line) => `// ${file} ${line}\n`).join('')
 
-it('the first load is the entry and the largest page with their words in the longer language, each file once', () => {
+it('the first load is the entry and the largest page with their messages in the larger language, each file once', () => {
   mkdirSync(join(built, '.vite'))
   writeFileSync(join(built, '.vite', 'manifest.json'), JSON.stringify(manifest))
   writeFileSync(join(built, 'index.html'), '<script type="module" src="/console/index.js"></script>')
@@ -46,6 +46,6 @@ it('the first load is the entry and the largest page with their words in the lon
   )
 })
 
-it('a build that lacks what it should have is noticed', () => {
+it('an incomplete build is detected', () => {
   expect(() => filesOf({}, ['messages/en.ts'])).toThrow('no messages/en.ts')
 })

@@ -6,13 +6,13 @@ import { FIRST_LOAD_MAX, firstLoad } from './console-size.mjs'
 import { explainWrite, Failure } from './failure.mjs'
 import { filesBelow, fingerprint, textOf } from './fingerprint.mjs'
 
-/** Beside the console, not in it: what lies in it is served. */
+/** Beside the console's folder, because everything inside is served. */
 export const CONSOLE_STAMP_NAME = '.millrace-console-stamp'
 const STAMP = `dist/${CONSOLE_STAMP_NAME}`
 const BUILT = '.cache/console'
 const SHIPPED = 'dist/console'
 
-/** What is bundled. The build erases the types of `src/contract`, so they do not decide it. */
+/** Inputs of the bundle. The build erases the types of `src/contract`, so they are no input. */
 const SOURCES = ['console', 'src/lib/anywhere']
 const isSource = (path) => !/\.test\.tsx?$/.test(path) && path !== 'tsconfig.json'
 
@@ -24,13 +24,13 @@ const sourcesIn = (root, folder) =>
 const stampOf = (root) =>
   fingerprint(root, ['package-lock.json', ...SOURCES.flatMap((folder) => sourcesIn(root, folder))])
 
-/** Where there are no sources of a console there is nothing to build. */
+/** Without console sources there is nothing to build. */
 export const consoleStands = (root) =>
   textOf(join(root, 'console/index.html')) === undefined ||
   (textOf(join(root, STAMP)) === stampOf(root) && textOf(join(root, SHIPPED, 'index.html')) !== undefined)
 
-/** Built aside and put in place when it is whole: a server that runs meanwhile goes on with the files it has. */
-export function buildConsole({ root, say }) {
+/** Builds into a separate folder and moves it into place when complete, so that a running server keeps its files. */
+export function buildConsole({ root, print }) {
   const started = Date.now()
   const stamp = stampOf(root)
   bundle(root)
@@ -45,7 +45,7 @@ export function buildConsole({ root, say }) {
     cpSync(join(root, BUILT), join(root, SHIPPED), { recursive: true })
     writeFileSync(join(root, STAMP), stamp)
     const seconds = ((Date.now() - started) / 1000).toFixed(1)
-    say(`Built the console in ${seconds} s; its first load is ${(size / 1000).toFixed(0)} kB.`)
+    print(`Built the console in ${seconds} s; its first load is ${(size / 1000).toFixed(0)} kB.`)
   } catch (error) {
     throw explainWrite(error, root)
   }
@@ -54,7 +54,7 @@ export function buildConsole({ root, say }) {
 const tooLarge = (size) =>
   new Failure(
     `The first load of the console is ${size} bytes (gzip); ${FIRST_LOAD_MAX} are allowed.`,
-    'Load what not everybody needs with its page, or leave it out.',
+    'Load code with the page that needs it, or remove it.',
   )
 
 function bundle(root) {
@@ -71,14 +71,14 @@ function bundle(root) {
   ]
   const result = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
   if (result.status === 0) return
-  const words = [result.stdout, result.stderr, result.error?.message].filter(Boolean).join('\n').trim()
+  const output = [result.stdout, result.stderr, result.error?.message].filter(Boolean).join('\n').trim()
   throw new Failure(
-    `${words}\n\nThe build of the console failed.`,
-    'Correct the lines named above, or bring back the files as they were (git checkout console), and run it again.',
+    `${output}\n\nThe build of the console failed.`,
+    'Correct the lines named above, or restore the files (git checkout console), then run the command again.',
   )
 }
 
-/** Compressed once here, so that no request ever waits for it. */
+/** Compresses once at build time, so that no request waits for it. */
 function compressAll(folder) {
   for (const path of filesBelow(folder)) {
     const bytes = readFileSync(join(folder, path))

@@ -6,11 +6,11 @@ import { folderSize } from './folder-size.mjs'
 import { runNpm } from './run-npm.mjs'
 
 const STAMP = 'node_modules/.millrace-stamp'
-/** npm writes this when it has finished: what really lies in node_modules. */
+/** npm writes this file when it has finished; it lists the contents of node_modules. */
 const INSTALLED = 'node_modules/.package-lock.json'
 
 // Development packages build the program and optional ones carry native parts, whatever NODE_ENV or a user's npmrc says.
-// npm's own retries keep a machine without a network waiting for 70 seconds; these take 6.
+// npm's default retries take 70 seconds without a network; these take 6.
 const INSTALL = [
   'ci',
   '--include=dev',
@@ -22,23 +22,23 @@ const INSTALL = [
   '--fetch-retry-maxtimeout=5000',
 ]
 
-/** The stamp holds for one lockfile, one kind of machine, and what npm made of the two. */
+/** The stamp covers the lockfile, the platform, and npm's result for both. */
 const stampOf = (root) => fingerprint(root, ['package-lock.json', INSTALLED], [process.platform, process.arch])
 
 export const dependenciesStand = (root) =>
   textOf(join(root, INSTALLED)) !== undefined && textOf(join(root, STAMP)) === stampOf(root)
 
-/** Installs what is missing. An installation that somebody else made, and that matches, is taken as it is. */
-export async function installDependencies({ root, say }) {
+/** Installs what is missing. A matching installation made by another tool is accepted. */
+export async function installDependencies({ root, print }) {
   if (!matches(root)) {
     rmSync(join(root, STAMP), { force: true })
     const started = Date.now()
-    say('Installing packages from the registry (needed once) ...')
-    await runNpm(INSTALL, { root, say })
+    print('Installing packages from the registry (needed once) ...')
+    await runNpm(INSTALL, { root, print })
     const installed = JSON.parse(textOf(join(root, INSTALLED)) ?? '{}')
     const count = Object.keys(installed.packages ?? {}).length
     const megabytes = Math.round(folderSize(join(root, 'node_modules')) / 1e6)
-    say(`Installed ${count} packages, ${megabytes} MB, in ${((Date.now() - started) / 1000).toFixed(1)} s.`)
+    print(`Installed ${count} packages, ${megabytes} MB, in ${((Date.now() - started) / 1000).toFixed(1)} s.`)
   }
   try {
     writeFileSync(join(root, STAMP), stampOf(root))
@@ -57,10 +57,10 @@ function matches(root) {
 function wanted(root) {
   const text = textOf(join(root, 'package-lock.json'))
   if (text !== undefined) return JSON.parse(text)
-  throw new Failure('package-lock.json is missing.', 'Bring it back: git checkout package-lock.json')
+  throw new Failure('package-lock.json is missing.', 'Restore it: git checkout package-lock.json')
 }
 
-/** Paths in the lockfile that this machine needs and that are not installed in exactly that version. */
+/** Lockfile paths that this machine needs and that are missing or have another version. */
 export function missingPackages(lock, installed, machine) {
   const isMissing = ([path, entry]) => {
     const found = installed.packages?.[path]
@@ -73,7 +73,7 @@ export function missingPackages(lock, installed, machine) {
     .map(([path]) => path)
 }
 
-// An optional package that names no machine is there for another optional one, which may itself not suit this machine.
+// An optional package without a platform belongs to another optional one, which may not fit this platform.
 const isNeeded = (entry, machine) =>
   suits(entry, machine) && (!entry.optional || entry.os !== undefined || entry.cpu !== undefined)
 
@@ -88,7 +88,7 @@ function allows(list, value) {
 
 function cLibrary() {
   if (process.platform !== 'linux') return undefined
-  // Looking up network interfaces is what makes a report slow.
+  // Network interfaces make a report slow.
   process.report.excludeNetwork = true
   return process.report.getReport().header.glibcVersionRuntime === undefined ? 'musl' : 'glibc'
 }

@@ -1,28 +1,28 @@
-/** Something a person can put right: what is wrong, and what to do about it. Shown without a stack. */
+/** A failure that a person can fix: the cause and the fix, shown without a stack. */
 export class Failure extends Error {
   name = 'Failure'
 
-  constructor(message, cure, cause) {
+  constructor(message, advice, cause) {
     super(message, { cause })
-    this.cure = cure
+    this.advice = advice
   }
 }
 
-/** Says what went wrong on stderr and ends the process. */
+/** Prints the failure to stderr and exits. */
 export function fail(error) {
-  const text = error instanceof Failure ? `${error.message}\n${error.cure}` : (error?.stack ?? String(error))
+  const text = error instanceof Failure ? `${error.message}\n${error.advice}` : (error?.stack ?? String(error))
   process.stderr.write(`${text}\n`)
   process.exit(1)
 }
 
 const WRITE_REFUSED = new Set(['EACCES', 'EPERM', 'EROFS'])
 
-/** Turns a refused write into a sentence; everything else stays what it was. */
+/** Turns a refused write into a `Failure`; other errors stay unchanged. */
 export function explainWrite(error, folder) {
   if (!WRITE_REFUSED.has(error?.code)) return error
   return new Failure(
     `Cannot write in ${folder} (${error.code}).`,
-    'Run the command once as the owner of this folder, or copy the folder to a place you may write to.',
+    'Run the command once as the owner of this folder, or copy the folder to a writable place.',
     error,
   )
 }

@@ -31,8 +31,8 @@ export function textOf(path) {
 }
 
 /**
- * One hash over files and facts. Contents count, not dates: a clone, a copy and a checkout all get fresh dates. Lengths
- * stand between the parts, so that no two different lists run together into the same bytes.
+ * One hash over files and facts. It uses contents, not dates, because a clone, a copy and a checkout have fresh dates. Lengths separate
+ * the parts, so that different lists never produce the same bytes.
  */
 export function fingerprint(root, paths, facts = []) {
   const hash = createHash('sha256')

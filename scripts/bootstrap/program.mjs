@@ -9,7 +9,7 @@ const STAMP_NAME = '.millrace-stamp'
 const STAMP = `dist/${STAMP_NAME}`
 export const PROGRAM = 'dist/app/main.js'
 
-/** What decides the build. Tests stand beside the code and are no part of it. */
+/** Inputs of the build. Tests are beside the code and are excluded. */
 const isSource = (path) => !path.endsWith('.test.ts')
 const sources = (root) => filesBelow(join(root, 'src')).filter(isSource)
 
@@ -24,10 +24,10 @@ const stampOf = (root) =>
 export const programStands = (root) =>
   textOf(join(root, STAMP)) === stampOf(root) && textOf(join(root, PROGRAM)) !== undefined
 
-export function buildProgram({ root, say }) {
+export function buildProgram({ root, print }) {
   const started = Date.now()
-  say('Building ...')
-  // Without its stamp a half-written build is never taken for a whole one.
+  print('Building ...')
+  // Without its stamp an incomplete build is not used.
   rmSync(join(root, STAMP), { force: true })
   const stamp = stampOf(root)
   compile(root)
@@ -40,10 +40,10 @@ export function buildProgram({ root, say }) {
   } catch (error) {
     throw explainWrite(error, root)
   }
-  say(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`)
+  print(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`)
 }
 
-// With a type error nothing is written, so a server that runs from dist/ keeps the files it was started with.
+// A type error writes nothing, so a server that runs from dist/ keeps its files.
 function compile(root) {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const result = spawnSync(
@@ -55,14 +55,14 @@ function compile(root) {
     },
   )
   if (result.status === 0) return
-  const words = [result.stdout, result.stderr, result.error?.message].filter(Boolean).join('\n').trim()
+  const output = [result.stdout, result.stderr, result.error?.message].filter(Boolean).join('\n').trim()
   throw new Failure(
-    `${words}\n\nThe build failed.`,
-    'Correct the lines named above, or bring back the files as they were (git checkout src), and run it again.',
+    `${output}\n\nThe build failed.`,
+    'Correct the lines named above, or restore the files (git checkout src), then run the command again.',
   )
 }
 
-/** Files in dist, the console apart, that no source file stands behind any more; loading one would run code that nobody can read. */
+/** Files in dist, except the console's, without a source file. Loading one would run stale code. */
 export function staleOutputs(outputs, sourceFiles) {
   const expected = new Set([STAMP_NAME, CONSOLE_STAMP_NAME])
   for (const path of sourceFiles) {

@@ -1,5 +1,5 @@
-// Imported before anything else, and written so that old Node versions can still read it: they shall get this sentence
-// rather than a syntax error from deep inside a dependency.
+// Imported first, in syntax that old Node versions can parse: they print this message instead of a syntax error inside a
+// dependency.
 const NEEDED = { major: 20, minor: 19 }
 
 export function nodeComplaint(version, path) {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 
-/** A Vitest reporter that leaves the outcome of every test, and what its file took, in the file that MILLRACE_TEST_RESULTS names. */
+/** A Vitest reporter that writes every test's outcome and each file's duration to the file in MILLRACE_TEST_RESULTS. */
 export default class ResultsReporter {
   onTestRunEnd(modules) {
     const files = modules.map((module) => ({
@@ -14,6 +14,6 @@ export default class ResultsReporter {
   }
 }
 
-/** From its loading to its last test. */
+/** From loading the file to its last test. */
 const workOf = ({ prepareDuration, setupDuration, collectDuration, duration }) =>
   prepareDuration + setupDuration + collectDuration + duration

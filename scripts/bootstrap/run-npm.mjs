@@ -6,25 +6,25 @@ import { Failure } from './failure.mjs'
 
 const STILL_WAITING_MS = 15_000
 
-/** Runs npm in `root`; its words are shown only when it fails, together with what to do. */
-export async function runNpm(args, { root, say }) {
+/** Runs npm in `root`. Its output is shown only if it fails, with advice. */
+export async function runNpm(args, { root, print }) {
   const { command, prefix } = npmCommand(process.env, process.execPath)
   const started = Date.now()
   const waiting = setInterval(
-    () => say(`  still at it (${Math.round((Date.now() - started) / 1000)} s)`),
+    () => print(`  still at it (${Math.round((Date.now() - started) / 1000)} s)`),
     STILL_WAITING_MS,
   )
   try {
     const { code, output } = await collect(command, [...prefix, ...args, ...cacheArgs(process.env, root)], root)
     if (code === 0) return
-    throw new Failure(`${output.trim()}\n\nnpm ${args[0]} failed (exit ${code}).`, cureFor(output))
+    throw new Failure(`${output.trim()}\n\nnpm ${args[0]} failed (exit ${code}).`, adviceFor(output))
   } finally {
     clearInterval(waiting)
   }
 }
 
 function collect(command, args, cwd) {
-  // Windows finds npm.cmd only through a shell; nothing in these arguments comes from outside.
+  // Windows finds npm.cmd only through a shell. No argument comes from outside.
   const child = spawn(command, args, {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -50,7 +50,7 @@ function collect(command, args, cwd) {
   })
 }
 
-/** The npm that started us, else the one that came with this Node, else the one in the PATH. */
+/** The npm that started this process, else the one of this Node, else the one in PATH. */
 export function npmCommand(env, execPath) {
   const besideNode = join(dirname(execPath), '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js')
   const script = [env.npm_execpath, besideNode].find(
@@ -59,14 +59,14 @@ export function npmCommand(env, execPath) {
   return script === undefined ? { command: 'npm', prefix: [] } : { command: execPath, prefix: [script] }
 }
 
-/** A home that cannot be written to must not stop an installation: npm then keeps its cache in the checkout. */
+/** If the home folder is not writable, npm keeps its cache in the checkout. */
 function cacheArgs(env, root) {
   const usual =
     env.npm_config_cache ?? join(homedir(), process.platform === 'win32' ? 'AppData/Local/npm-cache' : '.npm')
   return isWritable(usual) ? [] : ['--cache', join(root, '.cache', 'npm')]
 }
 
-/** Whether a folder can be written to, or made. */
+/** Whether a folder can be written or created. */
 function isWritable(folder) {
   if (!existsSync(folder)) return dirname(folder) !== folder && isWritable(dirname(folder))
   try {
@@ -84,7 +84,7 @@ const CURES = [
       '(npm config set registry https://...), then run the same command again. Later starts need no network.',
   ],
   [/ENOSPC/, 'The disk is full: free some space, then run the same command again.'],
-  [/EACCES|EPERM|EROFS/, 'This folder cannot be written to: run the command once as its owner.'],
+  [/EACCES|EPERM|EROFS/, 'This folder is not writable: run the command once as its owner.'],
   [/EINTEGRITY/, 'A downloaded package is damaged: run npm cache verify, then the same command again.'],
   [
     /EUSAGE|in sync/,
@@ -92,6 +92,6 @@ const CURES = [
   ],
 ]
 
-export const cureFor = (output) =>
+export const adviceFor = (output) =>
   CURES.find(([pattern]) => pattern.test(output))?.[1] ??
-  'The lines above are npm’s own. Once their cause is removed, run the same command again.'
+  'The lines above are from npm. Fix their cause, then run the same command again.'

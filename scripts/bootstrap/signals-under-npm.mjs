@@ -1,13 +1,13 @@
 const SIGNALS = new Set(['SIGINT', 'SIGTERM'])
-/** No person presses Ctrl+C twice as quickly as npm passes it on. */
+/** A person cannot press Ctrl+C twice as quickly as npm forwards it. */
 const ECHO_MS = 250
 const SHELL_CHECK_MS = 200
 
 /**
- * Between a terminal and us stand npm and a shell, and they get signals wrong in two ways. Some shells make way for us:
- * then npm's copy of a Ctrl+C arrives on top of the terminal's own, and a server takes a second signal for "stop waiting
- * for open streams". Others stay, and die of npm's SIGTERM without a word to us. So an echo is dropped, and the death of
- * the shell counts as the signal that it kept to itself. Must run before anybody listens.
+ * npm and a shell sit between the terminal and this process, and they mishandle signals in two ways. Some shells exec the program: then
+ * npm's copy of a Ctrl+C arrives after the terminal's own, and a server takes a second signal as "cut open streams". Other shells stay,
+ * and die of npm's SIGTERM without forwarding it. So a duplicate is dropped, and the shell's death counts as the signal. Must run before
+ * any other listener is registered.
  */
 export function followNpm(target, now = () => performance.now()) {
   const heard = new Map()

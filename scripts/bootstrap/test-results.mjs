@@ -1,6 +1,6 @@
 /**
- * Counts what the reporter left. A file that cannot be loaded has no tests to fail and counts as one failure, and so does
- * a run that ended badly although every test passed: an unhandled error, or no tests at all.
+ * Counts the reporter's results. A file that cannot be loaded counts as one failure, and so does a run that failed although every test
+ * passed: an unhandled error, or no tests at all.
  */
 export function countResults(files, exitCode) {
   const counts = { passed: 0, failed: 0, skipped: 0 }
@@ -16,7 +16,7 @@ export function countResults(files, exitCode) {
   return counts
 }
 
-/** A line a suite: several files are played at once, so these seconds are more than those that went by. */
+/** One line per suite. Files run in parallel, so these seconds exceed the elapsed time. */
 export function suiteLines(files) {
   const suites = new Map()
   for (const { suite, tests, ms } of files ?? []) {
@@ -36,25 +36,25 @@ export const closingLine = ({ passed, failed, skipped }) =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 
 const NEEDED = [
-  { what: 'PostgreSQL', project: 'postgres', folder: 'test/postgres/', cure: 'apt-get install postgresql' },
-  { what: 'a browser', project: 'browser', folder: 'test/browser/', cure: 'apt-get install chromium' },
+  { what: 'PostgreSQL', project: 'postgres', folder: 'test/postgres/', install: 'apt-get install postgresql' },
+  { what: 'a browser', project: 'browser', folder: 'test/browser/', install: 'apt-get install chromium' },
 ]
 
-/** What a machine may lack, and whether this one did. `left` are projects that nobody wanted to run. */
+/** What a machine may lack, and whether this one does. `left` are projects that were excluded on purpose. */
 export const neededLine = (files, left = []) =>
   NEEDED.filter(({ project }) => !left.includes(project))
     .map((needed) => neededSentence(files ?? [], needed))
     .join('\n')
 
-function neededSentence(files, { what, folder, cure }) {
+function neededSentence(files, { what, folder, install }) {
   const suites = files.filter(({ path }) => path?.includes(folder) === true)
   if (suites.some(({ tests }) => tests.some(({ status }) => status === 'passed'))) {
     return `The suites that need ${what} ran here.`
   }
-  return `The suites that need ${what} did not run: it is not on this machine (Debian: ${cure}).`
+  return `The suites that need ${what} did not run: it is not on this machine (Debian: ${install}).`
 }
 
-/** Of a run of everything but a few projects (`--project '!browser'`), those few; undefined where somebody chose what to run. */
+/** The excluded projects of a run (`--project '!browser'`); undefined if projects or files were named. */
 export function projectsLeftOut(args) {
   const words = args.filter((arg) => arg !== '--project')
   return words.every((word) => word.startsWith('!')) ? words.map((word) => word.slice(1)) : undefined

@@ -5,13 +5,13 @@ import { explainWrite } from './failure.mjs'
 import { textOf } from './fingerprint.mjs'
 
 const HEARTBEAT_MS = 2_000
-/** A holder that has not touched its lock for so long is gone, even if its process id now belongs to somebody else. */
+/** A holder that has not touched its lock for this long is gone, even if its process id is in use again. */
 const SILENT_MS = 20_000
 const POLL_MS = 150
 
-/** Does `work` while no other process does its own under the same lock file; waits for its turn. */
-export async function withLock(path, { say }, work) {
-  await acquire(path, say)
+/** Runs `work` while no other process holds the same lock file; waits for it. */
+export async function withLock(path, { print }, work) {
+  await acquire(path, print)
   const heartbeat = setInterval(() => touch(path), HEARTBEAT_MS)
   try {
     return await work()
@@ -21,15 +21,15 @@ export async function withLock(path, { say }, work) {
   }
 }
 
-async function acquire(path, say) {
-  let told = false
+async function acquire(path, print) {
+  let announced = false
   while (!created(path)) {
     if (isAbandoned(path)) {
       setAside(path)
       continue
     }
-    if (!told) say('Another start is installing or building here; waiting for it.')
-    told = true
+    if (!announced) print('Another start is installing or building here. Waiting for it.')
+    announced = true
     await sleep(POLL_MS)
   }
 }
@@ -50,7 +50,7 @@ function isAbandoned(path) {
   if (age === undefined) return false
   if (age > SILENT_MS) return true
   const holder = Number(textOf(path))
-  // An empty file is one that is being written this very moment.
+  // An empty file is being written right now.
   return holder > 0 && (holder === process.pid || !isAlive(holder))
 }
 
@@ -68,7 +68,7 @@ function isAlive(pid) {
   }
 }
 
-// Renamed before it is removed: of several that wait, only one can take the dead lock out of the way.
+// Renamed before it is removed, so that only one waiting process removes the stale lock.
 function setAside(path) {
   const aside = `${path}.${process.pid}`
   try {
@@ -84,6 +84,6 @@ function touch(path) {
     const now = new Date()
     utimesSync(path, now, now)
   } catch {
-    // Whoever removed the lock by hand meant it.
+    // A lock that was removed by hand stays removed.
   }
 }

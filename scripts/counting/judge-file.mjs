@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { parseAst } from 'vitest/node'
 
-/** Statements that do something where they begin. A declaration of a function does not: its body is judged by itself. */
+/** Statements that execute where they begin. Function declarations do not; their bodies are counted separately. */
 const STATEMENTS = new Set([
   'ExpressionStatement',
   'VariableDeclaration',
@@ -20,9 +20,9 @@ const STATEMENTS = new Set([
 ])
 
 /**
- * Of a built file: on which lines of its source a statement, or a body that is an expression, begins, and which arms its decisions
- * have, each with whether somebody ran it. `ran` says so of each character; without it nothing was. An `if` without `else` has
- * one arm. The arm of a union that cannot be (`assertNever`) is none: the compiler has proved that nobody gets there.
+ * For a built file: the source lines on which a statement or an expression body begins, and the branches of its decisions, each with
+ * whether it ran. `ran` says so per character; without it nothing ran. An `if` without `else` has one branch. `assertNever` branches are
+ * not counted, because the compiler proves that they are unreachable.
  */
 export function judgeFile(path, ran) {
   const text = readFileSync(path, 'utf8')
@@ -77,7 +77,7 @@ function walk(node, visit) {
   }
 }
 
-/** The line of the source, counted from 1. */
+/** The source line, counted from 1. */
 function lineFinder(text, map) {
   const starts = [0]
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)

@@ -23,7 +23,7 @@ beforeEach(() => {
   dist = join(mkdtempSync(join(tmpdir(), 'millrace-count-')), 'dist')
   path = `${dist}.js`
   writeFileSync(path, TEXT)
-  // Line by line, what was built is what was written.
+  // The build keeps line numbers.
   const mappings = TEXT.split('\n').map((_, line) => (line === 0 ? 'AAAA' : 'AACA'))
   writeFileSync(
     `${path}.map`,
@@ -32,7 +32,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(join(dist, '..'), { recursive: true }))
 
-/** As V8 tells it: the whole was run, and within it these pieces were not. */
+/** In V8's form: the whole ran, except these ranges. */
 const taken = (...notRun) => {
   const range = (text, count) => ({
     startOffset: TEXT.indexOf(text),
@@ -42,25 +42,25 @@ const taken = (...notRun) => {
   const [outer, ...inner] = [range(TEXT, 1), ...notRun.map((text) => range(text, 0))]
   return [{ url: pathToFileURL(path).href, functions: [{ ranges: [outer, ...inner] }] }]
 }
-const judge = (...takings) => {
+const judge = (...coverageResults) => {
   const folder = join(dist, '..')
-  return judgeFile(path, sumRuns(takings, folder).get('dist.js'))
+  return judgeFile(path, sumRuns(coverageResults, folder).get('dist.js'))
 }
 
-describe('what a test run has left', () => {
-  it('is told by the lines where statements begin and by the arms of decisions, but for what the compiler excludes', () => {
+describe('coverage of a file', () => {
+  it('counts lines where statements begin, and branches except unreachable ones', () => {
     const { lines, branches } = judge(taken("'none'", 'sayA()', 'return twice(1)'))
     expect(lines).toEqual({ all: 6, run: 5, missing: [8] })
     // The default, two arms of one decision and one of the other: `assertNever` is none.
     expect(branches).toEqual({ all: 4, run: 2, missing: [1, 2] })
   })
 
-  it('is what none of the processes has run', () => {
+  it('combines all processes', () => {
     const both = judge(taken("'none'", 'sayA()'), taken("'none'", 'return twice(1)'))
     expect([both.lines.missing, both.branches.missing]).toEqual([[], [1]])
   })
 
-  it('is all of a file that nobody has loaded', () => {
+  it('is empty for a file that was never loaded', () => {
     const { lines, branches } = judge()
     expect([lines.run, branches.run]).toEqual([0, 0])
   })

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** By path below `dist`: for each character of a built file whether anybody has run it. `takings` are lists of what V8 has counted. */
-export function sumRuns(takings, dist) {
+/** By path below `dist`: whether each character of a built file ran. `coverageResults` are V8's coverage results. */
+export function sumRuns(coverageResults, dist) {
   const base = pathToFileURL(dist).href
   const ran = new Map()
-  for (const scripts of takings) {
+  for (const scripts of coverageResults) {
     for (const { url, functions } of scripts) {
       if (!url.startsWith(base) || !functions.some(({ ranges }) => ranges.some(({ count }) => count > 0))) continue
       const path = relative(dist, fileURLToPath(url)).replaceAll('\\', '/')
@@ -18,7 +18,7 @@ export function sumRuns(takings, dist) {
   return ran
 }
 
-/** Of a file that a test has made and removed again there is nothing to say. */
+/** Files that a test created and removed are skipped. */
 function emptyFor(path) {
   try {
     return new Uint8Array(readFileSync(path, 'utf8').length)
@@ -27,7 +27,7 @@ function emptyFor(path) {
   }
 }
 
-/** Functions come from the outside in, and so do the blocks of each: what is further in has the last word. */
+/** Functions and blocks are ordered from outer to inner; the inner one decides. */
 function add(sum, functions) {
   const now = new Uint8Array(sum.length)
   for (const { ranges } of functions) {

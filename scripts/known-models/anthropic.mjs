@@ -1,9 +1,9 @@
-// What is known of Claude models by hand. minimal is listed because it would go as none: the nearest below is not to think.
-// Where each group of facts is from stands in its `source`.
+// Facts about Claude models that the price package lacks. `minimal` is listed, because the next lower effort would disable thinking.
+// Each group of traits names its `source`.
 
 const READS = ['text', 'image', 'file']
 
-/** Thinks only with a budget of tokens; ours are modest, because they come out of the output cap. */
+/** Models with a thinking budget. The budgets are modest, because they are part of the output cap. */
 const BUDGETS = { none: 'disabled', minimal: 1024, low: 4000, medium: 12_000, high: 24_000 }
 const WORDS = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'xhigh', max: 'max' }
 

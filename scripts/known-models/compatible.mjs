@@ -1,4 +1,4 @@
-// Providers that speak Chat Completions in their own dialects. Where each group of facts is from stands in its `source`.
+// Providers that speak Chat Completions in their own dialects. Each group of traits names its `source`.
 
 const words = (...efforts) => Object.fromEntries(efforts.map((effort) => [effort, effort]))
 

@@ -1,4 +1,4 @@
-// What is known of Gemini models by hand. Where each group of facts is from stands in its `source`.
+// Facts about Gemini models that the price package lacks. Each group of traits names its `source`.
 
 const READS = ['text', 'image', 'file']
 const LEVELS = "Vendor's page on thinking levels"

@@ -1,4 +1,4 @@
-// What is known of OpenAI's models by hand. Where each group of facts is from stands in its `source`.
+// Facts about OpenAI's models that the price package lacks. Each group of traits names its `source`.
 
 const SEES = ['text', 'image', 'file']
 const words = (...efforts) => Object.fromEntries(efforts.map((effort) => [effort, effort]))

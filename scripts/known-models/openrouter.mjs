@@ -1,4 +1,4 @@
-// OpenRouter spells efforts for each model itself, so that prices and contexts are all there is to know of it.
+// OpenRouter maps efforts itself, so only prices and contexts are listed.
 
 const IDS = `
 anthropic/claude-haiku-4.5 anthropic/claude-sonnet-4.5 anthropic/claude-sonnet-4.6 anthropic/claude-sonnet-5

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** The package that the prices and contexts are from; see docs/operate/catalogue.md. */
+/** The package with prices and contexts; see docs/operate/catalogue.md. */
 export const PRICES_PACKAGE = '@pydantic/genai-prices'
 
-/** Its list of models for one of its providers, and which version it is. `folder` is one that has it in node_modules. */
+/** The package's models of one provider, and its version. `folder` has the package in its node_modules. */
 export function readPrices(folder) {
   const require = createRequire(join(folder, 'here.js'))
   const { findProvider } = require(PRICES_PACKAGE)
@@ -32,8 +32,8 @@ export function matches(condition, id) {
 }
 
 /**
- * What a model costs on a day: of the prices that have begun the latest, and the day on which the next one begins. Where
- * prices go by the time of day the dearest hour stands for all, so that nobody who goes by it sells at a loss.
+ * A model's price on a day: the latest that has started, and the day on which the next one starts. If prices depend on the time of day,
+ * the highest is used, so that no operator sells at a loss.
  */
 export function priceOn(prices, day) {
   if (!Array.isArray(prices)) return { price: termsOf(prices) }
@@ -74,7 +74,7 @@ function termsOf(prices) {
 const rateAt = (rate, start) =>
   typeof rate === 'number' ? rate : (rate.tiers.findLast((tier) => tier.start <= start)?.price ?? rate.base)
 
-/** A floating price as the decimal that was meant: six places, two at least. */
+/** A floating-point price as the intended decimal: two to six places. */
 function decimal(rate) {
   const [whole, fraction] = rate.toFixed(6).split('.')
   return `${whole}.${fraction.replace(/0{1,4}$/, '')}`

@@ -21,7 +21,8 @@ const RETRIES = 2
 
 const client = new QueryClient({
   defaultOptions: {
-    // What a browser takes for the network says nothing of the server: an act would wait unseen, and hold its dialog.
+    // navigator.onLine says nothing about the server. With the default network mode, a mutation would wait unseen and
+    // block its dialog.
     queries: {
       networkMode: 'always',
       refetchOnReconnect: true,
@@ -29,7 +30,7 @@ const client = new QueryClient({
       retry: (failures, error) => failures < RETRIES && mayPass(asProblem(error)),
       throwOnError: false,
     },
-    // What was typed into a form, a password or a code, is not kept once its form is gone.
+    // Mutation variables can hold a password or a code, so they are not cached.
     mutations: { networkMode: 'always', retry: false, gcTime: 0 },
   },
 })
@@ -38,10 +39,10 @@ takeSetupCode()
 keepTheme()
 const router = createConsoleRouter(client)
 
-// Nothing secret is said here: whoever hears it asks the server how they stand.
+// The message has no content. Each tab asks the server for its session.
 const otherTabs = new BroadcastChannel('millrace-session')
 otherTabs.onmessage = () => void client.invalidateQueries({ queryKey: sessionQuery.queryKey })
-// A page that the browser has kept for the way back may be of somebody who has signed out since.
+// The back/forward cache may show the page of someone who has signed out since.
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) location.reload()
 })
@@ -58,12 +59,12 @@ setClientHooks({
   },
 })
 
-/** No `await` of the module itself: words come in files that stand on this one, and would wait for it to be done. */
+/** A top-level await would deadlock: the message files import this module's chunk. */
 async function start() {
-  // Asked beside the words: nothing but these two stands between somebody and their page.
+  // Fetch the session while the messages load, because the first page needs both.
   void client.prefetchQuery(sessionQuery)
   await followLanguage(() => toast({ tone: 'bad', problem: partLost() }))
-  // Pages name themselves; the name in the file is for the moment before.
+  // Pages set their own title.
   document.querySelector('title')?.remove()
   document.getElementById('not-loaded')?.remove()
   createRoot(document.getElementById('root') as HTMLElement, { onCaughtError: reportUnlessShown }).render(
@@ -80,7 +81,7 @@ async function start() {
   )
 }
 
-/** Problems that the page shows are kept out of the browser's log. */
+/** The page already shows these problems, so keep them out of the browser's log. */
 function reportUnlessShown(error: unknown): void {
   if (!(error instanceof ConsoleProblem)) reportError(error)
 }

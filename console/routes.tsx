@@ -25,8 +25,8 @@ interface RouterContext {
 type Load<Name extends string> = () => Promise<Readonly<Record<Name, () => ReactNode>>>
 
 /**
- * A page is loaded together with the words of the areas that it, or any part of it, speaks of. When a file is missing, the
- * router would reload the document, and end on the browser's error page if the server is away: ours says what is wrong.
+ * Loads a page together with its messages. On a missing file the router would reload the document and could end on the
+ * browser's error page, so the console shows its own error.
  */
 const lazyPage = <const Name extends string>(
   areas: readonly LazyArea[],
@@ -60,7 +60,7 @@ const setUp = createRoute({
   component: lazyPage(['people'], () => import('./pages/sign-in/SetUpPage.tsx'), 'SetUpPage'),
 })
 
-/** Everything behind the sign-in. Who is not signed in is sent there, and back to where they wanted to go. */
+/** Redirects to the sign-in, and from there back to the requested page. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
@@ -84,11 +84,10 @@ const overview = createRoute({
 
 type Search = Readonly<Record<string, string>>
 
-/** Filters live in the search of an address, as plain text by name; each page reads its own. */
+/** Filters are plain text in the address. Each page reads its own. */
 const plainSearch = (search: Record<string, unknown>): Search =>
   Object.fromEntries(Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 
-/** A page behind the sign-in: where it is, the words it needs, and its component. */
 const page = <const Path extends string, const Name extends string>(
   path: Path,
   areas: readonly LazyArea[],
@@ -152,7 +151,7 @@ export const createConsoleRouter = (client: QueryClient) =>
     defaultNotFoundComponent: NotFound,
     defaultErrorComponent: PageFailed,
     scrollRestoration: true,
-    // Plain text, so that an id of digits stays text and addresses are readable.
+    // Plain text keeps numeric ids as text and addresses readable.
     parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
     stringifySearch: (search) => {
       const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '')

@@ -9,8 +9,9 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const PLACE = '<!-- before app -->'
 
 /**
- * The theme has to be set before the first paint, and the handler for a failed load before the app. So a small script of its own
- * blocks the page for a moment. The content policy allows nothing inline, and Vite bundles only modules, which never block.
+ * The theme must be set before the first paint and the error handler before the app, so a small classic script blocks
+ * the page for a moment. The content security policy forbids inline scripts, and Vite bundles only modules, which do
+ * not block.
  */
 function scriptBeforeApp(): Plugin {
   const { code: source } = minifySync('before-app.js', readFileSync(here('assets/before-app.js'), 'utf8'))
@@ -36,13 +37,13 @@ const areaParts = (id: string) => `${/\/pages\/([^/]+)\//.exec(id)?.[1]}-parts`
 
 const KIT =
   /\/node_modules\/|\/src\/lib\/|\/console\/((main|routes)\.tsx$|(lib|queries|shell)\/|ui\/[^/]+$|messages\/(?!en|de)[^/]+$)/
-/** They come with the pages that show them. */
+/** Loaded with the pages that use them. */
 const ON_FEW_PAGES = /\/(@radix-ui\/react-(popover|tabs)\/|ui\/(Popover|Tabs)\.)/
 
 /**
- * What most pages stand on is one file. Split by who needs what, it came as sixty: each with a kilobyte of headers around less
- * than that of code. Charts and requests, which stand on many pages, are another one, and what the pages of an area share is a
- * third; pages and messages stay files of their own.
+ * One chunk holds what most pages need: split by use it became sixty files with a kilobyte of headers each. A second
+ * chunk holds charts and requests, which many pages share, and each area has one for its shared parts. Pages and
+ * messages stay files of their own.
  */
 const GROUPS = [
   { name: 'kit', test: (id: string) => KIT.test(id) && !ON_FEW_PAGES.test(id), priority: 2 },
@@ -59,7 +60,7 @@ export default defineConfig({
     outDir: here('../dist/console'),
     emptyOutDir: true,
     target: 'es2022',
-    // What is inlined as data: or injected by a script would need a weaker content policy.
+    // Inlined data: URLs and injected scripts would need a weaker content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,

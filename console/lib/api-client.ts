@@ -9,7 +9,7 @@ import {
   routeAddress,
 } from './route-address.ts'
 
-/** A part of a request that has to be given where the route has something there, and must not where it has not. */
+/** Makes a part of the input required, optional or forbidden, according to the route. */
 type Part<Key extends string, Value> = keyof Value extends never
   ? { readonly [K in Key]?: undefined }
   : Record<never, never> extends Value
@@ -19,15 +19,14 @@ type Part<Key extends string, Value> = keyof Value extends never
 export type QueryInput<Name extends QueryName> = Part<'params', ParamsOf<Name>> & Part<'query', QueryOf<Name>>
 export type MutationInput<Name extends MutationName> = Part<'params', ParamsOf<Name>> & Part<'body', BodyOf<Name>>
 
-/** What the fetcher cannot do itself: it has no page to show. */
+/** What the API client needs from the page. */
 interface ClientHooks {
-  /** Whoever this page is of is not signed in any more. */
   sessionEnded(): void
-  /** Whether this page only waits to be left. */
+  /** True while the page waits to navigate away after its session has ended. */
   isOver(): boolean
-  /** Here somebody has signed in or out, or has a new session: other tabs share it. */
+  /** Called after a sign-in, a sign-out or a session renewal in this tab. Other tabs share the session. */
   sessionChanged(): void
-  /** Asks for the password; false when the person would rather not. */
+  /** Asks for the password. Resolves with false if the user cancels. */
   confirm(): Promise<boolean>
 }
 
@@ -37,19 +36,19 @@ let hooks: ClientHooks = {
   sessionChanged: () => {},
   confirm: () => Promise.resolve(false),
 }
-/** The id of the person that this page is of; undefined while it is nobody's. */
+/** The id of the person this page belongs to, undefined before the first session response. */
 let signedInAs: string | undefined
 let csrf: string | undefined
-/** How often somebody has signed in or out, or was given a new session, by this page. */
+/** Counts the session changes made by this page. */
 let changes = 0
-/** How long an act may be without an answer: for as long, it may hold its dialog and the page. */
+/** Timeout of a mutation. Its dialog cannot be closed until it ends. */
 const ACT_MS = 60_000
 
 export function setClientHooks(by: ClientHooks): void {
   hooks = by
 }
 
-/** Asks a question of the console API. Throws a `ConsoleProblem` for everything but an answer. */
+/** Throws a `ConsoleProblem` for everything but a successful response. */
 export async function fetchQuery<Name extends QueryName>(
   name: Name,
   options: QueryInput<Name>,
@@ -58,7 +57,7 @@ export async function fetchQuery<Name extends QueryName>(
   return (await exchange(name, { ...options, signal })) as AnswerOf<Name>
 }
 
-/** Asks for a file. The browser keeps what is large on its disk; nothing of it is read here. */
+/** Downloads a file. */
 export async function fetchFile<Name extends DownloadName>(name: Name, query: QueryOf<Name>): Promise<File> {
   refuseWhenOver()
   const response = await fetch(routeAddress(name, { query }), { credentials: 'same-origin' }).catch(unreachableUnless())
@@ -69,7 +68,7 @@ export async function fetchFile<Name extends DownloadName>(name: Name, query: Qu
   return new File([blob], fileName, { type: blob.type })
 }
 
-/** Does something. Where that needs a fresh password, the person is asked for it and the act is done once more. */
+/** Runs a mutation. If the server wants the password again, asks for it and retries once. */
 export async function runMutation<Name extends MutationName>(
   name: Name,
   options: MutationInput<Name>,
@@ -81,21 +80,21 @@ export async function runMutation<Name extends MutationName>(
     return await attempt()
   } catch (error) {
     if (!hasCode(error, 'confirm_password')) throw error
-    // Whoever gives their password does what they began themselves, and nothing that was left by somebody before them.
+    // Retry only for the person who started the mutation, not for someone who signed in meanwhile.
     const isConfirmed = signedInAs === by && (await hooks.confirm()) && signedInAs === by
     if (!isConfirmed) throw new ConsoleProblem(0, { code: 'cancelled', message: error.message })
     return await attempt()
   }
 }
 
-/** A turn of the playground, as it streams: the body is the protocol's own, and which purse pays stands beside it. */
+/** A playground request: the body of the protocol, and which money pays for it. */
 export interface PlaygroundTurn {
   readonly endpoint: 'chat/completions' | 'responses'
   readonly pays: 'wallet' | 'builder'
   readonly body: { readonly model: string; readonly [field: string]: unknown }
 }
 
-/** Asks a model. Resolves with the head of the stream; a refusal is a `ConsoleProblem` like any other. */
+/** Resolves with the response headers of the stream. Throws a `ConsoleProblem` on a refusal. */
 export const startPlaygroundTurn = (turn: PlaygroundTurn, signal: AbortSignal): Promise<Response> =>
   withToken((token) => fetchTurn(turn, token, signal))
 
@@ -120,10 +119,10 @@ async function fetchTurn(
   throw problemFrom(response, await response.json().catch(() => undefined))
 }
 
-/** The longest wait for an answer before the server counts as away. */
+/** Timeout of the reachability probe. */
 const PROBE_MS = 10_000
 
-/** Whether the page can be reloaded. The browser's own error page would leave the user stuck. */
+/** Tells whether a reload would succeed. The browser's own error page has no way back. */
 export const isServerReachable = (): Promise<boolean> =>
   fetch('/console/', { method: 'HEAD', signal: AbortSignal.timeout(PROBE_MS) }).then(
     ({ ok }) => ok,
@@ -140,21 +139,21 @@ async function exchange(name: RouteName, sent: Sent): Promise<unknown> {
   refuseWhenOver()
   const changesBefore = changes
   const answer = await fetchJson(name, sent)
-  // It was asked before somebody signed in or out here, and answered after it: it says nothing of now.
+  // The session changed while this request was running, so its answer is outdated.
   if (name === 'GET /session' && changes !== changesBefore) return await exchange(name, sent)
   if (isSession(answer)) applySession(name, answer)
   return answer
 }
 
-/** A page that is over and only waits to be left has the cookie of whoever came next: it must not ask as them. */
+/** After the session has ended, the cookie may belong to the next person. The page must not send requests as them. */
 function refuseWhenOver(): void {
   if (hooks.isOver()) throw new ConsoleProblem(401, { code: 'session_ended', message: 'This page is over.' })
 }
 
-/** Every answer that says how we stand brings the token for what comes next. */
+/** Stores the CSRF token that every session response carries. */
 function applySession(name: RouteName, { person, csrf: token }: Session): void {
   const isAsked = name === 'GET /session'
-  // All tabs have one session: in another one, it may have ended or become somebody else's. Then this page is over, too.
+  // Another tab may have signed out, or signed in someone else. Then this page is over.
   if (isAsked && signedInAs !== undefined && person?.id !== signedInAs) {
     throw sessionOver(new ConsoleProblem(401, { code: 'session_ended', message: 'Somebody else is signed in now.' }))
   }
@@ -187,7 +186,7 @@ async function fetchJson(name: RouteName, { body, token, signal, ...address }: S
   throw problemFrom(response, answer)
 }
 
-/** Whoever has given up waiting, or has waited long enough, is told of that, and not that the server is away. */
+/** Distinguishes an abort, a timeout and an unreachable server. */
 const unreachableUnless = (signal?: AbortSignal) => (error: unknown) => {
   if (signal?.aborted !== true) {
     throw new ConsoleProblem(0, { code: 'unreachable', message: 'The server could not be reached.' })
@@ -215,7 +214,7 @@ function sessionOver(problem: ConsoleProblem): ConsoleProblem {
   return problem
 }
 
-/** The token is that of a session, which may have been renewed in another tab. For the same person it is done once more. */
+/** Another tab may have renewed the session and its token. For the same person, retries once with the new token. */
 async function withToken<Answer>(
   attempt: (token: string | undefined) => Promise<Answer>,
   name?: MutationName,
@@ -229,7 +228,7 @@ async function withToken<Answer>(
   }
 }
 
-/** Whoever has no session yet has no token either, and needs none for these. */
+/** These work without a session and need no token. */
 const FOR_ANYONE: readonly (MutationName | undefined)[] = ['POST /session', 'POST /invitation', 'POST /sign-up']
 
 async function csrfToken(name?: MutationName): Promise<string | undefined> {

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react'
 
-/** The one reader of the time in the console. */
+/** The only place in the console that reads the time. */
 export const now = (): number => Date.now()
 
-/** The time, anew every so often, for what counts down or grows old while somebody looks at it. */
+/** The current time, updated at an interval while the page is visible. */
 export function useNow(everyMs = 30_000): number {
   const [time, setTime] = useState(now)
   useEffect(() => {

@@ -6,7 +6,7 @@ import { decimalOf, nanoOf } from './money.ts'
 const NANO = 1_000_000_000n
 const amounts = fc.bigInt({ min: -9_000_000_000n * NANO, max: 9_000_000_000n * NANO })
 const small = fc.bigInt({ min: -2n * NANO, max: 2n * NANO })
-/** What is written, as nano-dollars again: digits, point and sign are all that is left of it. */
+/** Reads the formatted text back as nano-dollars. */
 const readBack = (shown: string) => nanoOf(shown.replace('−', '-').replace(/[^\d.-]/g, ''))
 
 describe('formatMoney', () => {
@@ -41,7 +41,7 @@ describe('formatMoney', () => {
         if (/[<>]/.test(shown)) return nano !== 0n && nano > -1_000n && nano < 1_000n
         const places = (shown.split('.')[1] ?? '').length
         const error = readBack(shown) - nano
-        // Places that Intl leaves out are zeros, so the last place that was rounded to may be a finer one.
+        // Intl drops trailing zeros, so the value may have been rounded at a finer decimal.
         const half = 10n ** BigInt(9 - Math.max(2, Math.min(6, places))) / 2n
         return (error < 0n ? -error : error) <= half && (nano === 0n || readBack(shown) !== 0n)
       }),

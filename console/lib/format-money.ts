@@ -4,11 +4,11 @@ const PLACES_MIN = 2
 const PLACES_MAX = 6
 const NANO_PLACES = 9
 const PLACES_OF_LINES = 15
-/** Below one dollar the first digits that are not zero matter; three of them say enough. */
+/** Below one dollar, show three significant digits. */
 const DIGITS_THAT_MATTER = 3
 
 const MINUS = '−'
-/** Intl takes decimal text as it is, without passing through a float. */
+/** Intl formats decimal text exactly, without a float. */
 type DecimalText = `${number}`
 
 function currency(locale: string, decimal: string, places: { min: number; max: number }): string {
@@ -21,7 +21,7 @@ function currency(locale: string, decimal: string, places: { min: number; max: n
   return format.format(decimal as DecimalText).replace('-', MINUS)
 }
 
-/** As many places as the amount needs to be told from its neighbours: two for dollars, up to six for parts of a cent. */
+/** Two decimals for dollars, up to six for fractions of a cent. */
 function placesFor(nano: bigint): number {
   const digits = nano.toString()
   if (digits.length > NANO_PLACES) return PLACES_MIN
@@ -29,7 +29,7 @@ function placesFor(nano: bigint): number {
   return Math.min(PLACES_MAX, Math.max(PLACES_MIN, leadingZeros + DIGITS_THAT_MATTER))
 }
 
-/** Half away from zero, on whole numbers, so that no float can move a digit. */
+/** Rounds half away from zero with integers, so that no float changes a digit. */
 function rounded(nano: bigint, places: number): string {
   const unit = 10n ** BigInt(NANO_PLACES - places)
   const units = (nano + unit / 2n) / unit
@@ -38,8 +38,8 @@ function rounded(nano: bigint, places: number): string {
 }
 
 /**
- * Money for reading: always with its currency, two to six places, and never a zero for what is not zero. The exact digits
- * belong beside it, from `exactMoney`.
+ * Formats money with two to six decimals. A non-zero amount never shows as zero. Show the exact digits of `exactMoney`
+ * beside it.
  */
 export function formatMoney(amount: string, locale: string): string {
   const signed = nanoOf(amount)
@@ -54,6 +54,6 @@ export function formatMoney(amount: string, locale: string): string {
   return currency(locale, sign + rounded(nano, placesFor(nano)), places)
 }
 
-/** Every digit that there is: nine in the ledger, more in the lines of a charge before they are rounded. */
+/** All digits: nine in the ledger, more in the lines of a charge before rounding. */
 export const exactMoney = (amount: string, locale: string): string =>
   currency(locale, amount, { min: PLACES_MIN, max: PLACES_OF_LINES })

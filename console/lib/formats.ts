@@ -1,6 +1,6 @@
 import { exactMoney, formatMoney } from './format-money.ts'
 
-/** What is more than that is a million in one digit, not a thousand thousands. */
+/** Larger values would show as 1000k instead of 1M. */
 const MILLION_SHOWN = 999_950
 
 const SPANS = [
@@ -12,35 +12,35 @@ const SPANS = [
 
 type Unit = 'millisecond' | 'second' | 'minute' | 'hour' | 'day'
 
-/** How a person reads numbers and times: their language, and the zone they think in. */
+/** Formats numbers and times in the user's locale and time zone. */
 export interface Formats {
   readonly locale: string
   readonly zone: string
   money(amount: string): string
   exactMoney(amount: string): string
-  /** On the axis of a chart, where money is a float and a round one. */
+  /** For chart axes, where money is a rounded float. */
   moneyTick(value: number): string
   count(value: number): string
-  /** `12.3k`: for counts that are read at a glance; the exact one belongs beside it. */
+  /** `12.3k`. Show the exact count beside it. */
   short(value: number): string
   percent(share: number): string
   duration(ms: number): string
-  /** Day and time to the minute. */
+  /** Date and time to the minute. */
   time(iso: string): string
   exactTime(iso: string): string
-  /** Down to the millisecond: for what happens within a second. */
+  /** Time to the millisecond. */
   precise(iso: string): string
-  /** The same instant for whoever compares it with a log. */
+  /** The same instant in UTC, for comparison with logs. */
   utc(iso: string): string
   day(iso: string): string
-  /** Without its year: below an axis. */
+  /** Without the year, for chart axes. */
   shortDay(iso: string): string
   clock(iso: string): string
   relative(iso: string, now: number): string
   list(items: readonly string[]): string
-  /** `5h` as a person says it: 5 hours. The calendar's own spans are one of each: 1 week, 1 month. */
+  /** `5h` becomes "5 hours". The calendar windows become "1 week" and "1 month". */
   window(name: string): string
-  /** Which of the words goes with a number: `plural(3, { one: '# key', other: '# keys' })`. */
+  /** Picks the plural form: `plural(3, { one: '# key', other: '# keys' })`. */
   plural(value: number, forms: PluralForms): string
 }
 
@@ -65,7 +65,7 @@ export function createFormats(locale: string, zone: string): Formats {
     count: (value) => number.format(value),
     short(value) {
       if (value < 1_000) return number.format(value)
-      // From here on languages have words of their own: a German billion is a thousand times an American one.
+      // From a million on, use the words of the language: a German billion is a thousand times an American one.
       return value < MILLION_SHOWN ? `${oneDigit.format(value / 1_000)}k` : compact.format(value)
     },
     percent: (share) => shares.format(share),

@@ -1,4 +1,4 @@
-/** Dialogs that show, or are about to show, what is shown once. */
+/** Counts the open dialogs that show a secret once. */
 let holds = 0
 let wanted: string | undefined
 let isLeaving = false
@@ -10,23 +10,23 @@ function leaveIfFree(): void {
 }
 
 /**
- * Away from a page whose person is not signed in any more. The next one is loaded anew, so that nothing of theirs is left in
- * memory for whoever comes then. Where something is shown that is shown once, it waits until that is put away.
+ * Leaves the page after its session has ended. A full load clears everything of this person from memory. Waits while a
+ * dialog shows a secret that is shown only once.
  */
 export function leavePage(address: string): void {
   wanted = address
   leaveIfFree()
 }
 
-/** Whether this page is over, though it may still be held. */
+/** True once the page should be left, even while a dialog delays it. */
 export const isPageOver = (): boolean => wanted !== undefined
 
-/** Keeps the page until it is let go again. */
+/** Delays leaving the page until the returned function is called. */
 export function holdPage(): () => void {
   holds += 1
   return () => {
     holds -= 1
-    // The dialog that makes a secret goes in the moment in which the one comes that shows it.
+    // The dialog that creates a secret closes in the same tick in which the one that shows it opens.
     queueMicrotask(leaveIfFree)
   }
 }

@@ -4,14 +4,14 @@ import { preferences } from './preferences.ts'
 export type KeyGroup = 'anywhere' | 'goTo' | 'inTables' | 'onThisPage'
 
 export interface LetterKey {
-  /** `n`, `?`, or two after each other: `g k`. */
+  /** One key (`n`, `?`) or a chord (`g k`). */
   readonly keys: string
   readonly label: string
   readonly group: KeyGroup
   readonly run: () => void
 }
 
-/** How long the second letter may take. */
+/** Time allowed between the two keys of a chord. */
 const CHORD_MS = 1_200
 
 let known: readonly LetterKey[] = []
@@ -23,7 +23,7 @@ function change(next: readonly LetterKey[]) {
   for (const listener of listeners) listener()
 }
 
-/** Adds a key until what is returned is called. The newest wins, so that a page can mean something of its own. */
+/** Adds a shortcut and returns a function that removes it. The newest one wins. */
 export function addLetterKey(key: LetterKey): () => void {
   change([...known, key])
   return () => change(known.filter((each) => each !== key))
@@ -38,7 +38,7 @@ export function onLetterKeys(listener: () => void): () => void {
 
 const EDITABLE = 'input:not([type=checkbox], [type=radio], [type=button]), textarea, select, [contenteditable=true]'
 
-/** Letters belong to whoever is writing, and to an open dialog or menu. */
+/** Text fields, dialogs and menus keep their letter keys. */
 function isTaken({ target, ctrlKey, metaKey, altKey, defaultPrevented }: KeyboardEvent): boolean {
   if (ctrlKey || metaKey || altKey || defaultPrevented || !preferences().letterKeys) return true
   if (target instanceof Element && target.closest(`${EDITABLE}, [role=menu], [role=listbox]`) !== null) return true
@@ -58,7 +58,7 @@ export function pressLetterKey(event: KeyboardEvent): void {
   }
 }
 
-/** A key of this page or part, for as long as it is shown: `useLetterKey('n', words.keys.create, openDialog)`. */
+/** A shortcut of the mounted component: `useLetterKey('n', messages.keys.create, openDialog)`. */
 export function useLetterKey(keys: string, label: string, run: () => void, group: KeyGroup = 'onThisPage'): void {
   const latest = useRef(run)
   useEffect(() => {

@@ -1,6 +1,6 @@
 const NANO_PLACES = 9
 
-/** A decimal string of the API as a whole number of nano-dollars. The API sends nothing else, so anything else is a bug. */
+/** Parses a decimal string of the API into nano-dollars. Any other text is a bug. */
 export function nanoOf(amount: string): bigint {
   const match = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(amount)
   if (!match) throw new Error(`not an amount of money: ${amount}`)
@@ -9,7 +9,7 @@ export function nanoOf(amount: string): bigint {
   return sign === '-' ? -nano : nano
 }
 
-/** Back again: two places at least, no zeros behind the last digit that counts. */
+/** The inverse: at least two decimals, without further trailing zeros. */
 export function decimalOf(nano: bigint): string {
   const digits = (nano < 0n ? -nano : nano).toString().padStart(NANO_PLACES + 1, '0')
   const fraction = digits.slice(-NANO_PLACES).replace(/0{1,7}$/, '')
@@ -21,17 +21,16 @@ export const isZero = (amount: string): boolean => !/[1-9]/.test(amount)
 export const sumMoney = (...amounts: readonly string[]): string =>
   decimalOf(amounts.reduce((sum, amount) => sum + nanoOf(amount), 0n))
 
-/** So many of one amount, exactly. */
 export const timesMoney = (amount: string, count: number): string => decimalOf(nanoOf(amount) * BigInt(count))
 
-/** How much of `whole` a part is, from 0 to 1, for bars and nothing that is read as a number. */
+/** The share of `part` in `whole`, from 0 to 1, for bars only. */
 export function shareOf(part: string, whole: string): number {
   const [of, all] = [nanoOf(part), nanoOf(whole)]
   if (all <= 0n || of <= 0n) return 0
   return of >= all ? 1 : Number((of * 10_000n) / all) / 10_000
 }
 
-/** Adds decimal texts of any number of places, to the last digit: what a charge is made of has more places than money. */
+/** Adds decimal strings exactly. The lines of a charge have more decimals than money. */
 export function exactSum(amounts: readonly string[]): string {
   const places = Math.max(2, ...amounts.map((amount) => fractionOf(amount).length))
   const sum = amounts.reduce((all, amount) => all + unitsOf(amount, places), 0n)
@@ -50,8 +49,8 @@ function unitsOf(amount: string, places: number): bigint {
 }
 
 /**
- * What somebody has typed as an amount in USD, as the API wants it; undefined for what is none above zero. A comma may
- * stand for the point, but not where it could as well part thousands: 1,000 is asked again rather than guessed.
+ * Parses a typed USD amount. Returns undefined for anything that is not above zero. Accepts a decimal comma, but
+ * refuses `1,000`, which could also mean a thousand.
  */
 export function readMoney(typed: string): string | undefined {
   const text = typed.trim().replace(/^\$\s*/, '')

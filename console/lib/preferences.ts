@@ -3,23 +3,23 @@ import { useSyncExternalStore } from 'react'
 export const THEMES = ['system', 'light', 'dark'] as const
 export const LANGUAGES = ['auto', 'en', 'de'] as const
 
-/** What a person has chosen for this browser. The server knows none of it. */
+/** The preferences of this browser. The server does not know them. */
 export interface Preferences {
   readonly theme: (typeof THEMES)[number]
   readonly language: (typeof LANGUAGES)[number]
   readonly letterKeys: boolean
-  /** An IANA name, or `auto` for the zone of this computer. */
+  /** An IANA name, or `auto` for the time zone of this device. */
   readonly zone: string
 }
 
-/** Also read by assets/before-app.js, before the first paint. */
+/** Also read by assets/before-app.js before the first paint. */
 const STORED_AS = 'millrace.console'
 const DEFAULTS: Preferences = { theme: 'system', language: 'auto', letterKeys: true, zone: 'auto' }
 
 let current = load()
 const listeners = new Set<() => void>()
 
-/** Whatever somebody else has written there counts only where it is one of our words. */
+/** Ignores stored values that are not valid. */
 function load(): Preferences {
   const stored = readStored()
   return {
@@ -54,7 +54,7 @@ export function prefer(change: Partial<Preferences>): void {
   try {
     localStorage.setItem(STORED_AS, JSON.stringify(current))
   } catch {
-    // A browser without storage keeps the choice for as long as the page is open.
+    // Without storage the preference lasts as long as the page.
   }
   notifyListeners()
 }
@@ -64,7 +64,7 @@ function notifyListeners() {
 }
 
 function subscribe(listener: () => void): () => void {
-  // Another tab has chosen: this one follows.
+  // Follow a change made in another tab.
   const follow = (event: StorageEvent) => {
     if (event.key !== STORED_AS) return
     current = load()
@@ -84,7 +84,7 @@ export const onPreferences = subscribe
 export const chosenZone = (zone: string): string =>
   zone === 'auto' ? Intl.DateTimeFormat().resolvedOptions().timeZone : zone
 
-/** Keeps the page in the chosen theme, and with the system where that is the choice. */
+/** Applies the chosen theme and follows the system if that is the choice. */
 export function keepTheme(): void {
   const dark = matchMedia('(prefers-color-scheme: dark)')
   const apply = () => {

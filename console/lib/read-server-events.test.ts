@@ -9,7 +9,7 @@ function readAll(pieces: readonly Uint8Array[]): ServerEvent[] {
   return [...pieces.flatMap((piece) => reader.read(piece)), ...reader.end()]
 }
 
-/** Cut before each of these places, wherever they are. */
+/** Cuts the text before each of these places. */
 function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const at = [0, ...places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b), bytes.length]
   return at.slice(1).map((end, index) => bytes.slice(at[index], end))

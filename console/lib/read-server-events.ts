@@ -1,30 +1,30 @@
-/** One event of a stream: its name, `message` where it has none, and all its data. */
+/** One server-sent event. The name defaults to `message`. */
 export interface ServerEvent {
   readonly event: string
   readonly data: string
 }
 
 interface ServerEventReader {
-  /** The events that these bytes complete. A piece may end anywhere, in the middle of a letter too. */
+  /** The events that these bytes complete. A chunk may end anywhere, even inside a character. */
   read(bytes: Uint8Array): ServerEvent[]
-  /** What is left when the stream ends: an event without its empty line does not count, as browsers have it. */
+  /** The events left at the end of the stream. As in browsers, an event without its blank line is dropped. */
   end(): ServerEvent[]
 }
 
-/** A whole answer can come in one event; more than that is not an answer. */
+/** A whole answer can arrive in one event. */
 const EVENT_CHARS_MAX = 32 * 1024 * 1024
 
 interface Reading {
-  /** Of a line whose end has not come. */
+  /** The start of an unfinished line. */
   rest: string
   event: string
   data: string[]
   chars: number
-  /** The last piece ended with a return: a line feed at once after it belongs to it. */
+  /** The last chunk ended with a carriage return. A line feed right after it belongs to it. */
   afterReturn: boolean
 }
 
-/** Reads server-sent events from pieces of any size, with any of the three line ends. */
+/** Reads server-sent events from chunks of any size, with any of the three line endings. */
 export function createServerEventReader(): ServerEventReader {
   const decoder = new TextDecoder()
   const reading: Reading = { rest: '', event: '', data: [], chars: 0, afterReturn: false }

@@ -1,7 +1,6 @@
 import type { RouteName } from '../../src/contract/console-api.ts'
 
 export type QueryName = Extract<RouteName, `GET ${string}`>
-/** Answered with a file to keep. */
 export type DownloadName = Extract<RouteName, `GET ${string}.csv`>
 export type MutationName = Exclude<RouteName, QueryName>
 

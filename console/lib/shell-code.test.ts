@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { exportKey, greetingCommand } from './shell-code.ts'
 
-/** What a POSIX shell makes of the one argument in single quotes: nothing inside has a meaning, and it ends at the next quote. */
+/** Parses one single-quoted argument as a POSIX shell does. */
 function bodyOf(command: string): unknown {
   const argument = command.slice(command.indexOf("-d '") + 3)
   expect(argument).toMatch(/^'[^']*'(\\''[^']*')*$/)

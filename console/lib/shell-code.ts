@@ -1,17 +1,16 @@
 import { shellWord } from '../../src/lib/anywhere/shell-word.ts'
 
-/** Where programs look for their key; the pages on clients say the same. */
+/** The variable that the client docs use, too. */
 export const KEY_VARIABLE = 'MILLRACE_KEY'
 
 export const exportKey = (key: string): string => `export ${KEY_VARIABLE}=${key}`
 
-/** A request with the key of the environment, with nothing in it that has to be changed first. */
+/** A curl command that runs as it is, with the key in the environment. */
 export const curlCommand = (address: string, body: object): string =>
   `curl -N ${shellWord(address)} \\
   -H "Authorization: Bearer $${KEY_VARIABLE}" -H "Content-Type: application/json" \\
   -d ${shellWord(JSON.stringify(body))}`
 
-/** Says hello to a model over the chat endpoint. */
 export const greetingCommand = (
   baseUrl: string,
   body: { readonly model: string; readonly stream?: true },

@@ -19,8 +19,8 @@ const LONG: Readonly<Record<Step, Intl.DateTimeFormatOptions>> = {
 }
 
 /**
- * What steps are called below an axis and in full, by the clocks of a zone. Hours say their zone in full: in the night when
- * clocks go back, two of them bear one name.
+ * Short and long labels for the steps of a time axis. Hours include the time zone, because an hour repeats when clocks
+ * go back.
  */
 export function stepLabels(
   beginnings: readonly string[],

@@ -19,7 +19,7 @@ describe('days in a zone', () => {
     ['2026-11-22', 'Europe/Berlin', '2026-11-21T23:00:00.000Z'],
     ['2026-07-01', 'Europe/Berlin', '2026-06-30T22:00:00.000Z'],
     ['2026-11-22', 'Asia/Kolkata', '2026-11-21T18:30:00.000Z'],
-    // Clocks went forward at midnight: the day began at one.
+    // The clocks went forward at midnight, so the day begins at one.
     ['2018-11-04', 'America/Sao_Paulo', '2018-11-04T03:00:00.000Z'],
   ])('%s in %s begins at %s', (day, zone, start) => {
     expect(dayStart(day, zone)).toBe(start)
@@ -30,7 +30,7 @@ describe('days in a zone', () => {
     fc.assert(
       fc.property(days, fc.constantFrom(...ZONES), (count, zone) => {
         const day = new Date(count * DAY_MS).toISOString().slice(0, 10)
-        // A day that was left out of the calendar (Apia, 2011) is none.
+        // Apia skipped this day in 2011.
         fc.pre(!(zone === 'Pacific/Apia' && day === '2011-12-30'))
         const start = Date.parse(dayStart(day, zone))
         expect(dayIn(zone, start)).toBe(day)

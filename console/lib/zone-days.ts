@@ -1,16 +1,15 @@
 const DAY_MS = 86_400_000
 
-/** Days are text (`2026-11-22`): what day it is depends on the zone, and no arithmetic with instants can go astray. */
+/** Days are text (`2026-11-22`), because a day depends on the time zone. */
 export const dayIn = (zone: string, time: number): string => wallClock(zone, time).slice(0, 10)
 
-/** So many days later, or earlier. */
 export const addDays = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 
-/** The first moment of a day in a zone, as the API wants it. Where midnight is skipped, the moment after the gap. */
+/** The first instant of a day in a time zone. If midnight is skipped, the instant after the gap. */
 export function dayStart(day: string, zone: string): string {
   const wanted = Date.parse(`${day}T00:00:00Z`)
-  // The offset at midnight is that of one of these: clocks move by a few hours at most, and never twice in two days.
+  // The offset at midnight is one of these, because clocks change by a few hours at most and never twice in two days.
   const offsets = [wanted - DAY_MS, wanted, wanted + DAY_MS].map((time) => offsetOf(zone, time))
   const moments = offsets.map((offset) => wanted - offset).sort((a, b) => a - b)
   const start = moments.find((time) => dayIn(zone, time) === day) ?? moments[0] ?? wanted
@@ -19,7 +18,7 @@ export function dayStart(day: string, zone: string): string {
 
 const offsetOf = (zone: string, time: number): number => Date.parse(`${wallClock(zone, time)}Z`) - time
 
-/** What clocks there show, as ISO 8601 without a zone. */
+/** The local time as ISO 8601 without an offset. */
 function wallClock(zone: string, time: number): string {
   const parts = clockOf(zone).formatToParts(time)
   const of = (type: Intl.DateTimeFormatPartTypes) => parts.find((part) => part.type === type)?.value ?? '00'
@@ -39,7 +38,6 @@ function clockOf(zone: string): Intl.DateTimeFormat {
   return clock
 }
 
-/** Whether somebody's text is a day that there is. */
 export const isDay = (text: string | undefined): text is string =>
   text !== undefined &&
   /^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) &&

@@ -7,7 +7,7 @@ import { currentMessages, localeFor, onMessagesChange } from './loading.ts'
 const MessagesContext = createContext<Catalogue | undefined>(undefined)
 const FormatsContext = createContext<Formats | undefined>(undefined)
 
-/** Gives every component its words and its ways to write numbers and times, and changes both while the page stands. */
+/** Provides messages and formats, and switches both when the language changes. */
 export function MessagesProvider({ children }: { children: ReactNode }) {
   const { zone } = usePreferences()
   const { language, messages } = useSyncExternalStore(onMessagesChange, currentMessages)
@@ -33,6 +33,6 @@ function given<Value>(value: Value | undefined): Value {
 export const useMessages = (): Catalogue => given(useContext(MessagesContext))
 export const useFormats = (): Formats => given(useContext(FormatsContext))
 
-/** What the catalogue calls something that the server names; what it does not know yet is shown as the server spells it. */
+/** The message for a name from the server. An unknown name is shown as it is. */
 export const messageFor = (messages: Readonly<Record<string, string>>, name: string, otherwise = name): string =>
   messages[name] ?? otherwise

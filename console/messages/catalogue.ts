@@ -1,7 +1,7 @@
 import type { PluralForms } from '../lib/formats.ts'
 import type { base, lazy } from './en.ts'
 
-/** The English catalogue says which words there are; any other language has the same, in its own. */
+/** A catalogue with the same keys as the English one. */
 type Translated<Words> = {
   readonly [Key in keyof Words]: Words[Key] extends string
     ? string
@@ -16,11 +16,11 @@ type Translated<Words> = {
 
 type Lazy = { readonly [Area in keyof typeof lazy]: Awaited<ReturnType<(typeof lazy)[Area]>> }
 
-/** Areas whose words are there only on the pages that need them. */
+/** Areas whose messages are loaded with the pages that use them. */
 export type LazyArea = keyof Lazy
 
 export type BaseMessages = Translated<typeof base>
 export type LazyMessages = { readonly [Area in LazyArea]: () => Promise<Translated<Lazy>[Area]> }
 
-/** All words there are. A component finds those of its own areas: the house looks that its page says it needs them. */
+/** All messages. A convention test checks that a page loads the areas that its components use. */
 export type Catalogue = BaseMessages & Translated<Lazy>

@@ -4,10 +4,10 @@ import { overview } from './de/overview.ts'
 import { requests } from './de/requests.ts'
 import { shell } from './de/shell.ts'
 
-/** What every page has, and what somebody meets who has just signed in. */
+/** Loaded on every page. */
 export const base: BaseMessages = { common, problems, shell, charts, overview, requests }
 
-/** What comes with the pages that need it: `routes.tsx` says which. */
+/** Loaded with the pages that `routes.tsx` lists them for. */
 export const lazy: LazyMessages = {
   accounts: async () => (await import('./de/accounts.ts')).accounts,
   audit: async () => (await import('./de/audit.ts')).audit,

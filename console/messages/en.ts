@@ -3,10 +3,10 @@ import { overview } from './en/overview.ts'
 import { requests } from './en/requests.ts'
 import { shell } from './en/shell.ts'
 
-/** What every page has, and what somebody meets who has just signed in. */
+/** Loaded on every page. */
 export const base = { common, problems, shell, charts, overview, requests } as const
 
-/** What comes with the pages that need it: `routes.tsx` says which. */
+/** Loaded with the pages that `routes.tsx` lists them for. */
 export const lazy = {
   accounts: async () => (await import('./en/accounts.ts')).accounts,
   audit: async () => (await import('./en/audit.ts')).audit,

@@ -3,7 +3,7 @@ import type { BaseMessages, Catalogue, LazyArea, LazyMessages } from './catalogu
 
 type Language = Exclude<Preferences['language'], 'auto'>
 
-/** The choice, else the first of the browser's languages that there is a catalogue for. */
+/** The chosen language, or the first supported language of the browser. */
 function languageFor(chosen: Preferences['language'], wanted: readonly string[]): Language {
   if (chosen !== 'auto') return chosen
   for (const tag of wanted) {
@@ -13,7 +13,7 @@ function languageFor(chosen: Preferences['language'], wanted: readonly string[])
   return 'en'
 }
 
-/** `en-GB` where that is how somebody reads English; numbers and dates follow it. */
+/** A regional variant such as `en-GB`, which decides the format of numbers and dates. */
 export const localeFor = (language: Language, wanted: readonly string[]): string =>
   wanted.find((tag) => tag.toLowerCase().split('-')[0] === language) ?? language
 
@@ -38,8 +38,8 @@ let wanted: Language
 let current: LoadedMessages | undefined
 
 /**
- * Loads the words that every page has, and from then on changes language whenever somebody chooses another. If the new
- * words cannot be loaded, the language stays as it was.
+ * Loads the base messages and switches the language whenever the preference changes. If the messages of the new
+ * language cannot be loaded, the old language stays.
  */
 export function followLanguage(onLost: () => void): Promise<void> {
   const follow = async () => {
@@ -57,19 +57,19 @@ export function followLanguage(onLost: () => void): Promise<void> {
   return follow()
 }
 
-/** Loads the words of a page, beside its code: so no page is ever seen without. */
+/** Loads the messages of a page together with its code. */
 export function loadMessages(areas: readonly LazyArea[]): Promise<void> {
   for (const area of areas) needed.add(area)
   return complete().catch((error: unknown) => {
-    // Else every later page would wait for these, and fail with them.
+    // Otherwise every later page would wait for these and fail too.
     for (const area of areas) if (current === undefined || !(area in current.messages)) needed.delete(area)
     throw error
   })
 }
 
 /**
- * What has been loaded before costs nothing. A language is spoken once all of its words are there that are needed; words that
- * come later in the same language concern no page that is shown, so nobody is told of them.
+ * Switches the language once all needed messages are loaded. Messages that arrive later in the same language belong to
+ * no visible page, so listeners are not notified.
  */
 async function complete(): Promise<void> {
   const [language, areas] = [wanted, [...needed]]

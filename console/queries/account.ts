@@ -5,19 +5,18 @@ import { addDays, dayIn } from '../lib/zone-days.ts'
 import { pagedQueryFor, queryFor } from './query.ts'
 
 const EVERY_MS = 5_000
-/** Whoever waits for their first request looks at nothing else. */
+/** A new account waits for its first request, so ask more often. */
 const WAITING_MS = 1_500
 
 export type OverviewData = AnswerOf<'GET /overview'>
 
-/** How the account stands: its money, its plan, its keys, and what has just run. */
 export const useOverview = () =>
   useQuery({
     ...queryFor('GET /overview', {}),
     refetchInterval: ({ state }) => (state.data?.recent.length === 0 ? WAITING_MS : EVERY_MS),
   })
 
-/** What the account has used since midnight in a zone, and in the last 24 hours. */
+/** Usage since midnight and in the last 24 hours. */
 export const useRecentUsage = (zone: string) =>
   useQuery({
     ...queryFor('GET /overview/usage', { query: { zone } }),
@@ -27,25 +26,22 @@ export const useRecentUsage = (zone: string) =>
 
 export type ModelItem = AnswerOf<'GET /models'>['items'][number]
 
-/** The models that this account can call, with their prices. */
 export const useModels = () => useQuery({ ...queryFor('GET /models', {}), staleTime: 30_000 })
 
-/** The trail of one's own account, or of one thing in it by its id. */
+/** The audit log of the account, or of one target in it. */
 export const useAudit = (target?: string) => useInfiniteQuery(pagedQueryFor('GET /audit', { query: { target } }))
 
-/** While another range is on its way, the one before stays to be looked at. */
+/** Keeps the previous range visible while the next one loads. */
 const SLOWLY = { placeholderData: keepPreviousData, refetchInterval: 60_000 }
 
-/** What was used in a range. */
 export const useUsage = (query: QueryOf<'GET /usage'>) => useQuery({ ...queryFor('GET /usage', { query }), ...SLOWLY })
 
-/** What was refused before it began, in the steps of the usage beside which it is shown. */
+/** Refused requests in the same steps as the usage. */
 export const useRefusedTurns = (query: QueryOf<'GET /usage/refused'>) =>
   useQuery({ ...queryFor('GET /usage/refused', { query }), ...SLOWLY })
 
 const DAYS = 30
 
-/** What one key has used in the last thirty days, day by day in a zone, by model. */
 export function useKeyUsage(key: string, zone: string) {
   const to = addDays(dayIn(zone, now()), 1)
   return useUsage({ from: addDays(to, -DAYS), to, zone, step: 'day', by: 'model', key })

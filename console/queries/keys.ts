@@ -2,16 +2,16 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { fetchQuery } from '../lib/api-client.ts'
 import { pagedQueryFor, queryFor } from './query.ts'
 
-/** Most accounts have all of their keys in the first page. */
+/** Most accounts have all their keys on the first page. */
 const PAGE = 200
-/** Whoever types on is not asked for yet. */
+/** Debounce of the search. */
 const PAUSE_MS = 200
 
-/** The keys of this account, newest first, revoked ones included. What they have spent changes while somebody looks. */
+/** All keys, newest first, including revoked ones. Refetched because their spending changes. */
 export const useKeys = () =>
   useInfiniteQuery({ ...pagedQueryFor('GET /keys', { query: { limit: PAGE } }), refetchInterval: 30_000 })
 
-/** Keys that a search is about, on whatever page and by whichever of their models: a list tells only the first of these. */
+/** Searches all keys and all their models. The list contains only the first models of each key. */
 export function useKeySearch(search: string) {
   const options = { query: { search, limit: PAGE } }
   return useQuery({
@@ -25,10 +25,10 @@ export function useKeySearch(search: string) {
   })
 }
 
-/** One key, with how its caps stand now; `anew` for whoever must not take what was heard before. */
-export const useKey = (key: string, { anew = false }: { readonly anew?: boolean } = {}) =>
+/** `fresh` refetches on mount instead of using the cache. */
+export const useKey = (key: string, { fresh = false }: { readonly fresh?: boolean } = {}) =>
   useQuery({
     ...queryFor('GET /keys/:key', { params: { key } }),
     refetchInterval: 15_000,
-    ...(anew && { refetchOnMount: 'always' as const }),
+    ...(fresh && { refetchOnMount: 'always' as const }),
   })

@@ -6,14 +6,14 @@ import type { DownloadName, MutationName, QueryName } from '../lib/route-address
 import { toast } from '../ui/toast.ts'
 
 interface ApiMutationOptions<Name extends MutationName> {
-  /** Said when it is done. */
+  /** Toast after success. */
   readonly done?: string | undefined
   readonly onDone?: ((answer: AnswerOf<Name>) => void) | undefined
-  /** A form shows its own problem; everything else says it in a toast. */
+  /** A form shows its own problem. Everything else shows it in a toast. */
   readonly problem?: 'toast' | 'shown-here'
 }
 
-/** Something that a person does: the act, then what it makes stale, then a word about it. */
+/** Runs a mutation, invalidates its queries and shows a toast. */
 export function useApiMutation<Name extends MutationName>(
   name: Name,
   { done, onDone, problem: shown = 'toast' }: ApiMutationOptions<Name> = {},
@@ -32,13 +32,11 @@ export function useApiMutation<Name extends MutationName>(
   })
 }
 
-/** As it is handed on to the form that sends it. */
 export type SecretMutation<Name extends MutationName> = UseMutationResult<void, ConsoleProblem, MutationInput<Name>>
 
 /**
- * An act whose answer has a secret in it that is shown once, by a form that shows its own problem. The answer is handed to
- * whoever shows it and is nowhere else: what a mutation resolves to, or was asked with, would otherwise stay in the cache,
- * where any part of the page could read it.
+ * A mutation whose response contains a secret that is shown once. The response goes only to `onMade`: data and
+ * variables of a mutation would stay in the cache, where any part of the page could read them.
  */
 export function useSecretMutation<Name extends MutationName>(
   name: Name,
@@ -48,14 +46,13 @@ export function useSecretMutation<Name extends MutationName>(
   return useMutation({
     gcTime: 0,
     mutationFn: async (options: MutationInput<Name>) => {
-      // Not what onMade returns: that could be the secret.
+      // Do not return the result of onMade, which could be the secret.
       onMade(await runMutation(name, options).catch(rethrown))
     },
     onSuccess: invalidate,
   })
 }
 
-/** Asks again whatever of the page something has made stale. */
 export function useInvalidate(done: MutationName | 'turn'): () => void {
   const client = useQueryClient()
   return () => {
@@ -71,8 +68,8 @@ const KEYS = ['GET /keys', 'GET /keys/:key', 'GET /overview'] as const
 const ACCOUNTS = ['GET /operate/accounts', 'GET /operate/accounts/:account'] as const
 
 /**
- * Which questions each act makes stale: whatever of them is on screen is asked again. Whoever signs in, up or out hands on
- * the session themselves, and forgets everything else.
+ * The queries that each mutation invalidates. Sign-in, sign-up and sign-out replace the session and clear everything
+ * else.
  */
 const INVALIDATED_QUERIES: Readonly<Record<MutationName, readonly QueryName[]>> = {
   'POST /session': [],
@@ -101,13 +98,13 @@ const INVALIDATED_QUERIES: Readonly<Record<MutationName, readonly QueryName[]>> 
   'POST /operate/codes/:code/withdraw': ['GET /operate/codes'],
 }
 
-/** Whatever somebody who is signed in does leaves a line in these. */
+/** Every mutation within a session adds an audit entry. */
 const AUDIT_QUERIES = ['GET /audit', 'GET /operate/audit'] as const
 
-/** A turn of the playground spends money and is in no trail; lists of requests follow by themselves. */
+/** A playground turn spends money and adds no audit entry. Request lists refetch by themselves. */
 const AFTER_A_TURN = ['GET /overview'] as const
 
-/** Without a session, or with these one begins or ends: asked without one, a trail would be refused. */
+/** Without a session the audit log would be refused. */
 const SESSION_MUTATIONS: readonly MutationName[] = [
   'POST /session',
   'DELETE /session',
@@ -120,7 +117,7 @@ export function queriesInvalidatedBy(done: MutationName | 'turn'): readonly Quer
   return SESSION_MUTATIONS.includes(done) ? INVALIDATED_QUERIES[done] : [...INVALIDATED_QUERIES[done], ...AUDIT_QUERIES]
 }
 
-/** Fetches a file and saves it. A plain link could not say why there is none: the browser would call it a failed download. */
+/** Downloads a file and saves it. A plain link could not show why a download failed. */
 export const useDownload = <Name extends DownloadName>(
   name: Name,
 ): UseMutationResult<void, ConsoleProblem, QueryOf<Name>> =>
@@ -134,10 +131,9 @@ export const useDownload = <Name extends DownloadName>(
     onError: (problem) => toast({ tone: 'bad', problem }),
   })
 
-/** Some browsers begin to read a file only after the click is over. */
+/** Some browsers read the file only after the click. */
 const KEPT_MS = 60_000
 
-/** Hands a file that is here to whoever sits there. */
 export function saveFile(file: File): void {
   const address = URL.createObjectURL(file)
   const link = document.createElement('a')

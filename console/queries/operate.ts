@@ -4,26 +4,23 @@ import { useSession } from './session.ts'
 
 const EVERY_MS = 5_000
 
-/** Everybody, or those that have the words in e-mail or id. */
+/** All accounts, or those that match the search in email or id. */
 export const useAccounts = (search: string) =>
   useInfiniteQuery(pagedQueryFor('GET /operate/accounts', { query: search === '' ? {} : { search } }))
 
 export const useAccount = (account: string) =>
   useQuery(queryFor('GET /operate/accounts/:account', { params: { account } }))
 
-/** The funding requests of all accounts. Only an operator may query them. */
+/** Only operators may query this. */
 export const useFundingRequests = ({ enabled = true }: { readonly enabled?: boolean } = {}) =>
   useInfiniteQuery({ ...pagedQueryFor('GET /operate/wishes', {}), refetchInterval: 15_000, enabled })
 
 export const useCodes = () => useInfiniteQuery(pagedQueryFor('GET /operate/codes', {}))
 
-/** All that the configuration offers. */
 export const usePlans = () => useQuery(queryFor('GET /operate/plans', {}))
 
-/** Lanes of all models, as their health is now. */
 export const useLanes = () => useQuery({ ...queryFor('GET /operate/lanes', {}), refetchInterval: EVERY_MS })
 
-/** A request of anybody, live while it runs. */
 export const useFoundRequest = (request: string) =>
   useQuery({
     ...queryFor('GET /operate/requests/:request', { params: { request } }),
@@ -34,7 +31,7 @@ export const useOperatorAudit = () => useInfiniteQuery(pagedQueryFor('GET /opera
 
 export const useSystem = () => useQuery({ ...queryFor('GET /operate/system', {}), refetchInterval: EVERY_MS })
 
-/** How many accounts wait for funds; 0 for anybody but an operator. */
+/** The number of open funding requests, 0 for owners. */
 export function usePendingFundingRequests(): number {
   const { person } = useSession()
   const { data } = useFundingRequests({ enabled: person.role === 'operator' })

@@ -8,7 +8,7 @@ import type { AnswerOf, QueryOf } from '../../src/contract/console-api.ts'
 import { fetchQuery, type QueryInput } from '../lib/api-client.ts'
 import type { QueryName } from '../lib/route-address.ts'
 
-/** One question as TanStack Query wants it. Its key begins with the name of the route: that is what acts make stale. */
+/** The key of a query begins with its route name, which is what mutations invalidate. */
 export const queryFor = <Name extends QueryName>(name: Name, options: QueryInput<Name>) =>
   queryOptions({
     queryKey: [name, options] as const,
@@ -20,7 +20,7 @@ interface Page<Item> {
   readonly next: string | null
 }
 
-/** Questions whose answers are pages. */
+/** Routes that return pages. */
 type PagedName = {
   [Name in QueryName]: AnswerOf<Name> extends Page<unknown>
     ? QueryOf<Name> extends { after?: string | undefined }
@@ -29,7 +29,6 @@ type PagedName = {
     : never
 }[QueryName]
 
-/** A list that grows with "Show more": each page begins behind the last. */
 export const pagedQueryFor = <Name extends PagedName>(name: Name, options: QueryInput<Name>) =>
   infiniteQueryOptions({
     queryKey: [name, 'pages', options] as const,

@@ -6,22 +6,21 @@ import { queryFor } from './query.ts'
 type SessionState = AnswerOf<'GET /session'>
 export type Person = NonNullable<SessionState['person']>
 
-/** Who is signed in. The router has asked before any page is shown, so pages never wait for it. */
+/** The router loads the session before any page is shown, so pages never wait for it. */
 export const sessionQuery = { ...queryFor('GET /session', {}), staleTime: 60_000 }
 
 export const useSessionState = (): SessionState => useSuspenseQuery(sessionQuery).data
 
-/** For pages behind the sign-in, where there always is somebody. */
+/** For pages behind the sign-in. */
 export function useSession(): { person: Person; session: SessionState } {
   const session = useSessionState()
   if (session.person === null) throw new Error('nobody is signed in')
   return { person: session.person, session }
 }
 
-/** Browsers that are signed in as this person. */
 export const useSessions = () => useQuery(queryFor('GET /sessions', {}))
 
-/** What a set-up code is for. Asked once for each code, and never again by itself: a guess counts against the guesser. */
+/** Fetched once per code, because a wrong code counts against the rate limit. */
 export const useInvitation = (code: string | undefined) =>
   useQuery({
     queryKey: ['POST /invitation', code],

@@ -9,7 +9,6 @@ import { choicesOf } from '../ui/inputs.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../ui/Menu.tsx'
 import { signInAddress } from './landing.ts'
 
-/** Who is signed in, and what concerns only them. */
 export function AccountMenu() {
   const { person } = useSession()
   const { shell } = useMessages()
@@ -66,15 +65,14 @@ export function AccountMenu() {
   )
 }
 
-/** Ends the session and leaves everything that was shown in it. */
 export function useSignOut(): () => void {
   const { mutateAsync } = useApiMutation('DELETE /session', { onDone: () => leavePage(signInAddress()) })
   return () => {
-    // A question of the page may hear of it sooner, and would leave as if the session had ended by itself.
+    // A query may notice the ended session first and leave the page as if it had expired.
     const letGo = holdPage()
     void mutateAsync({}).catch(ignore).finally(letGo)
   }
 }
 
-/** Said in a toast already. */
+/** Already shown in a toast. */
 const ignore = () => {}

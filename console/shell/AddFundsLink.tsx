@@ -4,7 +4,7 @@ import { useMessages } from '../messages/MessagesProvider.tsx'
 import { useSession } from '../queries/session.ts'
 import { buttonClass } from '../ui/Button.tsx'
 
-/** Operators credit the account themselves, everybody else requests funds. Either page opens with its form. */
+/** Operators add credit themselves, everyone else requests funds. Both links open the form. */
 export function AddFundsLink({ tone = 'plain' }: { tone?: 'plain' | 'primary' }) {
   const { person } = useSession()
   const { overview } = useMessages()

@@ -24,7 +24,6 @@ interface CommandPaletteProps {
   readonly onHelp: () => void
 }
 
-/** Every page and the handiest acts by a few letters of their name; a request by its id. */
 export function CommandPalette(props: CommandPaletteProps) {
   const { shell } = useMessages()
   return (
@@ -81,7 +80,7 @@ function Palette({ onClose, onHelp }: CommandPaletteProps) {
         className="grid max-h-80 gap-0.5 overflow-y-auto"
       >
         {commands.map(({ id: command, label, icon: Icon }, index) => (
-          // The field above has the keys, and keeps the focus: a button that Tab passes over is for the pointer.
+          // The field above handles the keyboard. The buttons are for the pointer.
           <button
             key={command}
             type="button"

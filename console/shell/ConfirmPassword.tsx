@@ -7,7 +7,6 @@ import { Form, FormEnd, TextField } from '../ui/Form.tsx'
 import { PasswordInput } from '../ui/inputs.tsx'
 import { useProblemText } from '../ui/QueryView.tsx'
 
-/** Shown when the server wants to be sure who is there, before keys are made or money moves. */
 export function ConfirmPassword() {
   const { shell } = useMessages()
   const isOpen = useSyncExternalStore(onPasswordPrompt, isPasswordPromptOpen)
@@ -60,7 +59,7 @@ const notifyListeners = () => {
   for (const listener of listeners) listener()
 }
 
-/** Opens the question for the password; several acts that need it at once share one answer. */
+/** Opens the password dialog. Concurrent mutations share one answer. */
 export const requestPassword = (): Promise<boolean> =>
   new Promise((resolve) => {
     waiting = [...waiting, resolve]
@@ -74,7 +73,6 @@ function resolvePasswordPrompt(confirmed: boolean): void {
   for (const resolve of resolvers) resolve(confirmed)
 }
 
-/** Whoever was asked is gone, or would rather not: what waits for it is not done. */
 export const cancelPasswordPrompt = (): void => resolvePasswordPrompt(false)
 
 const isPasswordPromptOpen = (): boolean => waiting.length > 0

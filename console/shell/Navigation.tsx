@@ -4,7 +4,6 @@ import { usePendingFundingRequests } from '../queries/operate.ts'
 import { useSession } from '../queries/session.ts'
 import { type Area, operatorAreas, ownerAreas } from './areas.ts'
 
-/** The list of pages, in the sidebar and in the drawer. */
 export function Navigation({ onGo }: { onGo?: () => void }) {
   const { person } = useSession()
   const { shell } = useMessages()
@@ -22,7 +21,6 @@ export function Navigation({ onGo }: { onGo?: () => void }) {
   )
 }
 
-/** Beside the page on which they are answered. */
 function PendingFundingRequests() {
   const { shell } = useMessages()
   const formats = useFormats()

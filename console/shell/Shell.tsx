@@ -21,7 +21,6 @@ import { CommandPalette } from './CommandPalette.tsx'
 import { ConfirmPassword, cancelPasswordPrompt } from './ConfirmPassword.tsx'
 import { Navigation } from './Navigation.tsx'
 
-/** What stands around every page of somebody who is signed in. */
 export function Shell() {
   const { shell } = useMessages()
   const [open, setOpen] = useState<'palette' | 'shortcuts' | 'drawer' | undefined>()
@@ -71,7 +70,6 @@ export function Shell() {
   )
 }
 
-/** The sidebar of small screens: a dialog along the edge. */
 function Drawer({ onClose }: { onClose: () => void }) {
   const { shell } = useMessages()
   return (
@@ -120,7 +118,7 @@ function PaletteButton({ onOpen }: { onOpen: () => void }) {
   )
 }
 
-/** A new page begins at its beginning, for the eye as for the keyboard, and with nothing open from the last one. */
+/** Resets focus, scroll position and dialogs on navigation. */
 function useArrival(onArrival: () => void) {
   const main = useRef<HTMLElement>(null)
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname })
@@ -141,7 +139,7 @@ function useArrival(onArrival: () => void) {
 
 const GROUPS: readonly KeyGroup[] = ['anywhere', 'onThisPage', 'inTables', 'goTo']
 
-/** What `?` shows: the keys that mean something now. */
+/** The shortcuts that are active now. */
 function ShortcutList({ open, onClose }: { open: boolean; onClose: () => void }) {
   const { shell } = useMessages()
   const { letterKeys: on } = usePreferences()
@@ -191,7 +189,6 @@ interface ShellKeys {
   readonly onHelp: () => void
 }
 
-/** The keys that work on every page. */
 function useShellKeys(handlers: ShellKeys): void {
   const { person } = useSession()
   const { shell } = useMessages()
@@ -231,7 +228,6 @@ function useShellKeys(handlers: ShellKeys): void {
   }, [shell, person, navigate])
 }
 
-/** From row to row through whatever tables the page has. */
 function moveRow(by: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')]
   const here = rows.findIndex((row) => row.contains(document.activeElement))

@@ -25,11 +25,11 @@ export interface Area {
   readonly id: keyof Catalogue['shell']['areas']
   readonly to: string
   readonly icon: LucideIcon
-  /** Behind `g`. */
+  /** The key after `g`. */
   readonly letter?: string
 }
 
-/** Where an owner goes. One line here, one route in routes.tsx, and a page. */
+/** A page of the owner needs a line here and a route in routes.tsx. */
 const OWNER_AREAS: readonly Area[] = [
   { id: 'overview', to: '/', icon: House, letter: 'o' },
   { id: 'keys', to: '/keys', icon: KeyRound, letter: 'k' },
@@ -52,10 +52,10 @@ const OPERATOR_AREAS: readonly Area[] = [
   { id: 'system', to: '/operate/system', icon: Server, letter: 's' },
 ]
 
-/** In no list of pages, but found by name. */
+/** Not in the navigation, but in the command palette. */
 export const AUDIT_AREA: Area = { id: 'audit', to: '/audit', icon: Layers }
 
-/** An operator without an account has no keys and no money to look at. */
+/** An operator may have no account of their own. */
 export const ownerAreas = (person: Person): readonly Area[] => (person.account === null ? [] : OWNER_AREAS)
 
 export const operatorAreas = (person: Person): readonly Area[] => (person.role === 'operator' ? OPERATOR_AREAS : [])

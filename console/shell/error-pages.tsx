@@ -24,7 +24,7 @@ export function NotFound() {
   )
 }
 
-/** A page that threw, or whose files are gone because the server was renewed meanwhile: loading anew mends both. */
+/** A reload fixes both a page that threw and one whose files were replaced by an upgrade. */
 export function PageFailed({ error }: { error: unknown }) {
   const { problems } = useMessages()
   const [state, setState] = useState<'idle' | 'loading' | 'away'>('idle')

@@ -1,11 +1,11 @@
-/** Where somebody wanted to go before they had to sign in. */
+/** Where to go after the sign-in. */
 interface Landing {
   readonly next?: string
 }
 
 const BASE = '/console'
 
-/** Only a path of this console: a link that somebody was sent must not lead elsewhere behind the sign-in. */
+/** Only paths of this console, because a link must not redirect to another site after the sign-in. */
 export function landingOf(search: Readonly<Record<string, unknown>>): Landing {
   const { next } = search
   if (typeof next !== 'string' || !/^\/(?![/\\])/.test(next)) return {}
@@ -15,7 +15,6 @@ export function landingOf(search: Readonly<Record<string, unknown>>): Landing {
 
 export const addressOf = (path: string): string => `${BASE}${path}`
 
-/** Of the sign-in, for somebody who goes on from there to where they were. */
 export function signInAddress(next?: string): string {
   const search = new URLSearchParams({ ...landingOf({ next }) })
   return addressOf(search.size === 0 ? '/sign-in' : `/sign-in?${search}`)
@@ -24,8 +23,8 @@ export function signInAddress(next?: string): string {
 let code: string | undefined
 
 /**
- * Takes the set-up code out of the address before anything else looks at it: whoever has the code becomes that person, so it
- * must not stay in the history, in a bookmark or on a screen that is shared.
+ * Removes the setup code from the address before anything else reads it. The code grants access, so it must not stay in
+ * the history, in a bookmark or on a shared screen.
  */
 export function takeSetupCode(): void {
   const address = new URL(location.href)

@@ -16,12 +16,12 @@ const TONES: Readonly<Record<ButtonTone, string>> = {
   danger: 'bg-bad text-on-bad enabled:hover:bg-bad-strong',
 }
 
-/** For a `Link` that leads somewhere but looks like something to press. */
+/** For a `Link` that looks like a button. */
 export const buttonClass = (tone: ButtonTone = 'plain'): string => cx(BASE, TONES[tone].replaceAll('enabled:', ''))
 
 interface ButtonProps extends ComponentProps<'button'> {
   readonly tone?: ButtonTone
-  /** While what it started is under way: it stays in its place and cannot be pressed again. */
+  /** While its action runs, the button keeps its place and cannot be pressed again. */
   readonly busy?: boolean
 }
 
@@ -31,10 +31,10 @@ export function Button({ tone = 'plain', busy = false, className, children, onCl
     <button
       type="button"
       {...rest}
-      // A button that is really disabled loses the focus, and whoever has pressed it by keyboard their place on the page.
+      // A disabled button loses the focus, and keyboard users their place on the page.
       aria-disabled={busy || undefined}
       aria-busy={busy || undefined}
-      // Also keeps Enter in a field from sending its form a second time.
+      // Also keeps Enter in a field from submitting the form twice.
       onClick={busy ? (event) => event.preventDefault() : onClick}
       className={cx(BASE, TONES[tone], className)}
     >
@@ -46,7 +46,7 @@ export function Button({ tone = 'plain', busy = false, className, children, onCl
 
 interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children'> {
   readonly icon: LucideIcon
-  /** Read aloud, and shown on hover and focus. */
+  /** Announced, and shown on hover and focus. */
   readonly label: string
 }
 

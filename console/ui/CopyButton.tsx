@@ -9,7 +9,7 @@ const SAYS_SO_MS = 2_000
 
 interface CopyButtonProps {
   readonly text: string
-  /** What is copied, for whoever does not see it: `Copy the id`. */
+  /** The accessible name: `Copy ID`. */
   readonly label?: string
   readonly look?: 'icon' | 'button'
   readonly onCopied?: (() => void) | undefined
@@ -25,7 +25,7 @@ export function CopyButton({ text, label, look = 'icon', onCopied }: CopyButtonP
   }, [copied])
 
   const copy = () => {
-    // Without TLS and away from this machine, browsers have no clipboard to give.
+    // Browsers offer no clipboard on insecure origins.
     const written = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error(common.copyFailed))
     written.then(
       () => {
@@ -60,7 +60,6 @@ interface CodeBlockProps {
   readonly onCopied?: () => void
 }
 
-/** Text for another program, to be copied as it stands. */
 export function CodeBlock({ code, label, onCopied }: CodeBlockProps) {
   return (
     <figure className="min-w-0 rounded-lg border border-line bg-sunken">

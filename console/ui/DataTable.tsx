@@ -6,11 +6,11 @@ export interface Column<Row> {
   readonly id: string
   readonly header: string
   readonly cell: (row: Row) => ReactNode
-  /** Numbers stand at the end, so that their digits are below each other. */
+  /** Numbers are aligned at the end so that their digits line up. */
   readonly align?: 'start' | 'end'
-  /** On a narrow screen: the first line, left out, or (else) a line with its header before it. */
+  /** On a narrow screen: the first line, the corner, hidden, or (by default) a line with its header. */
   readonly narrow?: 'title' | 'corner' | 'left-out'
-  /** Its header is only for whoever listens: columns of buttons. */
+  /** The header is for screen readers only. */
   readonly quiet?: boolean
 }
 
@@ -19,13 +19,13 @@ interface DataTableProps<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly rowId: (row: Row) => string
-  /** Enter on a row, or a click anywhere on it; a link in its first cell does the same for everybody else. */
+  /** Called on Enter or on a click on the row. A link in the first cell does the same. */
   readonly onOpen?: (row: Row) => void
-  /** What all rows come to, at their end. */
+  /** The totals row. */
   readonly total?: Row
 }
 
-/** A table where there is room for one, a list of cards where there is not. j, k and Enter walk through its rows. */
+/** A table, or a list of cards on a narrow screen. j, k and Enter move through the rows. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const narrow = useNarrow()
   return narrow ? <Cards {...props} /> : <Table {...props} />
@@ -33,7 +33,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
 
 function Table<Row>({ caption, columns, rows, rowId, onOpen, total }: DataTableProps<Row>) {
   return (
-    // `relative`: what is there for listening only would else make the page as wide as the table.
+    // `relative` keeps screen-reader text from widening the page.
     <div className="relative overflow-x-auto">
       <table className="w-full border-collapse text-sm">
         <caption className="sr-only">{caption}</caption>
@@ -133,13 +133,13 @@ function Card<Row>({ columns, row }: Pick<DataTableProps<Row>, 'columns'> & { ro
   )
 }
 
-/** A cell without anything needs no line with its name. */
+/** An empty cell needs no line. */
 const isNothing = (shown: ReactNode): boolean =>
   shown === null || shown === undefined || shown === false || shown === ''
 
 const ROW = 'hover:bg-hover/60 focus-visible:bg-hover focus-visible:outline-offset-[-2px]'
 
-/** Rows take the focus from j and k, not from Tab: what Tab stops at are the links and buttons in them. */
+/** Rows take the focus from j and k, not from Tab, which stops at their links and buttons. */
 function rowProps<Row>(row: Row, onOpen: ((row: Row) => void) | undefined) {
   const own = (event: { target: EventTarget }) =>
     event.target instanceof Element &&
@@ -156,7 +156,7 @@ function rowProps<Row>(row: Row, onOpen: ((row: Row) => void) | undefined) {
   }
 }
 
-/** Two things in one cell: what is looked for, and below it (on a telephone behind it), smaller, what goes with it. */
+/** Two values in one cell, the second one smaller. */
 export const Stacked = ({ top, below }: { top: ReactNode; below?: ReactNode }) => (
   <div className="grid min-w-0 leading-snug max-md:flex max-md:flex-wrap max-md:items-baseline max-md:gap-x-2 [dd_&]:justify-end">
     <span className="min-w-0 truncate">{top}</span>

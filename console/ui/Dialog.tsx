@@ -8,13 +8,16 @@ import { IconButton } from './Button.tsx'
 import { LayerContext } from './Hint.tsx'
 
 interface ModalProps extends Omit<ComponentProps<'dialog'>, 'ref' | 'open' | 'onCancel' | 'onClick' | 'onPointerDown'> {
-  /** Esc, the cross, a click beside it. */
+  /** Called on Esc, on the close button and on a click outside. */
   readonly onClose: () => void
-  /** For what must not vanish by a slip, by going back or with its session: a secret that is shown once, or is being made. */
+  /**
+   * `by-button` for a secret that is shown once: Esc, a click outside, going back and the end of the session do not
+   * close it.
+   */
   readonly closing?: 'anyhow' | 'by-button'
 }
 
-/** A native modal dialog: the browser keeps the focus inside, and nothing is injected. Shown for as long as it is there. */
+/** A native modal dialog, which traps the focus without injected styles. */
 export function Modal({ onClose, closing = 'anyhow', children, ...rest }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const pressedBeside = useRef(false)
@@ -26,13 +29,13 @@ export function Modal({ onClose, closing = 'anyhow', children, ...rest }: ModalP
     if (element === null) return
     const before = document.activeElement
     element.showModal()
-    // Where nothing asks for the focus, the title has it: a button would show its hint, which then swallows the first Esc.
+    // Focus the title by default: a focused button shows its hint, which swallows the first Esc.
     const first = element.querySelector<HTMLElement>('[data-autofocus]') ?? element.querySelector('h2')
     first?.focus()
     setLayer(element)
     return () => {
       element.close()
-      // Removed from the page, a dialog does not give the focus back by itself.
+      // A removed dialog does not restore the focus by itself.
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
@@ -48,11 +51,11 @@ export function Modal({ onClose, closing = 'anyhow', children, ...rest }: ModalP
       }}
       onClose={({ currentTarget }) => {
         if (currentTarget.open) return
-        // Esc once more, and the browser closes it without asking.
+        // A second Esc closes the dialog without a cancel event.
         if (closing === 'anyhow') onClose()
         else currentTarget.showModal()
       }}
-      // A press that only ends beside the dialog began within: somebody selects what they have typed.
+      // A press that started inside the dialog is a text selection.
       onPointerDown={(event) => {
         pressedBeside.current = event.target === event.currentTarget
       }}
@@ -67,7 +70,7 @@ export function Modal({ onClose, closing = 'anyhow', children, ...rest }: ModalP
 
 const always = () => true
 
-/** Nobody is led away from what is shown once: not by going back, not by closing the tab, not by a session that ends. */
+/** Blocks going back, closing the tab and the end of the session. */
 function useStaying(isStaying: boolean): void {
   useBlocker({ shouldBlockFn: always, enableBeforeUnload: true, disabled: !isStaying })
   useEffect(() => (isStaying ? holdPage() : undefined), [isStaying])
@@ -80,7 +83,6 @@ interface DialogProps extends Pick<ModalProps, 'onClose' | 'closing'> {
   readonly width?: 'narrow' | 'wide'
 }
 
-/** A question or a form in the middle of the page, with a title of its own. */
 export function Dialog({ title, open, onClose, children, width = 'narrow', closing = 'anyhow' }: DialogProps) {
   const { common } = useMessages()
   const id = useId()
@@ -108,7 +110,6 @@ export function Dialog({ title, open, onClose, children, width = 'narrow', closi
   )
 }
 
-/** The row of buttons at the end of a dialog; the one that does it comes last. */
 export const DialogActions = ({ children }: { children: ReactNode }) => (
   <div className="flex flex-wrap justify-end gap-2 pt-1">{children}</div>
 )

@@ -9,13 +9,13 @@ import { ProblemNote } from './QueryView.tsx'
 
 interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit' | 'noValidate'> {
   readonly onSend: () => void
-  /** `send`: `onSend` validates the fields itself, with better messages than their attributes allow. */
+  /** `send`: `onSend` validates the fields itself, with better messages. */
   readonly judgedBy?: 'fields' | 'send'
 }
 
 /**
- * What is filled in and then sent, by its button or by Enter; the page stays. An invalid field shows its own message
- * (`TextField`): the browser's bubble disappears, is in the browser's language, and is not read by every screen reader.
+ * A form that stays on the page. An invalid field shows its own message (`TextField`), because the browser's bubble
+ * disappears, uses the browser's language and is not read by every screen reader.
  */
 export const Form = ({ onSend, judgedBy = 'fields', className = 'grid gap-4', ...rest }: FormProps) => (
   <form
@@ -32,16 +32,15 @@ export const Form = ({ onSend, judgedBy = 'fields', className = 'grid gap-4', ..
 )
 
 interface FormEndProps {
-  /** What the form sends. */
   readonly act: { readonly error: ConsoleProblem | null; readonly isPending: boolean }
-  /** Its problem stands at the field that is to blame. */
+  /** The error is already shown at a field. */
   readonly errorShownAtField?: boolean
   readonly go: string
   readonly disabled?: boolean
   readonly onCancel: () => void
 }
 
-/** The end of a form in a dialog: why it was refused, unless the person themselves would rather not, and its buttons. */
+/** The error, unless the user cancelled, and the buttons of a form in a dialog. */
 export function FormEnd({
   act: { error, isPending },
   errorShownAtField = false,
@@ -54,7 +53,7 @@ export function FormEnd({
     <>
       {error !== null && !errorShownAtField && !wasCancelled(error) && <ProblemNote error={error} />}
       <DialogActions>
-        {/* What is under way cannot be called back: it would be done all the same, and what it made be seen by nobody. */}
+        {/* A running mutation cannot be cancelled, and its result would not be seen. */}
         <Button onClick={onCancel} disabled={isPending}>
           {common.cancel}
         </Button>
@@ -66,7 +65,7 @@ export function FormEnd({
   )
 }
 
-/** What the control inside has to carry, so that label, hint and error belong to it. */
+/** Connects a control with its label, hint and error. */
 interface FieldProps {
   readonly id: string
   readonly 'aria-describedby': string | undefined
@@ -81,7 +80,6 @@ interface Props {
   readonly children: (control: FieldProps) => ReactNode
 }
 
-/** A label, its control, and what there is to say about it. */
 export function Field({ label, hint, error, optional = false, children }: Props) {
   const id = useId()
   const { common } = useMessages()
@@ -120,11 +118,10 @@ interface TextFieldProps extends Omit<InputProps, 'id' | 'value' | 'onChange'> {
   readonly optional?: boolean
   readonly value: string
   readonly onText: (text: string) => void
-  /** `MoneyInput`, `PasswordInput`: what it is typed into. */
+  /** The input component, such as `MoneyInput` or `PasswordInput`. */
   readonly as?: ComponentType<InputProps>
 }
 
-/** A line that somebody types, with its label. */
 export function TextField({
   label,
   hint,
@@ -153,7 +150,6 @@ export function TextField({
   )
 }
 
-/** What is wrong with the value of a field, according to its attributes. */
 function faultOf({ validity, minLength }: HTMLInputElement, faults: Catalogue['common']['faults']): string {
   if (validity.valueMissing) return faults.missing
   if (validity.tooShort) return faults.tooShort(String(minLength))
@@ -164,7 +160,7 @@ interface ConfirmByNameProps {
   readonly open: boolean
   readonly onClose: () => void
   readonly title: string
-  /** What will be gone, and that it does not come back. */
+  /** What will be lost. */
   readonly text: ReactNode
   readonly name: string
   readonly action: string
@@ -172,7 +168,7 @@ interface ConfirmByNameProps {
   readonly onConfirm: () => void
 }
 
-/** Before something that cannot be undone: whoever types the name has read it. */
+/** Confirms an action that cannot be undone by typing a name. */
 export function ConfirmByName(props: ConfirmByNameProps) {
   return (
     <Dialog title={props.title} open={props.open} onClose={props.onClose}>

@@ -1,7 +1,7 @@
 import { Tooltip } from 'radix-ui'
 import { createContext, type ReactElement, useContext } from 'react'
 
-/** A few words about its child, on hover and on focus. Never the only place where something is said. */
+/** A tooltip. It must not be the only place for an information. */
 export function Hint({ text, children }: { text: string; children: ReactElement }) {
   const container = useLayer()
   return (
@@ -20,6 +20,6 @@ export function Hint({ text, children }: { text: string; children: ReactElement 
   )
 }
 
-/** Menus and hints hang on the page, or on the dialog that they are in: behind an open dialog nobody could reach them. */
+/** The container of menus and hints: the page or the open dialog. Behind a dialog they would be unreachable. */
 export const LayerContext = createContext<HTMLElement | null>(null)
 export const useLayer = (): HTMLElement | null => useContext(LayerContext)

@@ -1,4 +1,4 @@
-/** The mark of Millrace: the wheel, and the stream that turns it. Decoration; the name stands beside it. */
+/** The logo. Decorative, because the name stands beside it. */
 export function Mark({ size = 24 }: { size?: number }) {
   return (
     <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true" className="shrink-0 text-accent">

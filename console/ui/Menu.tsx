@@ -6,22 +6,21 @@ import { useLayer } from './Hint.tsx'
 import type { Choice } from './inputs.tsx'
 
 interface MenuProps {
-  /** A button; it opens the menu. */
   readonly trigger: ReactElement
   readonly children: ReactNode
   readonly align?: 'start' | 'end'
   readonly side?: 'top' | 'bottom'
 }
 
-/** Hands in what was picked, to be done when the menu is gone. */
+/** Runs the picked action after the menu has closed. */
 const PickContext = createContext<(run: () => void) => void>((run) => run())
 
-/** Never modal: a modal menu would inject a style to stop the page from scrolling, which the content policy forbids. */
+/** Not modal: a modal menu injects a style to lock scrolling, which the content security policy forbids. */
 export function Menu({ trigger, children, align = 'end', side = 'bottom' }: MenuProps) {
   const container = useLayer()
   const picked = useRef<() => void>(undefined)
-  // What was picked may open a dialog, which gives the focus back to where it was: that has to be the trigger, not an item
-  // of a menu that is gone.
+  // The action may open a dialog, which restores the focus later. That must be the trigger, not an item of the closed
+  // menu.
   const runPicked = () => {
     const run = picked.current
     picked.current = undefined
@@ -85,7 +84,6 @@ interface MenuChoiceProps<Value extends string> {
   readonly onPick: (value: Value) => void
 }
 
-/** One of a few, inside a menu. */
 export function MenuChoice<Value extends string>({ label, value, options, onPick }: MenuChoiceProps<Value>) {
   return (
     <DropdownMenu.RadioGroup

@@ -2,7 +2,6 @@ import { Popover as Radix } from 'radix-ui'
 import type { ReactElement, ReactNode } from 'react'
 import { useLayer } from './Hint.tsx'
 
-/** More about something, where it stands, with room for links and buttons. */
 export function Popover({ trigger, label, children }: { trigger: ReactElement; label: string; children: ReactNode }) {
   const container = useLayer()
   return (

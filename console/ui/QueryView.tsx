@@ -14,7 +14,7 @@ interface QueryViewProps<Data> {
   readonly children: (data: Data) => ReactNode
 }
 
-/** What a question has answered; until then its placeholder, or why there is no answer. A slow one holds up nothing else. */
+/** Shows the data of a query, a placeholder while it loads, or its error. */
 export function QueryView<Data>({ query, lines = 3, children }: QueryViewProps<Data>) {
   const retry = () => void query.refetch()
   if (query.data !== undefined) {
@@ -32,10 +32,9 @@ export function QueryView<Data>({ query, lines = 3, children }: QueryViewProps<D
   )
 }
 
-/** What comes sooner than this needs no placeholder: it would only flicker. */
+/** Faster responses show no placeholder, which would flicker. */
 const PATIENCE_MS = 300
 
-/** Grey lines where something is still on its way, once that takes long enough to be noticed. */
 export function Skeleton({ lines = 3 }: { lines?: number }) {
   const { common } = useMessages()
   const [late, setLate] = useState(false)
@@ -56,7 +55,7 @@ export function Skeleton({ lines = 3 }: { lines?: number }) {
 
 type Growing = Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>
 
-/** The end of a list that comes in pages. */
+/** The "Show more" button of a paged list. */
 export function ShowMore({ query }: { query: Growing }) {
   const { common } = useMessages()
   if (!query.hasNextPage) return null
@@ -69,7 +68,6 @@ export function ShowMore({ query }: { query: Growing }) {
   )
 }
 
-/** What went wrong, where it went wrong, with its request id and, where it can be asked again, a button. */
 export function ProblemNote({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const { common } = useMessages()
   const textOf = useProblemText()
@@ -88,7 +86,7 @@ export function ProblemNote({ error, onRetry }: { error: unknown; onRetry?: () =
   )
 }
 
-/** A problem in the person's language where the catalogue knows its code, else in the server's own words. */
+/** The message for the code, or the server's message if the code has none. */
 export function useProblemText(): (problem: ConsoleProblem) => string {
   const { problems } = useMessages()
   const formats = useFormats()

@@ -12,7 +12,7 @@ const hold = () => holdToasts(true)
 const release = () => holdToasts(false)
 const HOLDING = { onPointerEnter: hold, onPointerLeave: release, onFocus: hold, onBlur: release }
 
-/** In the browser's top layer, so that no dialog hides it, and brought to its front with every word. */
+/** In the browser's top layer, so that no dialog covers it. Each new toast brings it to the front. */
 export function Toasts() {
   const toasts = useToasts()
   const { common } = useMessages()

@@ -6,7 +6,7 @@ import { usePreferences } from '../lib/preferences.ts'
 import { useMessages } from '../messages/MessagesProvider.tsx'
 import { IconButton } from './Button.tsx'
 
-/** One of a few, and what it is called: for `Segmented`, `Select` and `MenuChoice`. */
+/** An option for `Segmented`, `Select` and `MenuChoice`. */
 export interface Choice<Value extends string> {
   readonly value: Value
   readonly label: string
@@ -17,7 +17,6 @@ export const choicesOf = <const Value extends string>(
   names: Readonly<Record<NoInfer<Value>, string>>,
 ): Choice<Value>[] => values.map((value) => ({ value, label: names[value] }))
 
-/** How everything looks that can be filled in. */
 export const controlClass =
   'min-h-9 w-full min-w-0 rounded-md border border-edge/70 bg-surface px-2.5 py-1.5 text-ink placeholder:text-faint hover:border-edge focus-visible:border-accent focus-visible:outline-1 focus-visible:outline-offset-0 aria-invalid:border-bad disabled:cursor-not-allowed disabled:bg-sunken disabled:text-faint'
 
@@ -29,7 +28,7 @@ export const TextArea = ({ className, ...rest }: ComponentProps<'textarea'>) => 
   <textarea rows={3} {...rest} className={cx(controlClass, 'leading-normal', className)} />
 )
 
-/** An amount of money as text: numbers of the browser would lose digits. The sign before it says in what it is meant. */
+/** Money is typed as text, because number inputs lose digits. */
 export const MoneyInput = ({ className = '', ...rest }: Omit<ComponentProps<'input'>, 'type'>) => (
   <div className="relative">
     <span
@@ -42,7 +41,6 @@ export const MoneyInput = ({ className = '', ...rest }: Omit<ComponentProps<'inp
   </div>
 )
 
-/** A password that can be looked at while it is typed. */
 export function PasswordInput(props: Omit<ComponentProps<'input'>, 'type'>) {
   const [shown, setShown] = useState(false)
   const { common } = useMessages()
@@ -72,7 +70,7 @@ interface SearchInputProps extends Omit<ComponentProps<'input'>, 'ref' | 'type' 
   readonly onText: (text: string) => void
 }
 
-/** Where somebody looks for something on this page; `/` leads there, and it says so where letters are keys. */
+/** A search field. `/` focuses it, and the placeholder says so if shortcuts are on. */
 export function SearchInput({ label, onText, ...rest }: SearchInputProps) {
   const field = useRef<HTMLInputElement>(null)
   const { letterKeys } = usePreferences()
@@ -96,7 +94,7 @@ interface SelectProps<Value extends string> extends Omit<ComponentProps<'select'
   readonly onPick: (value: Value) => void
 }
 
-/** The browser's own list of choices: it works with every keyboard, screen reader and telephone. */
+/** A native select works with every keyboard, screen reader and phone. */
 export function Select<Value extends string>({ value, options, onPick, className, ...rest }: SelectProps<Value>) {
   return (
     <div className={cx('relative', className)}>
@@ -130,7 +128,7 @@ interface SegmentedProps<Value extends string> {
   readonly onPick: (value: Value) => void
 }
 
-/** One of a few, all in sight: radio buttons in the shape of a bar. */
+/** Radio buttons as a segmented control. */
 export function Segmented<Value extends string>({ label, value, options, onPick }: SegmentedProps<Value>) {
   const name = useId()
   return (
@@ -157,11 +155,11 @@ export function Segmented<Value extends string>({ label, value, options, onPick 
 }
 
 interface ChoiceFieldProps<Value extends string> extends SegmentedProps<Value> {
-  /** What there is to say about the choice, or to fill in behind it. */
+  /** A hint or a field below the options. */
   readonly children?: ReactNode
 }
 
-/** The same with its label in sight, as a part of a form. */
+/** A `Segmented` with a visible label, for forms. */
 export const ChoiceField = <Value extends string>({ children, ...rest }: ChoiceFieldProps<Value>) => (
   <div className="grid content-start justify-items-start gap-1.5">
     <p aria-hidden="true" className="text-sm font-medium">
@@ -208,7 +206,7 @@ interface SwitchProps {
   readonly disabled?: boolean
 }
 
-/** For what takes effect at once; a form that is sent later has checkboxes. */
+/** For settings that take effect immediately. Forms use checkboxes. */
 export function Switch({ label, hint, on, onChange, disabled = false }: SwitchProps) {
   const id = useId()
   return (

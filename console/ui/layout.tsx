@@ -3,7 +3,6 @@ import { type ReactNode, useId, useSyncExternalStore } from 'react'
 import { cx } from '../lib/cx.ts'
 import { useMessages } from '../messages/MessagesProvider.tsx'
 
-/** The parts of a page below each other. */
 export const Page = ({ children }: { children: ReactNode }) => (
   <div className="grid grid-cols-1 content-start gap-5">{children}</div>
 )
@@ -14,7 +13,7 @@ interface PageHeaderProps {
   readonly actions?: ReactNode
 }
 
-/** The one h1 of a page, and the name of its tab. */
+/** The h1 and the title of the page. */
 export function PageHeader({ title, about, actions }: PageHeaderProps) {
   const { common } = useMessages()
   return (
@@ -34,11 +33,10 @@ interface PanelProps {
   readonly about?: string
   readonly actions?: ReactNode
   readonly children: ReactNode
-  /** `flush`: what is inside reaches the edges, as tables do. */
+  /** `flush`: the content reaches the edges, as tables do. */
   readonly padding?: 'inside' | 'flush'
 }
 
-/** A part of a page with a name of its own. */
 export function Panel({ title, about, actions, children, padding = 'inside' }: PanelProps) {
   const id = useId()
   return (
@@ -71,11 +69,8 @@ export function Panel({ title, about, actions, children, padding = 'inside' }: P
 
 interface EmptyProps {
   readonly icon?: LucideIcon
-  /** What this is. */
   readonly title: string
-  /** Why there is none of it. */
   readonly text?: ReactNode
-  /** The one button that changes that. */
   readonly action?: ReactNode
 }
 
@@ -96,7 +91,6 @@ interface FactsProps {
   readonly facts: readonly { readonly name: string; readonly value: ReactNode }[]
 }
 
-/** Names and what stands behind them, below each other; what is too long for its line takes the next. */
 export const Facts = ({ facts }: FactsProps) => (
   <dl className="grid gap-y-1.5 text-sm">
     {facts.map(({ name, value }) => (
@@ -111,12 +105,11 @@ export const Facts = ({ facts }: FactsProps) => (
 interface StatTileProps {
   readonly label: string
   readonly value: ReactNode
-  /** A line below: what it is made of, or since when. */
   readonly note?: ReactNode
   readonly children?: ReactNode
 }
 
-/** One number that matters, with its name above and its circumstances below. */
+/** A figure with its label and a note. */
 export const StatTile = ({ label, value, note, children }: StatTileProps) => (
   <div className="grid min-w-0 grid-cols-1 content-start gap-1 rounded-xl border border-line bg-surface p-4">
     <div className="text-sm text-soft">{label}</div>
@@ -131,7 +124,7 @@ interface ExplainedProps {
   readonly parts: readonly { readonly id: string; readonly title: string; readonly text: string }[]
 }
 
-/** The words of a page, for whoever meets them for the first time. Folded: most people know them after a day. */
+/** Collapsed help for a page. */
 export const Explained = ({ title, parts }: ExplainedProps) => (
   <details className="rounded-xl border border-line bg-surface">
     <summary className="min-h-10 px-4 py-2.5 font-semibold select-none">{title}</summary>
@@ -152,7 +145,7 @@ interface ScrolledProps {
   readonly children: ReactNode
 }
 
-/** A part that scrolls by itself. Without a place for the focus, nobody without a mouse would get to its end. */
+/** A scrolling region. It is focusable, so that keyboard users can scroll it. */
 export const Scrolled = ({ label, className, children }: ScrolledProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
   <section tabIndex={0} aria-label={label} className={className}>
@@ -170,7 +163,7 @@ const TONES: Readonly<Record<BadgeTone, string>> = {
   bad: 'bg-bad-wash text-bad',
 }
 
-/** A state in a word. Colour only repeats what the word says. */
+/** A status label. The colour only repeats the text. */
 export const Badge = ({ tone = 'plain', children }: { tone?: BadgeTone; children: ReactNode }) => (
   <span
     className={cx(
@@ -190,5 +183,5 @@ function subscribe(listener: () => void): () => void {
   return () => media.removeEventListener('change', listener)
 }
 
-/** Whether the window is too narrow for tables: a telephone, or a desktop at 200 %. */
+/** True if the window is too narrow for tables: a phone, or a desktop at 200 %. */
 export const useNarrow = (): boolean => useSyncExternalStore(subscribe, () => matchMedia(QUERY).matches)

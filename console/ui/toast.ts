@@ -23,7 +23,7 @@ function change(next: readonly ShownToast[]) {
   for (const listener of listeners) listener()
 }
 
-/** Says something without being in the way. What went wrong stays until somebody has read it. */
+/** Shows a toast. Errors stay until they are dismissed. */
 export function toast(said: Toast): void {
   count += 1
   const id = count
@@ -33,12 +33,12 @@ export function toast(said: Toast): void {
 
 const goLater = (id: number) => setTimeout(() => (held ? goLater(id) : dismissToast(id)), GOES_AFTER_MS)
 
-/** Nothing goes by itself from under the pointer or the focus of somebody who reads it. */
+/** Toasts stay while the pointer or the focus is on them. */
 export function holdToasts(isRead: boolean): void {
   held = isRead
 }
 
-/** What is gone takes pointer and focus along, and no event tells of that. */
+/** A removed toast ends the hover without an event. */
 export function dismissToast(id: number): void {
   held = false
   change(shown.filter((each) => each.id !== id))

@@ -2,7 +2,7 @@ import { type FocusEvent, useEffect, useRef, useState, useSyncExternalStore } fr
 
 interface HeldRows<Row> {
   readonly shown: readonly Row[]
-  /** New ones that are not shown yet. */
+  /** Rows that are not shown yet. */
   readonly waiting: number
   readonly takeIn: () => void
   readonly reading: ReadHandlers
@@ -10,14 +10,14 @@ interface HeldRows<Row> {
 
 interface Held<Row> {
   readonly idOf: (row: Row) => string
-  /** `counts`: whoever has scrolled down reads. That needs a button for what waits, as it can last. */
+  /** `counts`: a scrolled page counts as reading. That can last, so the caller needs a button for the waiting rows. */
   readonly scrolling?: 'counts' | 'is-free'
 }
 
-/** Rows that come by themselves, newest first: none of them moves under the pointer or the focus of somebody who reads. */
+/** Live rows, newest first, that do not move while the user reads them. */
 export function useHeldRows<Row>(rows: readonly Row[], { idOf, scrolling = 'is-free' }: Held<Row>): HeldRows<Row> {
   const { isRead, handlers } = useIsRead({ scrolling })
-  // As one text, so that the same rows once more are no change.
+  // Joined to one string so that equal rows do not cause an update.
   const ids = rows.map(idOf).join('\n')
   const [known, setKnown] = useState(ids)
   useEffect(() => {
@@ -32,7 +32,7 @@ interface HeldBack<Row> {
   readonly waiting: number
 }
 
-/** Rows above the first that somebody already sees wait until they may come in. Where none of those is left, nothing waits. */
+/** Holds back the rows above the first known one. If no known row is left, shows all. */
 export function holdBack<Row>(
   rows: readonly Row[],
   idOf: (row: Row) => string,
@@ -42,10 +42,10 @@ export function holdBack<Row>(
   return first <= 0 ? { shown: rows, waiting: 0 } : { shown: rows.slice(first), waiting: first }
 }
 
-/** Further down than this, what comes in above would push away what is read. */
+/** From this scroll position on, new rows would push away what the user reads. */
 const SCROLLED_PX = 160
 
-/** For whatever in a section is read while it has the focus. A switch beside it, once pressed, has the focus and is not. */
+/** Marks elements whose focus counts as reading. A switch beside the rows does not. */
 export const READ = { 'data-read': '' } as const
 
 interface ReadHandlers {
@@ -57,17 +57,17 @@ interface ReadHandlers {
 
 interface Reading {
   readonly isRead: boolean
-  /** For the section: the rows, and whatever the pointer passes on its way to what takes new ones in. */
+  /** Handlers for the section that contains the rows. */
   readonly handlers: ReadHandlers
 }
 
-/** Whether somebody reads in a section: points into it, has the focus in what is read, or, where that counts, has scrolled. */
+/** True while the pointer is in the section, the focus is in its rows or, if that counts, the page is scrolled. */
 export function useIsRead({ scrolling }: { scrolling: 'counts' | 'is-free' }): Reading {
   const [pointed, setPointed] = useState(false)
   const [focused, setFocused] = useState(false)
   const section = useRef<Element>(undefined)
   const scrolled = useSyncExternalStore(onScroll, () => scrollY > SCROLLED_PX)
-  // A row or a button that is taken away takes the focus along, and no event tells of that.
+  // A removed row takes the focus along without an event.
   useEffect(() => {
     if (focused && !isReadIn(section.current, document.activeElement)) setFocused(false)
   })
@@ -78,7 +78,7 @@ export function useIsRead({ scrolling }: { scrolling: 'counts' | 'is-free' }): R
       section.current = currentTarget
       setFocused(isReadIn(currentTarget, target))
     },
-    // On its way from one row to the next the focus has not left.
+    // Moving between two rows keeps the focus inside.
     onBlur: ({ currentTarget, relatedTarget }) => setFocused(isReadIn(currentTarget, relatedTarget)),
   }
   return { isRead: pointed || focused || (scrolling === 'counts' && scrolled), handlers }

@@ -6,13 +6,13 @@ import { useFormats, useMessages } from '../messages/MessagesProvider.tsx'
 interface MoneyProps {
   /** A decimal string of the API. */
   readonly amount: string
-  /** `moves`: what comes in is green and has a plus. `held`: it is set aside, if it is anything. */
+  /** `moves`: incoming amounts are green with a plus. `held`: a reserved amount. */
   readonly as?: 'plain' | 'moves' | 'held'
-  /** All digits at once, where lines have to add up before one's eyes. */
+  /** Show all digits where lines add up. */
   readonly digits?: 'short' | 'exact'
 }
 
-/** An amount: short to read, exact on hover, and its sign in words for whoever listens. */
+/** A short amount with its exact value on hover and for screen readers. */
 export function Money({ amount, as = 'plain', digits = 'short' }: MoneyProps) {
   const formats = useFormats()
   const { common } = useMessages()
@@ -39,14 +39,13 @@ export function Money({ amount, as = 'plain', digits = 'short' }: MoneyProps) {
 }
 
 interface MoneyTextProps {
-  /** A sentence of the catalogue around them. */
+  /** A message that contains the amounts. */
   readonly say: (...amounts: string[]) => string
   /** Decimal strings of the API. */
   readonly amounts: readonly string[]
   readonly className?: string
 }
 
-/** Amounts within a sentence: short to read, and all their digits on hover. */
 export function MoneyText({ say, amounts, className }: MoneyTextProps) {
   const formats = useFormats()
   return (
@@ -57,15 +56,15 @@ export function MoneyText({ say, amounts, className }: MoneyTextProps) {
 }
 
 interface TimeProps {
-  /** ISO 8601, as the API sends it. */
+  /** ISO 8601. */
   readonly at: string
   readonly as?: 'relative' | 'time' | 'day' | 'clock' | 'precise'
 }
 
-/** What is counted in seconds grows old while somebody looks. */
+/** Younger times update every few seconds. */
 const YOUNG_MS = 90_000
 
-/** An instant; hovered it says exactly when, here and in UTC. */
+/** A time with its exact value on hover, local and in UTC. */
 export function Time({ at, as = 'relative' }: TimeProps) {
   const formats = useFormats()
   const now = useNow(clock() - Date.parse(at) < YOUNG_MS ? 5_000 : 30_000)
@@ -78,14 +77,13 @@ export function Time({ at, as = 'relative' }: TimeProps) {
 }
 
 interface TimeTextProps {
-  /** A sentence of the catalogue around it. */
+  /** A message that contains the time. */
   readonly say: (at: string) => string
-  /** ISO 8601, as the API sends it. */
+  /** ISO 8601. */
   readonly at: string
   readonly as?: 'time' | 'day' | 'relative'
 }
 
-/** An instant within a sentence; hovered it says exactly when, here and in UTC. */
 export function TimeText({ say, at, as = 'time' }: TimeTextProps) {
   const formats = useFormats()
   const now = useNow()
@@ -96,7 +94,7 @@ export function TimeText({ say, at, as = 'time' }: TimeTextProps) {
   )
 }
 
-/** A count that is read at a glance: `12.3k`, the exact one on hover and for whoever listens. */
+/** A short count with its exact value on hover and for screen readers. */
 export function Tokens({ count }: { count: number }) {
   const formats = useFormats()
   return (
@@ -117,7 +115,6 @@ interface MeterProps {
 
 const NEARLY = 0.9
 
-/** How much of an allowance is used, how much is held by what runs now, and what is left. */
 export function Meter({ label, used, held = '0.00', limit, left }: MeterProps) {
   const formats = useFormats()
   const { common } = useMessages()
@@ -150,6 +147,6 @@ interface Input {
   readonly cache_write: number
 }
 
-/** The whole prompt: its classes do not overlap. */
+/** The input classes do not overlap. */
 export const inputTokens = ({ uncached_input, cached_input, cache_write }: Input): number =>
   uncached_input + cached_input + cache_write

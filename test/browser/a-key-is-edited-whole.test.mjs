@@ -24,8 +24,8 @@ describe.skipIf(CHROMIUM === undefined)('a key with a long list of models', () =
       await page.getByRole('menuitem', { name: 'Edit' }).click()
       const dialog = page.getByRole('dialog', { name: 'Edit patterns' })
       for (const pattern of PATTERNS) await dialog.getByText(pattern, { exact: true }).first().waitFor()
-      expect(await dialog.getByLabel('Most a day').inputValue(), 'the terms as they are').toBe(from)
-      await dialog.getByLabel('Most a day').fill(to)
+      expect(await dialog.getByLabel('Daily cap').inputValue(), 'the terms as they are').toBe(from)
+      await dialog.getByLabel('Daily cap').fill(to)
       await dialog.getByRole('button', { name: 'Save' }).click()
       return dialog
     }
@@ -34,9 +34,9 @@ describe.skipIf(CHROMIUM === undefined)('a key with a long list of models', () =
     expect(await known()).toMatchObject({ models: PATTERNS, caps: [{ name: 'day', limit: '4.00' }] })
 
     const dialog = await edit('4.00', '6.00')
-    const asking = page.getByRole('dialog', { name: 'Your password, please' })
+    const asking = page.getByRole('dialog', { name: 'Confirm your password' })
     await asking.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    await asking.getByRole('button', { name: 'Go on' }).click()
+    await asking.getByRole('button', { name: 'Confirm' }).click()
     await dialog.waitFor({ state: 'detached' })
     expect(await known()).toMatchObject({ models: PATTERNS, caps: [{ name: 'day', limit: '6.00' }] })
   })

@@ -3,8 +3,8 @@ import { PLANS_CONFIG } from '../support/test-config.ts'
 import { streamChat } from './lib/stream-chat.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
-const ESTIMATED = 'The provider told no counts, or none that can be true, so the tokens are estimated.'
-const COUNTED = 'The provider counted the tokens.'
+const ESTIMATED = 'The provider reported no plausible token counts, so they are estimated.'
+const COUNTED = 'Tokens as reported by the provider.'
 
 describe.skipIf(CHROMIUM === undefined)('a receipt', () => {
   const { server, origin, person, open } = useConsole({ config: PLANS_CONFIG })
@@ -14,14 +14,14 @@ describe.skipIf(CHROMIUM === undefined)('a receipt', () => {
     const owner = await person()
     const { id } = await streamChat(origin(), owner.account.key, { model: 'swift' })
     const page = await open(`/requests/${id}`, owner)
-    await main(page).getByText(`The answer was complete. All of it is charged. ${COUNTED}`).waitFor()
+    await main(page).getByText(`The answer is complete. The wallet paid for all of it. ${COUNTED}`).waitFor()
     const detail = `**/console/api/requests/${id}`
     await page.route(detail, async (route) => {
       const answer = await (await route.fetch()).json()
       await route.fulfill({ json: { ...answer, tokens: { ...answer.tokens, estimated: true } } })
     })
     await page.reload()
-    await main(page).getByText(`The answer was complete. All of it is charged. ${ESTIMATED}`).waitFor()
+    await main(page).getByText(`The answer is complete. The wallet paid for all of it. ${ESTIMATED}`).waitFor()
     expect(
       await main(page)
         .getByText(/the provider counted/i)
@@ -36,7 +36,7 @@ describe.skipIf(CHROMIUM === undefined)('a receipt', () => {
     const { id } = await streamChat(origin(), key, { model: 'paid', max_tokens: 5 })
     const page = await open(`/requests/${id}`, owner)
     await main(page).getByText('All of it counts against the plan.').waitFor()
-    await main(page).getByText('From the plan', { exact: true }).waitFor()
+    await main(page).getByText('Plan usage', { exact: true }).waitFor()
     await main(page)
       .getByRole('row', { name: /^Counted against the plan/ })
       .waitFor()

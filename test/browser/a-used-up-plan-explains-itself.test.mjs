@@ -28,13 +28,13 @@ describe.skipIf(CHROMIUM === undefined)('a plan whose window is used up', () => 
     expect((await streamChat(origin(), key, { model: 'paid', max_tokens: 10 })).status).toBe(429)
     const page = await open('/plan', owner)
     await page.getByText(/^Used up\. Builder keys are refused until /).waitFor()
-    await page.getByText('Adding wallet funds does not refill it; a wallet key can go on meanwhile.').waitFor()
+    await page.getByText('Adding funds does not refill the allowance. Use a wallet key in the meantime.').waitFor()
     await page
-      .getByRole('button', { name: /^Show its requests/ })
+      .getByRole('button', { name: /^Show requests/ })
       .first()
       .click()
-    const rows = page.getByRole('region', { name: /^Requests of/ })
-    await rows.getByText(`${BITES.length} requests add up to what the bar shows.`).waitFor()
+    const rows = page.getByRole('region', { name: /^Requests in/ })
+    await rows.getByText(`${BITES.length} requests add up to the usage shown.`).waitFor()
     const amounts = []
     for (const row of await rows.locator('tbody tr').all()) amounts.push(await moneyIn(row.locator('td').last()))
     expect(amounts).toHaveLength(BITES.length)
@@ -48,9 +48,9 @@ describe.skipIf(CHROMIUM === undefined)('a plan whose window is used up', () => 
     const { owner } = await usedUp()
     const page = await open('/playground', owner)
     await page.getByLabel('Model').selectOption('paid')
-    await page.getByRole('group', { name: 'Who pays' }).getByText('Builder plan').click()
+    await page.getByRole('group', { name: 'Pay with' }).getByText('Builder plan').click()
     // Without a cap it would be refused for what it asks, not for what is left.
-    await page.getByLabel('Most output tokens').fill('10')
+    await page.getByLabel('Max output tokens').fill('10')
     await page.getByLabel('Your message').fill('Hello!')
     const refused = page.waitForResponse((response) => response.url().endsWith('/playground/chat/completions'))
     await page.getByRole('button', { name: 'Send', exact: true }).click()
@@ -59,7 +59,7 @@ describe.skipIf(CHROMIUM === undefined)('a plan whose window is used up', () => 
     const { error } = await response.json()
     await page.getByRole('alert').getByText(error.message).waitFor()
     expect(error.message).toMatch(/allowance/)
-    await page.getByRole('group', { name: 'Who pays' }).getByText('Wallet').click()
+    await page.getByRole('group', { name: 'Pay with' }).getByText('Wallet').click()
     await page.getByRole('button', { name: 'Send again' }).click()
     await page
       .getByText(/^Hello from Millrace/)

@@ -32,9 +32,9 @@ describe.skipIf(CHROMIUM === undefined)('builder keys without a plan', () => {
 
   it('cannot be made for an account that never had one, and it says who can change that', async () => {
     await expectExplained(await person(), {
-      title: 'This account has no plan',
-      text: /Whoever runs this server can assign one\.$/,
-      choice: 'Needs a Builder plan, and this account has none. Ask whoever runs the server.',
+      title: 'No plan yet',
+      text: /Ask your operator to assign one, or use a wallet key\.$/,
+      choice: 'Requires a Builder plan. Ask your operator to assign one to this account.',
     })
   })
 
@@ -43,9 +43,9 @@ describe.skipIf(CHROMIUM === undefined)('builder keys without a plan', () => {
     await server().operate('plans.end', { account: owner.account.id })
     expect(await ask()).toBe(402)
     await expectExplained(owner, {
-      title: 'The plan has ended',
-      text: /^lean ended on .* Wallet keys go on as before\.$/,
-      choice: 'Needs a Builder plan, and the one of this account has ended.',
+      title: 'Your plan has ended',
+      text: /^lean ended on .* Wallet keys keep working\.$/,
+      choice: 'Requires a Builder plan. The plan of this account has ended.',
     })
   })
 
@@ -54,9 +54,9 @@ describe.skipIf(CHROMIUM === undefined)('builder keys without a plan', () => {
     await configure(TEST_CONFIG)
     expect(await ask()).toBe(402)
     await expectExplained(owner, {
-      title: 'The plan is not offered any more',
+      title: 'Your plan is no longer offered',
       text: /^The configuration of this server has no plan wide\./,
-      choice: 'The plan of this account is not offered on this server any more.',
+      choice: 'The plan of this account is no longer offered on this server.',
     })
     await configure(PLANS_CONFIG)
     expect(await ask()).toBe(200)

@@ -18,10 +18,14 @@ describe.skipIf(CHROMIUM === undefined)('a form that is not right yet', () => {
   it.each([
     [
       'en-US',
-      ['E-mail', 'Password', 'Sign in'],
-      ['Fill this in.', 'Write an e-mail address, such as ada@example.com.'],
+      ['Email', 'Password', 'Sign in'],
+      ['Fill in this field.', 'Enter an email address, such as ada@example.com.'],
     ],
-    ['de-DE', ['E-Mail', 'Passwort', 'Anmelden'], ['Bitte ausfüllen.', 'Eine E-Mail-Adresse, etwa ada@example.com.']],
+    [
+      'de-DE',
+      ['E-Mail', 'Passwort', 'Anmelden'],
+      ['Fülle dieses Feld aus.', 'Gib eine E-Mail-Adresse ein, zum Beispiel ada@example.com.'],
+    ],
   ])('says so beside its fields, in the words of the console, and sends nothing (%s)', async (locale, names, words) => {
     const [email, password, send] = names
     // Until somebody has signed up there is nothing to sign in to.
@@ -48,7 +52,7 @@ describe.skipIf(CHROMIUM === undefined)('a form that is not right yet', () => {
     const page = await open('/settings', await person())
     await page.getByLabel('New password').pressSequentially('too short')
     await button(page, 'Change password').click()
-    expect(await saidOf(page.getByLabel('New password'))).toBe('At least 10 characters.')
+    expect(await saidOf(page.getByLabel('New password'))).toBe('Enter at least 10 characters.')
   })
 
   it('is never left to the browser, on any page', async () => {

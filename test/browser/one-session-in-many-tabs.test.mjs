@@ -19,7 +19,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
   }
 
   const signIn = async (page, email) => {
-    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Email').fill(email)
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await button(page, 'Sign in').click()
   }
@@ -33,7 +33,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
   async function makeKey(page, name) {
     await button(page, 'New key').first().click()
     await page.getByRole('dialog').getByLabel('Name').fill(name)
-    await button(page, 'Make the key').click()
+    await button(page, 'Create key').click()
   }
 
   /** As another tab would have it renewed, without a word to this one. */
@@ -50,12 +50,12 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     await heading(page, 'Keys').waitFor()
     server().advance(LATER)
     await makeKey(page, 'of the first')
-    const question = page.getByRole('dialog', { name: 'Your password, please' })
+    const question = page.getByRole('dialog', { name: 'Confirm your password' })
     await question.getByLabel('Password', { exact: true }).fill(PASSWORD)
     // A question that the page asks by itself would find out first.
     await page.route('**/console/api/keys*', () => {})
     await first.asked.ask('DELETE /session')
-    await button(question, 'Go on').click()
+    await button(question, 'Confirm').click()
     await heading(page, 'Sign in').waitFor()
     await page.unroute('**/console/api/keys*')
     await signIn(page, second.email)
@@ -70,7 +70,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     const somebody = await person()
     const page = await open('/keys', somebody)
     await makeKey(page, name)
-    const secret = page.getByRole('dialog', { name: 'The secret of your key' })
+    const secret = page.getByRole('dialog', { name: 'Save your key' })
     await secret.waitFor()
     const heard = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
     await signOut(await another(page, '/settings'), somebody)
@@ -82,8 +82,8 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
   it('a secret that is shown once stays when somebody signs out elsewhere, and the page goes when it is stored', async () => {
     const { page, secret } = await secretOfOneSignedOut('kept')
     expect(await secret.getByText(/^mr_/).first().textContent()).toMatch(/^mr_/)
-    expect(await page.getByText('This page has failed.').count()).toBe(0)
-    await button(secret, 'I have stored it').click()
+    expect(await page.getByText('This page could not be shown.').count()).toBe(0)
+    await button(secret, 'Done').click()
     await heading(page, 'Sign in').waitFor()
   })
 
@@ -163,7 +163,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     const { link } = await server().operate('people.invite', { email, role: 'owner', account: account.id })
     const tab = await another(page, link.slice(link.indexOf('/setup')))
     await tab.getByLabel('New password').fill(PASSWORD)
-    await button(tab, 'Finish').click()
+    await button(tab, 'Finish setup').click()
     await button(tab, email).waitFor()
     await button(page, email).waitFor()
     await heading(page, 'Overview').waitFor()
@@ -180,7 +180,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     await somebody.asked.ask('POST /session', { body: { email: somebody.email, password: PASSWORD } })
     await giveSession(page, somebody)
     await makeKey(page, 'across')
-    await button(page, 'I have stored it').click()
+    await button(page, 'Done').click()
     expect((await namesOf(somebody)).filter((name) => name === 'across')).toHaveLength(1)
   })
 

@@ -79,7 +79,7 @@ async function fillLedger() {
   const rows = keys.reverse().map(({ row, kind }) => ({ row, kind }))
   const prices = new Map()
   for (const { id } of MODELS) prices.set(id, await loadPrice(db, id, 1))
-  const observer = { batchRecorded() {}, batchFailed: rethrow, recovered() {}, doesNotAddUp() {} }
+  const observer = { batchRecorded() {}, batchFailed: rethrow, recovered() {}, accountUnbalanced() {} }
   const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 60_000, observer })
   await ledger.assignPlan({ account, plan: 'builder', windows: WINDOWS, endsAt: undefined })
   const desk = { ledger, account, rows, prices, clock, counts: { requests: 0, refused: 0, failed: 0, released: 0 } }
@@ -161,7 +161,7 @@ async function end({ clock, counts }, { admitted, drawn, price, openedAt }) {
     const owed = { usage: drawn.usage, ...priceUsage(price, drawn.usage) }
     await admitted.settle({ ...ended, owed, lane, firstByteMs: Math.min(totalMs, 300) })
   }
-  admitted.leave()
+  admitted.detach()
 }
 
 /** As if they had been there a year ago. Nothing here has to outlive a power cut, so nothing waits for the disk. */

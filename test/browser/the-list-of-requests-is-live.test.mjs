@@ -73,7 +73,7 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
   it('keeps its filters in its address, stands still when it is paused, and is found by id', async () => {
     const { page, ask, ids } = await watch()
     await page.getByText('Running', { exact: true }).click()
-    await page.getByText('No request fits these filters').waitFor()
+    await page.getByText('No matching requests').waitFor()
     expect(page.url()).toContain('?outcome=running')
     await page.reload()
     await page.getByRole('link', { name: 'Clear filters' }).click()

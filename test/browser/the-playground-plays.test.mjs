@@ -54,7 +54,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
         .first()
         .waitFor()
       await page.getByRole('button', { name: 'Stop' }).click()
-      const status = page.getByRole('status').filter({ hasText: 'What was produced until then is charged.' })
+      const status = page.getByRole('status').filter({ hasText: 'You pay for the output up to this point.' })
       await status.getByText('Charged').waitFor()
       const { outcome, state, charge, tokens } = await newest()
       expect({ outcome, state }).toEqual({ outcome: 'client_gone', state: 'settled' })
@@ -68,7 +68,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
 
   it('lets a person play the tools', async () => {
     const { page, send } = await play('Responses')
-    await page.getByRole('button', { name: 'Fill in an example' }).click()
+    await page.getByRole('button', { name: 'Insert example' }).click()
     await page.getByText('1 function', { exact: true }).waitFor()
     await send('Please use get_weather.')
     await page.getByLabel('What get_weather returns').fill('{"sky":"clear"}')
@@ -88,10 +88,10 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
 
   it('says in words what is wrong', async () => {
     const { page, send } = await play('Chat', { credit: '0' })
-    await page.getByLabel('Most output tokens').fill('many')
-    await page.getByText('A whole number above zero.').waitFor()
+    await page.getByLabel('Max output tokens').fill('many')
+    await page.getByText('Enter a whole number above zero.').waitFor()
     expect(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled()).toBe(true)
-    await page.getByLabel('Most output tokens').fill('100')
+    await page.getByLabel('Max output tokens').fill('100')
     const refused = page.waitForResponse((response) => response.status() === 402)
     await send('Hello!')
     const { error } = await (await refused).json()

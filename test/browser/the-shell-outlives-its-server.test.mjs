@@ -5,7 +5,7 @@ import { CHROMIUM, useBrowser, useConsole } from './lib/use-console.mjs'
 
 const KEYS_PAGE = /\/assets\/KeysPage-[^/]*\.js$/
 const GERMAN = /\/assets\/de-[^/]*\.js$/
-const LOST = 'This part of the console could not be loaded'
+const LOST = 'Part of the console could not be loaded'
 const heading = (page, name) => page.getByRole('heading', { name, exact: true })
 const menuLink = (page, name) => page.getByRole('navigation').getByRole('link', { name, exact: true })
 const answerNotFound = (route) => route.fulfill({ status: 404, json: {} })
@@ -71,17 +71,17 @@ describe.skipIf(CHROMIUM === undefined)('a page whose server has gone', () => {
     const link = await program.setupLink()
     const isForgiven = (complaint) => /net::ERR_/.test(complaint)
     const page = await openPage(program.origin, link.slice(`${program.origin}/console`.length), { isForgiven })
-    await page.getByLabel('E-mail').fill('ada@example.com')
+    await page.getByLabel('Email').fill('ada@example.com')
     await page.getByLabel('New password').fill('a long enough one')
-    await page.getByRole('button', { name: 'Finish' }).click()
+    await page.getByRole('button', { name: 'Finish setup' }).click()
     await heading(page, 'Overview').waitFor()
     await program.close()
     await menuLink(page, 'Wallet').click()
     await page.getByRole('alert').getByText(LOST).waitFor()
     await page.getByRole('button', { name: 'Reload' }).click()
-    await page.getByText('The server does not answer yet.').waitFor()
+    await page.getByText('The server is not responding yet.').waitFor()
     await menuLink(page, 'Overview').click()
     await heading(page, 'Overview').waitFor()
-    await page.getByText('The server could not be reached').first().waitFor()
+    await page.getByText('Could not reach the server').first().waitFor()
   })
 })

@@ -13,7 +13,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     const page = await open('/settings', somebody)
     await heading(page, 'Sessions').waitFor()
     await page
-      .getByRole('button', { name: /^End the session of/ })
+      .getByRole('button', { name: /^Sign out / })
       .first()
       .waitFor()
     await page.keyboard.press('j')
@@ -21,7 +21,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     const row = await focused(page)
     expect(row).toContain('127.0.0.1')
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     await page.keyboard.press('g')
     await page.keyboard.press('k')
     await page.keyboard.press('Escape')
@@ -37,11 +37,11 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
 
   it('leaves single letters alone once they are switched off', async () => {
     const page = await open('/settings', await person())
-    await page.getByRole('switch', { name: 'Single-letter keys' }).click()
+    await page.getByRole('switch', { name: 'Single-key shortcuts' }).click()
     await page.locator('h1').click()
     await page.keyboard.press('?')
     await page.keyboard.press('Control+k')
-    await page.getByRole('dialog', { name: 'Go to or do' }).waitFor()
+    await page.getByRole('dialog', { name: 'Search or jump to' }).waitFor()
     expect(await page.getByRole('dialog').count()).toBe(1)
   })
 
@@ -168,7 +168,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await current.fill('not this one')
     await page.getByLabel('New password').fill('a long enough one')
     await page.getByRole('button', { name: 'Change password' }).click()
-    await page.getByText('The current password is wrong.').waitFor()
+    await page.getByText('Incorrect password.').waitFor()
     expect(await current.getAttribute('aria-invalid')).toBe('true')
   })
 
@@ -198,7 +198,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await page.getByLabel('New password').press('Enter')
     await button.focus()
     letGo()
-    await page.getByText('The current password is wrong.').waitFor()
+    await page.getByText('Incorrect password.').waitFor()
     expect(await hasFocus()).toBe(true)
     expect(asked).toBe(1)
   })
@@ -227,7 +227,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
   it('has its pages in a drawer where there is no room beside them, and closes it on the way', async () => {
     const somebody = await person()
     const page = await open('/keys', somebody, { viewport: { width: 360, height: 700 } })
-    await page.getByRole('button', { name: 'Open the menu' }).click()
+    await page.getByRole('button', { name: 'Open menu' }).click()
     await page.getByRole('button', { name: somebody.email }).click()
     await page.getByRole('menuitem', { name: 'Settings' }).click()
     await heading(page, 'Settings').waitFor()
@@ -240,10 +240,10 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await somebody.asked.ask('POST /session', { body: { email: somebody.email, password: PASSWORD } })
     const page = await open('/settings', somebody)
     await page
-      .getByRole('button', { name: /^End the session of/ })
+      .getByRole('button', { name: /^Sign out / })
       .first()
       .click()
-    await page.getByText('The session is ended.').first().waitFor()
+    await page.getByText('Session ended').first().waitFor()
     const now = somebody.asked.cookie
     somebody.asked.cookie = former
     expect((await somebody.asked.send('GET /keys')).status).toBe(401)

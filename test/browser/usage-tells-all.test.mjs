@@ -20,7 +20,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of usage', () => {
     return { owner, narrow }
   }
 
-  const rowsOf = (page) => page.getByRole('table', { name: 'All of it' }).locator('tbody tr')
+  const rowsOf = (page) => page.getByRole('table', { name: 'Breakdown' }).locator('tbody tr')
 
   /** Name, requests, and what the wallet has paid. */
   async function told(page) {
@@ -40,7 +40,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of usage', () => {
     const written = async () => {
       const [download] = await Promise.all([
         page.waitForEvent('download'),
-        page.getByRole('button', { name: 'CSV', exact: true }).click(),
+        page.getByRole('button', { name: 'Download CSV', exact: true }).click(),
       ])
       const lines = (await readFile(await download.path(), 'utf8'))
         .trim()
@@ -63,8 +63,8 @@ describe.skipIf(CHROMIUM === undefined)('the page of usage', () => {
     const { balance } = await owner.account.wallet()
     expect(shown.reduce((sum, [, , paid]) => sum + paid, 0n)).toBe(nanoOf('10.00') - balance)
 
-    await page.getByRole('group', { name: 'By', exact: true }).getByText('Key').click()
-    await page.getByRole('table', { name: 'All of it' }).getByRole('button', { name: 'narrow', exact: true }).click()
+    await page.getByRole('group', { name: 'Group by', exact: true }).getByText('Key').click()
+    await page.getByRole('table', { name: 'Breakdown' }).getByRole('button', { name: 'narrow', exact: true }).click()
     await expect.poll(() => new URL(page.url()).searchParams.get('key')).toBe(narrow.id)
     await expect.poll(async () => (await told(page)).length).toBe(1)
     expect(await written()).toEqual(await told(page))
@@ -73,18 +73,18 @@ describe.skipIf(CHROMIUM === undefined)('the page of usage', () => {
   it('shows what was refused beside what was run, by the reason', async () => {
     const { owner } = await used()
     const page = await open('/usage?range=today&step=day', owner)
-    const endings = page.getByRole('region', { name: 'How they ended' })
-    await endings.getByRole('button', { name: 'Refused: rate limit' }).waitFor()
+    const endings = page.getByRole('region', { name: 'Results' })
+    await endings.getByRole('button', { name: 'Refused: rate limit exceeded' }).waitFor()
     await endings.getByRole('button', { name: 'Show as table' }).click()
     const table = endings.getByRole('table')
     const head = await table.locator('thead th').allInnerTexts()
     const cells = await table.locator('tbody tr').last().locator('th, td').allInnerTexts()
     const counts = Object.fromEntries(head.map((name, index) => [name.trim(), cells[index].trim()]))
     expect(counts).toMatchObject({
-      ...{ 'Ended well': '4', 'Did not end well': '0' },
-      ...{ 'Refused: rate limit': '2', 'Refused: no such model': '1' },
+      ...{ Succeeded: '4', Failed: '0' },
+      ...{ 'Refused: rate limit exceeded': '2', 'Refused: model not found': '1' },
     })
     await page.goto(`${origin()}/console/`)
-    await page.getByText('all ended well, 3 refused').waitFor()
+    await page.getByText('all succeeded, 3 refused').waitFor()
   })
 })

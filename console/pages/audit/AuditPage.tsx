@@ -4,7 +4,6 @@ import { useOperatorAudit } from '../../queries/operate.ts'
 import { Page, PageHeader } from '../../ui/layout.tsx'
 import { AuditPanel } from './AuditPanel.tsx'
 
-/** What happened to one's own account, and who did it. */
 export function AuditPage() {
   const { shell, audit } = useMessages()
   const query = useAudit()
@@ -16,7 +15,6 @@ export function AuditPage() {
   )
 }
 
-/** For operators: what happened on this server. */
 export function OperatorAuditPage() {
   const { shell, audit } = useMessages()
   const query = useOperatorAudit()

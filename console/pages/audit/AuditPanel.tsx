@@ -13,11 +13,10 @@ type Line = AnswerOf<'GET /audit'>['items'][number]
 interface AuditPanelProps {
   readonly query: Pages<Line>
   readonly of: 'own' | 'all' | 'one'
-  /** Where it is a part of a page. */
   readonly title?: string
 }
 
-/** What happened, newest first; of one thing it needs not be said on what. */
+/** The newest audit entries. For a single target the target column is hidden. */
 export function AuditPanel({ query, of, title }: AuditPanelProps) {
   const { audit, shell } = useMessages()
   const columns = useColumns(of)
@@ -86,7 +85,7 @@ interface AuditTargetProps {
 
 const LOOK = 'inline-block max-w-44 truncate align-bottom font-mono text-xs'
 
-/** The id of what was touched; a link where there is a page for it. */
+/** The id of the target, linked if it has a page. */
 function AuditTarget({ target, of }: AuditTargetProps) {
   const look = `${LOOK} text-accent hover:underline`
   if (of === 'all' && target.startsWith('acct_')) {

@@ -12,7 +12,7 @@ import { QueryView } from '../../ui/QueryView.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
 import { CLIENT_SNIPPETS, type ClientId, keyLike, type Snippet, type Target } from './client-snippets.ts'
 
-/** Which program, which model and which kind of key: all of it is in the address, so that it can be sent to somebody. */
+/** The selection is part of the address so that it can be shared. */
 interface Wanted {
   readonly client?: string
   readonly model?: string
@@ -95,7 +95,6 @@ interface TargetFieldsProps {
 
 const KINDS = ['wallet', 'builder'] as const
 
-/** What all snippets are made of. */
 function TargetFields({ baseUrl, models, model, kind, onModel, onKind }: TargetFieldsProps) {
   const { connect } = useMessages()
   const ids = models.flatMap(({ id, variants }) => [id, ...variants])
@@ -141,7 +140,6 @@ interface ClientPanelProps {
   readonly snippets: readonly Snippet[]
 }
 
-/** One program: what to copy where, and what to watch for. */
 function ClientPanel({ client, target, snippets }: ClientPanelProps) {
   const { connect } = useMessages()
   return (
@@ -167,7 +165,7 @@ function ClientPanel({ client, target, snippets }: ClientPanelProps) {
   )
 }
 
-/** For programs that nobody has written down yet: what their fields want. */
+/** Generic settings for clients that are not listed. */
 function AgentSettings({ target }: { target: Target }) {
   const { settings } = useMessages().connect
   const formats = useFormats()

@@ -6,7 +6,7 @@ import type { ModelItem } from '../../queries/account.ts'
 export type ClientId = keyof Catalogue['connect']['names']
 type LabelId = keyof Catalogue['connect']['labels']
 
-/** One thing to copy: a file by its name, or what it is for. */
+/** A snippet is labelled with a file name or a message. */
 export interface Snippet {
   readonly label: { readonly file: string } | { readonly word: LabelId }
   readonly code: string
@@ -21,7 +21,7 @@ export interface Target {
 
 const PROMPT = 'Hello'
 
-/** What each program needs, under the real address and the chosen model. They are those of docs/clients. */
+/** The snippets of docs/clients with the real address and the chosen model. */
 export const CLIENT_SNIPPETS: Readonly<Record<ClientId, (target: Target) => readonly Snippet[]>> = {
   curl: (target) => [
     environment(target),
@@ -119,13 +119,13 @@ const environment = ({ kind }: Target): Snippet => ({
   code: exportKey(keyLike(kind)),
 })
 
-/** A string of JSON is one of JavaScript, Python, YAML and TOML too. */
+/** A JSON string is also valid in JavaScript, Python, YAML and TOML. */
 const quoted = (text: string): string => JSON.stringify(text)
 
 const curl = ({ baseUrl, model }: Target, path: string, body: object): string =>
   curlCommand(`${baseUrl}/${path}`, { model, stream: true, ...body })
 
-/** An id that has decided its effort, or a model without any, must not be asked for one on OpenCode's side calls. */
+/** OpenCode sends an effort on its side calls, which fails for these models. */
 const thinks = ({ model, details }: Target): boolean =>
   details.efforts?.length !== 0 && !details.variants.includes(model)
 

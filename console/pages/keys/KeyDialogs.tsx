@@ -17,7 +17,6 @@ interface KeyDialogsProps {
   readonly onRotated: (made: CreatedKey) => void
 }
 
-/** The dialog of what was picked for a key, in a list or on its own page. */
 export function KeyDialogs({ picked, onClose, onRotated }: KeyDialogsProps) {
   const { keys } = useMessages()
   if (picked === undefined) return null
@@ -61,7 +60,6 @@ function RenameKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClose: () 
   )
 }
 
-/** For good, so whoever does it types which. */
 function RevokeKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClose: () => void }) {
   const { keys } = useMessages()
   const revoke = useApiMutation('POST /keys/:key/revoke', {
@@ -96,7 +94,6 @@ interface RotateKeyDialogProps {
   readonly onRotated: (made: CreatedKey) => void
 }
 
-/** A new secret for the same key, and how long the former one goes on working beside it. */
 function RotateKeyDialog({ keyItem, onClose, onRotated }: RotateKeyDialogProps) {
   const { keys } = useMessages()
   const [grace, setGrace] = useState<(typeof GRACES)[number]>('24h')
@@ -127,7 +124,7 @@ interface KeyMenuProps {
   readonly onAction: (picked: PickedAction) => void
 }
 
-/** What can be done to a key. A revoked one is past everything; a playground key has no secret to rotate. */
+/** A revoked key has no actions, and a playground key has no secret to rotate. */
 export function KeyMenu({ keyItem, onAction }: KeyMenuProps) {
   const { keys } = useMessages()
   const toggle = useDisableKey(keyItem)
@@ -157,7 +154,6 @@ export function KeyMenu({ keyItem, onAction }: KeyMenuProps) {
   )
 }
 
-/** Stops a key for a while, or lets it go on: it can be undone, so nothing is asked back. */
 function useDisableKey({ id, state }: KeyFacts) {
   const { keys } = useMessages()
   const isDisabled = state === 'disabled'

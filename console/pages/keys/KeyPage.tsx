@@ -23,7 +23,6 @@ import { KeySecretDialog, useKeySecret } from './KeySecretDialog.tsx'
 import { LIMITS } from './key-draft.ts'
 import { KeyBadges, KeyCaps, KeyStateBadge, type OwnKey, type PickedAction } from './key-facts.tsx'
 
-/** Everything about one key. */
 export function KeyPage() {
   const { shell } = useMessages()
   const { key = '' } = useParams({ strict: false })
@@ -132,11 +131,10 @@ const SHOWN = 10
 
 interface KeyRequestsProps {
   readonly keyId: string
-  /** It is revoked: no first one will arrive. */
+  /** The key is revoked, so no request will arrive. */
   readonly isOver: boolean
 }
 
-/** The last few requests of a key, as they come in. */
 function KeyRequests({ keyId, isOver }: KeyRequestsProps) {
   const { keys } = useMessages()
   const query = useKeyRequests(keyId, SHOWN)
@@ -166,14 +164,12 @@ function KeyRequests({ keyId, isOver }: KeyRequestsProps) {
   )
 }
 
-/** Who made this key, and what was done to it since. */
 function KeyAuditLog({ keyId }: { keyId: string }) {
   const { keys } = useMessages()
   const query = useAudit(keyId)
   return <AuditPanel title={keys.auditLog} query={query} of="one" />
 }
 
-/** What a key may do and until when, as it was agreed when it was made or last edited. */
 function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
   const { keys } = useMessages()
   const formats = useFormats()
@@ -232,11 +228,10 @@ const ModelTags = ({ models }: { models: readonly string[] }) => (
 
 interface KeyUsageProps {
   readonly keyId: string
-  /** It is revoked: what is not there will not come. */
+  /** The key is revoked, so no usage will arrive. */
   readonly isOver: boolean
 }
 
-/** What one key has cost, day by day. */
 function KeyUsage({ keyId, isOver }: KeyUsageProps) {
   const { keys } = useMessages()
   const formats = useFormats()
@@ -264,10 +259,9 @@ function KeyUsage({ keyId, isOver }: KeyUsageProps) {
 
 type Usage = AnswerOf<'GET /usage'>
 
-/** Whoever paid: for one key only one of the two ever does. */
+/** Only one of the two is above zero, because a key keeps its kind. */
 const paidFor = ({ wallet, plan }: Pick<Usage['total'], 'wallet' | 'plan'>): string => sumMoney(wallet, plan)
 
-/** A day each, stacked by model. */
 function DailyCost({ usage }: { usage: Usage }) {
   const { keys } = useMessages()
   const formats = useFormats()

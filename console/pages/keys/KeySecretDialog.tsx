@@ -12,11 +12,11 @@ import type { CreatedKey } from './key-facts.tsx'
 
 interface KeySecretDialogProps {
   readonly made: CreatedKey
-  /** Drops the secret: whoever opened this keeps it in their state, and nobody else has it. */
+  /** Drops the secret, which only the caller's state holds. */
   readonly onStored: () => void
 }
 
-/** The one moment in which a secret is shown. */
+/** The only place that shows a secret. */
 export function KeySecretDialog({ made: { key, secret }, onStored }: KeySecretDialogProps) {
   const { keys } = useMessages()
   const { session } = useSession()
@@ -50,7 +50,6 @@ export function KeySecretDialog({ made: { key, secret }, onStored }: KeySecretDi
   )
 }
 
-/** Whether there is a former secret depends on the grace; a key that was never rotated has nothing to say here. */
 function FormerNote({ made: { former } }: { made: CreatedKey['key'] }) {
   const { keys } = useMessages()
   if (former === null) return null
@@ -61,7 +60,7 @@ function FormerNote({ made: { former } }: { made: CreatedKey['key'] }) {
   )
 }
 
-/** One that the new key may call, so that the command works as it stands. */
+/** A model that the new key may call, so that the command works as it is. */
 function useFirstModel({ kind, models }: CreatedKey['key']): string | undefined {
   const { data } = useModels()
   const offered = data?.items.filter((model) => model.kinds.includes(kind)) ?? []
@@ -70,16 +69,13 @@ function useFirstModel({ kind, models }: CreatedKey['key']): string | undefined 
   return (allowed.find(({ available }) => available) ?? allowed[0])?.id ?? named
 }
 
-/** As the server holds patterns against names: a star stands for anything. */
+/** Matches a pattern as the server does: a star stands for anything. */
 function admits(entry: string, id: string): boolean {
   const pattern = entry.split('*').map((piece) => piece.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${pattern.join('.*')}$`).test(id)
 }
 
-/**
- * The secret of a key that was just made, for as long as it is shown. This state is the only place that has it: not the
- * address, no storage, no cache, no toast.
- */
+/** Holds the secret of a new key while it is shown. It must not get into the address, storage, a cache or a toast. */
 export function useKeySecret() {
   const [made, setMade] = useState<CreatedKey | undefined>()
   return { made, show: setMade, drop: () => setMade(undefined) }

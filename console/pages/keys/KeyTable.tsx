@@ -9,7 +9,6 @@ import { KeyBadges, KeyCaps, KeyStateBadge, type ListedKey, type PickedAction } 
 
 interface KeyTableProps {
   readonly keys: readonly ListedKey[]
-  /** What was searched for. */
   readonly search: string
   readonly onAction: (picked: PickedAction) => void
 }
@@ -79,7 +78,7 @@ function NameCell({ keyItem }: { keyItem: ListedKey }) {
   )
 }
 
-/** What a key may call, and which of these models match the search. */
+/** The models of a key, and those that match the search. */
 function KeyModels({ keyItem, search }: { keyItem: ListedKey; search: string }) {
   const { models } = keyItem
   const found = models === null || models.count === 1 ? [] : modelsFound(keyItem, search)
@@ -95,7 +94,6 @@ function KeyModels({ keyItem, search }: { keyItem: ListedKey; search: string }) 
   )
 }
 
-/** All of its kind, the one, or how many, with the first of them behind it. */
 function AllModels({ models }: Pick<ListedKey, 'models'>) {
   const { keys } = useMessages()
   const formats = useFormats()

@@ -59,7 +59,7 @@ export function KeysPage() {
   )
 }
 
-/** Other pages open the dialog by an address: `/keys?new=yes`. It is taken out again, so that a reload shows the list. */
+/** `/keys?new=yes` opens the dialog. The parameter is removed so that a reload shows the list. */
 function useCreating() {
   const navigate = useNavigate()
   const { new: asked } = useSearch({ strict: false })
@@ -69,7 +69,7 @@ function useCreating() {
     open: () => setIsOpen(true),
     close: () => {
       setIsOpen(false)
-      // The dialog that has made a key is there for a moment yet, and lets nobody away; this stays on the page.
+      // The closing dialog still blocks navigation, and this navigation stays on the page.
       if (asked !== undefined) void navigate({ to: '/keys', search: {}, replace: true, ignoreBlocker: true })
     },
   }
@@ -82,7 +82,6 @@ interface KeyListProps {
   readonly create: ReactNode
 }
 
-/** The keys that are left by search and filters, or why there are none. */
 function KeyList({ all, view, onAction, create }: KeyListProps) {
   const { keys } = useMessages()
   const about = useKeySearch(askableSearch(view.filters.text))
@@ -99,7 +98,7 @@ function KeyList({ all, view, onAction, create }: KeyListProps) {
 interface KeyFilterBarProps {
   readonly view: ReturnType<typeof useKeyFilters>
   readonly revokedCount: number
-  /** There is more on the server than was searched. */
+  /** Some keys are not loaded and were not searched. */
   readonly hasMore: boolean
 }
 
@@ -136,8 +135,8 @@ function KeyFilterBar({ view, revokedCount, hasMore }: KeyFilterBarProps) {
 }
 
 /**
- * What of the keys is shown. The switches stand in the address; the text does not, because somebody may paste a whole secret
- * there to find out which key it belongs to.
+ * The filters are part of the address. The search text is not, because someone may paste a whole secret to find its
+ * key.
  */
 function useKeyFilters() {
   const navigate = useNavigate()

@@ -38,11 +38,10 @@ export function NameField({ draft, onChange, wrong }: DraftProps) {
 
 interface TermFieldsProps extends DraftProps {
   readonly kind: OwnKey['kind']
-  /** Until when the key has been good so far; null for one that is only being made, too. */
+  /** The current expiry of an existing key; null for none and for a new key. */
   readonly expiresAt: string | null
 }
 
-/** What a key may do, how much, how fast and how long. */
 export function TermFields({ kind, expiresAt, ...rest }: TermFieldsProps) {
   return (
     <>
@@ -81,7 +80,7 @@ function CapFields({ draft, onChange, wrong }: DraftProps) {
   )
 }
 
-/** Seldom needed, so folded until they are. */
+/** Collapsed until a limit is set. */
 function LimitFields({ draft, onChange, wrong }: DraftProps) {
   const { keys } = useMessages()
   const isUsed = LIMITS.some((name) => draft.limits[name] !== '')
@@ -106,7 +105,6 @@ function LimitFields({ draft, onChange, wrong }: DraftProps) {
   )
 }
 
-/** Until when a key is good: for ever, for a while from now, or until a day begins where the person is. */
 function ExpiryChoice({ expiresAt, draft, onChange, wrong }: DraftProps & { expiresAt: string | null }) {
   const { keys } = useMessages()
   const formats = useFormats()
@@ -140,7 +138,7 @@ function ExpiryChoice({ expiresAt, draft, onChange, wrong }: DraftProps & { expi
 
 type Kind = OwnKey['kind']
 
-/** Which money a key spends, and why there may be only one. It is chosen once: a key keeps its kind. */
+/** The kind of a new key. It cannot be changed later. */
 export function KindChoice({ kind, onPick }: { kind: Kind; onPick: (kind: Kind) => void }) {
   const { keys } = useMessages()
   const formats = useFormats()
@@ -217,7 +215,7 @@ function KindCard({ label, text, checked, disabled = false, onPick }: KindCardPr
   )
 }
 
-/** Which models a key may call: all, those of a list, or those of a pattern that grows with the catalogue. */
+/** The models a key may call: all, a list, or patterns that also match later models. */
 function ModelChoice({ kind, draft, onChange, wrong }: DraftProps & { kind: OwnKey['kind'] }) {
   const { keys } = useMessages()
   const [before, setBefore] = useState(draft.models ?? [])
@@ -275,7 +273,7 @@ function ModelList({ kind, chosen, onChange }: ModelListProps) {
           className="flex-1 basis-56"
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
-          // Enter would send the whole form, which nobody means who is still searching.
+          // Enter in the search field must not submit the form.
           onKeyDown={(event) => event.key === 'Enter' && event.preventDefault()}
         />
         <span aria-live="polite" className="figures shrink-0 pe-1 text-sm text-soft">
@@ -321,13 +319,12 @@ function ModelList({ kind, chosen, onChange }: ModelListProps) {
 }
 
 interface ModelChoices {
-  /** What the list shows: what is chosen and found first in the order of the models, then patterns and what is gone. */
+  /** Chosen entries that are not models come first, then the models. */
   readonly rows: readonly string[]
-  /** A pattern that is typed and not on the list yet. */
+  /** The typed text is a pattern that is not on the list yet. */
   readonly pattern: string | undefined
 }
 
-/** What can be chosen for a key of a kind, as far as it fits the search; whatever is chosen stays in sight. */
 function modelChoices(
   models: readonly ModelItem[],
   kind: OwnKey['kind'],

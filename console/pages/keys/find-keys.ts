@@ -7,17 +7,14 @@ export interface KeyFilters {
   readonly revoked: boolean
 }
 
-/** What the server may be asked to find: nothing that could be a secret, or the larger part of one; empty for nothing. */
+/** The search text that may be sent to the server. Returns '' for anything that could be part of a secret. */
 export function askableSearch(text: string): string {
   const terms = searchTerms(text)
   const isTooMuch = terms.length > SEARCH_TERMS_MAX || terms.some((term) => term.includes('mr_') || term.length > 30)
   return isTooMuch ? '' : terms.join(' ')
 }
 
-/**
- * Those that the search and the filters leave. Every word of the search has to be found somewhere in a key; `about` are those
- * in which the server has found it.
- */
+/** Every search term must match the key. `about` are the keys that the server found. */
 export function findKeys(
   loaded: readonly ListedKey[],
   { text, kind, revoked }: KeyFilters,
@@ -34,20 +31,19 @@ export function findKeys(
   )
 }
 
-/** Matches only what a row shows, so that the reason for a hit is visible. */
+/** Matches only what a row shows, so that the reason for a match is visible. */
 const isAbout = (key: ListedKey, term: string): boolean =>
   [key.name, ...(key.playground ? [] : [key.shown]), ...(key.models?.first ?? [])].some((each) => has(each, term)) ||
   isItsSecret(key, term)
 
 const has = (text: string, term: string): boolean => text.toLowerCase().includes(term)
 
-/** The known models of a key that match the search. */
 export function modelsFound({ models }: Pick<ListedKey, 'models'>, text: string): string[] {
   const terms = searchTerms(text)
   return models?.first.filter((model) => terms.some((term) => has(model, term))) ?? []
 }
 
-/** Somebody who has a secret and wonders which key it is pastes it: its beginning and its end are known. */
+/** The beginning and end of a secret are known, so a pasted secret finds its key. */
 function isItsSecret({ shown, former }: KeyFacts, term: string): boolean {
   return [shown, former?.shown].some((each) => {
     const [start = '', end = ''] = each?.toLowerCase().split('...') ?? []

@@ -9,10 +9,10 @@ export const LIMITS = ['requests_per_minute', 'tokens_per_minute', 'concurrent']
 type LimitName = (typeof LIMITS)[number]
 type ExpiryChoice = 'keep' | 'never' | (typeof EXPIRY_SPANS)[number] | 'day'
 
-/** The terms of a key as they stand in a form: what is typed, readable or not. */
+/** The form values of a key as typed. */
 export interface KeyDraft {
   readonly name: string
-  /** Null: every model. */
+  /** Null: all models. */
   readonly models: readonly string[] | null
   readonly day: string
   readonly month: string
@@ -48,7 +48,7 @@ type Terms = Pick<BodyOf<'POST /keys'>, 'models' | 'expires'> & {
   readonly limits: Readonly<Record<LimitName, number | null>>
 }
 
-/** What the form says, or which of its fields say nothing that can be meant. `expires` is absent where it stays. */
+/** Parses the form and lists the invalid fields. `expires` is absent if it does not change. */
 export function readDraft(draft: KeyDraft, zone: string, now: number): { terms: Terms; wrong: readonly WrongField[] } {
   const limits = {
     requests_per_minute: readCount(draft.limits.requests_per_minute),
@@ -81,7 +81,7 @@ export function readDraft(draft: KeyDraft, zone: string, now: number): { terms: 
 const CAP_MAX = nanoOf('1000000')
 const COUNT_MAX = 1_000_000_000_000
 
-/** Null for an empty field, undefined for one that cannot be meant. */
+/** Null for an empty field, undefined for an invalid one. */
 function readCap(typed: string): string | null | undefined {
   if (typed.trim() === '') return null
   const amount = readMoney(typed)
@@ -101,7 +101,7 @@ function readExpiry({ expiry, expiryDay }: KeyDraft, zone: string, now: number):
   return start !== undefined && Date.parse(start) > now ? start : 'wrong'
 }
 
-/** Only what is different now, so that two people who change different things of a key do not undo each other. */
+/** Only the changed fields, so that concurrent edits of other fields are kept. */
 export function changesOf(before: OwnKey, { name, models, caps, limits, ...rest }: Terms): BodyOf<'PATCH /keys/:key'> {
   const was = draftOf(before)
   const changedCaps = (['day', 'month'] as const).filter((cap) => (caps[cap] ?? '') !== was[cap])

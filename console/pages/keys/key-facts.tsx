@@ -5,11 +5,11 @@ import { Meter, MoneyText, Time, TimeText } from '../../ui/values.tsx'
 
 export type OwnKey = AnswerOf<'GET /keys/:key'>
 export type ListedKey = AnswerOf<'GET /keys'>['items'][number]
-/** What both say of a key. */
+/** The fields that both have. */
 export type KeyFacts = Omit<OwnKey, 'models'>
 export type CreatedKey = AnswerOf<'POST /keys'>
 
-/** Everything that can be done to a key but for disabling, which asks nothing back. */
+/** Actions that open a dialog. */
 export type KeyAction = 'edit' | 'rename' | 'rotate' | 'revoke'
 
 export interface PickedAction {
@@ -28,7 +28,6 @@ export const KeyStateBadge = ({ state }: { state: KeyFacts['state'] }) => (
   <Badge tone={STATES[state]}>{useMessages().keys.states[state]}</Badge>
 )
 
-/** What a key is: which kind, and whether it is the playground's. */
 export function KeyBadges({ keyItem: { kind, playground } }: { keyItem: KeyFacts }) {
   const { keys } = useMessages()
   return (
@@ -42,7 +41,6 @@ export function KeyBadges({ keyItem: { kind, playground } }: { keyItem: KeyFacts
 type Caps = OwnKey['caps']
 const NAMES = ['day', 'month'] as const
 
-/** How the spend caps of a key stand: a bar each, short in a list. */
 export function KeyCaps({ caps, as }: { caps: Caps; as: 'short' | 'long' }) {
   const { keys } = useMessages()
   if (caps.length === 0) return <span className="text-faint">{as === 'short' ? keys.noCaps : keys.capsEmpty}</span>

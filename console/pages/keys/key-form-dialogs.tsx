@@ -41,7 +41,7 @@ export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
           kind={kind}
           onPick={(picked) => {
             setKind(picked)
-            // The models of one kind need not be those of the other.
+            // The two kinds may offer different models.
             setDraft({ ...draft, models: draft.models === null ? null : [] })
           }}
         />
@@ -58,10 +58,9 @@ interface EditKeyProps {
   readonly onClose: () => void
 }
 
-/** The terms of a key that is there: all of them, which no list has. */
 export function EditKeyDialog({ keyId, title, onClose }: EditKeyProps) {
-  // What lies there may be from before the last change: a form is filled with what was heard since it was opened.
-  const query = useKey(keyId, { anew: true })
+  // A cached key may be outdated, so the form waits for a fresh one.
+  const query = useKey(keyId, { fresh: true })
   const heard = query.isFetchedAfterMount ? query : { ...query, data: undefined }
   return (
     <Dialog title={title} open onClose={onClose} width="wide">
@@ -72,7 +71,7 @@ export function EditKeyDialog({ keyId, title, onClose }: EditKeyProps) {
   )
 }
 
-/** Only what was changed is sent: against how the key was when the form was opened, whatever is heard of it meanwhile. */
+/** Sends only the fields that changed since the form was opened. */
 function EditKeyForm({ keyItem: newest, onClose }: { keyItem: OwnKey; onClose: () => void }) {
   const { keys, common } = useMessages()
   const { zone } = useFormats()

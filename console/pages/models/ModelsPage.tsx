@@ -103,7 +103,6 @@ function ModelFilters({ filter, onChange, shown, all }: ModelFiltersProps) {
   )
 }
 
-/** What can be called, and what it costs; each row leads to the playground. */
 function ModelTable({ models }: { models: readonly ModelItem[] }) {
   const { shell } = useMessages()
   const navigate = useNavigate()
@@ -177,7 +176,7 @@ function ModelState({ model: { available, price } }: { model: ModelItem }) {
   return available ? <Badge tone="good">{models.available}</Badge> : <Badge tone="bad">{models.unavailable}</Badge>
 }
 
-/** What a client has to write, to be copied, and the ids that ask for one effort of it. */
+/** The model id with a copy button, and its effort variants. */
 function ModelName({ model: { id, variants, efforts, demo } }: { model: ModelItem }) {
   const { models } = useMessages()
   return (
@@ -208,7 +207,7 @@ function ModelName({ model: { id, variants, efforts, demo } }: { model: ModelIte
 
 type Tier = NonNullable<ModelItem['price']>['tiers'][number]
 
-/** What a million tokens cost: the base price first, then what applies above so many tokens of input. */
+/** The base price first, then the prices above a number of input tokens. */
 function ModelPrice({ model: { price } }: { model: ModelItem }) {
   const { models } = useMessages()
   const formats = useFormats()

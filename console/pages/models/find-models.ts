@@ -6,7 +6,6 @@ export interface ModelFilter {
   readonly onlyAvailable: boolean
 }
 
-/** Every word of the search stands somewhere in the id or in one of its variants. */
 export function findModels(models: readonly ModelItem[], { text, kind, onlyAvailable }: ModelFilter): ModelItem[] {
   const terms = text.toLowerCase().split(/\s+/).filter(Boolean)
   return models.filter((model) => {
@@ -27,7 +26,6 @@ export const readModelFilter = (search: Search): ModelFilter => ({
   onlyAvailable: search.available === 'yes',
 })
 
-/** As little as says the same. */
 export const writeModelFilter = ({ text, kind, onlyAvailable }: ModelFilter): Record<string, string> => ({
   ...(text !== '' && { search: text }),
   ...(kind !== 'any' && { kind }),

@@ -13,7 +13,7 @@ import { Money } from '../../ui/values.tsx'
 
 type Made = AnswerOf<'POST /operate/codes'>['items']
 
-/** Makes codes and shows them this once: what is shown lives in here and is gone with it. */
+/** Creates codes and shows them once. The secrets exist only in this state. */
 export function CreateCodesDialog({ onClose }: { onClose: () => void }) {
   const { codes } = useMessages().operator
   const formats = useFormats()
@@ -99,11 +99,10 @@ function CreateCodesForm({ make, onClose }: CreateCodesFormProps) {
   )
 }
 
-/** The codes, this once: to be copied one by one, all together, or taken away as a file. */
 function CreatedCodes({ made, onClose }: { made: Made; onClose: () => void }) {
   const { codes } = useMessages().operator
   const text = made.map(({ secret }) => `${secret}\n`).join('')
-  // Made here: the secrets do not travel a second time.
+  // The file is made in the browser, so that the secrets are not sent again.
   const save = () => saveFile(new File([text], codes.fileName, { type: 'text/plain' }))
   return (
     <div className="grid grid-cols-1 gap-4">

@@ -9,7 +9,6 @@ import { Page, PageHeader, Panel } from '../../ui/layout.tsx'
 
 const REQUEST_ID = /^req_\w{1,60}$/
 
-/** Where an operator who was told an id goes. */
 export function FindRequestPage() {
   const { shell } = useMessages()
   const { found } = useMessages().operator

@@ -9,7 +9,6 @@ import { Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
 import { RequestDetailView } from '../requests/RequestDetailView.tsx'
 
-/** A request of anybody, as its owner sees it, and whose it is. */
 export function FoundRequestPage() {
   const { found } = useMessages().operator
   const { request: id = '' } = useParams({ strict: false })

@@ -11,7 +11,6 @@ import { findModels, type OperatorModel, stateOf } from './find-models.ts'
 
 const SHOWN = ['all', 'trouble'] as const
 
-/** Every model with its lanes as they stand now; asked again every few seconds while somebody looks. */
 export function LanesPage() {
   const { shell } = useMessages()
   const { lanes } = useMessages().operator
@@ -84,11 +83,10 @@ type Lane = OperatorModel['lanes'][number]
 
 interface ModelLanesProps {
   readonly model: OperatorModel
-  /** When the server said so: what counts down counts from then. */
+  /** When the server sent the state. Countdowns start from here. */
   readonly asOf: number
 }
 
-/** One model: its price, who may call it, and its lanes in the order in which they are asked. */
 function ModelLanes({ model, asOf }: ModelLanesProps) {
   const { lanes } = useMessages().operator
   const columns = useColumns(asOf)

@@ -9,7 +9,6 @@ import { Money } from '../../ui/values.tsx'
 
 type Plan = AnswerOf<'GET /operate/plans'>['items'][number]
 
-/** Plans are made in the configuration; here they are looked at. */
 export function PlansPage() {
   const { shell } = useMessages()
   const { plans } = useMessages().operator
@@ -64,7 +63,7 @@ function PlanPanel({ plan: { id, models, opens, windows, accounts } }: { plan: P
   )
 }
 
-/** As many as make a picture; the others behind a fold. */
+/** The number of models shown before the fold. */
 const SHOWN = 12
 
 function Opens({ ids }: { ids: readonly string[] }) {

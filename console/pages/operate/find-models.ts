@@ -7,11 +7,11 @@ type ModelState = 'good' | 'some-aside' | 'all-aside' | 'no-lanes'
 export function stateOf({ lanes }: OperatorModel): ModelState {
   if (lanes.length === 0) return 'no-lanes'
   if (lanes.every(({ aside }) => aside === null)) return 'good'
-  // One whose time is over is asked by the next request, and stands in front of the others.
+  // The time of the open lane has passed, so the next request tries it.
   return lanes.every(({ first_percent }) => first_percent === 0) ? 'all-aside' : 'some-aside'
 }
 
-/** By words that stand in the name of the model or of one of its providers; with `trouble` only what is not all well. */
+/** Matches the model id and the names of its providers. With `trouble`, keeps only models with issues. */
 export function findModels(
   models: readonly OperatorModel[],
   { search, trouble }: { readonly search: string; readonly trouble: boolean },

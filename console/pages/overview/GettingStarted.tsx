@@ -12,7 +12,7 @@ import { buttonClass, IconButton } from '../../ui/Button.tsx'
 import { CodeBlock } from '../../ui/CopyButton.tsx'
 import { Panel } from '../../ui/layout.tsx'
 
-/** For an account that has asked nothing yet. It stays until it is put away, so that whoever did it sees it ticked. */
+/** Shown to an account without requests. It stays until dismissed, so that the user sees all steps checked off. */
 export function GettingStarted({ account }: { account: OverviewData }) {
   const { overview } = useMessages()
   const [isNew] = useState(account.recent.length === 0)
@@ -77,7 +77,7 @@ export function GettingStarted({ account }: { account: OverviewData }) {
 function FirstRequestCode({ model, onCopied }: { model: string | null; onCopied: () => void }) {
   const { steps: messages } = useMessages().overview
   const { base_url } = useSessionState()
-  // Once something was asked no model is suggested any more: the text stays as it was copied.
+  // After the first request the server suggests no model, so the copied one stays.
   const [first] = useState(model ?? 'demo')
   const ask = greetingCommand(base_url, { model: first, stream: true }, messages.greeting)
   const code = `${exportKey('…')}\n${ask}`

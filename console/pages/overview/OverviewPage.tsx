@@ -19,7 +19,6 @@ import { inputTokens, Meter, Money, MoneyText, TimeText, Tokens } from '../../ui
 import { LatestRequests } from '../requests/RequestTable.tsx'
 import { GettingStarted } from './GettingStarted.tsx'
 
-/** What an owner looks at first: money, the plan, today, and what is running. What the books say does not wait for what was used. */
 export function OverviewPage() {
   const { shell, overview } = useMessages()
   const account = useOverview()
@@ -60,7 +59,7 @@ export function OverviewPage() {
   )
 }
 
-/** For an operator, who lands here: the list of them stands on a page of its own. */
+/** The funding requests that wait for an operator. */
 function PendingFundingRequests() {
   const { shell } = useMessages()
   const formats = useFormats()
@@ -77,7 +76,6 @@ function PendingFundingRequests() {
   )
 }
 
-/** The latest requests of the account. */
 function RecentRequests({ query }: { query: QueryState<OverviewData> }) {
   const { overview: messages } = useMessages()
   return (
@@ -111,7 +109,6 @@ function RecentRequests({ query }: { query: QueryState<OverviewData> }) {
   )
 }
 
-/** What the account has: money, and keys to use it with. */
 function BalanceTiles({ account: { wallet, keys } }: { account: OverviewData }) {
   const { overview: messages } = useMessages()
   const formats = useFormats()
@@ -144,7 +141,6 @@ function BalanceTiles({ account: { wallet, keys } }: { account: OverviewData }) 
 
 type RecentUsage = AnswerOf<'GET /overview/usage'>
 
-/** What has been used since midnight. */
 function TodayTiles({ recentUsage }: { recentUsage: RecentUsage }) {
   const { today } = recentUsage
   const { overview: messages, requests } = useMessages()
@@ -195,7 +191,6 @@ interface TileProps {
   readonly children: ReactNode
 }
 
-/** One number that leads to the page that explains it. */
 const Tile = ({ to, search = {}, className = '', children }: TileProps) => (
   <Link
     to={to}
@@ -208,7 +203,6 @@ const Tile = ({ to, search = {}, className = '', children }: TileProps) => (
 
 type Plan = OverviewData['plan']
 
-/** How much of each window of the plan is left, and when it begins anew. */
 function PlanPanel({ query }: { query: QueryState<OverviewData> }) {
   const { overview: messages } = useMessages()
   const name = query.data?.plan.plan ?? null
@@ -270,7 +264,6 @@ type Hours = RecentUsage['hours']
 type Used = Hours[number]['used']
 type Measure = 'requests' | 'cost' | 'tokens'
 
-/** The last day by the hour: how many, how much, and how many tokens. */
 function DayChart({ query }: { query: QueryState<RecentUsage> }) {
   const { overview: messages } = useMessages()
   const [measure, setMeasure] = useState<Measure>('requests')

@@ -11,7 +11,6 @@ import { Money, Time, TimeText } from '../../ui/values.tsx'
 import { RowsButton, useOpenWindow, WindowPanel, WindowRows } from './WindowPanel.tsx'
 import type { Plan } from './window-sums.ts'
 
-/** The subscription: what builder keys may use, and how much of it is left. */
 export function PlanPage() {
   const { shell } = useMessages()
   const query = usePlan()
@@ -47,7 +46,6 @@ const TONES: Readonly<Record<Plan['state'], BadgeTone>> = {
   not_configured: 'bad',
 }
 
-/** Which plan, since when and until when. */
 function PlanLine({ plan: given }: { plan: Plan | undefined }) {
   const { plan } = useMessages()
   if (given === undefined || given.plan === null) return plan.about
@@ -64,7 +62,6 @@ function PlanLine({ plan: given }: { plan: Plan | undefined }) {
   )
 }
 
-/** Why builder keys can use nothing, and what goes on nevertheless. */
 function NoPlan({ plan: { state, plan: name, until } }: { plan: Plan }) {
   const { plan } = useMessages()
   const said = {
@@ -96,7 +93,6 @@ function NoPlan({ plan: { state, plan: name, until } }: { plan: Plan }) {
 
 const PARTS = ['all', 'full', 'wallet', 'hold'] as const
 
-/** What counts, what happens at the end of a window, and what does not help. */
 function PlanExplained() {
   const { explained, explain } = useMessages().plan
   return (
@@ -131,7 +127,6 @@ function PlanModels({ models }: { models: readonly string[] }) {
 
 type Past = Plan['past'][number]
 
-/** Windows that are over or that no plan has now, and what was used of them; the rows of one of them below. */
 function PastWindows({ past }: { past: readonly Past[] }) {
   const { plan } = useMessages()
   const formats = useFormats()
@@ -178,6 +173,6 @@ function useColumns(): Column<Past>[] {
   ]
 }
 
-/** What is not nothing is never told as nothing. */
+/** A small share never shows as 0 %. */
 const shareText = (share: number, percent: (share: number) => string): string =>
   share > 0 && share < 0.005 ? `< ${percent(0.01)}` : percent(share)

@@ -21,7 +21,6 @@ interface WindowPanelProps {
   readonly billingDay: number | null
 }
 
-/** One allowance: how much of it is used, held and left, and when it starts anew. */
 export function WindowPanel({ window, billingDay }: WindowPanelProps) {
   const { plan } = useMessages()
   const formats = useFormats()
@@ -95,7 +94,7 @@ function WindowFacts({ window: { used, held, left, start, end, requests } }: { w
 interface FactProps {
   readonly name: string
   readonly swatch?: string
-  /** On a telephone it has a line of its own. */
+  /** On a narrow screen it takes a full row. */
   readonly wide?: boolean
   readonly children: ReactNode
 }
@@ -110,7 +109,7 @@ const Fact = ({ name, swatch, wide = false, children }: FactProps) => (
   </div>
 )
 
-/** How long until a window starts anew, second by second; read aloud only when somebody goes there. */
+/** Updates every second, but is announced only on focus. */
 function Countdown({ end }: { end: string }) {
   const { plan } = useMessages()
   const formats = useFormats()
@@ -127,7 +126,7 @@ function Countdown({ end }: { end: string }) {
   )
 }
 
-/** What it means that nothing is left: for good until the reset, or only while something runs. */
+/** Nothing is left: for good until the reset, or only while requests run. */
 function WindowFull({ window: { left, held, end } }: { window: PlanWindow }) {
   const { plan } = useMessages()
   if (nanoOf(left) > 0n) return null
@@ -147,7 +146,6 @@ function WindowFull({ window: { left, held, end } }: { window: PlanWindow }) {
 
 const BESIDE_THE_POINT = ['tokens', 'timing'] as const
 
-/** The requests that make a bar, with every digit, and what they come to. */
 export function WindowRows({ window, title }: { window: string; title: string }) {
   const { plan } = useMessages()
   const { isRead, handlers } = useIsRead({ scrolling: 'is-free' })
@@ -178,14 +176,14 @@ export function WindowRows({ window, title }: { window: string; title: string })
 }
 
 interface WindowSumProps {
-  /** As it stood when the rows were read. */
+  /** The window as it was when the rows were read. */
   readonly bar: PlanWindow
   readonly rows: readonly WindowRow[]
   readonly hasMore: boolean
   readonly onAgain: () => void
 }
 
-/** The rows added up, beside what the bar shows, so that nobody has to believe it. */
+/** Compares the sum of the rows with the usage shown. */
 function WindowSum({ bar, rows, hasMore, onAgain }: WindowSumProps) {
   const { plan } = useMessages()
   const formats = useFormats()
@@ -229,7 +227,6 @@ interface RowsButtonProps {
   readonly onToggle: () => void
 }
 
-/** Opens and closes the rows that a bar is made of. */
 export function RowsButton({ label, isOpen, onToggle }: RowsButtonProps) {
   const { plan } = useMessages()
   const Icon = isOpen ? ChevronUp : ChevronDown
@@ -245,7 +242,7 @@ export function RowsButton({ label, isOpen, onToggle }: RowsButtonProps) {
   )
 }
 
-/** The window whose rows are shown. It stands in the address, so that a bar can be shown to somebody else. */
+/** The open window is part of the address so that it can be shared. */
 export function useOpenWindow() {
   const navigate = useNavigate()
   const { window: open } = useSearch({ strict: false })

@@ -4,11 +4,11 @@ import { nanoOf, sumMoney } from '../../lib/money.ts'
 interface WindowSums {
   readonly used: string
   readonly held: string
-  /** `partly`: there are more rows than these. `moved`: all are there, and yet they are not what the bar shows. */
+  /** `partly`: more rows can be loaded. `moved`: all rows are loaded, but their sum differs. */
   readonly verdict: 'agrees' | 'partly' | 'moved'
 }
 
-/** What rows come to, held against the window that came with them: charges make `used`, holds of what runs make `held`. */
+/** Adds up charges and holds and compares them with the window. */
 export function windowSums(
   window: Pick<PlanWindow, 'used' | 'held'>,
   rows: readonly WindowRow[],

@@ -16,7 +16,7 @@ interface ChatTabProps {
   readonly onTools: (tools: string) => void
 }
 
-/** Longer than this nobody wants an answer to be read to them in one breath. */
+/** The maximum length of an answer that a screen reader announces. */
 const SPOKEN_MAX = 4_000
 
 export function ChatTab({ chat, field, onTools }: ChatTabProps) {
@@ -54,7 +54,7 @@ export function ChatTab({ chat, field, onTools }: ChatTabProps) {
   )
 }
 
-/** For whoever listens: the answer, once it is whole. */
+/** Announces the complete answer to screen readers. */
 function ScreenReaderAnswer({ chat: { run } }: { chat: Conversation }) {
   const { playground } = useMessages()
   const announced =
@@ -80,7 +80,7 @@ const ICONS: Readonly<Record<ExampleId, LucideIcon>> = {
 }
 const ORDER: readonly ExampleId[] = ['explain', 'code', 'tool', 'long']
 
-/** Where nothing has been said yet: four things to say. They are put into the field, so that nothing is sent by a slip. */
+/** Example prompts. They only fill the field, so that a click sends nothing. */
 function Examples({ onPick }: { onPick: (id: ExampleId, prompt: string) => void }) {
   const { playground } = useMessages()
   return (
@@ -111,10 +111,10 @@ function Examples({ onPick }: { onPick: (id: ExampleId, prompt: string) => void 
   )
 }
 
-/** How far from the end somebody may be and still want to see what comes. */
+/** How close to the end counts as following. */
 const NEAR_PX = 120
 
-/** Keeps the end in sight while it moves away, unless somebody has scrolled up to read. */
+/** Keeps the end in view unless the user has scrolled up. */
 function useStayAtEnd(moving: unknown): RefObject<HTMLDivElement | null> {
   const end = useRef<HTMLDivElement>(null)
   const near = useRef(true)
@@ -136,9 +136,9 @@ interface ComposerProps {
   readonly text: string
   readonly onText: (text: string) => void
   readonly running: boolean
-  /** The settings cannot be sent as they are. */
+  /** The settings are invalid. */
   readonly blocked: boolean
-  /** The conversation waits for an answer already: sending needs no new words. */
+  /** The conversation already ends with a message, so sending needs no new text. */
   readonly again: boolean
   readonly onSend: () => void
   readonly onStop: () => void
@@ -186,7 +186,7 @@ interface CallResultsProps {
   readonly onSend: (results: readonly { readonly call: string; readonly text: string }[]) => void
 }
 
-/** Whoever sits here is the tool: a field for what each call returns. */
+/** The user enters the result of each call. */
 function CallResults({ calls, blocked, onSend }: CallResultsProps) {
   const { playground } = useMessages()
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
@@ -204,7 +204,7 @@ function CallResults({ calls, blocked, onSend }: CallResultsProps) {
           {(control) => (
             <TextArea
               {...control}
-              // The answer has just asked for it.
+              // Focus the first result field.
               autoFocus={index === 0}
               rows={2}
               className="font-mono text-sm"

@@ -9,7 +9,6 @@ import type { PlaySettings } from './play-settings.ts'
 
 const LANGUAGES: readonly CodeLanguage[] = ['curl', 'python', 'node']
 
-/** What would be sent now, as a program of one's own would send it. */
 export function CodeTab({ settings, body }: { settings: PlaySettings; body: PlaygroundTurn['body'] | undefined }) {
   const { playground } = useMessages()
   const { session } = useSession()

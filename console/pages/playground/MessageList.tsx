@@ -12,12 +12,11 @@ import type { Run } from './turn/run-turn.ts'
 
 interface MessageListProps {
   readonly history: readonly Message[]
-  /** Takes the conversation back to before this message, which can then be written anew. */
+  /** Truncates the conversation before this message and puts it into the field. */
   readonly onEdit: (message: Extract<Message, { by: 'user' }>) => void
   readonly locked: boolean
 }
 
-/** What has been said so far, in the order in which it was. */
 export function MessageList({ history, onEdit, locked }: MessageListProps) {
   const nameOf = (call: string) =>
     history.flatMap((each) => (each.by === 'model' ? each.calls : [])).find(({ id }) => id === call)?.name ?? call
@@ -88,11 +87,11 @@ const MessageCard = ({ who, look, action, children }: MessageProps) => (
   </article>
 )
 
-/** As it was said, line by line: no markup is made of it, so that nothing in it can become a part of the page. */
+/** Plain text: markup in an answer never becomes part of the page. */
 const PlainText = ({ text }: { text: string }) =>
   text === '' ? null : <p className="leading-relaxed break-words whitespace-pre-wrap">{text}</p>
 
-/** An answer while it is being written. Whoever listens hears it when it is whole, not letter by letter. */
+/** The answer while it streams. Screen readers hear it when it is complete. */
 export function RunningAnswer({ run }: { run: Run }) {
   const { playground } = useMessages()
   const formats = useFormats()
@@ -116,7 +115,6 @@ export function RunningAnswer({ run }: { run: Run }) {
   )
 }
 
-/** A call with its arguments, indented where they are JSON. */
 function CallShown({ call }: { call: ToolCall }) {
   const { playground } = useMessages()
   return (
@@ -139,7 +137,6 @@ function indented(text: string): string {
   }
 }
 
-/** What the model thought on its way, folded: it is long, and not the answer. */
 function ReasoningFold({ text }: { text: string }) {
   const { playground } = useMessages()
   return (
@@ -150,10 +147,9 @@ function ReasoningFold({ text }: { text: string }) {
   )
 }
 
-/** Words of an ending that need no mention: it simply was the end. */
+/** Normal finish reasons that need no mention. */
 const USUAL_ENDS = new Set(['stop', 'completed', 'tool_calls'])
 
-/** How long it took, what it used, what it cost, and under which name the server knows it. */
 function AnswerFacts({ facts }: { facts: TurnFacts }) {
   const { playground } = useMessages()
   const formats = useFormats()
@@ -220,11 +216,10 @@ function RequestName({ id }: { id: string }) {
   )
 }
 
-/** What there is to say about a turn that did not come to its end. */
 export function RunNote({ run }: { run: Run }) {
   const { playground } = useMessages()
   const { text, reasoning, calls } = run.answer
-  // What was said stands in the conversation, and says there itself what has become of it.
+  // A stopped answer with content shows its own note in the conversation.
   const silent = text === '' && reasoning === '' && calls.length === 0
   if (run.state === 'failed') {
     return (
@@ -245,7 +240,7 @@ export function RunNote({ run }: { run: Run }) {
   )
 }
 
-/** What an answer that was not heard to its end has cost, as soon as the server knows. */
+/** The charge of an incomplete answer, once it is settled. */
 function SettledCharge({ request, state }: { request: string; state: 'stopped' | 'failed' }) {
   const { playground } = useMessages()
   const query = useSettledRequest(request)

@@ -51,7 +51,6 @@ interface PlaygroundProps {
 
 type Tab = 'chat' | 'raw' | 'code'
 
-/** The conversation on one side, everything else of the request on the other. */
 function Playground({ choices, first, firstKinds }: PlaygroundProps) {
   const { shell, playground } = useMessages()
   const [settings, setSettings] = useState({
@@ -130,7 +129,6 @@ interface PlayKeys {
   readonly onStop: () => void
 }
 
-/** Ctrl+Enter sends from wherever one writes, Esc stops. */
 function usePlayKeys(keys: PlayKeys): void {
   const latest = useRef(keys)
   useEffect(() => {
@@ -143,7 +141,7 @@ function usePlayKeys(keys: PlayKeys): void {
       if (event.key === 'Escape' && running) onStop()
       if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
       event.preventDefault()
-      // A form, such as that for the results of calls, is sent as it is.
+      // A form, such as the one for call results, submits itself.
       const form = event.target instanceof Element ? event.target.closest('form') : null
       if (form === null) onSend()
       else form.requestSubmit()

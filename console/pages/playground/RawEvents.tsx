@@ -6,7 +6,6 @@ import { Empty, Scrolled } from '../../ui/layout.tsx'
 import type { RawEvent } from './turn/recent-events.ts'
 import type { Run } from './turn/run-turn.ts'
 
-/** The stream as it came over the wire, the last of it. */
 export function RawEvents({ raw }: { raw: Run['raw'] | undefined }) {
   const { playground } = useMessages()
   const formats = useFormats()

@@ -13,7 +13,6 @@ interface SettingsProps {
   readonly onChange: (change: Partial<PlaySettings>) => void
 }
 
-/** Everything of a request beside its conversation. What is wrong says so at once, where it is wrong. */
 export function RequestSettings(props: SettingsProps) {
   const { playground } = useMessages()
   const { settings, onChange } = props
@@ -95,7 +94,6 @@ const Choice = <Value extends string>({ label, value, options, names, onPick }: 
   </div>
 )
 
-/** Which model, and how hard it thinks. */
 function ModelFields({ choices, settings, onChange }: SettingsProps) {
   const { playground } = useMessages()
   const chosen = choices.find(({ id }) => id === settings.model)
@@ -111,7 +109,7 @@ function ModelFields({ choices, settings, onChange }: SettingsProps) {
               value: id,
               label: model.available ? id : playground.notAvailable(id),
             }))}
-            // An effort of one model may mean nothing to the next.
+            // Efforts differ between models.
             onPick={(model) => onChange({ model, effort: '' })}
           />
         )}
@@ -170,29 +168,28 @@ function EffortField({ chosen, effort, onChange }: EffortProps) {
   )
 }
 
-/** Proposed where the catalogue does not say which there are. */
+/** Suggested if the catalogue lists no efforts. */
 const USUAL = ['minimal', 'low', 'medium', 'high']
 
 export interface ModelChoice {
   readonly id: string
   readonly model: ModelItem
-  /** The id has an effort in it already. */
+  /** The id already includes an effort. */
   readonly decided: boolean
 }
 
-/** Every id that can be asked: each model, and behind it its ids with an effort. */
+/** All ids that can be requested: each model and its effort variants. */
 export const modelChoices = (models: readonly ModelItem[]): ModelChoice[] =>
   models.flatMap((model) => [
     { id: model.id, model, decided: false },
     ...model.variants.map((id) => ({ id, model, decided: true })),
   ])
 
-/** What was asked for in the address, else the first that would be answered now. */
+/** The model of the address, or the first available one. */
 export function firstChoice(choices: readonly ModelChoice[], wanted: string | undefined): ModelChoice | undefined {
   return choices.find(({ id }) => id === wanted) ?? choices.find(({ model }) => model.available) ?? choices[0]
 }
 
-/** Functions for the model, as JSON that is read while it is typed. */
 function ToolsField({ tools, onChange }: { tools: string; onChange: (tools: string) => void }) {
   const { playground } = useMessages()
   const formats = useFormats()

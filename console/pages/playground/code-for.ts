@@ -9,7 +9,6 @@ interface Snippet {
   readonly body: object
 }
 
-/** The request as a program would make it: the same body, with a key of one's own in the environment. */
 export function codeFor(language: CodeLanguage, snippet: Snippet): string {
   switch (language) {
     case 'curl':
@@ -21,7 +20,7 @@ export function codeFor(language: CodeLanguage, snippet: Snippet): string {
   }
 }
 
-/** A quoted here-document takes every character as it is, and no line of printed JSON is the word that ends it. */
+/** A quoted here-document keeps every character, and printed JSON never contains its end marker on a line. */
 const curlFor = ({ protocol, baseUrl, body }: Snippet): string =>
   `curl -N ${baseUrl}/${protocol === 'chat' ? 'chat/completions' : 'responses'} \\
   -H "Authorization: Bearer $${KEY_VARIABLE}" \\
@@ -78,7 +77,7 @@ const stream = await client.${method}(${nodeLiteral(body)})
 ${loop}`
 }
 
-/** A JSON value in Python's words. The strings of JSON are strings of Python too. */
+/** A JSON value as a Python literal. JSON strings are valid Python strings. */
 export function pythonLiteral(value: unknown, indent = ''): string {
   if (value === null || value === undefined) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
@@ -93,7 +92,7 @@ export function pythonLiteral(value: unknown, indent = ''): string {
   return `${open}\n${parts.map((part) => `${inner}${part},\n`).join('')}${indent}${close}`
 }
 
-/** A JSON value in JavaScript's words: names without quotes where they may stand so. */
+/** A JSON value as a JavaScript literal. */
 export function nodeLiteral(value: unknown, indent = ''): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined'
   const inner = `${indent}  `
@@ -108,6 +107,6 @@ export function nodeLiteral(value: unknown, indent = ''): string {
 
 const definedEntries = (value: object) => Object.entries(value).filter(([, each]) => each !== undefined)
 
-/** Quoted, `__proto__` would still set the prototype; in brackets it is a name like any other. */
+/** Even quoted, `__proto__` would set the prototype. A computed name does not. */
 const nameLiteral = (name: string): string =>
   name === '__proto__' ? '["__proto__"]' : /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)

@@ -2,10 +2,10 @@ import { readTools, type ToolDefinition } from './read-tools.ts'
 
 export type Protocol = 'chat' | 'responses'
 
-/** Everything beside the conversation, as it is typed: numbers may be half written. */
+/** The settings as typed. Numbers may be incomplete. */
 export interface PlaySettings {
   readonly model: string
-  /** Empty: the provider's own default. */
+  /** Empty: the default of the provider. */
   readonly effort: string
   readonly protocol: Protocol
   readonly pays: 'wallet' | 'builder'
@@ -26,7 +26,7 @@ export const FIRST_SETTINGS: PlaySettings = {
   temperature: '',
 }
 
-/** The same, checked, as a request is made of it. */
+/** The validated settings. */
 export interface TurnTerms {
   readonly model: string
   readonly effort: string | undefined
@@ -38,7 +38,7 @@ export interface TurnTerms {
 
 const TEMPERATURE_MAX = 2
 
-/** Undefined for an empty field, null for what is no number of tokens. */
+/** Undefined for an empty field, null for an invalid one. */
 export function readMaxTokens(text: string): number | undefined | null {
   if (text.trim() === '') return undefined
   return /^[1-9]\d{0,8}$/.test(text.trim()) ? Number(text) : null
@@ -50,7 +50,7 @@ export function readTemperature(text: string): number | undefined | null {
   return /^\d(\.\d{1,4})?$/.test(written) && Number(written) <= TEMPERATURE_MAX ? Number(written) : null
 }
 
-/** The settings as a request can be made of them; undefined while something in them is wrong. */
+/** Undefined while a setting is invalid. */
 export function turnTerms(settings: PlaySettings): TurnTerms | undefined {
   const tools = readTools(settings.tools)
   const maxTokens = readMaxTokens(settings.maxTokens)

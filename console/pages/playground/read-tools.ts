@@ -1,4 +1,3 @@
-/** A function that the model may call. */
 export interface ToolDefinition {
   readonly name: string
   readonly description?: string
@@ -10,13 +9,13 @@ export type ToolsOutcome =
   | { readonly kind: 'tools'; readonly tools: readonly ToolDefinition[] }
   | { readonly kind: 'not-json'; readonly message: string }
   | { readonly kind: 'not-a-list' }
-  /** The tool of this number, from one: what is wrong with it. */
+  /** `number` counts from one. */
   | { readonly kind: 'wrong-tool'; readonly number: number; readonly why: 'no-function' | 'no-name' | 'parameters' }
   | { readonly kind: 'same-name'; readonly name: string }
 
 const NAME = /^[\w-]{1,64}$/
 
-/** Reads what was typed, in the words of either protocol: with `function` around each tool, or without. */
+/** Accepts the tools of both protocols, with or without `function` around each one. */
 export function readTools(text: string): ToolsOutcome {
   if (text.trim() === '') return { kind: 'tools', tools: [] }
   let value: unknown
@@ -53,7 +52,6 @@ function readTool(given: unknown): ToolDefinition | 'no-function' | 'no-name' | 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** For whoever wants to see how one looks. */
 export const EXAMPLE_TOOLS = JSON.stringify(
   [
     {

@@ -5,7 +5,6 @@ import { Panel } from '../../ui/layout.tsx'
 import { Time } from '../../ui/values.tsx'
 import { laterOf, type PlacedAttempt, placeAttempts } from './place-attempts.ts'
 
-/** What happened, from its beginning to its end: each lane that was asked, how long it took, and what came of it. */
 export function AttemptsPanel({ request }: { request: RequestDetail }) {
   const { attempts: messages } = useMessages().receipt
   const { attempts, opened_at, closed_at, first_byte_ms, total_ms, state } = request
@@ -38,7 +37,7 @@ const shareOfTime = (ms: number | null, whole: number): number | undefined =>
 
 type Tone = 'well' | 'stopped' | 'failed'
 
-/** Stopped from outside: nothing that the lane could be blamed for. */
+/** Ended from outside, so the lane is not to blame. */
 const STOPPED = new Set(['stopped', 'client-gone', 'draining', 'ledger-gone', 'cancelled'])
 
 const toneOf = (outcome: string): Tone =>

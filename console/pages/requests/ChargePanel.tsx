@@ -6,7 +6,7 @@ import type { RequestDetail } from '../../queries/requests.ts'
 import { Panel, useNarrow } from '../../ui/layout.tsx'
 import { Money } from '../../ui/values.tsx'
 
-/** The charge, line by line, so that anybody can add it up: exact lines, one rounding, then what the hold covers of it. */
+/** The lines of a charge with all digits, so that the user can add them up. */
 export function ChargePanel({ request }: { request: RequestDetail }) {
   const { lines: messages } = useMessages().receipt
   const formats = useFormats()
@@ -35,7 +35,7 @@ export function ChargePanel({ request }: { request: RequestDetail }) {
   )
 }
 
-/** On a telephone the tokens and their price stand below what they are for, so that all digits of the amount have room. */
+/** On a narrow screen, tokens and price go below the name to leave room for all digits of the amount. */
 function Line({ line, narrow }: { line: RequestDetail['lines'][number]; narrow: boolean }) {
   const { lines: messages } = useMessages().receipt
   const formats = useFormats()

@@ -12,10 +12,9 @@ import { AttemptsPanel } from './AttemptsPanel.tsx'
 import { ChargePanel } from './ChargePanel.tsx'
 import { RunningFor, useOutcome } from './RequestTable.tsx'
 
-/** Whose it is decides where its parts lead: the key and the wallet of somebody else are on no page of ours. */
+/** A request of another account must not link to its key or wallet. */
 type Whose = 'own' | 'of-another'
 
-/** All that there is to know about one request. */
 export function RequestDetailView({ request, whose = 'own' }: { request: RequestDetail; whose?: Whose }) {
   return (
     <div className="grid gap-5">
@@ -36,7 +35,6 @@ export function RequestDetailView({ request, whose = 'own' }: { request: Request
   )
 }
 
-/** How it ended, what that means, and the four numbers that are asked for first. */
 function RequestSummary({ request }: { request: RequestDetail }) {
   const { label, tone, text } = useOutcome()(request)
   return (
@@ -103,7 +101,7 @@ function EndedTile({ request, ms, label }: { request: RequestDetail; ms: number;
   const formats = useFormats()
   const writing = ms - (request.first_byte_ms ?? ms)
   const output = request.tokens?.output ?? 0
-  // Of a few tokens within a few milliseconds it says nothing.
+  // A speed makes no sense for a few tokens within milliseconds.
   const speed = writing >= 200 && output > 0 ? Math.round(output / (writing / 1_000)) : undefined
   return (
     <StatTile
@@ -120,7 +118,6 @@ const RunningTile = ({ since, label, note }: { since: string; label: string; not
 
 const NOTHING = '–'
 
-/** What is out of the ordinary about it, in sentences. */
 function RequestNotes({ request }: { request: RequestDetail }) {
   const { receipt } = useMessages()
   const notes = useNotes(request)
@@ -162,7 +159,6 @@ function useNotes({ cache_lost, compaction, shortfall }: RequestDetail): Note[] 
   return found
 }
 
-/** What it was, and with which bounds it was sent. */
 function FactsPanel({ request, whose }: { request: RequestDetail; whose: Whose }) {
   const { detail: messages, noLaneEver, noLane } = useMessages().requests
   const formats = useFormats()
@@ -213,7 +209,6 @@ function FactsPanel({ request, whose }: { request: RequestDetail; whose: Whose }
 
 type Period = RequestDetail['paid_by']['windows'][number]
 
-/** Whose money it was, and in which windows and caps it counts. */
 function PayerPanel({ request, whose }: { request: RequestDetail; whose: Whose }) {
   const { paid: messages } = useMessages().receipt
   const { paid_by, movement, state } = request
@@ -256,7 +251,7 @@ function PayerPanel({ request, whose }: { request: RequestDetail; whose: Whose }
   )
 }
 
-/** Where it stands in the statement: among the charges of the day on which it ended. */
+/** Links to the charges of the day on which the request ended. */
 function StatementLine({ request, movement, whose }: { request: RequestDetail; movement: number; whose: Whose }) {
   const { paid: messages } = useMessages().receipt
   const { zone } = useFormats()
@@ -290,7 +285,7 @@ function Periods({ title, periods }: { title: string; periods: readonly Period[]
 
 const CLASSES = ['uncached_input', 'cached_input', 'cache_write', 'output'] as const
 
-/** Tokens by the classes that have prices of their own; they do not overlap, so they add up. */
+/** The token classes do not overlap, so they add up. */
 function TokensPanel({ request: { tokens, state } }: { request: RequestDetail }) {
   const { receipt, requests } = useMessages()
   const { tokens: messages } = receipt

@@ -9,7 +9,7 @@ import { choicesOf, Segmented, Select } from '../../ui/inputs.tsx'
 
 interface RequestFiltersProps {
   readonly filter: RequestFilter
-  /** An empty text takes a filter away. */
+  /** An empty value removes a filter. */
   readonly onChange: (change: Partial<Record<keyof RequestFilter, string>>) => void
 }
 
@@ -48,7 +48,7 @@ interface ChoiceProps {
   readonly onPick: (value: string) => void
 }
 
-/** What the address names is among the choices even where nobody knows it any more. */
+/** Keeps the value of the address selectable even if it is unknown. */
 function withChosen(value: string, options: readonly { value: string; label: string }[]) {
   return value === '' || options.some((option) => option.value === value)
     ? options
@@ -90,7 +90,7 @@ const PAYERS = ['wallet', 'builder'] as const
 
 const text = (value: string | undefined) => (value === undefined || value === '' ? undefined : value)
 
-/** What an address asks for; whatever in it is none of our words asks for nothing. */
+/** Ignores values in the address that are not valid. */
 export function readRequestFilter(search: Search): RequestFilter {
   const [key, model] = [text(search.key), text(search.model)]
   const outcome = ENDINGS.find((ending) => ending === search.outcome)

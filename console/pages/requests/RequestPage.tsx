@@ -8,7 +8,6 @@ import { Page, PageHeader } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
 import { RequestDetailView } from './RequestDetailView.tsx'
 
-/** One request; it follows it for as long as it runs. */
 export function RequestPage() {
   const { shell, requests } = useMessages()
   const { request: id = '' } = useParams({ strict: false })

@@ -14,12 +14,11 @@ import { inOpeningOrder } from './merge-requests.ts'
 interface RequestTableProps {
   readonly caption: string
   readonly rows: readonly RequestItem[]
-  /** What is the same in all of them, or beside the point. */
+  /** Columns to leave out. */
   readonly without?: readonly RequestColumn[]
   readonly digits?: 'short' | 'exact'
 }
 
-/** A list of requests, wherever it stands; each row leads to its request. */
 export function RequestTable({ caption, rows, without = [], digits = 'short' }: RequestTableProps) {
   const navigate = useNavigate()
   const columns = useRequestColumns(digits)
@@ -38,7 +37,6 @@ export function RequestTable({ caption, rows, without = [], digits = 'short' }: 
 
 type RequestColumn = 'request' | 'model' | 'key' | 'state' | 'tokens' | 'timing' | 'cost'
 
-/** What a list of requests shows of each, wherever it stands; with all digits where its lines add up before one's eyes. */
 function useRequestColumns(digits: 'short' | 'exact'): (Column<RequestItem> & { id: RequestColumn })[] {
   const { columns: messages, noLane, noLaneEver } = useMessages().requests
   const outcomeOf = useOutcome()
@@ -91,7 +89,7 @@ function useRequestColumns(digits: 'short' | 'exact'): (Column<RequestItem> & { 
   ]
 }
 
-/** What was released has cost this. */
+/** The charge of a released hold. */
 const NOTHING = '0.00'
 
 const SHOWN_OF_ID = 8
@@ -158,9 +156,9 @@ interface LatestRequestsProps {
   readonly none: { readonly title: string; readonly text?: string; readonly action?: ReactNode }
 }
 
-/** The last few requests, as they come in. */
+/** The last few requests, live. */
 export function LatestRequests({ caption, requests, none, ...rest }: LatestRequestsProps) {
-  // As they began: told as they run and end, they would change places, and new ones come in between.
+  // Sorted by start, so that rows keep their place when requests end.
   const { shown, reading } = useHeldRows(inOpeningOrder(requests), { idOf: ({ id }) => id })
   if (requests.length === 0) return <Empty icon={ArrowLeftRight} {...none} />
   return (
@@ -175,7 +173,6 @@ type RequestItem = AnswerOf<'GET /requests'>['items'][number]
 interface Outcome {
   readonly label: string
   readonly tone: BadgeTone
-  /** What that means for the answer and for the money. */
   readonly text: string
 }
 
@@ -186,7 +183,7 @@ const TONES: Readonly<Record<string, BadgeTone>> = {
   recovered: 'held',
 }
 
-/** How a request ended, in words. An outcome that these words do not know yet is shown as the server spells it. */
+/** Unknown outcomes are shown as the server spells them. */
 export function useOutcome(): (request: Ended) => Outcome {
   const { requests } = useMessages()
   return (request) => {
@@ -204,7 +201,7 @@ export function useOutcome(): (request: Ended) => Outcome {
 
 type Ended = Pick<RequestItem, 'state' | 'outcome' | 'kind' | 'tokens'>
 
-/** What happened, what is charged to whom, and who counted it: one sentence each, so that none contradicts another. */
+/** One sentence each for what happened, what is charged and who counted. */
 function textOf(messages: Catalogue['requests'], { state, kind, tokens }: Ended, outcome: string): string {
   if (state === 'released') return sentences(messageFor(messages.free, outcome, ''), messages.nothingOwed)
   const owed = messages.owed[kind][outcome === 'completed' ? 'whole' : 'part']
@@ -214,10 +211,10 @@ function textOf(messages: Catalogue['requests'], { state, kind, tokens }: Ended,
 
 const sentences = (...each: string[]): string => each.filter((sentence) => sentence !== '').join(' ')
 
-/** How long it has been running, second by second. */
+/** The running time, updated every second. */
 export function RunningFor({ since }: { since: string }) {
   const formats = useFormats()
-  // The second that has begun: nothing that runs takes none, whatever the clock of this computer says.
+  // Rounded up, so that it is never zero, whatever the local clock says.
   const seconds = Math.ceil((useNow(1_000) - Date.parse(since)) / 1_000)
   return formats.duration(Math.max(1, seconds) * 1_000)
 }

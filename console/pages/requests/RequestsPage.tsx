@@ -15,7 +15,6 @@ import { mergeRequests } from './merge-requests.ts'
 import { isFiltered, RequestFilters, readRequestFilter } from './RequestFilters.tsx'
 import { RequestTable } from './RequestTable.tsx'
 
-/** Requests as they come: those that run with their hold, those that have ended with what they cost. */
 export function RequestsPage() {
   const { shell, requests } = useMessages()
   const filter = readRequestFilter(useSearch({ strict: false }))
@@ -53,7 +52,7 @@ export function RequestsPage() {
   )
 }
 
-/** A list that is live: changes come in place, and new rows as soon as that disturbs nobody. */
+/** Updates rows in place and adds new rows when the user is not reading. */
 function useLiveRequests(filter: RequestFilter, following: boolean) {
   const pages = useRequestPages(filter, following)
   const newest = useNewestRequests(filter, following)
@@ -66,7 +65,6 @@ function useLiveRequests(filter: RequestFilter, following: boolean) {
   return { pages, ...useHeldRows(rows, { idOf: ({ id }) => id, scrolling: 'counts' }) }
 }
 
-/** What of it is there: an empty text in an address says as little as none. */
 const givenOnly = (search: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(search).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ''),
@@ -75,11 +73,11 @@ const givenOnly = (search: Readonly<Record<string, string | undefined>>): Record
 interface FindRequestProps {
   readonly text: string
   readonly onText: (text: string) => void
-  /** The one that is left of those shown, if there is just one. */
+  /** The only visible match, if there is exactly one. */
   readonly only: string | undefined
 }
 
-/** Looks among those shown while somebody types; Enter opens the one that is left, or whichever has the whole id. */
+/** Filters the visible requests while typing. Enter opens the only match, or the request with the complete id. */
 function FindRequest({ text, onText, only }: FindRequestProps) {
   const { requests } = useMessages()
   const navigate = useNavigate()
@@ -107,7 +105,6 @@ function FindRequest({ text, onText, only }: FindRequestProps) {
 
 const isWholeId = (text: string): boolean => /^req_\w{8,}$/.test(text.trim())
 
-/** Why there is nothing to see, and what helps. */
 function NoRequests({ filtered, text }: { filtered: boolean; text: string }) {
   const { empty, clear } = useMessages().requests
   const request = text.trim()
@@ -159,7 +156,7 @@ interface FollowBarProps {
   readonly onTakeIn: () => void
 }
 
-/** Whether the list goes on by itself, and how many new rows wait because somebody reads. It keeps its height: nothing jumps. */
+/** The live switch and the number of new rows. Its height is fixed so that nothing jumps. */
 function FollowBar({ following, waiting, onFollow, onTakeIn }: FollowBarProps) {
   const { requests } = useMessages()
   const formats = useFormats()
@@ -167,7 +164,7 @@ function FollowBar({ following, waiting, onFollow, onTakeIn }: FollowBarProps) {
   const toggle = () => onFollow(!following)
   const label = following ? requests.pause : requests.follow
   useLetterKey('f', label, toggle)
-  // The button goes once it is pressed; whoever had the focus on it goes on beside it, and not at the top of the page.
+  // The button disappears when pressed, so the focus moves to its neighbour.
   const takeIn = () => {
     follow.current?.focus()
     onTakeIn()
@@ -186,7 +183,7 @@ function FollowBar({ following, waiting, onFollow, onTakeIn }: FollowBarProps) {
           {label}
         </Button>
       </span>
-      {/* Next to the rows for the tab key, too: the focus comes here from them without leaving what is read. */}
+      {/* Next to the rows in tab order, so that the focus reaches it without leaving the rows. */}
       {waiting > 0 && (
         <Button {...READ} onClick={takeIn}>
           <ArrowUp aria-hidden="true" />

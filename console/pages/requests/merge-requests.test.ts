@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { mergeRequests } from './merge-requests.ts'
 
-/** `7` has ended, `7r` runs; they began in the order of their numbers. */
+/** `7` has ended, `7r` is running. The number is the start order. */
 const rows = (...names: string[]) =>
   names.map((name) => ({
     id: name.replace('r', ''),

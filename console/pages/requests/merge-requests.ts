@@ -9,13 +9,13 @@ interface Newest<Item> {
 
 interface Merged<Item> {
   readonly rows: readonly Item[]
-  /** More has ended than was asked for at once: between the two there is something that nobody has. */
+  /** More requests have ended than one page holds, so rows are missing between the two lists. */
   readonly gap: boolean
 }
 
 /**
- * The newest page begins with all that run, or with as many as fit, and goes on with the last that ended. It is right about
- * those: what is not among them does not run any more. Behind it stand the rows that were loaded before.
+ * The newest page starts with the running requests, as many as fit, followed by the last ended ones. It is right about
+ * those: a request that it should list but does not is no longer running. The rows loaded before follow.
  */
 export function mergeRequests<Item extends Row>(
   newest: Newest<Item> | undefined,
@@ -38,8 +38,8 @@ interface OpenedRow {
 }
 
 /**
- * Requests by when they began, the newest first: so a row keeps its place when its request ends. Pages tell those that run
- * before those that have ended, and one that ends between two pages is told twice: the later word counts.
+ * Newest start first, so that a row keeps its place when its request ends. Pages list running requests before ended
+ * ones, so a request that ends between two pages appears twice, and the later row wins.
  */
 export function inOpeningOrder<Item extends OpenedRow>(rows: readonly Item[]): Item[] {
   const each = new Map(rows.map((row) => [row.id, row]))

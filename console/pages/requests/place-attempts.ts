@@ -5,20 +5,20 @@ type Attempt = RequestDetail['attempts'][number]
 export interface PlacedAttempt {
   readonly number: number
   readonly attempt: Attempt
-  /** Where its bar begins and how long it is, as shares of the whole time. */
+  /** The start and length of its bar as shares of the total time. */
   readonly begins: number
   readonly share: number
   readonly isLast: boolean
 }
 
-/** The longer of what the request took and what its attempts took together: clocks round. */
+/** The attempts can add up to more than the total because of rounding. */
 export const laterOf = (attempts: readonly Attempt[], totalMs: number | null): number =>
   Math.max(
     totalMs ?? 0,
     attempts.reduce((sum, { ms }) => sum + ms, 0),
   )
 
-/** One lane is asked after the other, so each begins where the one before it ended. */
+/** Lanes are tried one after another. */
 export function placeAttempts(attempts: readonly Attempt[], wholeMs: number): PlacedAttempt[] {
   let before = 0
   return attempts.map((attempt, index) => {

@@ -25,7 +25,6 @@ export function SettingsPage() {
   )
 }
 
-/** What a person chooses for this browser; each choice takes effect at once. */
 function LookPanel() {
   const { settings, shell } = useMessages()
   const { theme, language, zone, letterKeys } = usePreferences()
@@ -120,7 +119,6 @@ function PasswordPanel() {
 
 type Session = AnswerOf<'GET /sessions'>['items'][number]
 
-/** Where somebody is signed in, and the end of whichever they do not know. */
 function SessionsPanel() {
   const { settings } = useMessages()
   const sessions = useSessions()
@@ -195,7 +193,7 @@ const SYSTEMS = [
   [/Linux|X11/, 'Linux'],
 ] as const
 
-/** What a person calls a browser, as far as its own long name tells. */
+/** Browser and system names from the user agent. */
 function agentName(agent: string): { browser: string | undefined; system: string | undefined } {
   const nameIn = (names: readonly (readonly [RegExp, string])[]) => names.find(([pattern]) => pattern.test(agent))?.[1]
   return { browser: nameIn(BROWSERS), system: nameIn(SYSTEMS) }

@@ -15,7 +15,6 @@ import { ProblemNote, Skeleton } from '../../ui/QueryView.tsx'
 import { TimeText } from '../../ui/values.tsx'
 import { SignInLayout } from './SignInLayout.tsx'
 
-/** The first page that anybody ever sees: a code becomes a person with a password. */
 export function SetUpPage() {
   const { setUp } = useMessages().people
   const [code, setCode] = useState(setupCode())
@@ -71,7 +70,7 @@ function CodeForm({ onCode }: { onCode: (code: string) => void }) {
   )
 }
 
-/** Why a code does not work, and what to do instead, which depends on whether anybody has signed up yet. */
+/** Explains why a code does not work and what to do next. */
 function Useless({ error, onAgain }: { error: unknown; onAgain?: () => void }) {
   const { setUp } = useMessages().people
   const { setup_needed } = useSessionState()
@@ -92,7 +91,6 @@ function Useless({ error, onAgain }: { error: unknown; onAgain?: () => void }) {
   )
 }
 
-/** The way on without a code: to the sign-in, or back to the console. */
 function Elsewhere() {
   const { setUp } = useMessages().people
   const { person, setup_needed } = useSessionState()

@@ -2,7 +2,6 @@ import type { ReactNode } from 'react'
 import { useMessages } from '../../messages/MessagesProvider.tsx'
 import { Mark } from '../../ui/Mark.tsx'
 
-/** Around the pages of those who are not signed in yet. */
 export function SignInLayout({ title, about, children }: { title: string; about?: ReactNode; children: ReactNode }) {
   const { common } = useMessages()
   return (

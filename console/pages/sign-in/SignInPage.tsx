@@ -16,7 +16,7 @@ import { SignInLayout } from './SignInLayout.tsx'
 
 export function SignInPage() {
   const { people } = useMessages()
-  // Looked at here once more: the router also hands on what the route's own check has left out.
+  // The router also passes on parameters that the route's validation dropped.
   const { next } = landingOf(useSearch({ from: '/sign-in' }))
   const { setup_needed } = useSessionState()
   return (
@@ -26,7 +26,7 @@ export function SignInPage() {
   )
 }
 
-/** Nobody can sign in yet. */
+/** The server has no user yet. */
 function SetUpFirst() {
   const { signIn } = useMessages().people
   return (
@@ -84,7 +84,7 @@ function SignInForm({ next }: { next: string | undefined }) {
   )
 }
 
-/** The same sentence for an unknown e-mail and a wrong password; how long a wait takes where the server says it. */
+/** The same message for an unknown email and a wrong password. */
 function SignInRefusal({ problem }: { problem: ConsoleProblem }) {
   const { people } = useMessages()
   if (problem.status === 429 && problem.retryAfter !== null) return <Locked seconds={problem.retryAfter} />
@@ -101,7 +101,7 @@ function Locked({ seconds }: { seconds: number }) {
   if (left === 0) return null
   return (
     <>
-      {/* Said once: a time that ticks would never stop talking. */}
+      {/* Announced once, because a countdown would be announced every second. */}
       <p role="alert" className="sr-only">
         {people.signIn.locked(formats.duration(seconds * 1_000))}
       </p>

@@ -23,7 +23,6 @@ interface UsageChartProps {
   readonly onDrill: (id: string) => void
 }
 
-/** One measure over time, stacked by what it is split by, with its whole as a line. */
 export function UsageChart({ answer, filter, range, zone, onChange, onDrill }: UsageChartProps) {
   const { usage } = useMessages()
   const formats = useFormats()
@@ -61,10 +60,10 @@ export function UsageChart({ answer, filter, range, zone, onChange, onDrill }: U
   )
 }
 
-/** The line ends with the step that runs: what is still to come is not nothing. */
+/** The line ends at the current step. */
 const begun = ({ total_steps, steps, as_of }: UsageAnswer) => total_steps.filter((_, step) => steps[step]! <= as_of)
 
-/** No model and no key is called so. */
+/** An id that no model or key has. */
 const REST = ' rest'
 
 const GROUPS: readonly MeasureGroup[] = ['money', 'requests', 'tokens', 'failed']
@@ -74,7 +73,6 @@ interface MeasureSwitchProps {
   readonly onPick: (measure: Measure) => void
 }
 
-/** What is measured, and, of money and tokens, which part of it. */
 function MeasureSwitch({ measure, onPick }: MeasureSwitchProps) {
   const { usage } = useMessages()
   const group = groupOf(measure)
@@ -106,7 +104,6 @@ interface Named {
   readonly name: string
 }
 
-/** What a series is called: the server names models and keys, the catalogue who paid, and those that stand together. */
 export function useSeriesName(by: By): (series: Named) => string {
   const { usage } = useMessages()
   return ({ id, name }) => {
@@ -118,11 +115,10 @@ export function useSeriesName(by: By): (series: Named) => string {
 interface EndingsPanelProps {
   readonly answer: UsageAnswer
   readonly range: QueryOf<'GET /usage/refused'>
-  /** Which model a refused request was for is not known: where one is chosen, they are left out. */
+  /** The model of a refused request is unknown, so refusals are left out when a model is selected. */
   readonly refusals: 'shown' | 'left-out'
 }
 
-/** Every request by how it ended: those that were run, and those that were refused before that, by the reason. */
 export function EndingsPanel({ answer, range, refusals }: EndingsPanelProps) {
   const { endings: messages } = useMessages().usage
   const query = useRefusedTurns(range)
@@ -137,7 +133,7 @@ export function EndingsPanel({ answer, range, refusals }: EndingsPanelProps) {
             answer={answer}
             step={range.step}
             zone={range.zone}
-            // While another range, key or kind is on its way, the two answers may be of different ones.
+            // While the filters change, the two responses can be for different filters.
             reasons={isShown && steps.join() === answer.steps.join() ? fewReasons(reasons) : []}
           />
         )}

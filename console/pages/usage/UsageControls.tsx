@@ -16,7 +16,6 @@ interface UsageControlsProps {
   readonly onChange: (filter: UsageFilter) => void
 }
 
-/** Which days, by whose clock, in which steps, split by what. */
 export function UsageControls({ filter, range, zone, onChange }: UsageControlsProps) {
   const { usage } = useMessages()
   const own = typeof filter.range === 'object' ? filter.range : undefined
@@ -67,7 +66,7 @@ const Labelled = ({ label, children }: { label: string; children: ReactNode }) =
   </span>
 )
 
-/** The person's own zone goes without saying, so that a link without one means the zone of whoever opens it. */
+/** The default zone is left out of the address, so that a link uses the zone of its reader. */
 function ZoneSelect({ zone, onPick }: { zone: string; onPick: (zone: string | undefined) => void }) {
   const { usage } = useMessages()
   const own = useFormats().zone
@@ -92,7 +91,7 @@ interface OwnDaysFieldsProps {
   readonly onDays: (days: OwnDays) => void
 }
 
-/** Two days, both in the range. What is half typed is no range yet, and asks nothing. */
+/** Incomplete dates do not change the range. */
 function OwnDaysFields({ days, onDays }: OwnDaysFieldsProps) {
   const { usage } = useMessages()
   const [draft, setDraft] = useState(days)
@@ -134,7 +133,7 @@ interface UsageChipsProps {
   readonly onChange: (filter: UsageFilter) => void
 }
 
-/** What the page is narrowed to; each chip goes away by itself, and brings its part of the split back. */
+/** The active filters. Removing one restores its grouping. */
 export function UsageChips({ filter, onChange }: UsageChipsProps) {
   const { usage } = useMessages()
   const nameOf = useNameOf()
@@ -168,7 +167,6 @@ export function UsageChips({ filter, onChange }: UsageChipsProps) {
   )
 }
 
-/** What people call a series: keys by the names that they were given, kinds by ours. */
 function useNameOf(): (by: By, id: string) => string {
   const { usage } = useMessages()
   const keys = itemsOf(useKeys().data)

@@ -15,7 +15,7 @@ import { drillInto, isNarrowed, readUsageFilter, type UsageFilter, writeUsageFil
 import { isNothing } from './usage-measure.ts'
 import { usageRange, widerThan } from './usage-range.ts'
 
-/** What was used, from all of it down to one key on one model. Its address says everything, so that it can be sent on. */
+/** The whole state is part of the address so that it can be shared. */
 export function UsagePage() {
   const { shell, usage } = useMessages()
   const formats = useFormats()
@@ -77,7 +77,7 @@ interface NoUsageProps {
   readonly onChange: (filter: UsageFilter) => void
 }
 
-/** Nothing there: look further back, then at everything, then at how to begin. */
+/** Offers a wider range, then no filters, then a client to connect. */
 function NoUsage({ filter, onChange }: NoUsageProps) {
   const { usage } = useMessages()
   const { empty } = usage

@@ -9,7 +9,6 @@ import { type UsageAnswer, useSeriesName } from './UsageChart.tsx'
 import type { By } from './usage-filter.ts'
 import { sumUsed, type Used } from './usage-measure.ts'
 
-/** The whole range in four numbers. */
 export function UsageTotals({ total }: { total: Used }) {
   const { totals: messages } = useMessages().usage
   const formats = useFormats()
@@ -50,13 +49,13 @@ interface Row {
   readonly id: string
   readonly name: string
   readonly used: Used
-  /** Undefined: it is no one thing to look at alone. */
+  /** Undefined: a row that cannot be filtered by. */
   readonly drill: string | undefined
 }
 
 const ROWS_AT_ONCE = 50
 
-/** Every part of the whole, and what the parts come to: the sums are made of the rows, so that they can be held against it. */
+/** The totals are the sums of the rows. */
 export function UsageTable({ answer, by, onDrill }: UsageTableProps) {
   const { usage } = useMessages()
   const nameOf = useSeriesName(by)

@@ -3,10 +3,10 @@ import { sumUsed } from './usage-measure.ts'
 
 type Series = AnswerOf<'GET /usage'>['series'][number]
 
-/** The chart has so many colours; the last of them is grey, and means whatever has none of its own. */
+/** The number of chart colours. The last one is grey, for the rest. */
 const SERIES_MAX = 8
 
-/** No more series than there are colours: those behind go together into the rest. */
+/** Merges the series beyond the number of colours. */
 export function fewSeries(series: readonly Series[]): readonly Series[] {
   if (series.length <= SERIES_MAX) return series
   const [shown, others] = [series.slice(0, SERIES_MAX - 1), series.slice(SERIES_MAX - 1)]
@@ -16,10 +16,10 @@ export function fewSeries(series: readonly Series[]): readonly Series[] {
 
 type Reason = AnswerOf<'GET /usage/refused'>['reasons'][number]
 
-/** Beside the two ways in which a request ends there are so many colours. */
+/** The colours left for refusal reasons. */
 const REASONS_MAX = 6
 
-/** The commonest by their codes, and those behind them together, as one without a code. */
+/** The most frequent reasons by code, and the rest without a code. */
 export function fewReasons(reasons: readonly Reason[]): readonly (Omit<Reason, 'code'> & { code: string | null })[] {
   if (reasons.length <= REASONS_MAX) return reasons
   const [shown, others] = [reasons.slice(0, REASONS_MAX - 1), reasons.slice(REASONS_MAX - 1)]

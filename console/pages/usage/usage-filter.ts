@@ -12,18 +12,18 @@ export type Step = (typeof STEPS)[number]
 export const BYS = ['model', 'key', 'kind'] as const
 export type By = (typeof BYS)[number]
 
-/** Days as people say them: both belong to it. */
+/** Both days are inclusive. */
 export interface OwnDays {
   readonly from: string
   readonly through: string
 }
 
-/** All that the page of usage is asked for: it is its address, and its address is it. */
+/** The state of the usage page, which is its address. */
 export interface UsageFilter {
   readonly range: Preset | OwnDays
-  /** Undefined: the person's own. */
+  /** Undefined: the user's own zone. */
   readonly zone: string | undefined
-  /** Undefined: the one that fits the range. */
+  /** Undefined: the interval that fits the range. */
   readonly step: Step | undefined
   readonly by: By
   readonly measure: Measure
@@ -36,7 +36,7 @@ const DEFAULT_RANGE: Preset = '30d'
 
 type Search = Readonly<Record<string, string | undefined>>
 
-/** Whatever in an address is none of our words is as if it were not there. */
+/** Ignores values in the address that are not valid. */
 export function readUsageFilter(search: Search): UsageFilter {
   return {
     range: rangeOf(search),
@@ -55,7 +55,7 @@ function rangeOf({ from, through, range }: Search): UsageFilter['range'] {
   return PRESETS.find((preset) => preset === range) ?? DEFAULT_RANGE
 }
 
-/** As short as it can be: what is usual goes without saying. */
+/** Leaves out the defaults. */
 export function writeUsageFilter(filter: UsageFilter): Record<string, string> {
   const { range, zone, step, by, measure, model, key, kind } = filter
   return {
@@ -70,7 +70,7 @@ export function writeUsageFilter(filter: UsageFilter): Record<string, string> {
   }
 }
 
-/** One series alone, and what it is made of by the next thing that is not decided yet. */
+/** Filters by one series and groups by the next open dimension. */
 export function drillInto(filter: UsageFilter, id: string): UsageFilter {
   const deeper = { ...filter, [filter.by]: id }
   const next = BYS.find((by) => deeper[by] === undefined)

@@ -37,11 +37,11 @@ const COUNTS: Readonly<Record<string, (used: Used) => number>> = {
   reasoning: ({ reasoning }) => reasoning,
 }
 
-/** For drawing only: money becomes a float on its way to pixels. */
+/** For drawing only: money becomes a float here. */
 export const drawn = (used: Used, measure: Measure): number =>
   COUNTS[measure]?.(used) ?? Number(MONEY[measure]?.(used) ?? 0)
 
-/** As it is read where it was hovered, and in the table behind the picture: with all digits. */
+/** With all digits, for the readout and the table. */
 export function written(used: Used, measure: Measure, formats: Formats): string {
   const count = COUNTS[measure]?.(used)
   return count === undefined ? formats.exactMoney(MONEY[measure]?.(used) ?? '0.00') : formats.count(count)
@@ -51,7 +51,6 @@ export const isNothing = (used: Used): boolean => used.requests === 0 && nanoOf(
 
 const COUNTED = ['requests', 'failed', 'uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
 
-/** What rows come to: whole numbers and money, without a rounding anywhere. */
 export function sumUsed(rows: readonly Used[]): Used {
   const counted = COUNTED.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)] as const)
   return {

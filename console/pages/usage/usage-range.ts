@@ -3,23 +3,22 @@ import { PRESETS, type Preset, type Step, type UsageFilter } from './usage-filte
 
 export interface UsageRange {
   readonly from: string
-  /** The first day behind it, as the API wants it. */
+  /** The day after the last one, as the API expects. */
   readonly to: string
   readonly step: Step
-  /** Steps that are neither too many to be drawn nor too few to be seen. */
+  /** The interval that gives a readable number of steps. */
   readonly possible: readonly Step[]
 }
 
 const DAYS: Readonly<Record<Preset, number>> = { today: 1, '7d': 7, '30d': 30, '90d': 90, '365d': 365 }
 
-/** Days of 25 hours counted in, this many have fewer hours than the server answers with. */
+/** The server's maximum number of hours, with room for days of 25 hours. */
 const HOURLY_DAYS_MAX = 14
 const DAILY_DAYS_MAX = 400
 const HOURLY_DAYS = 2
 const DAILY_DAYS = 100
 const MONTHLY_DAYS_MIN = 32
 
-/** The days that are meant, from today back, and their step: the one that was asked for, else the one that fits. */
 export function usageRange({ range, step }: Pick<UsageFilter, 'range' | 'step'>, today: string): UsageRange {
   const days =
     typeof range === 'object'
@@ -35,7 +34,7 @@ export function usageRange({ range, step }: Pick<UsageFilter, 'range' | 'step'>,
   return { ...days, possible, step: step !== undefined && possible.includes(step) ? step : fits }
 }
 
-/** The next that is wider; none behind the widest. */
+/** The next wider range, undefined for the widest. */
 export function widerThan(range: UsageFilter['range']): Preset | undefined {
   if (typeof range === 'object') return '365d'
   return PRESETS[PRESETS.indexOf(range) + 1]

@@ -16,7 +16,7 @@ import { READ, useIsRead } from '../../ui/useHeldRows.ts'
 import { Money, Time } from '../../ui/values.tsx'
 import { filterQuery, MOVEMENT_KINDS, readFilters, type StatementFilters } from './statement-filters.ts'
 
-/** Every movement of the wallet, newest first. The filters stand in the address, and the file has what they let through. */
+/** The filters are part of the address and apply to the file too. */
 export function StatementPanel({ fill }: { fill: ReactNode }) {
   const { wallet } = useMessages()
   const { zone } = useFormats()
@@ -134,7 +134,7 @@ function StatementTable({ movements }: { movements: readonly Movement[] }) {
   )
 }
 
-/** With all digits: each balance is the one below it with the amount added, and that can be seen. */
+/** With all digits, so that each balance is the one below plus the amount. */
 function useColumns(): Column<Movement>[] {
   const { wallet } = useMessages()
   return [
@@ -162,7 +162,7 @@ function useColumns(): Column<Movement>[] {
   ]
 }
 
-/** With its number, by which a request names its line. */
+/** With the number by which a request refers to its entry. */
 function When({ line: { at, movement } }: { line: Movement }) {
   const { wallet } = useMessages()
   return (
@@ -173,7 +173,7 @@ function When({ line: { at, movement } }: { line: Movement }) {
   )
 }
 
-/** A charge comes from a request; everything else from somebody who said why, under a reference that counts once. */
+/** A charge links to its request. Other entries show their reason and reference. */
 function Cause({ movement: { kind, ref, reason, model, key } }: { movement: Movement }) {
   const { wallet } = useMessages()
   if (kind !== 'charge') {

@@ -11,7 +11,6 @@ import { Money, MoneyText, Time } from '../../ui/values.tsx'
 import { StatementPanel } from './StatementPanel.tsx'
 import { RedeemDialog, RequestFundsDialog } from './wallet-dialogs.tsx'
 
-/** The prepaid money of an account: how it stands, what moved it, and how more of it comes in. */
 export function WalletPage() {
   const { shell, wallet } = useMessages()
   const query = useWallet()
@@ -52,7 +51,7 @@ export function WalletPage() {
   )
 }
 
-/** `/wallet?ask=yes` opens the form by which funds are asked for. It is taken out again, so that a reload shows the wallet. */
+/** `/wallet?ask=yes` opens the funding request. The parameter is removed so that a reload shows the wallet. */
 function useFunding() {
   const navigate = useNavigate()
   const { ask } = useSearch({ strict: false })
@@ -64,7 +63,6 @@ function useFunding() {
   return { open, setOpen, close }
 }
 
-/** How the wallet stands this moment. What is held and what is available make the balance. */
 function WalletTiles({ query }: { query: ReturnType<typeof useWallet> }) {
   const { wallet } = useMessages()
   const formats = useFormats()
@@ -90,7 +88,6 @@ interface FundingRequestNoteProps {
   readonly onChange: () => void
 }
 
-/** What the operator was asked for and has not answered yet. */
 function FundingRequestNote({ asked, onChange }: FundingRequestNoteProps) {
   const { wallet } = useMessages()
   return (
@@ -113,7 +110,6 @@ function FundingRequestNote({ asked, onChange }: FundingRequestNoteProps) {
 
 const PARTS = ['hold', 'charge', 'test', 'plan'] as const
 
-/** Where money comes from, what a hold is, and what is charged. */
 function WalletExplained() {
   const { explained, explain } = useMessages().wallet
   return (

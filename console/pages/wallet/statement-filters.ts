@@ -4,7 +4,7 @@ import { addDays, isDay } from '../../lib/zone-days.ts'
 export const MOVEMENT_KINDS = ['charge', 'credit', 'refund', 'adjustment'] as const
 type MovementKind = (typeof MOVEMENT_KINDS)[number]
 
-/** What of the statement is shown. Both days belong to it, as people mean them. */
+/** Both days are inclusive. */
 export interface StatementFilters {
   readonly kind?: MovementKind
   readonly from?: string
@@ -13,7 +13,7 @@ export interface StatementFilters {
 
 type Search = Readonly<Record<string, string | undefined>>
 
-/** From an address, where anybody may have written anything: what cannot be meant is left out, days stand in their order. */
+/** Ignores invalid values in the address and swaps reversed days. */
 export function readFilters({ kind, from, to }: Search): StatementFilters {
   const known = MOVEMENT_KINDS.find((each) => each === kind)
   const [first, last] = isDay(from) && isDay(to) && to < from ? [to, from] : [from, to]
@@ -24,7 +24,7 @@ export function readFilters({ kind, from, to }: Search): StatementFilters {
   }
 }
 
-/** As the server asks: until before the day behind the last. */
+/** The API expects the day after the last one. */
 export const filterQuery = (
   { kind, from, to }: StatementFilters,
   zone: string,

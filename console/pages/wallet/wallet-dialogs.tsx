@@ -11,7 +11,6 @@ import { toast } from '../../ui/toast.ts'
 
 const CODE_MAX = 60
 
-/** A code becomes money, once. Why it does not is said at the field. */
 export function RedeemDialog({ onClose }: { onClose: () => void }) {
   const { wallet } = useMessages()
   const formats = useFormats()
@@ -52,7 +51,7 @@ export function RedeemDialog({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** What is wrong with a code, in words; undefined where something else is. */
+/** Undefined if something else than the code is wrong. */
 function useCodeRefusal(problem: ConsoleProblem | null): string | undefined {
   const { wallet } = useMessages()
   const formats = useFormats()
@@ -65,14 +64,13 @@ function useCodeRefusal(problem: ConsoleProblem | null): string | undefined {
 
 const NOTE_MAX = 500
 
-/** The server keeps notes as lines. */
+/** The server stores notes on one line. */
 const onOneLine = (text: string): string => text.trim().replace(/\s+/g, ' ')
 
 interface RequestFundsDialogProps {
-  /** What is asked for already: this replaces it. */
+  /** The open request, which this one replaces. */
   readonly asked: AnswerOf<'GET /wallet'>['asked']
   readonly onClose: () => void
-  /** For somebody who has a code. */
   readonly onRedeem: () => void
 }
 

@@ -20,13 +20,12 @@ const BAR_MAX = 44
 
 interface StackedBarsProps {
   readonly data: ChartData
-  /** The whole at each step as a line, which stays when parts of it are taken out of the picture. */
+  /** The total of each step as a line. It stays when series are hidden. */
   readonly whole?: readonly number[]
-  /** What a click on a part leads to. The keyboard needs another way there. */
+  /** Called on a click on a segment. Keyboard users need another control for it. */
   readonly onPick?: (series: string) => void
 }
 
-/** Series on top of each other, step by step: parts of a whole that is worth reading too. */
 export const StackedBars = ({ data, whole = [], onPick }: StackedBarsProps) => (
   <Chart
     data={data}
@@ -82,7 +81,6 @@ function Stack({ plot, shown, chart, step, onPick }: StackProps) {
   })
 }
 
-/** What all of it comes to at each step, over the bars that are its parts. */
 function TotalLine({ plot, values }: { plot: Plot; values: readonly number[] }) {
   if (values.length < 2) return null
   const points = values.map((value, step) => `${plot.x(step) + plot.bandWidth / 2} ${plot.y(value)}`)
@@ -99,19 +97,18 @@ function TotalLine({ plot, values }: { plot: Plot; values: readonly number[] }) 
   )
 }
 
-/** A series that is shown, and its place among all, which decides its colour even when others are hidden. */
+/** A visible series with its index among all, which decides its colour. */
 type Placed = Series & { readonly place: number }
 
 interface ChartProps {
   readonly data: ChartData
-  /** The largest value that has to fit, of what is shown. */
+  /** The largest value of the visible series. */
   readonly reach: (shown: readonly Placed[]) => number
   readonly draw: (plot: Plot, shown: readonly Placed[], chart: string, here: number | undefined) => ReactNode
 }
 
 const TICKS = 4
 
-/** What all charts share: axes, legend, readout, keyboard, and the table behind them. */
 function Chart({ data, reach, draw }: ChartProps) {
   const { charts } = useMessages()
   const [asTable, setAsTable] = useState(false)
@@ -219,7 +216,7 @@ function valueText(data: ChartData, shown: readonly Placed[], step: number): str
   return [data.steps[step]?.long, ...parts, total].filter(Boolean).join(', ')
 }
 
-/** How wide an element is, now and after every change: charts are drawn in real pixels, so that text keeps its size. */
+/** Observes the width of an element, because charts are drawn in real pixels. */
 function useWidth<Shape extends Element>(): [RefObject<Shape | null>, number] {
   const element = useRef<Shape>(null)
   const [width, setWidth] = useState(0)

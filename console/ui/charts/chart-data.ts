@@ -1,30 +1,29 @@
 import type { Formats } from '../../lib/formats.ts'
 import { sumMoney } from '../../lib/money.ts'
 
-/** What one line or one colour of bars stands for. */
 export interface Series {
   readonly id: string
   readonly name: string
-  /** One for each step, for drawing only: amounts of money are floats here and are never read as text. */
+  /** For drawing only: money is a float here. */
   readonly values: readonly number[]
-  /** The same, as it is read: exact, formatted. */
+  /** The values as text, exact and formatted. */
   readonly texts: readonly string[]
 }
 
 export interface ChartStep {
   readonly id: string
-  /** Below the axis. */
+  /** For the axis. */
   readonly short: string
-  /** In the readout and in the table. */
+  /** For the readout and the table. */
   readonly long: string
 }
 
 export interface ChartData {
-  /** What is drawn, as a sentence: the name of the picture for whoever does not see it. */
+  /** The accessible name of the chart. */
   readonly caption: string
   readonly steps: readonly ChartStep[]
   readonly series: readonly Series[]
-  /** What all series come to at each step, as it is read. */
+  /** The total of each step as text. */
   readonly totals?: readonly string[] | undefined
   readonly tick: (value: number) => string
   readonly unit?: 'whole' | 'any'
@@ -32,7 +31,7 @@ export interface ChartData {
 
 const COLOURS = 8
 
-/** The eighth is grey and means the rest; more than that nobody tells apart. */
+/** The eighth colour is grey, for the rest. */
 export const seriesColour = (index: number): string => `var(--series-${(index % COLOURS) + 1})`
 
 export const seriesPattern = (chart: string, index: number): string => `${chart}-pattern-${index % COLOURS}`
@@ -49,7 +48,7 @@ interface Counted {
   readonly values: readonly number[]
 }
 
-/** Whole things that add up: requests, tokens. */
+/** A chart of counts. */
 export const countedChart = ({ series, ...drawn }: Drawn<Counted>, formats: Formats): ChartData => ({
   ...drawn,
   series: series.map((part) => ({ ...part, texts: part.values.map((value) => formats.count(value)) })),
@@ -65,7 +64,7 @@ interface Paid {
   readonly amounts: readonly string[]
 }
 
-/** Money that adds up: as a float only for the length of its bars. */
+/** A chart of money. Amounts are floats only for the length of the bars. */
 export const paidChart = ({ series, ...drawn }: Drawn<Paid>, formats: Formats): ChartData => ({
   ...drawn,
   series: series.map(({ amounts, ...part }) => ({

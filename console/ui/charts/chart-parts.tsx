@@ -11,7 +11,7 @@ const BOTTOM = 24
 const LABEL_WIDTH = 72
 const DIGIT_WIDTH = 7
 
-/** Where a chart has its room: everything else follows from it. */
+/** The geometry of a chart. */
 export interface Plot {
   readonly left: number
   readonly width: number
@@ -43,7 +43,7 @@ interface FrameProps {
   readonly children: ReactNode
 }
 
-/** Axes and grid, for the eye only: whoever listens has the points and the table. */
+/** Axes and grid, hidden from screen readers. */
 export function Frame({ plot, steps, tick, children }: FrameProps) {
   const stride = labelStride(steps.length, plot.width, LABEL_WIDTH)
   return (
@@ -87,7 +87,7 @@ interface LegendProps {
   readonly onToggle: (id: string) => void
 }
 
-/** Names with their colour and pattern; pressing one takes its series out of the picture and back. */
+/** The legend. A click hides or shows a series. */
 export function Legend({ chart, series, hidden, onToggle }: LegendProps) {
   const { charts } = useMessages()
   return (
@@ -115,7 +115,7 @@ export function Legend({ chart, series, hidden, onToggle }: LegendProps) {
   )
 }
 
-/** One for each colour, so that nobody depends on colours: plain, stripes one way and the other, dots, and so on. */
+/** One pattern per colour, so that colours are not the only difference. */
 const STROKES = [
   '',
   'M0 8L8 0M-2 2L2 -2M6 10L10 6',
@@ -155,7 +155,7 @@ interface ReadoutProps {
   readonly width: number
 }
 
-/** What stands at one step, beside it. It only repeats what the point says to whoever listens. */
+/** The values at one step, hidden from screen readers, which hear the point. */
 export function Readout({ data, shown, step, at, width }: ReadoutProps) {
   const { charts } = useMessages()
   const lines = shown.filter((series) => (series.values[step] ?? 0) !== 0)
@@ -186,7 +186,7 @@ export function Readout({ data, shown, step, at, width }: ReadoutProps) {
   )
 }
 
-/** The same numbers as a table, for whoever reads rather than looks. */
+/** The chart as a table. */
 export function ChartTable({ data }: { data: ChartData }) {
   const { charts } = useMessages()
   const numbers = 'px-3 py-1.5 text-end figures whitespace-nowrap'

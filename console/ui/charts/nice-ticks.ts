@@ -1,10 +1,6 @@
-/** Steps that people count in. */
 const STEPS = [1, 2, 2.5, 5, 10]
 
-/**
- * Round values from zero to at least `max`, about `wanted` of them. Whole things (requests, tokens) never get a tick between
- * two of them.
- */
+/** Round values from zero to at least `max`, about `wanted` of them. Counts get no ticks between whole numbers. */
 export function niceTicks(max: number, wanted: number, unit: 'whole' | 'any' = 'any'): number[] {
   if (!(max > 0)) return [0]
   const rough = max / Math.max(1, wanted)
@@ -15,10 +11,10 @@ export function niceTicks(max: number, wanted: number, unit: 'whole' | 'any' = '
   return Array.from({ length: count + 1 }, (_, index) => clean(index * step))
 }
 
-/** 0.1 + 0.2 is not to be read on an axis. */
+/** Hides float errors such as 0.1 + 0.2. */
 const clean = (value: number): number => Number(value.toPrecision(12))
 
-/** Which of so many labels fit when each needs so much room: evenly, the first always. */
+/** Every n-th label that fits, starting with the first. */
 export function labelStride(count: number, width: number, labelWidth: number): number {
   const fits = Math.max(1, Math.floor(width / labelWidth))
   return Math.max(1, Math.ceil(count / fits))

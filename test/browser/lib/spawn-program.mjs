@@ -14,7 +14,7 @@ export async function spawnProgram(config) {
   return {
     origin: await server.ready,
     data: place.data,
-    said: server.said,
+    output: server.output,
     setupLink: () => until(() => readFile(join(place.data, 'console-setup'), 'utf8').then(trimmed, notYet)),
     /** What a command of the operator prints with `--json`; it goes through the server that runs. */
     operate: (...args) => millrace(place, ...args),

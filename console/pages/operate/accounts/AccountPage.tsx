@@ -44,11 +44,11 @@ export function AccountPage() {
 
 interface AccountViewProps {
   readonly account: AccountDetail
-  /** Why it could not be asked anew. It stands in the same view: a link that is shown once must not go with another one. */
+  /** A failed refetch is shown in the same view, because remounting would lose a link that is shown only once. */
   readonly note: ReactNode
 }
 
-/** One account: its money, its plan, its people. `?credit=25.00` opens the dialog for that, from a wish; `?credit=yes` leaves the amount open. */
+/** `?credit=25.00` opens the credit dialog from a funding request; `?credit=yes` leaves the amount empty. */
 function AccountView({ account, note }: AccountViewProps) {
   const { shell, accounts } = useMessages()
   const { credit } = useSearch({ strict: false }) as { credit?: string }
@@ -139,7 +139,6 @@ interface FundingRequestNoteProps {
   readonly onCredit: (amount: string) => void
 }
 
-/** What the owner has asked for, and the one button that answers it. */
 function FundingRequestNote({ asked, onCredit }: FundingRequestNoteProps) {
   const { accounts } = useMessages()
   return (

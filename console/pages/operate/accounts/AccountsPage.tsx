@@ -119,10 +119,9 @@ function useAccountColumns(): Column<Account>[] {
   ]
 }
 
-/** Typing goes on for as long as the pauses are shorter than this. */
+/** Debounce of the search. */
 const PAUSE_MS = 250
 
-/** Asks the server once somebody has paused, so that a list of thousands can be searched. */
 function AccountSearch({ value, onFind }: { value: string; onFind: (search: string) => void }) {
   const { accounts } = useMessages()
   const [typed, setTyped] = useState(value)
@@ -195,7 +194,6 @@ function CreateAccountForm({ onClose }: { onClose: () => void }) {
 
 type FundingRequest = AnswerOf<'GET /operate/wishes'>['items'][number]
 
-/** Who waits for money. Where nobody does, it takes no room. */
 function FundingRequestsPanel() {
   const { accounts } = useMessages()
   const query = useFundingRequests()

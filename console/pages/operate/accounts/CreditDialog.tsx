@@ -12,7 +12,7 @@ import { Money } from '../../../ui/values.tsx'
 interface CreditDialogProps {
   readonly account: string
   readonly open: boolean
-  /** What stands in the form when it opens. */
+  /** The initial form values. */
   readonly amount: string
   readonly reason: string
   readonly onClose: () => void
@@ -20,7 +20,6 @@ interface CreditDialogProps {
 
 type Credited = AnswerOf<'POST /operate/accounts/:account/credit'>
 
-/** Moves money into a wallet or out of it, and says whether it was counted. */
 export function CreditDialog(props: CreditDialogProps) {
   const { accounts } = useMessages()
   return (
@@ -74,7 +73,7 @@ interface CreditFormProps {
 
 const DIRECTIONS = ['add', 'take'] as const
 
-/** Made up once for each form: whoever sends it twice moves money once. */
+/** One reference per form, so that a double submit is booked once. */
 const newReference = (): string => `console-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`
 
 function CreditForm({ account, onClose, onDone, ...first }: CreditFormProps) {

@@ -17,7 +17,6 @@ import type { AccountDetail } from './account-status.tsx'
 type Member = AccountDetail['members'][number]
 type Opened = { readonly what: 'invite' } | { readonly what: 'disable' | 'password'; readonly member: Member }
 
-/** Who signs in for this account. */
 export function PeoplePanel({ account }: { account: AccountDetail }) {
   const { accounts } = useMessages()
   const messages = accounts.person
@@ -127,7 +126,7 @@ function PersonMenu({ email, disabled, onPassword, onDisable, onEnable }: Person
 
 interface InviteDialogProps {
   readonly account: string
-  /** Somebody who has signed up already and shall choose a new password. */
+  /** Someone who has signed up and needs a new password. */
   readonly resets: { readonly email: string; readonly role: string } | undefined
   readonly open: boolean
   readonly onClose: () => void
@@ -135,7 +134,7 @@ interface InviteDialogProps {
 
 type Invited = AnswerOf<'POST /operate/accounts/:account/invite'>
 
-/** Makes a link with which somebody becomes a person of this account, and shows it once. It lives in here and nowhere else. */
+/** Creates an invitation link and shows it once. The link exists only in this state. */
 const InviteDialog = (props: InviteDialogProps) => (props.open ? <Inviting {...props} /> : null)
 
 function Inviting(props: InviteDialogProps) {

@@ -9,7 +9,6 @@ import { Panel } from '../../../ui/layout.tsx'
 import { Meter, Money, Time } from '../../../ui/values.tsx'
 import type { AccountDetail } from './account-status.tsx'
 
-/** The plan of an account: what is used of it, and another one or none. */
 export function SubscriptionPanel({ account }: { account: AccountDetail }) {
   const { accounts } = useMessages()
   const messages = accounts.subscription

@@ -16,7 +16,6 @@ export function StatusBadge({ status }: { status: Account['status'] }) {
   return <Badge tone={TONES[status]}>{accounts.states[status]}</Badge>
 }
 
-/** Suspends an account, or lets it in again; who types its name has looked at which one it is. */
 export function StatusButton({ account }: { account: AccountDetail }) {
   const { accounts } = useMessages()
   const [open, setOpen] = useState(false)

@@ -13,7 +13,7 @@ import {
   textOf,
 } from './conversation.ts'
 
-/** The body of `POST /v1/chat/completions`. What was left open is left out, so that the snippet has no noise. */
+/** The body of `POST /v1/chat/completions`, without unset fields. */
 export const chatRequest = (terms: TurnTerms, history: readonly Message[]): PlaygroundTurn['body'] => ({
   model: terms.model,
   stream: true,
@@ -42,7 +42,7 @@ function messageOf(message: Message): object {
 const assistantMessage = ({ text, reasoning, calls }: ModelMessage): object => ({
   role: 'assistant',
   content: text === '' && calls.length > 0 ? null : text,
-  // Servers that think in tool loops want their thoughts back; for the others the gateway leaves them out.
+  // Some servers need their reasoning back in tool loops. The gateway drops it for the others.
   ...(reasoning !== '' && { reasoning_content: reasoning }),
   ...(calls.length > 0 && {
     tool_calls: calls.map((call) => ({
@@ -53,7 +53,7 @@ const assistantMessage = ({ text, reasoning, calls }: ModelMessage): object => (
   }),
 })
 
-/** What an answer is after one more event of a Chat stream. */
+/** Applies one event of a Chat stream to the answer. */
 export function readChatEvent(answer: Answer, { data }: ServerEvent): Answer {
   if (data === '[DONE]') return { ...answer, ended: true }
   const chunk = fieldsOf(JSON.parse(data))
@@ -71,7 +71,7 @@ export function readChatEvent(answer: Answer, { data }: ServerEvent): Answer {
   }
 }
 
-/** Calls come in pieces by their index: the first has id and name, the others more of the arguments. */
+/** Calls stream in deltas by index. The first delta has id and name, the others more arguments. */
 function readCallDelta(calls: readonly ToolCall[], given: unknown): readonly ToolCall[] {
   const piece = fieldsOf(given)
   const at = typeof piece.index === 'number' ? piece.index : calls.length

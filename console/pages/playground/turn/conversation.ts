@@ -1,11 +1,10 @@
-/** A tool that the model wants to have run; whoever sits here plays the tool and types its result. */
+/** A call whose result the user enters. */
 export interface ToolCall {
   readonly id: string
   readonly name: string
   readonly arguments: string
 }
 
-/** How an answer came about. */
 export interface TurnFacts {
   readonly state: 'done' | 'stopped' | 'failed'
   readonly model: string
@@ -16,7 +15,7 @@ export interface TurnFacts {
   readonly finish: string | undefined
 }
 
-/** What has been said, in neither protocol's words, so that one conversation can go on in the other. */
+/** One message, independent of the protocol, so that a conversation can switch protocols. */
 export type Message =
   | { readonly by: 'user'; readonly id: number; readonly text: string }
   | {
@@ -25,7 +24,7 @@ export type Message =
       readonly text: string
       readonly reasoning: string
       readonly calls: readonly ToolCall[]
-      /** The output of a Responses answer as it came: sealed reasoning has to go back unchanged. */
+      /** The output items of a Responses answer, unchanged, because encrypted reasoning must be sent back as it was. */
       readonly items: readonly unknown[] | undefined
       readonly facts: TurnFacts
     }
@@ -33,24 +32,24 @@ export type Message =
 
 export type ModelMessage = Extract<Message, { by: 'model' }>
 
-/** The calls at the end of a conversation that have no result yet. Until they have, no model can go on. */
+/** The calls at the end of the conversation that have no result yet. */
 export function openCalls(history: readonly Message[]): ToolCall[] {
   const last = history.findLast((each) => each.by === 'model')
   const answered = new Set(history.flatMap((each) => (each.by === 'tool' ? [each.call] : [])))
   return last?.calls.filter(({ id }) => !answered.has(id)) ?? []
 }
 
-/** What a stream has said about itself so far. */
+/** The answer as streamed so far. */
 export interface Answer {
   readonly text: string
   readonly reasoning: string
   readonly calls: readonly ToolCall[]
   readonly items: readonly unknown[] | undefined
   readonly usage: AnswerUsage | undefined
-  /** `stop`, `length`, `tool_calls`, `completed`, `incomplete` …; undefined until it is said. */
+  /** `stop`, `length`, `tool_calls`, `completed`, `incomplete` … */
   readonly finish: string | undefined
   readonly failure: { readonly code: string; readonly message: string } | undefined
-  /** The protocol's own end was heard: without it the stream was cut. */
+  /** True after the final event of the protocol. Without it the stream was cut off. */
   readonly ended: boolean
 }
 
@@ -59,7 +58,7 @@ interface AnswerUsage {
   readonly cached: number
   readonly output: number
   readonly reasoning: number
-  /** Null where none was told, which a Millrace always does. */
+  /** Null if the server sent none. Millrace always sends one. */
   readonly charge: string | null
   readonly estimated: boolean
 }
@@ -93,7 +92,7 @@ interface UsageNames {
   readonly other: 'completion' | 'output'
 }
 
-/** Both protocols say the same under different names, and the charge under the same one. */
+/** The protocols use different names for tokens and the same one for the charge. */
 export function readUsage(given: unknown, { side, other }: UsageNames): AnswerUsage | undefined {
   const usage = fieldsOf(given)
   if (typeof usage[`${side}_tokens`] !== 'number') return undefined

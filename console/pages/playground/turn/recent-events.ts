@@ -1,6 +1,6 @@
 import type { ServerEvent } from '../../../lib/read-server-events.ts'
 
-/** One event as it came, and when, counted from when the request was sent. */
+/** An event with its time since the request. */
 export interface RawEvent extends ServerEvent {
   readonly number: number
   readonly atMs: number
@@ -8,14 +8,14 @@ export interface RawEvent extends ServerEvent {
 
 export interface RecentEvents {
   add(event: ServerEvent, atMs: number): void
-  /** The last of them, and how many there were in all. */
+  /** The kept events, and the number of all events. */
   shown(): { readonly events: readonly RawEvent[]; readonly count: number }
 }
 
 const EVENTS_MAX = 500
 const CHARS_MAX = 1_000_000
 
-/** Keeps the last events within bounds: a long answer has tens of thousands, and one may be as large as all before it. */
+/** Keeps the last events within bounds, because a long answer has tens of thousands. */
 export function createRecentEvents(): RecentEvents {
   let events: RawEvent[] = []
   let [count, chars] = [0, 0]

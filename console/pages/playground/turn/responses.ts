@@ -14,7 +14,7 @@ import {
   textOf,
 } from './conversation.ts'
 
-/** The body of `POST /v1/responses`. Nothing is stored: the conversation is this page's, and sealed reasoning travels with it. */
+/** The body of `POST /v1/responses`. Nothing is stored: the page keeps the conversation and its encrypted reasoning. */
 export const responsesRequest = (terms: TurnTerms, history: readonly Message[]): PlaygroundTurn['body'] => ({
   model: terms.model,
   stream: true,
@@ -39,13 +39,13 @@ function itemsOf(message: Message): readonly unknown[] {
   }
 }
 
-/** An answer that came over Chat, told as items. */
+/** A Chat answer as Responses input items. */
 const plainItems = ({ text, calls }: ModelMessage): readonly unknown[] => [
   ...(text === '' ? [] : [{ role: 'assistant', content: text }]),
   ...calls.map((call) => ({ type: 'function_call', call_id: call.id, name: call.name, arguments: call.arguments })),
 ]
 
-/** What an answer is after one more event of a Responses stream. Events that say nothing to a person are passed over. */
+/** Applies one event of a Responses stream to the answer. */
 export function readResponsesEvent(answer: Answer, { data }: ServerEvent): Answer {
   if (data === '[DONE]') return answer
   const event = fieldsOf(JSON.parse(data))
@@ -75,7 +75,7 @@ export function readResponsesEvent(answer: Answer, { data }: ServerEvent): Answe
   }
 }
 
-/** A call is there when it begins, and whole when its item is done. */
+/** A call appears when its item is added and is complete when its item is done. */
 function readItem(answer: Answer, item: Fields): Answer {
   if (item.type !== 'function_call') return answer
   const call: ToolCall = { id: textOf(item.call_id), name: textOf(item.name), arguments: textOf(item.arguments) }

@@ -8,7 +8,7 @@ const bytesOf = (text: string) => new TextEncoder().encode(text)
 
 interface Served {
   readonly pieces: readonly string[]
-  /** Stays open behind its last piece until somebody goes. */
+  /** Stays open after its last chunk until the client disconnects. */
   readonly open?: boolean
 }
 
@@ -23,7 +23,7 @@ function stream({ pieces, open = false }: Served, signal: AbortSignal): Response
   return new Response(body, { headers: { 'x-request-id': 'req_1' } })
 }
 
-/** Answers the question for the token, then the turn; what was sent is handed back. */
+/** Answers the session request, then the turn, and returns the requests it received. */
 function serve(answer: (signal: AbortSignal) => Response) {
   const sent: RequestInit[] = []
   vi.stubGlobal('fetch', async (address: string, init: RequestInit) => {

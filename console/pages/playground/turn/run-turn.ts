@@ -7,12 +7,12 @@ import { type Answer, NO_ANSWER } from './conversation.ts'
 import { createRecentEvents, type RecentEvents } from './recent-events.ts'
 import { readResponsesEvent } from './responses.ts'
 
-/** How a turn stands: while it runs, and when it is over. */
+/** The state of a turn. */
 export interface Run {
   readonly state: 'running' | 'done' | 'stopped' | 'failed'
   readonly model: string
   readonly answer: Answer
-  /** Null until the head of the answer has come. */
+  /** Null until the response headers arrive. */
   readonly requestId: string | null
   readonly firstMs: number | undefined
   readonly totalMs: number
@@ -35,11 +35,11 @@ export const newRun = (model: string): Run => ({
 
 interface RunOptions {
   readonly signal: AbortSignal
-  /** Called with each piece that comes; the run as it then is, made only when it is asked for. */
+  /** Called for each chunk. `current` builds the state only when it is needed. */
   onProgress(current: () => Run): void
 }
 
-/** Asks, listens to the end, and says how it went. It never throws: whatever went wrong is a part of how it went. */
+/** Sends the request and reads the stream to its end. Never throws: failures are part of the result. */
 export async function runTurn(turn: PlaygroundTurn, { signal, onProgress }: RunOptions): Promise<EndedRun> {
   const started = now()
   const recent = createRecentEvents()
@@ -76,12 +76,12 @@ async function readStream(response: Response, each: { take(event: ServerEvent): 
     }
     for (const event of reader.end()) each.take(event)
   } finally {
-    // What cannot be read need not be sent on: the server takes it for a client that has gone.
+    // Cancelling tells the server that the client has disconnected.
     await bytes.cancel().catch(() => {})
   }
 }
 
-/** A stream that ended without its protocol's own end was cut, whatever it had said until then. */
+/** A stream without the final event of its protocol was cut off. */
 function ending({ answer, requestId }: Run): Pick<EndedRun, 'state' | 'problem'> {
   if (answer.failure === undefined && answer.ended) return { state: 'done', problem: undefined }
   const fault = answer.failure ?? { code: 'stream_cut', message: 'The stream ended before the answer did.' }

@@ -9,7 +9,7 @@ import { type EndedRun, newRun, type Run, runTurn } from './run-turn.ts'
 
 export type Conversation = ReturnType<typeof useConversation>
 
-/** A conversation with what is being typed, under the settings as they are now. */
+/** The conversation and the message being typed. */
 export function useConversation(settings: PlaySettings, field: RefObject<HTMLTextAreaElement | null>) {
   const turn = useTurn()
   const [text, setText] = useState('')
@@ -35,7 +35,7 @@ export function useConversation(settings: PlaySettings, field: RefObject<HTMLTex
     setText,
     blocked: terms === undefined,
     again,
-    /** The body that would be sent now; undefined while there is nothing to send. */
+    /** The body that would be sent now, undefined if there is nothing to send. */
     next: terms === undefined || drafted.length === 0 ? undefined : turnOf(drafted, terms).body,
     send: () => {
       if (turn.calls.length > 0 || (text.trim() === '' && !again) || terms === undefined || turn.running) return
@@ -63,7 +63,7 @@ export function useConversation(settings: PlaySettings, field: RefObject<HTMLTex
 
 interface TurnState {
   readonly history: readonly Message[]
-  /** The turn that runs, or the last one. */
+  /** The current or last turn. */
   readonly run: Run | undefined
 }
 
@@ -91,7 +91,7 @@ function reduce(state: TurnState, action: Action): TurnState {
   }
 }
 
-/** What the model has said belongs to the conversation from now on, also where it was stopped; of a refusal nothing does. */
+/** Adds the answer to the conversation, even if it was stopped. A refused request adds nothing. */
 function ended({ history }: TurnState, run: EndedRun): TurnState {
   const { text, reasoning, calls, items, usage, finish } = run.answer
   const { state, model, requestId, firstMs, totalMs } = run
@@ -102,7 +102,7 @@ function ended({ history }: TurnState, run: EndedRun): TurnState {
     id: nextId(history),
     text,
     reasoning,
-    // A call that was cut has half of its arguments: nobody can answer it.
+    // A call that was cut off has incomplete arguments and cannot be answered.
     calls: whole ? calls : [],
     items: whole ? items : undefined,
     facts: { state, model, requestId, firstMs, totalMs, usage, finish },
@@ -112,7 +112,7 @@ function ended({ history }: TurnState, run: EndedRun): TurnState {
 
 const nextId = (history: readonly Message[]): number => (history.at(-1)?.id ?? 0) + 1
 
-/** The conversation, and the one turn of it that may be running. All of it is forgotten with the page. */
+/** The conversation and its running turn. Both are lost with the page. */
 function useTurn() {
   const invalidate = useInvalidate('turn')
   const [state, dispatch] = useReducer(reduce, EMPTY)
@@ -126,7 +126,7 @@ function useTurn() {
     running.current = controller
     let frame: number | undefined
     dispatch({ kind: 'begin', model: turn.body.model })
-    // Many pieces come between two pictures of the screen: one picture for all of them is enough.
+    // Many chunks arrive per animation frame. Render once for all of them.
     const onProgress = (current: () => Run) => {
       frame ??= requestAnimationFrame(() => {
         frame = undefined

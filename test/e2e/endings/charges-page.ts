@@ -90,13 +90,13 @@ const marked = (facts: ChargeFacts): Charge =>
 const CHARGES: Readonly<Record<string, (facts: ChargeFacts) => Charge>> = {
   nothing: () => NOTHING,
   'what the provider counted': counted,
-  'what the provider of that lane counted': counted,
+  'what that lane’s provider counted': counted,
   'an estimate, flagged': produced,
-  'the most that it could use, flagged': mostPossible,
+  'the maximum that it could use, flagged': mostPossible,
   // Without a cap of the client the hold is the most that the request could use.
-  'what it counted, up to the hold; the rest is `shortfall`': (facts) => ({ ...mostPossible(facts), flagged: false }),
-  'input, and the output produced so far': produced,
-  'input, and the output that was marked as delivered; nothing if none was': marked,
+  'its count, up to the hold; the rest is `shortfall`': (facts) => ({ ...mostPossible(facts), flagged: false }),
+  'the input and the output so far': produced,
+  'the input and the output marked as delivered; nothing without a mark': marked,
 }
 
 export interface PublishedCharge extends Charge {
@@ -108,14 +108,13 @@ export function publishedCharge({ row, asIf }: Pick<Expected, 'row' | 'asIf'>, f
   const page = readChargesPage()
   const findRow = (ending: string) => {
     const found = page.find((each) => each.ending === ending)
-    if (!found) throw new Error(`docs/operate/charges.md does not speak of: ${ending}`)
+    if (!found) throw new Error(`docs/operate/charges.md has no row: ${ending}`)
     return found
   }
   const first = findRow(row)
-  if (asIf !== undefined && !first.charged.startsWith('as if'))
-    throw new Error(`the page says nothing of "as if": ${row}`)
+  if (asIf !== undefined && !first.charged.startsWith('as if')) throw new Error(`the page has no "as if" for: ${row}`)
   const { outcome, charged } = asIf === undefined ? first : findRow(asIf)
   const charge = CHARGES[charged]
-  if (!charge) throw new Error(`nobody knows what this comes to: ${charged}`)
+  if (!charge) throw new Error(`unknown charge on the page: ${charged}`)
   return { outcome, ...charge(facts) }
 }

@@ -12,15 +12,12 @@ const INSERT_WALLET = `INSERT INTO buckets (row, unit, kind, account, subject)
       'usd', 'wallet', row, 'wallet'
     FROM accounts WHERE id = ?`
 
-interface NewAccount {
+/** An account and its wallet, in one commit. The e-mail is in lower case. */
+export const accountInserts = (account: {
   readonly id: string
-  /** In lower case already. */
   readonly email: string
   readonly createdAt: number
-}
-
-/** An account is never without its wallet: both rows are one commit. */
-export const accountInserts = (account: NewAccount): AtomicStatement[] => [
+}): AtomicStatement[] => [
   { sql: INSERT_ACCOUNT, rows: [[account.id, account.email, account.createdAt]], expectChanges: 1 },
   { sql: INSERT_WALLET, rows: [[account.id]], expectChanges: 1 },
 ]
@@ -34,15 +31,14 @@ export const findAccountByEmail = (db: LedgerDb, email: string): Promise<StoredA
 export const findAccountByRow = (db: LedgerDb, row: number): Promise<StoredAccount | undefined> =>
   db.selectFrom('accounts').selectAll().where('row', '=', row).executeTakeFirst()
 
-/** The ids of those of these accounts that are there. Few enough for one question. */
+/** Of these accounts, those that exist. */
 export const listAccountIds = async (db: LedgerDb, rows: readonly number[]): Promise<{ row: number; id: string }[]> =>
   rows.length === 0 ? [] : db.selectFrom('accounts').select(['row', 'id']).where('row', 'in', rows).execute()
 
-/** The rows of those of these accounts that are there. */
 export const listAccountRows = async (db: LedgerDb, ids: readonly string[]): Promise<{ row: number; id: string }[]> =>
   ids.length === 0 ? [] : db.selectFrom('accounts').select(['row', 'id']).where('id', 'in', ids).execute()
 
-/** Oldest first. The next page begins after the row of this one's last account. */
+/** Oldest first. `after` is the row of the last page's last account. */
 export const listAccounts = (
   db: LedgerDb,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -50,27 +46,27 @@ export const listAccounts = (
   db.selectFrom('accounts').selectAll().where('row', '>', after).orderBy('row').limit(limit).execute()
 
 export interface CountedAccount extends StoredAccount {
-  /** That are not revoked. */
+  /** Without revoked ones. */
   keys: number
   people: number
 }
 
 interface SearchOfAccounts {
-  /** The next page begins behind the row of this one's last account. */
+  /** The row of the last page's last account. */
   readonly before: number
   readonly limit: number
   readonly search: string | undefined
 }
 
-/** The thread of the books looks through so many accounts, which takes a few milliseconds, and then turns to others. */
+/** Accounts scanned in one query: a few milliseconds of the worker. */
 export const ACCOUNTS_AT_ONCE = 4000
 
-/** More of an id than this names one account, or as good as none besides. */
+/** A prefix of an id that names almost one account. */
 const ID_START = /^acct_[0-9a-z]{6,}$/
 
 /**
- * Newest first, of those whose e-mail or id has the text in it. A text that can only be the start of an id is found in the
- * index of ids; for any other the accounts are looked through slice by slice, until the page is full.
+ * Newest first, with the text in their e-mail or id. The start of an id is looked up in the index of ids; for any other text
+ * the accounts are scanned slice by slice until the page is full.
  */
 export async function listAccountsLike(
   db: LedgerDb,
@@ -137,14 +133,13 @@ const countedAccounts = (db: LedgerDb, { before, limit }: Omit<SearchOfAccounts,
     .orderBy('row', 'desc')
     .limit(limit)
 
-/** Only of an account that is there and not closed: that is final. */
+/** Only for an account that is not closed, which is final. */
 export const accountStatusUpdate = (row: number, status: AccountStatus): AtomicStatement => ({
   sql: `UPDATE accounts SET status = ? WHERE row = ? AND status <> 'closed'`,
   rows: [[status, row]],
   expectChanges: 1,
 })
 
-/** One change of several that belong together: its only row gets another e-mail. */
 export const emailUpdate = (row: number, email: string): AtomicStatement => ({
   sql: 'UPDATE accounts SET email = ? WHERE row = ?',
   rows: [[email, row]],
@@ -154,14 +149,11 @@ export const emailUpdate = (row: number, email: string): AtomicStatement => ({
 export const isFrozen = async (db: LedgerDb, account: number): Promise<boolean> =>
   (await db.selectFrom('accounts').select('frozen_at').where('row', '=', account).executeTakeFirst())?.frozen_at != null
 
-/** Sets or lifts the freeze of an account; its first moment stays. */
+/** Sets the freeze of an account, keeping its first moment, or lifts it. */
 export async function setFrozen(file: SqliteFile, account: number, frozenAt: number | null): Promise<void> {
-  const sql = frozenAt === null ? LIFT_FREEZE : FREEZE
-  await file.atomic([{ sql, rows: [frozenAt === null ? [account] : [frozenAt, account]] }])
+  const value = frozenAt === null ? '?' : 'COALESCE(frozen_at, ?)'
+  await file.atomic([{ sql: `UPDATE accounts SET frozen_at = ${value} WHERE row = ?`, rows: [[frozenAt, account]] }])
 }
-
-const FREEZE = `UPDATE accounts SET frozen_at = COALESCE(frozen_at, ?) WHERE row = ?`
-const LIFT_FREEZE = `UPDATE accounts SET frozen_at = NULL WHERE row = ?`
 
 export const listFrozen = (db: LedgerDb): Promise<{ row: number; id: string }[]> =>
   db.selectFrom('accounts').select(['row', 'id']).where('frozen_at', 'is not', null).execute()

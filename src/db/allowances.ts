@@ -3,9 +3,9 @@ import { SIDES } from '../ledger/state/state.ts'
 import { correctedTime } from './clock.ts'
 import type { SqliteFile } from './sqlite/sqlite-file.ts'
 import { isOfKind, type MovementRange } from './statement.ts'
-import type { LedgerDb, SpendCountersTable, SubscriptionsTable } from './tables.ts'
+import type { BucketsTable, LedgerDb, SpendCountersTable, SubscriptionsTable } from './tables.ts'
 
-/** What came in from outside in all, less what went back: the negative of what the outside's own bucket says. */
+/** All operator credits less refunds: the negative balance of the outside's own bucket. */
 export async function findIssued(db: LedgerDb): Promise<bigint> {
   const outside = await db
     .selectFrom('buckets')
@@ -15,19 +15,16 @@ export async function findIssued(db: LedgerDb): Promise<bigint> {
   return -outside.posted_nano
 }
 
-/** What an account draws on: its wallet, and every window that is not closed. Oldest first. */
-export interface LiveBucket {
-  row: number
+type BucketRow = Selectable<BucketsTable>
+
+export interface LiveBucket
+  extends Pick<BucketRow, 'row' | 'subject' | 'period_start' | 'period_end' | 'posted_nano' | 'held_nano'> {
   kind: 'wallet' | 'window'
-  subject: string
-  period_start: number | null
-  period_end: number | null
-  posted_nano: bigint
-  held_nano: bigint
-  /** All that was ever put in by transfers: for a window, what was granted. */
+  /** The sum of all transfers: for a window, what was granted. */
   granted_nano: bigint
 }
 
+/** The wallet of an account and every window that is not closed, oldest first. */
 export const listLiveBuckets = (db: LedgerDb, account: number): Promise<LiveBucket[]> =>
   db
     .selectFrom('buckets')
@@ -52,15 +49,9 @@ export const listLiveBuckets = (db: LedgerDb, account: number): Promise<LiveBuck
 export const listSpendCounters = (db: LedgerDb, account: number): Promise<Selectable<SpendCountersTable>[]> =>
   db.selectFrom('spend_counters').selectAll().where('account', '=', account).execute()
 
-export interface StoredBucket {
-  row: number
-  kind: 'wallet' | 'window' | 'cap' | 'system'
-  subject: string
-  period_start: number | null
-  period_end: number | null
-}
+export type StoredBucket = Pick<BucketRow, 'row' | 'kind' | 'subject' | 'period_start' | 'period_end'>
 
-/** Closed ones too, in the order in which they were made. */
+/** Also closed ones, oldest first. */
 export const listBuckets = (db: LedgerDb, rows: readonly number[]): Promise<StoredBucket[]> =>
   db
     .selectFrom('buckets')
@@ -69,18 +60,12 @@ export const listBuckets = (db: LedgerDb, rows: readonly number[]): Promise<Stor
     .orderBy('row')
     .execute()
 
-/** A period of an allowance of a plan, with what was ever put in and what it is down to. */
-export interface StoredWindow {
-  row: number
-  subject: string
+/** A period of a plan's window. */
+export interface StoredWindow extends Pick<BucketRow, 'row' | 'subject' | 'closed_at' | 'posted_nano' | 'held_nano'> {
   period_start: number
   period_end: number
-  /** When what was left of it expired: by then everything that stood on it had ended. */
-  closed_at: number | null
-  posted_nano: bigint
-  held_nano: bigint
   granted_nano: bigint
-  /** Granted, less what expired: without what is posted, it is what was used. */
+  /** Granted less expired. Without what is posted it is what was used. */
   entered_nano: bigint
 }
 
@@ -93,7 +78,6 @@ const WINDOW = sql`row, subject, period_start, period_end, closed_at, posted_nan
 const FIRST = 'window:'
 const BEHIND = 'window;'
 
-/** Of this account only: nobody finds another's by its name and start. */
 export async function findWindow(
   db: LedgerDb,
   account: number,
@@ -105,7 +89,7 @@ export async function findWindow(
   return rows[0]
 }
 
-/** What an account ever had windows of: one look into the index for each. */
+/** The subjects of an account's windows, with one index lookup for each. */
 export async function listWindowSubjects(db: LedgerDb, account: number): Promise<string[]> {
   const { rows } = await sql<{ subject: string }>`WITH RECURSIVE subjects (subject) AS (
       SELECT MIN(subject) FROM buckets WHERE account = ${account} AND subject >= ${FIRST} AND subject < ${BEHIND}
@@ -117,7 +101,7 @@ export async function listWindowSubjects(db: LedgerDb, account: number): Promise
   return rows.map(({ subject }) => subject)
 }
 
-/** Windows of one kind, the latest first. */
+/** Latest first. */
 export async function listLatestWindows(
   db: LedgerDb,
   account: number,
@@ -129,7 +113,7 @@ export async function listLatestWindows(
   return rows
 }
 
-/** When a request that the plan paid ended last, up to this number; undefined: none has. Times never fall where numbers rise. */
+/** When the last request that the plan paid ended, up to this movement. Times never fall where numbers rise. */
 export async function findPlanClosingTime(
   db: LedgerDb,
   account: number,
@@ -146,8 +130,8 @@ export async function findPlanClosingTime(
 const HELD_ON = sql`CROSS JOIN json_each(receipts.buckets) AS held_on`
 
 /**
- * How many of an account's requests have held on each bucket: of those that ended with these numbers, and of those that run
- * where they are asked for. One statement, so that one which ends meanwhile is counted once.
+ * How many of an account's requests have held on each bucket: those that ended in this range, and with `running` those that
+ * run. One statement, so that a request which ends meanwhile is counted once.
  */
 export async function countByBucket(
   db: LedgerDb,
@@ -171,15 +155,16 @@ interface EndedBefore {
   readonly limit: number
 }
 
-export interface IdleWindow {
-  row: number
-  account: number
-  subject: string
-}
-
-/** Windows in force that ended before, with nothing held on them, of accounts that add up. The one that ended first comes first. */
-export async function listIdleWindows(db: LedgerDb, { endedBefore, limit }: EndedBefore): Promise<IdleWindow[]> {
-  const { rows } = await sql<IdleWindow>`SELECT buckets.row, buckets.account, subject
+/** Open windows without holds that ended before, of accounts that are not frozen, in the order of their ends. */
+export async function listIdleWindows(
+  db: LedgerDb,
+  { endedBefore, limit }: EndedBefore,
+): Promise<{ row: number; account: number; subject: string }[]> {
+  const { rows } = await sql<{
+    row: number
+    account: number
+    subject: string
+  }>`SELECT buckets.row, buckets.account, subject
     FROM buckets INDEXED BY live_windows_by_end CROSS JOIN accounts ON accounts.row = buckets.account
     WHERE kind = 'window' AND closed_at IS NULL AND period_end < ${endedBefore} AND held_nano = 0 AND frozen_at IS NULL
     ORDER BY period_end LIMIT ${limit}`.execute(db)
@@ -192,7 +177,7 @@ const FORGET_COUNTERS = `DELETE FROM spend_counters WHERE (account, subject) IN
     (SELECT account, subject FROM spend_counters WHERE period_end < ? AND held_nano = 0 ORDER BY period_end LIMIT ?)
   RETURNING account, subject, period_start`
 
-/** Counters of spend caps whose period ended before, and in which nothing is held. The next use of a cap writes its row again. */
+/** Deletes counters of spend caps without holds whose period ended before. The next use of a cap writes its row again. */
 export const forgetIdleCounters = (
   file: SqliteFile,
   { endedBefore, limit }: EndedBefore,
@@ -200,10 +185,10 @@ export const forgetIdleCounters = (
 
 export type StoredSubscription = Selectable<SubscriptionsTable>
 
-/** So many accounts at a time: a few milliseconds of the thread of the books. */
+/** Accounts scanned in one query: a few milliseconds of the worker. */
 const ACCOUNTS_AT_ONCE = 4000
 
-/** How many accounts are on each plan at this moment: added up slice by slice, in the order of plans. */
+/** How many accounts are on each plan at this moment, in the order of plans. */
 export async function countRunningPlans(db: LedgerDb, at: number): Promise<{ plan: string; accounts: number }[]> {
   const counts = new Map<string, number>()
   const last = await db
@@ -237,7 +222,7 @@ const countPlansAmong = (
     .groupBy('plan')
     .execute()
 
-/** The one that counted at a moment: of those that had begun by then, the newest. */
+/** The newest that had begun by then. */
 export const findSubscriptionAt = (
   db: LedgerDb,
   account: number,

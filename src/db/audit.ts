@@ -4,34 +4,33 @@ import type { AuditTable, LedgerDb } from './tables.ts'
 
 export type StoredAudit = Selectable<AuditTable>
 
-/** The newest row, which the next one is chained to. */
+/** The newest row, to which the next one is chained. */
 export const findAuditHead = (db: LedgerDb): Promise<StoredAudit | undefined> =>
   db.selectFrom('audit').selectAll().where('seq', '>', 0).orderBy('seq', 'desc').limit(1).executeTakeFirst()
 
 const INSERT = `INSERT INTO audit (seq, at, actor, action, target, account, detail, hash, prev_hash)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, CASE ? WHEN 1 THEN ? ELSE (SELECT hash FROM audit WHERE seq = ? AND hash = ?) END)`
 
-/** Only behind the row that its hash covers: where another one stands there, the hash before it is not found, and must be. */
+/** Only after the row that its hash covers: if another row is there, the subquery finds no hash, which the column refuses. */
 export const auditInsert = (row: StoredAudit): AtomicStatement => {
   const { seq, at, actor, action, target, account, detail, prev_hash: before, hash } = row
   const behind = [seq, before, seq - 1, before]
   return { sql: INSERT, rows: [[seq, at, actor, action, target, account, detail, hash, ...behind]], expectChanges: 1 }
 }
 
-/** Oldest first: for proving the chain. */
+/** Oldest first, to verify the chain. */
 export const listAuditFrom = (db: LedgerDb, after: number, limit: number): Promise<StoredAudit[]> =>
   db.selectFrom('audit').selectAll().where('seq', '>', after).orderBy('seq').limit(limit).execute()
 
 interface AuditPage {
-  /** Undefined: of all accounts, and of none. */
+  /** Undefined: rows of all accounts and of none. */
   readonly account: number | undefined
-  /** Undefined: done to anything. */
   readonly target: string | undefined
   readonly before: number
   readonly limit: number
 }
 
-/** Newest first. The next page is what came before its last row. */
+/** Newest first. */
 export const listAuditBefore = (db: LedgerDb, { account, target, before, limit }: AuditPage): Promise<StoredAudit[]> =>
   db
     .selectFrom('audit')

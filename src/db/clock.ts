@@ -3,14 +3,14 @@ import { dayOfMonth, type Period, periodAt } from '../model/allowance.ts'
 import type { AtomicStatement, SqliteFile, SqlRow, SqlValue } from './sqlite/sqlite-file.ts'
 
 const DAY_MS = 86_400_000
-/** The longest that a former secret of a key may go on working. */
+/** The longest grace period of a rotated key. */
 const GRACE_MAX_MS = 30 * DAY_MS
-/** The list of models of a key may take 100 kB of its row. */
+/** The models of one key may take 100 kB. */
 const KEYS_AT_ONCE = 100
 
 const ms = (row: SqlRow, column: string): number => Number(row[column])
 
-/** What lasts from `begins` to `ends` begins when time is set back to, and lasts as long. */
+/** Moves a span to the time that the clock is set back to, with the same length. */
 const beginsNow =
   (begins: string, ends: string) =>
   (row: SqlRow, { to }: SetBack) => ({ [begins]: to, [ends]: ms(row, ends) - (ms(row, begins) - to) })
@@ -22,8 +22,8 @@ const inPeriod = (row: SqlRow, setBack: SetBack) => {
 }
 
 /**
- * Everything in the ledger that a clock which ran ahead has written and that rights depend on, table by table. No amount, no
- * closed receipt, no transfer and no line of the audit trail is among it: those keep the times they have.
+ * The times in the ledger that a fast clock has written and that rights depend on. Closed receipts, transfers and rows of
+ * the audit log keep their times.
  */
 export const LEDGER_TIMES_AHEAD: readonly TimesAhead[] = [
   {
@@ -83,15 +83,12 @@ export const LEDGER_TIMES_AHEAD: readonly TimesAhead[] = [
   },
 ]
 
-/**
- * Ends that may have been meant as a date, or as a span from a clock that was wrong: only whoever gave them knows. `id`
- * names what has to be looked at.
- */
+/** Ends that were meant as a date or as a span from the wrong time: an operator has to look at `id`. */
 export const LEDGER_TIMES_UNCLEAR: readonly TimesAhead[] = [
   {
     ...{ what: 'plans', table: 'subscriptions', key: 'row' },
     ...{ columns: [], reads: ['(SELECT id FROM accounts WHERE accounts.row = subscriptions.account) AS id'] },
-    // The newest of an account counts. It began under the wrong time, or was ended by it.
+    // The newest plan of an account counts. It began at the wrong time, or was ended by it.
     where: `ends_at > ?3 AND (started_at > ?3 OR ends_at <= ?4)
       AND row = (SELECT MAX(newer.row) FROM subscriptions AS newer WHERE newer.account = subscriptions.account)`,
   },
@@ -106,8 +103,8 @@ export const LEDGER_TIMES_UNCLEAR: readonly TimesAhead[] = [
 ]
 
 /**
- * A period that begins in the future becomes the one that runs. `cycle` is the end of its subject: a day, week or month
- * becomes that of `to`, and a span that is counted from its first use (`5h`) moves by as much as time does.
+ * Turns a period in the future into the running one. A day, week or month becomes that of `to`; a span from its first use
+ * (`5h`) moves by as much as the clock.
  */
 export function periodSetBack(cycle: string, { start, end }: Period, { from, to }: SetBack): Period {
   if (cycle === 'day' || cycle === 'week') return periodAt({ kind: cycle }, to, 1)
@@ -115,11 +112,11 @@ export function periodSetBack(cycle: string, { start, end }: Period, { from, to 
   return { start: start - (from - to), end: end - (from - to) }
 }
 
-/** A month that is too short for the day ends on its last one; the day itself is in the month before then. */
+/** A month too short for the billing day ends on its last day; then `start` has the billing day. */
 const dayOfTurn = (start: number, end: number): number =>
   dayOfMonth(end) < 28 ? dayOfMonth(end) : Math.max(dayOfMonth(start), dayOfMonth(end))
 
-/** Ledger time goes back, on the word of an operator. What is recorded by now was recorded under the wrong time. */
+/** Records that an operator sets ledger time back: all rows so far have the wrong time. */
 export const clockCorrectionInsert = (from: number, to: number): AtomicStatement => ({
   sql: `INSERT INTO clock_corrections (set_back_from, set_back_to, last_receipt, last_transfer)
     SELECT ?, ?, COALESCE((SELECT MAX(row) FROM receipts), 0), COALESCE((SELECT MAX(row) FROM transfers), 0)`,
@@ -128,8 +125,8 @@ export const clockCorrectionInsert = (from: number, to: number): AtomicStatement
 })
 
 /**
- * The time of a row where rows are searched by time. Rows that were recorded before ledger time was set back count as no
- * later than what it was set back to, so that times still never fall where numbers rise.
+ * The time of a row for searches by time. Rows from before ledger time was set back count as no later than what it was set
+ * back to, so that times never fall where numbers rise.
  */
 export function correctedTime(table: 'receipts' | 'transfers', column: string): RawBuilder<number> {
   const time = sql.ref(`${table}.${column}`)
@@ -138,41 +135,37 @@ export function correctedTime(table: 'receipts' | 'transfers', column: string): 
     (SELECT MIN(set_back_to) FROM clock_corrections WHERE ${last} >= ${sql.ref(`${table}.row`)}), ${time}))`
 }
 
-/** What ledger time is set back from and to. */
 export interface SetBack {
   readonly from: number
   readonly to: number
 }
 
-/**
- * Rows of one table with times that lie after `to`, which only a clock that ran ahead can have written, and how they are
- * put right. `where` sees `to` as `?3` and `from` as `?4`.
- */
+/** Rows of one table with times after `to`, and their repair. `where` sees `to` as `?3` and `from` as `?4`. */
 export interface TimesAhead {
-  /** What they are called in reports. */
+  /** The name in reports. */
   readonly what: string
   readonly table: string
-  /** Names one row. */
+  /** The column that identifies a row. */
   readonly key: string
-  /** The indexed column of whole numbers that slices are cut by; left out, it is the key. */
+  /** The indexed integer column that slices are cut by; by default the key. */
   readonly slicedBy?: string
-  /** Which rows slices are cut from; an index with exactly these makes that cheap. */
+  /** The rows that slices are cut from, as in a partial index. */
   readonly among?: string
-  /** How many rows a slice has, where they may be large. */
+  /** Rows per slice, where rows may be large. */
   readonly sliceRows?: number
-  /** What is put right. */
+  /** The columns to repair. */
   readonly columns: readonly string[]
-  /** What has to be known beside that. */
+  /** Other columns that the repair reads. */
   readonly reads?: readonly string[]
   readonly where: string
-  /** New values of the columns; undefined where nobody can know them, and a person has to look. */
+  /** New values of the columns. Undefined where an operator has to decide. */
   readonly repair?: (row: SqlRow, setBack: SetBack) => Readonly<Record<string, SqlValue>>
 }
 
-/** A few milliseconds of the thread that has the file. */
+/** A few milliseconds of the worker. */
 const SLICE_ROWS = 1000
 
-/** All rows with such times, slice by slice: whoever else asks the file has a turn between two of them. */
+/** All such rows, slice by slice, so that other callers of the file have a turn in between. */
 export async function* listTimesAhead(
   file: Pick<SqliteFile, 'all'>,
   { table, key, slicedBy = key, among = 'TRUE', sliceRows = SLICE_ROWS, columns, reads = [], where }: TimesAhead,
@@ -191,7 +184,7 @@ export async function* listTimesAhead(
   }
 }
 
-/** Puts them right and returns how many there were. Doing it twice changes nothing more. */
+/** Repairs the rows and returns how many there were. Idempotent. */
 export async function repairTimesAhead(
   file: Pick<SqliteFile, 'all' | 'atomic'>,
   ahead: TimesAhead,

@@ -5,32 +5,20 @@ import type { CodesTable, FundingRequestsTable, LedgerDb } from './tables.ts'
 
 export type StoredCode = Selectable<CodesTable>
 
-export type NewCode = Pick<
-  StoredCode,
-  'id' | 'batch' | 'digest' | 'shown' | 'amount_nano' | 'note' | 'created_at' | 'created_by' | 'expires_at'
->
-
 const COLUMNS = [
-  'id',
-  'batch',
-  'digest',
-  'shown',
-  'amount_nano',
-  'note',
-  'created_at',
-  'created_by',
-  'expires_at',
+  ...(['id', 'batch', 'digest', 'shown', 'amount_nano', 'note', 'created_at', 'created_by', 'expires_at'] as const),
 ] as const
 
-/** All of a batch or none. */
+export type NewCode = Pick<StoredCode, (typeof COLUMNS)[number]>
+
 export const codesInsert = (codes: readonly NewCode[]): AtomicStatement => ({
   ...insertInto('codes', COLUMNS),
   rows: codes.map((code) => COLUMNS.map((column): SqlValue => code[column])),
 })
 
 /**
- * Gives a code to an account, once and for ever: of all that ask, the database lets one change the row. Nobody can take one
- * that is taken, withdrawn or expired, nor for an account that is not active in this moment.
+ * Gives a code to an account for ever: of concurrent attempts one changes the row. A code that is redeemed, withdrawn or
+ * expired cannot be claimed, nor can an account claim that is not active at this moment.
  */
 export function codeClaim(
   db: LedgerDb,
@@ -59,7 +47,7 @@ export async function setCodeCredited(db: LedgerDb, row: number, at: number): Pr
     .execute()
 }
 
-/** Claimed, and not known to be credited. The next page begins after the row of this one's last. */
+/** Claimed, and not known to be credited. */
 export const listClaimedCodes = (
   db: LedgerDb,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -80,12 +68,12 @@ export const findCodeByDigest = (db: LedgerDb, digest: Uint8Array): Promise<Stor
 export const findCodeById = (db: LedgerDb, id: string): Promise<StoredCode | undefined> =>
   db.selectFrom('codes').selectAll().where('id', '=', id).executeTakeFirst()
 
-/** A code with the id of the account that redeemed it. */
 export interface CodeWithAccount extends StoredCode {
+  /** The id of the account that redeemed it. */
   redeemer: string | null
 }
 
-/** Newest first; the next page ends before the row of this one's last code. */
+/** Newest first. */
 export const listCodePage = (
   db: LedgerDb,
   { before, limit }: { readonly before: number; readonly limit: number },
@@ -100,7 +88,7 @@ export const listCodePage = (
     .limit(limit)
     .execute()
 
-/** Only of a code that is neither redeemed nor withdrawn. */
+/** Only for a code that is neither redeemed nor withdrawn. */
 export const codeWithdrawal = (db: LedgerDb, row: number, at: number): AtomicStatement =>
   statementOf(
     db
@@ -114,15 +102,15 @@ export const codeWithdrawal = (db: LedgerDb, row: number, at: number): AtomicSta
 
 export type StoredFundingRequest = Selectable<FundingRequestsTable>
 
-/** An account has one open wish: asking again says it anew. It keeps its place in the line. */
+/** An account has one open funding request: a second one replaces its amount and keeps its place in the queue. */
 export function fundingRequestPut(
   db: LedgerDb,
-  wish: Pick<StoredFundingRequest, 'account' | 'amount_nano' | 'note' | 'at'>,
+  request: Pick<StoredFundingRequest, 'account' | 'amount_nano' | 'note' | 'at'>,
 ): AtomicStatement {
-  const { amount_nano, note, at } = wish
+  const { amount_nano, note, at } = request
   const query = db
     .insertInto('wishes')
-    .values(wish)
+    .values(request)
     .onConflict((conflict) =>
       conflict.column('account').where('answered_at', 'is', null).doUpdateSet({ amount_nano, note, at }),
     )
@@ -132,13 +120,12 @@ export function fundingRequestPut(
 export const findOpenFundingRequest = (db: LedgerDb, account: number): Promise<StoredFundingRequest | undefined> =>
   db.selectFrom('wishes').selectAll().where('account', '=', account).where('answered_at', 'is', null).executeTakeFirst()
 
-/** A wish with whose it is. */
 interface FundingRequestWithAccount extends StoredFundingRequest {
   account_id: string
   email: string
 }
 
-/** Those that nobody has answered, in the order in which they were first said. */
+/** Unanswered ones, in the order in which they were first made. */
 export const listOpenFundingRequests = (
   db: LedgerDb,
   { after, limit }: { readonly after: number; readonly limit: number },

@@ -5,10 +5,9 @@ import type { AccountStatus, KeysTable, LedgerDb } from './tables.ts'
 
 export type StoredKey = Selectable<KeysTable>
 
-/** A new key is neither disabled nor revoked. */
 export type NewKey = Omit<Insertable<KeysTable>, 'row' | 'disabled_at' | 'revoked_at'>
 
-/** Only while its account has fewer than `liveMax` keys that are not revoked, those of the playground aside. */
+/** Only while its account has fewer than `liveMax` keys that are not revoked. Playground keys do not count. */
 export function keyInsert(db: LedgerDb, key: NewKey, liveMax: number): AtomicStatement {
   const columns = Object.keys(key) as (keyof NewKey)[]
   const row = columns.map((column) => sql.val(key[column]))
@@ -19,11 +18,11 @@ export function keyInsert(db: LedgerDb, key: NewKey, liveMax: number): AtomicSta
   return statementOf({ compile: () => query.compile(db) }, 1)
 }
 
-/** A key together with the account it speaks for: all that a caller is made of. */
+/** A key with its account: everything a caller is made from. */
 export interface KeyWithAccount extends StoredKey {
   account_id: string
   account_status: AccountStatus
-  /** Of the account's newest subscription, running or ended. */
+  /** The plan of the account's newest subscription, running or ended. */
   plan: string | null
   plan_ends_at: number | null
 }
@@ -44,19 +43,19 @@ const keysWithAccount = (db: LedgerDb) =>
     .select(['subscriptions.plan', 'subscriptions.ends_at as plan_ends_at'])
 
 /**
- * By the digest that it has, or had before it was rotated last. The indexes find it, so nothing here takes longer because
- * more of it was guessed right.
+ * Finds a key by its digest, or the one before its last rotation. An index lookup takes the same time however much of a
+ * digest was guessed right.
  */
 export const findKeyByDigest = (db: LedgerDb, digest: Uint8Array): Promise<KeyWithAccount | undefined> =>
   keysWithAccount(db)
     .where(({ eb, or }) => or([eb('keys.digest', '=', digest), eb('keys.former_digest', '=', digest)]))
     .executeTakeFirst()
 
-/** The same by its row: a key that nobody has the secret of is known by nothing else. */
+/** For playground keys, whose secret does not exist. */
 export const findKeyWithAccount = (db: LedgerDb, row: number): Promise<KeyWithAccount | undefined> =>
   keysWithAccount(db).where('keys.row', '=', row).executeTakeFirst()
 
-/** The one of an account and kind that is not revoked. The index is known by what is spelled out, not by a parameter. */
+/** The `1` is a literal, because SQLite does not use a partial index for a parameter. */
 export const findPlaygroundKey = (
   db: LedgerDb,
   account: number,
@@ -69,7 +68,7 @@ export const findPlaygroundKey = (
     .where('keys.revoked_at', 'is', null)
     .executeTakeFirst()
 
-/** Does nothing where there is one: of two that come together one is stored. */
+/** Of two concurrent inserts one is stored. */
 export async function insertPlaygroundKey(db: LedgerDb, key: NewKey): Promise<void> {
   await db
     .insertInto('keys')
@@ -90,7 +89,6 @@ export const findKeyById = (db: LedgerDb, id: string): Promise<StoredKey | undef
 export const findKeyByRow = (db: LedgerDb, row: number): Promise<StoredKey | undefined> =>
   db.selectFrom('keys').selectAll().where('row', '=', row).executeTakeFirst()
 
-/** What these keys are called, whoever's they are. */
 export async function listKeyNames(
   db: LedgerDb,
   rows: readonly number[],
@@ -105,11 +103,11 @@ export async function listKeyNames(
   return found.rows
 }
 
-/** What can change about a key. `disabled_at: null` enables it again; nothing undoes a revocation. */
+/** `disabled_at: null` enables a key again; a revocation is final. */
 export interface KeyChange {
   readonly name?: string
   readonly models?: string | null
-  /** Of LimitRates: null takes a limit away, and what is not named stays. */
+  /** Entries of LimitRates: null removes a limit, and absent ones stay. */
   readonly limits?: Readonly<Record<string, number | null>>
   readonly expires_at?: number | null
   readonly disabled_at?: number | null
@@ -119,8 +117,8 @@ export interface KeyChange {
 }
 
 /**
- * Only of a key that is there and not revoked: that is final, and its time stays the first one. Where it was judged by what it
- * was, only if all that changes is still so: else somebody was quicker, and theirs counts.
+ * Only for a key that is not revoked. With `judged`, only if the changed columns still have its values: a concurrent change
+ * wins.
  */
 export function keyUpdate(db: LedgerDb, row: number, change: KeyChange, judged?: StoredKey): AtomicStatement {
   const { limits, ...columns } = change
@@ -134,18 +132,18 @@ export function keyUpdate(db: LedgerDb, row: number, change: KeyChange, judged?:
   return statementOf(query, 1)
 }
 
-/** Merged by the database: of two changes that come together, neither takes back what the other has set. */
+/** Merged by the database, so that concurrent changes do not undo each other. */
 const mergedLimits = (limits: NonNullable<KeyChange['limits']>) =>
   sql<string | null>`nullif(json_patch(coalesce(limits, '{}'), ${JSON.stringify(limits)}), '{}')`
 
-/** The secret that a key shall have, and until when the one that it has goes on working; null ends that at once. */
 interface KeyRotation {
   readonly digest: Uint8Array
   readonly shown: string
+  /** Until when the present secret goes on working; null: it ends at once. */
   readonly formerUntil: number | null
 }
 
-/** Only of a key that is not revoked, has a secret, and has the one that is known: else somebody was quicker, and theirs counts. */
+/** Only for a key that is not revoked and still has the known secret: a concurrent rotation wins. */
 export function digestRotation(db: LedgerDb, known: StoredKey, rotation: KeyRotation): AtomicStatement {
   const { digest, shown, formerUntil } = rotation
   const keeps = formerUntil !== null
@@ -165,7 +163,7 @@ export function digestRotation(db: LedgerDb, known: StoredKey, rotation: KeyRota
   return statementOf(query, 1)
 }
 
-/** Of an account, but for those of the playground: how many there are, and how many may be used. */
+/** Without playground keys. */
 export async function countKeys(
   db: LedgerDb,
   account: number,
@@ -189,12 +187,12 @@ export async function countKeys(
 }
 
 interface PageOfKeys {
-  /** The next page ends before the row of this one's last key. */
+  /** The row of the last page's last key. */
   readonly before: number
   readonly limit: number
 }
 
-/** The names of its models alone may be 100 kB of a key: the thread of the books turns to others after so few of them. */
+/** Keys read in one query: the models of one key alone may take 100 kB. */
 export const KEYS_AT_ONCE = 16
 
 interface KeyWithOwner extends StoredKey {
@@ -202,7 +200,7 @@ interface KeyWithOwner extends StoredKey {
   owner_email: string
 }
 
-/** Whole, of an account or of all: newest first, revoked ones included. */
+/** All columns, of one account or of all; newest first, with revoked ones. */
 export async function listWholeKeys(
   db: LedgerDb,
   account: number | undefined,
@@ -235,36 +233,32 @@ const wholeKeys = (db: LedgerDb, account: number | undefined, { before, limit }:
     .limit(limit)
     .execute()
 
-const TOLD = [
+const SHOWN = [
   ...(['row', 'id', 'name', 'kind', 'shown', 'playground', 'limits', 'cap_day_nano', 'cap_month_nano'] as const),
   ...(['created_at', 'expires_at', 'disabled_at', 'revoked_at', 'former_shown', 'former_until'] as const),
 ] satisfies (keyof StoredKey)[]
 
-/** A list of models may be five hundred long, and a page has two hundred keys. */
-const MODELS_TOLD = 10
+/** A key may have 500 models, and a page has 200 keys. */
+const MODELS_SHOWN = 10
 
-/** What a list tells of a key: of its models how many there are, and the first of them. */
-export interface ShownKey extends Pick<StoredKey, (typeof TOLD)[number]> {
-  /** Null where it names none. */
+/** A key in a list, with the number of its models and the first of them. */
+export interface ShownKey extends Pick<StoredKey, (typeof SHOWN)[number]> {
   models_count: number | null
-  /** A JSON array, filled up with nulls. */
+  /** A JSON array, padded with nulls. */
   models_first: string | null
 }
 
-/** Both are read of one parse; to go through an array value by value takes ten times as long. */
-const TOLD_COLUMNS = sql`${sql.join(TOLD.map((column) => sql.ref(`keys.${column}`)))},
+/** Both are read from one parse; iterating over an array takes ten times as long. */
+const SHOWN_COLUMNS = sql`${sql.join(SHOWN.map((column) => sql.ref(`keys.${column}`)))},
   json_array_length(keys.models) AS models_count,
-  json_extract(keys.models, ${sql.join(Array.from({ length: MODELS_TOLD }, (_, index) => sql.lit(`$[${index}]`)))}) AS models_first`
+  json_extract(keys.models, ${sql.join(Array.from({ length: MODELS_SHOWN }, (_, index) => sql.lit(`$[${index}]`)))}) AS models_first`
 
 interface SearchOfKeys extends PageOfKeys {
   /** In lower case, each once. */
   readonly words: readonly string[]
 }
 
-/**
- * The keys of an account with every word in what is told of them, all where there is no word: newest first, revoked ones
- * included.
- */
+/** The keys of an account whose name, shown secret or models contain every word; newest first, with revoked ones. */
 export async function listShownKeys(
   db: LedgerDb,
   account: number,
@@ -276,24 +270,24 @@ export async function listShownKeys(
     const { rows } = await (words.length === 0 ? allOf(slice) : thoseWith(words, slice)).execute(db)
     found.push(...rows.filter((looked) => looked.row !== null))
     if (rows.length < KEYS_AT_ONCE) break
-    behind = rows.at(-1)!.looked_at
+    behind = rows.at(-1)!.scanned_at
   }
   return found.slice(0, limit)
 }
 
-/** A key as a list tells of it, or nothing of it but its row where the words are not in it. */
-type LookedAt = { looked_at: number } & (ShownKey | { row: null })
+/** `row` is null where a word is missing. */
+type ScannedKey = { scanned_at: number } & (ShownKey | { row: null })
 
-const allOf = (slice: RawBuilder<unknown>) => sql<LookedAt>`SELECT row AS looked_at, ${TOLD_COLUMNS} ${slice}`
+const allOf = (slice: RawBuilder<unknown>) => sql<ScannedKey>`SELECT row AS scanned_at, ${SHOWN_COLUMNS} ${slice}`
 
-/** The text of a key is made once, not once for each word: its name, what is shown of its secret, and every model. */
+/** Builds the text of a key once, not once for each word. */
 function thoseWith(words: readonly string[], slice: RawBuilder<unknown>) {
   const hasAll = sql.join(
     words.map((word) => sql`instr(looked.text, ${word}) > 0`),
     sql` AND `,
   )
-  return sql<LookedAt>`WITH looked AS MATERIALIZED (
+  return sql<ScannedKey>`WITH looked AS MATERIALIZED (
       SELECT row, lower(name || ' ' || iif(playground, '', shown) || ' ' || coalesce(models, '')) AS text ${slice})
-    SELECT looked.row AS looked_at, ${TOLD_COLUMNS} FROM looked LEFT JOIN keys ON keys.row = looked.row AND ${hasAll}
-    ORDER BY looked_at DESC`
+    SELECT looked.row AS scanned_at, ${SHOWN_COLUMNS} FROM looked LEFT JOIN keys ON keys.row = looked.row AND ${hasAll}
+    ORDER BY scanned_at DESC`
 }

@@ -2,7 +2,6 @@ import type { Change } from '../ledger/state/state.ts'
 import type { SqliteFile } from './sqlite/sqlite-file.ts'
 import type { LedgerDb } from './tables.ts'
 
-/** What the database remembers about itself, by name. */
 export async function findMeta(db: LedgerDb, name: string): Promise<string | undefined> {
   const row = await db.selectFrom('meta').select('value').where('name', '=', name).executeTakeFirst()
   return row?.value
@@ -17,7 +16,7 @@ export async function setMeta(db: LedgerDb, name: string, value: string): Promis
 }
 
 const ROOM = 'room'
-/** Some hundred requests' worth. A small row would fit into a page that is there, on a disk that is full. */
+/** Enough for some hundred requests. On a full disk a small row would still fit into an existing page. */
 const ROOM_BYTES = 256 * 1024
 
 const TAKE_ROOM = `INSERT INTO meta (name, value) VALUES ('${ROOM}', ?)
@@ -26,37 +25,32 @@ const TAKE_ROOM = `INSERT INTO meta (name, value) VALUES ('${ROOM}', ?)
 const GIVE_BACK = `DELETE FROM meta WHERE name = '${ROOM}'`
 
 /**
- * Throws unless the file takes writes again. Two commits, because room that is given back in the same one was never
- * asked of the disk; what is given back stays with the file, for the rows that come next.
+ * Throws unless the file takes writes again. Two commits, because space that is freed in the same commit is never requested
+ * from the disk. The freed space stays in the file for the next rows.
  */
 export async function proveWritable(file: SqliteFile): Promise<void> {
   await file.atomic([{ sql: TAKE_ROOM, rows: [['0'.repeat(ROOM_BYTES)]] }])
   await file.atomic([{ sql: GIVE_BACK, rows: [[]] }])
 }
 
-/**
- * How far a ledger had got. A ledger that was restored from an older backup has not got there; after it has gone on by
- * itself, other rows stand in these places.
- */
+/** A position of a ledger. A ledger restored from an older backup has not reached it, or has other rows there. */
 export interface LedgerMark {
-  /** The newest receipt, 0 for none. */
+  /** 0: none. */
   readonly receipt: number
   readonly requestId: string
-  /** The newest transfer of dollars, 0 for none. */
+  /** The newest transfer of dollars; 0: none. */
   readonly transfer: number
   readonly transferAt: number
 }
 
 export const NO_MARK: LedgerMark = { receipt: 0, requestId: '', transfer: 0, transferAt: 0 }
 
-/** Random, made with the ledger, and never changed. */
 export async function findLedgerId(db: LedgerDb): Promise<string> {
   const id = await findMeta(db, 'ledger_id')
   if (id === undefined) throw new Error('ledger.db has lost its identity: restore it from a backup')
   return id
 }
 
-/** The newest receipt of a ledger that no mark is known of yet. */
 export async function findNewestMark(db: LedgerDb): Promise<LedgerMark> {
   const newest = await db
     .selectFrom('receipts')
@@ -68,7 +62,7 @@ export async function findNewestMark(db: LedgerDb): Promise<LedgerMark> {
   return newest === undefined ? NO_MARK : { ...NO_MARK, receipt: newest.row, requestId: newest.request_id }
 }
 
-/** Whether the ledger has got as far as this mark says, by the same way. */
+/** Whether the ledger has the rows of this mark. */
 export async function hasReached(db: LedgerDb, mark: LedgerMark): Promise<boolean> {
   if (mark.receipt > 0) {
     const receipt = await db
@@ -83,7 +77,7 @@ export async function hasReached(db: LedgerDb, mark: LedgerMark): Promise<boolea
   return transfer?.at === mark.transferAt
 }
 
-/** The mark behind these changes; the same one where none of them moves it. */
+/** The mark after these changes; the same object where none of them moves it. */
 export function moveOn(mark: LedgerMark, changes: readonly Change[]): LedgerMark {
   let moved = mark
   for (const change of changes) {

@@ -14,12 +14,12 @@ import { oneReadAtATime, openSqlite, type SqliteOptions } from './sqlite/open-sq
 import type { SqliteFile } from './sqlite/sqlite-file.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 
-/** The ledger's file: `db` asks, `file` runs lists of statements that belong together; `journal` lies beside it. */
+/** The ledger's file: `db` queries it, `file` runs atomic lists; `journal` is the file beside it. */
 export interface Database {
-  /** Tells this ledger from every other one. */
+  /** The random id of this ledger. */
   readonly ledger: string
   readonly db: LedgerDb
-  /** Asks the same for people who look, so that nobody who pays waits behind them. */
+  /** Queries with low priority, for the console and audits, so that no request waits behind them. */
   readonly patientDb: LedgerDb
   readonly file: SqliteFile
   readonly journal: SettleJournal
@@ -28,31 +28,31 @@ export interface Database {
 
 interface DatabaseOptions extends Omit<SqliteOptions, 'synchronous'> {
   readonly clock: Clock
-  /** Files that belong to a ledger which was here before. With any of them no new ledger is begun. */
+  /** Files of an earlier ledger in this folder. With any of them no new ledger is created. */
   readonly ofEarlierLedger?: readonly string[]
 }
 
-/** The ledger's file cannot be used: a sentence that names it and says what to do. */
+/** The ledger's file cannot be used. The message tells the operator what to do. */
 export class LedgerUnusable extends Error {
   override readonly name = 'LedgerUnusable'
 }
 
-/** Opens the ledger and brings it to the newest schema; a file that cannot be brought there is closed again, untouched. */
+/** Opens the ledger and migrates it to the newest schema. A file that cannot be migrated is closed unchanged. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { path, clock } = options
   const isLeftOpen = wasLeftOpen(path)
-  if (sizeOf(path) === 0) refuseToBeginAnew(options)
+  if (!statSync(path, { throwIfNoEntry: false })?.size) refuseNewLedger(options)
   const file = await openSqlite({ path, synchronous: 'full', onDeath: options.onDeath }).catch((error: unknown) => {
-    throw troubleWith(path, error)
+    throw asLedgerUnusable(path, error)
   })
   try {
-    if ((await listTables(file)).length === 0) refuseToBeginAnew(options)
+    if ((await listTables(file)).length === 0) refuseNewLedger(options)
     if (isLeftOpen) await quickCheck(file)
     await migrate(file, ledgerSchema, clock)
     const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
     const patientDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file, clock)) })
     const ledger = await findLedgerId(db)
-    // Whoever has the lock of the ledger has its journal.
+    // The lock of the ledger is also the lock of its journal.
     const journal = await openSettleJournal({
       ...{ path: join(dirname(path), 'settles.journal'), ledger, now: () => clock.now() },
       knows: (record) => knowsRequestOf(db, record),
@@ -71,11 +71,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     }
   } catch (error) {
     await file.close()
-    throw troubleWith(path, error)
+    throw asLedgerUnusable(path, error)
   }
 }
 
-function troubleWith(path: string, error: unknown): unknown {
+function asLedgerUnusable(path: string, error: unknown): unknown {
   if (error instanceof DatabaseLocked || error instanceof LedgerUnusable) return error
   const trouble = describeTrouble(path, error)
   if (trouble !== undefined) return new LedgerUnusable(trouble, { cause: error })
@@ -83,17 +83,13 @@ function troubleWith(path: string, error: unknown): unknown {
   return message.includes(path) ? error : new Error(`${path}: ${message}`, { cause: error })
 }
 
-/** A record begins with its request id and a space: see ledger/journaled-ends, which refuses what has another form. */
+/** A record begins with its request id and a space; ledger/journal.ts refuses other forms. */
 async function knowsRequestOf(db: LedgerDb, record: string): Promise<boolean> {
   const space = record.indexOf(' ')
   return space < 0 || (await findReceipt(db, record.slice(0, space))) !== undefined
 }
 
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
-}
-
-function refuseToBeginAnew({ path, ofEarlierLedger = [] }: DatabaseOptions): void {
+function refuseNewLedger({ path, ofEarlierLedger = [] }: DatabaseOptions): void {
   if (ofEarlierLedger.length === 0) return
   const others = ofEarlierLedger.map((other) => basename(other)).join(', ')
   throw new LedgerUnusable(

@@ -14,11 +14,10 @@ export const findPersonByEmail = (db: LedgerDb, email: string): Promise<StoredPe
 export const findPersonByRow = (db: LedgerDb, row: number): Promise<StoredPerson | undefined> =>
   db.selectFrom('people').selectAll().where('row', '=', row).executeTakeFirst()
 
-/** Whether anybody has ever signed up. */
 export const hasPeople = async (db: LedgerDb): Promise<boolean> =>
   (await db.selectFrom('people').select('row').where('row', '>', 0).limit(1).executeTakeFirst()) !== undefined
 
-/** Oldest first; the next page begins after this one's last row. */
+/** Oldest first. */
 export const listPeople = (
   db: LedgerDb,
   { account, after, limit }: { readonly account?: number; readonly after: number; readonly limit: number },
@@ -35,7 +34,7 @@ interface NewPerson {
   readonly now: number
 }
 
-/** The account is named by its id, because it may be made in the same list. */
+/** `accountId` is an id, not a row, because the account may be inserted in the same list. */
 export const personInsert = (person: NewPerson, accountId: string | null): AtomicStatement => ({
   sql: `INSERT INTO people (id, email, role, account, password, created_at, password_changed_at)
     VALUES (?, ?, ?, (SELECT row FROM accounts WHERE id = ?), ?, ?, ?)`,
@@ -43,14 +42,14 @@ export const personInsert = (person: NewPerson, accountId: string | null): Atomi
   expectChanges: 1,
 })
 
-/** Whoever is disabled keeps the password that is there. */
+/** Only for a person who is not disabled. */
 export const passwordReset = (row: number, password: string, now: number): AtomicStatement => ({
   sql: 'UPDATE people SET password = ?, password_changed_at = ? WHERE row = ? AND disabled_at IS NULL',
   rows: [[password, now, row]],
   expectChanges: 1,
 })
 
-/** Only while the password is the one that was just given: two changes at once must not both count. */
+/** Only while the password is the one that was just checked: of two concurrent changes one counts. */
 export const passwordChange = (person: StoredPerson, password: string, now: number): AtomicStatement => ({
   sql: `UPDATE people SET password = ?, password_changed_at = ?
     WHERE row = ? AND password = ? AND disabled_at IS NULL`,
@@ -58,7 +57,7 @@ export const passwordChange = (person: StoredPerson, password: string, now: numb
   expectChanges: 1,
 })
 
-/** The same password under newer parameters; nothing where it was changed meanwhile. */
+/** Stores the same password under newer parameters, unless it has changed meanwhile. */
 export async function renewHash(db: LedgerDb, person: StoredPerson, password: string): Promise<void> {
   await db
     .updateTable('people')
@@ -72,7 +71,7 @@ const DISABLE = 'UPDATE people SET disabled_at = ? WHERE row = ? AND disabled_at
 const ANOTHER_OPERATOR = `EXISTS (SELECT 1 FROM people AS other
   WHERE other.role = 'operator' AND other.disabled_at IS NULL AND other.row <> people.row)`
 
-/** `unless-last`: an operator after whom nobody could operate the server stays, even when two disable each other at once. */
+/** `unless-last` keeps the last operator, also when two disable each other at once. */
 export const personDisable = (row: number, now: number, which: 'any' | 'unless-last'): AtomicStatement => ({
   sql: which === 'any' ? DISABLE : `${DISABLE} AND (role <> 'operator' OR ${ANOTHER_OPERATOR})`,
   rows: [[now, row]],
@@ -87,7 +86,7 @@ export const personEnable = (row: number): AtomicStatement => ({
 
 type StoredSession = Selectable<SessionsTable>
 
-/** A session together with whose it is, and the account that they own. */
+/** A session with its person and their account. */
 export interface SessionWithPerson extends StoredSession {
   person_id: string
   email: string
@@ -110,7 +109,7 @@ export const findSessionByDigest = (db: LedgerDb, digest: Uint8Array): Promise<S
     .where('sessions.digest', '=', digest)
     .executeTakeFirst()
 
-/** Newest first. There are never more than `sessionInsert` leaves. */
+/** Newest first; `sessionInsert` bounds their number. */
 export const listSessionsOfPerson = (db: LedgerDb, person: number): Promise<StoredSession[]> =>
   db.selectFrom('sessions').selectAll().where('person', '=', person).orderBy('row', 'desc').execute()
 
@@ -129,10 +128,7 @@ const INSERT = `INSERT INTO sessions (id, digest, person, created_at, seen_at, e
 const MAKE_ROOM = `DELETE FROM sessions WHERE person = (SELECT row FROM people WHERE email = ?) AND row NOT IN
   (SELECT row FROM sessions WHERE person = (SELECT row FROM people WHERE email = ?) ORDER BY row DESC LIMIT ?)`
 
-/**
- * Only for somebody who is not disabled and still has the password that was checked: between the two something may have
- * happened. Where they have as many sessions as they may, the oldest go.
- */
+/** Only for a person who is not disabled and still has the checked password. Beyond `sessionsMax` the oldest session ends. */
 export const sessionInsert = (
   session: NewSession,
   whose: { readonly email: string; readonly password: string },
@@ -152,13 +148,13 @@ export const sessionDelete = (row: number): AtomicStatement => ({
   expectChanges: 1,
 })
 
-/** Every session of a person, but for the one whose row is named; rows begin at 1. */
+/** Every session of a person except `but`; rows begin at 1. */
 export const sessionsDelete = (person: number, but = 0): AtomicStatement => ({
   sql: 'DELETE FROM sessions WHERE person = ? AND row <> ?',
   rows: [[person, but]],
 })
 
-/** From here on another secret opens it, and the password was just given. */
+/** Replaces the secret of a session, after the password was confirmed. */
 export const sessionRenewal = (row: number, digest: Uint8Array, now: number): AtomicStatement => ({
   sql: 'UPDATE sessions SET digest = ?, confirmed_at = ? WHERE row = ?',
   rows: [[digest, now, row]],
@@ -173,7 +169,7 @@ export async function touchSession(db: LedgerDb, row: number, now: number): Prom
   await db.updateTable('sessions').set({ seen_at: now }).where('row', '=', row).execute()
 }
 
-/** Sessions that open nothing any more. */
+/** Deletes expired and idle sessions. */
 export async function sweepSessions(file: SqliteFile, moments: { now: number; idleSince: number }): Promise<void> {
   await file.atomic([
     { sql: 'DELETE FROM sessions WHERE expires_at <= ?', rows: [[moments.now]] },
@@ -197,7 +193,7 @@ interface NewInvite {
   readonly createdBy: string
 }
 
-/** A new one takes the place of those that the same e-mail has not used: of several links only the last one opens. */
+/** Replaces the unused invites of the same e-mail, so that only the last link works. */
 export const inviteInsert = (invite: NewInvite): AtomicStatement[] => {
   const { digest, role, account, person, email, createdAt, expiresAt, createdBy } = invite
   return [
@@ -216,24 +212,23 @@ export const inviteWithdrawal = (email: string | null): AtomicStatement => ({
   rows: [[email]],
 })
 
-/** Every link that somebody has made for others and that still opens: whoever made it knows it. */
+/** Withdraws the open links that a person has made, because that person knows them. */
 export const invitesOfMakerWithdrawal = (createdBy: string, now: number): AtomicStatement => ({
   sql: 'DELETE FROM invites WHERE expires_at > ? AND created_by = ? AND used_at IS NULL',
   rows: [[now, createdBy]],
 })
 
-/** Whoever comes first chooses the e-mail; from then on nobody is the first any more, whatever codes are about. */
+/** An invite without an e-mail is for the first person of a server, and works only while there are no people. */
 const IS_OPEN = `used_at IS NULL AND expires_at > ?
   AND (email IS NOT NULL OR NOT EXISTS (SELECT 1 FROM people WHERE people.row > 0))`
 
-/** Once, however many try at the same moment. */
+/** Of concurrent attempts one succeeds. */
 export const inviteUse = (invite: StoredInvite, now: number): AtomicStatement => ({
   sql: `UPDATE invites SET used_at = ? WHERE row = ? AND ${IS_OPEN}`,
   rows: [[now, invite.row, now]],
   expectChanges: 1,
 })
 
-/** What has been over for so long that nobody asks about it any more. */
 export async function sweepInvites(file: SqliteFile, expiredBefore: number): Promise<void> {
   await file.atomic([{ sql: 'DELETE FROM invites WHERE expires_at <= ?', rows: [[expiredBefore]] }])
 }

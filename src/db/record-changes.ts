@@ -1,26 +1,17 @@
 import type { Compilable } from 'kysely'
-import type {
-  BucketMoved,
-  Change,
-  CounterSet,
-  PeriodOpened,
-  ReceiptClosed,
-  ReceiptOpened,
-  SubscriptionStarted,
-  Transferred,
-} from '../ledger/state/state.ts'
+import type { Change, CounterSet, ReceiptClosed, ReceiptOpened, Transferred } from '../ledger/state/state.ts'
 import { assertNever } from '../lib/types.ts'
 import { ZERO } from '../model/money.ts'
 import { isOfTheData } from './sqlite/failure.ts'
 import type { AtomicStatement, SqliteFile, SqlValue } from './sqlite/sqlite-file.ts'
 import type { LedgerTables } from './tables.ts'
 
-/** A statement that still needs its rows. Each row of them is one row of the table, and has to be there or come to be. */
+/** A statement without its rows of parameters, each of which changes one row of the table. */
 export type RowStatement = Omit<AtomicStatement, 'rows'>
 
 type ColumnOf<Table extends keyof LedgerTables> = keyof LedgerTables[Table] & string
 
-/** Rows of parameters in the order of `columns`; `fixed` are SQL expressions, the same for all of them. */
+/** Rows of parameters in the order of `columns`; `fixed` are SQL expressions, the same for all rows. */
 export function insertInto<Table extends keyof LedgerTables>(
   table: Table,
   columns: readonly ColumnOf<Table>[],
@@ -31,10 +22,7 @@ export function insertInto<Table extends keyof LedgerTables>(
   return { sql, several: { sql, each }, expectChanges: 1 }
 }
 
-/**
- * Rows of parameters in the order of `set` and `add`, then the `row` they are about. A row that does not fulfil `where`
- * undoes the whole batch.
- */
+/** Rows of parameters in the order of `set` and `add`, then `row`. A row that does not match `where` undoes the batch. */
 function updateRows<Table extends keyof LedgerTables>(
   table: Table,
   change: {
@@ -52,7 +40,7 @@ function updateRows<Table extends keyof LedgerTables>(
   const columns = [...set, ...add, 'row']
   const where = change.where === undefined ? '' : ` AND ${change.where}`
   const each = `(${columns.map(() => '?').join(', ')})`
-  // An index would be asked before the row, which its number finds at once.
+  // NOT INDEXED makes SQLite look the row up by its number, not by an index on `where`.
   const several = `WITH batch (${columns.join(', ')}) AS (VALUES ${each})
     UPDATE ${table} NOT INDEXED SET ${assign((column) => `batch.${column}`)}
     FROM batch WHERE ${table}.row = batch.row${where}`
@@ -63,7 +51,7 @@ function updateRows<Table extends keyof LedgerTables>(
   }
 }
 
-/** A query as one statement of a list that is run in one step. With `expectChanges` it undoes the list where it changes fewer. */
+/** A query as a statement of an atomic list. */
 export function statementOf(query: Compilable, expectChanges?: number): AtomicStatement {
   const { sql, parameters } = query.compile()
   const statement = { sql, rows: [parameters as SqlValue[]] }
@@ -71,8 +59,8 @@ export function statementOf(query: Compilable, expectChanges?: number): AtomicSt
 }
 
 /**
- * Everything that a batch writes, in this order: a period is there before anything moves on it, and closed after that.
- * What comes once in a thousand requests is spelled out; what every request writes takes several rows in one run.
+ * What a batch writes, in this order: a period exists before anything moves on it, and closes after that. Frequent
+ * statements take several rows in one run.
  */
 export const BATCH_STATEMENTS = {
   openPeriod: insertInto('buckets', ['row', 'unit', 'kind', 'account', 'subject', 'period_start', 'period_end']),
@@ -96,14 +84,14 @@ export const BATCH_STATEMENTS = {
       ...(['tier', 'cost_nano', 'charge_nano', 'shortfall_nano', 'first_byte_ms', 'total_ms', 'attempts'] as const),
       ...(['tokens_before', 'tokens_after', 'movement', 'balance_nano'] as const),
     ],
-    // Compared in the same statement: a receipt that somebody else has closed undoes the whole batch.
+    // A receipt that was closed before undoes the whole batch.
     where: "receipts.state = 'open'",
   }),
   addTransfer: insertInto('transfers', [
     ...(['row', 'kind', 'unit', 'account', 'ref', 'reason', 'amount_nano', 'at', 'movement', 'balance_nano'] as const),
   ]),
   addEntry: insertInto('entries', ['transfer', 'seq', 'bucket', 'delta_nano']),
-  // Whole, not by deltas: a period that follows another one begins in the same row, and one that is long over is deleted.
+  // Whole rows, not deltas: the next period begins in the same row, and rows of old periods are deleted.
   setCounter: {
     sql: `INSERT INTO spend_counters (account, subject, period_start, period_end, first_receipt, carried_nano, bound_nano,
         spent_nano, held_nano) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -111,14 +99,14 @@ export const BATCH_STATEMENTS = {
         first_receipt = excluded.first_receipt, carried_nano = excluded.carried_nano, bound_nano = excluded.bound_nano, spent_nano = excluded.spent_nano, held_nano = excluded.held_nano`,
     expectChanges: 1,
   },
-  // Deltas, not balances: the row in the file is the truth and its CHECK has the last word.
+  // Deltas, not balances: the row in the file decides, with its CHECK.
   moveBucket: updateRows('buckets', { add: ['posted_nano', 'held_nano'] }),
   closePeriod: { sql: `UPDATE buckets SET closed_at = ? WHERE row = ?`, expectChanges: 1 },
 } satisfies Record<string, RowStatement>
 
-/** In the order in which they came: a key that is given back and taken again needs its row in between. */
+/** In the order of the changes: a key that is freed and taken again needs its row deleted in between. */
 export const CLAIM_STATEMENTS = {
-  // The key of a request whose time is over may be taken again; one that is in use or kept has the last word.
+  // An expired claim may be taken over; one that is running or kept refuses.
   openClaim: {
     sql: `INSERT INTO claims (receipt, scope, fingerprint, state, at, expires_at) VALUES (?, ?, ?, 'running', ?, ?)
       ON CONFLICT (scope) DO UPDATE SET receipt = excluded.receipt, fingerprint = excluded.fingerprint,
@@ -135,7 +123,6 @@ export const REPLACE_MARK: RowStatement = {
     ON CONFLICT (node) DO UPDATE SET at = excluded.at, packed = excluded.packed`,
 }
 
-/** The progress of every running stream of this node, replaced as a whole. */
 export interface PackedMarks {
   readonly node: number
   readonly at: number
@@ -148,12 +135,12 @@ const STEPS = Object.keys(BATCH_STATEMENTS) as Step[]
 interface Batch {
   readonly rows: Map<Step, SqlValue[][]>
   readonly moves: Map<number, { posted: bigint; held: bigint }>
-  /** As each stands in the end, by account and subject. */
+  /** The last value of each, by account and subject. */
   readonly counters: Map<string, CounterSet>
   readonly claims: (AtomicStatement & { readonly rows: SqlValue[][] })[]
 }
 
-/** A batch of changes as the fewest row writes: one insert or update a receipt, one update a bucket however often it moved. */
+/** A batch as few row writes: one insert or update per receipt, one update per bucket however often it moved. */
 export function recordChanges(changes: readonly Change[], marks: PackedMarks | undefined): AtomicStatement[] {
   const batch: Batch = { rows: new Map(), moves: new Map(), counters: new Map(), claims: [] }
   for (const change of changes) collect(batch, change)
@@ -193,13 +180,21 @@ function collect(batch: Batch, change: Change): void {
       add(batch, 'closeReceipt', closedRow(change))
       return
     case 'bucket-moved':
-      addMove(batch, change)
+      {
+        const move = batch.moves.get(change.bucket) ?? { posted: 0n, held: 0n }
+        move.posted += change.posted
+        move.held += change.held
+        batch.moves.set(change.bucket, move)
+      }
       return
     case 'transferred':
       addTransfer(batch, change)
       return
     case 'period-opened':
-      add(batch, 'openPeriod', periodRow(change))
+      add(batch, 'openPeriod', [
+        ...[change.bucket, 'quota', 'window', change.account],
+        ...[change.subject, change.start, change.end],
+      ])
       return
     case 'period-moved':
       add(batch, 'movePeriod', [change.start, change.end, change.bucket])
@@ -218,7 +213,10 @@ function collect(batch: Batch, change: Change): void {
       else addClaim(batch, 'endClaim', [change.state, change.receipt])
       return
     case 'subscription-started':
-      add(batch, 'startSubscription', subscriptionRow(change))
+      add(batch, 'startSubscription', [
+        ...[change.subscription, change.account, change.plan],
+        ...[change.billingDay, change.startedAt, change.endsAt ?? null],
+      ])
       return
     case 'subscription-ended':
       add(batch, 'endSubscription', [change.endsAt ?? null, change.subscription])
@@ -279,36 +277,7 @@ const counterRow = (change: CounterSet): SqlValue[] => [
   ...[change.carried, change.bound, change.spent, change.held],
 ]
 
-const periodRow = ({ bucket, account, subject, start, end }: PeriodOpened): SqlValue[] => [
-  bucket,
-  'quota',
-  'window',
-  account,
-  subject,
-  start,
-  end,
-]
-
-const subscriptionRow = (change: SubscriptionStarted): SqlValue[] => [
-  change.subscription,
-  change.account,
-  change.plan,
-  change.billingDay,
-  change.startedAt,
-  change.endsAt ?? null,
-]
-
-function addMove({ moves }: Batch, { bucket, posted, held }: BucketMoved): void {
-  const move = moves.get(bucket)
-  if (!move) {
-    moves.set(bucket, { posted, held })
-    return
-  }
-  move.posted += posted
-  move.held += held
-}
-
-/** Double entry: the two entries of a transfer sum to zero. */
+/** The two entries of a transfer sum to zero. */
 function addTransfer(batch: Batch, change: Transferred): void {
   const { transfer, transferKind, unit, account, bucket, counter, amount, reason, ref, at, movement, balance } = change
   add(batch, 'addTransfer', [
@@ -319,22 +288,17 @@ function addTransfer(batch: Batch, change: Transferred): void {
   add(batch, 'addEntry', [transfer, 1, counter, -amount])
 }
 
-interface DecidedOperation {
-  readonly account: number
-  readonly changes: readonly Change[]
-}
-
-/** Marks stand in the same row for all accounts. */
+/** Marks are one row for all accounts. */
 const NO_ACCOUNT = 0
 
 /**
- * Writes a batch in one commit, with the fewest row writes. Where the file refuses what is in it, the operations are written
- * one by one instead. Returns undefined when all was written; else an entry for each operation, and one for the marks: the error of
- * what was refused. Behind it no operation of the same account is tried: it gets the same error.
+ * Writes a batch in one commit. If the file refuses its data, the operations are written one by one instead. Returns
+ * undefined when everything was written; else the error or undefined for each operation, and for the marks. Later operations
+ * of an account with a refused one are not tried, and get the same error.
  */
 export async function recordBatch(
   file: SqliteFile,
-  operations: readonly DecidedOperation[],
+  operations: readonly { readonly account: number; readonly changes: readonly Change[] }[],
   marks: PackedMarks | undefined,
 ): Promise<readonly (Error | undefined)[] | undefined> {
   try {

@@ -6,43 +6,42 @@ import type { SqliteFile } from './sqlite/sqlite-file.ts'
 import type { LedgerDb } from './tables.ts'
 
 /**
- * Where the end of a turn is written down while the books cannot be written: a file of fixed size, whose place on the disk
- * was taken at the first start, so that a full disk does not stop it. What is read from it after a crash is what was
- * durable; a record that was cut off by the crash is not there.
+ * Takes the ends of turns while the ledger cannot be written: a file of fixed size whose disk space was allocated at the
+ * first start, so that a full disk does not stop it. After a crash it returns what was durable, without a record that the
+ * crash cut off.
  */
 export interface SettleJournal {
   /** What was unusual about the file when it was opened. */
   readonly found: JournalFindings
-  /** True when the record is on the disk. Never rejects: a journal that is full or broken keeps nothing. */
+  /** True when the record is on the disk; false when the journal is full or broken. Never rejects. */
   append(record: string): Promise<boolean>
-  /** Everything appended since it was last cleared, oldest first. */
+  /** The records since the last clear, oldest first. */
   read(): Promise<string[]>
-  /** Forgets everything, unless something has been appended that `stillNeeded` says of. */
+  /** Forgets all records, unless `stillNeeded` returns true. */
   clear(stillNeeded: () => boolean): Promise<void>
   close(): Promise<void>
 }
 
 export interface JournalFindings {
-  /** There was no file. */
   readonly isNew: boolean
   readonly quarantine: Quarantined | undefined
-  /** Records, or runs of them, that cannot be read although later ones can. */
+  /** Unreadable stretches before readable records. */
   readonly damaged: number
-  /** The last record is not whole: it was never told to be durable. */
+  /** The last record is incomplete: it was never reported as durable. */
   readonly cutOff: boolean
 }
 
 export interface JournalOptions {
   readonly path: string
-  /** Only a journal of this ledger is read. */
+  /** The id of the ledger; a journal of another one is quarantined. */
   readonly ledger: string
   readonly now: () => number
-  /** Whether the ledger knows what this record is about. A journal with a record that it does not know is ahead of it. */
+  /** Whether the ledger knows the request of this record. A journal with an unknown one is ahead of the ledger. */
   readonly knows?: (record: string) => Promise<boolean>
   readonly bytes?: number
 }
 
-/** Some ten thousand ends of turns: far more than run at the same time. */
+/** Some ten thousand ends, far more than turns run at the same time. */
 const JOURNAL_BYTES = 8 * 1024 * 1024
 /** `MRJ2`, the generation, the ledger, and the checksum of these. */
 const HEADER_BYTES = 48
@@ -58,7 +57,7 @@ export async function openSettleJournal(options: JournalOptions): Promise<Settle
   let { generation, records, end } = opened
   let last: Promise<unknown> = Promise.resolve()
 
-  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+  const inOrder = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const mine = last.then(work, work)
     last = mine.catch(() => {})
     return mine
@@ -76,10 +75,10 @@ export async function openSettleJournal(options: JournalOptions): Promise<Settle
 
   return {
     found,
-    append: (record) => inTurn(() => write(record)).catch(() => false),
-    read: () => inTurn(async () => [...records]),
+    append: (record) => inOrder(() => write(record)).catch(() => false),
+    read: () => inOrder(async () => [...records]),
     clear: (stillNeeded) =>
-      inTurn(async () => {
+      inOrder(async () => {
         if (records.length === 0 || stillNeeded()) return
         const empty = Buffer.concat([header(ledger, generation + 1), Buffer.alloc(HEAD_BYTES)])
         await file.write(empty, 0, empty.length, 0)
@@ -88,7 +87,7 @@ export async function openSettleJournal(options: JournalOptions): Promise<Settle
         records = []
         end = HEADER_BYTES
       }),
-    close: () => inTurn(() => file.close()),
+    close: () => inOrder(() => file.close()),
   }
 }
 
@@ -106,18 +105,18 @@ async function openWhole(options: JournalOptions, bytes: number): Promise<Opened
   const { path, ledger, knows = async () => true } = options
   const file = await openThere(path)
   if (file === undefined) return makeFile(options, bytes, [], { ...NOTHING_FOUND, isNew: true })
-  const anew = async (reason: Quarantined['reason']): Promise<OpenedFile> => {
+  const replace = async (reason: Quarantined['reason']): Promise<OpenedFile> => {
     await file.close()
     return makeFile(options, bytes, [], { ...NOTHING_FOUND, quarantine: quarantine(path, reason, options.now()) })
   }
   try {
     const read = readJournal(await readWhole(file, bytes))
-    if (read.kind === 'damaged') return await anew('damaged')
-    if (read.ledger !== undefined && read.ledger !== ledger) return await anew('other-ledger')
+    if (read.kind === 'damaged') return await replace('damaged')
+    if (read.ledger !== undefined && read.ledger !== ledger) return await replace('other-ledger')
     const known = await Promise.all(read.records.map(knows))
-    if (known.includes(false)) return await anew('ahead')
+    if (known.includes(false)) return await replace('ahead')
     const found = { ...NOTHING_FOUND, damaged: read.damaged, cutOff: read.cutOff }
-    // An earlier version did not say whose it is. It was the only one in this folder, so it is this ledger's.
+    // An earlier version did not write the ledger's id. Its journal was the only one in this folder, so it is this ledger's.
     if (read.ledger === undefined) {
       await file.close()
       return await makeFile(options, bytes, read.records, found)
@@ -133,13 +132,13 @@ async function openWhole(options: JournalOptions, bytes: number): Promise<Opened
 const openThere = (path: string): Promise<FileHandle | undefined> =>
   open(path, 'r+').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
-    throw new Error(`${path} cannot be opened for writing (${error.code}). ${CURE}`, { cause: error })
+    throw new Error(`${path} cannot be opened for writing (${error.code}). ${WHAT_TO_DO}`, { cause: error })
   })
 
-const CURE =
-  'Give the user that runs Millrace the right to write this file and its folder, and see that the disk has room.'
+const WHAT_TO_DO =
+  'Give the user that runs Millrace write access to this file and its folder, and check that the disk has space.'
 
-/** Whole under another name first: a crash in between leaves what was there. */
+/** Writes a temporary file and renames it, so that a crash in between leaves the old file. */
 async function makeFile(
   { path, ledger }: JournalOptions,
   bytes: number,
@@ -172,11 +171,11 @@ async function makeFile(
       throw error
     }
   } catch (cause) {
-    throw new Error(`${path} cannot be made (${(cause as NodeJS.ErrnoException).code}). ${CURE}`, { cause })
+    throw new Error(`${path} cannot be made (${(cause as NodeJS.ErrnoException).code}). ${WHAT_TO_DO}`, { cause })
   }
 }
 
-/** Zeros that are written take their place on the disk; a file that is only made longer does not. */
+/** Writes zeros, because only extending a file does not allocate its disk space. */
 async function takePlace(file: FileHandle, bytes: number): Promise<void> {
   const { size } = await file.stat()
   if (size >= bytes) return
@@ -199,7 +198,7 @@ function header(ledger: string, generation: number): Buffer {
   return made
 }
 
-/** Its place and generation are in it: what an earlier list has left behind the end is never taken for a record. */
+/** Covers place and generation, so that leftovers of an earlier list are never taken for records. */
 function checksum(text: Buffer, generation: number, at: number): number {
   const place = Buffer.alloc(8)
   place.writeUInt32LE(generation, 0)
@@ -207,7 +206,7 @@ function checksum(text: Buffer, generation: number, at: number): number {
   return crc32(text, crc32(place))
 }
 
-/** The record, and behind it the end of the list. */
+/** The record, followed by the end of the list. */
 function frame(record: string, generation: number, at: number): Buffer {
   const text = Buffer.from(record)
   const framed = Buffer.alloc(HEAD_BYTES + text.length + HEAD_BYTES)
@@ -240,7 +239,6 @@ function readJournal(whole: Buffer): ReadJournal {
   for (;;) {
     const found = findRecord(whole, generation, end)
     if (found === undefined) break
-    // Between the last good one and this one something stood that is not readable any more.
     if (found.at > end) damaged += 1
     records.push(found.text)
     end = found.end
@@ -249,7 +247,6 @@ function readJournal(whole: Buffer): ReadJournal {
   return { kind: 'read', ledger: named.toString('latin1', 8).trimEnd(), generation, records, end, damaged, cutOff }
 }
 
-/** The next record from this place on. */
 function findRecord(whole: Buffer, generation: number, from: number) {
   for (let at = from; at + HEAD_BYTES <= whole.length; at++) {
     const length = whole.readUInt32LE(at)
@@ -261,7 +258,7 @@ function findRecord(whole: Buffer, generation: number, from: number) {
   return undefined
 }
 
-/** The list as earlier versions wrote it: no header, and a checksum of the text alone. */
+/** The format of earlier versions: no header, and a checksum of the text alone. */
 function readEarlier(whole: Buffer): ReadJournal {
   const records: string[] = []
   let at = 0
@@ -283,7 +280,7 @@ const INSERT = `INSERT INTO waiting_ends (request_id, ending) VALUES (?, ?)
   ON CONFLICT (request_id) DO UPDATE SET ending = excluded.ending`
 const DELETE = `DELETE FROM waiting_ends WHERE request_id = ?`
 
-/** Ends of turns whose accounts do not add up, as the journal had them. */
+/** The table of ends whose accounts do not balance, in the form of the journal. */
 export const waitingEnds = (db: LedgerDb, file: SqliteFile) => ({
   async read(): Promise<string[]> {
     const rows = await db.selectFrom('waiting_ends').select('ending').execute()

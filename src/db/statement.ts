@@ -5,12 +5,11 @@ import type { LedgerDb, TransfersTable } from './tables.ts'
 
 export type StatementKind = 'charge' | 'credit' | 'refund' | 'adjustment'
 
-/** One thing that moved a wallet: a request that cost something, or a transfer of dollars. */
+/** A charge of a request, or a transfer of dollars. */
 export interface StatementRow {
   movement: number
   at: number
   kind: StatementKind
-  /** Signed. */
   amount_nano: bigint
   balance_nano: bigint | null
   ref: string
@@ -38,7 +37,7 @@ const transfersIn = (account: number, { from, before }: MovementRange, kind: Sta
     WHERE account = ${account} AND unit = 'usd' AND movement >= ${from} AND movement < ${before}
       ${kind === undefined ? sql`` : sql`AND kind = ${kind}`}`
 
-/** Newest first: two indexes in the order of the same numbers, which are merged as they are read. */
+/** Newest first. Two indexes in the order of the same numbers are merged as they are read. */
 export async function listStatement(
   db: LedgerDb,
   account: number,
@@ -51,12 +50,12 @@ export async function listStatement(
   return (await sql<StatementRow>`${lines} ORDER BY movement DESC LIMIT ${limit}`.execute(db)).rows
 }
 
-/** The columns of a charge, which the first part of a union names. */
+/** With the column names of a charge. */
 const transfersOnly = (transfers: RawBuilder<unknown>) => sql`
   SELECT movement, at, kind, amount_nano, balance_nano, ref, reason, NULL AS model, NULL AS key_id, NULL AS key_name
     FROM (${transfers})`
 
-/** When the wallet moved last, up to this number; undefined: not yet. Times never fall where numbers rise. */
+/** When the wallet moved last, up to this movement. Times never fall where numbers rise. */
 export async function findMovementTime(db: LedgerDb, account: number, movement: number): Promise<number | undefined> {
   const { rows } = await sql<{ at: number }>`SELECT at FROM (
       SELECT * FROM (SELECT movement, ${correctedTime('receipts', 'closed_at')} AS at FROM receipts
@@ -68,17 +67,14 @@ export async function findMovementTime(db: LedgerDb, account: number, movement: 
   return rows[0]?.at
 }
 
-/**
- * What the indexes of numbers are by. Whoever asks without one of these looks through all that the account ever closed or
- * moved.
- */
+/** The indexes of movements are partial, by these. A query without one of them scans the whole account. */
 export const RECEIPT_KINDS = ['wallet', 'builder'] as const
 export const TRANSFER_UNITS = ['usd', 'quota', 'cap'] as const
 
-/** As a literal: of a value that is bound SQLite does not know that the index of this kind has all that is asked for. */
+/** A literal, because SQLite does not use a partial index for a parameter. */
 export const isOfKind = (kind: KeyKind) => sql<boolean>`receipts.kind = ${sql.lit(kind)}`
 
-/** How many movements an account has had, 0 for none: the largest of the last ones of each kind, which end their indexes. */
+/** The number of an account's last movement, 0 for none: the maximum of the ends of all indexes. */
 export async function findLastMovement(db: LedgerDb, account: number): Promise<number> {
   const ends = [
     ...RECEIPT_KINDS.map(
@@ -96,8 +92,8 @@ export async function findLastMovement(db: LedgerDb, account: number): Promise<n
 }
 
 /**
- * The number from which on an account has closed so many requests before another number; undefined when it has fewer. Only
- * indexes are read: this is how a list that is filtered looks at a bounded part of an account at a time.
+ * The movement from which on an account has closed this many requests before `before`; undefined when it has fewer. It reads
+ * only indexes, so that a filtered list can scan a bounded part of an account at a time.
  */
 export async function findSliceStart(
   db: LedgerDb,
@@ -117,7 +113,7 @@ export async function findSliceStart(
 
 export type StoredTransfer = Selectable<TransfersTable>
 
-/** An operator's transfer of dollars: a refund may have the reference of a credit. */
+/** A refund may have the reference of a credit. */
 export const findTransferByRef = (
   db: LedgerDb,
   account: number,
@@ -132,7 +128,7 @@ export const findTransferByRef = (
     .where('ref', '=', ref)
     .executeTakeFirst()
 
-/** What moved on the wallet by the operator's word, newest first. The next page ends before the row of this one's last transfer. */
+/** Operators' transfers, newest first. */
 export const listTransfersOfAccount = (
   db: LedgerDb,
   account: number,

@@ -82,7 +82,7 @@ export interface KeysTable {
   playground: Generated<number>
 }
 
-interface BucketsTable {
+export interface BucketsTable {
   row: Generated<number>
   unit: Unit | 'cap'
   /**

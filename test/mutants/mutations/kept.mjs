@@ -62,7 +62,7 @@ export const OF_WHAT_IS_KEPT = [
     replacements: [
       {
         file: 'src/db/settle-journal.ts',
-        find: `if (read.ledger !== undefined && read.ledger !== ledger) return await anew('other-ledger')`,
+        find: `if (read.ledger !== undefined && read.ledger !== ledger) return await replace('other-ledger')`,
         put: '',
       },
     ],

@@ -1,6 +1,6 @@
 import { createSlidingCount, type SlidingCount } from '../lib/rates.ts'
 
-/** The result of one call. `well` may be followed by `failed`: an answer can break off after it began. */
+/** The result of one call. `succeeded` may be followed by `failed`: an answer can break off after it began. */
 export type Verdict =
   | { readonly kind: 'succeeded' }
   /** `forMs`: the provider's own Retry-After, if it sent one. */
@@ -73,8 +73,14 @@ type State =
  */
 export class CircuitBreaker {
   readonly #deps: CircuitBreakerDeps
-  readonly #failures: FailureCount
-  readonly #intervals: OpenIntervals
+  /** Calls and failures of the last half minute. */
+  readonly #calls: SlidingCount
+  readonly #failures: SlidingCount
+  #failuresInARow = 0
+  /** The only account whose calls have failed within that time; undefined if several have. */
+  #failedBy: unknown
+  /** How often the circuit has opened for each reason since the last success. */
+  readonly #openedInARow: Record<OpenReason, number> = { failing: 0, busy: 0, overloaded: 0, 'locked-out': 0 }
   #state: State = { kind: 'closed' }
   #closedAt: number | undefined
   #silences = 0
@@ -88,17 +94,17 @@ export class CircuitBreaker {
 
   constructor(deps: CircuitBreakerDeps) {
     this.#deps = deps
-    this.#failures = createFailureCount(deps.nowMicros)
-    this.#intervals = createOpenIntervals(deps)
+    this.#calls = createSlidingCount(deps.nowMicros, CALLS_MICROS)
+    this.#failures = createSlidingCount(deps.nowMicros, CALLS_MICROS)
     this.#probed = createSlidingCount(deps.nowMicros, PROBES_MICROS)
   }
 
   /** Undefined while the circuit is open. `by`: the account that asks. */
   permit(by?: unknown): Permit | undefined {
-    if (this.#isOfOthers(by)) return this.#permitForOther(by)
-    if (!this.isAvailable) return undefined
     const state = this.#state
     if (state.kind === 'closed') return this.#permitFor(by)
+    if (this.#isOpenForOthersOnly(by)) return this.#permitForOther(by)
+    if (!this.isAvailable) return undefined
     const { circuit } = state
     const left = state.kind === 'half-open' ? state.left : TRIALS[circuit.reason]
     const permit = this.#permitFor(by)
@@ -123,7 +129,7 @@ export class CircuitBreaker {
     return {
       report: (verdict) => {
         if (round !== this.#round) return this.#onStaleResult(verdict)
-        if (verdict.kind === 'succeeded' && !hasReported) this.#probeWentWell()
+        if (verdict.kind === 'succeeded' && !hasReported) this.#onProbeSuccess()
         else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
         else if (verdict.kind !== 'succeeded' && verdict.kind !== 'responded') this.#probesMost = PROBES_FIRST
         hasReported ||= verdict.kind === 'succeeded'
@@ -134,23 +140,18 @@ export class CircuitBreaker {
     }
   }
 
-  #probeWentWell(): void {
+  #onProbeSuccess(): void {
     this.#probesMost = Math.min(2 * this.#probesMost, PROBES_MAX)
     const state = this.#state
     if (state.kind === 'closed') return
-    const left = (state.kind === 'half-open' ? state.left : TRIALS[state.circuit.reason]) - 1
-    if (left <= 0) this.#close(state.circuit.reason)
-    else
-      this.#state = {
-        kind: 'half-open',
-        circuit: state.circuit,
-        left,
-        by: state.kind === 'half-open' ? state.by : undefined,
-      }
+    const { circuit } = state
+    const [left, by] = state.kind === 'half-open' ? [state.left, state.by] : [TRIALS[circuit.reason], undefined]
+    if (left <= 1) this.#close(circuit.reason)
+    else this.#state = { kind: 'half-open', circuit, left: left - 1, by }
   }
 
   /** The circuit is open for another account only. */
-  #isOfOthers(by: unknown): boolean {
+  #isOpenForOthersOnly(by: unknown): boolean {
     if (this.#state.kind === 'closed' || by === undefined) return false
     const { onlyFor } = this.#state.circuit
     return onlyFor !== undefined && onlyFor !== by
@@ -166,7 +167,7 @@ export class CircuitBreaker {
         else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
         else if (verdict.kind === 'locked-out') this.#trip('locked-out')
         // The failures are not that account's alone.
-        else if ((verdict.kind === 'failed' || verdict.kind === 'unresponsive') && this.#isOfOthers(by))
+        else if ((verdict.kind === 'failed' || verdict.kind === 'unresponsive') && this.#isOpenForOthersOnly(by))
           this.#state = { ...this.#state, circuit: { reason: circuit.reason, until: circuit.until } }
       },
       release() {},
@@ -224,11 +225,30 @@ export class CircuitBreaker {
     else if (verdict.kind === 'unresponsive') this.#onNoResponse(by)
     else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
     else if (verdict.kind === 'locked-out') this.#trip('locked-out')
-    else if (this.#failures.add(verdict.kind === 'failed', by))
-      this.#trip('failing', undefined, this.#failures.failedBy)
+    else if (this.#isTooManyFailures(verdict.kind === 'failed', by)) this.#trip('failing', undefined, this.#failedBy)
     else if (verdict.kind === 'succeeded') this.#onSuccess()
     // A Retry-After counts for one failure; repeated failures open the circuit for longer.
     else if (verdict.forMs !== undefined) this.#trip('overloaded', verdict.forMs)
+  }
+
+  /** Decides when failures open the circuit: five in a row, or half of ten or more within half a minute. */
+  #isTooManyFailures(failed: boolean, by: unknown): boolean {
+    this.#calls.add()
+    this.#failuresInARow = failed ? this.#failuresInARow + 1 : 0
+    if (!failed) return false
+    this.#failedBy = this.#failures.total() === 0 || this.#failedBy === by ? by : undefined
+    this.#failures.add()
+    const calls = this.#calls.total()
+    return (
+      this.#failuresInARow >= FAILURES_IN_A_ROW_MAX ||
+      (calls >= CALLS_MIN && this.#failures.total() >= calls * FAILED_SHARE_MAX)
+    )
+  }
+
+  #forgetFailures(): void {
+    this.#calls.clear()
+    this.#failures.clear()
+    this.#failuresInARow = 0
   }
 
   /** Finds a hanging provider also where clients give up before its deadline. */
@@ -245,11 +265,9 @@ export class CircuitBreaker {
     else if (verdict.kind === 'locked-out') this.#trip('locked-out')
     // A rate limit during a trial says nothing about the failures that opened the circuit, and applies to every account.
     else if (verdict.kind === 'busy') {
-      if (circuit.onlyFor !== undefined) this.#failures.clear()
-      this.#openFor(
-        circuit.onlyFor === undefined ? circuit.reason : 'busy',
-        this.#intervals.next('busy', verdict.forMs),
-      )
+      if (circuit.onlyFor !== undefined) this.#forgetFailures()
+      const reason = circuit.onlyFor === undefined ? circuit.reason : 'busy'
+      this.#openFor(reason, this.#nextInterval('busy', verdict.forMs))
     } else if (left === 1) this.#close(circuit.reason)
     else this.#state = { kind: 'half-open', circuit, left: left - 1, by: undefined }
   }
@@ -263,7 +281,18 @@ export class CircuitBreaker {
   }
 
   #trip(reason: OpenReason, retryAfterMs?: number, onlyFor?: unknown): void {
-    this.#openFor(reason, this.#intervals.next(reason, retryAfterMs), onlyFor)
+    this.#openFor(reason, this.#nextInterval(reason, retryAfterMs), onlyFor)
+  }
+
+  /** In microseconds. `retryAfterMs`: the provider's own Retry-After. */
+  #nextInterval(reason: OpenReason, retryAfterMs: number | undefined): number {
+    const { failing, random } = this.#deps
+    const { firstMs, longestMs } = reason === 'failing' ? failing() : reason === 'locked-out' ? LOCKED_OUT : BUSY
+    const ms = Math.min(firstMs * 2 ** this.#openedInARow[reason], longestMs) * (1 - JITTER * random())
+    this.#openedInARow[reason]++
+    // A Retry-After of less than a second does not relieve the provider: the backoff goes on growing.
+    const isTooShort = retryAfterMs === undefined || retryAfterMs < BUSY.firstMs
+    return Math.ceil(1000 * (isTooShort ? Math.max(retryAfterMs ?? 0, ms) : retryAfterMs))
   }
 
   #openFor(reason: OpenReason, micros: number, onlyFor?: unknown): void {
@@ -280,15 +309,18 @@ export class CircuitBreaker {
     this.#state = { kind: 'closed' }
     this.#deps.onChange(undefined)
     if (TRIALS[reason] === 0) return
-    this.#failures.clear()
+    this.#forgetFailures()
     this.#closedAt = this.#now
   }
 
   /** The open interval doubles while the circuit keeps opening, and resets after one longest interval of success. */
   #onSuccess(): void {
-    this.#intervals.forgive('busy', 'overloaded')
+    const opened = this.#openedInARow
+    opened.busy = 0
+    opened.overloaded = 0
     if (this.#closedAt === undefined || this.#now - this.#closedAt < this.#deps.failing().longestMs * 1000) return
-    this.#intervals.forgive('failing', 'locked-out')
+    opened.failing = 0
+    opened['locked-out'] = 0
     this.#closedAt = undefined
   }
 }
@@ -305,81 +337,12 @@ export interface OpenInterval {
   readonly longestMs: number
 }
 
-/** The intervals of one circuit, which grow while it keeps opening. */
-interface OpenIntervals {
-  /** In microseconds. `retryAfterMs`: what the provider asked for itself. */
-  next(reason: OpenReason, retryAfterMs: number | undefined): number
-  forgive(...reasons: readonly OpenReason[]): void
-}
-
-interface TimeDeps {
-  readonly random: () => number
-  /** The interval after failures. */
-  readonly failing: () => OpenInterval
-}
-
 const BUSY: OpenInterval = { firstMs: 1_000, longestMs: 30_000 }
 const LOCKED_OUT: OpenInterval = { firstMs: 60_000, longestMs: 600_000 }
 /** Nodes that saw the same outage must not all retry in the same moment. */
 const JITTER = 0.2
 
-function createOpenIntervals({ random, failing }: TimeDeps): OpenIntervals {
-  const inARow: Record<OpenReason, number> = { failing: 0, busy: 0, overloaded: 0, 'locked-out': 0 }
-  const timesOf = (reason: OpenReason): OpenInterval =>
-    reason === 'failing' ? failing() : reason === 'locked-out' ? LOCKED_OUT : BUSY
-  return {
-    next(reason, retryAfterMs) {
-      const { firstMs, longestMs } = timesOf(reason)
-      const ms = Math.min(firstMs * 2 ** inARow[reason], longestMs) * (1 - JITTER * random())
-      inARow[reason]++
-      // A Retry-After of less than a second is no rest: the backoff goes on growing.
-      return Math.ceil(
-        1000 *
-          (retryAfterMs === undefined || retryAfterMs < BUSY.firstMs ? Math.max(retryAfterMs ?? 0, ms) : retryAfterMs),
-      )
-    },
-    forgive(...reasons) {
-      for (const reason of reasons) inARow[reason] = 0
-    },
-  }
-}
-
-/** Decides when failures open the circuit: five in a row, or half of ten or more within half a minute. */
-interface FailureCount {
-  /** True when this one was too many. `by`: the account whose call it was. */
-  add(failed: boolean, by: unknown): boolean
-  /** The only account whose calls have failed within that time; undefined if several have. */
-  readonly failedBy: unknown
-  clear(): void
-}
-
-const CONSECUTIVE_MAX = 5
+const FAILURES_IN_A_ROW_MAX = 5
 const CALLS_MIN = 10
 const FAILED_SHARE_MAX = 0.5
 const CALLS_MICROS = 30_000_000
-
-function createFailureCount(nowMicros: () => number): FailureCount {
-  const calls = createSlidingCount(nowMicros, CALLS_MICROS)
-  const failures = createSlidingCount(nowMicros, CALLS_MICROS)
-  let consecutive = 0
-  let failedBy: unknown
-  return {
-    get failedBy() {
-      return failedBy
-    },
-    add(failed, by) {
-      calls.add()
-      consecutive = failed ? consecutive + 1 : 0
-      if (!failed) return false
-      failedBy = failures.total() === 0 || failedBy === by ? by : undefined
-      failures.add()
-      const total = calls.total()
-      return consecutive >= CONSECUTIVE_MAX || (total >= CALLS_MIN && failures.total() >= total * FAILED_SHARE_MAX)
-    },
-    clear() {
-      calls.clear()
-      failures.clear()
-      consecutive = 0
-    },
-  }
-}

@@ -43,83 +43,93 @@ interface HealthDeps extends Pick<CircuitBreakerDeps, 'nowMicros' | 'random'> {
   readonly onChange: (whose: string, circuit: OpenCircuit | undefined) => void
 }
 
+/** The circuit breakers that one lane depends on. */
+interface Breakers {
+  readonly lane: CircuitBreaker
+  readonly credential: CircuitBreaker
+}
+
 interface Provider {
   readonly credential: CircuitBreaker
-  /** By the model's name there: as many as the configuration names. */
+  /** By the provider's name of the model: as many as the configuration names. */
   readonly lanes: Map<string, CircuitBreaker>
 }
 
 const ALWAYS: LanePermit = { report() {}, release() {} }
-const WELL: Verdict = { kind: 'succeeded' }
+const SUCCEEDED: Verdict = { kind: 'succeeded' }
 const LOCKED_OUT: Verdict = { kind: 'locked-out' }
 const UNUSED: OpenInterval = { firstMs: 0, longestMs: 0 }
 
 export function createLaneHealth(deps: HealthDeps): LaneHealth {
-  // By the object: an upstream whose credential or address was changed is another one, and begins anew.
+  // By object: an upstream whose credential or address was changed is another one, and begins with closed circuits.
   const providers = new WeakMap<Upstream, Provider>()
-  const breakerFor = (whose: string): CircuitBreaker =>
+  const breakers = new WeakMap<Lane, Breakers>()
+  const createBreaker = (whose: string): CircuitBreaker =>
     new CircuitBreaker({
       ...deps,
       failing: () => deps.failing() ?? UNUSED,
       onChange: (circuit) => deps.onChange(whose, circuit),
     })
-  const providerOf = ({ upstream }: Lane): Provider => {
-    const known = providers.get(upstream)
+  const breakersOf = (lane: Lane): Breakers => {
+    const known = breakers.get(lane)
     if (known) return known
-    const provider = { credential: breakerFor(upstream.id), lanes: new Map<string, CircuitBreaker>() }
+    const { upstream, model } = lane
+    const provider = providers.get(upstream) ?? { credential: createBreaker(upstream.id), lanes: new Map() }
     providers.set(upstream, provider)
-    return provider
-  }
-  const laneOf = (provider: Provider, lane: Lane): CircuitBreaker => {
-    const known = provider.lanes.get(lane.model)
-    if (known) return known
-    const breaker = breakerFor(lane.id)
-    provider.lanes.set(lane.model, breaker)
-    return breaker
-  }
-  const open = (lane: Lane, permitOf: (breaker: CircuitBreaker) => Permit | undefined): LanePermit | undefined => {
-    if (deps.failing() === undefined) return ALWAYS
-    const provider = providerOf(lane)
-    const credential = permitOf(provider.credential)
-    if (credential === undefined) return undefined
-    const own = permitOf(laneOf(provider, lane))
-    if (own === undefined) credential.release()
-    return own && bothOf(own, credential)
+    const breaker = provider.lanes.get(model) ?? createBreaker(lane.id)
+    provider.lanes.set(model, breaker)
+    const both = { lane: breaker, credential: provider.credential }
+    breakers.set(lane, both)
+    return both
   }
   return {
-    permit: (lane, by) => open(lane, (breaker) => breaker.permit(by)),
-    probe: (lane, by) => open(lane, (breaker) => breaker.probe(by)),
+    permit(lane, by) {
+      if (deps.failing() === undefined) return ALWAYS
+      const { credential, lane: breaker } = breakersOf(lane)
+      const credentialPermit = credential.permit(by)
+      return credentialPermit && withCredential(breaker.permit(by), credentialPermit)
+    },
+    probe(lane, by) {
+      if (deps.failing() === undefined) return ALWAYS
+      const { credential, lane: breaker } = breakersOf(lane)
+      const credentialPermit = credential.probe(by)
+      return credentialPermit && withCredential(breaker.probe(by), credentialPermit)
+    },
     isAvailable(lane) {
       if (deps.failing() === undefined) return true
-      const provider = providerOf(lane)
-      return provider.credential.isAvailable && laneOf(provider, lane).isAvailable
+      const { credential, lane: breaker } = breakersOf(lane)
+      return credential.isAvailable && breaker.isAvailable
     },
     openCircuitOf(lane) {
       if (deps.failing() === undefined) return undefined
-      const provider = providerOf(lane)
-      return later(provider.credential.openCircuit, laneOf(provider, lane).openCircuit)
+      const { credential, lane: breaker } = breakersOf(lane)
+      const [one, other] = [credential.openCircuit, breaker.openCircuit]
+      // Both intervals have to be over before the lane is called.
+      return one === undefined || (other !== undefined && other.until > one.until) ? other : one
     },
     shareOf(lane) {
       if (deps.failing() === undefined) return 1
-      const provider = providerOf(lane)
-      return Math.min(provider.credential.share, laneOf(provider, lane).share)
+      const { credential, lane: breaker } = breakersOf(lane)
+      return Math.min(credential.share, breaker.share)
     },
   }
 }
 
-/** Both intervals have to be over before the lane is called. */
-const later = (one: OpenCircuit | undefined, other: OpenCircuit | undefined): OpenCircuit | undefined =>
-  one === undefined || (other !== undefined && other.until > one.until) ? other : one
-
 /** Reports a call to its lane, and to its credential only what concerns that. */
-const bothOf = (lane: Permit, credential: Permit): LanePermit => ({
-  report(verdict) {
-    if (verdict.kind === 'locked-out') (verdict.of === 'lane' ? lane : credential).report(LOCKED_OUT)
-    else lane.report(verdict)
-    if (verdict.kind === 'succeeded') credential.report(WELL)
-  },
-  release() {
-    lane.release()
+function withCredential(lane: Permit | undefined, credential: Permit): LanePermit | undefined {
+  if (lane === undefined) {
     credential.release()
-  },
-})
+    return undefined
+  }
+  return {
+    report(verdict) {
+      if (verdict.kind === 'locked-out') (verdict.of === 'lane' ? lane : credential).report(LOCKED_OUT)
+      else lane.report(verdict)
+      if (verdict.kind === 'succeeded') credential.report(SUCCEEDED)
+    },
+    release() {
+      lane.release()
+      credential.release()
+    },
+  }
+}

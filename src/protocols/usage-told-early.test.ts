@@ -4,7 +4,7 @@ import { anthropicDialect } from './anthropic/dialects.ts'
 import { createEventReader as anthropicReader } from './anthropic/read-events.ts'
 import { chatDialect } from './chat/dialects.ts'
 import { createEventReader as chatReader } from './chat/read-events.ts'
-import { createChatTap } from './chat/tap.ts'
+import { ChatTap } from './chat/tap.ts'
 import { geminiDialect } from './gemini/dialects.ts'
 import { createEventReader as geminiReader } from './gemini/read-events.ts'
 import { createItemEventReader } from './responses/read-stream.ts'
@@ -18,7 +18,7 @@ interface Listener {
 const mint = countedIds()
 const listeners = {
   'chat, relayed': () =>
-    createChatTap({
+    new ChatTap({
       laneModel: 'm',
       publicModel: 'm',
       dialect: chatDialect('generic'),
@@ -99,7 +99,7 @@ it('a relay waits for the finish of every choice', () => {
   const second = { ...chat({}, 'stop', 90), choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] }
   const other = { ...chat(words, null), choices: [{ index: 1, delta: words, finish_reason: null }] }
   const frames = [chat(words, null), chat({}, 'stop', 40), other, second]
-  expect(heardBy(createChatTap(options), frames).map(([isFinal]) => isFinal)).toEqual([false, false, false, true])
+  expect(heardBy(new ChatTap(options), frames).map(([isFinal]) => isFinal)).toEqual([false, false, false, true])
 })
 
 it('anthropic: the usage of a message_delta is final with its stop_reason', () => {

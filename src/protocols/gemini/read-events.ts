@@ -4,175 +4,168 @@ import type { Usage } from '../../model/price.ts'
 import { isMarkedNumber, restoreNumbersIn } from '../json/exact-numbers.ts'
 import { isError, readError, type UpstreamError } from '../refusals/provider-error.ts'
 import { CALLS_MAX, type EventReader, type ReaderOptions } from '../shared/codec-types.ts'
-import { countOf, newStreamState, recordUsage, type StreamState, usageOfCounts } from '../shared/stream-state.ts'
+import { countOf, newStreamState, recordUsage, usageOfCounts } from '../shared/stream-state.ts'
 import { firstOf } from '../shared/texts.ts'
 import { markedData, parseFrameData } from '../sse/frames.ts'
-import { NAMELESS_CALL, CONTENT_AFTER_END } from '../tools/tool-names.ts'
+import { CONTENT_AFTER_END, NAMELESS_CALL } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
 import { type SignedPart, writeSignature } from './write-contents.ts'
 
+/** For log probabilities whose text may never come. */
+const LOGPROBS_WAITING_MAX = 10_000
+
+export const createEventReader = (options: ReaderOptions<GeminiDialect>): EventReader => new GeminiEventReader(options)
+
 /** Reads the stream of a lane that speaks generateContent as events. Only its first candidate counts. */
-export function createEventReader(options: ReaderOptions<GeminiDialect>): EventReader {
-  const state = newStreamState()
-  const reading: Reading = {
-    options,
-    state,
-    calls: createCallReader(),
-    callCount: 0,
-    isThinking: false,
-    wordsHandedOn: 0,
-    logprobs: [],
-    counts: NO_COUNTS,
-  }
-  return {
-    state,
-    read(frame) {
-      if (state.done || state.invalid !== undefined || state.error) return []
-      const chunk = parseChunk(state, frame)
-      if (chunk === undefined) return []
-      const events: TurnEvent[] = []
-      const bytesBefore = state.outputBytes
-      if (!state.finished) readAnswer(reading, chunk, events)
-      else if (saysMore(chunk)) state.invalid = CONTENT_AFTER_END
-      if (state.outputBytes > bytesBefore) state.contentFrames += 1
-      state.calls = reading.callCount
-      hearCounts(reading, chunk)
-      return events
-    },
-    // No two chunks differ in their words alone: each has the counts so far.
-  }
-}
-
-interface Reading {
-  readonly options: ReaderOptions<GeminiDialect>
-  readonly state: StreamState
-  readonly calls: CallReader
-  callCount: number
-  /** The last words were a thought: more of them belong to it. */
-  isThinking: boolean
-  wordsHandedOn: number
+class GeminiEventReader implements EventReader {
+  readonly state = newStreamState()
+  readonly #options: ReaderOptions<GeminiDialect>
+  readonly #calls = new CallReader()
+  #callCount = 0
+  /** The last text was a thought: more thoughts belong to it. */
+  #isThinking = false
+  #emittedBytes = 0
   /** Of tokens that have brought no text yet. */
-  logprobs: TokenLogprob[]
-  counts: GeminiCounts
-}
+  #logprobs: TokenLogprob[] = []
+  #counts = NO_COUNTS
+  #events: TurnEvent[] = []
 
-function readAnswer(reading: Reading, chunk: Fields, events: TurnEvent[]): void {
-  const { state } = reading
-  const candidate = firstOf(chunk.candidates)
-  if (candidate === undefined) {
-    if (isBlocked(chunk)) finish(reading, 'SAFETY', events)
-    return
+  constructor(options: ReaderOptions<GeminiDialect>) {
+    this.#options = options
   }
-  state.error = failureInFinish(candidate.finishReason)
-  if (state.error) return
-  for (const logprob of readLogprobs(candidate.logprobsResult)) {
-    if (reading.logprobs.length < LOGPROBS_WAITING_MAX) reading.logprobs.push(logprob)
+
+  read(frame: Buffer): readonly TurnEvent[] {
+    const { state } = this
+    if (state.done || state.invalid !== undefined || state.error) return []
+    const chunk = this.#parse(frame)
+    if (chunk === undefined) return []
+    this.#events = []
+    const bytesBefore = state.outputBytes
+    if (!state.finished) this.#readAnswer(chunk)
+    else if (hasContent(chunk)) state.invalid = CONTENT_AFTER_END
+    if (state.outputBytes > bytesBefore) state.contentFrames += 1
+    state.calls = this.#callCount
+    this.#readCounts(chunk)
+    return this.#events
   }
-  for (const part of partsOf(candidate)) readPart(reading, part, events)
-  if (state.invalid === undefined && typeof candidate.finishReason === 'string')
-    finish(reading, candidate.finishReason, events)
-  state.heldBytes = reading.calls.waitingBytes()
-  // What was told in pieces and then told otherwise was produced all the same.
-  state.outputBytes = Math.max(state.outputBytes, reading.wordsHandedOn + state.heldBytes)
+
+  /** The chunk in a frame; undefined, with what it means noted in the state, where there is none. */
+  #parse(frame: Buffer): Fields | undefined {
+    const chunk = parseFrameData(this.state, frame)
+    if (chunk === undefined) {
+      // A server that ignores `alt=sse` sends one list of all chunks.
+      if (OPENING.has(frame[0])) this.state.invalid = 'a list of chunks instead of a stream'
+      return undefined
+    }
+    if (!isError(chunk.error)) return withExactCalls(chunk, frame)
+    this.state.error = readError(chunk.error)
+    return undefined
+  }
+
+  #readAnswer(chunk: Fields): void {
+    const { state } = this
+    const candidate = firstOf(chunk.candidates)
+    if (candidate === undefined) {
+      // A blocked prompt gets no candidate.
+      const { promptFeedback } = chunk
+      if (isObject(promptFeedback) && typeof promptFeedback.blockReason === 'string') this.#finish('SAFETY')
+      return
+    }
+    state.error = failureInFinish(candidate.finishReason)
+    if (state.error) return
+    for (const logprob of readLogprobs(candidate.logprobsResult)) {
+      if (this.#logprobs.length < LOGPROBS_WAITING_MAX) this.#logprobs.push(logprob)
+    }
+    for (const part of partsOf(candidate)) this.#readPart(part)
+    if (state.invalid === undefined && typeof candidate.finishReason === 'string') this.#finish(candidate.finishReason)
+    state.heldBytes = this.#calls.waitingBytes
+    // Arguments that came in pieces and then differently were produced all the same.
+    state.outputBytes = Math.max(state.outputBytes, this.#emittedBytes + state.heldBytes)
+  }
+
+  /** Other kinds of parts belong to tools that the provider runs, or are not text: no client requests them. */
+  #readPart(part: Fields): void {
+    const { text, functionCall } = part
+    if (isObject(functionCall)) {
+      const calls = this.#calls.read(part, functionCall)
+      if (calls === 'nameless') this.state.invalid = NAMELESS_CALL
+      else for (const call of calls) this.#emitCall(call)
+      return
+    }
+    if (typeof text !== 'string') return
+    if (part.thought === true) {
+      // A thought does not go back to the model, and neither does its signature.
+      this.#emitThought(text)
+      return
+    }
+    this.#emitText(text)
+    const signature = signatureOf(part)
+    if (signature !== undefined) this.#seal(signature, 'text')
+  }
+
+  #emitThought(text: string): void {
+    if (text === '') return
+    if (!this.#isThinking) this.#events.push({ type: 'reasoning-start' }, { type: 'summary-start' })
+    this.#isThinking = true
+    this.#emittedBytes += Buffer.byteLength(text)
+    this.#events.push({ type: 'summary-delta', text })
+  }
+
+  #emitText(text: string): void {
+    if (text === '') return
+    this.#isThinking = false
+    this.#emittedBytes += Buffer.byteLength(text)
+    const logprobs = this.#logprobs
+    this.#logprobs = []
+    this.#events.push({ type: 'text-delta', text, ...(logprobs.length === 0 ? {} : { logprobs }) })
+  }
+
+  #emitCall({ name, args, signature }: ReadCall): void {
+    if (args === undefined || this.#callCount === CALLS_MAX) {
+      this.state.invalid = args === undefined ? 'arguments that cannot be written as JSON' : 'too many calls'
+      return
+    }
+    // The seal stands in front of its call, where it is found again.
+    if (signature !== undefined) this.#seal(signature, 'call')
+    this.#isThinking = false
+    this.#emittedBytes += Buffer.byteLength(name) + Buffer.byteLength(args)
+    const call = this.#callCount++
+    const callId = this.#options.mint.callId()
+    this.#events.push({ type: 'tool-call-start', call, callId, name, namespace: undefined, tool: 'function' })
+    this.#events.push({ type: 'tool-call-delta', call, text: args }, { type: 'tool-call-end', call })
+  }
+
+  #seal(signature: string, on: SignedPart): void {
+    const opaque = { wire: 'gemini', origin: this.#options.origin, data: writeSignature({ signature, on }) } as const
+    this.#events.push({ type: 'reasoning-seal', opaque })
+  }
+
+  #finish(reason: string): void {
+    for (const call of this.#calls.rest()) this.#emitCall(call)
+    this.state.finished = true
+    this.#events.push({ type: 'turn-end', reason: finishReasonOf(reason, this.#callCount > 0) })
+  }
+
+  #readCounts({ usageMetadata }: Fields): void {
+    const { state } = this
+    const counts = readCounts(this.#counts, usageMetadata)
+    recordUsage(state, counts === this.#counts ? undefined : usageOf(counts, state.outputBytes > 0))
+    this.#counts = counts
+    const input = inputOf(counts)
+    if (input === undefined) return
+    const cachedInput = Math.min(counts.cached ?? 0, input)
+    state.inputCounted = { uncachedInput: input - cachedInput, cachedInput, cacheWrite: 0 }
+  }
 }
 
 const partsOf = ({ content }: Fields): Fields[] =>
   isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : []
 
 /** Only usage and the last signature may follow the end. */
-const saysMore = ({ candidates }: Fields): boolean =>
+const hasContent = ({ candidates }: Fields): boolean =>
   partsOf(firstOf(candidates) ?? {}).some(
     ({ text, functionCall }) => isObject(functionCall) || (typeof text === 'string' && text !== ''),
   )
-
-/** For a text that may never come. */
-const LOGPROBS_WAITING_MAX = 10_000
-
-/** A prompt that is not answered: the request was right, and what it said was not welcome. */
-const isBlocked = ({ promptFeedback }: Fields): boolean =>
-  isObject(promptFeedback) && typeof promptFeedback.blockReason === 'string'
-
-/** Parts of other kinds are of tools that the provider runs, or no text: nobody has asked for them. */
-function readPart(reading: Reading, part: Fields, events: TurnEvent[]): void {
-  const { text, functionCall } = part
-  if (isObject(functionCall)) {
-    const calls = reading.calls.read(part, functionCall)
-    if (calls === 'nameless') reading.state.invalid = NAMELESS_CALL
-    else for (const call of calls) tellCall(reading, call, events)
-    return
-  }
-  if (typeof text !== 'string') return
-  // A thought goes nowhere again, and so does what signs it.
-  if (part.thought === true) think(reading, text, events)
-  else say(reading, text, events)
-  const signature = part.thought === true ? undefined : signatureOf(part)
-  if (signature !== undefined) seal(reading, signature, 'text', events)
-}
-
-function think(reading: Reading, text: string, events: TurnEvent[]): void {
-  if (text === '') return
-  if (!reading.isThinking) events.push({ type: 'reasoning-start' }, { type: 'summary-start' })
-  reading.isThinking = true
-  reading.wordsHandedOn += Buffer.byteLength(text)
-  events.push({ type: 'summary-delta', text })
-}
-
-function say(reading: Reading, text: string, events: TurnEvent[]): void {
-  if (text === '') return
-  reading.isThinking = false
-  reading.wordsHandedOn += Buffer.byteLength(text)
-  const { logprobs } = reading
-  reading.logprobs = []
-  events.push(logprobs.length === 0 ? { type: 'text-delta', text } : { type: 'text-delta', text, logprobs })
-}
-
-function tellCall(reading: Reading, { name, args, signature }: ReadCall, events: TurnEvent[]): void {
-  if (args === undefined || reading.callCount === CALLS_MAX) {
-    reading.state.invalid = args === undefined ? 'arguments that cannot be written as JSON' : 'too many calls'
-    return
-  }
-  // In front of its call it is found again: what else led to it is told already.
-  if (signature !== undefined) seal(reading, signature, 'call', events)
-  reading.isThinking = false
-  reading.wordsHandedOn += Buffer.byteLength(name) + Buffer.byteLength(args)
-  const call = reading.callCount++
-  const callId = reading.options.mint.callId()
-  events.push({ type: 'tool-call-start', call, callId, name, namespace: undefined, tool: 'function' })
-  events.push({ type: 'tool-call-delta', call, text: args }, { type: 'tool-call-end', call })
-}
-
-function seal({ options }: Reading, signature: string, on: SignedPart, events: TurnEvent[]): void {
-  const data = writeSignature({ signature, on })
-  events.push({ type: 'reasoning-seal', opaque: { wire: 'gemini', origin: options.origin, data } })
-}
-
-function finish(reading: Reading, word: string, events: TurnEvent[]): void {
-  for (const call of reading.calls.rest()) tellCall(reading, call, events)
-  reading.state.finished = true
-  events.push({ type: 'turn-end', reason: finishReasonOf(word, reading.callCount > 0) })
-}
-
-function hearCounts(reading: Reading, { usageMetadata }: Fields): void {
-  const { state } = reading
-  const told = readCounts(reading.counts, usageMetadata)
-  recordUsage(state, told === reading.counts ? undefined : usageOf(told, state.outputBytes > 0))
-  reading.counts = told
-  const input = inputOf(reading.counts)
-  if (input === undefined) return
-  const cachedInput = Math.min(reading.counts.cached ?? 0, input)
-  state.inputCounted = { uncachedInput: input - cachedInput, cachedInput, cacheWrite: 0 }
-}
-
-/** The chunk in a frame; undefined, with what it means noted, where there is none. */
-function parseChunk(state: StreamState, frame: Buffer): Fields | undefined {
-  const chunk = parseFrameData(state, frame)
-  // Who overlooks that events are asked for answers with one list of all chunks.
-  if (chunk === undefined && OPENING.has(frame[0])) state.invalid = 'a list of chunks instead of a stream'
-  if (chunk === undefined) return undefined
-  if (!isError(chunk.error)) return withExactCalls(chunk, frame)
-  state.error = readError(chunk.error)
-  return undefined
-}
 
 const FUNCTION_CALL = Buffer.from('"functionCall"')
 
@@ -182,14 +175,13 @@ function withExactCalls(chunk: Fields, frame: Buffer): Fields {
   const candidate = firstOf(chunk.candidates)
   if (marked === undefined || candidate === undefined) return chunk
   const exact = partsOf(firstOf(marked.candidates) ?? {})
-  const parts = partsOf(candidate).map((part, at) => withExactArgs(part, exact[at]?.functionCall))
+  const parts = partsOf(candidate).map((part, at) => {
+    const exactCall = exact[at]?.functionCall
+    if (!isObject(part.functionCall) || !isObject(exactCall)) return part
+    const { args, partialArgs } = exactCall
+    return { ...part, functionCall: { ...part.functionCall, args, partialArgs } }
+  })
   return { ...chunk, candidates: [{ ...candidate, content: { parts } }] }
-}
-
-function withExactArgs(part: Fields, exact: unknown): Fields {
-  if (!isObject(part.functionCall) || !isObject(exact)) return part
-  const { args, partialArgs } = exact
-  return { ...part, functionCall: { ...part.functionCall, args, partialArgs } }
 }
 
 const OPENING: ReadonlySet<number | undefined> = new Set(Buffer.from('[{'))
@@ -197,125 +189,99 @@ const OPENING: ReadonlySet<number | undefined> = new Set(Buffer.from('[{'))
 /** The model wrote a call that its own server could not parse. */
 const MALFORMED_CALL = 'MALFORMED_FUNCTION_CALL'
 
-/** The model has failed, not finished: asked again, or asked of another, the same may go well. */
+/** The model has failed, not finished: a retry, or a fallback, may succeed. */
 const FAILURES: ReadonlySet<unknown> = new Set([
   ...[MALFORMED_CALL, 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS'],
   ...['MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE'],
 ])
 
-/** A continuation is what a long answer breaks off for: nobody asks for the rest of it here. */
+/** CONTINUATION: a long answer breaks off, and its rest would need another request. */
 const LENGTHS: ReadonlySet<string> = new Set(['MAX_TOKENS', 'CONTINUATION'])
 
 const FILTERED = /^(?:SAFETY|RECITATION|BLOCKLIST|PROHIBITED_CONTENT|SPII|IMAGE_.*)$/
 
-/** Why an answer ends. A word that nobody knows ends it as well as any. */
-function finishReasonOf(word: string, hasCalls: boolean): FinishReason {
-  if (LENGTHS.has(word)) return 'length'
-  if (FILTERED.test(word)) return 'content-filter'
-  // STOP, also where the model waits for the results of its calls.
+/** An unknown reason ends an answer like STOP, which is also sent where the model waits for the results of its calls. */
+function finishReasonOf(reason: string, hasCalls: boolean): FinishReason {
+  if (LENGTHS.has(reason)) return 'length'
+  if (FILTERED.test(reason)) return 'content-filter'
   return hasCalls ? 'tool-calls' : 'stop'
 }
 
-const failureInFinish = (word: unknown): UpstreamError | undefined =>
-  FAILURES.has(word)
-    ? { message: `it ended with "${word}"`, code: undefined, ...(word === MALFORMED_CALL ? { slipped: true } : {}) }
+const failureInFinish = (reason: unknown): UpstreamError | undefined =>
+  FAILURES.has(reason)
+    ? { message: `it ended with "${reason}"`, code: undefined, ...(reason === MALFORMED_CALL ? { slipped: true } : {}) }
     : undefined
 
-type Token = Omit<TokenLogprob, 'top'>
-
-/** The tokens that were chosen, each with those that could have been; what is not one is not there. */
+/** The chosen tokens, each with its alternatives; malformed entries are dropped. */
 function readLogprobs(result: unknown): TokenLogprob[] {
   if (!isObject(result) || !Array.isArray(result.chosenCandidates)) return []
   const tops = Array.isArray(result.topCandidates) ? result.topCandidates : []
   return result.chosenCandidates.flatMap((chosen, at) => {
     const token = readToken(chosen)
-    return token === undefined ? [] : [{ ...token, top: readTop(tops[at]) }]
+    const candidates = isObject(tops[at]) && Array.isArray(tops[at].candidates) ? tops[at].candidates : []
+    return token === undefined ? [] : [{ ...token, top: candidates.flatMap((each) => readToken(each) ?? []) }]
   })
 }
 
-function readTop(top: unknown): Token[] {
-  if (!isObject(top) || !Array.isArray(top.candidates)) return []
-  return top.candidates.flatMap((candidate) => readToken(candidate) ?? [])
-}
-
-/** Its bytes are not told. */
-function readToken(entry: unknown): Token | undefined {
+function readToken(entry: unknown): Omit<TokenLogprob, 'top'> | undefined {
   if (!isObject(entry) || typeof entry.token !== 'string' || typeof entry.logProbability !== 'number') return undefined
   return { token: entry.token, logprob: entry.logProbability, bytes: undefined }
 }
 
-/** A call as the model has made it. */
-export interface ReadCall {
+interface ReadCall {
   readonly name: string
-  /** JSON, or whatever stood where it should. Undefined: nobody can write it down again. */
+  /** JSON, or whatever stood where it should. Undefined: it cannot be written as JSON. */
   readonly args: string | undefined
   readonly signature: string | undefined
 }
 
-/** Reads the calls of one answer. They come whole; one that is told in pieces waits here until it is. */
-export interface CallReader {
-  read(part: Fields, functionCall: Fields): readonly ReadCall[] | 'nameless'
-  /** What still waits, when nothing more comes. */
-  rest(): readonly ReadCall[]
-  waitingBytes(): number
-}
+/** Reads the calls of one answer. Most come whole; one that comes in pieces waits here until it is complete. */
+class CallReader {
+  #waiting: { readonly name: string; readonly args: Fields; signature: string | undefined; bytes: number } | undefined
 
-interface Waiting {
-  readonly name: string
-  readonly args: Fields
-  signature: string | undefined
-  bytes: number
-}
+  get waitingBytes(): number {
+    return this.#waiting?.bytes ?? 0
+  }
 
-export function createCallReader(): CallReader {
-  let waiting: Waiting | undefined
-  const rest = (): readonly ReadCall[] => {
-    if (waiting === undefined) return []
-    const { name, args, signature } = waiting
-    waiting = undefined
+  /** The call that still waits, when nothing more comes. */
+  rest(): readonly ReadCall[] {
+    if (this.#waiting === undefined) return []
+    const { name, args, signature } = this.#waiting
+    this.#waiting = undefined
     return [{ name, args: textOf(args), signature }]
   }
-  return {
-    rest,
-    waitingBytes: () => waiting?.bytes ?? 0,
-    read(part, functionCall) {
-      const { name, args, partialArgs } = functionCall
-      const goesOn = functionCall.willContinue === true
-      const signature = signatureOf(part)
-      const ended: ReadCall[] = []
-      if (typeof name === 'string' && name !== '' && name !== waiting?.name) {
-        ended.push(...rest())
-        if (!goesOn && !Array.isArray(partialArgs)) return [...ended, { name, args: textOf(args ?? {}), signature }]
-        waiting = { name, args: noArgs(), signature, bytes: Buffer.byteLength(name) }
+
+  read(part: Fields, { name, args, partialArgs, willContinue }: Fields): readonly ReadCall[] | 'nameless' {
+    const signature = signatureOf(part)
+    const ended: ReadCall[] = []
+    if (typeof name === 'string' && name !== '' && name !== this.#waiting?.name) {
+      ended.push(...this.rest())
+      if (willContinue !== true && !Array.isArray(partialArgs)) {
+        return [...ended, { name, args: textOf(args ?? {}), signature }]
       }
-      // Only the continuation of a call may lack a name.
-      if (waiting === undefined) return 'nameless'
-      waiting.signature ??= signature
-      add(waiting, args, partialArgs)
-      return goesOn ? ended : [...ended, ...rest()]
-    },
+      this.#waiting = { name, args: noArgs(), signature, bytes: Buffer.byteLength(name) }
+    }
+    const waiting = this.#waiting
+    // Only the continuation of a call may lack a name.
+    if (waiting === undefined) return 'nameless'
+    waiting.signature ??= signature
+    if (isObject(args)) {
+      Object.assign(waiting.args, args)
+      waiting.bytes += Buffer.byteLength(textOf(args) ?? '')
+    }
+    for (const arg of Array.isArray(partialArgs) ? partialArgs : []) {
+      addPartialArg(waiting.args, arg)
+      // Pieces that are not text count too, so that an endless series of them is cut off as well.
+      waiting.bytes += isObject(arg) && typeof arg.stringValue === 'string' ? Buffer.byteLength(arg.stringValue) : 1
+    }
+    return willContinue === true ? ended : [...ended, ...this.rest()]
   }
 }
 
-export const signatureOf = ({ thoughtSignature }: Fields): string | undefined =>
+const signatureOf = ({ thoughtSignature }: Fields): string | undefined =>
   typeof thoughtSignature === 'string' && thoughtSignature !== '' ? thoughtSignature : undefined
 
-function add(waiting: Waiting, args: unknown, partialArgs: unknown): void {
-  if (isObject(args)) {
-    Object.assign(waiting.args, args)
-    waiting.bytes += Buffer.byteLength(textOf(args) ?? '')
-  }
-  for (const arg of Array.isArray(partialArgs) ? partialArgs : []) {
-    addPartialArg(waiting.args, arg)
-    waiting.bytes += bytesOf(arg)
-  }
-}
-
-/** A piece that is no text counts too: who sends numbers without end shall be cut off as well. */
-const bytesOf = (arg: unknown): number =>
-  isObject(arg) && typeof arg.stringValue === 'string' ? Buffer.byteLength(arg.stringValue) : 1
-
-/** What is nested too deeply for being written cannot be handed on. */
+/** Undefined for arguments that are nested too deeply to be written. */
 function textOf(args: unknown): string | undefined {
   if (typeof args === 'string' && !isMarkedNumber(args)) return args
   try {
@@ -326,8 +292,8 @@ function textOf(args: unknown): string | undefined {
 }
 
 /**
- * Arguments that come in pieces, each with the path of what it belongs to (`$.city`, `$.days[0]['from']`): a text goes on
- * where it was, anything else stands whole. It is not asked for, and nothing that comes can make it grow beyond what was sent.
+ * Adds a piece of the arguments, which has the path of its place (`$.city`, `$.days[0]['from']`): a text is appended to the text
+ * that is there, any other value is put whole. No client requests pieces, and none can make the arguments grow beyond what was sent.
  */
 export function addPartialArg(root: Fields, arg: unknown): void {
   if (!isObject(arg) || typeof arg.jsonPath !== 'string') return
@@ -336,14 +302,20 @@ export function addPartialArg(root: Fields, arg: unknown): void {
   if (value === undefined || steps === undefined) return
   let place: Container = root
   for (const [at, step] of steps.entries()) {
-    if (!fits(place, step)) return
+    // A list is appended to, and has no holes.
+    const fits = Array.isArray(place) ? typeof step === 'number' && step <= place.length : typeof step === 'string'
+    if (!fits) return
+    // Inherited members do not count: a path must not lead out of the arguments.
+    const known: unknown = Object.hasOwn(place, step) ? (place as Fields)[step] : undefined
     const next = steps[at + 1]
-    if (next === undefined) put(place, step, value)
-    else {
-      const inner: unknown = memberOf(place, step) ?? open(place, step, next)
-      if (!isContainer(inner)) return
-      place = inner
+    if (next === undefined) {
+      define(place, step, typeof known === 'string' && typeof value === 'string' ? known + value : value)
+      return
     }
+    const inner: unknown = known ?? (typeof next === 'number' ? [] : noArgs())
+    if (typeof inner !== 'object' || inner === null) return
+    if (inner !== known) define(place, step, inner)
+    place = inner as Container
   }
 }
 
@@ -352,11 +324,17 @@ export const noArgs = (): Fields => Object.create(null) as Fields
 
 type Step = string | number
 type Container = Fields | unknown[]
-type Piece = string | number | boolean | null
 
-const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null
+const define = (place: Container, step: Step, value: unknown): void => {
+  Object.defineProperty(place, step, { value, enumerable: true, writable: true, configurable: true })
+}
 
-function pieceOf({ stringValue, numberValue, boolValue, nullValue }: Fields): Piece | undefined {
+function pieceOf({
+  stringValue,
+  numberValue,
+  boolValue,
+  nullValue,
+}: Fields): string | number | boolean | null | undefined {
   if (typeof stringValue === 'string') return stringValue
   if (typeof numberValue === 'number' || isMarkedNumber(numberValue)) return numberValue
   if (typeof boolValue === 'boolean') return boolValue
@@ -379,49 +357,18 @@ function stepsOf(path: string): readonly Step[] | undefined {
   return steps.length === 0 ? undefined : steps
 }
 
-/** A list goes on where it ends, and has no holes. */
-const fits = (place: Container, step: Step): boolean =>
-  Array.isArray(place) ? typeof step === 'number' && step <= place.length : typeof step === 'string'
-
-/** What every object inherits is no member of it: what came whole is an ordinary object, and a path must not lead out of it. */
-const memberOf = (place: Container, step: Step): unknown =>
-  Object.hasOwn(place, step) ? (place as Fields)[step] : undefined
-
-const define = (place: Container, step: Step, value: unknown): void => {
-  Object.defineProperty(place, step, { value, enumerable: true, writable: true, configurable: true })
+/** The counts of an answer so far. They grow with it: the last value of each counts, and a chunk may leave some out. */
+interface GeminiCounts {
+  readonly prompt?: number | undefined
+  readonly toolPrompt?: number | undefined
+  readonly cached?: number | undefined
+  readonly candidates?: number | undefined
+  readonly thoughts?: number | undefined
+  /** Only of the same chunk as the last counts: a sum of older ones means nothing. */
+  readonly total?: number | undefined
 }
 
-function open(place: Container, step: Step, next: Step): Container {
-  const inner: Container = typeof next === 'number' ? [] : noArgs()
-  define(place, step, inner)
-  return inner
-}
-
-function put(place: Container, step: Step, value: Piece): void {
-  const before = memberOf(place, step)
-  const goesOn = typeof before === 'string' && typeof value === 'string'
-  define(place, step, goesOn ? before + value : value)
-}
-
-/** The counts of an answer so far. They grow with it: of each the last one counts, and a chunk may leave some of them out. */
-export interface GeminiCounts {
-  readonly prompt: number | undefined
-  readonly toolPrompt: number | undefined
-  readonly cached: number | undefined
-  readonly candidates: number | undefined
-  readonly thoughts: number | undefined
-  /** Only ever of the same chunk as the last count: a sum of older ones says nothing. */
-  readonly total: number | undefined
-}
-
-export const NO_COUNTS: GeminiCounts = {
-  prompt: undefined,
-  toolPrompt: undefined,
-  cached: undefined,
-  candidates: undefined,
-  thoughts: undefined,
-  total: undefined,
-}
+export const NO_COUNTS: GeminiCounts = {}
 
 export function readCounts(before: GeminiCounts, metadata: unknown): GeminiCounts {
   if (!isObject(metadata)) return before
@@ -436,28 +383,28 @@ export function readCounts(before: GeminiCounts, metadata: unknown): GeminiCount
 }
 
 /**
- * The whole usage; undefined where the input, or the output of an answer that has said something, was not counted. The total
- * is the provider's own sum, and what it has beyond the input is the output: it covers a class that was left out, and one
- * that was counted in another too. Where no class was left out, what the total has more is explained by nothing, and makes
- * the counts doubtful. A total that does not even cover the input is none.
+ * The whole usage; undefined where the input, or the output of an answer with content, was not counted. The total is the
+ * provider's own sum, and what it has beyond the input is the output: it covers a class that was left out, and one that was
+ * counted in another too. Where no class was left out, a larger total is unexplained, and makes the counts doubtful. A total
+ * that does not even cover the input is ignored.
  */
-export function usageOf(counts: GeminiCounts, hasSpoken: boolean): Usage | undefined {
+export function usageOf(counts: GeminiCounts, hasContent: boolean): Usage | undefined {
   const { candidates, thoughts, total, cached = 0 } = counts
   const classes = (candidates ?? 0) + (thoughts ?? 0)
   const input = inputOf(counts)
   if (input === undefined) return undefined
   const beyondInput = total === undefined || total < input ? undefined : total - input
   const isCounted = candidates !== undefined || thoughts !== undefined || (beyondInput ?? 0) > 0
-  if (hasSpoken && !isCounted) return undefined
+  if (hasContent && !isCounted) return undefined
   const isUnexplained = candidates !== undefined && thoughts !== undefined && (beyondInput ?? 0) > classes
-  const told = { input, cached, cacheWrite: 0, reasoning: thoughts ?? 0 }
+  const known = { input, cached, cacheWrite: 0, reasoning: thoughts ?? 0 }
   return isUnexplained
-    ? usageOfCounts({ ...told, output: classes, doubtful: true })
-    : usageOfCounts({ ...told, output: beyondInput ?? classes })
+    ? usageOfCounts({ ...known, output: classes, doubtful: true })
+    : usageOfCounts({ ...known, output: beyondInput ?? classes })
 }
 
-/** What tools that the provider runs have read is input like the rest. Zero is left out of JSON, so one of both is enough. */
-export function inputOf({ prompt, toolPrompt, candidates, thoughts, total }: GeminiCounts): number | undefined {
+/** What the provider's own tools have read is input too. Zero is left out of JSON, so one of both counts is enough. */
+function inputOf({ prompt, toolPrompt, candidates, thoughts, total }: GeminiCounts): number | undefined {
   if (prompt !== undefined || toolPrompt !== undefined) return (prompt ?? 0) + (toolPrompt ?? 0)
   if (total === undefined || candidates === undefined) return undefined
   const rest = total - candidates - (thoughts ?? 0)

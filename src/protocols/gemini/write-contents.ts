@@ -6,7 +6,6 @@ import {
   isText,
   type MessageItem,
   partsText,
-  type ReasoningItem,
   type ResultItem,
   textAndRefusals,
 } from '../../model/conversation.ts'
@@ -33,61 +32,19 @@ import {
 } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
 
-/** What ids of calls have from other providers, and none here. */
+/** Characters that ids of calls have at other providers, and not here. */
 const FOREIGN_ID = /[^a-zA-Z0-9_-]/g
-
-interface WrittenContents {
-  readonly contents: readonly Content[]
-  readonly leftOut: readonly string[]
-}
 
 export interface Content {
   readonly role: 'user' | 'model'
   readonly parts: Fields[]
 }
 
-/**
- * A conversation as turns of the user and of the model. The results of a turn's calls stand in the user's turn right behind
- * it, in their order, one for each: what stood between them comes after, what is missing is made up.
- */
-export function writeContents(
-  items: readonly ConversationItem[],
-  names: ToolNames,
-  lane: LaneTarget<GeminiDialect>,
-): WrittenContents {
-  const writing: Writing = {
-    contents: [],
-    leftOut: new Set(),
-    names,
-    lane,
-    results: pairResults(items),
-    ids: mapCallIds(FOREIGN_ID),
-    turn: undefined,
-  }
-  for (const item of items) writeItem(writing, item)
-  endTurn(writing)
-  const { contents } = writing
-  if (contents[0]?.role !== 'user') contents.unshift({ role: 'user', parts: [{ text: USER_BEGINS }] })
-  if (contents.at(-1)?.role !== 'user') contents.push({ role: 'user', parts: [{ text: USER_GOES_ON }] })
-  return { contents, leftOut: [...writing.leftOut] }
-}
-
-interface Writing {
-  readonly contents: Content[]
-  readonly leftOut: Set<string>
-  readonly names: ToolNames
-  readonly lane: LaneTarget<GeminiDialect>
-  readonly results: PairedResults
-  readonly ids: CallIds
-  /** What the model says and calls until somebody else has the word. */
-  turn: ModelTurn | undefined
-}
-
 interface ModelTurn {
   readonly parts: (Fields | SignedCall)[]
   /** A call that was sent twice is one. */
   readonly calls: Map<string, SignedCall>
-  /** Of the call that comes next. */
+  /** For the next call. */
   signature: string | undefined
 }
 
@@ -98,151 +55,182 @@ interface SignedCall {
 
 const isCall = (part: Fields | SignedCall): part is SignedCall => 'call' in part
 
-function writeItem(writing: Writing, item: ConversationItem): void {
-  switch (item.type) {
-    case 'message':
-      if (item.role === 'assistant') addWords(writing, item)
-      else writeMessage(writing, item)
+/**
+ * A conversation as turns of the user and of the model. The results of a turn's calls stand in the user's turn right behind
+ * it, in their order, one for each: what stood between them comes after, what is missing is made up.
+ */
+export function writeContents(items: readonly ConversationItem[], names: ToolNames, lane: LaneTarget<GeminiDialect>) {
+  const { contents, leftOut } = new ContentWriter(items, names, lane)
+  if (contents[0]?.role !== 'user') contents.unshift({ role: 'user', parts: [{ text: USER_BEGINS }] })
+  if (contents.at(-1)?.role !== 'user') contents.push({ role: 'user', parts: [{ text: USER_GOES_ON }] })
+  return { contents, leftOut: [...leftOut] }
+}
+
+class ContentWriter {
+  readonly contents: Content[] = []
+  readonly leftOut = new Set<string>()
+  readonly #names: ToolNames
+  readonly #lane: LaneTarget<GeminiDialect>
+  readonly #results: PairedResults
+  readonly #ids: CallIds = mapCallIds(FOREIGN_ID)
+  /** The text and calls of the model until another role follows. */
+  #turn: ModelTurn | undefined
+
+  constructor(items: readonly ConversationItem[], names: ToolNames, lane: LaneTarget<GeminiDialect>) {
+    this.#names = names
+    this.#lane = lane
+    this.#results = pairResults(items)
+    for (const item of items) this.#writeItem(item)
+    this.#endTurn()
+  }
+
+  #writeItem(item: ConversationItem): void {
+    switch (item.type) {
+      case 'message':
+        if (item.role === 'assistant') this.#addText(item)
+        else this.#writeMessage(item)
+        break
+      case 'reasoning': {
+        // Only the signature goes back, to the model that has set it; thoughts themselves are not wanted again.
+        const signed = readSignature(opaqueForLane(item.opaque, this.#lane))
+        if (signed?.on === 'call') this.#openTurn().signature = signed.signature
+        else if (signed) this.#openTurn().parts.push({ text: '', thoughtSignature: signed.signature })
+        break
+      }
+      case 'tool-call':
+        this.#addCall(item)
+        break
+      case 'tool-result':
+        this.#writeResult(item)
+        break
+      default:
+        assertNever(item)
+    }
+  }
+
+  #openTurn(): ModelTurn {
+    this.#turn ??= { parts: [], calls: new Map(), signature: undefined }
+    return this.#turn
+  }
+
+  #addText({ content }: MessageItem): void {
+    for (const part of content) this.#leaveOutOther(part)
+    const text = textAndRefusals(content).filter(Boolean).join(BREAK)
+    if (text === '') return
+    const { parts } = this.#openTurn()
+    const last = parts.at(-1)
+    // A signature is on the part before it, so later text is a part of its own.
+    if (last === undefined || isCall(last) || last.thoughtSignature !== undefined) parts.push({ text })
+    else last.text = `${last.text}${BREAK}${text}`
+  }
+
+  #addCall(call: CallItem): void {
+    const turn = this.#openTurn()
+    const known = turn.calls.get(call.callId)
+    if (known !== undefined) {
+      known.call = call
       return
-    case 'reasoning':
-      addSignature(writing, item)
+    }
+    const signed = { call, signature: turn.signature }
+    turn.signature = undefined
+    turn.calls.set(call.callId, signed)
+    turn.parts.push(signed)
+  }
+
+  #writeResult(result: ResultItem): void {
+    if (!this.#results.orphans.has(result)) {
+      // It is written with its call; here it only ends the model's turn.
+      if (this.#turn !== undefined && this.#turn.calls.size > 0) this.#endTurn()
       return
-    case 'tool-call':
-      addCall(writing, item)
+    }
+    const { content } = result
+    this.#endTurn()
+    this.leftOut.add(clientName('strayResult', this.#lane.client))
+    const text = `The result of a tool call that is not shown here:\n${partsText(content, '\n')}`
+    this.#addParts('user', [{ text }, ...this.#otherParts(content)])
+  }
+
+  /** Instructions behind the beginning become a user's text, with their role in front. */
+  #writeMessage({ role, content }: MessageItem): void {
+    this.#endTurn()
+    if (role === 'user') {
+      const written = content.flatMap((part) => (isText(part) && part.text === '' ? [] : this.#writePart(part)))
+      // An empty user message after the model's becomes `Go on.`, in this request and in all later ones.
+      const isSilence = written.length === 0 && this.contents.at(-1)?.role === 'model'
+      this.#addParts('user', isSilence ? [{ text: USER_GOES_ON }] : written)
       return
-    case 'tool-result':
-      writeResult(writing, item)
-      return
-    default:
-      assertNever(item)
+    }
+    for (const part of content) this.#leaveOutOther(part)
+    const text = partsText(content, '\n')
+    if (text !== '') this.#addParts('user', [{ text: `[${role}] ${text}` }])
+  }
+
+  #writePart(part: ContentPart): Fields[] {
+    const written = writePart(part)
+    if (written !== undefined) {
+      return part.type === 'file' && part.name ? [{ text: `[${part.name}]` }, written] : [written]
+    }
+    this.#leaveOutOther(part)
+    return []
+  }
+
+  #otherParts(content: readonly ContentPart[]): Fields[] {
+    return content.flatMap((part) => (isText(part) ? [] : this.#writePart(part)))
+  }
+
+  #leaveOutOther(part: ContentPart): void {
+    if (isText(part)) return
+    const isById = part.type === 'file' && part.id !== undefined
+    this.leftOut.add(clientName(isById ? 'fileId' : part.type, this.#lane.client))
+  }
+
+  #addParts(role: Content['role'], parts: readonly Fields[]): void {
+    if (parts.length === 0) return
+    const last = this.contents.at(-1)
+    // One by one: a client may send more parts than a function takes arguments.
+    if (last?.role === role) for (const part of parts) last.parts.push(part)
+    else this.contents.push({ role, parts: [...parts] })
+  }
+
+  /** Writes the text and calls of the model, and behind them the results of its calls. */
+  #endTurn(): void {
+    const turn = this.#turn
+    this.#turn = undefined
+    if (turn === undefined) return
+    const { callIds, traits } = this.#lane.dialect
+    const signed = [...turn.calls.values()]
+    /** The id and name of each call. Without ids, the order pairs calls and results. */
+    const heads = new Map(
+      signed.map(({ call }) => [
+        call,
+        { ...(callIds ? { id: this.#ids.take(call.callId) } : {}), name: this.#names.upstreamName(call) },
+      ]),
+    )
+    const parts = turn.parts.map((part) => {
+      if (!isCall(part)) return part
+      const signature = part.signature ?? (part === signed[0] && traits.signedCalls ? FOREIGN_CALL : undefined)
+      return {
+        functionCall: { ...heads.get(part.call), args: argumentsObject(part.call) },
+        ...(signature === undefined ? {} : { thoughtSignature: signature }),
+      }
+    })
+    this.#addParts('model', parts)
+    const beside: Fields[] = []
+    const responses = signed.map(({ call }) => {
+      const content = this.#results.byCall.get(call)?.content
+      const shown = this.#otherParts(content ?? [])
+      if (shown.length > 0) beside.push({ text: `${FROM_RESULT} ${this.#names.upstreamName(call)}:` })
+      for (const part of shown) beside.push(part)
+      const text = content === undefined ? ABORTED : partsText(content, '\n')
+      // A response is an object; `result` shows that it was a text.
+      const result = text === '' && shown.length > 0 ? RESULT_ELSEWHERE : text
+      return { functionResponse: { ...heads.get(call), response: { result } } }
+    })
+    this.#addParts('user', [...responses, ...beside])
   }
 }
 
-function turnOf(writing: Writing): ModelTurn {
-  writing.turn ??= { parts: [], calls: new Map(), signature: undefined }
-  return writing.turn
-}
-
-function addWords(writing: Writing, { content }: MessageItem): void {
-  for (const part of content) noteLost(writing, part)
-  const text = textAndRefusals(content).filter(Boolean).join(BREAK)
-  if (text === '') return
-  const { parts } = turnOf(writing)
-  const last = parts.at(-1)
-  // A signature is on what stood before it: what is said after it stays apart.
-  if (last === undefined || isCall(last) || last.thoughtSignature !== undefined) parts.push({ text })
-  else last.text = `${last.text}${BREAK}${text}`
-}
-
-/** Of reasoning only the signature goes back, to the model that has set it; thoughts themselves are not wanted again. */
-function addSignature(writing: Writing, { opaque }: ReasoningItem): void {
-  const signed = readSignature(opaqueForLane(opaque, writing.lane))
-  if (signed === undefined) return
-  const turn = turnOf(writing)
-  if (signed.on === 'call') turn.signature = signed.signature
-  else turn.parts.push({ text: '', thoughtSignature: signed.signature })
-}
-
-function addCall(writing: Writing, call: CallItem): void {
-  const turn = turnOf(writing)
-  const known = turn.calls.get(call.callId)
-  if (known !== undefined) {
-    known.call = call
-    return
-  }
-  const signed = { call, signature: turn.signature }
-  turn.signature = undefined
-  turn.calls.set(call.callId, signed)
-  turn.parts.push(signed)
-}
-
-function writeResult(writing: Writing, result: ResultItem): void {
-  if (!writing.results.orphans.has(result)) {
-    // It is written with its call's; here it only says that the model has finished.
-    if (writing.turn !== undefined && writing.turn.calls.size > 0) endTurn(writing)
-    return
-  }
-  const { content } = result
-  endTurn(writing)
-  writing.leftOut.add(clientName('strayResult', writing.lane.client))
-  const text = `The result of a tool call that is not shown here:\n${partsText(content, '\n')}`
-  addParts(writing, 'user', [{ text }, ...shownParts(writing, content)])
-}
-
-/** Behind the beginning there is no place for instructions: there they are a user's words, marked as what they are. */
-function writeMessage(writing: Writing, { role, content }: MessageItem): void {
-  endTurn(writing)
-  if (role === 'user') {
-    const written = content.flatMap((part) => (isText(part) && part.text === '' ? [] : placed(writing, part)))
-    // An empty user message after the model's becomes `Go on.`, in this request and in all later ones.
-    const isSilence = written.length === 0 && writing.contents.at(-1)?.role === 'model'
-    addParts(writing, 'user', isSilence ? [{ text: USER_GOES_ON }] : written)
-    return
-  }
-  for (const part of content) noteLost(writing, part)
-  const text = partsText(content, '\n')
-  if (text !== '') addParts(writing, 'user', [{ text: `[${role}] ${text}` }])
-}
-
-/** The part, where it has a place. */
-function placed(writing: Writing, part: ContentPart): Fields[] {
-  const written = writePart(part)
-  if (written !== undefined)
-    return part.type === 'file' && part.name ? [{ text: `[${part.name}]` }, written] : [written]
-  noteLost(writing, part)
-  return []
-}
-
-const shownParts = (writing: Writing, content: readonly ContentPart[]): Fields[] =>
-  content.flatMap((part) => (isText(part) ? [] : placed(writing, part)))
-
-function noteLost({ leftOut, lane }: Writing, part: ContentPart): void {
-  if (isText(part)) return
-  const isById = part.type === 'file' && part.id !== undefined
-  leftOut.add(clientName(isById ? 'fileId' : part.type, lane.client))
-}
-
-function addParts({ contents }: Writing, role: Content['role'], parts: readonly Fields[]): void {
-  if (parts.length === 0) return
-  const last = contents.at(-1)
-  // One by one: a client may send more parts than a function takes arguments.
-  if (last?.role === role) for (const part of parts) last.parts.push(part)
-  else contents.push({ role, parts: [...parts] })
-}
-
-/** Writes what the model has said and called, and behind it the results of its calls. */
-function endTurn(writing: Writing): void {
-  const { turn, names, lane, results, ids } = writing
-  writing.turn = undefined
-  if (turn === undefined) return
-  const idOf = new Map<CallItem, string>()
-  if (lane.dialect.callIds) for (const { call } of turn.calls.values()) idOf.set(call, ids.take(call.callId))
-  const wordsFor = (call: CallItem) => ({ names, id: idOf.get(call) })
-  const [first] = turn.calls.values()
-  const signatureOf = (signed: SignedCall): string | undefined =>
-    signed.signature ?? (signed === first && lane.dialect.traits.signedCalls ? FOREIGN_CALL : undefined)
-  const said = turn.parts.map((part) =>
-    isCall(part) ? writeCall(part.call, signatureOf(part), wordsFor(part.call)) : part,
-  )
-  addParts(writing, 'model', said)
-  const calls = [...turn.calls.values()].map(({ call }) => ({ call, content: results.byCall.get(call)?.content }))
-  const shown = calls.map(({ call, content = [] }) => ({ call, parts: shownParts(writing, content) }))
-  const responses = calls.map(({ call, content }, at) =>
-    writeResponse(call, resultText(content, shown[at]?.parts.length ?? 0), wordsFor(call)),
-  )
-  const beside = shown.flatMap(({ call, parts }) =>
-    parts.length === 0 ? [] : [{ text: `${FROM_RESULT} ${names.upstreamName(call)}:` }, ...parts],
-  )
-  addParts(writing, 'user', [...responses, ...beside])
-}
-
-function resultText(content: readonly ContentPart[] | undefined, shown: number): string {
-  if (content === undefined) return ABORTED
-  const text = partsText(content, '\n')
-  return text === '' && shown > 0 ? RESULT_ELSEWHERE : text
-}
-
-/** A part of a content; undefined: it has no place there. Files are sent along or named by an address, never by an id. */
+/** Undefined for a part that has no place here: files are sent inline or by address, never by id. */
 export function writePart(part: ContentPart): Fields | undefined {
   switch (part.type) {
     case 'text':
@@ -271,13 +259,13 @@ function writeData(url: string): Fields | undefined {
   return data && inline(data.mediaType, data.base64)
 }
 
-/** Google fetches what it is given the address of, and wants to be told what it will find. */
+/** Google fetches addresses, and wants to know the media type. */
 const writeAddress = (url: string, mimeType: string): Fields | undefined =>
   FETCHED.test(url) ? { fileData: { mimeType, fileUri: url } } : undefined
 
 const FETCHED = /^https?:\/\//i
 
-/** What a name or an address says of what is behind it. */
+/** By the ending of a name or an address. */
 function mimeTypeOf(name: string): string | undefined {
   const [path = ''] = name.split(/[?#]/)
   return MIME_TYPES.get(path.slice(path.lastIndexOf('.') + 1).toLowerCase())
@@ -296,29 +284,7 @@ const MIME_TYPES: ReadonlyMap<string, string> = new Map([
   ...['mp4', 'webm', 'mpeg'].map((kind) => [kind, `video/${kind}`] as const),
 ])
 
-/** How a call and its result are told of each other. */
-interface CallWords {
-  readonly names: ToolNames
-  /** As the server takes it; undefined where their order pairs them. */
-  readonly id: string | undefined
-}
-
-const writeCall = (call: CallItem, signature: string | undefined, words: CallWords): Fields => ({
-  functionCall: { ...nameOf(call, words), args: argumentsObject(call) },
-  ...(signature === undefined ? {} : { thoughtSignature: signature }),
-})
-
-/** A result is an object here; that it was a text shall be seen. */
-const writeResponse = (call: CallItem, result: string, words: CallWords): Fields => ({
-  functionResponse: { ...nameOf(call, words), response: { result } },
-})
-
-const nameOf = (call: CallItem, { names, id }: CallWords): Fields => ({
-  ...(id === undefined ? {} : { id }),
-  name: names.upstreamName(call),
-})
-
-/** What signs a thought, and on which part of the answer it came: it goes back on the same. */
+/** The signature of a thought, and the kind of part that it came on: it goes back on the same kind. */
 interface ThoughtSignature {
   readonly signature: string
   readonly on: SignedPart
@@ -326,13 +292,13 @@ interface ThoughtSignature {
 
 export type SignedPart = 'call' | 'text'
 
-/** In place of the signature of a call that this model has not made: the documented word for histories from elsewhere. */
+/** Replaces the signature of a call that this model has not made: the documented value for histories from elsewhere. */
 export const FOREIGN_CALL = 'skip_thought_signature_validator'
 
 export const writeSignature = ({ signature, on }: ThoughtSignature): string =>
   JSON.stringify({ thoughtSignature: signature, on })
 
-/** Undefined for what is none: a client may have carried anything. */
+/** Undefined for anything else: a client may return any data. */
 export function readSignature(data: string | undefined): ThoughtSignature | undefined {
   const parsed = data === undefined ? undefined : tryParse(data)
   if (!isObject(parsed)) return undefined

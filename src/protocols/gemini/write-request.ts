@@ -29,12 +29,14 @@ import { allowedTools, createToolNames, type ToolNames, toolNameOf } from '../to
 import type { GeminiDialect } from './dialects.ts'
 import { writeContents } from './write-contents.ts'
 
-/** A conversation as the request of generateContent. Which model and whether to stream is said by the address. */
+/** Writes a conversation as the request of generateContent. The model and streaming are in the address. */
 export function writeRequest(conversation: Conversation, target: LaneTarget<GeminiDialect>): WrittenRequest {
   const { dialect, outputCap, client } = target
   const { format, sampling } = conversation
   const names = createToolNames(conversation.tools, { custom: 'as-function', namespace: 'flat', begins: 'letter' })
-  const { system, items } = partSystem(conversation, pleaForJson(format, dialect.traits))
+  // A model that cannot be made to answer in JSON is asked to.
+  const isAsked = format?.type === 'json_object' && dialect.traits.jsonSchema === 'none'
+  const { system, items } = splitSystem(conversation, isAsked ? [PLEA_FOR_JSON] : [])
   const inPlace = dialect.traits.systemPrompt
   const written = writeContents(inPlace || system === '' ? items : [userMessage(system), ...items], names, target)
   const chosen = writeSampling(sampling, target)
@@ -51,38 +53,19 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Gemi
       thinkingConfig: thinking.thinkingConfig,
     },
   }
-  return {
-    body,
-    leftOut: [
-      ...new Set([
-        ...written.leftOut,
-        ...chosen.leftOut,
-        ...thinking.leftOut,
-        ...withoutCounterpart(conversation, client),
-      ]),
-    ],
-    tools: names,
-    answerTool,
-  }
+  const lost = [...written.leftOut, ...chosen.leftOut, ...thinking.leftOut, ...withoutCounterpart(conversation, client)]
+  return { body, leftOut: [...new Set(lost)], tools: names, answerTool }
 }
 
-/** Instructions stand before everything else: those that come first are told apart from the conversation. */
-function partSystem({ instructions, items }: Conversation, pleas: readonly string[]): Parted {
+/** Instructions stand before everything else: the leading ones are separated from the conversation. */
+function splitSystem({ instructions, items }: Conversation, pleas: readonly string[]) {
   const leading = items.findIndex((item) => systemTextOf(item) === undefined)
   const first = leading === -1 ? items.length : leading
   const texts = [instructions, ...items.slice(0, first).map(systemTextOf), ...pleas]
-  return {
-    system: joinTexts(texts),
-    items: items.slice(first),
-  }
+  return { system: joinTexts(texts), items: items.slice(first) }
 }
 
-interface Parted {
-  readonly system: string
-  readonly items: readonly ConversationItem[]
-}
-
-/** Undefined for what is no instruction, or is more than text. */
+/** Undefined for an item that is not an instruction, or has more than text. */
 function systemTextOf(item: ConversationItem): string | undefined {
   if (item.type !== 'message' || (item.role !== 'system' && item.role !== 'developer')) return undefined
   return item.content.every(isText) ? partsText(item.content, '\n') : undefined
@@ -101,16 +84,12 @@ function withoutCounterpart(conversation: Conversation, client: Protocol): reado
   ])
 }
 
-interface WrittenSampling {
-  readonly fields: Fields
-  readonly leftOut: readonly string[]
-}
-
-/** How words are chosen, without what this server or this model refuses. */
-function writeSampling(sampling: Sampling, { dialect, client }: LaneTarget<GeminiDialect>): WrittenSampling {
+/** The sampling settings, without those that this server or this model refuses. */
+function writeSampling(sampling: Sampling, { dialect, client }: LaneTarget<GeminiDialect>) {
   const { temperature, topP, stop, seed, topLogprobs } = sampling
   const stops = stop.filter((word) => word !== '')
-  const wanted: readonly FundingRequest[] = [
+  /** By the client's name for each. */
+  const settings: readonly (readonly [name: string, fields: Fields])[] = [
     ['temperature', { temperature }],
     ['top_p', { topP }],
     ['presence_penalty', { presencePenalty: unlessZero(sampling.presencePenalty) }],
@@ -122,25 +101,20 @@ function writeSampling(sampling: Sampling, { dialect, client }: LaneTarget<Gemin
   ]
   const fields: Fields = {}
   const leftOut: string[] = []
-  for (const [name, wish] of wanted) {
-    if (Object.values(wish).every((value) => value === undefined)) continue
-    if (isRefused(name, wish, dialect)) leftOut.push(name === 'logprobs' ? clientName(name, client) : name)
-    else Object.assign(fields, wish)
+  for (const [name, setting] of settings) {
+    if (Object.values(setting).every((value) => value === undefined)) continue
+    // Dialects and traits use the client's name; what was learned from a refusal has the server's own.
+    const isRefused = [name, ...Object.keys(setting)].some((field) => dialect.withoutFields.includes(field))
+    if (isRefused) leftOut.push(name === 'logprobs' ? clientName(name, client) : name)
+    else Object.assign(fields, setting)
   }
   return { fields, leftOut }
 }
 
-/** As clients call it, and what it is here. */
-type FundingRequest = readonly [name: string, fields: Fields]
-
-/** By the client's name, as rows and traits have it, or by the server's own, as it has complained itself. */
-const isRefused = (name: string, wish: Fields, { withoutFields }: GeminiDialect): boolean =>
-  [name, ...Object.keys(wish)].some((refused) => withoutFields.includes(refused))
-
-/** A seed has 32 bits here: a longer one loses the rest, the same way every time. */
+/** A seed has 32 bits here: a longer one is cut, the same way every time. */
 const seedOf = (seed: number): number => Math.trunc(seed) | 0
 
-/** Plain text is what a model answers in unasked; where a tool takes the answer, the tool has the schema. */
+/** Plain text is the default; where a tool takes the answer, the tool has the schema. */
 function writeFormat(format: AnswerFormat | undefined, { jsonSchema }: ModelTraits): Fields {
   if (format === undefined || format.type === 'text' || jsonSchema === 'none') return {}
   const json = { responseMimeType: 'application/json' }
@@ -148,57 +122,45 @@ function writeFormat(format: AnswerFormat | undefined, { jsonSchema }: ModelTrai
   return jsonSchema === 'tool' ? {} : { ...json, responseJsonSchema: format.schema }
 }
 
-/** What a model is told that has no way to be made to answer in JSON. */
-const pleaForJson = (format: AnswerFormat | undefined, { jsonSchema }: ModelTraits): readonly string[] =>
-  format?.type === 'json_object' && jsonSchema === 'none' ? [PLEA_FOR_JSON] : []
-
-interface WrittenThinking {
-  /** Undefined: the model thinks as it does unasked, and tells nothing of it. */
-  readonly thinkingConfig: Fields | undefined
-  readonly leftOut: readonly string[]
-}
-
 /**
- * How hard the model thinks, by level or by budget, never both, and whether it tells of it. A Responses client asks for a
- * summary; a Chat client has no word for that, and is told where it has asked for an effort.
+ * The thinking level or budget, never both, and whether thoughts are summarised. A Responses client requests a summary; a Chat
+ * client cannot, and gets one where it has requested an effort.
  */
-function writeThinking({ reasoning }: Conversation, target: LaneTarget<GeminiDialect>): WrittenThinking {
+function writeThinking({ reasoning }: Conversation, target: LaneTarget<GeminiDialect>) {
   const { effort, client, dialect, outputCap } = target
   const { efforts } = dialect.traits
   const takesIt = !dialect.withoutFields.includes('thinkingConfig')
   const depth = effort === undefined ? {} : takesIt ? depthOf(spellEffort(efforts, effort), outputCap) : undefined
-  const asksForSummary = reasoning.summary !== undefined
-  const asksToBeTold = client === 'responses' ? asksForSummary : effort !== undefined && effort !== 'none'
+  const wantsSummary = reasoning.summary !== undefined
+  const showsThoughts = client === 'responses' ? wantsSummary : effort !== undefined && effort !== 'none'
   const isThinking =
     takesIt &&
     depth !== undefined &&
     depth.thinkingBudget !== 0 &&
     (efforts === undefined || Object.keys(efforts).length > 0)
-  const thinkingConfig = { ...depth, ...(asksToBeTold && isThinking ? { includeThoughts: true } : {}) }
+  const thinkingConfig = { ...depth, ...(showsThoughts && isThinking ? { includeThoughts: true } : {}) }
   return {
     thinkingConfig: Object.keys(thinkingConfig).length === 0 ? undefined : thinkingConfig,
     leftOut: [
       ...(depth === undefined ? [clientName('effort', client)] : []),
-      ...(asksForSummary && !isThinking ? [clientName('summary', client)] : []),
+      ...(wantsSummary && !isThinking ? [clientName('summary', client)] : []),
     ],
   }
 }
 
-/** The smallest budget that a model takes which cannot be kept from thinking. */
+/** The smallest budget that a model takes whose thinking cannot be switched off. */
 const UNAVOIDABLE_BUDGET = 128
 
-/** Undefined: it cannot be said, or not under this cap. */
-function depthOf(spelled: EffortSpelling | undefined, outputCap: number): Depth | undefined {
+/** Undefined: the effort cannot be expressed, or not under this cap. */
+function depthOf(
+  spelled: EffortSpelling | undefined,
+  outputCap: number,
+): { thinkingLevel?: string; thinkingBudget?: number } | undefined {
   if (spelled === undefined) return undefined
   if (spelled === 'disabled') return { thinkingBudget: 0 }
   if (typeof spelled === 'string') return { thinkingLevel: spelled }
   const thinkingBudget = budgetWithin(spelled, outputCap, UNAVOIDABLE_BUDGET)
   return thinkingBudget === undefined ? undefined : { thinkingBudget }
-}
-
-interface Depth {
-  readonly thinkingLevel?: string
-  readonly thinkingBudget?: number
 }
 
 interface WrittenTools {
@@ -207,14 +169,14 @@ interface WrittenTools {
   readonly answerTool?: string
 }
 
-/** The client's tools, what it wants done with them, and the tool that takes the answer where there is one. */
+/** The client's tools, its choice among them, and the tool that takes the answer where there is one. */
 function writeTools(conversation: Conversation, names: ToolNames, dialect: GeminiDialect): WrittenTools {
   const { toolChoice, format } = conversation
-  // Which of them are allowed can only be said where one of them has to be called.
-  const canBeSaid = toolChoice?.type === 'allowed' && toolChoice.mode === 'required'
-  const tools = canBeSaid ? conversation.tools : allowedTools(conversation)
+  // `allowedFunctionNames` needs a mode in which a call is required.
+  const hasAllowedNames = toolChoice?.type === 'allowed' && toolChoice.mode === 'required'
+  const tools = hasAllowedNames ? conversation.tools : allowedTools(conversation)
   const declared = tools.map((tool) => writeTool(tool, names))
-  // A client that wants a tool called now wants that, and the answer later.
+  // A client that requires a tool call now wants the answer later.
   if (isBySchema(format) && dialect.traits.jsonSchema === 'tool' && !isForced(toolChoice)) {
     const answer = { ...answerToolFor(format, names), parametersJsonSchema: format.schema }
     const mayCallOthers = declared.length > 0 && toolChoice?.type !== 'none'
@@ -243,16 +205,11 @@ function writeTool(tool: ToolDefinition, names: ToolNames): Fields {
   return { name, description, parametersJsonSchema: parameters }
 }
 
-interface ChoiceWords {
-  readonly names: ToolNames
-  readonly dialect: GeminiDialect
-}
-
-/** Undefined: the model is free, as it is unasked. */
+/** Undefined: the default, in which the model is free. */
 function writeChoice(
   choice: ToolChoice | undefined,
   declared: readonly ToolDefinition[],
-  { names, dialect }: ChoiceWords,
+  { names, dialect }: { readonly names: ToolNames; readonly dialect: GeminiDialect },
 ): Fields | undefined {
   const freely = dialect.validatedCalls && declared.some(isStrict) ? 'VALIDATED' : 'AUTO'
   switch (choice?.type) {
@@ -272,5 +229,5 @@ function writeChoice(
   }
 }
 
-/** Arguments that have to be called for always follow the schema; free ones do where somebody asks for it. */
+/** Arguments of required calls always follow the schema; those of free calls do only where the client requests it. */
 const isStrict = (tool: ToolDefinition): boolean => tool.type === 'function' && tool.strict === true

@@ -76,8 +76,8 @@ async function liveInTheFuture(): Promise<void> {
   expect((await clock()).state).toBe('together')
 }
 
-describe('A wall clock that jumps 400 days', () => {
-  it('renews no window and no cap, expires no key, no session and no kept answer before it has held for five minutes', async () => {
+describe('a wall clock that jumps 400 days', () => {
+  it('renews no window or cap and expires no key, session or kept answer until the jump has held for five minutes', async () => {
     const { person, capped } = await useUp()
     const owner = await signUp(server, { email: 'owner@walk.example', account: person.id })
     const first = await keyed(person, 'once')
@@ -101,7 +101,7 @@ describe('A wall clock that jumps 400 days', () => {
     await expectBalancedLedger(server)
   })
 
-  it('is followed when it has held, or at once on the word of an operator, which the audit trail keeps', async () => {
+  it('is followed after it has held, or at once when an operator confirms it; the audit log records that', async () => {
     const { person } = await useUp()
     server.step(JUMP)
     expect((await server.operate('db.clock.follow', {})).did).toBe('follow')
@@ -113,9 +113,9 @@ describe('A wall clock that jumps 400 days', () => {
   })
 })
 
-describe('What was lived through under a clock of 2027', () => {
+describe('time recorded under a clock of 2027', () => {
   for (const how of ['in the running server', 'without a server'] as const) {
-    it(`is set back ${how}, and windows, caps, claims and sessions count from now; amounts and receipts stay`, async () => {
+    it(`is set back ${how}: windows, caps, claims and sessions count from now; amounts and receipts stay`, async () => {
       const { person, capped } = await useUp()
       await liveInTheFuture()
       const trueNow = now() - JUMP
@@ -230,7 +230,7 @@ describe('What was lived through under a clock of 2027', () => {
     })
   }
 
-  it('is set back under a running stream, which ends and is charged once', async () => {
+  it('is set back while a stream runs; the stream ends and is charged once', async () => {
     const { person } = await useUp()
     await liveInTheFuture()
     const answer = await send(server, person, { model: 'calm', stream: true, messages: hello('count to 50') })
@@ -253,7 +253,7 @@ describe('What was lived through under a clock of 2027', () => {
     expect((await person.wallet()).balance).toBe(before.balance - last.charge_nano!)
   })
 
-  it('is not set back where the clocks agree, and nothing is written then', async () => {
+  it('is not set back when the clocks agree, and nothing is written', async () => {
     expect(await server.operate('db.clock.set-back', {})).toMatchObject({ did: 'nothing', state: 'together' })
     expect(await server.app.operations.db.selectFrom('clock_corrections').selectAll().execute()).toEqual([])
   })

@@ -6,10 +6,10 @@ import { chat } from '../support/send-chat.ts'
 import { openAccount, rowOf } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
-describe('a code of an operator', () => {
+describe('a credit code', () => {
   const server = useServer()
 
-  it('fills the wallet of whoever redeems it first, and requests are paid with it', async () => {
+  it('credits the first account that redeems it, and requests draw on it', async () => {
     const [first, second] = [await openAccount(server(), { credit: '0' }), await openAccount(server(), { credit: '0' })]
     const { items } = await server().operate('codes.create', { amount: '2.00', count: 2, note: 'in May' })
     const [code, other] = items
@@ -29,7 +29,7 @@ describe('a code of an operator', () => {
     expect(await server().operate('db.verify', {})).toMatchObject({ ok: true })
   })
 
-  it('is one way of getting funds; the other is asking for them', async () => {
+  it('is one way to get funds; a funding request is the other', async () => {
     const account = await openAccount(server(), { credit: '0' })
     const { operations } = server().app
     const row = await rowOf(server(), account.id)
@@ -39,7 +39,7 @@ describe('a code of an operator', () => {
     expect(await server().operate('wallet.wishes', {})).toEqual({ items: [], next: null })
   })
 
-  it('pays for the playground like for any program', async () => {
+  it('pays for playground requests like any other', async () => {
     const account = await openAccount(server())
     const { operations } = server().app
     const row = await rowOf(server(), account.id)

@@ -4,10 +4,10 @@ import { chat, hello } from '../support/send-chat.ts'
 import { nanoOf, openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
-describe('a hundred at once on a wallet for ten', () => {
+describe('a hundred concurrent requests on a wallet for ten', () => {
   const server = useServer()
 
-  it('serves exactly ten, spends the wallet to zero, and tells the others to wait or to pay', async () => {
+  it('exactly ten are served, the wallet ends at zero, and the rest get 402', async () => {
     // Twenty tokens at a thousandth of a dollar each: the hold of a request is its charge.
     const account = await openAccount(server(), { credit: '0.20' })
     const answers = await Promise.all(
@@ -26,7 +26,7 @@ describe('a hundred at once on a wallet for ten', () => {
     expect(await account.receipts()).toHaveLength(10)
   })
 
-  it('gives back what it held beyond the charge, so that an eleventh is served', async () => {
+  it('the part of a hold beyond the charge is released and serves an eleventh request', async () => {
     const account = await openAccount(server(), { credit: '0.20' })
     const sendTurn = (max_tokens: number) =>
       chat(server(), account, { model: 'paid', max_tokens, messages: hello('count to 10') })
@@ -38,7 +38,7 @@ describe('a hundred at once on a wallet for ten', () => {
     expect((await sendTurn(90)).status).toBe(200)
   })
 
-  it('shares one wallet among all wallet keys of the account', async () => {
+  it('all wallet keys of an account share one wallet', async () => {
     const account = await openAccount(server(), { credit: '0.20' })
     const keys = await Promise.all(Array.from({ length: 5 }, () => account.createKey()))
     const answers = await Promise.all(

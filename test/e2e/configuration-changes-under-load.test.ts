@@ -204,8 +204,8 @@ async function changeEverything(): Promise<void> {
   await untilInForce()
 }
 
-describe('a configuration that changes under load', { timeout: 120_000 }, () => {
-  it('fails no request, and judges each by one state of it: price, provider, models and limits', async () => {
+describe('configuration reloads under load', { timeout: 120_000 }, () => {
+  it('no request fails, and each sees one consistent price, provider, model list and limit', async () => {
     const load = keepSending()
     await until(() => load.receivedRequest.length > STREAMS)
     await changeEverything()

@@ -173,8 +173,8 @@ afterAll(async () => {
   await far?.close()
 })
 
-describe('the credentials of providers', { timeout: 60_000 }, () => {
-  it.each(Object.keys(SCRIPTS))('reach no client when the provider sends them back: %s', async (name) => {
+describe('provider credentials', { timeout: 60_000 }, () => {
+  it.each(Object.keys(SCRIPTS))('never reach a client when the provider echoes them: %s', async (name) => {
     for (const upstream of ['far', 'literal']) {
       for (const stream of [false, true]) {
         far.forget()
@@ -190,7 +190,7 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
     }
   })
 
-  it.each(Object.keys(SCRIPTS))('reach no response, stored or told as it comes: %s', async (name) => {
+  it.each(Object.keys(SCRIPTS))('never reach a stored or streamed response: %s', async (name) => {
     for (const stream of [false, true]) {
       const receivedRequest = { model: `far-${name}`, stream, input: 'Good day' }
       const response = await send(server, server, receivedRequest, { path: '/responses' })
@@ -206,20 +206,20 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
     }
   })
 
-  it('are in no receipt', async () => {
+  it('appear in no receipt', async () => {
     const shown = await Promise.all(requests.map((id) => get(server, server, `/requests/${id}`)))
     expect(shown.filter(({ status }) => status === 200).length).toBeGreaterThan(Object.keys(SCRIPTS).length)
     for (const { json } of shown) expectSealed('a receipt', JSON.stringify(json))
   })
 
-  it('and the client’s own: no provider gets to see its key', () => {
+  it('and client keys: no provider sees them', () => {
     expect(far.providerAnswers.length).toBeGreaterThan(0)
     for (const { receivedRequest, receivedHeaders } of far.providerAnswers) {
       expect(JSON.stringify(receivedRequest) + inspect([...receivedHeaders], EVERYTHING)).not.toContain(server.key)
     }
   })
 
-  it('are printed by no command, and by no operation of the admin socket', async () => {
+  it('are printed by no command and no admin socket operation', async () => {
     const commands = ['check', 'status', 'models', 'accounts list', 'accounts show owner@example.com', 'keys list']
     commands.push('wallet show owner@example.com', 'wallet entries owner@example.com', 'db verify')
     commands.push('check --json', 'status --json', 'models --json')
@@ -235,13 +235,13 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
     expectSealed('the admin socket', emitted)
   })
 
-  it('are no part of the metrics', async () => {
+  it('appear in no metric', async () => {
     const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
     expect(text).toContain('millrace_')
     expectSealed('metrics', text)
   })
 
-  it('are not repeated when the file that holds them is refused, by check and by the running server', async () => {
+  it('are not echoed when their file is refused by check or reload', async () => {
     const good = configOf(far)
     await writeFile(join(server.folder, 'key-file'), `${FROM_FILE}\nsecond line`)
     const spoilt = [
@@ -269,11 +269,11 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
     await until(() => server.logged('was reloaded').length > 0)
   })
 
-  it('are in no word of a crash, and in no file that is left behind', async () => {
+  it('appear in no crash output and no leftover file', async () => {
     server.kill('SIGUSR2')
     const { code, out, err } = await server.ended
     expect(code).toBe(1)
-    expect(out).toContain('nobody caught this')
+    expect(out).toContain('uncaught error')
     expect(out).toContain('sent [secret]')
     expectSealed('the crash', out + err)
     const files = await readdir(join(server.folder, 'data'))
@@ -286,7 +286,7 @@ describe('the credentials of providers', { timeout: 60_000 }, () => {
     }
   })
 
-  it('do not come out by inspecting what the server is made of', async () => {
+  it('cannot be read by inspecting the server’s objects', async () => {
     const inside = await startServer({
       config: configOf(far).replaceAll('${FAR_KEY}', KEY).replaceAll('${FAR_PROXY}', PROXY),
     })

@@ -30,7 +30,7 @@ it.each([
   ['ledger.db', 0],
   ['content.db', 1],
 ])(
-  'when the thread of %s dies, the server ends with exit code 1 and says why, and the next start goes on',
+  'when the worker thread of %s dies, the server exits with code 1 and the next start continues',
   async (file, place) => {
     server = await spawnWith(place)
     expect((await sendTurn()).status).toBe(200)

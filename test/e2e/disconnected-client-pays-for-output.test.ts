@@ -29,10 +29,10 @@ async function receiptOf(account: TestAccount, credit: bigint): Promise<Receipts
 const priceOf = ({ uncached_input, output }: ReceiptsTable): bigint =>
   BigInt(uncached_input ?? 0) * INPUT + BigInt(output ?? 0) * OUTPUT
 
-describe('a client that hangs up pays for what it got', () => {
+describe('a client that disconnects pays for what it received', () => {
   const server = useServer()
 
-  it.each([1, 2, 5, 20])('after %i frames of an answer: the input and what was produced until then', async (frames) => {
+  it.each([1, 2, 5, 20])('after %i frames: the input and the output so far', async (frames) => {
     const account = await openAccount(server(), { credit: '1.00' })
     const credit = (await account.wallet()).balance
     const body = { model: 'calm', stream: true, messages: hello('count to 5000') }
@@ -56,7 +56,7 @@ describe('a client that hangs up pays for what it got', () => {
     expect(receipt.output).toBeLessThan(2500)
   })
 
-  it('after the finish reason: the whole answer, by the number that the provider told', async () => {
+  it('after the finish reason: the whole answer, by the provider’s usage', async () => {
     const account = await openAccount(server(), { credit: '1.00' })
     const credit = (await account.wallet()).balance
     const body = { model: 'calm', stream: true, messages: hello('count to 7') }
@@ -70,7 +70,7 @@ describe('a client that hangs up pays for what it got', () => {
     expect(receipt.charge_nano).toBe(priceOf(receipt))
   })
 
-  it('before the head of a stream: at most the input', async () => {
+  it('before the first byte of a stream: at most the input', async () => {
     const account = await openAccount(server(), { credit: '1.00' })
     const credit = (await account.wallet()).balance
     const controller = new AbortController()
@@ -86,7 +86,7 @@ describe('a client that hangs up pays for what it got', () => {
     expect(receipt.charge_nano).toBeLessThanOrEqual(BigInt(receipt.input_estimate) * INPUT)
   })
 
-  it('before a JSON answer that the provider has not begun: nothing', async () => {
+  it('before the provider starts a JSON answer: nothing', async () => {
     const account = await openAccount(server(), { credit: '1.00' })
     const credit = (await account.wallet()).balance
     const controller = new AbortController()
@@ -102,7 +102,7 @@ describe('a client that hangs up pays for what it got', () => {
     })
   })
 
-  it('in the middle of its own request: nothing, and no receipt', async () => {
+  it('while sending its own request: nothing, and no receipt', async () => {
     const account = await openAccount(server(), { credit: '1.00' })
     const before = await requestsEnded(server())
     const socket = await openRawSocket(server())
@@ -115,7 +115,7 @@ describe('a client that hangs up pays for what it got', () => {
     expect(await account.receipts()).toEqual([])
   })
 
-  it('many at random moments: one closed receipt each, and a wallet that is the sum of them', async () => {
+  it('many at random moments: one closed receipt each, and the wallet matches their sum', async () => {
     const account = await openAccount(server(), { credit: '5.00' })
     const credit = (await account.wallet()).balance
     const seed = 20_261_120

@@ -10,10 +10,10 @@ const headOf = (key: string, more = '') =>
   `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
   `content-type: application/json\r\ncontent-length: 30000000\r\n${more}\r\n`
 
-describe('an empty wallet is told before the body', () => {
+describe('an empty wallet is refused before the body', () => {
   const server = useServer()
 
-  it('answers 402 to the head alone, and the connection closes', async () => {
+  it('answers 402 to the headers alone and closes the connection', async () => {
     const { key } = await openAccount(server(), { credit: '0' })
     const socket = await openRawSocket(server())
     socket.write(headOf(key))
@@ -23,7 +23,7 @@ describe('an empty wallet is told before the body', () => {
     socket.destroy()
   })
 
-  it('never asks for the body of a client that waits to be asked', async () => {
+  it('never sends 100 Continue', async () => {
     const { key } = await openAccount(server(), { credit: '0' })
     const socket = await openRawSocket(server())
     socket.write(headOf(key, 'expect: 100-continue\r\n'))
@@ -32,7 +32,7 @@ describe('an empty wallet is told before the body', () => {
     socket.destroy()
   })
 
-  it('asks for it where there is money', async () => {
+  it('sends 100 Continue when there are funds', async () => {
     const { key } = await openAccount(server())
     const body = JSON.stringify({ model: 'swift', messages: hello() })
     const socket = await openRawSocket(server())
@@ -46,7 +46,7 @@ describe('an empty wallet is told before the body', () => {
     socket.destroy()
   })
 
-  it('serves again as soon as the operator has credited something', async () => {
+  it('serves again as soon as the wallet is credited', async () => {
     const account = await openAccount(server(), { credit: '0' })
     expectProblem(await chat(server(), account), 'insufficient_balance')
     await account.credit('1.00')
@@ -54,7 +54,7 @@ describe('an empty wallet is told before the body', () => {
   })
 })
 
-describe('an empty wallet with something free to call', () => {
+describe('an empty wallet and a free model', () => {
   const server = useServer({
     config: `${TEST_CONFIG}  - id: gift
     context_tokens: 128000
@@ -64,7 +64,7 @@ describe('an empty wallet with something free to call', () => {
 `,
   })
 
-  it('is served what is free and refused what is not', async () => {
+  it('serves the free model and refuses the others', async () => {
     const account = await openAccount(server(), { credit: '0' })
     const free = await chat(server(), account, { model: 'gift' })
     expect(free.status).toBe(200)

@@ -154,11 +154,11 @@ const fieldsOf = (policy: FieldPolicy): string[] =>
 describe('every field of the field table', () => {
   const server = useServer()
 
-  it('is tried here: one without samples would be missed', () => {
+  it('every field has samples here', () => {
     expect(Object.keys(SAMPLES).sort()).toEqual(Object.keys(CHAT_FIELDS).sort())
   })
 
-  it.each(Object.keys(SAMPLES))('%s: its good values are served, and named if they are left out', async (name) => {
+  it.each(Object.keys(SAMPLES))('%s: valid values are served, and named when dropped', async (name) => {
     const account = await openAccount(server())
     for (const value of SAMPLES[name]!.served) {
       const answer = await chat(server(), account, { max_tokens: 3, [name]: value })
@@ -168,7 +168,7 @@ describe('every field of the field table', () => {
     }
   })
 
-  it.each(Object.keys(SAMPLES))('%s: its bad values are refused by name, and cost nothing', async (name) => {
+  it.each(Object.keys(SAMPLES))('%s: invalid values are refused by name and cost nothing', async (name) => {
     const account = await openAccount(server())
     for (const [value, code, param = name] of SAMPLES[name]!.refused) {
       const answer = await chat(server(), account, { max_tokens: 3, [name]: value })
@@ -186,7 +186,7 @@ describe('every field of the field table', () => {
     else expect([answer.status, answer.headers.get('x-millrace-ignored-fields')]).toEqual([200, null])
   })
 
-  it.each(Object.keys(SAMPLES))('%s: twice is refused', async (name) => {
+  it.each(Object.keys(SAMPLES))('%s: duplicates are refused', async (name) => {
     const account = await openAccount(server())
     const one = `${JSON.stringify(name)}:null`
     const rest = ['model', 'messages'].includes(name) ? one : `${one},"model":"swift"`
@@ -194,7 +194,7 @@ describe('every field of the field table', () => {
     expectProblem(answer, 'duplicate_field', { param: name })
   })
 
-  it.each(fieldsOf('control'))('%s: in another case or with escapes is refused, alone or beside it', async (name) => {
+  it.each(fieldsOf('control'))('%s: other casings and escapes are refused', async (name) => {
     const account = await openAccount(server())
     const capital = `${name[0]?.toUpperCase()}${name.slice(1)}`
     const escaped = `\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}`
@@ -206,7 +206,7 @@ describe('every field of the field table', () => {
     }
   })
 
-  it('leaves out what nobody knows, and names it in words that a header can hold', async () => {
+  it('drops unknown fields and names them in a header', async () => {
     const account = await openAccount(server())
     const answer = await chat(server(), account, { top_k: 5, 'x\r\ny: z': 1, store: true, größe: 1 })
     expect(answer.status).toBe(200)
@@ -217,7 +217,7 @@ describe('every field of the field table', () => {
     expect(headers.get('x-millrace-ignored-fields')?.length).toBeLessThan(2500)
   })
 
-  it('takes names that objects have by nature for what they are: unknown', async () => {
+  it('treats prototype names as unknown fields', async () => {
     const account = await openAccount(server())
     const body =
       '{"model":"swift","messages":[{"role":"user","content":"Hi"}],"__proto__":{"n":9},"constructor":1,"toString":2}'

@@ -6,7 +6,7 @@ import { useServer } from '../support/use-server.ts'
 describe('a JSON answer carries its charge', () => {
   const server = useServer()
 
-  it('is a completion with the id, the name that was asked for, and a usage that the wallet agrees with', async () => {
+  it('has the id, the requested model name, and a usage that matches the wallet', async () => {
     const account = await openAccount(server())
     const before = await account.wallet()
     const { status, headers, requestId, json } = await chat(server(), account, { messages: hello('Good day') })
@@ -28,7 +28,7 @@ describe('a JSON answer carries its charge', () => {
     expect(receipt.json).toMatchObject({ object: 'request', state: 'settled', charge: json.usage.millrace.charge })
   })
 
-  it('rounds a price of fractions of a nano-dollar up once, and adds the fixed part', async () => {
+  it('rounds fractions of a nano-dollar up once and adds the fixed fee', async () => {
     const account = await openAccount(server())
     const { json } = await chat(server(), account, { model: 'vendor/slashed' })
     const { prompt_tokens, completion_tokens, millrace } = json.usage

@@ -6,10 +6,10 @@ import { useServer } from '../support/use-server.ts'
 
 const HOUR_MS = 3_600_000
 
-describe('the life of a key', () => {
+describe('the lifecycle of a key', () => {
   const server = useServer()
 
-  it('is shown once when it is made, and only its ends afterwards', async () => {
+  it('is shown once when created, and only its prefix and suffix afterwards', async () => {
     const account = await openAccount(server())
     const { key, id, shown } = await account.createKey({ name: 'first' })
     expect(key).toMatch(/^mr_wallet_[0-9A-Za-z]{40,}$/)
@@ -21,7 +21,7 @@ describe('the life of a key', () => {
     expect(JSON.stringify(dump)).not.toContain(key.slice(10, 30))
   })
 
-  it.each(['wallet', 'builder'] as const)('says its kind %s in its name, and says what it is', async (kind) => {
+  it.each(['wallet', 'builder'] as const)('shows its kind %s in its prefix', async (kind) => {
     const account = await openAccount(server())
     const made = await account.createKey({ kind, name: 'mine' })
     expect(made.key.startsWith(`mr_${kind}_`)).toBe(true)
@@ -29,7 +29,7 @@ describe('the life of a key', () => {
     expect(json).toMatchObject({ object: 'key', id: made.id, account: account.id, kind, name: 'mine', models: null })
   })
 
-  it('is disabled, enabled and revoked from one request to the next', async () => {
+  it('is disabled, enabled and revoked with immediate effect', async () => {
     const account = await openAccount(server())
     const made = await account.createKey()
     const sendTurn = () => chat(server(), made)
@@ -47,7 +47,7 @@ describe('the life of a key', () => {
     expect((await chat(server(), account)).status).toBe(200)
   })
 
-  it('changes for everybody who is asking at that moment', async () => {
+  it('changes for requests in progress', async () => {
     const account = await openAccount(server())
     const made = await account.createKey()
     const answers: Answer[] = []
@@ -68,7 +68,7 @@ describe('the life of a key', () => {
     for (const answer of answers) expectProblem(answer, 'invalid_api_key')
   })
 
-  it('lets a turn that runs when it is revoked finish', async () => {
+  it('lets running turns finish when revoked', async () => {
     const account = await openAccount(server())
     const made = await account.createKey()
     const answer = chat(server(), made, { model: 'calm', messages: [{ role: 'user', content: 'count to 12' }] })
@@ -78,7 +78,7 @@ describe('the life of a key', () => {
     expectProblem(await chat(server(), made), 'invalid_api_key')
   })
 
-  it('expires to the moment', async () => {
+  it('expires exactly on time', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ expires: '2h' })
     expect((await chat(server(), made)).status).toBe(200)
@@ -90,7 +90,7 @@ describe('the life of a key', () => {
     expect(keys.find((listed) => listed.id === made.id)?.state).toBe('expired')
   })
 
-  it('is renamed without a request noticing', async () => {
+  it('is renamed without affecting requests', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ name: 'before' })
     await chat(server(), made)
@@ -104,7 +104,7 @@ describe('the life of a key', () => {
     { models: ['vendor/*'], may: ['vendor/slashed'], mayNot: ['swift'] },
     { models: ['*i*'], may: ['swift', 'swift-medium', 'paid', 'trap-high'], mayNot: ['calm', 'calm-high'] },
     { models: ['*'], may: ['swift', 'calm-high', 'wallet-only'], mayNot: ['builder-only', 'unpriced'] },
-  ])('with the list $models admits $may and not $mayNot', async ({ models, may, mayNot }) => {
+  ])('with the list $models allows $may and not $mayNot', async ({ models, may, mayNot }) => {
     const account = await openAccount(server())
     const made = await account.createKey({ models })
     const { json } = await get(server(), made, '/models')
@@ -117,7 +117,7 @@ describe('the life of a key', () => {
     }
   })
 
-  it('cannot be made for a model that is not there', async () => {
+  it('cannot be created for an unknown model', async () => {
     const account = await openAccount(server())
     const changeRequest = { account: account.id, kind: 'wallet', name: 'x', models: ['swift', 'swfit'] }
     expect(await server().attempt('keys.create', changeRequest)).toMatchObject({

@@ -65,7 +65,7 @@ const compact = async (server: TestServer, who: { readonly key: string }): Promi
 const goOnFrom = (server: TestServer, who: { readonly key: string }, { json }: Answer): Promise<Answer> =>
   respond(server, who, { input: [...json.output, ...hello()], store: false })
 
-describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setKeyring) => {
+describe.each(Object.entries(WAYS))('a keyring in %s that is rotated', (_, setKeyring) => {
   const start = async (...keyring: Keyring) => startServer({ folder, config: (await setKeyring(keyring)).config })
   const close = async (server: TestServer) => {
     await expectBalancedLedger(server)
@@ -78,7 +78,7 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setKeyri
     return { dist: DIST, config: join(folder, 'millrace.yaml'), data: folder, environment }
   }
 
-  it('opens what its former primary sealed, and seals anew by the new one', async () => {
+  it('opens what the former primary key sealed, and seals with the new one', async () => {
     const first = await start('k1')
     const account = await openAccount(first)
     const receivedRequest = { key: account.key, idempotencyKey: 'before' }
@@ -107,7 +107,7 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setKeyri
     expect(await ringKeysIn('account_keys')).toEqual([newer])
   })
 
-  it('is understood by commands, whose keys and books are those of the server', async () => {
+  it('is used by commands as by the server', async () => {
     const first = await start('k1')
     const account = await openAccount(first)
     await sendTurn(first, account, QUESTION)
@@ -128,7 +128,7 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setKeyri
     })
   })
 
-  it('may lose every key but the one that the database was begun with, and with it what that key sealed', async () => {
+  it('may lose any key but the database’s first; what a lost key sealed is lost', async () => {
     const first = await start('k1')
     const account = await openAccount(first)
     const stored = await respond(first, account, { input: 'Remember me' })
@@ -153,7 +153,7 @@ describe.each(Object.entries(WAYS))('a ring in %s that is rotated', (_, setKeyri
     await close(await start('k1'))
   })
 
-  it('opens what lies there from before a ring could be rotated, under the name that the operator gave the key', async () => {
+  it('opens data sealed before keyrings existed', async () => {
     const first = await start('k1')
     const account = await openAccount(first)
     const receivedRequest = { key: account.key, idempotencyKey: 'before' }

@@ -33,7 +33,7 @@ afterAll(async () => {
   await provider?.close()
 })
 
-describe('a model is asked as is known of it', () => {
+describe('learned capabilities', () => {
   const sendTurn = async (model: string) => {
     provider.forget()
     const fields = { model, max_tokens: 50, temperature: 0.5, top_p: 0.9, reasoning_effort: 'low' }
@@ -45,7 +45,7 @@ describe('a model is asked as is known of it', () => {
     }
   }
 
-  it('sampling that it does not take stays behind, and the client is told', async () => {
+  it('unsupported sampling fields are dropped and named', async () => {
     const { receivedRequest, ignored } = await sendTurn('known')
     expect(receivedRequest).toMatchObject({ model: 'gpt-5', reasoning_effort: 'low' })
     expect(receivedRequest).not.toHaveProperty('temperature')
@@ -53,7 +53,7 @@ describe('a model is asked as is known of it', () => {
     expect(ignored).toBe('temperature, top_p')
   })
 
-  it('unless the operator knows better, or nothing is known', async () => {
+  it('but not when the operator overrides, or nothing is known', async () => {
     for (const model of ['decided', 'unknown']) {
       const { receivedRequest, ignored } = await sendTurn(model)
       expect(receivedRequest).toMatchObject({ temperature: 0.5, top_p: 0.9 })
@@ -63,7 +63,7 @@ describe('a model is asked as is known of it', () => {
 })
 
 describe('millrace catalog', () => {
-  it('shows where the list and the facts differ, and what that costs, while the server runs', async () => {
+  it('shows where the configuration differs from known facts, and the cost, while the server runs', async () => {
     const { code, out, err } = await server.run('catalog')
     expect(code).toBe(0)
     expect(out).toMatch(/^known +far\/gpt-5 +input +1\.00 +1\.25 +below what the provider takes: sold at a loss$/m)
@@ -78,7 +78,7 @@ describe('millrace catalog', () => {
     )
   })
 
-  it('shows one model, everything of it, and the same for programs', async () => {
+  it('shows one model in full, as text and JSON', async () => {
     const { out } = await server.run('catalog', 'decided', '--all')
     expect(out).toMatch(/^decided +far\/gpt-5 +context_tokens +400000 +400000$/m)
     expect(out).toMatch(/^decided +far\/gpt-5 +traits\.json_schema +native +as the dialect assumes$/m)
@@ -87,7 +87,7 @@ describe('millrace catalog', () => {
     expect(view).toMatchObject({ as_of: expect.stringMatching(/^\d{4}/), lanes: [{ model: 'known', known: true }] })
   })
 
-  it('says what is wrong with a question', async () => {
+  it('explains invalid arguments', async () => {
     expect(await server.run('catalog', 'nothing')).toMatchObject({ code: 1, out: '' })
     expect(await server.run('catalog', 'known', '--known')).toMatchObject({ code: 2, out: '' })
     const { code, err } = await server.run('catalog', '--propose', 'openai/gpt-99')
@@ -103,7 +103,7 @@ describe('millrace catalog', () => {
     expect((await server.run('catalog', '--propose', 'openai/gpt-5')).out).toMatch(/^models:\n {2}- id: gpt-5\n/)
   })
 
-  it('is the same while no server runs, and check says the losses too', async () => {
+  it('works without a server; check reports the same differences', async () => {
     const running = await server.json('catalog')
     server.kill('SIGTERM')
     await server.ended

@@ -7,7 +7,7 @@ import { openAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
 import { useServer } from '../support/use-server.ts'
 
-describe('the books cannot be written for a moment', () => {
+describe('a ledger write outage', () => {
   const server = useServer()
 
   let makeRoom = async () => {}
@@ -20,7 +20,7 @@ describe('the books cannot be written for a moment', () => {
     await until(() => server().app.ledgerAvailable())
   }
 
-  it('refuses with ledger_unavailable, takes no money, and serves again by itself', async () => {
+  it('is answered with ledger_unavailable, charges nothing, and recovers by itself', async () => {
     const account = await openAccount(server())
     const before = await account.wallet()
     await breakOn('INSERT')
@@ -36,7 +36,7 @@ describe('the books cannot be written for a moment', () => {
     expect(await account.receipts()).toHaveLength(1)
   })
 
-  it('keeps no place of a concurrency limit for a turn that it could not record', async () => {
+  it('does not leak concurrency slots', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { concurrent: 1 } })
     await breakOn('INSERT')
@@ -46,7 +46,7 @@ describe('the books cannot be written for a moment', () => {
     expect((await chat(server(), made)).status).toBe(200)
   })
 
-  it('gives a running answer its end, because its charge is durable beside the books, and records it later', async () => {
+  it('lets a running answer end: its charge goes to the journal and is recorded later', async () => {
     const account = await openAccount(server())
     const response = await send(server(), account, {
       model: 'calm',
@@ -68,7 +68,7 @@ describe('the books cannot be written for a moment', () => {
     expect((await chat(server(), account)).status).toBe(200)
   })
 
-  it('is not ready as long as it lasts', async () => {
+  it('makes /readyz fail while it lasts', async () => {
     const account = await openAccount(server())
     await breakOn('INSERT')
     expectProblem(await chat(server(), account), 'ledger_unavailable')

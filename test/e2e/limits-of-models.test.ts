@@ -11,7 +11,7 @@ const limitedBy = (limits: string) => `${TEST_CONFIG}\nlimits: ${limits}\n`
 describe('a limit on a model', () => {
   const server = useServer({ config: limitedBy('{ model: { requests_per_minute: 3, tokens_per_minute: 100000 } }') })
 
-  it('counts everybody together, each model for itself, and says whose it is and when to come back', async () => {
+  it('counts all accounts together, per model, and names the model and the reset time', async () => {
     const one = await openAccount(server())
     const other = await openAccount(server())
     for (const who of [one, other, one]) expect((await chat(server(), who, { model: 'swift' })).status).toBe(200)
@@ -31,7 +31,7 @@ describe('a limit on a model', () => {
     expectProblem(await chat(server(), one, { model: 'swift' }), 'rate_limit_exceeded')
   })
 
-  it('counts every effort of a model on the model', async () => {
+  it('counts effort variants on their model', async () => {
     const account = await openAccount(server())
     server().advance(60_000)
     for (const model of ['calm', 'calm-high', 'calm-low']) {
@@ -40,7 +40,7 @@ describe('a limit on a model', () => {
     expectProblem(await chat(server(), account, { model: 'calm-medium' }), 'rate_limit_exceeded')
   })
 
-  it('is told with what it leaves on turns, and not where no model was asked for', async () => {
+  it('is shown in headers of turns only', async () => {
     const account = await openAccount(server())
     server().advance(60_000)
     const answer = await chat(server(), account, { model: 'swift' })
@@ -57,7 +57,7 @@ describe('a limit on an account with a model', () => {
   const limits = '{ key: { requests_per_minute: 4 }, account_model: { requests_per_minute: 2, concurrent: 1 } }'
   const server = useServer({ config: limitedBy(limits) })
 
-  it('counts all keys of the account, leaves other accounts alone, and the tightest of all limits is told', async () => {
+  it('counts all keys of the account only, and headers show the tightest limit', async () => {
     const account = await openAccount(server())
     const second = await account.createKey()
     const first = await chat(server(), account, { model: 'swift' })
@@ -75,7 +75,7 @@ describe('a limit on an account with a model', () => {
     expect((await chat(server(), account, { model: 'calm' })).headers.get('x-ratelimit-remaining-requests')).toBe('0')
   })
 
-  it('counts what runs at once, and frees the place', async () => {
+  it('counts concurrent requests and releases their slots', async () => {
     const account = await openAccount(server())
     const open = await send(server(), account, { model: 'calm', stream: true, messages: hello('count to 10') })
     const refused = await chat(server(), account, { model: 'calm-low' })
@@ -86,7 +86,7 @@ describe('a limit on an account with a model', () => {
     expect((await chat(server(), account, { model: 'calm-low' })).status).toBe(200)
   })
 
-  it('names the one that refuses longest, so that its Retry-After is true', async () => {
+  it('names the limit that refuses longest, so that Retry-After is accurate', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { requests_per_minute: 1 } })
     expect((await chat(server(), made, { model: 'calm' })).status).toBe(200)
@@ -98,7 +98,7 @@ describe('a limit on an account with a model', () => {
     await readStream(open)
   })
 
-  it('is another one as soon as the configuration says so', async () => {
+  it('changes with a configuration reload', async () => {
     const account = await openAccount(server())
     const sendTurn = () => chat(server(), account, { model: 'swift' })
     expect((await sendTurn()).headers.get('x-ratelimit-limit-requests')).toBe('2')

@@ -13,7 +13,7 @@ const waitOf = ({ headers }: { headers: Headers }) => Number(headers.get('retry-
 describe('limits of a key refuse with Retry-After', () => {
   const server = useServer()
 
-  it('counts requests, says what is left on every answer, and lets them through again in time', async () => {
+  it('counts requests, shows the remainder on every answer, and resets in time', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { requests_per_minute: 3 } })
     for (const left of [2, 1, 0]) {
@@ -35,7 +35,7 @@ describe('limits of a key refuse with Retry-After', () => {
     expect((await chat(server(), account)).status, 'another key of the account').toBe(200)
   })
 
-  it('tells the same on a stream, before its first byte', async () => {
+  it('shows the same on a stream, before its first byte', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { requests_per_minute: 1, tokens_per_minute: 100_000 } })
     const response = await send(server(), made, { model: 'swift', stream: true, messages: hello() })
@@ -45,7 +45,7 @@ describe('limits of a key refuse with Retry-After', () => {
     expectProblem(await chat(server(), made, { stream: true }), 'rate_limit_exceeded')
   })
 
-  it('counts tokens: what is reserved first, what was used in the end', async () => {
+  it('counts reserved tokens first, and used tokens at the end', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { tokens_per_minute: 1000 } })
     const sendTurn = (max_tokens: number) => chat(server(), made, { max_tokens, messages: hello('count to 3') })
@@ -65,7 +65,7 @@ describe('limits of a key refuse with Retry-After', () => {
     expect((await sendTurn(900)).status).toBe(200)
   })
 
-  it('says at once that a request alone is larger than the limit: waiting would not help', async () => {
+  it('refuses a request larger than the limit without Retry-After', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { tokens_per_minute: 500 } })
     const answer = await chat(server(), made, { max_tokens: 800 })
@@ -73,7 +73,7 @@ describe('limits of a key refuse with Retry-After', () => {
     expect((await chat(server(), made, { max_tokens: 100 })).status).toBe(200)
   })
 
-  it('counts what runs at once, and frees the place when it ends, however it ends', async () => {
+  it('counts concurrent requests and releases the slot at any ending', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { concurrent: 1 } })
     const sendTurn = () => chat(server(), made)
@@ -91,7 +91,7 @@ describe('limits of a key refuse with Retry-After', () => {
     expect((await sendTurn()).status).toBe(200)
   })
 
-  it('takes nothing for a request that is refused for something else', async () => {
+  it('counts nothing for a request refused for another reason', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { requests_per_minute: 2 } })
     for (let turn = 0; turn < 4; turn++) {
@@ -105,7 +105,7 @@ describe('limits of a key refuse with Retry-After', () => {
     expectProblem(await chat(server(), made), 'rate_limit_exceeded')
   })
 
-  it('admits at most the burst and what time earns', async () => {
+  it('admits at most the burst plus the refill', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { requests_per_minute: 10 } })
     const storm = async () => {
@@ -120,10 +120,10 @@ describe('limits of a key refuse with Retry-After', () => {
   })
 })
 
-describe('what is left of a limit', () => {
+describe('the remainder of a limit', () => {
   const server = useServer({ clock: 'still' })
 
-  it('tells in a JSON answer what is left beside what it used, as whoever asks next is told', async () => {
+  it('in a JSON answer accounts for that answer’s own use', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { tokens_per_minute: 100_000, requests_per_minute: 50 } })
     const answer = await chat(server(), made, { messages: hello('count to 20') })
@@ -158,7 +158,7 @@ limits:
     expect((await chat(server(), stranger)).status).toBe(200)
   })
 
-  it('give way to what the key carries itself', async () => {
+  it('yield to the key’s own limits', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ limits: { requests_per_minute: 1 } })
     expect((await get(server(), made, '/key')).json.limits).toEqual({

@@ -30,9 +30,9 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe('a log that nobody reads', () => {
+describe('a stalled log reader', () => {
   // As JSON all that a server says is in its log, else the last of it goes to stderr, which is the same pipe here.
-  it.each(['json', 'auto'] as const)('keeps no client waiting, and no server from its end: %s', async (logFormat) => {
+  it.each(['json', 'auto'] as const)('delays no client and no shutdown: %s', async (logFormat) => {
     const place = placeIn(folder)
     await writeFile(place.config, TEST_CONFIG)
     const server = startServer(place, { logPath: pipe, logFormat })
@@ -48,7 +48,7 @@ describe('a log that nobody reads', () => {
     expect((await server.ended).code).toBe(0)
   })
 
-  it('keeps no process from its end that has opened nothing but its log', async () => {
+  it('does not keep a process alive that only opened its log', async () => {
     const destination = pathToFileURL(join(DIST, 'telemetry', 'log.js'))
     const program = `
       import { openLogDestination } from ${JSON.stringify(destination.href)}

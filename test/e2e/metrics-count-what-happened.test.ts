@@ -4,7 +4,7 @@ import { chat } from '../support/send-chat.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
-describe('metrics count what happened', () => {
+describe('metrics', () => {
   const server = useServer()
   let port: number
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe('metrics count what happened', () => {
     return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]))
   }
 
-  it('a turn is two operations of the ledger and a credit one; garbage on a socket is no request', async () => {
+  it('count two ledger operations for a turn and one for a credit; garbage on a socket is no request', async () => {
     const account = await openAccount(server())
     await chat(server(), account)
     const socket = await openRawSocket(server())
@@ -32,7 +32,7 @@ describe('metrics count what happened', () => {
     expect(server().serving.requestsServed).toBe(1)
   })
 
-  it('are all that their port tells', async () => {
+  it('are all that the metrics port serves', async () => {
     for (const path of ['/', '/v1/models', '/metrics/x']) {
       const reported = await fetch(`http://127.0.0.1:${port}${path}`)
       expect([reported.status, await reported.text()]).toEqual([404, 'Metrics are at /metrics\n'])
@@ -40,7 +40,7 @@ describe('metrics count what happened', () => {
     expect((await fetch(`http://127.0.0.1:${port}/metrics?x=y`)).status).toBe(200)
   })
 
-  it('say where the audit trail ends, as the proof of the books does', async () => {
+  it('show where the audit log ends, as verify does', async () => {
     await openAccount(server())
     const { audited, audit_head } = await server().operate('db.verify', {})
     const ends = [...(await series())].filter(([name]) => name.startsWith('millrace_audit_trail'))

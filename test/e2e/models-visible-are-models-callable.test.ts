@@ -24,12 +24,12 @@ const ENTRIES = [
 const SEED = 20_261_120
 const RUNS = 24
 
-describe('models that are visible are models that are callable', () => {
+describe('visible models are callable', () => {
   const server = useServer({ config: PLANS_CONFIG })
 
   const everyId = () => [...server().app.operations.catalog().entries.keys()]
 
-  it('for any key: what is listed answers, what is not listed is not found', async () => {
+  it('for any key, listed models answer and unlisted ones are not found', async () => {
     const seen = { keys: 0, listed: 0, hidden: 0 }
     const people = {
       none: await openAccount(server()),

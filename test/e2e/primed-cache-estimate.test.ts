@@ -90,7 +90,7 @@ const priceOf = ({ uncached_input, cached_input, output }: ReceiptsTable): bigin
 
 const bytesOf = (messages: readonly Message[]): number => Buffer.byteLength(JSON.stringify(messages))
 
-describe('after a turn that has filled the cache of its provider', () => {
+describe('after a turn that primed the provider’s cache', () => {
   const first = [emitted('user', 'a')]
   let account: TestAccount
 
@@ -99,7 +99,7 @@ describe('after a turn that has filled the cache of its provider', () => {
     await prime(account, first)
   })
 
-  it('the next turn of the same conversation, when it is cut, pays the price of cached input for what was seen', async () => {
+  it('the next turn of the conversation, when cancelled, pays the cached price for the seen prefix', async () => {
     const next = [...first, emitted('assistant', 'b', 40), emitted('user', 'c', 80)]
     const { cached_input, uncached_input } = await cut(account, next)
     // All of the first turn but the bracket that closes its list.
@@ -107,7 +107,7 @@ describe('after a turn that has filled the cache of its provider', () => {
     expect(uncached_input).toBe(Math.ceil(bytesOf(next) / BYTES_PER_TOKEN) - (cached_input ?? 0))
   })
 
-  it('the same turn once more, when it is cut, is cached input as a whole, but for what is rounded', async () => {
+  it('the same turn again, when cancelled, pays the cached price in full', async () => {
     const { uncached_input, cached_input } = await cut(account, first)
     expect(cached_input).toBeGreaterThan(1000)
     expect(uncached_input).toBeLessThanOrEqual(1)
@@ -123,7 +123,7 @@ describe('after a turn that has filled the cache of its provider', () => {
     ['the same words to another model', first, { model: 'other' }],
   ]
 
-  it.each(others)('%s, when it is cut, costs what it costs without that turn', async (_name, messages, more) => {
+  it.each(others)('%s, when cancelled, costs the same as without that turn', async (_name, messages, more) => {
     const fresh = await openAccount(setup.server)
     const unprimed = await cut(fresh, messages, more)
     const primed = await cut(account, messages, more)
@@ -132,12 +132,12 @@ describe('after a turn that has filled the cache of its provider', () => {
     expect(primed.charge_nano).toBe(unprimed.charge_nano)
   })
 
-  it('another key of the same account, when it is cut, pays for all of its input', async () => {
+  it('another key of the account, when cancelled, pays full price', async () => {
     const { key } = await account.createKey()
     expect((await cut(account, first, { key })).cached_input).toBe(0)
   })
 
-  it('a turn that nobody heard of again is no cache either: after five minutes all of it is paid for', async () => {
+  it('after five minutes the full price applies again', async () => {
     setup.server.advance(300_000)
     expect((await cut(account, first)).cached_input).toBe(0)
   })

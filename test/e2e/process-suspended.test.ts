@@ -63,8 +63,8 @@ async function stopFor(meanwhile: () => void): Promise<void> {
   server.kill('SIGCONT')
 }
 
-describe('a process that is stopped for longer than its time limits reads what has come before it ends anything', () => {
-  it('of a provider that went on with its stream', async () => {
+describe('a process suspended longer than its timeouts reads waiting data before timing out:', () => {
+  it('from a provider that continued its stream', async () => {
     const answer = await send(server, server, { model: 'late-words', stream: true, messages: MESSAGES })
     const whole = readStream(answer)
     await pause(200)
@@ -72,7 +72,7 @@ describe('a process that is stopped for longer than its time limits reads what h
     expect(await whole).toMatchObject({ done: true, text: `one ${'more '.repeat(50)}` })
   })
 
-  it('of a provider that has begun its answer', async () => {
+  it('from a provider that started its answer', async () => {
     const receivedRequest = send(server, server, { model: 'late-head', stream: true, messages: MESSAGES })
     await pause(200)
     await stopFor(() => stopped())
@@ -80,7 +80,7 @@ describe('a process that is stopped for longer than its time limits reads what h
     expect(far.providerAnswers).toHaveLength(1)
   })
 
-  it('of the counts behind an answer that was whole', async () => {
+  it('usage after a complete answer', async () => {
     const answer = await send(server, server, { model: 'late-usage', stream: true, messages: MESSAGES })
     const frames: string[] = []
     for await (const frame of framesOf(answer)) {
@@ -89,7 +89,7 @@ describe('a process that is stopped for longer than its time limits reads what h
     expect(frames.at(-1)).toBe('data: [DONE]')
   })
 
-  it('of a client that has sent the rest of its request', async () => {
+  it('from a client that sent the rest of its request', async () => {
     stopped()
     const body = JSON.stringify({ model: 'late-words', messages: MESSAGES })
     const client = await openRawSocket(server)

@@ -28,13 +28,13 @@ models:
 ${NAMES.map((name) => `  - { id: ${name}, context_tokens: 100000, max_output_tokens: 2000, price: { input: "1.00", output: "2.00" }, lanes: [{ upstream: ${name}, model: ${name} }] }`).join('\n')}
 `
 
-describe('what a provider keeps of prompts', () => {
+describe('provider prompt caches', () => {
   let far: FaultUpstream
   let folder: string
   let server: TestServer
   beforeAll(async () => {
-    const emits = emitsAnswer({ items: [{ kind: 'message', words: ['Good ', 'morning'] }] })
-    far = await startFaultUpstream(() => emits)
+    const description = emitsAnswer({ items: [{ kind: 'message', words: ['Good ', 'morning'] }] })
+    far = await startFaultUpstream(() => description)
     folder = await mkdtemp(join(tmpdir(), 'millrace-salts-'))
     server = await startServer({ folder, config: configOf(far) })
   })
@@ -78,7 +78,7 @@ describe('what a provider keeps of prompts', () => {
       ),
     )
 
-  it('is kept for each account apart, on every road, whatever its client says, and found again after a restart', async () => {
+  it('are separate per account on every route, and survive a restart', async () => {
     expect(SALTED).toHaveLength(3)
     const [alice, bob] = [await openAccount(server), await openAccount(server)]
     await chat(server, alice, { model: 'vllm-chat' })
@@ -97,7 +97,7 @@ describe('what a provider keeps of prompts', () => {
     expect(await saltsSentBy(alice)).toEqual(expectedOf(saltOfAlice))
   })
 
-  it('cannot be asked for under a salt that is spelled otherwise', async () => {
+  it('cannot be reached with a differently spelled salt', async () => {
     const bob = await openAccount(server)
     for (const spelling of ['Cache_Salt', 'cache\\u005fsalt', 'PROMPT_CACHE_ISOLATION_KEY']) {
       const body = `{"model":"vllm-chat","messages":[{"role":"user","content":"Hi"}],"${spelling}":"mine"}`

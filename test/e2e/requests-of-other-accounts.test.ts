@@ -7,7 +7,7 @@ import { useServer } from '../support/use-server.ts'
 describe('other people’s requests', () => {
   const server = useServer()
 
-  it('are found by their owner and by the operator, and by nobody else who is given the id', async () => {
+  it('are visible to their owner and the operator only', async () => {
     const people = await Promise.all(Array.from({ length: 4 }, () => openAccount(server())))
     const ids = await Promise.all(people.map(async (person) => (await chat(server(), person)).requestId))
     for (const [owner, id] of ids.entries()) {

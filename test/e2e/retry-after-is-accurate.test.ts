@@ -46,7 +46,7 @@ describe('Retry-After', () => {
     },
   )
 
-  it.each(KINDS)('in milliseconds is as true (%s, %s: %d)', async (_, setting, value) => {
+  it.each(KINDS)('in milliseconds is as accurate (%s, %s: %d)', async (_, setting, value) => {
     await server().reload(`${TEST_CONFIG}\nlimits: { key: { ${setting}: ${value} } }\n`)
     server().advance(600_000)
     const account = await openAccount(server())

@@ -26,7 +26,7 @@ const REQUESTS = {
 type Endpoint = keyof typeof REQUESTS
 
 interface Change {
-  readonly emits: string
+  readonly description: string
   readonly kind: 'wallet' | 'builder'
   readonly code: ProblemCode
   readonly message?: RegExp
@@ -35,58 +35,58 @@ interface Change {
 
 const CHANGES: readonly Change[] = [
   {
-    emits: 'its key is revoked',
+    description: 'its key is revoked',
     kind: 'wallet',
     code: 'invalid_api_key',
     message: /revoked/,
     change: (server, _, { id }) => server.operate('keys.revoke', { key: id }),
   },
   {
-    emits: 'its key is disabled',
+    description: 'its key is disabled',
     kind: 'wallet',
     code: 'invalid_api_key',
     message: /disabled/,
     change: (server, _, { id }) => server.operate('keys.disable', { key: id }),
   },
   {
-    emits: 'its key expires',
+    description: 'its key expires',
     kind: 'wallet',
     code: 'invalid_api_key',
     message: /expired/,
     change: (server) => server.advance(2 * 60_000),
   },
   {
-    emits: 'its secret is replaced without a grace period',
+    description: 'its secret is replaced without a grace period',
     kind: 'wallet',
     code: 'invalid_api_key',
     change: (server, _, { id }) => server.operate('keys.rotate', { key: id, grace: '0' }),
   },
   {
-    emits: 'the model list of its key is narrowed',
+    description: 'the model list of its key is narrowed',
     kind: 'wallet',
     code: 'model_not_found',
     change: (server, _, { id }) => server.operate('keys.change', { key: id, models: ['calm'] }),
   },
   {
-    emits: 'the spend cap of its key is lowered',
+    description: 'the spend cap of its key is lowered',
     kind: 'wallet',
     code: 'key_spend_cap_reached',
     change: (server, _, { id }) => server.operate('keys.caps', { key: id, day: '0.000001', month: undefined }),
   },
   {
-    emits: 'its account is suspended',
+    description: 'its account is suspended',
     kind: 'wallet',
     code: 'account_suspended',
     change: (server, { id }) => server.operate('accounts.suspend', { account: id }),
   },
   {
-    emits: 'the plan of its account is ended',
+    description: 'the plan of its account is ended',
     kind: 'builder',
     code: 'subscription_inactive',
     change: (_, who) => who.end(),
   },
   {
-    emits: 'its builder key is revoked',
+    description: 'its builder key is revoked',
     kind: 'builder',
     code: 'invalid_api_key',
     message: /revoked/,
@@ -123,7 +123,7 @@ async function beginUpload(server: TestServer, key: string, endpoint: Endpoint, 
   }
 }
 
-describe('a request whose rights change while its body is on its way', () => {
+describe('a request whose permissions change while its body uploads', () => {
   const server = useServer({ config: CONFIG })
 
   const openKey = async (kind: 'wallet' | 'builder') => {
@@ -134,7 +134,7 @@ describe('a request whose rights change while its body is on its way', () => {
   }
 
   it.each(CASES)(
-    'is refused and not charged if $says ($endpoint, Idempotency-Key $idempotencyKey)',
+    'is refused and not charged if $description ($endpoint, Idempotency-Key $idempotencyKey)',
     async (receivedRequest) => {
       const { who, key } = await openKey(receivedRequest.kind)
       const named =
@@ -152,7 +152,7 @@ describe('a request whose rights change while its body is on its way', () => {
     },
   )
 
-  it.each(['chat', 'responses'] as const)('is served if its rights only grow or stay (%s)', async (endpoint) => {
+  it.each(['chat', 'responses'] as const)('is served if its permissions grow or stay (%s)', async (endpoint) => {
     const { who, key } = await openKey('wallet')
     const upload = await beginUpload(server(), key.key, endpoint)
     await server().operate('keys.caps', { key: key.id, day: '6.00', month: undefined })
@@ -161,7 +161,7 @@ describe('a request whose rights change while its body is on its way', () => {
     expect(await who.receipts()).toHaveLength(1)
   })
 
-  it('is not given a kept answer for its Idempotency-Key', async () => {
+  it('gets no kept answer for its Idempotency-Key', async () => {
     const { who, key } = await openKey('wallet')
     const { body } = REQUESTS.chat
     const headers = { 'idempotency-key': 'kept' }
@@ -172,7 +172,7 @@ describe('a request whose rights change while its body is on its way', () => {
     expect(await who.receipts()).toHaveLength(1)
   })
 
-  it('finishes if it was admitted before', async () => {
+  it('finishes if it was already admitted', async () => {
     const { who, key } = await openKey('wallet')
     const body = { model: 'calm', stream: true, messages: hello('count to 20') }
     const response = await send(server(), key, body)
@@ -188,7 +188,7 @@ describe('a request whose rights change while its body is on its way', () => {
 describe('a request that waits for memory', () => {
   const server = useServer({ config: PATIENT_HOUSE })
 
-  it('is refused if its key is revoked meanwhile', async () => {
+  it('is refused if its key is revoked while it waits', async () => {
     const { streams, end } = await fill(server())
     const who = await openSubscriber(server())
     const key = await who.createKey()

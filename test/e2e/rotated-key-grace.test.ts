@@ -6,10 +6,10 @@ import { useServer } from '../support/use-server.ts'
 
 const HOUR_MS = 3_600_000
 
-describe('a key that is rotated with a grace', () => {
+describe('a key rotated with a grace period', () => {
   const server = useServer()
 
-  it('is two secrets for one key, and one when the grace is over', async () => {
+  it('has two secrets during the grace period and one afterwards', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ name: 'ci', caps: { day: '1.00' } })
     expect((await chat(server(), made)).status).toBe(200)
@@ -25,7 +25,7 @@ describe('a key that is rotated with a grace', () => {
     expect((await chat(server(), rotated)).status).toBe(200)
   })
 
-  it('counts what both secrets spend against one cap', async () => {
+  it('counts both secrets against one cap', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ caps: { day: '1.00' } })
     const used = async () => Number((await get(server(), made, '/key')).json.caps[0].used)
@@ -36,7 +36,7 @@ describe('a key that is rotated with a grace', () => {
     expect([once > 0, await used()]).toEqual([true, 2 * once])
   })
 
-  it('gives the new secret what the former one has done under an idempotency key', async () => {
+  it('shares idempotency keys between both secrets', async () => {
     const account = await openAccount(server())
     const made = await account.createKey()
     const once = { headers: { 'idempotency-key': 'once' } }
@@ -48,7 +48,7 @@ describe('a key that is rotated with a grace', () => {
     expect(await account.receipts()).toHaveLength(1)
   })
 
-  it('lets a turn that runs under the former secret finish, and ends both when it is revoked', async () => {
+  it('lets running turns finish; revoking ends both secrets', async () => {
     const account = await openAccount(server())
     const made = await account.createKey()
     const answer = chat(server(), made, { model: 'calm', messages: [{ role: 'user', content: 'count to 12' }] })

@@ -42,8 +42,8 @@ function stop(server: TestServer, drainMs: number, signals: Promise<void>[] = []
 const PATIENT_MS = 60_000
 const CLIENTS = 8
 
-describe('the server stops under load', () => {
-  it('lets every running answer end whole and settles it', async () => {
+describe('shutdown under load', () => {
+  it('finishes and settles every running answer', async () => {
     const server = await openServer()
     const account = await openAccount(server)
     const before = (await account.wallet()).balance
@@ -71,7 +71,7 @@ describe('the server stops under load', () => {
     for (const receipt of await account.receipts()) expect(receipt.outcome).toBe('completed')
   })
 
-  it('takes nothing new meanwhile: not ready, and a request that was on its way is told to go elsewhere', async () => {
+  it('refuses new requests and reports not ready', async () => {
     const server = await openServer()
     const account = await openAccount(server)
     const running = await send(server, account, { model: 'calm', stream: true, messages: hello('count to 15') })
@@ -94,7 +94,7 @@ describe('the server stops under load', () => {
     expect(await report).toMatchObject({ lost: 0 })
   })
 
-  it('says that it is not ready, and serves on, while it lingers for its load balancer', async () => {
+  it('reports not ready while it still serves for the load balancer', async () => {
     const server = await openServer()
     const account = await openAccount(server)
     server.serving.announceDrain()
@@ -108,7 +108,7 @@ describe('the server stops under load', () => {
   it.each([
     { when: 'when the drain time is over', drainMs: 0, signals: [] },
     { when: 'at a second signal', drainMs: PATIENT_MS, signals: [Promise.resolve()] },
-  ])('cuts what still runs $when: each stream says so, and is settled', async ({ drainMs, signals }) => {
+  ])('cancels running streams $when; each says so and is settled', async ({ drainMs, signals }) => {
     const server = await openServer()
     const account = await openAccount(server)
     const before = (await account.wallet()).balance
@@ -142,12 +142,12 @@ describe('the server stops under load', () => {
   })
 
   it.each([
-    { emits: 'a JSON answer', body: { model: 'calm', messages: hello('count to 5000') } },
+    { description: 'a JSON answer', body: { model: 'calm', messages: hello('count to 5000') } },
     {
-      emits: 'a stream without content yet',
+      description: 'a stream without content yet',
       body: { model: 'calm-high', stream: true, messages: hello('count to 5000') },
     },
-  ])('cuts $says with a 503 that costs nothing', async ({ body }) => {
+  ])('cancels $description with an uncharged 503', async ({ body }) => {
     const server = await openServer()
     const account = await openAccount(server)
     const before = (await account.wallet()).balance
@@ -161,7 +161,7 @@ describe('the server stops under load', () => {
     expect((await account.wallet()).balance).toBe(before)
   })
 
-  it('waits for turns whose client has gone, too', async () => {
+  it('waits for turns of disconnected clients too', async () => {
     const server = await openServer()
     const account = await openAccount(server)
     const response = await send(server, account, { model: 'calm', stream: true, messages: hello('count to 5000') })

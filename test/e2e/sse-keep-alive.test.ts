@@ -9,10 +9,10 @@ import { useServer } from '../support/use-server.ts'
 /** The demo thinks in silence before it speaks: longer with more effort, many times these ten milliseconds. */
 const thinking = { model: 'calm-high', stream: true, messages: hello('count to 3') }
 
-describe('a model that thinks in silence keeps the connection alive', () => {
+describe('SSE keep-alive while a model thinks', () => {
   const server = useServer({ config: `${TEST_CONFIG}\nstreams: { silence_before_head: 10ms, keep_alive: 10ms }\n` })
 
-  it('sends the head and then comments, which no reader takes for an answer', async () => {
+  it('sends the headers and then comments', async () => {
     const account = await openAccount(server())
     const response = await send(server(), account, {
       ...thinking,
@@ -28,7 +28,7 @@ describe('a model that thinks in silence keeps the connection alive', () => {
     expect(nanoOf(answer.chunks.at(-1).usage.millrace.charge)).toBe((await account.receipts())[0]?.charge_nano)
   })
 
-  it('still says in the stream that it could not finish when the server stops during the silence', async () => {
+  it('reports the shutdown in the stream', async () => {
     const account = await openAccount(server())
     const frames: string[] = []
     for await (const frame of framesOf(await send(server(), account, thinking))) {
@@ -42,7 +42,7 @@ describe('a model that thinks in silence keeps the connection alive', () => {
     expect((await account.receipts())[0]).toMatchObject({ outcome: 'drained' })
   })
 
-  it('pays at most for its input when it goes during the silence', async () => {
+  it('charges at most the input on disconnect', async () => {
     const account = await openAccount(server())
     for await (const frame of framesOf(await send(server(), account, thinking))) {
       expect(frame).toBe(': keep-alive')
@@ -53,7 +53,7 @@ describe('a model that thinks in silence keeps the connection alive', () => {
     expect(receipt.charge_nano).toBe(BigInt(receipt.uncached_input ?? 0) * 100n)
   })
 
-  it('leaves a JSON answer in one piece', async () => {
+  it('does not touch JSON answers', async () => {
     const account = await openAccount(server())
     const { status, json } = await answerOf(await send(server(), account, { ...thinking, stream: false }))
     expect(status).toBe(200)

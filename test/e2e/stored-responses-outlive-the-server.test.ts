@@ -8,7 +8,7 @@ import { openContent } from '../../src/db/content/open-content.ts'
 import type { StoredResponses } from '../../src/db/content/stored-responses.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { AccountId } from '../../src/model/ids.ts'
-import { createResponseObject } from '../../src/protocols/responses/response-frames.ts'
+import { FrameWriter } from '../../src/protocols/responses/response-frames.ts'
 import { ended, started } from '../fixtures/db/content/stored-responses.ts'
 import { requestWith } from '../fixtures/protocols/responses/encoder.ts'
 import { expectProblem } from '../support/expect-problem.ts'
@@ -37,8 +37,8 @@ async function storing(work: (responses: StoredResponses) => Promise<void>): Pro
 
 const objectOf = (responseId: string, status: 'completed' | 'in_progress'): Buffer => {
   const request = requestWith({}, { storedInput: () => [] })
-  const object = createResponseObject({ request, model: 'm', effort: undefined, responseId, createdAt: 1 })
-  return Buffer.from(object.json({ status, output: [] }))
+  const frames = new FrameWriter({ request, model: 'm', effort: undefined, responseId, createdAt: 1 })
+  return Buffer.from(frames.responseJson({ status, output: [] }))
 }
 
 const MESSAGE = Buffer.from(
@@ -53,7 +53,7 @@ const remove = async (server: TestServer, { key }: { key: string }, id: string) 
     await fetch(`${server.baseUrl}/responses/${id}`, { method: 'DELETE', headers: { authorization: `Bearer ${key}` } }),
   )
 
-it('a stored response outlives the server, fails when it was running, goes when it expires, and is nobody else’s', async () => {
+it('stored responses survive restarts, fail when interrupted, expire, and stay private', async () => {
   const first = await startServer({ folder })
   const [mine, theirs] = [await openAccount(first), await openAccount(first)]
   const account = mine.id as AccountId
@@ -89,7 +89,7 @@ it('a stored response outlives the server, fails when it was running, goes when 
   await second.close()
 })
 
-it('a server that may store nothing shows nothing it was told to forget', async () => {
+it('a server without storage shows no stored response', async () => {
   const first = await startServer({ folder })
   const mine = await openAccount(first)
   const account = mine.id as AccountId

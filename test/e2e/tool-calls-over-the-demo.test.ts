@@ -17,10 +17,10 @@ const WEATHER = { name: 'get_weather', description: 'The weather of a city.', pa
 const QUESTION = 'What is the weather in Oslo?'
 const ASKED_FOR = { city: 'Oslo', unit: 'celsius' }
 
-describe('a first try of tools over the demo', () => {
+describe('tool calls over the demo', () => {
   const server = useServer()
 
-  it.each([false, true])('in Chat: a call, its result, an answer in words (stream: %s)', async (stream) => {
+  it.each([false, true])('Chat: a call, its result, a text answer (stream: %s)', async (stream) => {
     const account = await openAccount(server())
     const tools = [{ type: 'function', function: WEATHER }]
     const sendTurn = async (messages: readonly object[]) => {
@@ -52,7 +52,7 @@ describe('a first try of tools over the demo', () => {
   }
   const textOf = ({ output }: Answer['json']): string => output.at(-1).content[0].text
 
-  it.each([false, true])('in Responses: a call, its result, an answer in words (stream: %s)', async (stream) => {
+  it.each([false, true])('Responses: a call, its result, a text answer (stream: %s)', async (stream) => {
     const account = await openAccount(server())
     const tools = [{ type: 'function', ...WEATHER }]
     const called = await respond(account, stream, { tools, input: QUESTION })
@@ -65,7 +65,7 @@ describe('a first try of tools over the demo', () => {
     expect(textOf(reported)).toContain('snow, -3')
   })
 
-  it.each([false, true])('in Responses with a tool of free text (stream: %s)', async (stream) => {
+  it.each([false, true])('Responses with a custom tool (stream: %s)', async (stream) => {
     const account = await openAccount(server())
     const tools = [{ type: 'custom', name: 'run_sql', description: 'Runs a query.' }]
     const called = await respond(account, stream, { tools, input: 'Please run "select 1" in SQL' })
@@ -79,7 +79,7 @@ describe('a first try of tools over the demo', () => {
   })
 
   it.each(['required', { type: 'function', name: 'get_weather' }])(
-    'in Responses where it must: %j',
+    'Responses with a forced tool: %j',
     async (tool_choice) => {
       const account = await openAccount(server())
       const tools = [{ type: 'function', ...WEATHER }]

@@ -15,7 +15,7 @@ const networkFaults = {
 describe('tools, stop and max_tokens over the demo', () => {
   const server = useServer()
 
-  it('sends a tool call up as JSON and takes its result back', async () => {
+  it('returns a tool call as JSON and accepts its result', async () => {
     const account = await openAccount(server())
     const receivedRequest = await chat(server(), account, {
       tools: [networkFaults],
@@ -37,7 +37,7 @@ describe('tools, stop and max_tokens over the demo', () => {
     expect(reported.json.choices[0].message.content).toContain('rain')
   })
 
-  it('streams a tool call in pieces that have one index, one id, and arguments that are JSON', async () => {
+  it('streams a tool call with one index, one id and valid JSON arguments', async () => {
     const account = await openAccount(server())
     const response = await send(server(), account, {
       model: 'swift',
@@ -56,7 +56,7 @@ describe('tools, stop and max_tokens over the demo', () => {
     expect(chunks.at(-1).choices[0].finish_reason).toBe('tool_calls')
   })
 
-  it('lets the client forbid and require a call', async () => {
+  it('honors tool_choice none and required', async () => {
     const account = await openAccount(server())
     const finish = async (tool_choice: string) =>
       (await chat(server(), account, { tools: [networkFaults], tool_choice, messages: hello('get_weather') })).json
@@ -67,7 +67,7 @@ describe('tools, stop and max_tokens over the demo', () => {
   })
 
   // Coding agents always declare some that only a provider could run, whether they use them or not.
-  it('leaves out a tool that is not the client’s, and says so', async () => {
+  it('drops a hosted tool and names it', async () => {
     const account = await openAccount(server())
     const answer = await chat(server(), account, { tools: [{ type: 'web_search' }, networkFaults], messages: hello() })
     expect(answer.status).toBe(200)
@@ -96,7 +96,7 @@ describe('tools, stop and max_tokens over the demo', () => {
     expect(stream.chunks.at(-1).choices[0].finish_reason).toBe('length')
   })
 
-  it('takes the newer name of the cap where both are sent, and one above the maximum as the maximum', async () => {
+  it('prefers max_completion_tokens, and clamps to the maximum', async () => {
     const account = await openAccount(server())
     const both = await chat(server(), account, {
       max_tokens: 9,

@@ -5,7 +5,7 @@ import { openAccount } from '../support/test-account.ts'
 import { until } from '../support/until.ts'
 import { useServer } from '../support/use-server.ts'
 
-describe('two streams that were asked for in one write, by a client that then hangs up', () => {
+describe('two pipelined streams whose client disconnects', () => {
   const server = useServer()
 
   const requestOf = (secret: string, body: object): string => {
@@ -20,7 +20,7 @@ describe('two streams that were asked for in one write, by a client that then ha
     return `${head.join('\r\n')}\r\n\r\n${text}`
   }
 
-  it('both end, and neither holds money or a place of the key any more', async () => {
+  it('both end and release their holds and slots', async () => {
     const account = await openAccount(server(), { credit: '1.00' })
     const socket = await openRawSocket(server())
     const first = requestOf(account.key, { model: 'calm', stream: true, messages: hello('count to 5000') })

@@ -33,7 +33,7 @@ async function statusesOf(server: TestServer, forwarded: readonly string[], time
 describe('requests without a valid key', () => {
   const server = useServer({ config: strangersLimited(), clock: 'still' })
 
-  it('are told 401, and when there are too many of them 429 and when to come back, to the second', async () => {
+  it('get 401, then 429 with an accurate Retry-After', async () => {
     const account = await openAccount(server())
     expectProblem(await sendAs(server(), []), 'missing_api_key')
     expectProblem(await chat(server(), NO_KEY), 'invalid_api_key')
@@ -54,7 +54,7 @@ describe('requests without a valid key', () => {
     expectProblem(await chat(server(), NO_KEY), 'rate_limit_exceeded')
   })
 
-  it('do no harm to those with a key behind the same address', async () => {
+  it('do not affect valid keys from the same address', async () => {
     const account = await openAccount(server())
     server().advance(MINUTE_MS)
     for (let time = 0; time < 10; time++) {
@@ -67,14 +67,14 @@ describe('requests without a valid key', () => {
     expectProblem(await chat(server(), account), 'account_suspended')
   })
 
-  it('cannot give themselves other addresses where no proxy is trusted', async () => {
+  it('cannot forge addresses without a trusted proxy', async () => {
     server().advance(MINUTE_MS)
     const statuses: number[] = []
     for (let time = 0; time < 5; time++) statuses.push((await sendAs(server(), [`198.51.100.${time}`])).status)
     expect(statuses).toEqual([401, 401, 401, 429, 429])
   })
 
-  it('are limited as the configuration says at the moment, or not at all', async () => {
+  it('follow the configured limit', async () => {
     server().advance(MINUTE_MS)
     await server().reload(`${TEST_CONFIG}\nlimits: { address: { refused_per_minute: off } }`)
     expect(new Set(await statusesOf(server(), [], 20))).toEqual(new Set([401]))
@@ -84,10 +84,10 @@ describe('requests without a valid key', () => {
   })
 })
 
-describe('without a word about it in the configuration', () => {
+describe('without configuration', () => {
   const server = useServer({ clock: 'still' })
 
-  it('three hundred of them are let through at once', async () => {
+  it('three hundred pass at once', async () => {
     const answers = await Promise.all(Array.from({ length: 310 }, () => chat(server(), NO_KEY)))
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(300)
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(10)
@@ -100,7 +100,7 @@ describe('behind a proxy that is trusted', () => {
     clock: 'still',
   })
 
-  it('clients are told apart by what the proxy says of them, and not by what they say themselves', async () => {
+  it('clients are identified by the proxy’s header, not their own', async () => {
     expect(await statusesOf(server(), ['198.51.100.1'], 4)).toEqual([401, 401, 401, 429])
     expect(await statusesOf(server(), ['198.51.100.2'], 1)).toEqual([401])
     expect(await statusesOf(server(), ['6.6.6.6, 198.51.100.1'], 1)).toEqual([429])
@@ -108,7 +108,7 @@ describe('behind a proxy that is trusted', () => {
     expect(await statusesOf(server(), ['198.51.100.1', '6.6.6.7'], 1)).toEqual([401])
   })
 
-  it('a whole network of IPv6 is one client', async () => {
+  it('an IPv6 /64 is one client', async () => {
     server().advance(MINUTE_MS)
     const statuses: number[] = []
     for (let time = 0; time < 4; time++) statuses.push((await sendAs(server(), [`2001:db8::${time}`])).status)

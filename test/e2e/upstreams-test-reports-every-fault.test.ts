@@ -67,8 +67,8 @@ const testOf = (lane: string): LaneTest => {
   return test
 }
 
-describe('the operator who asks every lane for a word', () => {
-  it.each(CASES)('is told of $id: $finds', ({ id, finds, message = /./, others }) => {
+describe('upstreams test', () => {
+  it.each(CASES)('reports for $id: $finds', ({ id, finds, message = /./, others }) => {
     const test = testOf(`${id}/model`)
     expect(test.finding).toMatch(new RegExp(`^${finds}$`))
     expect(`${test.message}\n${test.cure}`).toMatch(message)
@@ -77,7 +77,7 @@ describe('the operator who asks every lane for a word', () => {
     if (others === 'not-asked') expect(fars.get(id)?.providerAnswers.length ?? 1).toBe(1)
   })
 
-  it('is told how long it took, what was counted and how the model calls itself', () => {
+  it('shows latency, usage and the model’s name', () => {
     const answered = report.lanes.filter(({ finding }) => finding === 'answered')
     expect(answered.length).toBeGreaterThanOrEqual(3)
     for (const { first_word_ms, total_ms, input_tokens, output_tokens, answers_as, refused_fields, lane } of answered) {
@@ -92,21 +92,21 @@ describe('the operator who asks every lane for a word', () => {
     }
   })
 
-  it('asks for little: one message, a small cap, a stream and no effort', () => {
+  it('sends a small streamed request', () => {
     const [receivedRequest] =
       fars.get('chat')?.providerAnswers.map((providerAnswer) => providerAnswer.receivedRequest) ?? []
     expect(receivedRequest).toMatchObject({ stream: true, max_tokens: 16, messages: [{ role: 'user' }] })
     expect(Object.keys(receivedRequest ?? {})).not.toContain('reasoning_effort')
   })
 
-  it('sees which address was asked, and never a credential', () => {
+  it('shows the address, never a credential', () => {
     expect(testOf('page/model').url).toBe(`${fars.get('page')?.baseUrl}/chat/completions`)
     expect(testOf('responses/model').url).toMatch(/\/v1\/responses$/)
     expect(ended.out + ended.err).not.toContain(KEY)
     expect(testOf('key-wrong/model').provider_says).toMatch(/^Incorrect API key provided: \[/)
   })
 
-  it('is told by the exit code, and of an upstream without lanes nothing bad', () => {
+  it('sets the exit code; an upstream without lanes is fine', () => {
     expect([ended.code, report.ok]).toEqual([5, false])
     expect(report.lanes.find(({ upstream }) => upstream === 'idle')).toMatchObject({
       lane: null,
@@ -115,7 +115,7 @@ describe('the operator who asks every lane for a word', () => {
     })
   })
 
-  it('may name what to ask, by upstream, model or lane, and reads it in words', async () => {
+  it('selects by upstream, model or lane', async () => {
     const { code, out, err } = await server.run('upstreams', 'test', 'chat', 'responses/model', 'other-cap-model')
     expect([code, out.split('\n').filter((line) => line.startsWith('ok')).length]).toEqual([0, 3])
     expect(out).toMatch(
@@ -126,7 +126,7 @@ describe('the operator who asks every lane for a word', () => {
     expect([wrong.code, wrong.err, wrong.out]).toEqual([2, expect.stringMatching(/Perhaps responses\?/), ''])
   })
 
-  it('finds the words, the address and the cure under a lane that fails', async () => {
+  it('shows the message, the address and the fix for a failing lane', async () => {
     const { code, out } = await server.run('upstreams', 'test', 'key-wrong')
     expect(code).toBe(5)
     expect(out.split('\n').slice(0, 5)).toEqual([
@@ -138,13 +138,13 @@ describe('the operator who asks every lane for a word', () => {
     ])
   })
 
-  it('works beside a server, which notices nothing, and leaves no trace in the books', async () => {
+  it('works beside a running server and leaves no trace in the ledger', async () => {
     const status = await server.json('status')
     expect([status.running, status.requests_served]).toEqual([true, 0])
     expect(await server.json('db', 'verify')).toMatchObject({ ok: true })
   })
 
-  it('lists the providers without asking any', async () => {
+  it('lists providers without calling them', async () => {
     const before = [...fars.values()].reduce((sum, { providerAnswers }) => sum + providerAnswers.length, 0)
     const { upstreams } = (await server.json('upstreams', 'list')) as { upstreams: { id: string; has_key: boolean }[] }
     expect(upstreams.find(({ id }) => id === 'chat')).toMatchObject({

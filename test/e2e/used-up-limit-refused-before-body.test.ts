@@ -10,7 +10,7 @@ const headOf = (key: string, more = '') =>
   `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
   `content-type: application/json\r\ncontent-length: 9000000\r\nexpect: 100-continue\r\n${more}\r\n`
 
-describe('a limit that is used up is told before the body', () => {
+describe('a used-up limit is refused before the body', () => {
   const server = useServer({ clock: 'still' })
   const headAlone = async (key: string, more?: string) => {
     const socket = await openRawSocket(server())
@@ -20,7 +20,7 @@ describe('a limit that is used up is told before the body', () => {
     return answer
   }
 
-  it('of requests a minute, in the words and headers that admission has for it', async () => {
+  it('of requests per minute, with the same error and headers as admission', async () => {
     const account = await openAccount(server())
     const { key } = await account.createKey({ limits: { requests_per_minute: 1 } })
     expect((await chat(server(), { key })).status).toBe(200)
@@ -37,7 +37,7 @@ describe('a limit that is used up is told before the body', () => {
     expectProblem(await chat(server(), { key }), 'rate_limit_exceeded')
   })
 
-  it('of requests at a time', async () => {
+  it('of concurrent requests', async () => {
     const account = await openAccount(server())
     const { key } = await account.createKey({ limits: { concurrent: 1 } })
     const open = await send(server(), { key }, { model: 'calm', stream: true, messages: hello('count to 10') })
@@ -46,7 +46,7 @@ describe('a limit that is used up is told before the body', () => {
     expect((await headAlone(key)).status).toBe(100)
   })
 
-  it('but not to whoever names a key under which its answer may be kept', async () => {
+  it('but not with an Idempotency-Key that may have a kept answer', async () => {
     const account = await openAccount(server())
     const { key } = await account.createKey({ limits: { requests_per_minute: 1 } })
     expect((await chat(server(), { key })).status).toBe(200)

@@ -8,7 +8,7 @@ import { useServer } from '../support/use-server.ts'
 describe('a wallet key streams a chat over the demo', () => {
   const server = useServer()
 
-  it('hears the whole answer under the name it asked for, frame by frame, to its [DONE]', async () => {
+  it('gets the whole stream under the requested model name, up to [DONE]', async () => {
     const account = await openAccount(server())
     const answer = await readStream(
       await send(server(), account, { model: 'swift', stream: true, messages: hello('Good day') }),
@@ -28,7 +28,7 @@ describe('a wallet key streams a chat over the demo', () => {
     expect(finishes.at(-1)).toBe('stop')
   })
 
-  it('gets a usage chunk only when it asks for one, and exactly one', async () => {
+  it('gets exactly one usage chunk, on request', async () => {
     const account = await openAccount(server())
     for (const stream_options of [undefined, null, {}, { include_usage: false }, { include_usage: true }]) {
       const response = await send(server(), account, {
@@ -47,7 +47,7 @@ describe('a wallet key streams a chat over the demo', () => {
     }
   })
 
-  it('is told the same charge in the usage chunk, on the receipt and by its wallet, to the last nano', async () => {
+  it('sees the same charge in the usage chunk, the receipt and the wallet', async () => {
     const account = await openAccount(server())
     for (const question of ['Hello', 'count to 200', 'Größe und Maß 🚀']) {
       const before = await account.wallet()
@@ -87,7 +87,7 @@ describe('a wallet key streams a chat over the demo', () => {
     }
   })
 
-  it('finds one id for the request everywhere, and never the one it sent itself', async () => {
+  it('sees one request id everywhere', async () => {
     const account = await openAccount(server())
     const response = await send(
       server(),
@@ -104,7 +104,7 @@ describe('a wallet key streams a chat over the demo', () => {
     expect((await account.receipts()).map((row) => row.request_id)).toEqual([requestId])
   })
 
-  it('is told how long its answer may become where it did not say so itself', async () => {
+  it('is told its output cap when it set none', async () => {
     const account = await openAccount(server())
     const free = await send(server(), account, { model: 'swift', stream: true, messages: hello() })
     expect(free.headers.get('x-millrace-max-output-tokens')).toBe('8192')

@@ -5,7 +5,7 @@ import { openRawSocket } from '../support/raw-socket.ts'
 import { openAccount } from '../support/test-account.ts'
 import { useServer } from '../support/use-server.ts'
 
-describe('a wrong key is told before the body', () => {
+describe('a wrong key is refused before the body', () => {
   const server = useServer()
 
   const answerTo = async (headers: string) => {
@@ -16,7 +16,7 @@ describe('a wrong key is told before the body', () => {
     return answer
   }
 
-  it('refuses with a challenge whatever does not open', async () => {
+  it('answers 401 with WWW-Authenticate', async () => {
     const { key } = await openAccount(server())
     const wrong: readonly (readonly [string, ProblemCode])[] = [
       ['', 'missing_api_key'],
@@ -39,13 +39,13 @@ describe('a wrong key is told before the body', () => {
     }
   })
 
-  it('says a typo and a stranger’s key apart, because the cures differ', async () => {
+  it('distinguishes a typo from an unknown key', async () => {
     const { key } = await openAccount(server())
     const typo = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`
     expectProblem(await answerTo(`authorization: Bearer ${typo}\r\n`), 'invalid_api_key', { message: /mistyped/ })
   })
 
-  it('does not look at the body’s type or size before the key', async () => {
+  it('checks the key before the body’s type and size', async () => {
     expectProblem(await answerTo('content-type: text/plain\r\ncontent-encoding: lzma\r\n'), 'missing_api_key')
   })
 })

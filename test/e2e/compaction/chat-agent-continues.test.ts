@@ -26,7 +26,7 @@ const allAreWell = () => {
 const user = (content: string): Fields => ({ role: 'user', content })
 
 it(
-  'an agent that speaks Chat goes on over lanes that change, with all that it was told',
+  'a Chat agent keeps its facts while its lanes change',
   async () => {
     const random = seedOfRun()
     const bill = createBill(setup)

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => setup?.close())
 
 it(
-  'what a provider has made short goes on with it alone, and is refused only where it is gone',
+  'a natively compacted conversation stays with its provider and is refused only when that provider is gone',
   async () => {
     const bill = createBill(setup)
     const random = seedOfRun()

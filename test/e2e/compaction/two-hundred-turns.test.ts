@@ -26,7 +26,7 @@ const allAreWell = () => {
 }
 
 it(
-  'an agent works for two hundred turns over lanes that change, and forgets nothing',
+  'an agent keeps every fact over two hundred turns on changing lanes',
   async () => {
     const bill = createBill(setup)
     const agent = createAgent({ setup, bill, random: seedOfRun() })

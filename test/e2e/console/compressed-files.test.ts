@@ -35,7 +35,7 @@ describe('a file of the console', () => {
     ['identity', undefined],
     ['', undefined],
     [undefined, undefined],
-  ])('comes to a browser that takes %j in %j, and is the same file', async (accepted, coding) => {
+  ])('is served with Accept-Encoding %j as %j, with identical content', async (accepted, coding) => {
     for (const path of ['index.html', script]) {
       const reported = await sendBytes(server(), `/console/${path}`, accepting(accepted))
       const built = await readFile(new URL(path, BUILT))
@@ -48,7 +48,7 @@ describe('a file of the console', () => {
     }
   })
 
-  it('is kept for good where its name tells what is in it; the page is asked for again each time', async () => {
+  it('is cached forever when its name is hashed; the page is revalidated', async () => {
     const [file, page] = [await sendBytes(server(), `/console/${script}`), await sendBytes(server(), '/console/')]
     expect(file.headers).toMatchObject({
       'content-type': 'text/javascript; charset=utf-8',
@@ -62,7 +62,7 @@ describe('a file of the console', () => {
     }
   })
 
-  it('is not sent again to a browser that has it', async () => {
+  it('answers 304 to a matching ETag', async () => {
     for (const path of ['/console/', `/console/${script}`]) {
       const first = await sendBytes(server(), path, accepting('br'))
       const { etag } = first.headers
@@ -77,7 +77,7 @@ describe('a file of the console', () => {
     }
   })
 
-  it('has a tag of its own in each packing: who has one is sent another, and only then', async () => {
+  it('has one ETag per encoding', async () => {
     const path = `/console/${script}`
     const tags = new Map<string | undefined, string>()
     for (const accepted of ['br', 'gzip', undefined]) {
@@ -93,7 +93,7 @@ describe('a file of the console', () => {
     }
   })
 
-  it('is told of by HEAD in the same words, without its bytes', async () => {
+  it('answers HEAD with the same headers and no body', async () => {
     const receivedRequest = accepting('gzip')
     const [got, reported] = [
       await sendBytes(server(), `/console/${script}`, receivedRequest),
@@ -104,7 +104,7 @@ describe('a file of the console', () => {
     expect(words(reported)).toEqual(words(got))
   })
 
-  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('is not for %s', async (method) => {
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('refuses %s', async (method) => {
     const reported = await sendBytes(server(), '/console/keys', { method })
     expect([reported.status, codeIn(reported)]).toEqual([405, 'method_not_allowed'])
   })
@@ -112,7 +112,7 @@ describe('a file of the console', () => {
 
 describe('a path below the console', () => {
   it.each(['', '/', '/keys', '/keys/key_1', '/constructor', '/__proto__', '/index.html.br', '/requests?model=a/b'])(
-    'that is no file is the page: %j',
+    'that is no file serves the page: %j',
     async (path) => {
       const [reported, page] = [
         await sendBytes(server(), `/console${path}`),
@@ -122,14 +122,14 @@ describe('a path below the console', () => {
     },
   )
 
-  it('a browser that comes to the server’s own address is led there; a program is told what it has lost', async () => {
+  it('redirects browsers from the root; programs get an explanation', async () => {
     const led = await sendBytes(server(), '/', { headers: { accept: 'text/html,*/*;q=0.8' } })
     expect([led.status, led.headers.location, led.headers['cache-control']]).toEqual([302, '/console', 'no-store'])
     const reported = await sendBytes(server(), '/', { headers: { accept: '*/*' } })
     expect([reported.status, codeIn(reported)]).toEqual([404, 'endpoint_not_provided'])
   })
 
-  it('to a file of another build is told apart from the page: a script that is a page would be run', async () => {
+  it('answers 404 for a file of another build instead of the page', async () => {
     for (const name of ['index-00000000.js', `${script.slice('assets/'.length)}.br`, 'constructor', '..']) {
       const reported = await sendBytes(server(), `/console/assets/${name}`)
       expect([reported.status, codeIn(reported), reported.headers['cache-control']], name).toEqual([
@@ -151,7 +151,7 @@ describe('a path below the console', () => {
     '%00../../package.json',
     '/package.json',
     '../app/main.js',
-  ])('leads nowhere else: %s', async (path) => {
+  ])('never redirects elsewhere: %s', async (path) => {
     const [reported, page] = [await sendBytes(server(), `/console/${path}`), await sendBytes(server(), '/console/')]
     if (reported.status === 200) expect(reported.bytes.equals(page.bytes)).toBe(true)
     else expect([reported.status, codeIn(reported)]).toEqual([404, 'not_found'])

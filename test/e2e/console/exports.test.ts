@@ -52,7 +52,7 @@ describe.each([
   ['GET /wallet/statement.csv', () => ({}), 'millrace-statement.csv'],
   ['GET /usage.csv', usage, 'millrace-usage.csv'],
 ] as const)('%s', (name, query, file) => {
-  it('is a download of text, of which nobody keeps a copy', async () => {
+  it('downloads as text with no-store', async () => {
     const reported = await owner.send(name, { query: query() })
     expect(reported.status).toBe(200)
     expect(Object.fromEntries(reported.headers)).toMatchObject({
@@ -64,7 +64,7 @@ describe.each([
     expect(reported.headers.get('x-request-id')).toMatch(/^req_/)
   })
 
-  it('has every row whole, and no cell in which a formula begins', async () => {
+  it('has every row, and no cell starts a formula', async () => {
     const { text } = await owner.send(name, { query: query() })
     const rows = cellsOf(text)
     expect(rows.length).toBeGreaterThan(FORMULAS.length)
@@ -79,7 +79,7 @@ describe.each([
   })
 })
 
-it('A file that cannot be made is a refusal, not a file', async () => {
+it('an export that fails returns an error, not a file', async () => {
   const reported = await owner.send('GET /usage.csv', { query: { ...usage(), from: tomorrow, to: today } })
   expect(reported.error?.code).toBe('invalid_range')
   expect(reported.headers.get('content-disposition')).toBeNull()

@@ -20,7 +20,7 @@ const actOf = (path: string, lines: readonly string[], port = server().port): st
     '\r\n',
   ].join('\r\n')
 
-it('A body that no parser can read is answered, and its connection ends', async () => {
+it('a malformed body gets an answer, and the connection closes', async () => {
   const socket = await openRawSocket(server())
   socket.write(`${actOf('/console/api/session', ['transfer-encoding: chunked'])}ZZZZ\r\n`)
   await socket.closed
@@ -28,19 +28,16 @@ it('A body that no parser can read is answered, and its connection ends', async 
   expect(socket.received).toContain('malformed_request')
 })
 
-it.each(['{"email":', ''])(
-  'A body that is cut off by whoever sends it is answered, and its connection ends: %j',
-  async (begun) => {
-    const socket = await openRawSocket(server())
-    socket.write(actOf('/console/api/session', ['content-length: 100']) + begun)
-    socket.closeOwnHalf()
-    await socket.closed
-    expect(socket.received).toMatch(/^HTTP\/1\.1 400 /)
-    expect(socket.received).toContain('malformed_request')
-  },
-)
+it.each(['{"email":', ''])('a truncated body gets an answer, and the connection closes: %j', async (begun) => {
+  const socket = await openRawSocket(server())
+  socket.write(actOf('/console/api/session', ['content-length: 100']) + begun)
+  socket.closeOwnHalf()
+  await socket.closed
+  expect(socket.received).toMatch(/^HTTP\/1\.1 400 /)
+  expect(socket.received).toContain('malformed_request')
+})
 
-it('A client that waits to be asked for its body is asked for it', async () => {
+it('Expect: 100-continue is honored', async () => {
   const socket = await openRawSocket(server())
   const body = '{"email":"a@b.example","password":"x"}'
   const lines = ['expect: 100-continue', `content-length: ${body.length}`]
@@ -52,7 +49,7 @@ it('A client that waits to be asked for its body is asked for it', async () => {
 })
 
 it.each(['http://user:word@127.0.0.1', 'http://127.0.0.1:99999', 'http://evil.example', 'http://['])(
-  'A target that names a host as %s is answered by its path',
+  'an absolute-form target (%s) is served by its path',
   async (named) => {
     const socket = await openRawSocket(server())
     socket.write(`GET ${named}/console/api/session HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)
@@ -61,7 +58,7 @@ it.each(['http://user:word@127.0.0.1', 'http://127.0.0.1:99999', 'http://evil.ex
   },
 )
 
-it('A body that is no JSON is told so, and so is one that comes as something else', async () => {
+it('a body that is not JSON, or has another content type, is refused', async () => {
   const browser = openBrowser(server())
   const broken = await browser.send('POST /session', { body: '{"email":' })
   expect([broken.status, broken.error?.code, broken.error?.message]).toEqual([
@@ -73,7 +70,7 @@ it('A body that is no JSON is told so, and so is one that comes as something els
   }
 })
 
-it('A fault of ours is told with the id of its request, and with nothing of what it was', async () => {
+it('an internal error shows the request id and no details', async () => {
   const other = await startServer()
   try {
     const account = await openAccount(other)
@@ -89,7 +86,7 @@ it('A fault of ours is told with the id of its request, and with nothing of what
   }
 })
 
-it('What every object has is no endpoint of the playground', async () => {
+it('prototype names are not playground endpoints', async () => {
   const account = await openAccount(server())
   const owner = await signUp(server(), { email: 'owner@hostile.example', account: account.id })
   for (const name of ['constructor', 'toString', '__proto__', 'responses/compact']) {
@@ -109,7 +106,7 @@ it('What every object has is no endpoint of the playground', async () => {
   expect(await account.receipts()).toEqual([])
 })
 
-it('Who stops the server is not asked for another turn of the playground on a connection that was open before', async () => {
+it('a stopping server starts no playground turn on an open connection', async () => {
   const other = await startServer()
   try {
     const account = await openAccount(other)

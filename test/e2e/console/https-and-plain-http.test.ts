@@ -45,12 +45,12 @@ async function whoseIs(server: TestServer, headers: OutgoingHttpHeaders): Promis
   return JSON.parse(reported.bytes.toString()).person?.email
 }
 
-describe('from another machine, where no TLS is known of,', () => {
+describe('from another machine without TLS', () => {
   const server = useServer()
   withOwner(server)
 
   it.each([{}, { 'x-forwarded-proto': 'https' }, { forwarded: 'proto=https' }])(
-    'nobody signs in, whatever a stranger says of a proxy: %j',
+    'sign-in is refused, whatever forwarded headers say: %j',
     async (headers) => {
       const reported = await signIn(server(), `http://${ELSEWHERE}`, headers)
       expect([reported.status, codeIn(reported), reported.headers['set-cookie']]).toEqual([
@@ -61,7 +61,7 @@ describe('from another machine, where no TLS is known of,', () => {
     },
   )
 
-  it('nothing else is changed either, by nobody and by a session of this very machine', async () => {
+  it('no other mutation works either', async () => {
     const here = await signIn(server(), `http://127.0.0.1:${server().port}`)
     const { name, value } = cookieIn(here)
     const { csrf } = JSON.parse(here.bytes.toString())
@@ -78,13 +78,13 @@ describe('from another machine, where no TLS is known of,', () => {
     }
   })
 
-  it('the page opens all the same, and can say so', async () => {
+  it('the page still opens and explains why', async () => {
     const page = await sendBytes(server(), '/console/', { headers: { host: ELSEWHERE } })
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
     expect(await whoseIs(server(), { host: ELSEWHERE })).toBeUndefined()
   })
 
-  it('this machine signs in under its own name', async () => {
+  it('localhost can sign in', async () => {
     const reported = await signIn(server(), `http://127.0.0.1:${server().port}`)
     expect(reported.status).toBe(200)
     expect(cookieIn(reported)).toMatchObject({ name: 'millrace_session', attributes: IN_THE_CLEAR })
@@ -97,7 +97,7 @@ describe('behind a proxy that is trusted', () => {
   withOwner(server)
 
   it.each(['https', 'HTTPS', 'http, https'])(
-    'that says %s, a session is a cookie for TLS and this host alone',
+    'that forwards %s, the session cookie is Secure and host-only',
     async (emitted) => {
       const headers = { 'x-forwarded-proto': emitted }
       const reported = await signIn(server(), `https://${ELSEWHERE}`, headers)
@@ -113,7 +113,7 @@ describe('behind a proxy that is trusted', () => {
     },
   )
 
-  it.each(['http', 'https, http', ''])('that says %j, nobody signs in', async (emitted) => {
+  it.each(['http', 'https, http', ''])('that forwards %j, sign-in is refused', async (emitted) => {
     const reported = await signIn(server(), `http://${ELSEWHERE}`, { 'x-forwarded-proto': emitted })
     expect([reported.status, codeIn(reported)]).toEqual([403, 'https_needed'])
   })
@@ -123,7 +123,7 @@ describe('behind a proxy that is trusted', () => {
     expect([reported.status, codeIn(reported)]).toEqual([403, 'other_site'])
   })
 
-  it('signing out takes the cookie of that name away', async () => {
+  it('signing out clears that cookie', async () => {
     const headers = { 'x-forwarded-proto': 'https' }
     const reported = await signIn(server(), `https://${ELSEWHERE}`, headers)
     const { name, value } = cookieIn(reported)
@@ -140,11 +140,11 @@ describe('behind a proxy that is trusted', () => {
   })
 })
 
-describe('under the address that the operator has written down', () => {
+describe('with a configured public URL', () => {
   const server = useServer({ config: `${TEST_CONFIG}\nserver: { public_url: "https://millrace.example" }\n` })
   withOwner(server)
 
-  it('TLS is known of without a word of the proxy', async () => {
+  it('TLS is assumed without forwarded headers', async () => {
     const reported = await signIn(server(), 'https://millrace.example')
     expect(reported.status).toBe(200)
     expect(cookieIn(reported)).toMatchObject({ name: '__Host-millrace_session', attributes: OVER_TLS })
@@ -156,7 +156,7 @@ describe('console.allow_http', () => {
   const server = useServer({ config: `${TEST_CONFIG}\nconsole: { allow_http: true, hosts: [millrace.internal] }\n` })
   withOwner(server)
 
-  it.each([`http://${ELSEWHERE}`, 'http://millrace.internal:4600'])('lets people sign in from %s', async (origin) => {
+  it.each([`http://${ELSEWHERE}`, 'http://millrace.internal:4600'])('allows sign-in from %s', async (origin) => {
     const reported = await signIn(server(), origin)
     expect(reported.status).toBe(200)
     const { name, value, attributes } = cookieIn(reported)
@@ -165,7 +165,7 @@ describe('console.allow_http', () => {
   })
 
   it.each(['millrace.example', 'www.millrace.internal', 'not-millrace.internal', 'millrace.internal.evil.example'])(
-    'opens no further name: %s',
+    'does not accept other host names: %s',
     async (host) => {
       const reported = await signIn(server(), `http://${host}:4600`)
       expect([reported.status, codeIn(reported)]).toEqual([421, 'host_not_allowed'])
@@ -182,7 +182,7 @@ describe('console.enabled: false', () => {
     '/console/assets/x.js',
     '/console/api/session',
     '/console/api/playground/responses',
-  ])('leaves nothing at %s', async (path) => {
+  ])('serves nothing at %s', async (path) => {
     for (const method of ['GET', 'POST']) {
       const reported = await sendBytes(server(), path, { method })
       expect(reported.status === 404 || reported.status === 405).toBe(true)

@@ -6,7 +6,7 @@ import { openBrowser, PASSWORD, signUp } from '../../support/console-session.ts'
 import { startServer } from '../../support/start-server.ts'
 import { openAccount } from '../../support/test-account.ts'
 
-it('Who has used up their tries has none after a restart', async () => {
+it('used-up sign-in attempts stay used up after a restart', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-lockout-'))
   const email = 'guessed@restart.example'
   const unknown = 'a password in the wrong field'

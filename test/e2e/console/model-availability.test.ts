@@ -15,7 +15,7 @@ const setup = useScriptedUpstream(
   (baseUrl) => `upstreams:\n${upstreamLine(baseUrl)}models:\n${modelLine('locked', ['locked'])}`,
 )
 
-it('a model all of whose lanes are aside is not available, not even when their time is over, until one has answered', async () => {
+it('a model whose circuits are all open stays unavailable until a probe succeeds', async () => {
   const { server } = setup()
   const account = await openAccount(server)
   const owner = await signUp(server, { email: 'models@console.example', account: account.id })

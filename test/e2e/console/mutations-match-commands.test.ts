@@ -11,7 +11,7 @@ beforeAll(async () => {
   operator = await signUp(server(), { email: 'operator@read.example', role: 'operator' })
 })
 
-it('No operator credits under the reference of a code, which would take its money from whoever redeems it', async () => {
+it('an operator cannot credit under the reference of a code', async () => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'owner@read.example', account: account.id })
   const { items } = await operator.sendTurn('POST /operate/codes', { body: { amount: '5.00', count: 1, note: '' } })
@@ -30,7 +30,7 @@ it('No operator credits under the reference of a code, which would take its mone
   expect((await account.wallet()).balance).toBe(nanoOf('5.00'))
 })
 
-it('One e-mail has one account, however an operator spells it', async () => {
+it('an e-mail address has one account, however it is spelled', async () => {
   const made = await operator.sendTurn('POST /operate/accounts', { body: { email: ' Ann@Read.Example ' } })
   expect(made.email).toBe('ann@read.example')
   const again = await operator.send('POST /operate/accounts', { body: { email: 'ann@read.example' } })
@@ -39,7 +39,7 @@ it('One e-mail has one account, however an operator spells it', async () => {
   expect(none.error?.code).toBe('invalid_arguments')
 })
 
-it('A refusal names the field that is to blame, as the forms have it', async () => {
+it('a refusal names the form field at fault', async () => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'fields@read.example', account: account.id })
   const key = (await owner.sendTurn('GET /keys')).items[0]!.id
@@ -86,7 +86,7 @@ it('A refusal names the field that is to blame, as the forms have it', async () 
   ])
 })
 
-it('What an operator does to an account is in the trail of its owner, by whatever name they called it', async () => {
+it('operator actions appear in the audit log of the account, whatever name the operator used', async () => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'second@read.example', account: account.id })
   const params = { account: account.email }
@@ -100,7 +100,7 @@ it('What an operator does to an account is in the trail of its owner, by whateve
   ])
 })
 
-it('A name or a cursor that no list has given is a clear no, and never an error of the server', async () => {
+it('an unknown name or cursor is a 4xx, never a 5xx', async () => {
   const reported = await Promise.all([
     operator.send('GET /operate/codes', { query: { after: '' } }),
     operator.send('GET /operate/codes', { query: { after: ' ' } }),
@@ -116,7 +116,7 @@ it.each([
   ['an override of direction', 'paid\u202egpj', 'U+202E'],
   ['a space without width', 'ad\u200bmin', 'U+200B'],
   ['an escape', '\u001b[2Jci', 'U+001B'],
-])('A name with what nobody sees is refused by the console and the command line alike: %s', async (_, name, seen) => {
+])('invisible characters in a name are refused by console and CLI: %s', async (_, name, seen) => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: `unseen-${seen.slice(2)}@read.example`, account: account.id })
   const { items } = await owner.sendTurn('GET /keys')
@@ -153,7 +153,7 @@ it.each([
   }
 })
 
-it('A name in any script, and with emoji, is what somebody wrote', async () => {
+it('names in any script and with emoji are kept as written', async () => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'scripts@read.example', account: account.id })
   for (const name of ['می‌خواهم', 'क्‍ष', 'ключ', '构建', '👩‍💻 ci ❤️']) {

@@ -6,7 +6,7 @@ import { useServer } from '../../support/use-server.ts'
 
 const server = useServer()
 
-it('a model is suggested until something has been asked', async () => {
+it('a model is suggested until the first request', async () => {
   const account = await openAccount(server())
   const owner = await signUp(server(), { email: 'new@overview.example', role: 'owner', account: account.id })
   const { suggested_model: model } = await owner.sendTurn('GET /overview', {})

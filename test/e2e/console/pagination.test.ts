@@ -50,7 +50,7 @@ const pageOf = async (name: RouteName, query: object) =>
 const settled = (item: object) => ({ ...item, last_used_at: undefined })
 
 describe.each(LISTS)('%s', (name) => {
-  it('is the same list one row at a time, and its last page is no empty one', async () => {
+  it('pages one row at a time give the same list, without an empty last page', async () => {
     const whole = await pageOf(name, { limit: LIMIT_MAX })
     expect(whole.items.length).toBeGreaterThanOrEqual(ROWS)
     expect(whole.next).toBeNull()
@@ -64,19 +64,19 @@ describe.each(LISTS)('%s', (name) => {
     expect(turned.map(settled)).toEqual(whole.items.map(settled))
   })
 
-  it.each(['0', '-1', '1.5', 'all', String(LIMIT_MAX + 1), '1e9'])('has no page of %s rows', async (limit) => {
+  it.each(['0', '-1', '1.5', 'all', String(LIMIT_MAX + 1), '1e9'])('refuses a page of %s rows', async (limit) => {
     const { status, error } = await turn(name, { limit })
     expect([status, error]).toMatchObject([400, { code: 'invalid_arguments', param: 'limit' }])
   })
 })
 
-it('Lists that take a limit are found by it', () => {
+it('every list with a limit is tested here', () => {
   expect(LISTS).toEqual(
     expect.arrayContaining(['GET /keys', 'GET /requests', 'GET /plan/windows/:window', 'GET /audit']),
   )
 })
 
-it.each(['codes.list', 'wallet.wishes'] as const)('The same bound holds at the command line: %s', async (name) => {
+it.each(['codes.list', 'wallet.wishes'] as const)('the CLI has the same bound: %s', async (name) => {
   expect(await server().attempt(name, { limit: LIMIT_MAX })).toMatchObject({ kind: 'done' })
   for (const limit of [0, LIMIT_MAX + 1, 1.5]) {
     expect(await server().attempt(name, { limit })).toMatchObject({ kind: 'refused', reason: 'invalid_arguments' })

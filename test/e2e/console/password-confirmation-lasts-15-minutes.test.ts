@@ -6,7 +6,7 @@ import { useServer } from '../../support/use-server.ts'
 const server = useServer({ clock: 'still' })
 const QUARTER_MS = 15 * 60_000
 
-it('A password is fresh for a quarter of an hour to the millisecond, after signing up and after it was asked again', async () => {
+it('a password confirmation lasts 15 minutes to the millisecond, after sign-up and after each confirmation', async () => {
   const { id } = await openAccount(server())
   const owner = await signUp(server(), { email: 'owner@walk.example', account: id })
   const make = async () => (await owner.send('POST /keys', { body: { name: 'made', kind: 'wallet' } })).error?.code

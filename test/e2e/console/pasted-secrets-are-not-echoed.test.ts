@@ -62,7 +62,7 @@ async function everythingLogged() {
   await until(() => server.logged('request').some(({ path }) => path === last))
 }
 
-it.each(Object.entries(SECRETS))('%s is in no error and in no line of the log', async (_, secret) => {
+it.each(Object.entries(SECRETS))('%s appears in no error and no log line', async (_, secret) => {
   const answers = await answersTo(secret)
   await everythingLogged()
   const tail = secret.slice(-12)
@@ -70,7 +70,7 @@ it.each(Object.entries(SECRETS))('%s is in no error and in no line of the log', 
   expect(server.output()).not.toContain(tail)
 })
 
-it('a secret of no known kind is in no line of the log', async () => {
+it('an unrecognized secret appears in no log line', async () => {
   await answersTo(CANARY)
   await everythingLogged()
   expect(server.output()).not.toContain(CANARY.slice(-12))
@@ -79,7 +79,7 @@ it('a secret of no known kind is in no line of the log', async () => {
   expect(paths).toContain('/console/api/requests/[hidden]')
 })
 
-it('nor does the command line say it again', async () => {
+it('the CLI does not echo it', async () => {
   const secret = SECRETS['a key of a provider']!
   for (const command of [['keys', 'show'], ['accounts', 'show'], ['trace'], ['codes', 'withdraw']]) {
     const { code, out, err } = await server.run(...command, secret)

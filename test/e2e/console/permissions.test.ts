@@ -113,11 +113,11 @@ const harmless = (name: RouteName): Things =>
 
 const receivedBy = ROUTE_NAMES.flatMap((name) => (Object.keys(RIGHTS) as Who[]).map((who) => [who, name] as const))
 
-describe('every question of the console', () => {
+describe('every console query', () => {
   const refusals = new Set<string>()
   const answered = new Set<RouteName>()
 
-  it.each(receivedBy)('asked by %s: %s', async (who, name) => {
+  it.each(receivedBy)('by %s: %s', async (who, name) => {
     // All of them come from one address, which asks no more than so much in a second.
     server().advance(200)
     const reported = await people.get(who)!.send(name, sampleOf(name, harmless(name)))
@@ -133,7 +133,7 @@ describe('every question of the console', () => {
     if (may && name === 'DELETE /session') await signInAgain(people.get(who)!)
   })
 
-  it('is in the matrix, and the matrix met all that can be said to those who may not', () => {
+  it('is in the matrix, and every refusal was seen', () => {
     expect(ROUTE_NAMES.toSorted()).toEqual(Object.keys(CONSOLE_API).toSorted())
     expect([...refusals].toSorted()).toEqual(['no_account', 'operators_only', 'session_ended'])
     const unanswered = ROUTE_NAMES.filter((name) => name.startsWith('GET ') && !answered.has(name))
@@ -142,7 +142,7 @@ describe('every question of the console', () => {
 })
 
 describe('the playground', () => {
-  it.each(Object.keys(RIGHTS) as Who[])('asked by %s is an act of an owner like any other', async (who) => {
+  it.each(Object.keys(RIGHTS) as Who[])('used by %s follows the permissions of an owner', async (who) => {
     server().advance(200)
     const reported = await play(people.get(who)!, {
       model: 'paid',
@@ -154,7 +154,7 @@ describe('the playground', () => {
     else expect(reported.error?.code, reported.text).toBe(refusalFor(who, 'owner'))
   })
 
-  it('takes no turn over plain HTTP from another machine, nor from another page', async () => {
+  it('refuses plain HTTP from another machine and other origins', async () => {
     const owner = people.get('owner')!
     const turn = { model: 'paid', messages: [{ role: 'user', content: 'hi' }] }
     for (const headers of [
@@ -190,7 +190,7 @@ function refusalFor(who: Who, needed: Requester): string {
 const NAMED_BY_ID = ROUTE_NAMES.filter((name) => name.includes(':') && CONSOLE_API[name].who !== 'operator')
 
 describe('what belongs to another account', () => {
-  it.each(NAMED_BY_ID)('is told apart from nothing by nobody: %s', async (name) => {
+  it.each(NAMED_BY_ID)('looks the same as something that does not exist: %s', async (name) => {
     server().advance(200)
     const stranger = people.get('stranger')!
     const nothing = Object.fromEntries(Object.entries(things).map(([what, id]) => [what, `${id.slice(0, -4)}0000`]))
@@ -204,19 +204,22 @@ describe('what belongs to another account', () => {
     expect(words(theirs, things)).toBe(words(none, nothing as unknown as Things))
   })
 
-  it.each(['GET /requests', 'GET /usage', 'GET /usage.csv'] as const)('is no filter of theirs: %s', async (name) => {
-    const stranger = people.get('stranger')!
-    const sendTurn = async (key: string) => {
-      server().advance(200)
-      const { status, error } = await stranger.send(name, { query: { ...sampleOf(name, things).query, key } })
-      return [status, error?.code, error?.message.replace(key, '…')]
-    }
-    const none = await sendTurn(`${things.key.slice(0, -4)}0000`)
-    expect(none.slice(0, 2)).toEqual([404, 'key_not_found'])
-    expect(await sendTurn(things.key)).toEqual(none)
-  })
+  it.each(['GET /requests', 'GET /usage', 'GET /usage.csv'] as const)(
+    'cannot be used as a filter: %s',
+    async (name) => {
+      const stranger = people.get('stranger')!
+      const sendTurn = async (key: string) => {
+        server().advance(200)
+        const { status, error } = await stranger.send(name, { query: { ...sampleOf(name, things).query, key } })
+        return [status, error?.code, error?.message.replace(key, '…')]
+      }
+      const none = await sendTurn(`${things.key.slice(0, -4)}0000`)
+      expect(none.slice(0, 2)).toEqual([404, 'key_not_found'])
+      expect(await sendTurn(things.key)).toEqual(none)
+    },
+  )
 
-  it('is in none of the lists, files and sums that another account is given', async () => {
+  it('appears in no list, export or sum of another account', async () => {
     const stranger = people.get('stranger')!
     const secrets = [things.key, things.request, things.account, account.email, 'owner@example.com']
     for (const name of ROUTE_NAMES.filter((route) => route.startsWith('GET') && !route.includes(':'))) {

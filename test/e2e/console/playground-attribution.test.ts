@@ -43,7 +43,7 @@ function play(endpoint: string, headers: Heads = {}, who = owner): Promise<Bytes
 }
 
 describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
-  it('is for the page of a session, whose account pays', async () => {
+  it('works for a signed-in page and charges its account', async () => {
     const before = (await account.receipts()).length
     expect((await play(endpoint)).status).toBe(200)
     const receipts = await account.receipts()
@@ -60,14 +60,14 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
     ['that knows no token', { 'x-csrf-token': undefined }],
     ['that guesses a token', { 'x-csrf-token': 'x'.repeat(43) }],
     ['with a form for a body', { origin: 'https://evil.example', 'content-type': 'text/plain' }],
-  ])('is for no page %s, and nothing is paid', async (_, headers) => {
+  ])('refuses a page %s and charges nothing', async (_, headers) => {
     const before = await account.receipts()
     const reported = await play(endpoint, headers)
     expect([reported.status, codeIn(reported)]).toEqual([403, 'other_site'])
     expect(await account.receipts()).toEqual(before)
   })
 
-  it('answers under the policy of the console, whatever the answer is', async () => {
+  it('sends the console’s security headers with every answer', async () => {
     const unknown = await sendBytes(server(), `/console/api/playground/${endpoint}`, { method: 'GET' })
     const reported = [await play(endpoint), await play(endpoint, { 'content-type': 'text/plain' }), unknown]
     const stranger = await play(endpoint, { cookie: undefined })
@@ -83,12 +83,12 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
     }
   })
 
-  it('takes the token of no other session', async () => {
+  it('refuses the token of another session', async () => {
     const reported = await play(endpoint, { 'x-csrf-token': other.csrf })
     expect([reported.status, codeIn(reported)]).toEqual([403, 'other_site'])
   })
 
-  it('is for nobody without a session, whatever key they have', async () => {
+  it('refuses API keys without a session', async () => {
     for (const headers of [
       { cookie: undefined },
       { cookie: `millrace_session=mr_session_${'A'.repeat(43)}` },
@@ -99,7 +99,7 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
     }
   })
 
-  it('is paid by the plan where that is asked for, and by nobody where there is none', async () => {
+  it('charges the plan on request, and refuses when there is none', async () => {
     await server().operate('plans.assign', { account: account.id, plan: 'wide' })
     const before = await account.wallet()
     expect((await play(endpoint, { 'x-millrace-pays': 'builder' })).status).toBe(200)
@@ -109,12 +109,12 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
     expect([reported.status, codeIn(reported)]).toEqual([402, 'subscription_inactive'])
   })
 
-  it('is for nobody without an account to pay', async () => {
+  it('refuses users without an account', async () => {
     const reported = await play(endpoint, {}, chief)
     expect([reported.status, codeIn(reported)]).toEqual([403, 'no_account'])
   })
 
-  it('is asked with POST alone', async () => {
+  it('accepts POST only', async () => {
     const headers = { cookie: owner.cookie!, 'x-csrf-token': owner.csrf!, 'sec-fetch-site': 'same-origin' }
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const reported = await sendBytes(server(), `/console/api/playground/${endpoint}`, { method, headers })
@@ -123,7 +123,7 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
   })
 })
 
-it('Whoever signs out plays no more', async () => {
+it('signing out ends playground access', async () => {
   const disconnected = await signUp(server(), { email: 'gone@walk.example', account: account.id })
   const { cookie, csrf } = disconnected
   await disconnected.sendTurn('DELETE /session')

@@ -29,7 +29,7 @@ async function reasons(person: ConsolePerson, over: object = {}): Promise<Record
   return Object.fromEntries(reported.map(({ code, total }) => [code, total]))
 }
 
-it('what is refused before it begins is counted by its reason, and what has a receipt is not', async () => {
+it('early refusals are counted by reason; requests with receipts are not', async () => {
   const account = await openAccount(server())
   const owner = await signUp(server(), { email: 'counted@example.com', account: account.id })
   const narrow = await account.createKey({ name: 'narrow', limits: { requests_per_minute: 1 } })
@@ -51,7 +51,7 @@ it('what is refused before it begins is counted by its reason, and what has a re
   expect({ refused_today, requests: today.requests }).toEqual({ refused_today: 4, requests: 3 })
 })
 
-it('an empty wallet, and a key that nobody has, are nobody else’s business', async () => {
+it('refusals for an empty wallet or unknown key are not shown to other accounts', async () => {
   const poor = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'poor@example.com', account: poor.id })
   for (const key of [poor.key, `${poor.key}x`]) {
@@ -62,7 +62,7 @@ it('an empty wallet, and a key that nobody has, are nobody else’s business', a
   expect(await reasons(owner)).toEqual({ insufficient_balance: 1 })
 })
 
-it('a turn of the playground that is refused is counted like any other', async () => {
+it('refused playground requests are counted too', async () => {
   const account = await openAccount(server())
   const owner = await signUp(server(), { email: 'player@example.com', account: account.id })
   const response = await fetch(`http://127.0.0.1:${server().port}/console/api/playground/chat/completions`, {

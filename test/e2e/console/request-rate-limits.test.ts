@@ -28,7 +28,7 @@ describe('a form', () => {
   it.each([
     ['by its length', (bytes: number) => ({ 'content-length': bytes })],
     ['piece by piece', () => ({ 'transfer-encoding': 'chunked' })],
-  ])('of 128 KiB is read, and one byte more is not, sent %s', async (_, framing) => {
+  ])('accepts 128 KiB and refuses one more byte, sent %s', async (_, framing) => {
     expect(codeIn(await send(128 * KiB, framing(128 * KiB)))).toBe('wrong_password')
     for (const bytes of [128 * KiB + 1, 1024 * KiB]) {
       const reported = await send(bytes, framing(bytes))
@@ -36,7 +36,7 @@ describe('a form', () => {
     }
   })
 
-  it('is as small as that only where a form is sent: a turn of the playground is as large as any', async () => {
+  it('has this bound for forms only; playground requests have the API’s bound', async () => {
     const account = await openAccount(server())
     const owner = await signUp(server(), { email: 'owner@walk.example', account: account.id })
     const reported = await sendBytes(server(), '/console/api/playground/chat/completions', {
@@ -55,7 +55,7 @@ describe('an address', () => {
   const server = useServer({ clock: 'still' })
   const MOST_AT_ONCE = 300
 
-  it('that asks without a pause is told to wait, until it has; nothing else of the server is kept from it', async () => {
+  it('that sends too fast gets 429 until it waits; other endpoints still answer', async () => {
     const account = await openAccount(server())
     const owner = await signUp(server(), { email: 'owner@walk.example', account: account.id })
     server().advance(60_000)

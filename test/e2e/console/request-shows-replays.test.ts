@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000
 
 const server = useServer()
 
-it('a request says what a repetition under its idempotency key gets, and until when', async () => {
+it('a request shows what a retry with its idempotency key returns, and until when', async () => {
   const account = await openAccount(server())
   const owner = await signUp(server(), { email: 'again@example.com', account: account.id })
   const emitTo = async (request: string) =>

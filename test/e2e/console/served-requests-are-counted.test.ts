@@ -7,7 +7,7 @@ import { useServer } from '../../support/use-server.ts'
 
 const server = useServer()
 
-it('requests served are the turns that ran, and nothing that the console, a probe or a refused client asks', async () => {
+it('served requests count turns only, not console requests, probes or refusals', async () => {
   const account = await openAccount(server())
   const operator = await signUp(server(), { email: 'op@served.example', role: 'operator', account: account.id })
   const served = async () => (await operator.sendTurn('GET /operate/system')).requests_served

@@ -26,7 +26,7 @@ const signIn = (email: string, password = PASSWORD, browser = openBrowser(server
 const GRAVE = (Object.keys(CONSOLE_API) as RouteName[]).filter((name) => CONSOLE_API[name].confirmed === true)
 
 describe('the cookie of a session', () => {
-  it('is for no script and for no other site, for this host alone, and ends within a week', async () => {
+  it('is HttpOnly, SameSite and host-only, and expires within a week', async () => {
     const { email } = await newPerson()
     const reported = await signIn(email)
     const [line = ''] = reported.headers.getSetCookie()
@@ -39,7 +39,7 @@ describe('the cookie of a session', () => {
     expect(reported.text).not.toContain(value)
   })
 
-  it('is another one after each sign-in, whatever the browser came with', async () => {
+  it('changes at every sign-in', async () => {
     const person = await newPerson()
     const fixed = person.cookie!
     await person.sendTurn('POST /session', { body: { email: person.email, password: PASSWORD } })
@@ -51,7 +51,7 @@ describe('the cookie of a session', () => {
     expect(thief.cookie).not.toBe(chosen)
   })
 
-  it('opens nothing after signing out, nor after half a day in which nobody used it', async () => {
+  it('is invalid after sign-out and after 12 idle hours', async () => {
     const [disconnected, silent, used] = [await newPerson(), await newPerson(), await newPerson()]
     const copy = openBrowser(server())
     copy.cookie = disconnected.cookie
@@ -65,7 +65,7 @@ describe('the cookie of a session', () => {
     expect((await silent.send('GET /keys')).error?.code).toBe('session_ended')
   })
 
-  it('lasts a week at most, however busy it is', async () => {
+  it('lasts a week at most', async () => {
     const person = await newPerson()
     let hours = 0
     while ((await person.send('GET /keys')).status === 200 && hours < 24 * 8) {
@@ -88,7 +88,7 @@ describe('a page of another site', () => {
     { 'x-csrf-token': 'x'.repeat(43) },
   ]
 
-  it.each(FOREIGN)('changes nothing, whatever the browser sends along: %o', async (headers) => {
+  it.each(FOREIGN)('cannot change anything: %o', async (headers) => {
     const person = await newPerson()
     const before = await person.sendTurn('GET /keys')
     const reported = await person.send('POST /keys', { body: { name: 'stolen', kind: 'wallet' }, headers })
@@ -120,7 +120,7 @@ describe('a page of another site', () => {
     }
   })
 
-  it('that has its own name point here is not answered', async () => {
+  it('cannot reach the console through its own host name (DNS rebinding)', async () => {
     const person = await newPerson()
     const response = await rawGet('/console/api/session', { host: 'evil.example', cookie: person.cookie! })
     expect(response).toMatch(/^HTTP\/1\.1 421 /)
@@ -130,7 +130,7 @@ describe('a page of another site', () => {
 })
 
 describe('keys and money', () => {
-  it('are what asks for a fresh password, and nothing else is', () => {
+  it('require a fresh password confirmation; nothing else does', () => {
     expect(GRAVE).toEqual([
       ...['POST /keys', 'POST /keys/:key/rotate', 'POST /wallet/redeem', 'POST /operate/accounts/:account/credit'],
       ...['POST /operate/accounts/:account/plan', 'POST /operate/accounts/:account/invite'],
@@ -138,7 +138,7 @@ describe('keys and money', () => {
     ])
   })
 
-  it('need the password again after a quarter of an hour, and have it for as long again', async () => {
+  it('require the password again after 15 minutes', async () => {
     const person = await newPerson()
     const make = () => person.send('POST /keys', { body: { name: 'later', kind: 'wallet' } })
     server().advance(14 * MINUTE)
@@ -154,8 +154,8 @@ describe('keys and money', () => {
   })
 })
 
-describe('a key that shall do more than before', () => {
-  it('needs the password as a new key does; a smaller one does not', async () => {
+describe('a key that gains permissions', () => {
+  it('requires the password like a new key; one that loses permissions does not', async () => {
     const person = await newPerson()
     const body = { name: 'bounded', kind: 'wallet', caps: { day: '5.00' } } as const
     const { key } = await person.sendTurn('POST /keys', { body })
@@ -174,8 +174,8 @@ describe('a key that shall do more than before', () => {
   })
 })
 
-describe('whoever guesses passwords', () => {
-  it('learns from no answer whether somebody is there, and waits after five', async () => {
+describe('password guessing', () => {
+  it('does not reveal whether an account exists, and is throttled after five attempts', async () => {
     const { email } = await newPerson()
     const tries = async (name: string) => {
       const emitted = []
@@ -193,7 +193,7 @@ describe('whoever guesses passwords', () => {
     server().advance(60 * MINUTE)
   })
 
-  it('is not told when the next try is due, and the right password helps nobody meanwhile', async () => {
+  it('does not reveal when the next attempt is allowed; the right password fails meanwhile', async () => {
     const { email } = await newPerson()
     for (let count = 0; count < 5; count++) await signIn(email, 'a wrong password')
     const locked = await signIn(email)
@@ -207,7 +207,7 @@ describe('whoever guesses passwords', () => {
     server().advance(60 * MINUTE)
   })
 
-  it('from one address is slowed whatever names it tries', async () => {
+  it('is throttled by address across names', async () => {
     const statuses = []
     for (let count = 0; count < 25; count++) {
       statuses.push((await signIn(`many-${count}@walk.example`, 'a wrong password')).status)
@@ -220,7 +220,7 @@ describe('whoever guesses passwords', () => {
 })
 
 describe('the cookie of a device', () => {
-  it('is for no script and for no other site, outlives the session, and opens nothing', async () => {
+  it('is HttpOnly and SameSite, outlives the session, and grants no access', async () => {
     const { email } = await newPerson()
     const reported = await signIn(email)
     const { name, value, attributes } = readSetCookie(reported.headers.getSetCookie()[1] ?? '')
@@ -236,7 +236,7 @@ describe('the cookie of a device', () => {
 })
 
 describe('a changed password', () => {
-  it('ends every other session, and gives this one another secret', async () => {
+  it('ends every other session and renews this one', async () => {
     const person = await newPerson()
     const elsewhere = openBrowser(server(), person.email)
     await elsewhere.sendTurn('POST /session', { body: { email: person.email, password: PASSWORD } })
@@ -251,7 +251,7 @@ describe('a changed password', () => {
 })
 
 describe('an invitation', () => {
-  it('is good once, for two at the same moment too', async () => {
+  it('works once, even for two concurrent requests', async () => {
     const { code } = await server().operate('people.invite', {
       email: 'twice@walk.example',
       role: 'owner',
@@ -267,7 +267,7 @@ describe('an invitation', () => {
     )
   })
 
-  it('is looked at by a code in a body, never in an address', async () => {
+  it('is looked up by a code in the body, never in the URL', async () => {
     const { code } = await server().operate('people.invite', {
       email: 'looked-at@walk.example',
       role: 'owner',

@@ -8,7 +8,7 @@ import { useServer } from '../../support/use-server.ts'
 
 const server = useServer()
 
-it('the file with the link for the first operator is deleted when that operator has signed up', async () => {
+it('the setup link file is deleted once the first operator has signed up', async () => {
   const invited = await inviteFirstPerson(server().app.operations.people)
   const file = join(server().folder, 'console-setup')
   await writeFile(file, 'the link')

@@ -40,8 +40,8 @@ function signedOut(owner: ConsolePerson): ConsolePerson {
   return browser
 }
 
-describe('a stranger who guesses from one address, for hours', () => {
-  it('locks out that address, and its owner nowhere', async () => {
+describe('a stranger guessing from one address for hours', () => {
+  it('locks out that address but not the account owner', async () => {
     const owner = await newOwner()
     const statuses: number[] = []
     for (let count = 0; count < 12; count++) statuses.push(await guess(owner.email, '203.0.113.1'))
@@ -56,7 +56,7 @@ describe('a stranger who guesses from one address, for hours', () => {
     expect((await signIn(owner.email, '203.0.113.1')).status).toBe(429)
   })
 
-  it('does not lock out whoever is asked for the password again, in the same network', async () => {
+  it('does not lock out password confirmations in the same network', async () => {
     const owner = await newOwner()
     for (let count = 0; count < 30; count++) await guess(`nobody-${count}@strangers.example`, HOME)
     const confirmed = await owner.send('POST /session/confirm', { body: { password: PASSWORD }, headers: from(HOME) })
@@ -64,10 +64,10 @@ describe('a stranger who guesses from one address, for hours', () => {
   })
 })
 
-describe('strangers who guess from a thousand addresses', () => {
+describe('strangers guessing from a thousand addresses', () => {
   const network = (index: number) => `10.${index >> 8}.${index & 255}.1`
 
-  it('have a hundred guesses an hour, and a browser or a network that has signed in before is never refused', async () => {
+  it('share a hundred guesses an hour; known browsers and networks are never refused', async () => {
     const owner = await newOwner()
     const attack = async (first: number) => {
       const statuses: number[] = []
@@ -94,7 +94,7 @@ describe('strangers who guess from a thousand addresses', () => {
     expect(lockouts.length).toBeLessThanOrEqual(4)
   }, 120_000)
 
-  it('count as one for a /64 of IPv6, and an address that a client has made up counts for nobody', async () => {
+  it('count once per IPv6 /64; forged forwarded addresses are ignored', async () => {
     const owner = await newOwner()
     const statuses: number[] = []
     for (let count = 0; count < 8; count++) statuses.push(await guess(owner.email, `2001:db8:7::${count + 1}`))

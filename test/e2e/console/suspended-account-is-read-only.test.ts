@@ -22,14 +22,14 @@ beforeAll(async () => {
 const OWNERS = ROUTE_NAMES.filter((name) => CONSOLE_API[name].who === 'owner')
 
 describe('the owner of a suspended account', () => {
-  it.each(OWNERS)('reads, and does nothing: %s', async (name) => {
+  it.each(OWNERS)('can read but not change anything: %s', async (name) => {
     server().advance(200)
     const reported = await owner.send(name, sampleOf(name, things))
     if (name.startsWith('GET')) expect(reported.error?.code ?? 'read').not.toBe('account_suspended')
     else expect([reported.status, reported.error?.code]).toEqual([403, 'account_suspended'])
   })
 
-  it('asks no model in the playground, and changed nothing of any of this', async () => {
+  it('cannot use the playground', async () => {
     const reported = await play(owner, { model: 'swift', messages: [{ role: 'user', content: 'hi' }] })
     expect([reported.status, reported.error?.code]).toEqual([403, 'account_suspended'])
     expect(reported.error?.message).toMatch(/read.*nothing done.*operator/)
@@ -38,7 +38,7 @@ describe('the owner of a suspended account', () => {
     expect(await account.receipts()).toEqual([])
   })
 
-  it('signs out and in, and may act again when the operator says so', async () => {
+  it('can sign in again and act once the operator reinstates the account', async () => {
     await owner.sendTurn('DELETE /session')
     await owner.sendTurn('POST /session', { body: { email: owner.email, password: PASSWORD } })
     expect((await owner.sendTurn('GET /session')).person?.account?.status).toBe('suspended')

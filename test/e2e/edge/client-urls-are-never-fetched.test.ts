@@ -15,15 +15,15 @@ models:
 ${WIRES.map((wire) => `  - { id: over-${wire}, inputs: [text, image, file], input_tokens_max: { image: 1000, file: 1000 }, context_tokens: 100000, max_output_tokens: 2000, price: { input: "1.00", output: "2.00" }, lanes: [{ upstream: ${wire}, model: far }] }`).join('\n')}
 `
 
-describe('an address that a client sends', () => {
+describe('a URL that a client sends', () => {
   let far: FaultUpstream
   let server: TestServer
   let trap: Server
   let visits = 0
   let url: string
   beforeAll(async () => {
-    const emits = emitsAnswer({ items: [{ kind: 'message', words: ['Good'] }] })
-    far = await startFaultUpstream(() => emits)
+    const description = emitsAnswer({ items: [{ kind: 'message', words: ['Good'] }] })
+    far = await startFaultUpstream(() => description)
     trap = createServer((socket) => {
       visits += 1
       socket.destroy()
@@ -70,7 +70,7 @@ describe('an address that a client sends', () => {
     ],
   }
 
-  it.each(Object.entries(ASKED))('is never opened here: %s', async (_name, [path, bodyOf]) => {
+  it.each(Object.entries(ASKED))('is never fetched by the gateway: %s', async (_name, [path, bodyOf]) => {
     const account = await openAccount(server)
     far.forget()
     const answers = await Promise.all(
@@ -83,12 +83,12 @@ describe('an address that a client sends', () => {
     expect(visits).toBe(0)
   })
 
-  it('would be noticed if somebody opened it', async () => {
+  it('would be noticed if fetched', async () => {
     await fetch(url).catch(() => {})
     expect(visits).toBe(1)
   })
 
-  it('goes to the provider as it came, which may open it', async () => {
+  it('is passed to the provider unchanged', async () => {
     const account = await openAccount(server)
     far.forget()
     const body = { model: 'over-chat', ...chatWith({ type: 'image_url', image_url: { url } }) }

@@ -63,13 +63,13 @@ const nature = () =>
     Reflect.ownKeys(each).map((name) => [name, Object.getOwnPropertyDescriptor(each, name)]),
   )
 
-describe('names that objects have by nature', () => {
+describe('prototype names (__proto__, constructor, ...)', () => {
   let far: FaultUpstream
   let server: TestServer
   const before = nature()
   beforeAll(async () => {
-    const emits = emitsAnswer({ items: [{ kind: 'message', words: ['Good'] }] })
-    far = await startFaultUpstream(() => emits)
+    const description = emitsAnswer({ items: [{ kind: 'message', words: ['Good'] }] })
+    far = await startFaultUpstream(() => description)
     server = await startServer({ config: configOf(far) })
   })
   afterEach(() => expect(nature()).toEqual(before))
@@ -81,7 +81,7 @@ describe('names that objects have by nature', () => {
   const cases = PATHS.flatMap((path) =>
     Object.entries(PLACES[path]).flatMap(([place, json]) => WIRES.map((wire) => [path, place, wire, json] as const)),
   )
-  it.each(cases)('%s: in %s they are names like others, over %s', async (path, _place, wire, json) => {
+  it.each(cases)('%s: in %s they are ordinary names, over %s', async (path, _place, wire, json) => {
     const account = await openAccount(server)
     const [needed, greeting] = NEEDED[path]
     const body = `{"model":"over-${wire}",${json.includes(`"${needed}":`) ? '' : `${greeting},`}${json}}`
@@ -99,7 +99,7 @@ describe('names that objects have by nature', () => {
     ['/chat/completions', 'responses', (receivedRequest: Body) => receivedRequest.tools[0].parameters],
     ['/responses', 'responses', (receivedRequest: Body) => receivedRequest.tools[0].parameters],
     ['/responses', 'chat', (receivedRequest: Body) => receivedRequest.tools[0].function.parameters],
-  ] as const)('%s over %s: a schema arrives with all of them, as data', async (path, wire, schemaOf) => {
+  ] as const)('%s over %s: a schema keeps all of them as data', async (path, wire, schemaOf) => {
     const account = await openAccount(server)
     far.forget()
     const body = `{"model":"over-${wire}",${NEEDED[path][1]},${PLACES[path]['the schema of a tool']}}`
@@ -108,7 +108,7 @@ describe('names that objects have by nature', () => {
     expect(JSON.stringify(arrived)).toBe(SCHEMA)
   })
 
-  it('a field that is passed on goes with its bytes', async () => {
+  it('a passed-through field keeps its bytes', async () => {
     const account = await openAccount(server)
     far.forget()
     const body = `{"model":"over-chat",${NEEDED['/chat/completions'][1]},"passed":${HOSTILE}}`

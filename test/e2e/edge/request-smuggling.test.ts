@@ -82,7 +82,7 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
   'no length at all': { lines: [], rest: (hidden) => `${BODY}${hidden}` },
 }
 
-describe('a request that hides in the bytes of another', () => {
+describe('a smuggled request', () => {
   const server = useServer()
 
   /** What comes when the bytes are sent, and the connection has ended. */
@@ -96,7 +96,7 @@ describe('a request that hides in the bytes of another', () => {
 
   const hiddenOf = (key: string): string => head(key, [lengthOf(BODY), 'connection: close']) + BODY
 
-  it('would be seen: two that stand honestly one behind the other are both served, and both are paid', async () => {
+  it('is distinguishable: two pipelined requests are both served and both charged', async () => {
     const [first, second] = [await openAccount(server()), await openAccount(server())]
     const { statuses } = await sendAll(head(first.key, [CHUNKED]) + chunked(BODY) + hiddenOf(second.key))
     expect(statuses).toEqual([200, 200])
@@ -117,7 +117,7 @@ describe('a request that hides in the bytes of another', () => {
     }
   }
 
-  it('is never served, and neither is the one that hides it', { timeout: 60_000 }, async () => {
+  it('is never served, nor is its carrier', { timeout: 60_000 }, async () => {
     const names = Object.keys(ATTACKS)
     const came = await Promise.all(Object.values(ATTACKS).map(comesOf))
     const refused = { paid: 0, isRefused: true, inOurWords: true, served: false }
@@ -127,7 +127,7 @@ describe('a request that hides in the bytes of another', () => {
   })
 
   it.each(['http://elsewhere.example', 'https://elsewhere.example:1'])(
-    'is not sent anywhere else by a target that names another host, as proxies do: %s',
+    'an absolute-form target for another host is not forwarded: %s',
     async (origin) => {
       const account = await openAccount(server())
       const start = `POST ${origin}/v1/chat/completions HTTP/1.1`

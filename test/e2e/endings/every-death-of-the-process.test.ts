@@ -9,7 +9,7 @@ const cells = DEATHS.flatMap((death) => COLUMNS.flatMap(() => callersOf(death)))
 /** A process is started, and the books are opened twice. */
 const TIMEOUT_MS = 60_000
 
-describe(`every death of the process, in every column: ${cells.length} cells`, { timeout: TIMEOUT_MS }, () => {
+describe(`kill -9 at every point, in every column: ${cells.length} cells`, { timeout: TIMEOUT_MS }, () => {
   let program: DyingProgram
   beforeAll(() => {
     program = prepareDyingProgram()

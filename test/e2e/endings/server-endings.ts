@@ -156,7 +156,7 @@ export const REFUSED_ENDINGS: readonly Ending[] = [
     before: 'the same request has ended',
     keyedOnly: true,
     // What is stored is the first one's.
-    ...everywhere({ row: ROWS.givenAgain, ...whole, stored: 'absent' }),
+    ...everywhere({ row: ROWS.isReplayable, ...whole, stored: 'absent' }),
   },
 ]
 

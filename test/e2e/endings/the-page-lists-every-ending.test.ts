@@ -13,14 +13,14 @@ const rowsOf = ({ row, withKey, asBuilder, whenStored, whenStreamed }: Course): 
   [row, withKey?.row, asBuilder?.row, whenStored?.row, whenStreamed?.row].flatMap((each) => each ?? [])
 
 describe('docs/operate/charges.md', () => {
-  it('lists exactly the endings that are played', () => {
+  it('lists exactly the endings tested here', () => {
     const published = readChargesPage().map(({ ending }) => ending)
     expect([...published].sort()).toEqual(Object.values(ROWS).sort())
     expect(new Set(courses.flatMap(rowsOf))).toEqual(new Set(published))
     expect(new Set(published).size).toBe(published.length)
   })
 
-  it('and every ending has a name of its own', () => {
+  it('every ending has a unique name', () => {
     const names = all.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
   })

@@ -4,10 +4,10 @@ import { chat, get } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 
-describe('POST /v1/chat/completions lets nobody reach what is not theirs', () => {
+describe('POST /v1/chat/completions enforces access', () => {
   const server = useServer()
 
-  it('charges the account of the key and nobody else', async () => {
+  it('charges only the account of the key', async () => {
     const [mine, theirs] = [await openAccount(server()), await openAccount(server())]
     const before = await theirs.wallet()
     await chat(server(), mine)
@@ -16,14 +16,14 @@ describe('POST /v1/chat/completions lets nobody reach what is not theirs', () =>
     expect((await mine.wallet()).balance).toBeLessThan(before.balance)
   })
 
-  it('refuses one account with an empty wallet while the other is served', async () => {
+  it('refuses an account with an empty wallet while another is served', async () => {
     const [empty, rich] = [await openAccount(server(), { credit: '0' }), await openAccount(server())]
     const [refused, served] = await Promise.all([chat(server(), empty), chat(server(), rich)])
     expectProblem(refused, 'insufficient_balance')
     expect(served.status).toBe(200)
   })
 
-  it('never draws a builder key on the wallet, and tells it so', async () => {
+  it('never charges a builder key to the wallet, and says so', async () => {
     const account = await openAccount(server())
     const before = await account.wallet()
     const builder = await account.createKey({ kind: 'builder' })
@@ -31,7 +31,7 @@ describe('POST /v1/chat/completions lets nobody reach what is not theirs', () =>
     expect(await account.wallet()).toEqual(before)
   })
 
-  it('answers for a model of the other kind, a model off its list and a model that is nowhere with the same words', async () => {
+  it('gives the same error for a model of another kind, a model off its list and an unknown model', async () => {
     const account = await openAccount(server())
     const narrow = await account.createKey({ models: ['swift'] })
     const builder = await account.createKey({ kind: 'builder' })
@@ -46,7 +46,7 @@ describe('POST /v1/chat/completions lets nobody reach what is not theirs', () =>
     expect(await emitted(account, 'unpriced')).toBe(await emitted(account, 'nowhere'))
   })
 
-  it('does not tell by a refused effort that a model is there', async () => {
+  it('does not reveal a model through an effort error', async () => {
     const account = await openAccount(server())
     const narrow = await account.createKey({ models: ['swift'] })
     expectProblem(await chat(server(), narrow, { model: 'calm-low', reasoning_effort: 'high' }), 'model_not_found')
@@ -56,7 +56,7 @@ describe('POST /v1/chat/completions lets nobody reach what is not theirs', () =>
     )
   })
 
-  it('lets no key in that is disabled, revoked or expired, although the account is rich', async () => {
+  it('refuses disabled, revoked and expired keys', async () => {
     const account = await openAccount(server())
     const disabled = await account.createKey()
     const revoked = await account.createKey()

@@ -10,7 +10,7 @@ import { useServer } from '../../support/use-server.ts'
 describe('POST /v1/chat/completions answers', () => {
   const server = useServer()
 
-  it('with one completion, or with the same as a stream', async () => {
+  it('with a completion, as JSON or stream', async () => {
     const account = await openAccount(server())
     const json = await chat(server(), account, { messages: hello('count to 5') })
     const stream = await readStream(
@@ -22,7 +22,7 @@ describe('POST /v1/chat/completions answers', () => {
     expect(json.requestId).not.toBe(stream.requestId)
   })
 
-  it('to every shape of message that clients send', async () => {
+  it('to every message shape that clients send', async () => {
     const account = await openAccount(server())
     const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }
     const shapes: readonly (readonly object[])[] = [
@@ -60,7 +60,7 @@ describe('POST /v1/chat/completions answers', () => {
     }
   })
 
-  it('to a compressed body, to one in pieces, and to one that takes its time to parse', async () => {
+  it('to compressed, chunked and large bodies', async () => {
     const account = await openAccount(server())
     const text = JSON.stringify({ model: 'swift', messages: hello('word '.repeat(100_000)), max_tokens: 5 })
     const packed = await answerOf(
@@ -82,14 +82,14 @@ describe('POST /v1/chat/completions answers', () => {
     socket.destroy()
   })
 
-  it('to programs on the same machine that name a local origin', async () => {
+  it('to local programs with a local Origin', async () => {
     const account = await openAccount(server())
     for (const origin of ['http://localhost:3000', 'http://127.0.0.1:8080', 'app://obsidian.md', 'null', 'file://']) {
       expect((await chat(server(), account, {}, { headers: { origin } })).status, origin).toBe(200)
     }
   })
 
-  it('one request after another on a connection that is kept', async () => {
+  it('several requests on one keep-alive connection', async () => {
     const account = await openAccount(server())
     const socket = await openRawSocket(server())
     const body = JSON.stringify({ model: 'swift', messages: hello(), max_tokens: 5 })
@@ -105,7 +105,7 @@ describe('POST /v1/chat/completions answers', () => {
     socket.destroy()
   })
 
-  it('with a smaller answer, announced, where the wallet does not cover the model’s largest', async () => {
+  it('with a smaller output cap, announced in a header, when the wallet does not cover the maximum', async () => {
     const account = await openAccount(server(), { credit: '0.003' })
     const answer = await chat(server(), account, { messages: hello('count to 3') })
     expect(answer.status).toBe(200)

@@ -59,7 +59,7 @@ describe('POST /v1/chat/completions refuses', () => {
   }
   const HEAD = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n'
 
-  describe('by what the body says', () => {
+  describe('because of the body', () => {
     const bodies: readonly (readonly [ProblemCode, object | string | Buffer, string | null])[] = [
       ['invalid_json', '', null],
       ['invalid_json', '{"model":"swift",}', null],
@@ -113,7 +113,7 @@ describe('POST /v1/chat/completions refuses', () => {
       expect(await account.receipts()).toEqual([])
     })
 
-    it('unsupported_tool, where a tool that only a provider could run is forced', async () => {
+    it('unsupported_tool when a hosted tool is forced', async () => {
       const account = await openAccount(server())
       const answer = await chat(server(), account, {
         tools: [{ type: 'web_search' }],
@@ -122,14 +122,14 @@ describe('POST /v1/chat/completions refuses', () => {
       expectRefusal(answer, 'unsupported_tool')
     })
 
-    it('says the same to a client that wants a stream: status and JSON, because nothing has been sent yet', async () => {
+    it('with status and JSON for stream requests too', async () => {
       const account = await openAccount(server())
       expectRefusal(await chat(server(), account, { stream: true, temperature: 3 }), 'invalid_value')
       expectRefusal(await chat(server(), account, { stream: true, model: 'nowhere' }), 'model_not_found')
     })
   })
 
-  describe('by what the head says', () => {
+  describe('because of the headers', () => {
     const heads: readonly (readonly [ProblemCode, SendOptions['headers'], RegExp])[] = [
       ['missing_api_key', { authorization: '' }, /Authorization: Bearer/],
       ['invalid_api_key', { authorization: 'Bearer sk-123' }, /mistyped/],
@@ -163,7 +163,7 @@ describe('POST /v1/chat/completions refuses', () => {
       expectRefusal(await emitted(request)(), code)
     })
 
-    it('request_too_large by what a compressed body becomes', async () => {
+    it('request_too_large by decompressed size', async () => {
       const account = await openAccount(server())
       const bomb = gzipSync(Buffer.alloc(8 * 1024 * 1024, '['))
       const answer = await answerOf(await send(server(), account, bomb, { headers: { 'content-encoding': 'gzip' } }))
@@ -171,15 +171,15 @@ describe('POST /v1/chat/completions refuses', () => {
     })
   })
 
-  describe('by what the account and the key may do', () => {
-    it('insufficient_balance, with the number of tokens that would fit', async () => {
+  describe('because of the account or key', () => {
+    it('insufficient_balance with the affordable number of tokens', async () => {
       const account = await openAccount(server(), { credit: '0.05' })
       const answer = await chat(server(), account, { model: 'paid', max_tokens: 100 })
       expectRefusal(answer, 'insufficient_balance', { message: /max_tokens to 50 or less/ })
       expectRefusal(await chat(server(), account, { model: 'paid' }), 'insufficient_balance', { message: /0\.05/ })
     })
 
-    it('balance_in_flight, where running requests hold what is there', async () => {
+    it('balance_in_flight when running requests hold the balance', async () => {
       const account = await openAccount(server(), { credit: '0.002' })
       const body = { model: 'calm', stream: true, max_tokens: 4000, messages: hello('count to 20') }
       const running = await send(server(), account, body)
@@ -187,7 +187,7 @@ describe('POST /v1/chat/completions refuses', () => {
       await readStream(running)
     })
 
-    it('subscription_inactive, for a builder key without a plan', async () => {
+    it('subscription_inactive for a builder key without a plan', async () => {
       const account = await openAccount(server())
       expectRefusal(await chat(server(), await account.createKey({ kind: 'builder' })), 'subscription_inactive')
     })
@@ -208,10 +208,10 @@ describe('POST /v1/chat/completions refuses', () => {
     })
   })
 
-  describe('by what its idempotency key says', () => {
+  describe('because of the idempotency key', () => {
     const keyed = (key: string) => ({ headers: { 'idempotency-key': key } })
 
-    it('idempotency_in_progress, and idempotency_key_reused for another body', async () => {
+    it('idempotency_in_progress and idempotency_key_reused', async () => {
       const account = await openAccount(server())
       const body = { model: 'calm', messages: hello('count to 60') }
       const running = chat(server(), account, body, keyed('one'))
@@ -225,7 +225,7 @@ describe('POST /v1/chat/completions refuses', () => {
       expect(await account.receipts()).toHaveLength(1)
     })
 
-    it('idempotency_not_replayable, where the answer is not kept', async () => {
+    it('idempotency_not_replayable when the answer was not kept', async () => {
       const forgetful = await startServer({ config: `${TEST_CONFIG}\nretention: { idempotency_bytes: 0 }\n` })
       const account = await openAccount(forgetful)
       expect((await chat(forgetful, account, {}, keyed('one'))).status).toBe(200)
@@ -235,7 +235,7 @@ describe('POST /v1/chat/completions refuses', () => {
     })
   })
 
-  describe('by the state of the server', () => {
+  describe('because of the server’s state', () => {
     it('ledger_unavailable', async () => {
       const account = await openAccount(server())
       const { db } = server().app.operations
@@ -268,7 +268,7 @@ describe('POST /v1/chat/completions refuses', () => {
     })
   })
 
-  it.each(Object.entries(ELSEWHERE))('%s is met in %s', async (code, path) => {
+  it.each(Object.entries(ELSEWHERE))('%s is tested in %s', async (code, path) => {
     expect(await readFile(new URL(`../../../${path}`, import.meta.url), 'utf8')).toMatch(new RegExp(`['"]${code}['"]`))
   })
 

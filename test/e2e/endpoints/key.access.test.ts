@@ -4,10 +4,10 @@ import { get } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 
-describe('GET /v1/key tells a key of itself only', () => {
+describe('GET /v1/key shows a key only itself', () => {
   const server = useServer()
 
-  it('and nothing of the other keys and accounts', async () => {
+  it('nothing of other keys and accounts', async () => {
     const [mine, theirs] = [await openAccount(server()), await openAccount(server(), { credit: '123.45' })]
     const sibling = await mine.createKey({ name: 'sibling' })
     const text = JSON.stringify((await get(server(), mine, '/key')).json)
@@ -16,7 +16,7 @@ describe('GET /v1/key tells a key of itself only', () => {
     }
   })
 
-  it('and not to a key that is revoked', async () => {
+  it('nothing to a revoked key', async () => {
     const account = await openAccount(server())
     const made = await account.createKey()
     await server().operate('keys.revoke', { key: made.id })

@@ -6,7 +6,7 @@ import { useServer } from '../../support/use-server.ts'
 describe('GET /v1/key answers', () => {
   const server = useServer()
 
-  it('with what a wallet key is and what it can spend', async () => {
+  it('with a wallet key and its balance', async () => {
     const account = await openAccount(server(), { credit: '2.50' })
     const made = await account.createKey({ name: 'laptop', models: ['swift', 'vendor/*'], limits: { concurrent: 4 } })
     const { status, json } = await get(server(), made, '/key')
@@ -26,7 +26,7 @@ describe('GET /v1/key answers', () => {
     })
   })
 
-  it('with its spend caps, how they stand, and when they begin anew', async () => {
+  it('with its spend caps, their use and their reset times', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ caps: { day: '1.00', month: '5.00' } })
     const { json } = await chat(server(), made, { model: 'paid', max_tokens: 10, messages: hello('count to 50') })
@@ -38,13 +38,13 @@ describe('GET /v1/key answers', () => {
     expect(month.start).toMatch(/-01T00:00:00\.000Z$/)
   })
 
-  it('with no wallet for a builder key: it never draws on it', async () => {
+  it('without a wallet for a builder key', async () => {
     const account = await openAccount(server())
     const made = await account.createKey({ kind: 'builder' })
     expect((await get(server(), made, '/key')).json).toMatchObject({ kind: 'builder', wallet: null, windows: [] })
   })
 
-  it('with what is held while a request runs, and with the new balance as soon as it has ended', async () => {
+  it('with held funds while a request runs, and the new balance when it ends', async () => {
     const account = await openAccount(server())
     const response = await send(server(), account, { model: 'calm', stream: true, messages: hello('count to 5') })
     const during = (await get(server(), account, '/key')).json.wallet

@@ -6,7 +6,7 @@ import { useServer } from '../../support/use-server.ts'
 describe('GET /v1/key refuses', () => {
   const server = useServer()
 
-  it('to answer without a key, or to a wrong one', async () => {
+  it('a missing or wrong key', async () => {
     expectProblem(await answerOf(await fetch(`${server().baseUrl}/key`)), 'missing_api_key')
     expectProblem(await get(server(), { key: 'mr_wallet_nonsense' }, '/key'), 'invalid_api_key')
   })

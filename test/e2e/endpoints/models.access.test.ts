@@ -4,7 +4,7 @@ import { get } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 
-describe('GET /v1/models shows nobody what they may not call', () => {
+describe('GET /v1/models hides what a key may not call', () => {
   const server = useServer()
 
   const idsFor = async (who: { key: string }): Promise<string[]> =>
@@ -21,14 +21,14 @@ describe('GET /v1/models shows nobody what they may not call', () => {
     expectProblem(await get(server(), builder, '/models/wallet-only'), 'model_not_found')
   })
 
-  it('shows a key its own list, not that of another key', async () => {
+  it('shows a key its own list', async () => {
     const account = await openAccount(server())
     const narrow = await account.createKey({ models: ['swift-low', 'vendor/*'] })
     expect(await idsFor(narrow)).toEqual(['swift-low', 'vendor/slashed'])
     expect((await idsFor(account)).length).toBeGreaterThan(2)
   })
 
-  it('says the same of a hidden model and of none', async () => {
+  it('answers the same for hidden and unknown models', async () => {
     const account = await openAccount(server())
     const narrow = await account.createKey({ models: ['swift'] })
     const emitted = async (id: string) =>

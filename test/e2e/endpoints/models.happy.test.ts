@@ -6,7 +6,7 @@ import { useServer } from '../../support/use-server.ts'
 describe('GET /v1/models answers', () => {
   const server = useServer()
 
-  it('with every model of this kind of key and its effort variants, in the order of the configuration', async () => {
+  it('with every model for this kind of key and its effort variants, in configuration order', async () => {
     const account = await openAccount(server())
     const { status, json } = await get(server(), account, '/models')
     expect(status).toBe(200)
@@ -36,7 +36,7 @@ describe('GET /v1/models answers', () => {
     }
   })
 
-  it('with one model by its id, slashes written plainly or encoded', async () => {
+  it('with one model by id, with plain or encoded slashes', async () => {
     const account = await openAccount(server())
     for (const path of ['vendor/slashed', 'vendor%2Fslashed', 'swift-low', 'swift%2dlow']) {
       const { status, json } = await get(server(), account, `/models/${path}`)
@@ -55,7 +55,7 @@ describe('GET /v1/models answers', () => {
     expect(await efforts('trap-high')).toBe(undefined)
   })
 
-  it('to Codex, which names its version, with the same ids once more as it wants them described', async () => {
+  it('to Codex, with model descriptions in its own format', async () => {
     const account = await openAccount(server())
     const plain = (await get(server(), account, '/models')).json
     const { status, json } = await get(server(), account, '/models?client_version=0.169.0')
@@ -69,7 +69,7 @@ describe('GET /v1/models answers', () => {
     expect(json.models[1]).toMatchObject({ slug: 'swift-low', default_reasoning_level: 'low' })
   })
 
-  it('to an empty wallet, and without taking from a limit', async () => {
+  it('to an empty wallet, without counting against limits', async () => {
     const account = await openAccount(server(), { credit: '0' })
     const made = await account.createKey({ limits: { requests_per_minute: 1 } })
     for (let turn = 0; turn < 3; turn++) {
@@ -79,7 +79,7 @@ describe('GET /v1/models answers', () => {
     }
   })
 
-  it('to HEAD with the same head and no body', async () => {
+  it('to HEAD with the same headers and no body', async () => {
     const account = await openAccount(server())
     const headers = { authorization: `Bearer ${account.key}` }
     const head = await fetch(`${server().baseUrl}/models`, { method: 'HEAD', headers })

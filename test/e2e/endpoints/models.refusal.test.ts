@@ -10,14 +10,14 @@ describe('GET /v1/models refuses', () => {
   const sendTurn = async (path: string, init: RequestInit = {}) =>
     answerOf(await fetch(`${server().baseUrl}${path}`, init))
 
-  it.each(['/models', '/models/swift'])('%s without a key, and with a wrong one', async (path) => {
+  it.each(['/models', '/models/swift'])('%s without a key and with a wrong one', async (path) => {
     const answer = await sendTurn(path)
     expectProblem(answer, 'missing_api_key')
     expect(answer.headers.get('www-authenticate')).toBe('Bearer')
     expectProblem(await get(server(), { key: 'sk-123' }, path), 'invalid_api_key')
   })
 
-  it('an id that is not there, whatever it looks like', async () => {
+  it('an unknown id', async () => {
     const account = await openAccount(server())
     for (const id of ['nowhere', 'swift-xhigh', 'swift/low', '%00', '%zz', 'a'.repeat(5000), '..%2fkey', 'toString']) {
       const answer = await get(server(), account, `/models/${id}`)

@@ -4,10 +4,10 @@ import { chat, get, hello, send } from '../../support/send-chat.ts'
 import { openAccount } from '../../support/test-account.ts'
 import { useServer } from '../../support/use-server.ts'
 
-describe('GET /v1/requests/{id} shows nobody the requests of others', () => {
+describe('GET /v1/requests/{id} hides other accounts’ requests', () => {
   const server = useServer()
 
-  it('answers for a request of another account as for none, running or ended', async () => {
+  it('answers 404 for another account’s request', async () => {
     const [mine, theirs] = [await openAccount(server()), await openAccount(server())]
     const ended = await chat(server(), theirs)
     const running = await send(server(), theirs, { model: 'calm', stream: true, messages: hello('count to 5') })
@@ -22,7 +22,7 @@ describe('GET /v1/requests/{id} shows nobody the requests of others', () => {
     await running.text()
   })
 
-  it('shows a request that is its own although the key that made it is revoked', async () => {
+  it('shows requests of a revoked key to the same account', async () => {
     const account = await openAccount(server())
     const made = await account.createKey()
     const { requestId } = await chat(server(), made)

@@ -7,7 +7,7 @@ import { useServer } from '../../support/use-server.ts'
 describe('GET /v1/requests/{id} answers', () => {
   const server = useServer()
 
-  it('with what a request cost and why, as soon as its answer has ended', async () => {
+  it('with the cost and its breakdown as soon as the answer has ended', async () => {
     const account = await openAccount(server())
     const { requestId, json } = await chat(server(), account, { max_tokens: 20, messages: hello('count to 5') })
     const receipt = (await get(server(), account, `/requests/${requestId}`)).json
@@ -44,7 +44,7 @@ describe('GET /v1/requests/{id} answers', () => {
     expect((await get(server(), account, `/requests/${id}`)).json.state).toBe('settled')
   })
 
-  it('with what is owed after hanging up, and with nothing owed for what was not begun', async () => {
+  it('with the charge after a disconnect, and zero when the provider had not started', async () => {
     const account = await openAccount(server())
     const response = await send(server(), account, { model: 'calm', stream: true, messages: hello('count to 500') })
     const id = response.headers.get('x-request-id')
@@ -72,7 +72,7 @@ describe('GET /v1/requests/{id} answers', () => {
     expect(released).toMatchObject({ state: 'released', outcome: 'client_gone', charge: '0.00' })
   })
 
-  it('to any key of the account, of either kind, and with an empty wallet', async () => {
+  it('to any key of the account, with an empty wallet too', async () => {
     const account = await openAccount(server())
     const { requestId } = await chat(server(), account)
     for (const kind of ['wallet', 'builder'] as const) {

@@ -7,12 +7,12 @@ import { useServer } from '../../support/use-server.ts'
 describe('GET /v1/requests/{id} refuses', () => {
   const server = useServer()
 
-  it('without a key, or with a wrong one, before it looks at the id', async () => {
+  it('a missing or wrong key before looking at the id', async () => {
     expectProblem(await answerOf(await fetch(`${server().baseUrl}/requests/x`)), 'missing_api_key')
     expectProblem(await get(server(), { key: 'sk-1' }, '/requests/x'), 'invalid_api_key')
   })
 
-  it('what is no request: a malformed id, an unknown one, one that was refused before it held money', async () => {
+  it('malformed and unknown ids, and requests refused before a hold', async () => {
     const account = await openAccount(server())
     const refused = await chat(server(), account, { model: 'nowhere' })
     const unknown = `${refused.requestId.slice(0, -1)}${refused.requestId.endsWith('0') ? '1' : '0'}`
@@ -21,7 +21,7 @@ describe('GET /v1/requests/{id} refuses', () => {
     }
   })
 
-  it('other methods, and a list, which is not provided', async () => {
+  it('other methods, and listing', async () => {
     const sendTurn = async (path: string, method: string) =>
       answerOf(await fetch(`${server().baseUrl}${path}`, { method }))
     expectProblem(await sendTurn('/requests/x', 'DELETE'), 'method_not_allowed')

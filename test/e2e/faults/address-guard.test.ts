@@ -19,7 +19,7 @@ afterEach(async () => {
 })
 afterAll(() => setup?.close())
 
-it('fields that pass_fields lists reach the provider; all others are left out and named', async () => {
+it('fields listed in pass_fields reach the provider; others are dropped and named', async () => {
   const account = await openAccount(setup.server)
   const fields = { mirostat: { tau: 5 }, store: true, metadata: { a: 'b' }, typical_p: 0.9 }
   const open = await chat(setup.server, account, { model: 'open', ...fields })
@@ -33,7 +33,7 @@ it('fields that pass_fields lists reach the provider; all others are left out an
   expect(plain.headers.get('x-millrace-ignored-fields')).toBe('mirostat, store, metadata, typical_p')
 })
 
-it('a request without a cap gets the share of the money that the operator wants it to, and never less than he wants', async () => {
+it('a request without a cap gets the configured share of the balance, never less than the configured minimum', async () => {
   const price = 2000n
   const capOf = async (credit: string) => {
     const account = await openAccount(setup.server, { credit })

@@ -127,9 +127,9 @@ const CASES = WIRES.flatMap((wire) =>
   ),
 )
 
-describe('by default, a client that hangs up', () => {
+describe('by default, a client disconnect', () => {
   it.each(CASES)(
-    'over $wire, $client $delivery, after $said, ends the provider’s work, and is charged once',
+    'over $wire, $client $delivery, after $said, cancels the provider call and is charged once',
     async (receivedRequest) => {
       const { providerAnswer, account, credit } = await hangUp(receivedRequest)
       // The provider sees it while it still has everything to say: nobody lets it go on.
@@ -152,7 +152,7 @@ describe('by default, a client that hangs up', () => {
   )
 
   it.each(WIRES.flatMap((wire) => CLIENTS.map((client) => ({ wire, client }))))(
-    'over $wire, $client, with an Idempotency-Key stops nothing',
+    'over $wire, $client, with an Idempotency-Key does not cancel',
     async ({ wire, client }) => {
       const idempotencyKey = `${wire}-${client}`
       const { providerAnswer, account } = await hangUp({ wire, client, delivery: 'stream', moment: 1, idempotencyKey })

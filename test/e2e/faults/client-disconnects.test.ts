@@ -81,26 +81,23 @@ async function sendTurn(model: string, stream: boolean) {
   return { account, response, hangUp: () => controller.abort() }
 }
 
-describe('a client that hangs up', () => {
+describe('a client that disconnects', () => {
   it.each([
     { model: 'silent', stream: true },
     { model: 'silent', stream: false },
-  ])(
-    'pays nothing while the provider has said nothing, stream: $stream; the provider is cut',
-    async (receivedRequest) => {
-      const { account, hangUp } = await sendTurn(receivedRequest.model, receivedRequest.stream)
-      const providerAnswer = await answerOf()
-      hangUp()
-      await providerAnswer.closed
-      expect(await receiptOf(account)).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: 0n })
-      expect(setup.far.providerAnswers).toHaveLength(1)
-    },
-  )
+  ])('pays nothing before the provider answers, stream: $stream; the call is cancelled', async (receivedRequest) => {
+    const { account, hangUp } = await sendTurn(receivedRequest.model, receivedRequest.stream)
+    const providerAnswer = await answerOf()
+    hangUp()
+    await providerAnswer.closed
+    expect(await receiptOf(account)).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: 0n })
+    expect(setup.far.providerAnswers).toHaveLength(1)
+  })
 
   it.each([
     { model: 'head-only', stream: true },
     { model: 'half-json', stream: false },
-  ])('pays the input once the provider has accepted ($model); no other lane is asked', async ({ model, stream }) => {
+  ])('pays the input once the provider has accepted ($model); there is no failover', async ({ model, stream }) => {
     const { account, hangUp } = await sendTurn(model, stream)
     const providerAnswer = await answerOf()
     await delivered()
@@ -115,7 +112,7 @@ describe('a client that hangs up', () => {
     expect(setup.far.providerAnswers).toHaveLength(1)
   })
 
-  it('pays what was produced in the middle of a stream; the provider is cut', async () => {
+  it('pays for the output so far in mid-stream; the call is cancelled', async () => {
     const { account, response, hangUp } = await sendTurn('talking', true)
     await readUntil(await response, WORDS[1])
     hangUp()
@@ -127,7 +124,7 @@ describe('a client that hangs up', () => {
     })
   })
 
-  it('pays the whole by the provider’s count after the finish reason: it is awaited', async () => {
+  it('pays the whole answer by the provider’s usage after the finish reason', async () => {
     const { account, response, hangUp } = await sendTurn('finishing', true)
     await readUntil(await response, '"stop"')
     hangUp()

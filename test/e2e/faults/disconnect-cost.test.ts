@@ -176,11 +176,11 @@ const expectReadOn = async (providerAnswer: ProviderAnswer) => {
   goOn()
 }
 
-describe.each(LANE_NAMES)('a client that hangs up on a lane that is %s', (lane) => {
+describe.each(LANE_NAMES)('a client that disconnects from a lane with on_client_gone %s', (lane) => {
   const drained = DRAINED.includes(lane)
   const produced = (amount: bigint) => (lane === 'free' ? NOTHING : amount)
 
-  it('pays nothing before the head of a stream; the provider is cut', async () => {
+  it('pays nothing before the stream starts; the call is cancelled', async () => {
     const { providerAnswer, receipt } = await hangUp(lane, 'silent', 'stream')
     await expectCut(providerAnswer)
     expect(await receipt()).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: NOTHING })
@@ -190,7 +190,7 @@ describe.each(LANE_NAMES)('a client that hangs up on a lane that is %s', (lane) 
     ['begun', 'stream', INPUT],
     ['talking', 'stream', PRODUCED],
     ['half', 'json', INPUT],
-  ] as const)('pays as its lane says in the middle of an answer (%s, %s)', async (moment, delivery, estimate) => {
+  ] as const)('pays by the lane’s policy in mid-answer (%s, %s)', async (moment, delivery, estimate) => {
     const { providerAnswer, receipt } = await hangUp(lane, moment, delivery)
     await (drained ? expectReadOn(providerAnswer) : expectCut(providerAnswer))
     expect(await receipt()).toMatchObject({
@@ -202,7 +202,7 @@ describe.each(LANE_NAMES)('a client that hangs up on a lane that is %s', (lane) 
     expect(providerAnswer.socket.destroyed).toBe(!drained)
   })
 
-  it('pays for a JSON answer that has not begun where it is awaited, and nothing where it is not', async () => {
+  it('pays for an unstarted JSON answer only when it is drained', async () => {
     const { providerAnswer, receipt } = await hangUp(lane, 'silent', 'json')
     await (drained ? expectReadOn(providerAnswer) : expectCut(providerAnswer))
     expect(await receipt()).toMatchObject({
@@ -212,7 +212,7 @@ describe.each(LANE_NAMES)('a client that hangs up on a lane that is %s', (lane) 
     })
   })
 
-  it('pays the whole after the finish reason even if the count never comes', async () => {
+  it('pays the whole after the finish reason even without usage', async () => {
     const { providerAnswer, receipt } = await hangUp(lane, 'finished', 'stream')
     expect(providerAnswer.socket.destroyed).toBe(false)
     setup.server.serving.cutTurns()
@@ -220,7 +220,7 @@ describe.each(LANE_NAMES)('a client that hangs up on a lane that is %s', (lane) 
     expect(await receipt()).toMatchObject({ outcome: 'completed', charge_nano: ALL_PRODUCED, estimated: 1 })
   })
 
-  it('pays the whole by the provider’s count after the finish reason: it is awaited', async () => {
+  it('pays the whole answer by the provider’s usage after the finish reason', async () => {
     const { providerAnswer, receipt } = await hangUp(lane, 'finished', 'stream')
     await expectReadOn(providerAnswer)
     expect(await receipt()).toMatchObject({
@@ -232,14 +232,14 @@ describe.each(LANE_NAMES)('a client that hangs up on a lane that is %s', (lane) 
   })
 })
 
-describe('a provider that is read on without its client', () => {
+describe('a provider that is drained after a disconnect', () => {
   it.each([
     ['talking', 'stream', PRODUCED],
     ['begun', 'stream', INPUT],
     ['half', 'json', INPUT],
     ['silent', 'json', NOTHING],
   ] as const)(
-    'is cut after a minute, and what is known until then is charged (%s, %s)',
+    'is cancelled after a minute; what is known by then is charged (%s, %s)',
     async (moment, delivery, due) => {
       const { providerAnswer, receipt } = await hangUp(UNLEARNED, moment, delivery)
       setup.server.advance(59_000)
@@ -254,7 +254,7 @@ describe('a provider that is read on without its client', () => {
   it.each([
     ['talking', 'stream', PRODUCED],
     ['half', 'json', INPUT],
-  ] as const)('is cut when the server cuts its turns (%s, %s)', async (moment, delivery, due) => {
+  ] as const)('is cancelled when the server stops (%s, %s)', async (moment, delivery, due) => {
     const { providerAnswer, receipt } = await hangUp(UNLEARNED, moment, delivery)
     expect(setup.server.serving.turnsRunning).toBe(1)
     setup.server.serving.cutTurns()
@@ -273,7 +273,7 @@ describe('a provider that is read on without its client', () => {
     expect(setup.far.providerAnswers).toHaveLength(1)
   })
 
-  it('has one place of a hundred, of which an account has half: whoever finds none pays an estimate', async () => {
+  it('takes one of a hundred drain slots, at most half per account; without a slot the charge is an estimate', async () => {
     const accounts = await Promise.all([1, 2, 3].map(() => openAccount(setup.server, { credit: '100' })))
     const [first, second, third] = accounts as [TestAccount, TestAccount, TestAccount]
     const cut = () => setup.far.providerAnswers.filter(({ socket }) => socket.destroyed).length

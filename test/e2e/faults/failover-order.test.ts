@@ -122,8 +122,8 @@ const attemptsOf = ({ attempts }: { attempts: string | null }) =>
     ({ lane, outcome, status }) => [lane, outcome, status ?? null],
   )
 
-describe('lanes in turn', () => {
-  it('say upstream_busy with the least wait when all throttle', async () => {
+describe('failover', () => {
+  it('answers upstream_busy with the shortest Retry-After when all lanes throttle', async () => {
     const account = await openAccount(setup.server)
     const answer = await chat(setup.server, account, { model: 'throttled' })
     expect([answer.status, answer.json.error.code]).toEqual([429, 'upstream_busy'])
@@ -135,13 +135,13 @@ describe('lanes in turn', () => {
     ])
   })
 
-  it('say server_is_overloaded when they fail in different ways', async () => {
+  it('answers server_is_overloaded when lanes fail in different ways', async () => {
     const account = await openAccount(setup.server)
     const answer = await chat(setup.server, account, { model: 'mixed' })
     expect([answer.status, answer.json.error.code]).toEqual([503, 'server_is_overloaded'])
   })
 
-  it('name what was left out for the lane that answered, and nothing of one that failed', async () => {
+  it('names the fields dropped for the lane that answered', async () => {
     const account = await openAccount(setup.server)
     const answer = await chat(setup.server, account, { model: 'effortless-first', reasoning_effort: 'high' })
     expect(
@@ -162,7 +162,7 @@ describe('lanes in turn', () => {
     ])
   })
 
-  it('are three at most, and the receipt names the last that was tried', async () => {
+  it('tries three lanes at most; the receipt names the last one', async () => {
     const account = await openAccount(setup.server)
     const answer = await chat(setup.server, account, { model: 'full-thrice' })
     expect(answer.status).toBe(503)
@@ -171,21 +171,24 @@ describe('lanes in turn', () => {
     expect(receipt.lane).toBe('far/full-3')
   })
 
-  it.each([true, false])('are one more after a provider that may have done the work, stream: %s', async (stream) => {
-    const account = await openAccount(setup.server)
-    const broken = await send(setup.server, account, { model: 'broken-twice', stream, messages: hello() })
-    // On a busy machine the head has gone by then: the words are the same in either form.
-    expect(await broken.text()).toContain('"server_is_overloaded"')
-    expect(setup.far.providerAnswers.map(({ model }) => model)).toEqual(['broken', 'broken-2'])
-    expect(await receiptOf(account)).toMatchObject({ state: 'released', charge_nano: 0n, lane: 'far/broken-2' })
-    setup.far.forget()
-    const answer = await send(setup.server, account, { model: 'full-then-broken', stream, messages: hello() })
-    expect(answer.status).toBe(200)
-    expect(await answer.text()).not.toContain('"error"')
-    expect(setup.far.providerAnswers.map(({ model }) => model)).toEqual(['full', 'broken', 'good'])
-  })
+  it.each([true, false])(
+    'tries one more lane after a provider that may have done the work, stream: %s',
+    async (stream) => {
+      const account = await openAccount(setup.server)
+      const broken = await send(setup.server, account, { model: 'broken-twice', stream, messages: hello() })
+      // On a busy machine the head has gone by then: the words are the same in either form.
+      expect(await broken.text()).toContain('"server_is_overloaded"')
+      expect(setup.far.providerAnswers.map(({ model }) => model)).toEqual(['broken', 'broken-2'])
+      expect(await receiptOf(account)).toMatchObject({ state: 'released', charge_nano: 0n, lane: 'far/broken-2' })
+      setup.far.forget()
+      const answer = await send(setup.server, account, { model: 'full-then-broken', stream, messages: hello() })
+      expect(answer.status).toBe(200)
+      expect(await answer.text()).not.toContain('"error"')
+      expect(setup.far.providerAnswers.map(({ model }) => model)).toEqual(['full', 'broken', 'good'])
+    },
+  )
 
-  it('move on after the head has gone, as long as there is no content', async () => {
+  it('fails over after the head was sent, as long as there is no content', async () => {
     const account = await openAccount(setup.server)
     const response = await send(setup.server, account, {
       model: 'hanging-first',
@@ -198,7 +201,7 @@ describe('lanes in turn', () => {
     expect(attemptsOf(await receiptOf(account)).map(([lane]) => lane)).toEqual(['far/hanging', 'far/good'])
   })
 
-  it('end in an error frame that is free where the head has gone and none is left', async () => {
+  it('ends with an uncharged error frame when the head was sent and no lane is left', async () => {
     const account = await openAccount(setup.server)
     const response = await send(setup.server, account, {
       model: 'hanging',
@@ -216,7 +219,7 @@ describe('lanes in turn', () => {
 })
 
 describe('a lane', () => {
-  it('is asked twice for the first request that it refuses for the name of the cap, and once from then on', async () => {
+  it('is retried once when it rejects the name of the cap, and never again afterwards', async () => {
     const account = await openAccount(setup.server)
     const request = { model: 'learner', max_tokens: 50 }
     expect((await chat(setup.server, account, request)).status).toBe(200)
@@ -243,7 +246,7 @@ describe('a lane', () => {
     ).toEqual([[undefined, 50]])
   })
 
-  it.each([true, false])('has its tool calls mended, stream: %s', async (stream) => {
+  it.each([true, false])('gets its tool calls repaired, stream: %s', async (stream) => {
     const account = await openAccount(setup.server)
     const response = await send(setup.server, account, {
       model: 'tools',
@@ -263,7 +266,7 @@ describe('a lane', () => {
     ])
   })
 
-  it.each([true, false])('may use its cap once for every choice, stream: %s', async (stream) => {
+  it.each([true, false])('may use its cap for each choice, stream: %s', async (stream) => {
     const account = await openAccount(setup.server)
     const request = { model: 'choosy', stream, n: 3, max_tokens: 20, messages: hello() }
     const response = await send(setup.server, account, request)
@@ -272,7 +275,7 @@ describe('a lane', () => {
     expect(await receiptOf(account)).toMatchObject({ outcome: 'completed', output: 60, estimated: 0 })
   })
 
-  it('has not ended before every choice has', async () => {
+  it('has finished only when every choice has', async () => {
     const account = await openAccount(setup.server)
     const request = { model: 'one-of-two', stream: true, n: 2, messages: hello() }
     const answer = await readStream(await send(setup.server, account, request))

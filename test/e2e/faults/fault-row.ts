@@ -39,7 +39,7 @@ export type UpstreamName =
 
 export interface FaultRow {
   /** What the provider does, for the page. */
-  readonly emits: string
+  readonly description: string
   readonly fault: FaultName
   readonly upstream?: UpstreamName
   /** A JSON answer of which nothing has come, and one whose first half has. */

@@ -128,7 +128,7 @@ describe.each(CASES)('$title', (subject) => {
 
   it('one lane alone', () => expectAlone(subject))
 
-  it('with a healthy lane behind it', async () => {
+  it('with a healthy lane to fail over to', async () => {
     const { parsedOutput, receipt } = await sendTurn(subject, 'backed')
     const moves = cell.kind === 'refused' && cell.another === 'next lane'
     expect(attemptsOf(receipt)).toEqual(moves ? [faultyLane(subject), HEALTHY_LANE] : [faultyLane(subject)])
@@ -151,7 +151,7 @@ const STORMY = CASES.filter(({ row, column }) => {
 })
 
 describe.each(STORMY)('$title', (subject) => {
-  it('is the same with bytes cut anywhere, CRLF, and comments between', async () => {
+  it('is the same with bytes split anywhere, CRLF and comments', async () => {
     const seed = randomInt(2 ** 32)
     setup.faulty.networkFaults = storm(fractionsFrom(seed))
     try {
@@ -166,11 +166,11 @@ describe.each(STORMY)('$title', (subject) => {
 describe('docs/operate/faults.md', () => {
   const page = readFileSync(new URL('../../../docs/operate/faults.md', import.meta.url), 'utf8')
 
-  it('has exactly the rows of the table that is tested here', () => {
+  it('has exactly the rows tested here', () => {
     expect(rowsOnPage(page.slice(0, page.indexOf('## The client')))).toEqual(documentedRows())
   })
 
-  it('would be noticed with a row too many or different', () => {
+  it('an extra or different row is noticed', () => {
     expect(rowsOnPage('| Head | b |\n| --- | --- |\n| one | 1 |\n| two | 2 |\n\ntext')).toEqual([
       '| one | 1 |',
       '| two | 2 |',

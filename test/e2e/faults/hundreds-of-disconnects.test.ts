@@ -39,7 +39,7 @@ const slowly: Script = async (providerAnswer) => {
 
 const openHandles = (kind: string) => process.getActiveResourcesInfo().filter((each) => each === kind).length
 
-it('hundreds of hang-ups at random moments leave one closed receipt each, and no turn, socket or timer', async () => {
+it('hundreds of random disconnects leave one closed receipt each, and no turn, socket or timer', async () => {
   const models = Object.fromEntries(LANE_NAMES.map((upstream) => [upstream, { upstream, lanes: ['slowly'] }]))
   const { server, far, close } = await startRemoteSetup({ slowly }, models, { upstreams: LANES })
   try {

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-it('a client gets its end from a server that has finished and forgets its counts, and pays an estimate', async () => {
+it('an answer without usage ends normally and is charged by an estimate', async () => {
   const account = await openAccount(setup.server)
   const body = { model: 'forgetful', stream: true, messages: MESSAGES, stream_options: { include_usage: true } }
   const response = await send(setup.server, account, body)

@@ -6,7 +6,7 @@ import { expectBalancedLedger } from '../../support/use-server.ts'
 import { startRemoteSetup } from './remote-provider-server.ts'
 import { createFlood, sendAndStall } from './slow-reader.ts'
 
-it('a client that does not read stops the provider, and gets the rest when it reads on', async () => {
+it('backpressure from a client that stops reading pauses the provider, and the rest follows when it resumes', async () => {
   const flood = createFlood()
   const { server, ...setup } = await startRemoteSetup({ flood: flood.script }, { flood: { lanes: ['flood'] } })
   try {

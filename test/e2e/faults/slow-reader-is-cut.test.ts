@@ -8,7 +8,7 @@ import { createFlood, sendAndStall } from './slow-reader.ts'
 /** A minute in earnest; nobody waits for that here. */
 const overrides = { stallMs: 500 }
 
-it('a client that takes nothing for too long is cut, its provider too, and what was produced is settled', async () => {
+it('a client that reads nothing for too long is disconnected, its provider call is cancelled, and the output is charged', async () => {
   const flood = createFlood()
   const { server, far, ...setup } = await startRemoteSetup(
     { flood: flood.script },

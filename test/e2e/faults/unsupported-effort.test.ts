@@ -13,7 +13,7 @@ import { expectBalancedLedger } from '../../support/use-server.ts'
 interface Refusal {
   readonly model: string
   readonly wire: 'anthropic' | 'gemini'
-  readonly emits: string
+  readonly description: string
   /** Where the refused field stands in a request. */
   readonly field: (receivedRequest: Fields) => unknown
   /** The next request does not have to be refused first. */
@@ -24,14 +24,14 @@ const settings = ({ generationConfig }: Fields): Fields => (isObject(generationC
 
 const REFUSALS: readonly Refusal[] = [
   {
-    ...{ model: 'old', wire: 'anthropic', emits: 'thinking: Extra inputs are not permitted', isRemembered: true },
+    ...{ model: 'old', wire: 'anthropic', description: 'thinking: Extra inputs are not permitted', isRemembered: true },
     field: ({ thinking }) => thinking,
   },
   {
     ...{
       model: 'plain',
       wire: 'anthropic',
-      emits: 'This model does not support the effort parameter.',
+      description: 'This model does not support the effort parameter.',
       isRemembered: true,
     },
     field: ({ output_config }) => output_config,
@@ -40,7 +40,7 @@ const REFUSALS: readonly Refusal[] = [
     ...{
       model: 'own-way',
       wire: 'anthropic',
-      emits: 'adaptive thinking is not supported on this model',
+      description: 'adaptive thinking is not supported on this model',
       isRemembered: false,
     },
     field: ({ thinking }) => thinking,
@@ -49,23 +49,23 @@ const REFUSALS: readonly Refusal[] = [
     ...{
       model: 'levels',
       wire: 'gemini',
-      emits: 'Thinking level HIGH is not supported for this model.',
+      description: 'Thinking level HIGH is not supported for this model.',
       isRemembered: false,
     },
     field: (receivedRequest) => settings(receivedRequest).thinkingConfig,
   },
   {
     ...{ model: 'early', wire: 'gemini', isRemembered: true },
-    emits:
+    description:
       'Invalid JSON payload received. Unknown name "thinkingLevel" at \'generation_config.thinking_config\': Cannot find field.',
     field: (receivedRequest) => settings(receivedRequest).thinkingConfig,
   },
 ]
 
-const bodyOf = ({ wire, emits }: Refusal): object =>
+const bodyOf = ({ wire, description }: Refusal): object =>
   wire === 'anthropic'
-    ? { type: 'error', error: { type: 'invalid_request_error', message: emits } }
-    : { error: { code: 400, message: emits, status: 'INVALID_ARGUMENT' } }
+    ? { type: 'error', error: { type: 'invalid_request_error', message: description } }
+    : { error: { code: 400, message: description, status: 'INVALID_ARGUMENT' } }
 
 const scriptOf = (refusal: Refusal): Script => {
   const providerAnswers = refusal.wire === 'anthropic' ? anthropicAnswer() : geminiAnswer()
@@ -102,8 +102,8 @@ afterAll(async () => {
   await far.close()
 })
 
-describe('an effort that a lane does not take costs the turn nothing but the effort', () => {
-  it.each(REFUSALS)('$wire: $says', async ({ model, field, isRemembered }) => {
+describe('an unsupported effort is dropped and costs nothing', () => {
+  it.each(REFUSALS)('$wire: $description', async ({ model, field, isRemembered }) => {
     const account = await openAccount(server)
     far.forget()
     const body = { model, reasoning_effort: 'high' }
@@ -119,7 +119,7 @@ describe('an effort that a lane does not take costs the turn nothing but the eff
     expect(await account.receipts()).toHaveLength(2)
   })
 
-  it('and an answer without one is asked for once', async () => {
+  it('the retry without it happens once', async () => {
     const account = await openAccount(server)
     far.forget()
     const answer = await chat(server, account, { model: 'levels' })

@@ -26,8 +26,8 @@ function sealedIn({ text }: KeyedAnswer): object {
   return { type: 'compaction', encrypted_content: sealed }
 }
 
-describe.each(cases)('a conversation made short $form over $lane', ({ path, body }) => {
-  it('is given again byte by byte, charged once, and can be gone on from', async () => {
+describe.each(cases)('a conversation compacted $form over $lane', ({ path, body }) => {
+  it('is replayed byte for byte, charged once, and can be continued', async () => {
     const account = await openAccount(server())
     const receivedRequest = { key: account.key, path, idempotencyKey: 'once' }
     const first = await sendTurn(server(), receivedRequest, body)
@@ -41,7 +41,7 @@ describe.each(cases)('a conversation made short $form over $lane', ({ path, body
     expect((await sendTurn(server(), { key: account.key, path: RESPONSES }, next)).status).toBe(200)
   })
 
-  it('is 422 with another body, and 409 while it runs', async () => {
+  it('answers 422 to another body and 409 while it runs', async () => {
     const account = await openAccount(server())
     const receivedRequest = { key: account.key, path, idempotencyKey: 'once' }
     const answers = await Promise.all(Array.from({ length: 6 }, () => sendTurn(server(), receivedRequest, body)))
@@ -57,7 +57,7 @@ describe.each(cases)('a conversation made short $form over $lane', ({ path, body
 })
 
 describe('one key', () => {
-  it('names two requests where it comes to both endpoints, with the same body', async () => {
+  it('names separate requests on each endpoint', async () => {
     const account = await openAccount(server())
     const body = { model: 'talker', input: [question] }
     const sendAt = (path: string) => sendTurn(server(), { key: account.key, path, idempotencyKey: 'twice' }, body)
@@ -70,7 +70,7 @@ describe('one key', () => {
     expect(await account.receipts()).toHaveLength(2)
   })
 
-  it('is free again after a compaction that was refused', async () => {
+  it('is free again after a refused compaction', async () => {
     const account = await openAccount(server())
     const receivedRequest = { key: account.key, path: ENDPOINT, idempotencyKey: 'refused' }
     const body = { model: 'talker', input: [question] }

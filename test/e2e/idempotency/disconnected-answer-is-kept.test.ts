@@ -92,7 +92,7 @@ describe('with an idempotency key', () => {
   it.each([
     { when: 'before the head of a JSON answer', stream: false, reads: false },
     { when: 'in the middle of a stream', stream: true, reads: true },
-  ])('a client that hangs up $when pays for the whole, and gets it when it asks again', async ({ stream, reads }) => {
+  ])('a client that disconnects $when pays for the whole answer and gets it on retry', async ({ stream, reads }) => {
     const account = await openAccount(setup.server)
     const controller = new AbortController()
     const receivedRequest = { key: account.key, idempotencyKey: `gone-${stream}` }
@@ -124,7 +124,7 @@ describe('with an idempotency key', () => {
   })
 
   it.each([true, false])(
-    'an answer that broke off after content is charged, and given again as it was; its client there: %s',
+    'an answer that broke off after content is charged and replayed; client connected: %s',
     async (stays) => {
       const account = await openAccount(setup.server)
       const controller = new AbortController()
@@ -156,7 +156,7 @@ describe('with an idempotency key', () => {
     },
   )
 
-  it('a failure that cost nothing is no answer to keep: the next request asks the provider again', async () => {
+  it('an uncharged failure is not kept; the next request calls the provider', async () => {
     const account = await openAccount(setup.server)
     const receivedRequest = { key: account.key, idempotencyKey: 'busy' }
     for (const times of [1, 2]) {
@@ -167,11 +167,11 @@ describe('with an idempotency key', () => {
   })
 })
 
-describe('the server stops', () => {
+describe('shutdown', () => {
   it.each([
     { stream: true, code: 'idempotency_not_replayable', charged: 'cannot be given again, and is never run again' },
     { stream: false, code: undefined, charged: 'had cost nothing, and may be asked for again' },
-  ])('an answer that it cut $charged', async ({ stream, code }) => {
+  ])('a cancelled answer $charged', async ({ stream, code }) => {
     await setup.close()
     await openServer()
     const account = await openAccount(setup.server)
@@ -193,7 +193,7 @@ describe('the server stops', () => {
     else expect([answer.status, JSON.parse(answer.text).error.code]).toEqual([409, code])
   })
 
-  it('waits for an answer that nobody waits for any more, and keeps it', async () => {
+  it('an answer whose client disconnected is finished and kept', async () => {
     await setup.close()
     await openServer()
     const account = await openAccount(setup.server)

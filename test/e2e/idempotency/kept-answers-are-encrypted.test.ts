@@ -14,7 +14,7 @@ const body = { model: 'swift', stream: true, messages: hello(`${CANARY} please`)
 describe('what is kept', () => {
   const server = useServer()
 
-  it('is in no file of the data folder as it was said, and neither is the idempotency key', async () => {
+  it('is in no file of the data folder in plain text, and neither is the idempotency key', async () => {
     const account = await openAccount(server())
     const receivedRequest = { key: account.key, idempotencyKey: 'canary-of-the-key' }
     const first = await sendTurn(server(), receivedRequest, body)
@@ -29,7 +29,7 @@ describe('what is kept', () => {
   })
 })
 
-describe('a disk that takes no more answers', () => {
+describe('a full disk', () => {
   const server = useServer()
   beforeAll(async () => {
     const trigger = "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no space left'); END"
@@ -37,7 +37,7 @@ describe('a disk that takes no more answers', () => {
   })
 
   it.each([true, false])(
-    'loses neither an answer nor its charge; it cannot be given again, stream: %s',
+    'loses neither an answer nor its charge; the answer cannot be replayed, stream: %s',
     async (stream) => {
       const account = await openAccount(server())
       const before = (await account.wallet()).balance
@@ -55,31 +55,28 @@ describe('a disk that takes no more answers', () => {
   )
 })
 
-describe('a charge that cannot be recorded in the books', () => {
+describe('a charge that cannot be written to the ledger', () => {
   const server = useServer()
 
-  it.each([true, false])(
-    'stands beside them, and its answer is given, and given again; streamed: %s',
-    async (stream) => {
-      const account = await openAccount(server())
-      const before = (await account.wallet()).balance
-      const { db } = server().app.operations
-      const receivedRequest = { key: account.key, idempotencyKey: 'unrecorded' }
-      const makeRoom = await fillDiskFor(db, 'UPDATE ON receipts')
-      const first = await sendTurn(server(), receivedRequest, { ...body, stream })
-      expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([200, null])
-      await makeRoom()
-      await until(() => server().app.ledgerAvailable())
-      const again = await until(async () => {
-        const answer = await sendTurn(server(), receivedRequest, { ...body, stream })
-        return answer.status === 200 && answer
-      })
-      expect(again.headers.get('idempotency-replayed')).toBe('true')
-      expect(again.bytes.equals(first.bytes)).toBe(true)
-      const [receipt, ...others] = await account.receipts()
-      expect([receipt?.state, receipt?.outcome, others]).toEqual(['settled', 'completed', []])
-      expect(receipt?.charge_nano).toBeGreaterThan(0n)
-      expect(before - (await account.wallet()).balance).toBe(receipt?.charge_nano)
-    },
-  )
+  it.each([true, false])('goes to the journal; its answer is sent and replayed; streamed: %s', async (stream) => {
+    const account = await openAccount(server())
+    const before = (await account.wallet()).balance
+    const { db } = server().app.operations
+    const receivedRequest = { key: account.key, idempotencyKey: 'unrecorded' }
+    const makeRoom = await fillDiskFor(db, 'UPDATE ON receipts')
+    const first = await sendTurn(server(), receivedRequest, { ...body, stream })
+    expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([200, null])
+    await makeRoom()
+    await until(() => server().app.ledgerAvailable())
+    const again = await until(async () => {
+      const answer = await sendTurn(server(), receivedRequest, { ...body, stream })
+      return answer.status === 200 && answer
+    })
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    expect(again.bytes.equals(first.bytes)).toBe(true)
+    const [receipt, ...others] = await account.receipts()
+    expect([receipt?.state, receipt?.outcome, others]).toEqual(['settled', 'completed', []])
+    expect(receipt?.charge_nano).toBeGreaterThan(0n)
+    expect(before - (await account.wallet()).balance).toBe(receipt?.charge_nano)
+  })
 })

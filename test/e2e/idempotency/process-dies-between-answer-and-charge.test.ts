@@ -76,7 +76,7 @@ describe('kill -9', { timeout: TIMEOUT_MS }, () => {
     expect(charged).toBeGreaterThan(0)
   })
 
-  it('when a stored stream is kept, once, and its charge is not recorded: the retry gets it, charged once', async () => {
+  it('when a stored stream is kept and its charge is not recorded: the retry gets it, charged once', async () => {
     const { again, charged } = await dieAndAskAgain(
       'when the answer is kept and its charge is not recorded',
       true,
@@ -87,7 +87,7 @@ describe('kill -9', { timeout: TIMEOUT_MS }, () => {
     expect(charged).toBeGreaterThan(0)
   })
 
-  it('when the answer is there and is not kept yet: nothing was delivered or charged, and the retry runs', async () => {
+  it('when the answer is not kept yet: nothing was delivered or charged, and the retry runs', async () => {
     const { again, charged } = await dieAndAskAgain('when the answer is there and is not kept yet', false)
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, null])
     expect(charged).toBeCloseTo(Number(JSON.parse(again.text).usage.millrace.charge), 9)

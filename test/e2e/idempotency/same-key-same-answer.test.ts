@@ -27,7 +27,7 @@ describe('the same key', () => {
   let keys = 0
   const fresh = () => `key-${++keys}`
 
-  it.each(Object.entries(BODIES))('gives the same answer, charged once: %s', async (_name, body) => {
+  it.each(Object.entries(BODIES))('replays the same answer, charged once: %s', async (_name, body) => {
     const account = await openAccount(server())
     const receivedRequest = { key: account.key, idempotencyKey: fresh() }
     const first = await sendTurn(server(), receivedRequest, body)
@@ -42,7 +42,7 @@ describe('the same key', () => {
     expect(await account.receipts()).toHaveLength(1)
   })
 
-  it('gives it whatever has become of the wallet', async () => {
+  it('replays whatever the wallet’s balance is', async () => {
     const account = await openAccount(server(), { credit: '1.00' })
     const receivedRequest = { key: account.key, idempotencyKey: fresh() }
     const body = { model: 'paid', max_tokens: 1000, messages: hello('count to 2000') }
@@ -52,7 +52,7 @@ describe('the same key', () => {
     expect((await sendTurn(server(), { key: account.key }, body)).status).toBe(402)
   })
 
-  it('belongs to one API key: another of the same account, and another account, run their own', async () => {
+  it('is scoped to one API key', async () => {
     const account = await openAccount(server())
     const other = await openAccount(server())
     const second = await account.createKey()
@@ -66,7 +66,7 @@ describe('the same key', () => {
     expect([(await account.receipts()).length, (await other.receipts()).length]).toEqual([2, 1])
   })
 
-  it('with another body is a mistake, also when only a space is another one or the body is no JSON', async () => {
+  it('with another body is an error, even if only whitespace differs', async () => {
     const account = await openAccount(server())
     const receivedRequest = { key: account.key, idempotencyKey: fresh() }
     await sendTurn(server(), receivedRequest, BODIES.json)
@@ -77,7 +77,7 @@ describe('the same key', () => {
     expect(await account.receipts()).toHaveLength(1)
   })
 
-  it('is free again after a refusal: nothing was charged, and the next request may run', async () => {
+  it('is free again after an uncharged refusal', async () => {
     const account = await openAccount(server())
     const receivedRequest = { key: account.key, idempotencyKey: fresh() }
     expect((await sendTurn(server(), receivedRequest, '{')).status).toBe(400)
@@ -93,7 +93,7 @@ describe('the same key', () => {
     }
   })
 
-  it('of two at the same moment lets one run, and tells the other to come back for its answer', async () => {
+  it('lets one of two concurrent requests run; the other gets 409', async () => {
     const account = await openAccount(server())
     const receivedRequest = { key: account.key, idempotencyKey: fresh() }
     const answers = await Promise.all(
@@ -109,7 +109,7 @@ describe('the same key', () => {
     expect(await account.receipts()).toHaveLength(1)
   })
 
-  it('counts each time as one request, and tells so', async () => {
+  it('counts every attempt against request limits', async () => {
     const account = await openAccount(server())
     const { key } = await account.createKey({ limits: { requests_per_minute: 3 } })
     const receivedRequest = { key, idempotencyKey: fresh() }
@@ -123,7 +123,7 @@ describe('the same key', () => {
     expect([refused.status, errorOf(refused).code]).toEqual([429, 'rate_limit_exceeded'])
   })
 
-  it('is of no meaning on a GET', async () => {
+  it('has no effect on GET', async () => {
     const account = await openAccount(server())
     const response = await fetch(`${server().baseUrl}/models`, {
       headers: { authorization: `Bearer ${account.key}`, 'idempotency-key': 'not a key' },
@@ -131,7 +131,7 @@ describe('the same key', () => {
     expect(response.status).toBe(200)
   })
 
-  it('ends with its day: then the request runs again', async () => {
+  it('expires after its retention; then the request runs again', async () => {
     const account = await openAccount(server())
     const receivedRequest = { key: account.key, idempotencyKey: fresh() }
     const first = await sendTurn(server(), receivedRequest, BODIES.json)
@@ -148,7 +148,7 @@ describe('the same key', () => {
     await until(async () => (await db.selectFrom('claims').selectAll().execute()).length === 0)
   })
 
-  it('leaves a receipt that is found under the id of the first request only', async () => {
+  it('leaves one receipt, under the id of the first request', async () => {
     const account = await openAccount(server())
     const receivedRequest = { key: account.key, idempotencyKey: fresh() }
     const first = await sendTurn(server(), receivedRequest, BODIES.json)
@@ -158,7 +158,7 @@ describe('the same key', () => {
   })
 })
 
-describe('the room for kept answers', () => {
+describe('the storage for kept answers', () => {
   const server = useServer({
     config: `
 upstreams: [{ id: demo, wire: demo }]
@@ -172,7 +172,7 @@ retention: { idempotency_bytes: 1500B }
 `,
   })
 
-  it('is made by the oldest ones: their keys stay taken, and they are never run again', async () => {
+  it('evicts the oldest answers; their keys stay taken and never run again', async () => {
     const account = await openAccount(server())
     const keys = ['a', 'b', 'c', 'd', 'e', 'f']
     for (const idempotencyKey of keys) {

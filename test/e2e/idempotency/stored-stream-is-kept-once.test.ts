@@ -8,7 +8,7 @@ const server = useServer()
 const rowsOf = async (table: string) =>
   (await server().content.all<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`, []))[0]?.count
 
-it('a stored stream that came with a key is kept once, given again, and gone with its response', async () => {
+it('a stored stream with an idempotency key is kept once, replayed, and deleted with its response', async () => {
   const account = await openAccount(server())
   const receivedRequest = { key: account.key, idempotencyKey: 'once', path: '/responses' }
   const body = { model: 'swift', stream: true, input: 'count to 50' }
@@ -30,7 +30,7 @@ it.each([
   ['a stream of Chat', '/chat/completions', { stream: true, messages: hello('count to 50') }],
   ['a stream that is not stored', '/responses', { stream: true, store: false, input: 'count to 50' }],
   ['JSON', '/responses', { input: 'count to 50' }],
-])('%s is kept for its key apart', async (_what, path, body) => {
+])('%s is kept separately for its key', async (_what, path, body) => {
   const account = await openAccount(server())
   const before = await rowsOf('answers')
   const receivedRequest = { key: account.key, idempotencyKey: 'apart', path }

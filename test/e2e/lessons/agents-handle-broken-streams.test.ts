@@ -59,7 +59,7 @@ async function parseOutput(model: Model, headers: Readonly<Record<string, string
   return { inChat: chat.chunks.at(-1).error, event: event as unknown as { code: string; error: Problem }, response }
 }
 
-it.each(['broken', 'failing'] as const)('a stream that is %s may be asked for again', async (model) => {
+it.each(['broken', 'failing'] as const)('a stream that is %s may be retried', async (model) => {
   const { inChat, event, response } = await parseOutput(model, AGENTS.pi)
   for (const error of [inChat, event.error])
     expect(error).toMatchObject({
@@ -79,7 +79,7 @@ const FINAL: readonly (readonly [Model, ProblemCode])[] = [
   ['unpaid', 'insufficient_quota'],
 ]
 
-it.each(FINAL)('an end that is %s says so in its code and its type', async (model, code) => {
+it.each(FINAL)('an end that is %s has a matching code and type', async (model, code) => {
   const { inChat, event, response } = await parseOutput(model, AGENTS.pi)
   for (const error of [inChat, event.error]) {
     expect(error.code).toBe(code)
@@ -89,7 +89,7 @@ it.each(FINAL)('an end that is %s says so in its code and its type', async (mode
 })
 
 it.each(FINAL.flatMap(([model, code]) => (['codex', 'opencode'] as const).map((agent) => ({ model, code, agent }))))(
-  '$agent is told that an end is $model by a code that it does not ask again after',
+  '$agent gets a non-retryable code when the end is $model',
   async ({ model, code, agent }) => {
     const { inChat, event, response } = await parseOutput(model, AGENTS[agent])
     const known = ['invalid_prompt', 'context_length_exceeded', 'insufficient_quota']

@@ -64,7 +64,7 @@ describe('input that surely exceeds the context', () => {
     ['/chat/completions', 'small-low', { messages: hello('word '.repeat(80_000)) }],
     ['/responses', 'small', { input: 'word '.repeat(80_000) }],
     ['/responses/compact', 'small', { input: [{ role: 'user', content: 'word '.repeat(80_000) }] }],
-  ])('is refused before a provider is asked, and costs nothing (%s, %s)', async (path, model, body) => {
+  ])('is refused before any provider is called, and costs nothing (%s, %s)', async (path, model, body) => {
     const { account, response } = await sendTurn({ model, ...body }, path)
     const answer = await answerOf(response)
     expectProblem(answer, 'context_length_exceeded', { message: /at least 16384 tokens.* 8192 tokens/ })
@@ -72,7 +72,7 @@ describe('input that surely exceeds the context', () => {
     expect(await account.receipts()).toEqual([])
   })
 
-  it('is refused where it is long with what a former response brings along', async () => {
+  it('is refused when previous_response_id makes it too long', async () => {
     counted = 10
     const account = await openAccount(setup().server)
     const ten = { input: 'word '.repeat(10_000), model: 'small' }
@@ -85,23 +85,20 @@ describe('input that surely exceeds the context', () => {
 })
 
 describe('input that may exceed the context', () => {
-  it.each([false, true])(
-    'is held and charged for all that it is, at the tier it reaches (stream: %s)',
-    async (stream) => {
-      counted = 80_000
-      const body = { model: 'small', max_tokens: 300, messages: hello(digits(80_000)), stream }
-      const { account, response } = await sendTurn(body)
-      if (stream) expect((await readStream(response)).text).toBe('Yes.')
-      else expect((await answerOf(response)).json.usage.prompt_tokens).toBe(80_000)
-      const [receipt] = await account.receipts()
-      const cost = priced({ input: 80_000, output: 2 })
-      expect(receipt).toMatchObject({ uncached_input: 80_000, estimated: 0, charge_nano: cost, shortfall_nano: 0n })
-      // Its bound is its bytes, of the dearest class of the dearest tier.
-      expect(receipt!.hold_nano).toBeGreaterThan(priced({ written: JSON.stringify(body.messages).length, output: 300 }))
-    },
-  )
+  it.each([false, true])('is held and charged in full, at its price tier (stream: %s)', async (stream) => {
+    counted = 80_000
+    const body = { model: 'small', max_tokens: 300, messages: hello(digits(80_000)), stream }
+    const { account, response } = await sendTurn(body)
+    if (stream) expect((await readStream(response)).text).toBe('Yes.')
+    else expect((await answerOf(response)).json.usage.prompt_tokens).toBe(80_000)
+    const [receipt] = await account.receipts()
+    const cost = priced({ input: 80_000, output: 2 })
+    expect(receipt).toMatchObject({ uncached_input: 80_000, estimated: 0, charge_nano: cost, shortfall_nano: 0n })
+    // Its bound is its bytes, of the dearest class of the dearest tier.
+    expect(receipt!.hold_nano).toBeGreaterThan(priced({ written: JSON.stringify(body.messages).length, output: 300 }))
+  })
 
-  it('is sent with the cap that was asked for, or granted, and never with one token', async () => {
+  it('is sent with the requested or granted cap, never with one token', async () => {
     counted = 80_000
     const capOf = async (body: object) => {
       setup().far.forget()
@@ -121,8 +118,8 @@ describe('input that may exceed the context', () => {
   })
 })
 
-describe('what a provider counts beyond the hold', () => {
-  it('is charged up to the hold; the rest is shortfall, on the receipt and in the metric', async () => {
+describe('usage beyond the hold', () => {
+  it('is charged up to the hold; the rest is a shortfall on the receipt and in the metric', async () => {
     counted = 60_000
     const port = await listenMetrics()
     const before = await sumOfShortfall(port, 'cheap')
@@ -136,7 +133,7 @@ describe('what a provider counts beyond the hold', () => {
     expect((await sumOfShortfall(port, 'cheap')) - before).toBe(Number(receipt!.shortfall_nano))
   })
 
-  it('is a word to the operator, who sees that context_tokens is too small', async () => {
+  it('tells the operator that context_tokens is too small', async () => {
     const { server } = setup()
     const seen = async () => {
       const { models } = await server.operate('models.list', {})

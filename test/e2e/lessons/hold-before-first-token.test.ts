@@ -194,8 +194,8 @@ async function turnsOfTheLoop(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await nextTurn()
 }
 
-describe('the hold comes before the provider', () => {
-  it('A1: a hundred requests at once on a wallet for ten: ten reach the provider, and the wallet ends at zero', async () => {
+describe('the hold comes before the provider call', () => {
+  it('A1: of a hundred concurrent requests on a wallet for ten, ten reach the provider and the wallet ends at zero', async () => {
     const shape = SHAPES['hidden reasoning to the cap']!
     const cap = 200
     // All of one form here, so that the hold of each is what it will cost to the last nano-dollar.
@@ -215,7 +215,7 @@ describe('the hold comes before the provider', () => {
     expect(await account.wallet()).toEqual({ balance: 0n, held: 0n, available: 0n })
   })
 
-  it('A2: what is free, what is held and what was charged are always together what was put in', async () => {
+  it('A2: free, held and charged amounts always sum to the deposits', async () => {
     const seed = randomInt(2 ** 32)
     const random = fractionsFrom(seed)
     shutGate(40, false)
@@ -246,7 +246,7 @@ describe('the hold comes before the provider', () => {
   })
 
   it.each(CASES)(
-    'A3: behind a provider that is stuck, with a cap, ten at most stand open on the $draw: $shape',
+    'A3: with a stuck provider and a cap, at most ten holds are open on the $draw: $shape',
     async ({ draw, shape: name }) => {
       const shape = SHAPES[name]!
       const cap = 200
@@ -268,16 +268,13 @@ describe('the hold comes before the provider', () => {
     },
   )
 
-  it.each(CASES)(
-    'A3: and without a cap the open holds are never more than the $draw has: $shape',
-    async ({ draw, shape: name }) => {
-      const shape = SHAPES[name]!
-      const body = { ...bodyOf(shape), stream: true }
-      const receivedRequest = await DRAWS[draw]!(priced({ written: boundOf(body), output: 2000 * shape.choices }) * 3n)
-      const { statuses, openAtOnce, before } = await runBlocked(receivedRequest, shape)
-      expect(openAtOnce).toBeGreaterThan(2)
-      expect(openAtOnce).toBeLessThan(AT_ONCE)
-      await expectPaid(receivedRequest, before, statuses.filter((status) => status === 200).length)
-    },
-  )
+  it.each(CASES)('A3: without a cap, open holds never exceed the $draw: $shape', async ({ draw, shape: name }) => {
+    const shape = SHAPES[name]!
+    const body = { ...bodyOf(shape), stream: true }
+    const receivedRequest = await DRAWS[draw]!(priced({ written: boundOf(body), output: 2000 * shape.choices }) * 3n)
+    const { statuses, openAtOnce, before } = await runBlocked(receivedRequest, shape)
+    expect(openAtOnce).toBeGreaterThan(2)
+    expect(openAtOnce).toBeLessThan(AT_ONCE)
+    await expectPaid(receivedRequest, before, statuses.filter((status) => status === 200).length)
+  })
 })

@@ -131,9 +131,9 @@ async function hangUpAfter(account: TestAccount, events: number): Promise<string
   return got
 }
 
-describe('every ending is one row', () => {
+describe('every ending is one receipt', () => {
   it.each(Array.from({ length: EVENTS + 1 }, (_, events) => events))(
-    'A9, A13: a client gone after %i events of a stream is one row, charged at least what it was given',
+    'A9, A13: a disconnect after %i stream events is one receipt, charged at least for what was delivered',
     async (events) => {
       const account = await openAccount(setup().server)
       const got = await hangUpAfter(account, events)
@@ -150,7 +150,7 @@ describe('every ending is one row', () => {
   )
 
   it.each([-1, 0, 20, JSON_BYTES - 1, JSON_BYTES])(
-    'A14: a client gone after %i bytes of a JSON answer is one row, and free only before the provider accepted',
+    'A14: a disconnect after %i bytes of a JSON answer is one receipt, free only before the provider accepted',
     async (bytes) => {
       const account = await openAccount(setup().server)
       const goOn = stopAt(bytes)
@@ -175,7 +175,7 @@ describe('every ending is one row', () => {
     },
   )
 
-  it('A14: and one gone when the answer was whole is charged what the provider counted', async () => {
+  it('A14: a disconnect after the whole answer is charged by the provider’s usage', async () => {
     const account = await openAccount(setup().server)
     stopAt(JSON_BYTES)()
     const response = await send(setup().server, account, bodyOf('bitwise', false))
@@ -183,18 +183,15 @@ describe('every ending is one row', () => {
     expect(await onlyRow(account)).toMatchObject({ state: 'settled', charge_nano: REPORTED, estimated: 0 })
   })
 
-  it.each([true, false])(
-    'A10: an error before any words costs nothing, however long it is (stream: %s)',
-    async (stream) => {
-      const account = await openAccount(setup().server)
-      const response = await send(setup().server, account, bodyOf('long-refusal', stream))
-      expect(response.status).toBe(503)
-      await response.text()
-      expect(await onlyRow(account)).toMatchObject({ state: 'released', outcome: 'upstream_failed', charge_nano: 0n })
-    },
-  )
+  it.each([true, false])('A10: an error before content costs nothing (stream: %s)', async (stream) => {
+    const account = await openAccount(setup().server)
+    const response = await send(setup().server, account, bodyOf('long-refusal', stream))
+    expect(response.status).toBe(503)
+    await response.text()
+    expect(await onlyRow(account)).toMatchObject({ state: 'released', outcome: 'upstream_failed', charge_nano: 0n })
+  })
 
-  it('A10: an error among the words is no output: the words are charged, flagged as an estimate', async () => {
+  it('A10: an error after content charges the content only, flagged as an estimate', async () => {
     const account = await openAccount(setup().server)
     const answer = await readStream(await send(setup().server, account, bodyOf('error-in-words', true)))
     expect([answer.text, answer.done]).toEqual([WORDS[0], false])
@@ -223,7 +220,7 @@ describe('every ending is one row', () => {
     },
   )
 
-  it('A11: a client that gave up on a silent provider is not charged either', async () => {
+  it('A11: a client that gives up on a silent provider is not charged', async () => {
     const account = await openAccount(setup().server)
     const controller = new AbortController()
     const receivedRequest = send(setup().server, account, bodyOf('silent', true), { signal: controller.signal })
@@ -233,7 +230,7 @@ describe('every ending is one row', () => {
     expect(await onlyRow(account)).toMatchObject({ state: 'released', outcome: 'client_gone', charge_nano: 0n })
   })
 
-  it('A11: an answer in part is charged by its part', async () => {
+  it('A11: a partial answer is charged for its part', async () => {
     const account = await openAccount(setup().server)
     const { text, done } = await readStream(await send(setup().server, account, bodyOf('cut-in-words', true)))
     expect([text, done]).toEqual([WORDS[0] + WORDS[1], false])
@@ -241,7 +238,7 @@ describe('every ending is one row', () => {
   })
 
   it.each([true, false])(
-    'A19: a client that closes as soon as it has the last event was served (stream: %s)',
+    'A19: a client that closes right after the last event was served (stream: %s)',
     async (stream) => {
       for (let turn = 0; turn < 20; turn++) {
         const account = await openAccount(setup().server)

@@ -101,13 +101,13 @@ const PROVOKED: Readonly<Partial<Record<ProblemCode, () => Promise<Provoked>>>> 
 
 const WAITING = Object.entries(PROBLEMS).filter(([, { status }]) => status === 402 || status === 429)
 
-describe('who refused, and why', () => {
-  it('A25: every code of 402 and 429 is provoked here', () => {
+describe('who refused and why', () => {
+  it('A25: every 402 and 429 code is tested here', () => {
     expect(Object.keys(PROVOKED).sort()).toEqual(WAITING.map(([code]) => code).sort())
   })
 
   it.each(WAITING.map(([code]) => code as ProblemCode))(
-    'A25: %s names its limit, how it stands, and when there is room again',
+    'A25: %s names its limit, the remaining amount and the reset time',
     async (code) => {
       const { answer, facts } = await PROVOKED[code]!()
       const { error } = answer.json
@@ -123,7 +123,7 @@ describe('who refused, and why', () => {
     },
   )
 
-  it('A24: what this server refuses itself costs nothing, leaves no row, and reaches no provider', async () => {
+  it('A24: a refusal by the gateway costs nothing, leaves no receipt and reaches no provider', async () => {
     const account = await openAccount(server(), { credit: '0.01' })
     const narrow = await account.createKey({ models: ['swift'], limits: { tokens_per_minute: 10 } })
     const refused: readonly [who: { key: string }, body: object | string, status: number][] = [
@@ -152,7 +152,7 @@ describe('who refused, and why', () => {
   })
 
   it.each([true, false])(
-    'A24: nor does what the provider’s own filter refuses before any words (stream: %s)',
+    'A24: a refusal by the provider’s filter before content costs nothing (stream: %s)',
     async (stream) => {
       const account = await openAccount(server())
       const answer = await chat(server(), account, { model: 'far-filtered', stream })
@@ -161,7 +161,7 @@ describe('who refused, and why', () => {
     },
   )
 
-  it('A7: the receipt has a row for each try of a provider, and the client pays for one', async () => {
+  it('A7: the receipt lists every attempt, and the client pays for one', async () => {
     const account = await openAccount(server())
     const answer = await chat(server(), account, { model: 'far-in-turn' })
     expect(answer.status).toBe(200)
@@ -185,7 +185,7 @@ describe('who refused, and why', () => {
     'POST /v1/responses/compact': { model: 'paid', max_output_tokens: 100, input: 'count to 5000' },
   }
 
-  it('A18: every endpoint that answers from a model is paid, capped, limited and recorded alike', async () => {
+  it('A18: every model endpoint is charged, capped, limited and recorded the same way', async () => {
     const person = await openSubscriber(server(), 'pro')
     const { endpoints } = (await get(server(), person, '')).json
     const posts = endpoints.filter((endpoint: string) => endpoint.startsWith('POST '))

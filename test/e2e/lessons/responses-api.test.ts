@@ -86,7 +86,7 @@ describe.each(CELLS)('Responses over a lane of wire $wire, stream: $stream', ({ 
     return { account, body, response, text }
   }
 
-  it('A16, A21: what a stream costs is what the JSON costs, and the answer itself says it', async () => {
+  it('A16, A21: stream and JSON cost the same, and the answer states the cost', async () => {
     const { account, response, text } = await sendTurn('good')
     const { usage } = lastOf(text, stream)
     const { json } = await get(setup().server, account, `/requests/${response.headers.get('x-request-id')}`)
@@ -98,7 +98,7 @@ describe.each(CELLS)('Responses over a lane of wire $wire, stream: $stream', ({ 
     expect(await receiptsOf(account)).toMatchObject([{ state: 'settled', charge_nano: REPORTED }])
   })
 
-  it('A6, A15: an impossible count is cut to what is possible and flagged, and zero is a count', async () => {
+  it('A6, A15: impossible usage is clamped and flagged; zero is valid', async () => {
     const huge = await sendTurn('huge')
     const most = priced({ input: boundOf(huge.body), output: MODEL_CAP })
     expect(await receiptsOf(huge.account)).toMatchObject([{ charge_nano: most, estimated: 1 }])
@@ -114,7 +114,7 @@ describe.each(CELLS)('Responses over a lane of wire $wire, stream: $stream', ({ 
     }
   })
 
-  it('A17: a stream that broke off is charged by its part, and says so in the stream and afterwards', async () => {
+  it('A17: a broken stream is charged for its part, and says so in the stream and on the receipt', async () => {
     const { account, text, response } = await sendTurn('cut')
     const [receipt] = await receiptsOf(account)
     if (!stream) {
@@ -129,7 +129,7 @@ describe.each(CELLS)('Responses over a lane of wire $wire, stream: $stream', ({ 
     expect([json.status, json.output[0].content[0].text]).toEqual(['failed', 'Good morning'])
   })
 
-  it('A31, A32: asked again with its key it is given again and paid once; another body is a mistake', async () => {
+  it('A31, A32: a retry with the key is replayed and charged once; another body is an error', async () => {
     const account = await openAccount(setup().server)
     const headers = { 'idempotency-key': 'once' }
     const body = bodyOf(laneName(wire, 'good'), stream)

@@ -48,7 +48,7 @@ async function expectCharged(account: TestAccount, times: number): Promise<void>
   expect((await account.wallet()).balance).toBe(10_000_000_000n - BigInt(times) * REPORTED)
 }
 
-describe('what is asked again is not paid again', () => {
+describe('retries are not charged twice', () => {
   it.each([true, false])(
     'A31: retries with one Idempotency-Key get the same bytes, charged once (stream: %s)',
     async (stream) => {
@@ -66,7 +66,7 @@ describe('what is asked again is not paid again', () => {
     },
   )
 
-  it('A31: of thirty at once one runs; the others are told to wait, and get its answer afterwards', async () => {
+  it('A31: of thirty concurrent requests one runs; the others get 409, then its answer', async () => {
     const account = await openAccount(setup().server)
     const receivedRequest = Array.from({ length: 30 }, () => sendTurn(account, 'at-once', bodyOf('slow', true)))
     const early = Promise.all(receivedRequest.map((one) => one.then((answer) => answer.status)))
@@ -82,7 +82,7 @@ describe('what is asked again is not paid again', () => {
     expect(setup().far.providerAnswers).toHaveLength(1)
   })
 
-  it('A31: what failed and cost nothing may run again, and what a client left is there when it comes back', async () => {
+  it('A31: uncharged failures may run again; answers of disconnected clients are replayed', async () => {
     const account = await openAccount(setup().server)
     expect((await sendTurn(account, 'failed', bodyOf('full', true))).status).toBe(503)
     expect((await sendTurn(account, 'failed', bodyOf('full', true))).status).toBe(503)
@@ -104,19 +104,16 @@ describe('what is asked again is not paid again', () => {
     await expectCharged(account, 1)
   })
 
-  it.each([true, false])(
-    'A32: another body under a known key is a mistake, not an answer (stream: %s)',
-    async (stream) => {
-      const account = await openAccount(setup().server)
-      const body = JSON.stringify(bodyOf('good', stream))
-      await (await sendTurn(account, 'reused', body)).text()
-      for (const other of [`${body} `, JSON.stringify(bodyOf('good', !stream)), JSON.stringify(bodyOf('full', stream))])
-        expectProblem(await answerOf(await sendTurn(account, 'reused', other)), 'idempotency_key_reused')
-      await expectCharged(account, 1)
-    },
-  )
+  it.each([true, false])('A32: another body under a known key is an error (stream: %s)', async (stream) => {
+    const account = await openAccount(setup().server)
+    const body = JSON.stringify(bodyOf('good', stream))
+    await (await sendTurn(account, 'reused', body)).text()
+    for (const other of [`${body} `, JSON.stringify(bodyOf('good', !stream)), JSON.stringify(bodyOf('full', stream))])
+      expectProblem(await answerOf(await sendTurn(account, 'reused', other)), 'idempotency_key_reused')
+    await expectCharged(account, 1)
+  })
 
-  it('A32: a key belongs to one API key: another of the same account runs its own request', async () => {
+  it('A32: an idempotency key is scoped to one API key', async () => {
     const account = await openAccount(setup().server)
     const other = await account.createKey()
     const texts = []
@@ -127,7 +124,7 @@ describe('what is asked again is not paid again', () => {
     await expectCharged(account, 2)
   })
 
-  it('A32: neither the key nor the answer lies on the disk as it was said', async () => {
+  it('A32: neither the key nor the answer is on disk in plain text', async () => {
     const account = await openAccount(setup().server)
     const body = { ...bodyOf('good', true), messages: hello('canary of the question') }
     await (await sendTurn(account, 'canary-of-the-key', body)).text()
@@ -141,7 +138,7 @@ describe('what is asked again is not paid again', () => {
     }
   })
 
-  it('A32: a key that is no key is refused by name', async () => {
+  it('A32: an invalid key is refused by name', async () => {
     const account = await openAccount(setup().server)
     for (const key of ['w'.repeat(256), 'two words', 'ünicode']) {
       const answer = await answerOf(await sendTurn(account, key, bodyOf('good', true)))

@@ -105,8 +105,8 @@ const streamed = (model: string) => ({
 const marked = async (server: TestServer, row: number, tokens: number): Promise<boolean> =>
   (await findMarks(server.app.operations.db)).some(({ packed }) => unpackMarks(packed).get(row) === tokens)
 
-describe('the books stay true', () => {
-  it('A5: a settle that fails is kept beside the books, is told of, and is done once, also after a kill', async () => {
+describe('the ledger stays balanced', () => {
+  it('A5: a failed settle goes to the journal, is logged, and is applied once, also after a kill', async () => {
     const { server } = setup()
     const account = await openAccount(server)
     const reported = vi.spyOn(server.app.log, 'error')
@@ -154,7 +154,7 @@ describe('the books stay true', () => {
     expect(problem!.cure).toMatch(retryRule)
   })
 
-  it('A20: and what was charged wrongly is made good by an entry with its reason: no row is touched', async () => {
+  it('A20: a wrong charge is corrected by a new entry with a reason; no row changes', async () => {
     const { server } = setup()
     const account = await openAccount(server)
     const { requestId } = await chat(server, account, { model: 'good' })
@@ -167,7 +167,7 @@ describe('the books stay true', () => {
     expect((await account.wallet()).balance).toBe(10_500_000_000n - before!.charge_nano!)
   })
 
-  it('A22: a receipt can be worked out again from what stands on it', async () => {
+  it('A22: a charge can be recomputed from its receipt', async () => {
     const { server } = setup()
     const account = await openAccount(server)
     const { requestId } = await chat(server, account, { model: 'good' })
@@ -185,7 +185,7 @@ describe('the books stay true', () => {
     expect(EVERY_CLASS).toContain(`input: "${json.price.input}"`)
   })
 
-  it('A23: a balance is the sum of its entries while they come, and every one of them names its cause', async () => {
+  it('A23: a balance is always the sum of its entries, and each names its cause', async () => {
     const { server } = setup()
     const accounts = await Promise.all(Array.from({ length: 4 }, () => openAccount(server, { credit: '0.01' })))
     const work = Promise.all(
@@ -275,7 +275,7 @@ describe('the books stay true', () => {
     },
   )
 
-  it('A30: a hold that has lost its turn while the server runs is released by the sweeper', async () => {
+  it('A30: the sweeper releases a hold whose turn is lost', async () => {
     const { server } = setup()
     const account = await openAccount(server)
     const { db, clock, ledger } = server.app.operations

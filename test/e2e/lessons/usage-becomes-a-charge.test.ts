@@ -97,7 +97,7 @@ async function sendTurn(body: object, stream: boolean) {
 
 interface Golden {
   /** As the server's own reference or a recorded answer has it. */
-  readonly emits: object
+  readonly description: object
   readonly uncached: number
   readonly cached: number
   readonly written?: number
@@ -111,13 +111,13 @@ const detailed = {
   prompt_tokens_details: { cached_tokens: 64 },
   completion_tokens_details: { reasoning_tokens: 12 },
 }
-const DETAILED = { emits: detailed, uncached: 36, cached: 64, output: 20, reasoning: 12 }
+const DETAILED = { description: detailed, uncached: 36, cached: 64, output: 20, reasoning: 12 }
 
 /** What each server counts, and the classes that it comes to: none is in another, and together they are the whole. */
 const GOLDEN: Readonly<Record<string, Golden>> = {
   generic: DETAILED,
   openai: {
-    emits: { ...detailed, prompt_tokens_details: { cached_tokens: 64, cache_write_tokens: 30, audio_tokens: 0 } },
+    description: { ...detailed, prompt_tokens_details: { cached_tokens: 64, cache_write_tokens: 30, audio_tokens: 0 } },
     uncached: 6,
     cached: 64,
     written: 30,
@@ -126,59 +126,59 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
   },
   azure: DETAILED,
   deepseek: {
-    emits: { ...detailed, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 },
+    description: { ...detailed, prompt_cache_hit_tokens: 64, prompt_cache_miss_tokens: 36 },
     uncached: 36,
     cached: 64,
     output: 20,
     reasoning: 12,
   },
-  groq: { emits: { ...plain, queue_time: 0.1, prompt_time: 0.01 }, uncached: 100, cached: 0, output: 20 },
-  mistral: { emits: { ...plain, num_cached_tokens: 64 }, uncached: 36, cached: 64, output: 20 },
+  groq: { description: { ...plain, queue_time: 0.1, prompt_time: 0.01 }, uncached: 100, cached: 0, output: 20 },
+  mistral: { description: { ...plain, num_cached_tokens: 64 }, uncached: 36, cached: 64, output: 20 },
   xai: {
     // Its completion leaves the reasoning out, and its total does not.
-    emits: { ...detailed, completion_tokens: 8 },
+    description: { ...detailed, completion_tokens: 8 },
     uncached: 36,
     cached: 64,
     output: 20,
     reasoning: 12,
   },
-  moonshot: { emits: { ...plain, cached_tokens: 64 }, uncached: 36, cached: 64, output: 20 },
+  moonshot: { description: { ...plain, cached_tokens: 64 }, uncached: 36, cached: 64, output: 20 },
   alibaba: DETAILED,
   openrouter: {
-    emits: { ...detailed, cost: 0.0123, prompt_tokens_details: { cached_tokens: 64, cache_write_tokens: 30 } },
+    description: { ...detailed, cost: 0.0123, prompt_tokens_details: { cached_tokens: 64, cache_write_tokens: 30 } },
     uncached: 6,
     cached: 64,
     written: 30,
     output: 20,
     reasoning: 12,
   },
-  together: { emits: plain, uncached: 100, cached: 0, output: 20 },
+  together: { description: plain, uncached: 100, cached: 0, output: 20 },
   fireworks: {
-    emits: { ...plain, prompt_tokens_details: { cached_tokens: 64 } },
+    description: { ...plain, prompt_tokens_details: { cached_tokens: 64 } },
     uncached: 36,
     cached: 64,
     output: 20,
   },
-  vllm: { emits: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
-  ollama: { emits: plain, uncached: 100, cached: 0, output: 20 },
-  llamacpp: { emits: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
-  lmstudio: { emits: plain, uncached: 100, cached: 0, output: 20 },
+  vllm: { description: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
+  ollama: { description: plain, uncached: 100, cached: 0, output: 20 },
+  llamacpp: { description: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
+  lmstudio: { description: plain, uncached: 100, cached: 0, output: 20 },
   'github-copilot': {
-    emits: { ...plain, prompt_tokens_details: { cached_tokens: 64 } },
+    description: { ...plain, prompt_tokens_details: { cached_tokens: 64 } },
     uncached: 36,
     cached: 64,
     output: 20,
   },
   'google-vertex': {
     // As xai: thoughts are beside the completion.
-    emits: { ...detailed, completion_tokens: 8 },
+    description: { ...detailed, completion_tokens: 8 },
     uncached: 36,
     cached: 64,
     output: 20,
     reasoning: 12,
   },
   'anthropic-compat': {
-    emits: { ...plain, prompt_tokens_details: {}, completion_tokens_details: {} },
+    description: { ...plain, prompt_tokens_details: {}, completion_tokens_details: {} },
     uncached: 100,
     cached: 0,
     output: 20,
@@ -187,40 +187,37 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
   bedrock: DETAILED,
 }
 
-describe('what a provider counts becomes a charge', () => {
-  it.each([false, true])(
-    'A6: a count beyond what the request can be is cut to that, and flagged (stream: %s)',
-    async (stream) => {
-      for (const usage of [
-        { prompt_tokens: 5_000_000_000, completion_tokens: 1 },
-        { prompt_tokens: 1, completion_tokens: 9e15 },
-        { prompt_tokens: 9e15, completion_tokens: 1e300 },
-        { prompt_tokens: 9e15, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9e15 } },
-      ]) {
-        counted = usage
-        const { receipt, charge } = await sendTurn(ASKED, stream)
-        expect(receipt).toMatchObject({ estimated: 1, shortfall_nano: 0n, outcome: 'completed' })
-        expect(charge).toBeGreaterThan(0n)
-        expect(charge).toBeLessThanOrEqual(receipt.hold_nano)
-        const input = receipt.uncached_input! + receipt.cached_input! + receipt.cache_write!
-        expect(input).toBeLessThanOrEqual(
-          boundOf(ASKED) + ',"stream":true,"stream_options":{"include_usage":true}'.length,
-        )
-        expect(receipt.output).toBeLessThanOrEqual(500)
-      }
-    },
-  )
+describe('usage becomes a charge', () => {
+  it.each([false, true])('A6: usage beyond what is possible is clamped and flagged (stream: %s)', async (stream) => {
+    for (const usage of [
+      { prompt_tokens: 5_000_000_000, completion_tokens: 1 },
+      { prompt_tokens: 1, completion_tokens: 9e15 },
+      { prompt_tokens: 9e15, completion_tokens: 1e300 },
+      { prompt_tokens: 9e15, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9e15 } },
+    ]) {
+      counted = usage
+      const { receipt, charge } = await sendTurn(ASKED, stream)
+      expect(receipt).toMatchObject({ estimated: 1, shortfall_nano: 0n, outcome: 'completed' })
+      expect(charge).toBeGreaterThan(0n)
+      expect(charge).toBeLessThanOrEqual(receipt.hold_nano)
+      const input = receipt.uncached_input! + receipt.cached_input! + receipt.cache_write!
+      expect(input).toBeLessThanOrEqual(
+        boundOf(ASKED) + ',"stream":true,"stream_options":{"include_usage":true}'.length,
+      )
+      expect(receipt.output).toBeLessThanOrEqual(500)
+    }
+  })
 
-  it('A8: every dialect has its row in the golden table', () => {
+  it('A8: every dialect has a row in the golden table', () => {
     expect(Object.keys(GOLDEN).sort()).toEqual([...DIALECTS].sort())
   })
 
   it.each(DIALECTS)(
-    'A8, A16: %s: classes that do not overlap and are the whole, the same as a stream and as JSON',
+    'A8, A16: %s: usage classes are disjoint and complete, the same for stream and JSON',
     async (name) => {
-      const { emits, uncached, cached, written = 0, output, reasoning = 0 } = GOLDEN[name]!
+      const { description, uncached, cached, written = 0, output, reasoning = 0 } = GOLDEN[name]!
       const cost = priced({ input: uncached, cached, written, output })
-      counted = emits
+      counted = description
       for (const stream of [false, true]) {
         const { receipt, charge, usage } = await sendTurn({ ...ASKED, model: `by-${name}` }, stream)
         expect(receipt).toMatchObject({
@@ -231,14 +228,14 @@ describe('what a provider counts becomes a charge', () => {
           reasoning,
           estimated: 0,
         })
-        expect(uncached + cached + written + output).toBe((emits as { total_tokens: number }).total_tokens)
-        expect(usage.total_tokens).toBe((emits as { total_tokens: number }).total_tokens)
+        expect(uncached + cached + written + output).toBe((description as { total_tokens: number }).total_tokens)
+        expect(usage.total_tokens).toBe((description as { total_tokens: number }).total_tokens)
         expect([charge, nanoOf(usage.millrace.charge)]).toEqual([cost, cost])
       }
     },
   )
 
-  it('A12: whatever a provider says of its tokens, a charge is never below zero nor above its hold', async () => {
+  it('A12: whatever usage a provider reports, a charge is never below zero or above its hold', async () => {
     const seed = randomInt(2 ** 32)
     const random = fractionsFrom(seed)
     const ODD = [-1, -5e11, 0, 0.5, 1e300, null, '7', [], {}, true, 2 ** 53, -0, undefined]
@@ -273,25 +270,22 @@ describe('what a provider counts becomes a charge', () => {
     expect(charged).toBeGreaterThan(turns / 2)
   })
 
-  it.each([false, true])(
-    'A15: a count of zero is a count; only none at all is estimated (stream: %s)',
-    async (stream) => {
-      counted = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
-      const none = await sendTurn(ASKED, stream)
-      expect(none.receipt).toMatchObject({ charge_nano: 0n, output: 0, estimated: 0, state: 'settled' })
-      for (const absent of [undefined, null, {}, { prompt_tokens: 0 }]) {
-        counted = absent
-        // A lane that has told nothing yet: nothing was learned of it.
-        const { charge, receipt, usage } = await sendTurn({ ...ASKED, model: 'uncounted' }, stream)
-        const output = stream ? tokensOfWords(WHOLE_TEXT) : tokensOf(WHOLE_TEXT)
-        expect(charge).toBe(priced({ input: tokensOf(JSON.stringify(QUESTION)), output }))
-        expect(receipt.estimated).toBe(1)
-        expect(usage.millrace.estimated).toBe(true)
-      }
-    },
-  )
+  it.each([false, true])('A15: zero usage is usage; only missing usage is estimated (stream: %s)', async (stream) => {
+    counted = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+    const none = await sendTurn(ASKED, stream)
+    expect(none.receipt).toMatchObject({ charge_nano: 0n, output: 0, estimated: 0, state: 'settled' })
+    for (const absent of [undefined, null, {}, { prompt_tokens: 0 }]) {
+      counted = absent
+      // A lane that has told nothing yet: nothing was learned of it.
+      const { charge, receipt, usage } = await sendTurn({ ...ASKED, model: 'uncounted' }, stream)
+      const output = stream ? tokensOfWords(WHOLE_TEXT) : tokensOf(WHOLE_TEXT)
+      expect(charge).toBe(priced({ input: tokensOf(JSON.stringify(QUESTION)), output }))
+      expect(receipt.estimated).toBe(1)
+      expect(usage.millrace.estimated).toBe(true)
+    }
+  })
 
-  it('A16: a model without a price cannot be called, by no key of any kind: it is not free', async () => {
+  it('A16: a model without a price cannot be called by any key', async () => {
     const account = await openAccount(setup().server)
     const builder = await account.createKey({ kind: 'builder' })
     await setup().server.operate('plans.assign', { account: account.id, plan: 'all' })
@@ -303,7 +297,7 @@ describe('what a provider counts becomes a charge', () => {
     expect(await account.receipts()).toEqual([])
   })
 
-  it('A17: a stream that broke off keeps the classes and the model by which it is charged', async () => {
+  it('A17: a broken stream keeps its usage classes and model', async () => {
     const account = await openAccount(setup().server)
     const before = (await account.wallet()).balance
     const body = { ...ASKED, model: 'cut-counted', stream: true }
@@ -324,7 +318,7 @@ describe('what a provider counts becomes a charge', () => {
   })
 
   it.each([false, true])(
-    'A21: the answer itself says the charge, the tier and the version of the price (stream: %s)',
+    'A21: the answer states the charge, the tier and the price version (stream: %s)',
     async (stream) => {
       const messages = hello('w'.repeat(1200))
       for (const [prompt, tier] of [

@@ -6,10 +6,10 @@ import { until } from '../../support/until.ts'
 import { useServer } from '../../support/use-server.ts'
 import { beginRequest, fill, HASTY_HOUSE, KiB, openLoadReader, PATIENT_HOUSE } from './load.ts'
 
-describe('a server that has memory for three turns', () => {
+describe('a server with memory for three turns', () => {
   const server = useServer({ config: PATIENT_HOUSE })
 
-  it('lets the fourth wait until one of them has ended', async () => {
+  it('queues the fourth until one ends', async () => {
     const { account, streams, end } = await fill(server())
     const load = openLoadReader(server())
     const late = chat(server(), account)
@@ -20,7 +20,7 @@ describe('a server that has memory for three turns', () => {
     await load.idle()
   })
 
-  it('tells more than may wait at once, before their bodies have come', async () => {
+  it('refuses requests beyond the queue before reading their bodies', async () => {
     const { account, end } = await fill(server())
     const load = openLoadReader(server())
     const waiting = [await beginRequest(server(), account.key, 100), await beginRequest(server(), account.key, 100)]
@@ -33,7 +33,7 @@ describe('a server that has memory for three turns', () => {
     await load.idle()
   })
 
-  it('forgets who goes away while waiting', async () => {
+  it('drops queued requests whose client disconnects', async () => {
     const { account, end } = await fill(server())
     const load = openLoadReader(server())
     const before = await load.shed('memory')
@@ -46,7 +46,7 @@ describe('a server that has memory for three turns', () => {
     await load.idle()
   })
 
-  it('tells a wrong key and an empty wallet so, however full it is', async () => {
+  it('still refuses wrong keys and empty wallets by name', async () => {
     const { end } = await fill(server())
     const load = openLoadReader(server())
     expect((await chat(server(), { key: 'mr_wallet_no' })).status).toBe(401)
@@ -55,7 +55,7 @@ describe('a server that has memory for three turns', () => {
     await load.idle()
   })
 
-  it('refuses the rest of a body for which there is no room any more', async () => {
+  it('refuses the rest of a body when memory runs out', async () => {
     const account = await openAccount(server())
     const load = openLoadReader(server())
     const [first, second] = [
@@ -74,10 +74,10 @@ describe('a server that has memory for three turns', () => {
   })
 })
 
-describe('a server that has memory for three turns, and lets nobody wait for long,', () => {
+describe('a server with memory for three turns and a short queue time', () => {
   const server = useServer({ config: HASTY_HOUSE })
 
-  it('sends the fourth away after a while, says when to come back, charges nothing, and lets everything else go on', async () => {
+  it('refuses the fourth with Retry-After and charges nothing', async () => {
     const { account, streams, end } = await fill(server())
     const load = openLoadReader(server())
     const before = await load.shed('memory')
@@ -94,7 +94,7 @@ describe('a server that has memory for three turns, and lets nobody wait for lon
     expect((await chat(server(), account)).status).toBe(200)
   })
 
-  it('holds of a body what has come, not what its head claims, and gives it back when its sender is too slow', async () => {
+  it('reserves memory for received bytes only, and releases it when the sender is too slow', async () => {
     const account = await openAccount(server())
     const load = openLoadReader(server())
     const liars = await Promise.all([1, 2, 3].map(() => beginRequest(server(), account.key, 500 * KiB)))

@@ -16,7 +16,7 @@ const requestOf = (key: string, body: object) => {
   )
 }
 
-describe('a client that closes its side of the connection', () => {
+describe('a client that half-closes the connection', () => {
   const server = useServer()
 
   it.each([
@@ -24,7 +24,7 @@ describe('a client that closes its side of the connection', () => {
     ['hangs up', false],
     ['sends its last byte', true],
     ['sends its last byte', false],
-  ] as const)('has gone, and nothing is kept of it: it %s, stream: %s', async (how, stream) => {
+  ] as const)('counts as disconnected: it %s, stream: %s', async (how, stream) => {
     const account = await openAccount(server())
     const socket = connect({ host: '127.0.0.1', port: server().port, allowHalfOpen: true })
     let received = ''
@@ -44,10 +44,10 @@ describe('a client that closes its side of the connection', () => {
   })
 })
 
-describe('as many connections as may be open', () => {
+describe('at the connection limit', () => {
   const server = useServer({ config: PATIENT_HOUSE })
 
-  it('one more is closed, those that nobody uses make room for the next', async () => {
+  it('a new connection is closed; idle connections make room', async () => {
     const account = await openAccount(server())
     const load = openLoadReader(server())
     const request = `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\n\r\n`

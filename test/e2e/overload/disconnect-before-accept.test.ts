@@ -15,7 +15,7 @@ const LOOKED_AT_MS = 2500
 
 const server = useServer({ config: `${TEST_CONFIG}\noverload: { loop_delay: off }\n` })
 
-it('where the event loop is late, a client that asked and left costs nothing, and one that waits is served', async () => {
+it('with a late event loop, a disconnected client costs nothing and a waiting one is served', async () => {
   const account = await openAccount(server())
   const stop = workHard()
   await sleep(LOOKED_AT_MS)
@@ -34,7 +34,7 @@ it('where the event loop is late, a client that asked and left costs nothing, an
   stop()
 })
 
-it('where the event loop is late, a client that has closed its own half behind a body it cut off is let go', async () => {
+it('with a late event loop, a half-closed client with a truncated body is dropped', async () => {
   const account = await openAccount(server())
   const stop = workHard()
   await sleep(LOOKED_AT_MS)

@@ -12,7 +12,7 @@ const server = useServer({
   config: `${TEST_CONFIG}\noverload: { loop_delay: 40ms, loop_delay_for: 200ms }\n`,
 })
 
-it('an event loop that is behind takes no new turns, finishes those it has, and takes new ones when it is well', async () => {
+it('an overloaded event loop takes no new turns, finishes running ones, and recovers', async () => {
   const account = await openAccount(server())
   const load = openLoadReader(server())
   const body = { model: 'calm', stream: true, messages: hello('count to 40') }

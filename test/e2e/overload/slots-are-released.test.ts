@@ -39,7 +39,7 @@ const ENDS: Readonly<Record<string, readonly [sent: (key: string) => string, sta
   'breaks off': [(key) => `${headOf(key, JSON_TYPE + lengthOf(100))}{"model"`, undefined],
 }
 
-describe('a place is free again, with all of its bytes, after a body that', () => {
+describe('a slot and its memory are released after a body that', () => {
   const server = useServer({ config: PATIENT_HOUSE })
 
   it.each(Object.entries(ENDS))('%s', async (_, [sent, status]) => {
@@ -53,7 +53,7 @@ describe('a place is free again, with all of its bytes, after a body that', () =
     expect(await load.load()).toMatchObject({ running: 0, bytes: 0, waiting: 0 })
   })
 
-  it('was answered before: the same key again, many times', async () => {
+  it('was answered before under the same idempotency key', async () => {
     const account = await openAccount(server())
     const load = openLoadReader(server())
     const headers = { 'idempotency-key': 'once' }
@@ -63,7 +63,7 @@ describe('a place is free again, with all of its bytes, after a body that', () =
   })
 })
 
-describe('whoever waits and goes leaves the queue', () => {
+describe('a waiting client that disconnects leaves the queue', () => {
   const server = useServer({ config: PATIENT_HOUSE })
 
   it.each([
@@ -84,10 +84,10 @@ describe('whoever waits and goes leaves the queue', () => {
   })
 })
 
-describe('whoever waits with one request behind the other', () => {
+describe('pipelined requests that wait', () => {
   const server = useServer({ config: HASTY_HOUSE })
 
-  it('hears for each that there was no place, in order', async () => {
+  it('are each refused, in order', async () => {
     const { account, end } = await fill(server())
     const load = openLoadReader(server())
     const socket = await openRawSocket(server())

@@ -72,7 +72,7 @@ const WAYS = (['chat', 'responses'] as const).flatMap((protocol) =>
 
 describe('images and files', () => {
   it.each(WAYS)(
-    'of a %s client arrive whole at %s, paid by %s key (stream: %s)',
+    'of a %s client reach %s unchanged, charged to a %s key (stream: %s)',
     async (protocol, model, kind, stream) => {
       const { server, far, canary } = setup()
       const person = await openSubscriber(server, 'pro')
@@ -104,7 +104,7 @@ describe('images and files', () => {
     },
   )
 
-  it('by their address go to the lane that has a place for them, though another comes first', async () => {
+  it('by URL go to a lane that supports URLs', async () => {
     const { server, far, canary } = setup()
     const person = await openSubscriber(server)
     const file = { type: 'input_file', file_url: `${canary}/long.pdf` }

@@ -115,7 +115,7 @@ const REFUSED: readonly Refusal[] = [
   ],
 ]
 
-describe('refused is', () => {
+describe('content parts are refused:', () => {
   it.each(REFUSED)('%s: %s', async (_what, code, body, param, message) => {
     const { server, far } = setup()
     const person = await openAccount(server)
@@ -128,7 +128,7 @@ describe('refused is', () => {
     expect(await person.receipts()).toEqual([])
   })
 
-  it('nothing that the model list promises', async () => {
+  it('but not what the model list promises', async () => {
     const { server } = setup()
     const person = await openAccount(server)
     const { json } = await get(server, person, '/models')

@@ -30,7 +30,7 @@ async function holdOf(body: object): Promise<bigint> {
 }
 
 describe('the hold', () => {
-  it('has each picture at its most and none of its bytes, and text that came as a file at all of its bytes', async () => {
+  it('counts each image at its maximum and text files by their bytes', async () => {
     const words = tokensOf(await holdOf(looksAt('over-chat')))
     const moreBy = async (...parts: object[]) => tokensOf(await holdOf(looksAt('over-chat', ...parts))) - words
     const around = JSON.stringify(image('data:image/png;base64,')).length + 1
@@ -40,7 +40,7 @@ describe('the hold', () => {
     expect(await moreBy(file(LONG_TEXT))).toBe(JSON.stringify(file(LONG_TEXT)).length + 1)
   })
 
-  it('is what a wallet needs: a nano-dollar less, and no provider sees the picture', async () => {
+  it('is required exactly: with a nano-dollar less, no provider is called', async () => {
     const { server, far } = setup()
     const body = looksAt('over-chat', image(PICTURE), image('https://a.example/b.png'))
     const hold = await holdOf(body)
@@ -54,14 +54,14 @@ describe('the hold', () => {
     expect((await exact.wallet()).balance).toBeGreaterThanOrEqual(0n)
   })
 
-  it('is the sum of all parts, also where they are more than the context together', async () => {
+  it('is the sum of all parts, even beyond the context', async () => {
     const parts = Array.from({ length: 200 }, (_, at) => image(`https://a.example/${at}.png`))
     const tokens = tokensOf(await holdOf(looksAt('over-chat', ...parts)))
     expect(tokens).toBeGreaterThan(200 * IMAGE_TOKENS)
     expect(tokens).toBeGreaterThan(CONTEXT)
   })
 
-  it('is the most that is charged, whatever the provider says that it saw', async () => {
+  it('is the maximum charge, whatever usage the provider reports', async () => {
     const { server } = setup()
     const person = await openAccount(server)
     const answer = await answerOf(await send(server, person, looksAt('liar', image(PICTURE), file(PDF))))
@@ -74,8 +74,8 @@ describe('the hold', () => {
   })
 })
 
-describe('where the provider counts nothing', () => {
-  it('a picture and an address are taken for their most, a document for its bytes, words for a quarter of theirs', async () => {
+describe('without usage from the provider', () => {
+  it('images and URLs are charged at their maximum, documents by bytes, text by a quarter of its bytes', async () => {
     const { server } = setup()
     const person = await openAccount(server)
     const body = { ...looksAt('breaks', image(PICTURE), image('https://a.example/b.png'), file(PDF)), stream: true }
@@ -90,8 +90,8 @@ describe('where the provider counts nothing', () => {
   })
 })
 
-describe('a picture that was shown before', () => {
-  it.each(LOOKERS)('is shown, held for and paid again with previous_response_id (%s)', async (model) => {
+describe('an image from an earlier turn', () => {
+  it.each(LOOKERS)('is sent, held and charged again with previous_response_id (%s)', async (model) => {
     const { server, far } = setup()
     const person = await openAccount(server)
     const input = [{ role: 'user', content: [{ type: 'input_image', image_url: PICTURE, detail: 'high' }] }]
@@ -111,7 +111,7 @@ describe('a picture that was shown before', () => {
     expectProblem(elsewhere, 'unsupported_content', { param: 'input[0].content[0]' })
   })
 
-  it.each(LOOKERS)('is seen by whoever makes the conversation short, and counts on the receipt (%s)', async (model) => {
+  it.each(LOOKERS)('is sent to the compacting model and counts on the receipt (%s)', async (model) => {
     const { server, far } = setup()
     const person = await openAccount(server)
     const input = [

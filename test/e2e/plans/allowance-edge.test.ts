@@ -6,51 +6,51 @@ import { openAccount } from '../../support/test-account.ts'
 import { PLANS_CONFIG } from '../../support/test-config.ts'
 import { useServer } from '../../support/use-server.ts'
 
-describe('the edge of an allowance is exact (A29)', () => {
+describe('allowances are exact at the edge (A29)', () => {
   const server = useServer({ config: PLANS_CONFIG })
   beforeAll(() => advanceToTuesdayNoon(server()))
 
   it.each([
-    { receivedRequest: 19, status: 200, used: '0.199' },
-    { receivedRequest: 20, status: 200, used: '0.20' },
-    { receivedRequest: 21, status: 429, used: '0.18' },
-  ])('with 20 of a window left, $asked give $status', async ({ receivedRequest, status, used }) => {
+    { requests: 19, status: 200, used: '0.199' },
+    { requests: 20, status: 200, used: '0.20' },
+    { requests: 21, status: 429, used: '0.18' },
+  ])('with 20 left in a window, $requests give $status', async ({ requests, status, used }) => {
     const person = await openSubscriber(server(), 'pro')
     await spend(server(), person.builder, 180)
-    expect((await spend(server(), person.builder, receivedRequest)).status).toBe(status)
+    expect((await spend(server(), person.builder, requests)).status).toBe(status)
     expect((await person.window('5h')).used).toBe(used)
     expect((await person.window('month')).used).toBe(used)
   })
 
   it.each([
-    { receivedRequest: 199, code: undefined },
-    { receivedRequest: 200, code: undefined },
-    { receivedRequest: 201, code: 'request_exceeds_allowance' },
-  ] as const)('of a window of 200, $asked at once are told $code', async ({ receivedRequest, code }) => {
+    { requests: 199, code: undefined },
+    { requests: 200, code: undefined },
+    { requests: 201, code: 'request_exceeds_allowance' },
+  ] as const)('with a window of 200, $requests at once get $code', async ({ requests, code }) => {
     const person = await openSubscriber(server(), 'pro')
-    const answer = await spend(server(), person.builder, receivedRequest)
+    const answer = await spend(server(), person.builder, requests)
     if (code === undefined) expect(answer.status).toBe(200)
     else
       expectProblem(answer, code, { message: /whole 5h window of the plan has 0\.20 USD.*max_tokens to 200 or less/ })
   })
 
-  it.each(['wallet', 'builder'] as const)('of a spend cap of a %s key as well', async (kind) => {
+  it.each(['wallet', 'builder'] as const)('for the spend cap of a %s key too', async (kind) => {
     const person = await openSubscriber(server(), 'pro')
-    for (const { receivedRequest, status } of [
-      { receivedRequest: 9, status: 200 },
-      { receivedRequest: 10, status: 200 },
-      { receivedRequest: 11, status: 402 },
+    for (const { requests, status } of [
+      { requests: 9, status: 200 },
+      { requests: 10, status: 200 },
+      { requests: 11, status: 402 },
     ]) {
       const key = await person.createKey({ kind, caps: { day: '0.02' } })
       expect((await spend(server(), key, 10)).status).toBe(200)
-      const answer = await spend(server(), key, receivedRequest)
+      const answer = await spend(server(), key, requests)
       expect(answer.status).toBe(status)
       if (status !== 200)
         expectProblem(answer, 'key_spend_cap_reached', { message: /0\.02 USD a day; 0\.01 USD are spent/ })
     }
   })
 
-  it('tells the longest wait when several windows are full', async () => {
+  it('reports the longest wait when several windows are full', async () => {
     const person = await openSubscriber(server(), 'lean')
     for (let window = 0; window < 5; window++) {
       expect((await spend(server(), person.builder, 100)).status).toBe(200)
@@ -64,7 +64,7 @@ describe('the edge of an allowance is exact (A29)', () => {
     expect(refused.json.error).toMatchObject({ window: last.name, resets_at: Math.ceil(Date.parse(last.end!) / 1000) })
   })
 
-  it('tells what running requests hold from what is used up: in a window, and under a cap', async () => {
+  it('distinguishes held from used amounts, in windows and caps', async () => {
     const person = await openSubscriber(server(), 'pro')
     const capped = await person.createKey({ caps: { month: '0.10' } })
     for (const { key, words, most } of [
@@ -89,7 +89,7 @@ describe('a spend cap', () => {
   const server = useServer({ config: PLANS_CONFIG })
   beforeAll(() => advanceToTuesdayNoon(server()))
 
-  it('stops one key and no other, until its day is over', async () => {
+  it('stops one key only, until its day ends', async () => {
     const account = await openAccount(server())
     const capped = await account.createKey({ caps: { day: '0.05', month: '0.08' } })
     expect((await spend(server(), capped, 50)).status).toBe(200)
@@ -111,15 +111,15 @@ describe('a spend cap', () => {
     }
   })
 
-  it('is raised, lowered and taken away at once, and what was spent stays spent', async () => {
+  it('can be raised, lowered and removed at once; spending stays counted', async () => {
     const account = await openAccount(server())
     const key = await account.createKey({ caps: { day: '0.05' } })
     const caps = (change: { day?: string | null; month?: string | null }) =>
       server().operate('keys.caps', { key: key.id, ...change })
-    const receivedRequest = async () => (await spend(server(), key, 20)).status
-    expect([await receivedRequest(), await receivedRequest(), await receivedRequest()]).toEqual([200, 200, 402])
+    const requests = async () => (await spend(server(), key, 20)).status
+    expect([await requests(), await requests(), await requests()]).toEqual([200, 200, 402])
     expect((await caps({ day: '0.06' })).caps).toEqual({ day: '0.06' })
-    expect([await receivedRequest(), await receivedRequest()]).toEqual([200, 402])
+    expect([await requests(), await requests()]).toEqual([200, 402])
     await caps({ day: '0.01' })
     const { json } = await chat(server(), key, { model: 'paid', max_tokens: 1 })
     expect(json.error).toMatchObject({ code: 'key_spend_cap_reached', limit: '0.01', used: '0.06' })
@@ -128,15 +128,15 @@ describe('a spend cap', () => {
       left: '0.00',
     })
     expect((await caps({ day: '0.08' })).caps).toEqual({ day: '0.08' })
-    expect([await receivedRequest(), await receivedRequest()]).toEqual([200, 402])
+    expect([await requests(), await requests()]).toEqual([200, 402])
     expect((await caps({ day: null })).caps).toEqual({})
-    expect(await receivedRequest()).toBe(200)
+    expect(await requests()).toBe(200)
     expect(await server().attempt('keys.caps', { key: key.id })).toMatchObject({ reason: 'invalid_arguments' })
     expect((await caps({ day: '1000000', month: '1000000.00' })).caps).toEqual({
       day: '1000000.00',
       month: '1000000.00',
     })
-    expect(await receivedRequest()).toBe(200)
+    expect(await requests()).toBe(200)
     for (const day of ['0', '-1', '1,00', '1e3', '1000000.000000001', '9000000000']) {
       expect(await server().attempt('keys.caps', { key: key.id, day })).toMatchObject({ reason: 'invalid_amount' })
     }

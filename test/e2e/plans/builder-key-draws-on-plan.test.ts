@@ -9,11 +9,11 @@ import { useServer } from '../../support/use-server.ts'
 
 const FIVE_HOURS_MS = 5 * 3_600_000
 
-describe('a builder key draws on its plan', () => {
+describe('a builder key draws on its plan:', () => {
   const server = useServer({ config: PLANS_CONFIG })
   beforeAll(() => advanceToTuesdayNoon(server()))
 
-  it('until the window is full, and again from the very moment that the refusal named', async () => {
+  it('until the window is full, and again exactly when the refusal said', async () => {
     const person = await openSubscriber(server(), 'pro', { credit: '1.00' })
     for (let turn = 0; turn < 4; turn++) expect((await spend(server(), person.builder, 50)).status).toBe(200)
     const { start, end, used, left } = await person.window('5h')
@@ -44,7 +44,7 @@ describe('a builder key draws on its plan', () => {
     expect((await person.window('month')).used).toBe(again.status === 200 ? '0.202' : '0.201')
   })
 
-  it('of which it can ask how it stands: a window that nobody has used says that it has not opened (A27)', async () => {
+  it('GET /v1/key shows its windows; an unused window is not open (A27)', async () => {
     const person = await openSubscriber(server(), 'pro')
     const untouched = { used: '0.00', held: '0.00', opened: false, start: null, end: null }
     expect((await get(server(), person.builder, '/key')).json).toMatchObject({
@@ -71,7 +71,7 @@ describe('a builder key draws on its plan', () => {
     expect((await get(server(), person, '/key')).json).toMatchObject({ plan: null, windows: [] })
   })
 
-  it('and a request that cost nothing has opened no window', async () => {
+  it('an uncharged request opens no window', async () => {
     const person = await openSubscriber(server(), 'pro')
     const disconnected = new AbortController()
     const receivedRequest = chat(
@@ -95,7 +95,7 @@ describe('a builder key draws on its plan', () => {
     }
   })
 
-  it('and calls what the model, the plan and its own list allow', async () => {
+  it('it may call what the model, the plan and its own list allow', async () => {
     const person = await openSubscriber(server())
     const idsOf = async (key: string) =>
       (await get(server(), { key }, '/models')).json.data.map((entry: { id: string }) => entry.id)
@@ -119,7 +119,7 @@ describe('a builder key draws on its plan', () => {
     expect(await idsOf(person.key)).toContain('wallet-only')
   })
 
-  it('and its receipts say which windows paid, at which prices', async () => {
+  it('receipts show which windows paid, at which prices', async () => {
     const person = await openSubscriber(server(), 'pro')
     const key = await person.createKey({ kind: 'builder', caps: { day: '1.00' } })
     const { requestId, json } = await spend(server(), key, 10)
@@ -149,7 +149,7 @@ describe('a builder key draws on its plan', () => {
     expect(trace).toMatchObject({ paid_by: receipt.paid_by, price: receipt.price, lane: 'demo/demo-fast' })
   })
 
-  it('of which the bar is the sum of its listed rows, to the last unit, whatever the model (A26)', async () => {
+  it('window usage is the exact sum of its rows (A26)', async () => {
     const person = await openSubscriber(server(), 'wide')
     for (const model of ['swift', 'paid', 'vendor/slashed', 'trap-high', 'builder-only', 'calm']) {
       const answer = await chat(server(), person.builder, { model, max_tokens: 7, messages: hello('count to 9') })
@@ -171,7 +171,7 @@ describe('a builder key draws on its plan', () => {
     }
   })
 
-  it('and a full window is not worded like a rate limit, nor like an empty wallet (A25, A28)', async () => {
+  it('a full window has its own error, unlike a rate limit or an empty wallet (A25, A28)', async () => {
     const person = await openSubscriber(server(), 'pro', { credit: '0' })
     const slow = await person.createKey({ kind: 'builder', limits: { requests_per_minute: 1 } })
     expect((await spend(server(), slow, 200)).status).toBe(200)
@@ -190,7 +190,7 @@ describe('a builder key draws on its plan', () => {
     expect(new Set([full, burst, poor].map(({ json }) => json.error.code)).size).toBe(3)
   })
 
-  it('never on the wallet, nor a wallet key on the plan, whatever is empty (A4)', async () => {
+  it('never on the wallet, nor a wallet key on the plan (A4)', async () => {
     for (const wallet of ['0', '1.00']) {
       for (const full of [true, false]) {
         const person = await openSubscriber(server(), 'pro', { credit: wallet })

@@ -8,7 +8,7 @@ import { useServer } from '../../support/use-server.ts'
 
 const AT_ONCE = 100
 
-describe('a hundred at once on an allowance of which one percent is left', () => {
+describe('a hundred concurrent requests on an allowance with one percent left', () => {
   const server = useServer({ config: PLANS_CONFIG })
   beforeAll(() => advanceToTuesdayNoon(server()))
 
@@ -32,7 +32,7 @@ describe('a hundred at once on an allowance of which one percent is left', () =>
   const codeOf = ({ json }: Answer) =>
     json.error.code === 'balance_in_flight' ? 'balance_in_flight' : 'allowance_exhausted'
 
-  it('serves what fits into every window of a plan, to the last unit', async () => {
+  it('serve exactly what fits into every window', async () => {
     const person = await openSubscriber(server(), 'wide', { credit: '1.00' })
     expect((await spend(server(), person.builder, 990)).status).toBe(200)
     expect((await spend(server(), person.builder, 990)).status).toBe(200)
@@ -47,7 +47,7 @@ describe('a hundred at once on an allowance of which one percent is left', () =>
     expect((await person.wallet()).balance).toBe(1_000_000_000n)
   })
 
-  it('and under a spend cap, however much the wallet has', async () => {
+  it('stay under a spend cap', async () => {
     const account = await openAccount(server(), { credit: '100.00' })
     const key = await account.createKey({ caps: { day: '2.00' } })
     await spend(server(), key, 990)
@@ -59,7 +59,7 @@ describe('a hundred at once on an allowance of which one percent is left', () =>
     expect(day).toMatchObject({ used: '2.00', left: '0.00', held: '0.00' })
   })
 
-  it('of several keys of one plan together', async () => {
+  it('of several keys share one plan', async () => {
     const person = await openSubscriber(server(), 'pro')
     const keys = await Promise.all(Array.from({ length: 4 }, () => person.createKey({ kind: 'builder' })))
     await spend(server(), person.builder, 180)

@@ -10,11 +10,11 @@ import { useServer } from '../../support/use-server.ts'
 
 const HOUR_MS = 3_600_000
 
-describe('a plan changes', () => {
+describe('plan changes', () => {
   const server = useServer({ config: PLANS_CONFIG })
   beforeAll(() => advanceToTuesdayNoon(server()))
 
-  it('to more at once: what was used stays used, and the windows go on', async () => {
+  it('an upgrade applies at once; usage and windows continue', async () => {
     const person = await openSubscriber(server(), 'lean')
     expect((await spend(server(), person.builder, 100)).status).toBe(200)
     expectProblem(await spend(server(), person.builder, 1), 'allowance_exhausted')
@@ -29,7 +29,7 @@ describe('a plan changes', () => {
     expectProblem(await spend(server(), person.builder, 1), 'allowance_exhausted')
   })
 
-  it('to less with the next window: the one that runs keeps what it was opened with', async () => {
+  it('a downgrade applies with the next window', async () => {
     const person = await openSubscriber(server(), 'pro')
     await spend(server(), person.builder, 10)
     await person.assign('lean')
@@ -41,7 +41,7 @@ describe('a plan changes', () => {
     expect(await person.window('5h')).toMatchObject({ limit: '0.10', used: '0.06', opened: true })
   })
 
-  it('and nothing opens a window of the plan that was left', async () => {
+  it('no window of the former plan opens', async () => {
     const person = await openSubscriber(server(), 'pro')
     await person.assign('lean')
     expect(await person.window('5h')).toMatchObject({ limit: '0.10', opened: false })
@@ -49,7 +49,7 @@ describe('a plan changes', () => {
     expect((await person.window('5h')).limit).toBe('0.10')
   })
 
-  it('for a request whose body was on its way with the old one: it is judged again, and opens windows of the new one only', async () => {
+  it('a request uploading during the change uses the new plan', async () => {
     const person = await openSubscriber(server(), 'pro')
     const body = JSON.stringify({ model: 'paid', max_tokens: 1, messages: hello() })
     const socket = await openRawSocket(server())
@@ -67,7 +67,7 @@ describe('a plan changes', () => {
     expect(await person.window('5h')).toMatchObject({ limit: '0.10', used: '0.001' })
   })
 
-  it('in the configuration: the running window stays as it was opened, the next one is new', async () => {
+  it('a reload keeps open windows; the next window is new', async () => {
     const person = await openSubscriber(server(), 'lean')
     expect((await spend(server(), person.builder, 10)).status).toBe(200)
     await server().reload(PLANS_CONFIG.replace('every: 5h, allowance: "0.10"', 'every: 5h, allowance: "0.30"'))
@@ -86,7 +86,7 @@ describe('a plan changes', () => {
     expect(await person.window('5h')).toMatchObject({ limit: '0.30', used: '0.25' })
   })
 
-  it('lapses at its moment, keeps what was used, and comes back by being assigned again', async () => {
+  it('a lapsed plan keeps its usage and resumes when assigned again', async () => {
     const person = await openSubscriber(server())
     const { until } = await person.assign('pro', '1h')
     expect(until).not.toBeNull()
@@ -104,7 +104,7 @@ describe('a plan changes', () => {
     expect((await spend(server(), person.builder, 50)).status).toBe(200)
   })
 
-  it('ends at once or at a moment, and a running answer finishes', async () => {
+  it('a plan ends now or at a set time; running answers finish', async () => {
     const person = await openSubscriber(server(), 'pro')
     const running = await send(server(), person.builder, {
       model: 'calm',
@@ -126,7 +126,7 @@ describe('a plan changes', () => {
     expect((await spend(server(), person.builder, 1)).status).toBe(200)
   })
 
-  it('settles a running answer in the window in which it was held, although that has ended meanwhile', async () => {
+  it('a running answer settles in the window that held it, even after that window ends', async () => {
     const person = await openSubscriber(server(), 'pro')
     const running = await send(server(), person.builder, {
       model: 'calm',
@@ -184,7 +184,7 @@ describe('an operator', () => {
     expect(await other.plan()).toMatchObject({ state: 'none', plan: null, windows: [] })
   })
 
-  it('is told what is wrong with a wish', async () => {
+  it('gets an explanation for invalid input', async () => {
     const person = await openSubscriber(server(), 'pro')
     const changeRequest = (args: object) =>
       server().attempt('plans.assign', { account: person.id, plan: 'pro', ...args })

@@ -8,7 +8,7 @@ const TOOLS = ['look_up', 'ping'].map((name) => ({ type: 'function', function: {
 const ASKED = { tools: TOOLS, reasoning_effort: 'low' }
 const HOUR_MS = 3_600_000
 
-describe('a chat client, which has no place for what its provider seals', () => {
+describe('sealed reasoning for chat clients', () => {
   const setup = useReasoningServer()
 
   /** Says something and does what it is asked to, until nothing is called any more. */
@@ -28,7 +28,7 @@ describe('a chat client, which has no place for what its provider seals', () => 
   }
   const user = (content: string): Item => ({ role: 'user', content })
 
-  it.each(['stream', 'json'] as const)('has it given back with the calls that it led to: %s', async (delivery) => {
+  it.each(['stream', 'json'] as const)('is restored with its tool calls: %s', async (delivery) => {
     const account = await openAccount(setup().server)
     const model = 'sealing'
     const receivedRequest = { ...ASKED, model, delivery }
@@ -55,7 +55,7 @@ describe('a chat client, which has no place for what its provider seals', () => 
     expect(setup().timesCalled('first')).toBe(6)
   })
 
-  it('has it given back once, in front of all calls that were made at once', async () => {
+  it('is restored once, before parallel calls', async () => {
     const account = await openAccount(setup().server)
     await loop(account, [user('Use look_up and ping.')], { model: 'sealing', delivery: 'stream' })
     const [, seal, ...calls] = shortly(setup().parsedOutput('first'))
@@ -68,7 +68,7 @@ describe('a chat client, which has no place for what its provider seals', () => 
   it.each([
     ['another provider', 'elsewhere', 'second'],
     ['another model of the same provider', 'sibling', 'first'],
-  ] as const)('goes on without it with %s, and finds it again when it comes back', async (_who, next, provider) => {
+  ] as const)('is left out for %s, and restored on return', async (_who, next, provider) => {
     const account = await openAccount(setup().server)
     const messages = await loop(account, [user('Use look_up now.')], { model: 'sealing', delivery: 'json' })
     const seal = setup().lastSeal('first')
@@ -84,7 +84,7 @@ describe('a chat client, which has no place for what its provider seals', () => 
     expect(setup().timesCalled('first') + setup().timesCalled('second')).toBe(4)
   })
 
-  it('gets an answer from the next lane when the one that sealed is down', async () => {
+  it('does not prevent failover', async () => {
     const account = await openAccount(setup().server)
     const messages = [user('Use look_up now.')]
     const answer = await chatIn(setup(), account, { ...ASKED, model: 'moving', delivery: 'stream', messages })
@@ -95,7 +95,7 @@ describe('a chat client, which has no place for what its provider seals', () => 
     expect(shortly(setup().parsedOutput('second'))).toEqual(['user', 'look_up()', 'result'])
   })
 
-  it('pays for what is given back as for what it has sent itself', async () => {
+  it('is charged like input the client sent', async () => {
     const [account, stranger] = [await openAccount(setup().server), await openAccount(setup().server)]
     const messages = [user('Use look_up now.')]
     const answer = await chatIn(setup(), account, { ...ASKED, model: 'sealing', delivery: 'json', messages })
@@ -114,7 +114,7 @@ describe('a chat client, which has no place for what its provider seals', () => 
     expect(known).toBeGreaterThan(without[0]!)
   })
 
-  it('is answered without it where it is not known: after an hour, to another account, or when it cannot be opened', async () => {
+  it('is left out when unknown: after an hour, for another account, or when it cannot be opened', async () => {
     const [account, stranger] = [await openAccount(setup().server), await openAccount(setup().server)]
     const messages = [user('Use look_up now.')]
     const answer = await chatIn(setup(), account, { ...ASKED, model: 'sealing', delivery: 'stream', messages })

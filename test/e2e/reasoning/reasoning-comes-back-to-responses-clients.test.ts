@@ -43,7 +43,7 @@ const CASES = Object.keys(LANES).flatMap((lane) =>
   ),
 )
 
-describe('what a provider has sealed comes back to it', () => {
+describe('sealed reasoning returns to its provider', () => {
   const setup = useReasoningServer()
 
   it.each(CASES)('over the lane %s, %s, with answers as %s', async (model, variant, delivery) => {
@@ -75,7 +75,7 @@ describe('what a provider has sealed comes back to it', () => {
     expect(setup().timesCalled('first')).toBe(3)
   })
 
-  it('is shown in one envelope, wherever it is told, and kept for who may ask for it', async () => {
+  it('is the same envelope in every event, and stored', async () => {
     const account = await openAccount(setup().server)
     const receivedRequest = { model: 'sealing', reasoning: { effort: 'low' }, input: 'Good day' }
     const shown = await respondIn(setup(), account, { ...receivedRequest, delivery: 'stream', include: INCLUDE })
@@ -88,7 +88,7 @@ describe('what a provider has sealed comes back to it', () => {
   })
 })
 
-describe('what was sealed elsewhere', () => {
+describe('reasoning sealed elsewhere', () => {
   const setup = useReasoningServer()
 
   const begin = async (model: ReasoningModel) => {
@@ -115,7 +115,7 @@ describe('what was sealed elsewhere', () => {
     ['another provider', 'sealing', 'elsewhere', 'second'],
     ['another model of the same provider', 'sealing', 'sibling', 'first'],
     ['a lane of another protocol', 'deep', 'sealing', 'first'],
-  ] as const)('is left out for %s', async (_who, model, next, provider) => {
+  ] as const)('is dropped for %s', async (_who, model, next, provider) => {
     const { goOn } = await begin(model)
     const { output } = await goOn(next)
     expect(output.at(-1)).toMatchObject({ role: 'assistant' })
@@ -124,7 +124,7 @@ describe('what was sealed elsewhere', () => {
     expect(setup().timesCalled('first') + setup().timesCalled('second') + setup().timesCalled('deep')).toBe(2)
   })
 
-  it('is left out after a failover in the middle of the conversation, and what is its own comes back', async () => {
+  it('is dropped after a mid-conversation failover, and own seals return', async () => {
     const account = await openAccount(setup().server)
     const receivedRequest = {
       model: 'moving',
@@ -155,7 +155,7 @@ describe('what was sealed elsewhere', () => {
     expect((await account.receipts()).map(({ outcome }) => outcome)).toEqual(['completed', 'completed', 'completed'])
   })
 
-  it('is refused where it is no envelope of ours, or of another account', async () => {
+  it('is refused when it is not this account’s envelope', async () => {
     const { receivedRequest, input, account } = await begin('sealing')
     const stranger = await openAccount(setup().server)
     const native = input.map((item) =>
@@ -175,11 +175,11 @@ describe('what was sealed elsewhere', () => {
   })
 })
 
-describe('the reasoning of a lane that speaks Chat', () => {
+describe('reasoning of a Chat lane', () => {
   const setup = useReasoningServer()
 
   it.each(Object.keys(WAYS).flatMap((variant) => DELIVERIES.map((delivery) => [variant, delivery] as const)))(
-    'goes back with its calls, %s, with answers as %s',
+    'returns with its calls, %s, with answers as %s',
     async (variant, delivery) => {
       const account = await openAccount(setup().server)
       const { sends, carries, again } = WAYS[variant]!
@@ -203,7 +203,7 @@ describe('the reasoning of a lane that speaks Chat', () => {
   )
 })
 
-describe('a provider that cannot open any more what it has sealed', () => {
+describe('a provider that rejects its own seals', () => {
   const setup = useReasoningServer()
 
   const HOW: Readonly<Record<string, () => void>> = {
@@ -217,7 +217,7 @@ describe('a provider that cannot open any more what it has sealed', () => {
   )
 
   it.each(cases)(
-    'and says so %s, is asked without it: over the lane %s, answers as %s',
+    'with an error %s gets a retry without them: over the lane %s, answers as %s',
     async (how, model, delivery) => {
       const account = await openAccount(setup().server)
       const receivedRequest = { model, delivery, tools: LANES[model], reasoning: { effort: 'low' } }

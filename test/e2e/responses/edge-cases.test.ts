@@ -10,7 +10,7 @@ import { createPause, FAR_MODELS, HELLO, useResponsesServer } from './responses-
 describe('at the edges of /v1/responses', () => {
   const setup = useResponsesServer()
 
-  it('a WebSocket is told at once to come as a POST, before anybody asks who it is', async () => {
+  it('a WebSocket upgrade is refused before authentication', async () => {
     for (const path of ['/v1/responses', '/v1/responses?model=swift']) {
       const socket = await openRawSocket(setup().server)
       const head = [
@@ -27,7 +27,7 @@ describe('at the edges of /v1/responses', () => {
     }
   })
 
-  it('GET and HEAD say that it takes POST, and nothing of it asks for a key', async () => {
+  it('GET and HEAD answer 405 without a key', async () => {
     const { baseUrl } = setup().server
     const plain = await answerOf(await fetch(`${baseUrl}/responses`))
     expectProblem(plain, 'method_not_allowed', { message: /POST/ })
@@ -38,7 +38,7 @@ describe('at the edges of /v1/responses', () => {
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD, DELETE'])
   })
 
-  it('HEAD of a stored response says what GET would', async () => {
+  it('HEAD of a stored response matches GET', async () => {
     const { server } = setup()
     const account = await openAccount(server)
     const { json } = await respond(server, account)
@@ -56,7 +56,7 @@ describe('at the edges of /v1/responses', () => {
     ['/responses/input_tokens', /usage/],
     ['/responses/resp_1/cancel', /background/],
     ['/responses/resp_1/input_items', /GET \/v1\/responses/],
-  ])('%s is not provided, and a sentence says what to do instead', async (path, message) => {
+  ])('%s is not supported, and the error says what to do instead', async (path, message) => {
     const { server } = setup()
     const account = await openAccount(server)
     const headers = { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' }
@@ -68,7 +68,7 @@ describe('at the edges of /v1/responses', () => {
     }
   })
 
-  it('a web page is refused, and GET /v1 names what there is', async () => {
+  it('a web page is refused, and GET /v1 lists the endpoints', async () => {
     const { server } = setup()
     const account = await openAccount(server)
     const page = await respond(server, account, {}, { headers: { origin: 'https://example.com' } })
@@ -82,9 +82,9 @@ describe('at the edges of /v1/responses', () => {
   it.each(FAR_MODELS)(
     'a provider of %s that fails before content is a status, and nothing is stored or charged',
     async (model) => {
-      const { server, emits } = setup()
+      const { server, description } = setup()
       const account = await openAccount(server)
-      emits(async (providerAnswer) => {
+      description(async (providerAnswer) => {
         await providerAnswer.head(500)
         await providerAnswer.bytes('{"error":{"message":"no"}}')
         await providerAnswer.end()
@@ -94,16 +94,16 @@ describe('at the edges of /v1/responses', () => {
         expect([answer.status, answer.json.error.code]).toEqual([503, 'server_is_overloaded'])
         expect(answer.json.error.request_id).toBe(answer.requestId)
       }
-      emits(async (providerAnswer) => providerAnswer.close())
+      description(async (providerAnswer) => providerAnswer.close())
       expect((await respond(server, account, { model, stream: true })).status).toBe(503)
       expect((await account.receipts()).map((row) => row.charge_nano)).toEqual([0n, 0n, 0n])
     },
   )
 
   it.each(FAR_MODELS)('a provider of %s that breaks after content: error, response.failed, [DONE]', async (model) => {
-    const { server, emits } = setup()
+    const { server, description } = setup()
     const account = await openAccount(server)
-    emits(emitsFirstText(HELLO, async (providerAnswer) => providerAnswer.close()))
+    description(emitsFirstText(HELLO, async (providerAnswer) => providerAnswer.close()))
     const { text, events, requestId } = await streamResponse(server, account, { model })
     const [error, failed] = events.slice(-2)
     expect([error?.type, failed?.type]).toEqual(['error', 'response.failed'])
@@ -115,7 +115,7 @@ describe('at the edges of /v1/responses', () => {
   })
 })
 
-describe.each(FAR_MODELS)('a provider of %s that is silent for long', (model) => {
+describe.each(FAR_MODELS)('a silent provider of %s', (model) => {
   const config = 'streams: { silence_before_head: 10ms, keep_alive: 10ms }'
   const setup = useResponsesServer({ config })
   const pause = createPause()
@@ -123,10 +123,10 @@ describe.each(FAR_MODELS)('a provider of %s that is silent for long', (model) =>
   afterEach(pause.goOn)
   const count = (text: string, of: string) => text.split(of).length - 1
 
-  it('before its first word: the response is opened, and told to be in progress', async () => {
-    const { server, emits } = setup()
+  it('before content: the response is created and in progress', async () => {
+    const { server, description } = setup()
     const account = await openAccount(server)
-    emits(async (providerAnswer) => {
+    description(async (providerAnswer) => {
       await pause.wait(providerAnswer)
       await emitsInTwo(HELLO, async () => {})(providerAnswer)
     })
@@ -145,10 +145,10 @@ describe.each(FAR_MODELS)('a provider of %s that is silent for long', (model) =>
     expect(await again.text()).toBe(withoutComments(reading.text))
   })
 
-  it('between its words: an empty delta says that it goes on, and the words are the same', async () => {
-    const { server, emits } = setup()
+  it('between deltas: an empty delta keeps it alive', async () => {
+    const { server, description } = setup()
     const account = await openAccount(server)
-    emits(emitsInTwo(HELLO, pause.wait))
+    description(emitsInTwo(HELLO, pause.wait))
     const key = { headers: { 'idempotency-key': `silent-${model}` } }
     const reading = beginReading(await sendResponse(server, account, { model, stream: true }, key))
     const empty = '"delta":""'

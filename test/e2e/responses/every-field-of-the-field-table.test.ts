@@ -35,16 +35,16 @@ const difference = (
       .map((name) => [name, receivedRequest[name]]),
   )
 
-describe('every field of the table of Responses', () => {
+describe('every field of the Responses table', () => {
   const setup = useResponsesServer()
 
-  it('is tried here: one without samples would be missed', () => {
+  it('every field has samples here', () => {
     expect(Object.keys(SAMPLES).sort()).toEqual(Object.keys(RESPONSES_FIELDS).sort())
   })
 
   describe.each(LANE_NAMES)('on the lane %s', (lane) => {
     it.each(Object.keys(SAMPLES))(
-      '%s: the provider gets what it should, and what it does not get is named',
+      '%s: the provider gets what it supports, and dropped values are named',
       async (name) => {
         const { server, receivedRequest } = setup()
         const account = await openAccount(server)
@@ -62,7 +62,7 @@ describe('every field of the table of Responses', () => {
     )
   })
 
-  it.each(Object.keys(SAMPLES))('%s: its bad values are refused by name, before anybody is asked', async (name) => {
+  it.each(Object.keys(SAMPLES))('%s: invalid values are refused by name before any provider call', async (name) => {
     const { server, far } = setup()
     const account = await openAccount(server)
     for (const [value, code, param = name] of SAMPLES[name]!.refused) {
@@ -84,7 +84,7 @@ describe('every field of the table of Responses', () => {
     else expect([answer.status, answer.headers.get('x-millrace-ignored-fields')]).toEqual([200, null])
   })
 
-  it.each(Object.keys(SAMPLES))('%s: twice is refused', async (name) => {
+  it.each(Object.keys(SAMPLES))('%s: duplicates are refused', async (name) => {
     const { server } = setup()
     const account = await openAccount(server)
     const one = `${JSON.stringify(name)}:null`
@@ -93,7 +93,7 @@ describe('every field of the table of Responses', () => {
     expectProblem(answer, 'duplicate_field', { param: name })
   })
 
-  it.each([...CONTROL_FIELDS])('%s: in another case or with escapes is refused', async (name) => {
+  it.each([...CONTROL_FIELDS])('%s: other casings and escapes are refused', async (name) => {
     const { server } = setup()
     const account = await openAccount(server)
     const capital = `${name[0]?.toUpperCase()}${name.slice(1)}`
@@ -106,7 +106,7 @@ describe('every field of the table of Responses', () => {
     }
   })
 
-  it('leaves out what nobody knows on every lane, and names it in words that a header can hold', async () => {
+  it('drops unknown fields on every lane and names them in a header', async () => {
     const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     for (const lane of LANE_NAMES) {

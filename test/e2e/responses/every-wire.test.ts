@@ -32,7 +32,7 @@ const ANSWERS: Readonly<Record<string, OutputAnswer>> = {
 describe('a wallet key gets a response', () => {
   const setup = useResponsesServer()
 
-  it.each(MODELS)('streamed over %s, under the name it asked for, with its charge', async (model) => {
+  it.each(MODELS)('streamed over %s, with the requested model name and its charge', async (model) => {
     const { server } = setup()
     const account = await openAccount(server)
     const before = await account.wallet()
@@ -65,10 +65,10 @@ describe('a wallet key gets a response', () => {
   })
 
   for (const model of FAR_MODELS) {
-    it.each(Object.keys(ANSWERS))(`says the same in a stream and as JSON over ${model}: %s`, async (name) => {
-      const { server, emits } = setup()
+    it.each(Object.keys(ANSWERS))(`is the same as stream and JSON over ${model}: %s`, async (name) => {
+      const { server, description } = setup()
       const account = await openAccount(server)
-      emits(ANSWERS[name]!)
+      description(ANSWERS[name]!)
       const body = { model, input: 'Look it up', tools: [lookUp], reasoning: { summary: 'auto' } }
       const streamed = await streamResponse(server, account, body)
       const { json } = await respond(server, account, body)
@@ -85,11 +85,11 @@ describe('a wallet key gets a response', () => {
     })
   }
 
-  it('says the same of the same answer over every lane', async () => {
-    const { server, emits } = setup()
+  it('is the same over every lane', async () => {
+    const { server, description } = setup()
     const account = await openAccount(server)
     for (const [name, answer] of Object.entries(ANSWERS)) {
-      emits(answer)
+      description(answer)
       const emitted: unknown[] = []
       for (const model of FAR_MODELS) {
         const body = { model, input: 'Look it up', tools: [lookUp], reasoning: { summary: 'auto' } }

@@ -58,12 +58,12 @@ const receiptOf = (account: TestAccount) =>
     return receipts.length === 1 && receipts[0]?.state !== 'open' && receipts[0]
   })
 
-describe('a provider that makes conversations short itself', () => {
+describe('native compaction', () => {
   const setup = useResponsesServer()
 
-  it.each(['json', 'stream'])('is paid for what it counted, and its item is wrapped: %s', async (delivery) => {
+  it.each(['json', 'stream'])('is charged by usage, and its item is sealed: %s', async (delivery) => {
     const account = await openAccount(setup().server)
-    setup().emits(compacts())
+    setup().description(compacts())
     const response =
       delivery === 'json'
         ? (await respond(setup().server, account, body)).json
@@ -72,9 +72,9 @@ describe('a provider that makes conversations short itself', () => {
     expect(await receiptOf(account)).toMatchObject({ outcome: 'completed', charge_nano: CHARGE, estimated: 0 })
   })
 
-  it('that told no counts is paid an estimate, flagged', async () => {
+  it('without usage is charged by a flagged estimate', async () => {
     const account = await openAccount(setup().server)
-    setup().emits(compacts({ usage: null }))
+    setup().description(compacts({ usage: null }))
     const { json } = await respond(setup().server, account, body)
     const receipt = await receiptOf(account)
     expect(receipt).toMatchObject({ state: 'settled', outcome: 'completed', estimated: 1 })
@@ -82,18 +82,18 @@ describe('a provider that makes conversations short itself', () => {
     expect(json.usage.millrace.estimated).toBe(true)
   })
 
-  it('and breaks off on the way has given nothing, and costs nothing', async () => {
+  it('that breaks off costs nothing', async () => {
     const account = await openAccount(setup().server)
-    setup().emits(compacts({ between: async (providerAnswer) => providerAnswer.reset() }))
+    setup().description(compacts({ between: async (providerAnswer) => providerAnswer.reset() }))
     const { status, json } = await respond(setup().server, account, body)
     expect([status, json.error.code]).toEqual([503, 'server_is_overloaded'])
     expect(await receiptOf(account)).toMatchObject({ state: 'released', charge_nano: 0n })
   })
 
-  it('is not read on for a client that has gone, and costs what it is taken for', async () => {
+  it('is cancelled on disconnect and charged by an estimate', async () => {
     const account = await openAccount(setup().server)
     const { wait, goOn } = createPause()
-    setup().emits(compacts({ between: wait }))
+    setup().description(compacts({ between: wait }))
     const controller = new AbortController()
     const requesting = sendResponse(setup().server, account, body, { signal: controller.signal })
     await until(() => setup().far.providerAnswers.length === 1)
@@ -105,27 +105,27 @@ describe('a provider that makes conversations short itself', () => {
   })
 })
 
-describe('a provider that was taken for one', () => {
+describe('a provider without native compaction', () => {
   const setup = useResponsesServer()
   const how = () =>
     setup().far.providerAnswers.map((providerAnswer) => (isTriggered(providerAnswer) ? 'by itself' : 'by a summary'))
 
-  it('and refuses for another reason is asked for a summary, and the next time by itself again', async () => {
+  it('that refuses for another reason gets a summary request, once', async () => {
     const account = await openAccount(setup().server)
-    setup().emits(refuses('The message is no good.', 'input[0]'))
+    setup().description(refuses('The message is no good.', 'input[0]'))
     const { status, json } = await respond(setup().server, account, body)
     expect([status, json.error.code]).toEqual([400, 'upstream_rejected'])
     expect(await receiptOf(account)).toMatchObject({ state: 'released', charge_nano: 0n })
     expect(how()).toEqual(['by itself', 'by a summary'])
     setup().far.forget()
-    setup().emits(compacts())
+    setup().description(compacts())
     expect((await respond(setup().server, account, body)).status).toBe(200)
     expect(how()).toEqual(['by itself'])
   })
 
-  it('and does not know a field of the request is asked by itself without it', async () => {
+  it('that rejects a field is retried without it', async () => {
     const account = await openAccount(setup().server)
-    setup().emits((providerAnswer) =>
+    setup().description((providerAnswer) =>
       'temperature' in providerAnswer.receivedRequest
         ? refuses(
             "Unsupported parameter: 'temperature' is not supported with this model.",
@@ -140,10 +140,10 @@ describe('a provider that was taken for one', () => {
   it.each([
     ['refuses the trigger', refuses("Invalid value: 'compaction_trigger'.", 'input[1].type')],
     ['answers with something else', SUMMARY],
-  ])('and %s is asked for a summary, charged once, and remembered', async (_what, ofTrigger) => {
+  ])('and %s gets a summary request, charged once, and is remembered', async (_what, ofTrigger) => {
     const { server } = setup()
     const account = await openAccount(server)
-    setup().emits(summarisesInstead(ofTrigger))
+    setup().description(summarisesInstead(ofTrigger))
     expect((await respond(server, account, body)).json.output).toMatchObject([{ type: 'compaction', ...sealed }])
     expect(await receiptOf(account)).toMatchObject({ outcome: 'completed', charge_nano: CHARGE })
     expect(how().at(-1)).toBe('by a summary')

@@ -32,20 +32,20 @@ const ORDERS = FAR_MODELS.flatMap((first) =>
   FAR_MODELS.flatMap((second) => FAR_MODELS.map((third): FarModel[] => [first, second, third])),
 )
 
-describe('a conversation goes on', () => {
+describe('a conversation continues', () => {
   const setup = useResponsesServer()
 
   it.each(ORDERS)('with previous_response_id, by tools, over %s, then %s, then %s', async (first, second, third) => {
-    const { server, emits, receivedRequest } = setup()
+    const { server, description, receivedRequest } = setup()
     const account = await openAccount(server)
-    emits({ items: [{ kind: 'message', words: ['Let me see.'] }, CALLS.look_up, CALLS.patch] })
+    description({ items: [{ kind: 'message', words: ['Let me see.'] }, CALLS.look_up, CALLS.patch] })
     const one = await streamResponse(server, account, {
       ...{ model: first, tools: TOOLS, instructions: 'Only this time' },
       input: [{ role: 'user', content: 'Go' }],
     })
     const [, lookUp, patch] = one.response.output
 
-    emits({ items: [CALLS['agents.wait']] })
+    description({ items: [CALLS['agents.wait']] })
     const two = await respond(server, account, {
       ...{ model: second, tools: TOOLS, previous_response_id: one.id },
       input: [
@@ -56,7 +56,7 @@ describe('a conversation goes on', () => {
     expect(two.json, JSON.stringify(two.json)).toMatchObject({ previous_response_id: one.id, instructions: null })
     const before = deliveredTo(receivedRequest())
 
-    emits({ items: [{ kind: 'message', words: ['Done.'] }] })
+    description({ items: [{ kind: 'message', words: ['Done.'] }] })
     const three = await streamResponse(server, account, {
       ...{ model: third, tools: TOOLS, previous_response_id: two.json.id },
       input: [{ type: 'function_call_output', call_id: two.json.output[0].call_id, output: 'waited' }],
@@ -77,10 +77,10 @@ describe('a conversation goes on', () => {
     expect(third_.json).toEqual(three.response)
   })
 
-  it.each(FAR_MODELS)('with items by reference over %s, where a client sends no more than their ids', async (model) => {
-    const { server, emits, receivedRequest } = setup()
+  it.each(FAR_MODELS)('with item references over %s', async (model) => {
+    const { server, description, receivedRequest } = setup()
     const account = await openAccount(server)
-    emits({
+    description({
       items: [{ kind: 'reasoning', summary: ['Hm'] }, { kind: 'message', words: ['Let me see.'] }, CALLS.look_up],
     })
     const { json } = await respond(server, account, {
@@ -121,10 +121,10 @@ describe('a conversation goes on', () => {
     }
   })
 
-  it('from what an answer that was cut had said, not from one that failed or still runs', async () => {
-    const { server, emits, receivedRequest } = setup()
+  it('from an incomplete answer, but not from a failed or running one', async () => {
+    const { server, description, receivedRequest } = setup()
     const account = await openAccount(server)
-    emits({ items: [{ kind: 'message', words: ['Half'] }], status: 'incomplete' })
+    description({ items: [{ kind: 'message', words: ['Half'] }], status: 'incomplete' })
     const cut = await respond(server, account, { model: 'over-plain' })
     expect(cut.json).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })
     const next = await respond(server, account, { model: 'over-chat', previous_response_id: cut.json.id, input: 'On' })
@@ -132,7 +132,7 @@ describe('a conversation goes on', () => {
     expect(deliveredTo(receivedRequest())).toEqual(['user: Good day', 'assistant: Half', 'user: On'])
   })
 
-  it('not from what nobody knows', async () => {
+  it('not from an unknown id', async () => {
     const { server, far } = setup()
     const account = await openAccount(server)
     const previous = await respond(server, account, { previous_response_id: 'resp_nobody' })
@@ -147,7 +147,7 @@ describe('a conversation goes on', () => {
     expect([far.providerAnswers, await account.receipts()]).toEqual([[], []])
   })
 
-  it('from a response that was built on one that is deleted, but not from that one', async () => {
+  it('from a response whose predecessor is deleted, but not from the deleted one', async () => {
     const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     const one = await streamResponse(server, account, { model: 'over-chat', input: 'First' })
@@ -171,10 +171,10 @@ describe('a conversation goes on', () => {
   })
 })
 
-describe('a server that stores nothing', () => {
+describe('a server without storage', () => {
   const setup = useResponsesServer({ config: 'retention: { state_bytes: 0 }' })
 
-  it('says so in every response, keeps none, and says why nothing can be gone on from', async () => {
+  it('says store: false in every response and explains why continuing is impossible', async () => {
     const { server } = setup()
     const account = await openAccount(server)
     const { response, id } = await streamResponse(server, account, { store: true })

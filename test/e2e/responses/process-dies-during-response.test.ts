@@ -53,7 +53,7 @@ async function dieIn(where: keyof typeof DEATHS, model: string) {
 }
 
 describe('kill -9', { timeout: TIMEOUT_MS }, () => {
-  it('in the middle of a stream: its response has failed, and nothing can go on from it', async () => {
+  it('in mid-stream: the response has failed and cannot be continued', async () => {
     const { id, json, events, charged, server: after } = await dieIn('in the middle of a stream', 'calm')
     expect(json).toMatchObject({ id, status: 'failed', error: { code: 'server_error' }, output: [], usage: null })
     expect(events.status).toBe(400)
@@ -65,7 +65,7 @@ describe('kill -9', { timeout: TIMEOUT_MS }, () => {
   it.each([
     'between the stored answer and its charge',
     'when it is charged and nothing of the end has gone out',
-  ] as const)('%s: its response is there whole, and charged once', async (where) => {
+  ] as const)('%s: the response is complete and charged once', async (where) => {
     const { id, json, events, charged, server: after } = await dieIn(where, 'swift')
     expect(json).toMatchObject({ id, status: 'completed' })
     expect(json.output[0].content[0].text).toMatch(/ 400$/)

@@ -17,7 +17,7 @@ export interface ResponsesServer {
   readonly server: TestServer
   readonly far: FaultUpstream
   /** What the provider says from now on, whichever way it is asked. */
-  emits(answer: OutputAnswer | Script): void
+  description(answer: OutputAnswer | Script): void
   /** What the provider was asked last. */
   receivedRequest(): Readonly<Record<string, unknown>>
 }
@@ -76,7 +76,7 @@ export function useResponsesServer(options: SetupOptions = {}): () => ResponsesS
     setup = {
       server,
       far,
-      emits(answer) {
+      description(answer) {
         script = typeof answer === 'function' ? answer : emitsAnswer(answer)
       },
       receivedRequest() {

@@ -11,10 +11,10 @@ const ROOM = 32 * 1024
 /** Chance does not become smaller by packing. */
 const tooMuch = () => randomBytes(ROOM).toString('base64')
 
-describe('a response for which there is no room, whatever makes some', () => {
+describe('a response that does not fit into storage', () => {
   const server = useServer({ config: `${TEST_CONFIG}\nretention: { state_bytes: ${ROOM} }\n` })
 
-  it('is given and charged, says as JSON that it is not stored, and cannot be asked for', async () => {
+  it('is delivered and charged, marked as not stored, and not retrievable', async () => {
     const account = await openAccount(server())
     const { status, json } = await respond(server(), account, { input: tooMuch() })
     expect([status, json.status, json.store]).toEqual([200, 'completed', false])
@@ -22,7 +22,7 @@ describe('a response for which there is no room, whatever makes some', () => {
     expectProblem(await get(server(), account, `/responses/${json.id}`), 'response_not_found')
   })
 
-  it('is gone with the end of its stream, which was told before anybody knew', async () => {
+  it('is not retrievable after its stream', async () => {
     const account = await openAccount(server())
     const { id, response } = await streamResponse(server(), account, { input: tooMuch() })
     expect(response.status).toBe('completed')
@@ -31,7 +31,7 @@ describe('a response for which there is no room, whatever makes some', () => {
     expectProblem(next, 'previous_response_not_found')
   })
 
-  it('takes the place of none that fits', async () => {
+  it('does not evict responses that fit', async () => {
     const account = await openAccount(server())
     await respond(server(), account, { input: tooMuch() })
     const { json } = await respond(server(), account)

@@ -24,7 +24,7 @@ type ServerState = 'own' | 'foreign' | 'unauthorized'
 
 const HOUR_MS = 3_600_000
 
-describe('what is stored', () => {
+describe('stored responses', () => {
   const server = useServer({ config: PLANS_CONFIG })
 
   const make = async (account: TestAccount): Promise<Stored> => {
@@ -93,7 +93,7 @@ describe('what is stored', () => {
       ...body,
     })
 
-  it('is shown to every key of its account, to nobody else, and to no key that is none any more', async () => {
+  it('are visible to active keys of their account only', async () => {
     const owner = await openSubscriber(server(), 'wide')
     const stranger = await openSubscriber(server(), 'wide')
     const expiring = await owner.createKey({
@@ -168,7 +168,7 @@ describe('what is stored', () => {
     expect(cells).toBe((Object.keys(askers).length + guesses.length) * Object.keys(WAYS).length)
   })
 
-  it('tells a stranger nothing by which it could know that there is something', async () => {
+  it('do not reveal their existence to others', async () => {
     const owner = await openAccount(server())
     const stranger = await openAccount(server())
     const theirs = await make(owner)

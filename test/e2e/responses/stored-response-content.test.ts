@@ -19,17 +19,17 @@ const hasWords = (events: readonly StreamedEvent[]) => events.some(({ type }) =>
 const idOf = ([created]: readonly StreamedEvent[]) => String((created?.response as { id?: unknown } | undefined)?.id)
 const TABLES = ['responses', 'response_objects', 'items', 'response_items', 'events', 'account_keys', 'answers']
 
-describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
+describe.each(FAR_MODELS)('a stored response over %s', (model) => {
   const setup = useResponsesServer()
   const pause = createPause()
   // A test that fails must not leave its provider waiting.
   afterEach(pause.goOn)
   const stream = { model, stream: true }
 
-  it('is there, running, as soon as its id is read', async () => {
-    const { server, emits } = setup()
+  it('is retrievable as in_progress as soon as its id is known', async () => {
+    const { server, description } = setup()
     const account = await openAccount(server)
-    emits(emitsInTwo(HELLO, pause.wait))
+    description(emitsInTwo(HELLO, pause.wait))
     for (let round = 0; round < 5; round++) {
       const reading = beginReading(await sendResponse(server, account, stream))
       const id = idOf(await reading.until(({ length }) => length > 0))
@@ -45,10 +45,10 @@ describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
     }
   })
 
-  it('is cancelled when its client hangs up, and its provider is not read on', async () => {
-    const { server, emits } = setup()
+  it('is cancelled on disconnect, and so is its provider call', async () => {
+    const { server, description } = setup()
     const account = await openAccount(server)
-    emits(emitsInTwo(HELLO, pause.wait))
+    description(emitsInTwo(HELLO, pause.wait))
     const reading = beginReading(await sendResponse(server, account, stream))
     const id = idOf(await reading.until(hasWords))
     await reading.hangUp()
@@ -63,10 +63,10 @@ describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
     expectProblem(again, 'unsupported_value', { param: 'stream' })
   })
 
-  it('has failed when its provider breaks, with what was said, and its events can be read again', async () => {
-    const { server, emits } = setup()
+  it('is failed with partial output when its provider breaks, and its events can be replayed', async () => {
+    const { server, description } = setup()
     const account = await openAccount(server)
-    emits(emitsFirstText(HELLO, async (providerAnswer) => providerAnswer.close()))
+    description(emitsFirstText(HELLO, async (providerAnswer) => providerAnswer.close()))
     const streamed = await streamResponse(server, account, stream)
     expect(streamed.events.slice(-2).map(({ type }) => type)).toEqual(['error', 'response.failed'])
     expect(streamed.response).toMatchObject({ status: 'failed', error: { code: 'upstream_error' }, usage: null })
@@ -77,7 +77,7 @@ describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
     expectProblem(next, 'previous_response_not_found', { message: /failed/ })
   })
 
-  it('can be read again as a stream from any event on', async () => {
+  it('can be streamed again from any event', async () => {
     const { server } = setup()
     const account = await openAccount(server)
     const { id, text, events } = await streamResponse(server, account, { model })
@@ -101,7 +101,7 @@ describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
     }
   })
 
-  it('is no stream where it was none', async () => {
+  it('cannot be streamed when it was created without stream', async () => {
     const { server } = setup()
     const account = await openAccount(server)
     const { json } = await respond(server, account, { model })
@@ -111,7 +111,7 @@ describe.each(FAR_MODELS)('what is stored of a response over %s', (model) => {
   })
 })
 
-it('nothing of a request that says store: false is in the file of contents', async () => {
+it('nothing of a store: false request is in content.db', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-unstored-'))
   const server = await startServer({ folder })
   const account = await openAccount(server)

@@ -135,7 +135,7 @@ function sentTo(model: FarModel, { input, plain, native, chat }: History): unkno
   return model === 'over-plain' ? plain : (native ?? input).map(withoutId)
 }
 
-describe.each(FAR_MODELS)('results of tools go back over %s', (model) => {
+describe.each(FAR_MODELS)('tool results over %s', (model) => {
   const setup = useResponsesServer()
 
   it.each(Object.keys(HISTORIES))('%s', async (name) => {
@@ -147,7 +147,7 @@ describe.each(FAR_MODELS)('results of tools go back over %s', (model) => {
     expect(model === 'over-chat' ? got().messages : got().input).toEqual(sentTo(model, history))
   })
 
-  it('without their call are refused, and so is one with another call’s id', async () => {
+  it('are refused without their call', async () => {
     const { server, far } = setup()
     const account = await openAccount(server)
     const orphans = [
@@ -163,7 +163,7 @@ describe.each(FAR_MODELS)('results of tools go back over %s', (model) => {
     expect(far.providerAnswers).toEqual([])
   })
 
-  it('of a tool that is declared no more go back all the same', async () => {
+  it('of a tool no longer declared are sent', async () => {
     const { server, receivedRequest: got } = setup()
     const account = await openAccount(server)
     const input = [user('Go'), call('a', 'gone'), result('a', 'A')]

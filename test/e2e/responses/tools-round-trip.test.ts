@@ -21,7 +21,7 @@ const sayings = (output: readonly Record<string, unknown>[]) =>
 describe.each(FAR_MODELS)('tools over %s', (model) => {
   const setup = useResponsesServer()
 
-  it('are told to the provider as it can know them', async () => {
+  it('reach the provider in its own format', async () => {
     const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     const { json } = await respond(server, account, { model, tools: TOOLS })
@@ -31,7 +31,7 @@ describe.each(FAR_MODELS)('tools over %s', (model) => {
     expect(json.tools[3]).toEqual(TOOLS[3])
   })
 
-  it('are the same when an item of the input brings them', async () => {
+  it('are the same when declared by an input item', async () => {
     const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     const brought = { type: 'additional_tools', role: 'developer', tools: TOOLS }
@@ -42,11 +42,11 @@ describe.each(FAR_MODELS)('tools over %s', (model) => {
     else expect(receivedRequest().tools).toEqual(DECLARED[model])
   })
 
-  it.each(Object.keys(ANSWERS))('come back by their own names: %s', async (name) => {
-    const { server, emits } = setup()
+  it.each(Object.keys(ANSWERS))('keep their names: %s', async (name) => {
+    const { server, description } = setup()
     const account = await openAccount(server)
     const answer = ANSWERS[name]!
-    emits(answer)
+    description(answer)
     const { response, events } = await streamResponse(server, account, { model, tools: TOOLS })
     const { json } = await respond(server, account, { model, tools: TOOLS })
     const calls = answer.items.flatMap((item) => ('name' in item ? [itemOfCall(item)] : []))
@@ -160,10 +160,10 @@ const HOSTED = [
   { type: 'mcp', server_label: 'x', server_url: 'https://example.com' },
 ]
 
-describe.each(FAR_MODELS)('tools of providers over %s', (model) => {
+describe.each(FAR_MODELS)('hosted tools over %s', (model) => {
   const setup = useResponsesServer()
 
-  it('are left out, named, and not among those that the response repeats', async () => {
+  it('are dropped, named, and not echoed', async () => {
     const { server, receivedRequest } = setup()
     const account = await openAccount(server)
     const { headers, json } = await respond(server, account, { model, tools: [HOSTED[0], LOOK_UP, ...HOSTED.slice(1)] })
@@ -198,10 +198,10 @@ describe.each(FAR_MODELS)('tools of providers over %s', (model) => {
   })
 })
 
-describe('an operator who wants no tools of providers', () => {
+describe('with hosted tools disabled', () => {
   const setup = useResponsesServer({ config: 'hosted_tools: reject' })
 
-  it('has them refused, and others served', async () => {
+  it('they are refused and others work', async () => {
     const { server } = setup()
     const account = await openAccount(server)
     const refused = await respond(server, account, { tools: [LOOK_UP, HOSTED[0]] })

@@ -8,7 +8,7 @@ const ROUNDS = Number(process.env.MILLRACE_DRILL_ROUNDS ?? 2)
 const SEED = Number(process.env.MILLRACE_DRILL_SEED ?? Date.now() % 100_000)
 const ACTS_IN_A_ROUND = 9
 
-it(`no id of one account answers another’s, whatever is backed up, restored or lost (${ROUNDS} rounds, seed ${SEED})`, {
+it(`backups, restores and losses never mix accounts (${ROUNDS} rounds, seed ${SEED})`, {
   timeout: 60_000 + ROUNDS * 60_000,
 }, async () => {
   const coverage: Record<string, number> = {}

@@ -88,8 +88,8 @@ async function waitedForFirst({ account }: OutageSetup): Promise<number> {
   return Math.max(...inVain.map(({ ms }) => ms))
 }
 
-describe('a lane with another one behind it', () => {
-  it.each(OUTAGES)('that is %s: no client hears of it, few wait for it, and it comes back in time', async (outage) => {
+describe('a lane with a fallback', () => {
+  it.each(OUTAGES)('that is %s: clients fail over, and its circuit closes again in time', async (outage) => {
     const bounds = BOUNDS[outage]
     const played = await play(setup, 'both', UNTIL + bounds.recovery + 10, (at) => {
       if (at === FROM) setup.is('first', outage)
@@ -122,7 +122,7 @@ describe('a lane with another one behind it', () => {
     }
   })
 
-  it('that flaps is asked less and less, and no client hears of it', async () => {
+  it('that flaps is called less and less, and clients fail over', async () => {
     const isDown = (at: number) => at >= FROM && at < UNTIL && Math.floor((at - FROM) / 20) % 2 === 0
     const played = await play(setup, 'both', UNTIL + LONGEST_S + 10, (at) =>
       setup.is('first', isDown(at) ? 'dead' : undefined),
@@ -145,8 +145,8 @@ describe('a lane with another one behind it', () => {
   })
 })
 
-describe('when there is nobody else', () => {
-  it('a lane that is dead is asked rarely, and its clients are told when it is tried again', async () => {
+describe('without a fallback', () => {
+  it('a dead lane is probed rarely, and clients get an accurate Retry-After', async () => {
     const played = await play(setup, 'lone', UNTIL + LONGEST_S + 10, (at) => {
       if (at === FROM) setup.is('first', 'dead')
       if (at === UNTIL) setup.is('first', undefined)
@@ -179,7 +179,7 @@ describe('when there is nobody else', () => {
     }
   })
 
-  it('what is told to wait for is true: refused until a second before, asked at it', async () => {
+  it('Retry-After is accurate to the second', async () => {
     const [refusedOnce] = await play(setup, 'lone', 1, () => setup.is('first', 'throttling'))
     expect(refusedOnce?.answers.map(({ code }) => code)).toEqual(['upstream_busy'])
     expect(refusedOnce?.firstReceived).toBe(1)
@@ -199,7 +199,7 @@ describe('when there is nobody else', () => {
     expect(last?.answers.map(({ status }) => status)).toEqual([200])
   })
 
-  it('the operator sees where a request would go', async () => {
+  it('route explain shows where a request would go', async () => {
     const explain = (model: string) => setup.server.operate('route.explain', { model })
     const receivedRequest = { open: null }
     expect(await explain('both')).toMatchObject({
@@ -228,7 +228,7 @@ describe('when there is nobody else', () => {
     })
   })
 
-  it('who is told to be asked first is asked by the next request', async () => {
+  it('the lane that route explain names first gets the next request', async () => {
     const model = 'both'
     // Between what is told and the request no time may pass that ends a wait.
     const still = await openOutageSetup({ clock: 'still' })
@@ -247,7 +247,7 @@ describe('when there is nobody else', () => {
     expect(new Set(reported).size).toBe(2)
   })
 
-  it('all lanes down: nobody is asked but by trials and a few at a time, and both are back in time', async () => {
+  it('with all lanes down only half-open probes are sent, and both lanes recover', async () => {
     const played = await play(setup, 'both', UNTIL + LONGEST_S + 10, (at) => {
       if (at === FROM) for (const lane of ['first', 'second'] as const) setup.is(lane, 'failing')
       if (at === UNTIL) for (const lane of ['first', 'second'] as const) setup.is(lane, undefined)

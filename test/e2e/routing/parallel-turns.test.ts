@@ -68,7 +68,7 @@ async function overlappingPair(key: string): Promise<readonly [string, string]> 
 /** Two lanes of one weight: every other pair asks both. */
 const PAIRS_APART = 3
 
-it('turns of a conversation at the same time do not pull it from lane to lane: it stays where the first had content', async () => {
+it('parallel turns of a conversation stay on one lane', async () => {
   let apart = 0
   for (let conversation = 0; apart < PAIRS_APART; conversation++) {
     const key = `conversation-${conversation}`

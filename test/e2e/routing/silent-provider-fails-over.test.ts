@@ -44,7 +44,7 @@ async function patientFor(seconds: number, stream: boolean): Promise<number | un
   return answer
 }
 
-it('a provider that says nothing is put aside although none of its clients waits for its deadline', async () => {
+it('the circuit of a silent provider opens even when clients give up before the deadline', async () => {
   for (let client = 0; client < 5; client++) expect(await patientFor(10, true)).toBeUndefined()
   // There is nobody else to ask: a few ask it all the same, and everybody else hears at once.
   far.forget()
@@ -61,6 +61,6 @@ it('a provider that says nothing is put aside although none of its clients waits
 it.each([
   ['streams that nobody waits for', 9, true],
   ['JSON, which has its head when it is made', 60, false],
-] as const)('it is not, for %s', async (_, seconds, stream) => {
+] as const)('but not for %s', async (_, seconds, stream) => {
   for (let client = 0; client < 8; client++) expect(await patientFor(seconds, stream)).toBeUndefined()
 })

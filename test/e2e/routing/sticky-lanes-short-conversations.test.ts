@@ -40,8 +40,8 @@ afterAll(async () => {
 const receivedRequest = () => far.providerAnswers.map(({ model }) => model)
 const timesOf = (model: string) => receivedRequest().filter((name) => name === model).length
 
-describe('conversations that begin with the same few words', () => {
-  it('are drawn by weight, each for itself', async () => {
+describe('conversations with the same short beginning', () => {
+  it('are distributed by weight', async () => {
     const account = await openAccount(server)
     for (let count = 0; count < 300; count++) await chat(server, account, { model: 'weighed' })
     expect(timesOf('heavy') + timesOf('light')).toBe(300)
@@ -49,7 +49,7 @@ describe('conversations that begin with the same few words', () => {
     expect(Math.abs(timesOf('heavy') - 225)).toBeLessThan(38)
   })
 
-  it('go to the lane that is tried first again when that is back', async () => {
+  it('return to the first lane when it recovers', async () => {
     const account = await openAccount(server)
     down.add('first')
     await chat(server, account, { model: 'ordered' })
@@ -58,7 +58,7 @@ describe('conversations that begin with the same few words', () => {
     expect(receivedRequest()).toEqual(['first', 'second', 'first'])
   })
 
-  it('stay where they are all the same, for twenty turns', async () => {
+  it('stay on their lane for twenty turns', async () => {
     const account = await openAccount(server)
     for (let conversation = 0; conversation < 3; conversation++) {
       far.forget()
@@ -75,7 +75,7 @@ describe('conversations that begin with the same few words', () => {
   })
 })
 
-it('who opens with what a provider keeps goes where it was sent before', async () => {
+it('a conversation with a cached prefix returns to its lane', async () => {
   const account = await openAccount(server)
   for (let opening = 0; opening < 8; opening++) {
     const messages = hello(`${opening} ${'All of this was said before. '.repeat(300)}`)

@@ -32,7 +32,7 @@ const LONG = `${'All of this was said before. '.repeat(400)}${LOOP}`
 
 const began = new Map<string, number>()
 
-describe.each(CLIENT_MODES)('of a client that goes on %s', (mode) => {
+describe.each(CLIENT_MODES)('for a client that continues %s', (mode) => {
   const conversationClient = async () => {
     const { server } = setup()
     const account = await openAccount(server)
@@ -40,7 +40,7 @@ describe.each(CLIENT_MODES)('of a client that goes on %s', (mode) => {
   }
   const timesOf = (names: readonly ProviderName[]) => names.map((name) => setup().receivedRequest(name).length)
 
-  it.each(EVEN)('twenty requests go to the lane of the first, %s or %s', async (one, other) => {
+  it.each(EVEN)('twenty requests stay on the first lane, %s or %s', async (one, other) => {
     const { loop } = await conversationClient()
     for (let round = 0; round < ROUNDS; round++) await loop(`even-${one}`, LOOP)
     const times = timesOf([one, other])
@@ -48,7 +48,7 @@ describe.each(CLIENT_MODES)('of a client that goes on %s', (mode) => {
     began.set(times[0] === 0 ? 'second' : 'first', (began.get(times[0] === 0 ? 'second' : 'first') ?? 0) + 1)
   })
 
-  it.each(EVEN)('goes on where it can, and stays there, when its lane %s or %s is down', async (one, other) => {
+  it.each(EVEN)('moves once and stays when its lane %s or %s is down', async (one, other) => {
     const { account, sendTurn } = await conversationClient()
     const { server } = setup()
     await sendTurn(`even-${one}`, LONG)

@@ -77,7 +77,7 @@ const LONG: Readonly<Record<Protocol, object>> = {
 
 describe.each(['chat', 'responses'] as const)('an agent that speaks %s', (protocol) => {
   describe.each(LANES)('over $lane', ({ model }) => {
-    it(`begins with ${TOOLS} tools and ${TURN_BYTES / 1000} kB`, async () => {
+    it(`starts with ${TOOLS} tools and ${TURN_BYTES / 1000} kB`, async () => {
       const body = { model, ...FIRST_TURNS[protocol] }
       expect(JSON.stringify(body).length).toBeGreaterThan(TURN_BYTES)
       const account = await openAccount(setup())
@@ -88,7 +88,7 @@ describe.each(['chat', 'responses'] as const)('an agent that speaks %s', (protoc
       }
     })
 
-    it(`goes on after ${MESSAGES} messages, and the provider gets every one`, async () => {
+    it(`continues after ${MESSAGES} messages, and the provider gets every one`, async () => {
       const account = await openAccount(setup())
       for (const delivery of DELIVERIES) {
         const { text } = await parseShape(setup(), account, { protocol, delivery }, { model, ...LONG[protocol] })

@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => setup?.close())
 
 it.each(['json', 'stream'])(
-  'go as functions to a server that has nothing else, and come back as they are: %s',
+  'custom tools become functions where needed and return as custom tools: %s',
   async (delivery) => {
     setup.far.forget()
     const account = await openAccount(setup.server)
@@ -60,7 +60,7 @@ it.each(['json', 'stream'])(
   },
 )
 
-it('go as they are to a server that knows them', async () => {
+it('custom tools pass unchanged where supported', async () => {
   setup.far.forget()
   await send(setup.server, await openAccount(setup.server), { model: 'knows', messages: MESSAGES, tools: [PATCH] })
   expect(setup.far.providerAnswers[0]?.receivedRequest.tools).toEqual([PATCH])

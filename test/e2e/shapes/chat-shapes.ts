@@ -4,7 +4,7 @@ export interface Shape {
   readonly shape: string
   readonly body: object
   /** What the answer is, or has in it; else it counts to three. */
-  readonly emits?: string
+  readonly description?: string
   /** Fields that the header names because no lane gets them. */
   readonly ignored?: string
 }
@@ -73,7 +73,7 @@ export const CHAT_SHAPES: readonly Shape[] = [
       ],
       tools: [tool],
     },
-    emits: '"snow"',
+    description: '"snow"',
   },
   {
     shape: 'a tool message with a name',
@@ -81,7 +81,7 @@ export const CHAT_SHAPES: readonly Shape[] = [
       messages: [sends, { role: 'assistant', tool_calls: [call] }, { ...result, name: 'get_weather' }],
       tools: [tool],
     },
-    emits: '"snow"',
+    description: '"snow"',
   },
   afterACall('a tool message that is empty', { tool_calls: [call] }),
   messages(

@@ -14,11 +14,11 @@ const SHAPES: readonly (readonly [Protocol, typeof CHAT_SHAPES])[] = [
 
 describe.each(SHAPES)('shapes that clients send as %s', (protocol, shapes) => {
   describe.each(LANES)('over $lane', ({ model }) => {
-    it.each(shapes)('$shape', async ({ body, emits = COUNTED, ignored }) => {
+    it.each(shapes)('$shape', async ({ body, description = COUNTED, ignored }) => {
       const account = await openAccount(setup())
       for (const delivery of DELIVERIES) {
         const parsedOutput = await parseShape(setup(), account, { protocol, delivery }, { model, ...body })
-        expect(parsedOutput.text, delivery).toContain(emits)
+        expect(parsedOutput.text, delivery).toContain(description)
         expect(parsedOutput.ignored, delivery).toBe(ignored ?? null)
       }
     })

@@ -31,8 +31,8 @@ const requests = (model: string, { protocol, field, tokens }: Bound, more: objec
   ...more,
 })
 
-describe.each(LANES)('over $lane a small call with a large bound', ({ model, endless }) => {
-  it.each(BOUNDS)('$bound is served up to what the model has, and costs what was said', async (bound) => {
+describe.each(LANES)('over $lane a small call with a large max_tokens', ({ model, endless }) => {
+  it.each(BOUNDS)('$bound is clamped to the model and costs the actual output', async (bound) => {
     const account = await openAccount(setup())
     for (const delivery of DELIVERIES) {
       const { text } = await parseShape(setup(), account, { ...bound, delivery }, requests(model, bound))
@@ -45,7 +45,7 @@ describe.each(LANES)('over $lane a small call with a large bound', ({ model, end
     for (const { charge_nano: charge } of receipts) expect(charge).toBeLessThan(100_000n)
   })
 
-  it.each(BOUNDS)('$bound holds no more than the model can say', async (bound) => {
+  it.each(BOUNDS)('$bound holds at most the model’s maximum', async (bound) => {
     const account = await openAccount(setup())
     const stop = new AbortController()
     const headers = { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' }
@@ -59,7 +59,7 @@ describe.each(LANES)('over $lane a small call with a large bound', ({ model, end
     expect(held).toBeLessThan(BigInt(MODEL_MAX) * OUTPUT_NANO + 1_000_000n)
   })
 
-  it.each(BOUNDS)('$bound is more than a small wallet has: 402 says which bound it can pay', async (bound) => {
+  it.each(BOUNDS)('$bound exceeds a small wallet: 402 names the affordable value', async (bound) => {
     const account = await openAccount(setup(), { credit: '0.005' })
     const answer = await sendShape(setup(), account, bound.protocol, requests(model, bound))
     expectProblem(answer, 'insufficient_balance')
@@ -73,7 +73,7 @@ describe.each(LANES)('over $lane a small call with a large bound', ({ model, end
     expect(served.text).toBe(COUNTED)
   })
 
-  it.each(BOUNDS)('without $field the wallet decides, and the header says for how much', async (bound) => {
+  it.each(BOUNDS)('without $field the balance decides, and a header shows the cap', async (bound) => {
     const account = await openAccount(setup(), { credit: '0.01' })
     const path = bound.protocol
     const answer = await sendShape(setup(), account, path, requests(model, bound, { [bound.field]: null }))

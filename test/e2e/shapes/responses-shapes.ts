@@ -67,7 +67,7 @@ export const RESPONSES_SHAPES: readonly Shape[] = [
   {
     shape: 'an output as a list of parts',
     body: { input: [sends, call, { ...result, output: [parsedOutput('snow')] }], tools: [tool] },
-    emits: '"snow"',
+    description: '"snow"',
   },
   items('an output that is empty', sends, call, { ...result, output: '' }, count),
   afterReasoning('reasoning with content null and an empty summary', { id: 'rs_1', content: null, summary: [] }),

@@ -54,7 +54,7 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
       }
     })
 
-    it('is told by a model without efforts which setting to turn off', async () => {
+    it('gets the setting to turn off from a model without efforts', async () => {
       const account = await openAccount(setup())
       const answer = await sendShape(setup(), account, protocol, { model: plain, ...fields('medium') })
       expectProblem(answer, 'unsupported_value', { param })
@@ -64,7 +64,7 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
       expect(await account.receipts()).toEqual([])
     })
 
-    it('is told by an id that ends in another effort which id to use instead', async () => {
+    it('gets the right id when the id ends in another effort', async () => {
       const account = await openAccount(setup())
       const answer = await sendShape(setup(), account, protocol, { model: `${graded}-high`, ...fields('medium') })
       expectProblem(answer, 'reasoning_effort_conflict', { param })
@@ -74,14 +74,14 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
       expect(await account.receipts()).toEqual([])
     })
 
-    it('is told by a model that lacks it which ones there are', async () => {
+    it('gets the list of efforts when the model lacks it', async () => {
       const account = await openAccount(setup())
       const answer = await sendShape(setup(), account, protocol, { model: lane.model, ...fields('medium') })
       expectProblem(answer, 'unsupported_value', { param, message: /has low, high/ })
     })
   })
 
-  it('may send two spellings only when they say the same', async () => {
+  it('may send two spellings only when they agree', async () => {
     const account = await openAccount(setup())
     const body = { model: graded, messages, reasoning_effort: 'low', reasoning: { effort: 'high' } }
     const answer = await sendShape(setup(), account, 'chat', body)
@@ -97,7 +97,7 @@ describe.each(LANES)('over $lane an agent that sends "medium" on every call', (l
     expect(text).toBe(COUNTED)
   })
 
-  it('is served when it sends "low" on a side call and nothing on the main call', async () => {
+  it('may send "low" on a side call and nothing on the main call', async () => {
     const account = await openAccount(setup())
     for (const model of [graded, `${graded}-low`]) {
       for (const { protocol, fields } of SPELLINGS) {

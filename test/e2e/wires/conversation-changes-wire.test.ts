@@ -40,8 +40,8 @@ function expectOwn(name: ProviderName, count: number): void {
   for (const seal of own) expect(seal).toMatch(new RegExp(`^(?:sealed|signed)-by-${name}-1-\\d+$`))
 }
 
-describe.each(CLIENTS)('in the middle of a loop, of a client that goes on %s,', (mode) => {
-  it.each(PAIRS)('from %s to %s and back: by the id of the model', async (one, other) => {
+describe.each(CLIENTS)('in mid-loop, for a client that continues %s,', (mode) => {
+  it.each(PAIRS)('from %s to %s and back, by model id', async (one, other) => {
     const conversationClient = await clientOf(mode)
     const steps = [
       await conversationClient.sendTurn(one, LOOP),
@@ -62,7 +62,7 @@ describe.each(CLIENTS)('in the middle of a loop, of a client that goes on %s,', 
     for (const name of [one, other]) expectSentinels(setup(), name)
   })
 
-  it.each(PAIRS)('from %s to %s and back: when the first one fails', async (one, other) => {
+  it.each(PAIRS)('from %s to %s and back, by failover', async (one, other) => {
     const conversationClient = await clientOf(mode)
     const model = `${one}-then-${other}`
     const second = `${other}-2` as const

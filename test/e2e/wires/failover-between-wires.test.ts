@@ -104,8 +104,8 @@ async function all(
 
 const END = 'The tool said: "look_up-gave-0" and "ping-gave-1" and "list-gave-2" and "note-gave-3".'
 
-describe('in the middle of a loop', () => {
-  it('the one model moves from wire to wire as its configuration is read again, and back', async () => {
+describe('in mid-loop', () => {
+  it('a reload moves the model from wire to wire and back', async () => {
     const group = clients()
     const route: readonly Wire[] = ['anthropic', 'gemini', 'responses', 'chat']
     for (const [at, wire] of route.entries()) {
@@ -123,7 +123,7 @@ describe('in the middle of a loop', () => {
   })
 
   it.each(['anthropic', 'gemini', 'responses'] as const)(
-    'the credential at %s is another one, and the old one again',
+    'the credential at %s changes and changes back',
     async (wire) => {
       await moveTo({ wire })
       const group = clients()
@@ -136,7 +136,7 @@ describe('in the middle of a loop', () => {
     },
   )
 
-  it('the process dies and comes back, and only what was kept in memory is gone', async () => {
+  it('the process restarts; only in-memory state is lost', async () => {
     const groups = STAYING_IDS.map((model) => ({ model, wire: STAYING[model].wire, group: clients() }))
     for (const { model, wire, group } of groups) await all(group, wire, { words: LOOP, model })
     await dieAndComeBack()

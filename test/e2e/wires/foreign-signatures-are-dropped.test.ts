@@ -23,8 +23,8 @@ const OTHERS = SIGNING.flatMap((wire) => [
   { wire, what: 'another provider of the same wire', model: `${wire}-2`, provider: `${wire}-2` as const },
 ])
 
-describe.each(CLIENTS)('of a client that goes on %s', (mode) => {
-  it.each(OTHERS)('nothing that $wire has signed goes to $what', async ({ wire, model, provider }) => {
+describe.each(CLIENTS)('for a client that continues %s', (mode) => {
+  it.each(OTHERS)('nothing signed by $wire goes to $what', async ({ wire, model, provider }) => {
     const conversationClient = await clientOf(mode)
     await conversationClient.sendTurn(wire, LOOP)
     const [first] = await receivedAfter(wire, () => conversationClient.sendTurn(model), provider)
@@ -50,7 +50,7 @@ describe.each(CLIENTS)('of a client that goes on %s', (mode) => {
   }
 
   it.each(['chat', 'responses', 'gemini', 'anthropic-2'] as const)(
-    'a model that is told how long to think goes on from the calls of %s without, and thinks again afterwards',
+    'a budgeted-thinking model continues calls of %s without thinking, then thinks again',
     async (other) => {
       const conversationClient = await clientOf(mode)
       const thinkingOf = () => (lastOf('anthropic')?.thinking as { type: string } | undefined)?.type
@@ -71,7 +71,7 @@ describe.each(CLIENTS)('of a client that goes on %s', (mode) => {
     },
   )
 
-  it('a model that was told how long to think and one that decides itself go on from each other', async () => {
+  it('budgeted and adaptive thinking models continue each other', async () => {
     const conversationClient = await clientOf(mode)
     await conversationClient.sendTurn('anthropic', LOOP)
     await conversationClient.sendTurn('anthropic-budget')
@@ -81,7 +81,7 @@ describe.each(CLIENTS)('of a client that goes on %s', (mode) => {
     expect(sealsIn(lastOf('anthropic'))).toHaveLength(3)
   })
 
-  it('who does not want it to think in the middle of a loop has its calls go on all the same', async () => {
+  it('a client may turn off thinking in mid-loop', async () => {
     const { server } = setup()
     const account = await openAccount(server)
     for (const model of [...SIGNING, 'anthropic-budget', 'gemini-budget']) {

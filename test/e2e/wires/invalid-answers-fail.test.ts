@@ -84,24 +84,21 @@ const CLIENTS: readonly (readonly [Protocol, Delivery])[] = [
   ['responses', 'stream'],
 ]
 
-describe.each(CLIENTS)('a %s client that asks for %s', (protocol, delivery) => {
-  it.each(VALID_ANSWERS.map((answer) => [answer.id]))('gets an answer that is valid: %s', async (id) => {
+describe.each(CLIENTS)('a %s client with %s', (protocol, delivery) => {
+  it.each(VALID_ANSWERS.map((answer) => [answer.id]))('gets a valid answer: %s', async (id) => {
     expect(await sendTurn(protocol, delivery, id)).toMatchObject({ outcome: 'whole' })
   })
 
-  it.each(INVALID_ANSWERS.map((answer) => [answer.id]))('gets no success of an answer that is not: %s', async (id) => {
+  it.each(INVALID_ANSWERS.map((answer) => [answer.id]))('gets an error for an invalid answer: %s', async (id) => {
     const { outcome, body } = await sendTurn(protocol, delivery, id)
     expect(['failed 503', ...(delivery === 'stream' ? ['failed in the stream'] : [])], body).toContain(outcome)
     expect(body).toMatch(/not valid|before it was complete/)
     expect(body).toMatch(delivery === 'stream' ? /"upstream_error"|"server_is_overloaded"/ : /"server_is_overloaded"/)
   })
 
-  it.each(INVALID_ANSWERS.map((answer) => [answer.id]))(
-    'gets that of another lane where nothing has gone out: %s',
-    async (id) => {
-      const { outcome, body } = await sendTurn(protocol, delivery, `${id}-or-${HEALTHY}`)
-      const isFree = delivery === 'json' || outcome === 'whole'
-      expect(outcome, body).toBe(isFree ? 'whole' : 'failed in the stream')
-    },
-  )
+  it.each(INVALID_ANSWERS.map((answer) => [answer.id]))('gets another lane’s answer before content: %s', async (id) => {
+    const { outcome, body } = await sendTurn(protocol, delivery, `${id}-or-${HEALTHY}`)
+    const isFree = delivery === 'json' || outcome === 'whole'
+    expect(outcome, body).toBe(isFree ? 'whole' : 'failed in the stream')
+  })
 })

@@ -58,7 +58,7 @@ const CALLS = {
 
 const PAIRS = (['chat', 'responses'] as const).flatMap((client) => WIRES.map((wire) => [client, wire] as const))
 
-it.each(PAIRS)('numbers of past calls and schemas go digit for digit: %s to %s', async (client, wire) => {
+it.each(PAIRS)('numbers in past calls and schemas keep every digit: %s to %s', async (client, wire) => {
   await sendTurn(client, CALLS[client](wire))
   const [body] = sent
   expect(body).toContain('"multipleOf":0.10,"default":1.0')
@@ -75,27 +75,30 @@ const MARKED = {
 }
 const NAMES = { chat: 'cache_control', responses: 'cache_control, prompt_cache_breakpoint' }
 
-it.each(PAIRS)('marks for a cache go to who knows them, and are named elsewhere: %s to %s', async (client, wire) => {
-  const answer = await sendTurn(client, MARKED[client](wire))
-  const [body = '{}'] = sent
-  const ignored = answer.headers.get('x-millrace-ignored-fields')
-  if (wire === 'anthropic') {
-    expect(JSON.parse(body)).toMatchObject({
-      system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
-      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: { type: 'ephemeral' } }] }],
-    })
-    // No price tells what an hour costs.
-    expect(ignored).toBe('cache_control.ttl')
-  } else if (wire === client) {
-    expect(body).toContain('"cache_control":{"type":"ephemeral","ttl":"1h"}')
-    expect(ignored).toBeNull()
-  } else {
-    expect(body).not.toContain('cache_control')
-    expect(ignored).toBe(NAMES[client])
-  }
-})
+it.each(PAIRS)(
+  'cache marks reach providers that support them and are named elsewhere: %s to %s',
+  async (client, wire) => {
+    const answer = await sendTurn(client, MARKED[client](wire))
+    const [body = '{}'] = sent
+    const ignored = answer.headers.get('x-millrace-ignored-fields')
+    if (wire === 'anthropic') {
+      expect(JSON.parse(body)).toMatchObject({
+        system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: { type: 'ephemeral' } }] }],
+      })
+      // No price tells what an hour costs.
+      expect(ignored).toBe('cache_control.ttl')
+    } else if (wire === client) {
+      expect(body).toContain('"cache_control":{"type":"ephemeral","ttl":"1h"}')
+      expect(ignored).toBeNull()
+    } else {
+      expect(body).not.toContain('cache_control')
+      expect(ignored).toBe(NAMES[client])
+    }
+  },
+)
 
-it('an operator who wants nothing kept is obeyed, and the client hears of it', async () => {
+it('with caching disabled, marks are dropped and named', async () => {
   const answer = await sendTurn('chat', MARKED.chat('unmarked'))
   expect(sent[0]).not.toContain('cache_control')
   expect(answer.headers.get('x-millrace-ignored-fields')).toBe('cache_control')

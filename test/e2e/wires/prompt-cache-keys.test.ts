@@ -53,7 +53,7 @@ function marksOf(provider: 'anthropic' | 'chat' | 'responses' | 'gemini') {
   }
 }
 
-describe.each(['chat', 'by id'] as const)('of the prompts of a client that goes on %s', (mode) => {
+describe.each(['chat', 'by id'] as const)('for a client that continues %s', (mode) => {
   const conversationClient = async () => {
     const { server } = setup()
     const account = await openAccount(server)
@@ -61,21 +61,21 @@ describe.each(['chat', 'by id'] as const)('of the prompts of a client that goes 
   }
   const frame = () => [marksOf('anthropic').lastTool, ...(mode === 'chat' ? [] : [marksOf('anthropic').system])]
 
-  it('nothing is marked where the policy is off, or where nobody pays for it', async () => {
+  it('nothing is marked when the policy is off or caching has no price', async () => {
     for (const model of ['kept-off', 'unpaid-off', 'price-same', 'price-unsaid']) {
       await (await conversationClient()).loop(model, LOOP)
       expect(marksOf('anthropic').text, model).not.toContain('cache_control')
     }
   })
 
-  it('the tools and the system are marked where the policy is system', async () => {
+  it('policy system marks the tools and the system prompt', async () => {
     for (const model of ['kept-system', 'unpaid-system']) {
       await (await conversationClient()).loop(model, LOOP)
       expect(marksOf('anthropic').marked, model).toEqual(frame())
     }
   })
 
-  it('what every request adds besides where the policy is conversation, or where writing has a price', async () => {
+  it('policy conversation also marks the conversation', async () => {
     for (const model of ['kept-conversation', 'unpaid-conversation', 'price-paid']) {
       await (await conversationClient()).loop(model, LOOP)
       const { marked } = marksOf('anthropic')
@@ -84,12 +84,12 @@ describe.each(['chat', 'by id'] as const)('of the prompts of a client that goes 
     }
   })
 
-  it.each(['chat', 'responses', 'gemini'] as const)('nothing is marked for %s, which has no marks', async (wire) => {
+  it.each(['chat', 'responses', 'gemini'] as const)('nothing is marked for %s', async (wire) => {
     await (await conversationClient()).loop(`${wire}-kept`, LOOP)
     expect(marksOf(wire).text).not.toContain('cache_control')
   })
 
-  it('what one request adds the next one reads, and both are told and paid at their own prices', async () => {
+  it('cache writes and reads are charged at their own prices', async () => {
     const { account, sendTurn } = await conversationClient()
     const { server } = setup()
     // Nobody else's prompts have begun with these words.

@@ -15,8 +15,8 @@ const PLACES = [
 
 const setup = useWiresServer()
 
-describe.each(CLIENTS)('a client that goes on %s', (mode) => {
-  it.each(PLACES)('is answered by %s over %s without it, once, and pays once', async (provider, model) => {
+describe.each(CLIENTS)('a client that continues %s', (mode) => {
+  it.each(PLACES)('is answered by %s over %s without it, and charged once', async (provider, model) => {
     const { server } = setup()
     const account = await openAccount(server)
     const conversationClient = createConversationClient(server, account, mode)

@@ -6,8 +6,8 @@ import { useWiresServer, WIRES } from './wires-server.ts'
 
 const setup = useWiresServer()
 
-describe.each(CLIENT_MODES)('a loop of a client that goes on %s', (mode) => {
-  it.each(WIRES)('goes from %s to a lane that wants its reasoning back in words, and back again', async (wire) => {
+describe.each(CLIENT_MODES)('a loop of a client that continues %s', (mode) => {
+  it.each(WIRES)('moves from %s to a lane that requires reasoning_content, and back', async (wire) => {
     const { server } = setup()
     const conversationClient = createConversationClient(server, await openAccount(server), mode)
     await conversationClient.sendTurn(wire, 'Use look_up then ping then list.')
@@ -17,7 +17,7 @@ describe.each(CLIENT_MODES)('a loop of a client that goes on %s', (mode) => {
     expect(end.words).toBe('The tool said: "look_up-gave-0" and "ping-gave-1" and "list-gave-2".')
   })
 
-  it('goes on without thinking where nobody has kept it, and thinks where there is nothing to give back', async () => {
+  it('continues without thinking when the reasoning is unknown', async () => {
     const { server } = setup()
     const conversationClient = createConversationClient(server, await openAccount(server), mode)
     const thinkingOf = () =>

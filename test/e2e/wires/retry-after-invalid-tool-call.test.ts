@@ -44,7 +44,7 @@ it.each([
   { model: 'alone', slipping: 1, status: 200, receivedRequest: ['slipping', 'slipping'] },
   { model: 'alone', slipping: 9, status: 503, receivedRequest: ['slipping', 'slipping'] },
   { model: 'one-of-two', slipping: 1, status: 200, receivedRequest: ['slipping', 'steady'] },
-])('$model, after $slipping slips: $status', async ({ model, slipping, status, receivedRequest }) => {
+])('$model, after $slipping invalid tool calls: $status', async ({ model, slipping, status, receivedRequest }) => {
   slips = slipping
   const account = await openAccount(server)
   const answer = await answerOf(await send(server, account, { model, messages: [{ role: 'user', content: 'Hi' }] }))

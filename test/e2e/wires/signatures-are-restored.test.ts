@@ -45,10 +45,10 @@ const CASES = PLACES.flatMap(([provider, model, seals]) =>
   })),
 )
 
-describe('what a provider has signed', () => {
+describe('provider signatures', () => {
   const setup = useWiresServer()
 
-  it.each(CASES)('comes back to it in place over $model, for a client that goes on $manner', async (row) => {
+  it.each(CASES)('return in place over $model, for a client that continues $mode', async (row) => {
     const { provider, model, seals, mode } = row
     const conversationClient = createConversationClient(setup().server, await openAccount(setup().server), mode)
     // How many answers had calls, and how many had none.

@@ -45,7 +45,7 @@ const setup = useWiresServer({ counting: () => counted })
 const CASES = WIRES.flatMap((wire) => Object.keys(COUNTS).map((what) => ({ wire, what })))
 
 describe.each(['chat', 'carrying'] as const)('for a client of %s', (mode) => {
-  it.each(CASES)('the same over $wire, streamed or not, to the nano-dollar: $what', async ({ wire, what }) => {
+  it.each(CASES)('$what costs the same over $wire, as stream or JSON', async ({ wire, what }) => {
     counted = COUNTS[what]!
     const { server } = setup()
     const account = await openAccount(server)

@@ -3,54 +3,45 @@ import type { KeyKind } from '../model/caller.ts'
 import { correctedTime } from './clock.ts'
 import type { SqliteFile } from './sqlite/sqlite-file.ts'
 import { isOfKind, type MovementRange, RECEIPT_KINDS } from './statement.ts'
-import type { LedgerDb, LedgerTables, MarksTable, ReceiptsTable } from './tables.ts'
+import type { ClaimsTable, LedgerDb, LedgerTables, MarksTable, ReceiptsTable } from './tables.ts'
 
 export const findReceipt = (db: LedgerDb, requestId: string): Promise<ReceiptsTable | undefined> =>
   db.selectFrom('receipts').selectAll().where('request_id', '=', requestId).executeTakeFirst()
 
-/** Those of these requests that have a receipt, with their accounts. */
+/** Of these requests, those that have a receipt. */
 export const listKnownRequests = (
   db: LedgerDb,
   requestIds: readonly string[],
 ): Promise<{ request_id: string; account: number }[]> =>
   db.selectFrom('receipts').select(['request_id', 'account']).where('request_id', 'in', requestIds).execute()
 
-/** A hold without an end, as recovery needs it. */
-export interface OpenReceiptRow {
-  row: number
-  request_id: string
-  account: number
-  model: string
-  price_version: number
-  buckets: string
-  caps: string | null
-  key: number
-  hold_nano: bigint
-  output_bound: number
-  input_estimate: number
-  cached_estimate: number
-  /** Of its idempotency key, if it came with one. */
+const OPEN_COLUMNS = [
+  ...(['row', 'request_id', 'account', 'key', 'model', 'price_version', 'buckets', 'caps'] as const),
+  ...(['hold_nano', 'output_bound', 'input_estimate', 'cached_estimate'] as const),
+] as const
+
+/** An open hold, for recovery. */
+export interface OpenReceiptRow extends Pick<ReceiptsTable, (typeof OPEN_COLUMNS)[number]> {
+  /** Of its idempotency key. */
   scope: string | null
 }
 
-/** Oldest first: what the last process left behind, or what one account has open. */
+/** Oldest first: the open holds of all accounts, or of one. */
 export async function listOpenReceipts(db: LedgerDb, account?: number): Promise<OpenReceiptRow[]> {
   const receipts = await db
     .selectFrom('receipts')
     .leftJoin('claims', 'claims.receipt', 'receipts.row')
-    .select(['row', 'request_id', 'account', 'model', 'price_version', 'buckets', 'claims.scope'])
-    .select(['caps', 'key', 'hold_nano', 'output_bound', 'input_estimate', 'cached_estimate'])
+    .select([...OPEN_COLUMNS, 'claims.scope'])
     .where('receipts.state', '=', 'open')
     .$if(account !== undefined, (query) => query.where('receipts.account', '=', account!))
     .execute()
-  // They are found by account, and are no more than run at once.
+  // Sorted here, because the index of open receipts is by account. There are no more than turns that run at once.
   return receipts.sort((one, other) => one.row - other.row)
 }
 
-/** How far the running streams of every node had got when it last wrote it down. */
 export const findMarks = (db: LedgerDb): Promise<MarksTable[]> => db.selectFrom('marks').selectAll().execute()
 
-/** The last numbers that were given out, 0 for none: the ledger counts on from them in memory. */
+/** The last row numbers, 0 for none. The ledger counts on from them in memory. */
 export async function findNewestRows(
   db: LedgerDb,
 ): Promise<{ receipt: number; transfer: number; bucket: number; subscription: number }> {
@@ -70,15 +61,15 @@ export async function findNewestRows(
 }
 
 /**
- * How many of the newest receipts are looked at for their closing time. Rows are numbered in ledger time, so the newest
- * opening is at the end of the table. A closing may stand on any row, but a turn that outlived this many younger ones
- * closed within moments of one of them; an index would cost every request a write to answer one question a start.
+ * How many of the newest receipts are searched for the latest closing time. Rows are numbered in ledger time, so the newest
+ * opening is at the end. A closing may be on any row, but a turn that outlived this many younger ones closed within moments
+ * of one of them. An index would cost every request a write for one query per start.
  */
 const TAIL = 10_000
 
 /**
- * The latest time that the books have seen, 0 for empty ones: ledger time goes on from here, never back. Rows that an
- * operator has taken the time back from count as what it was set back to.
+ * The latest time in the ledger, 0 for an empty one. Ledger time goes on from here. Rows from before an operator set the
+ * clock back count as what it was set back to.
  */
 export async function findLatestLedgerTime(db: LedgerDb): Promise<number> {
   const newest = await db
@@ -114,17 +105,16 @@ export interface RequestFilter {
   readonly model?: string | undefined
   readonly kind?: KeyKind | undefined
   readonly outcome?: 'ok' | 'not_ok' | 'running' | undefined
-  /** The row of a bucket that its hold stands or stood on. */
+  /** The row of a bucket that it holds or held on. */
   readonly bucket?: number | undefined
 }
 
-/** One that has ended, and so has its number. */
 export type ClosedRequest = ListedRequest & { movement: number }
 
-/** Which indexes have what a filter lets through. */
+/** The kinds that a filter admits. Each has its own index. */
 export const kindsOf = ({ kind }: RequestFilter): readonly KeyKind[] => (kind === undefined ? RECEIPT_KINDS : [kind])
 
-/** Of those that have ended, in the order in which they did, the last one first: an index of each kind, merged as they are read. */
+/** The last to end first. The indexes of the kinds are merged as they are read. */
 export async function listClosedRequests(
   db: LedgerDb,
   account: number,
@@ -142,10 +132,7 @@ export async function listClosedRequests(
   return (await all.orderBy('movement', 'desc').limit(limit).execute()) as ClosedRequest[]
 }
 
-/**
- * Of an account's open holds, by an index that has nothing but open ones. Newest first: however many there are, all of them
- * are looked at until there are enough.
- */
+/** Newest first, by the index of open receipts, which is scanned until there are enough. */
 export async function listRunningRequests(
   db: LedgerDb,
   account: number,
@@ -167,7 +154,7 @@ export async function listRunningRequests(
   return found
 }
 
-/** Few enough that neither this thread nor the one of the books is kept from others for long. */
+/** Few enough that neither this thread nor the worker is blocked for long. */
 const SLICE_ROWS = 1000
 
 async function listOpenRows(db: LedgerDb, account: number, before: number): Promise<number[]> {
@@ -176,14 +163,15 @@ async function listOpenRows(db: LedgerDb, account: number, before: number): Prom
   return rows.map(({ row }) => row)
 }
 
-interface RunningSum {
-  requests: number
-  held_nano: bigint
-}
-
-/** What of an account runs now, by who pays. */
-export async function sumRunning(db: LedgerDb, account: number, kind: KeyKind): Promise<RunningSum> {
-  const { rows } = await sql<RunningSum>`SELECT COUNT(*) AS requests, COALESCE(SUM(hold_nano), 0) AS held_nano
+export async function sumRunning(
+  db: LedgerDb,
+  account: number,
+  kind: KeyKind,
+): Promise<{ requests: number; held_nano: bigint }> {
+  const { rows } = await sql<{
+    requests: number
+    held_nano: bigint
+  }>`SELECT COUNT(*) AS requests, COALESCE(SUM(hold_nano), 0) AS held_nano
     FROM receipts INDEXED BY open_receipts WHERE state = 'open' AND account = ${account} AND kind = ${kind}`.execute(db)
   return rows[0]!
 }
@@ -213,33 +201,24 @@ function conditionsOf(
 const standsOn = (bucket: number) =>
   sql<SqlBool>`EXISTS (SELECT 1 FROM json_each(receipts.buckets) AS held_on WHERE held_on.value = ${bucket})`
 
-export interface StoredClaim {
-  receipt: number
-  request_id: string
-  scope: string
-  fingerprint: string
-  state: 'running' | 'kept' | 'not-kept'
-  expires_at: number
-}
-
-const COLUMNS = ['claims.receipt', 'receipts.request_id', 'claims.scope', 'claims.fingerprint', 'claims.state'] as const
+export type StoredClaim = Omit<ClaimsTable, 'at'> & Pick<ReceiptsTable, 'request_id'>
 
 export const findClaim = (db: LedgerDb, scope: string): Promise<StoredClaim | undefined> =>
   db
     .selectFrom('claims')
     .innerJoin('receipts', 'receipts.row', 'claims.receipt')
-    .select([...COLUMNS, 'claims.expires_at'])
+    .select(['claims.receipt', 'receipts.request_id', 'claims.scope', 'claims.fingerprint'])
+    .select(['claims.state', 'claims.expires_at'])
     .where('claims.scope', '=', scope)
     .executeTakeFirst()
 
-/** What is still known of the idempotency key that a request came with. */
 export const findClaimOfReceipt = (
   db: LedgerDb,
   receipt: number,
 ): Promise<Pick<StoredClaim, 'state' | 'expires_at'> | undefined> =>
   db.selectFrom('claims').select(['state', 'expires_at']).where('receipt', '=', receipt).executeTakeFirst()
 
-/** Keys whose time is over and whose request has ended: oldest first, a few at a time. */
+/** Deletes expired claims of ended requests, oldest first, up to `limit`. */
 export async function forgetExpiredClaims(file: SqliteFile, now: number, limit: number): Promise<number> {
   const [forgotten = 0] = await file.atomic([{ sql: FORGET_EXPIRED, rows: [[now, limit]] }])
   return forgotten
@@ -248,10 +227,10 @@ export async function forgetExpiredClaims(file: SqliteFile, now: number, limit: 
 const FORGET_EXPIRED = `DELETE FROM claims WHERE receipt IN
   (SELECT receipt FROM claims WHERE expires_at <= ? AND state <> 'running' ORDER BY expires_at LIMIT ?)`
 
-/** All usage is kept by quarters of an hour: every time zone in use is so many of them away from UTC. */
+/** Usage is kept by quarters of an hour, because every time zone in use is a multiple of them away from UTC. */
 export const QUARTER_MS = 900_000
 
-/** What closed in a quarter of an hour of one key and model. */
+/** The receipts of one key and model that closed in one quarter of an hour. */
 export interface ClosedUsageRow {
   account: number
   /** Quarters since 1970. */
@@ -268,14 +247,14 @@ export interface ClosedUsageRow {
   reasoning: number
   wallet_nano: bigint
   plan_nano: bigint
-  /** The number of the last of them, and when that closed. */
+  /** Of the last of them. */
   movement: number
   last_at: number
 }
 
 interface UsageSlice {
   readonly account: number
-  /** The number of the last receipt that is counted already. */
+  /** The movement of the last receipt that is counted already. */
   readonly after: number
 }
 
@@ -299,8 +278,8 @@ const sumsOfKind = (kind: KeyKind) => sql`
       GROUP BY receipts.account, closed_at / ${sql.lit(QUARTER_MS)}, key, kind, model`
 
 /**
- * The next receipts of these accounts, so many of each at most, summed up where they lie: what crosses to the asking
- * thread is a row for each key, model and quarter. With MAX as its only extreme, SQLite takes `closed_at` from that row.
+ * Sums the next receipts of these accounts, up to `receiptsOfEach` per account, so that only one row for each key, model and
+ * quarter crosses to this thread. SQLite takes `closed_at` from the row of the only MAX.
  */
 export async function sumClosedReceipts(
   db: LedgerDb,
@@ -322,7 +301,7 @@ export async function sumClosedReceipts(
   return rows
 }
 
-/** Of the receipts that are named, those that are there, as they are named. */
+/** Of the named receipts, the accounts of those that exist with this time. */
 export async function listReceiptsThatAreThere(
   db: LedgerDb,
   named: readonly { readonly account: number; readonly movement: number; readonly closedAt: number }[],

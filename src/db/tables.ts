@@ -3,8 +3,8 @@ import type { Unit } from '../model/allowance.ts'
 import type { TurnOutcome } from '../model/ending.ts'
 
 /**
- * The ledger's rows as they lie in the file. Two conventions hold in every database: a column whose name ends in `_nano`
- * is money and read as bigint, every other integer is a number; times are milliseconds UTC.
+ * The ledger's tables. In every database a column whose name ends in `_nano` is money and read as bigint, every other
+ * integer is a number, and times are milliseconds UTC.
  */
 export interface LedgerTables {
   meta: MetaTable
@@ -32,7 +32,6 @@ export interface LedgerTables {
   clock_corrections: ClockCorrectionsTable
 }
 
-/** What every question is asked of. */
 export type LedgerDb = Kysely<LedgerTables>
 
 interface MetaTable {
@@ -49,7 +48,7 @@ export interface AccountsTable {
   email: string
   status: AccountStatus
   created_at: number
-  /** Since when its rows have not added up; nothing moves on it until somebody has looked. */
+  /** Since when its rows do not balance. Nothing moves on it until an operator has looked. */
   frozen_at: number | null
 }
 
@@ -59,9 +58,9 @@ export interface KeysTable {
   account: number
   kind: 'wallet' | 'builder'
   name: string
-  /** HMAC-SHA-256 of the whole key under the ring's pepper; the key itself is stored nowhere. */
+  /** HMAC-SHA-256 of the whole key under the keyring's pepper; the key itself is not stored. */
   digest: Uint8Array
-  /** What a person recognises the key by: prefix and last characters. */
+  /** Prefix and last characters. */
   shown: string
   /** JSON array of ids and globs, or null for all. */
   models: string | null
@@ -71,14 +70,14 @@ export interface KeysTable {
   disabled_at: number | null
   revoked_at: number | null
   created_at: number
-  /** What this key may spend in a day or a month of UTC, or null for no such cap. */
+  /** Spend caps per day and month of UTC, or null. */
   cap_day_nano: bigint | null
   cap_month_nano: bigint | null
-  /** What was its digest before it was rotated last: counts until just before `former_until`. */
+  /** The digest before the last rotation, valid until just before `former_until`. */
   former_digest: Generated<Uint8Array | null>
   former_shown: Generated<string | null>
   former_until: Generated<number | null>
-  /** 1: of the console's playground. Nobody has a secret for it. */
+  /** 1: a key of the console's playground, without a secret. */
   playground: Generated<number>
 }
 
@@ -86,17 +85,17 @@ export interface BucketsTable {
   row: Generated<number>
   unit: Unit | 'cap'
   /**
-   * `system` ones are the other sides, of which only `external` has a balance; the rest belong to an account and can never be
-   * overdrawn. `cap` ones are closed: spend caps were buckets once.
+   * `system` rows are the other sides of the double entry, of which only `external` has a balance. The rest belong to an
+   * account and cannot be overdrawn. `cap` rows are closed: earlier versions kept spend caps as buckets.
    */
   kind: 'wallet' | 'window' | 'cap' | 'system'
   account: number | null
-  /** Which of its kind: the allowance (`window:5h`), or the system side's name (`external`, `revenue`). */
+  /** The allowance (`window:5h`), or the name of the system side (`external`, `revenue`). */
   subject: string
-  /** From when until before when a window counts. */
+  /** A window counts from the start until just before the end. */
   period_start: number | null
   period_end: number | null
-  /** When what was left of a period expired; from then on the row never changes. */
+  /** When the rest of a period expired; the row never changes after that. */
   closed_at: number | null
   posted_nano: bigint
   held_nano: bigint
@@ -104,10 +103,7 @@ export interface BucketsTable {
 
 export type ReceiptState = 'open' | 'settled' | 'released'
 
-/**
- * One row a request: inserted by its hold, updated once by its settle or release. The two entries of its charge are the
- * view `usage_entries` over this table.
- */
+/** One row per turn: inserted by its hold, updated once by its settle or release. The view `usage_entries` has its entries. */
 export interface ReceiptsTable {
   row: number
   request_id: string
@@ -117,21 +113,20 @@ export interface ReceiptsTable {
   state: ReceiptState
   model: string
   price_version: number
-  /** JSON array of bucket rows: the hold stands on all of them or on none. */
+  /** JSON array of the bucket rows that the hold is on. */
   buckets: string
-  /** Names of the key's spend caps that it counts against, with a space between them: `day month`. */
+  /** Names of the spend caps that it counts against, separated by spaces: `day month`. */
   caps: string | null
   hold_nano: bigint
   output_cap: number
-  /** The cap times the number of choices: what recovery charges at most. */
+  /** The cap times the number of choices: the most that recovery charges. */
   output_bound: number
-  /** Tokens, for recovery: what the input of an answer that broke off is charged as. */
+  /** The input tokens that recovery charges. */
   input_estimate: number
-  /** The part of it that the provider had seen just before, in the same conversation. */
+  /** The part of it that the provider had just seen in the same conversation. */
   cached_estimate: number
   opened_at: number
   closed_at: number | null
-  /** How it ended, e.g. `completed`, `client_gone`, `recovered`. */
   outcome: TurnOutcome | null
   lane: string | null
   uncached_input: number | null
@@ -140,38 +135,38 @@ export interface ReceiptsTable {
   output: number | null
   reasoning: number | null
   estimated: number | null
-  /** The `above_input_tokens` of the tier that applied; 0 is the base price. */
+  /** The `above_input_tokens` of the applied tier; 0 is the base price. */
   tier: number | null
   cost_nano: bigint | null
   charge_nano: bigint | null
   shortfall_nano: bigint | null
   first_byte_ms: number | null
   total_ms: number | null
-  /** JSON array, one object per try. */
+  /** JSON array, one object per attempt. */
   attempts: string | null
-  /** Of a compaction: how many tokens the conversation had, and how many what stands in its place has. */
+  /** Tokens of a compacted conversation before and after. */
   tokens_before: number | null
   tokens_after: number | null
-  /** Its number among everything that closed or moved on its account, 1, 2, 3 …; null while it is open. */
+  /** Numbers all receipts closed and transfers on an account, 1, 2, 3 …; null while it is open. */
   movement: number | null
-  /** The balance of the wallet just behind its charge; null while it is open, and for what a plan pays. */
+  /** The wallet's balance after the charge; null while it is open, and where a plan pays. */
   balance_nano: bigint | null
 }
 
 export interface TransfersTable {
   row: Generated<number>
-  /** `grant` and `expiry` begin and end the periods of allowances. */
+  /** `grant` and `expiry` begin and end periods of windows. */
   kind: 'credit' | 'refund' | 'adjustment' | 'grant' | 'expiry'
   unit: Unit | 'cap'
   account: number
-  /** For dollars the operator's own reference: unique in its kind, so that the same credit sent twice counts once. */
+  /** The operator's reference of a dollar transfer, unique per kind, so that a repeated credit counts once. */
   ref: string
   reason: string
   amount_nano: bigint
   at: number
-  /** Counted together with the receipts of its account. */
+  /** In one sequence with the receipts of the account. */
   movement: number | null
-  /** The balance of the wallet just behind it; null for allowances. */
+  /** The wallet's balance after it; null for allowances. */
   balance_nano: bigint | null
 }
 
@@ -182,23 +177,23 @@ interface EntriesTable {
   delta_nano: bigint
 }
 
-/** Every price a model ever had; a receipt names the version that was frozen in its hold. */
+/** Every price of every model. A receipt names the version that its hold has frozen. */
 export interface PricesTable {
   model: string
   version: number
-  /** JSON, exact: see ledger/record-prices. */
+  /** Exact JSON: see ledger/prices.ts. */
   terms: string
   since: number
 }
 
-/** The packed progress of every running stream of one node: one row a node, replaced each interval. */
+/** The packed progress of all running streams of a node, replaced each interval. */
 export interface MarksTable {
   node: number
   at: number
   packed: Uint8Array
 }
 
-/** What a key has spent in the running period of a spend cap, and what its turns hold. */
+/** Spending and holds of a key in the running period of a spend cap. */
 export interface SpendCountersTable {
   row: Generated<number>
   account: number
@@ -208,20 +203,20 @@ export interface SpendCountersTable {
   period_end: number
   /** The receipt with which the period began. */
   first_receipt: number
-  /** What the period had spent before there were counters. */
+  /** Spent in this period by a version without counters. */
   carried_nano: bigint
   bound_nano: bigint
   spent_nano: bigint
   held_nano: bigint
 }
 
-/** How a turn ended whose account does not add up: it is recorded when it does again. */
+/** Ends of turns whose account does not balance, recorded once it does. */
 interface WaitingEndsTable {
   request_id: string
   ending: string
 }
 
-/** Which plan an account is or was on. The newest one of an account counts, until just before `ends_at`. */
+/** Plans of accounts. The newest row of an account counts, until just before `ends_at`. */
 export interface SubscriptionsTable {
   row: number
   account: number
@@ -231,8 +226,8 @@ export interface SubscriptionsTable {
   ends_at: number | null
 }
 
-/** An idempotency key in use: the receipt is that of the request which took it. */
-interface ClaimsTable {
+/** Idempotency keys. The receipt is that of the request which took the key. */
+export interface ClaimsTable {
   receipt: number
   scope: string
   fingerprint: string
@@ -241,13 +236,13 @@ interface ClaimsTable {
   expires_at: number
 }
 
-/** Money on a slip of paper. Whoever redeems it first has it; the text itself is stored nowhere. */
+/** Redeemable codes. The text of a code is not stored. */
 export interface CodesTable {
   row: Generated<number>
   id: string
-  /** What was made in one act. */
+  /** The codes of one command. */
   batch: string
-  /** HMAC-SHA-256 of its letters under a key of the ring. */
+  /** HMAC-SHA-256 of its letters under a key of the keyring. */
   digest: Uint8Array
   shown: string
   amount_nano: bigint
@@ -256,14 +251,14 @@ export interface CodesTable {
   created_by: string
   expires_at: number | null
   withdrawn_at: number | null
-  /** The account that claimed it. That is final, and not yet money. */
+  /** The account that claimed it, which is final. The credit follows. */
   redeemed_by: number | null
   redeemed_at: number | null
-  /** When the credit under its reference was known to be durable. */
+  /** When its credit was known to be durable. */
   credited_at: number | null
 }
 
-/** An owner's wish for funds; at most one of an account is open. */
+/** Funding requests of owners; an account has at most one open. */
 export interface FundingRequestsTable {
   row: Generated<number>
   account: number
@@ -274,7 +269,7 @@ export interface FundingRequestsTable {
   answered_at: number | null
 }
 
-/** Ledger time was set back by an operator: rows up to these have times from before that. */
+/** An operator has set ledger time back: rows up to these have times from before that. */
 interface ClockCorrectionsTable {
   row: Generated<number>
   set_back_from: number
@@ -285,7 +280,7 @@ interface ClockCorrectionsTable {
 
 export type Role = 'owner' | 'operator'
 
-/** Whoever signs in to the console. An owner has an account, an operator may have one. */
+/** People who sign in to the console. An owner has an account, an operator may have one. */
 export interface PeopleTable {
   row: Generated<number>
   id: string
@@ -302,16 +297,16 @@ export interface PeopleTable {
 
 export interface SessionsTable {
   row: Generated<number>
-  /** For lists; it opens nothing. */
+  /** Public; not the secret. */
   id: string
-  /** HMAC-SHA-256 of the secret, which is stored nowhere. */
+  /** HMAC-SHA-256 of the secret, which is not stored. */
   digest: Uint8Array
   person: number
   created_at: number
   /** Written at most once a minute. */
   seen_at: number
   expires_at: number
-  /** When the password was last given. */
+  /** When the password was last confirmed. */
   confirmed_at: number
   agent: string
   address: string
@@ -322,9 +317,9 @@ export interface InvitesTable {
   digest: Uint8Array
   role: Role
   account: number | null
-  /** Whose password it sets anew; null where it makes somebody. */
+  /** The person whose password it resets; null where it creates a person. */
   person: number | null
-  /** Null for the first person of a server, who chooses. */
+  /** Null for the first person of a server, who chooses it. */
   email: string | null
   created_at: number
   expires_at: number
@@ -332,7 +327,7 @@ export interface InvitesTable {
   created_by: string
 }
 
-/** What was done, by whom: a chain of hashes, only ever added to. */
+/** The audit log: a hash chain that only grows. */
 export interface AuditTable {
   seq: number
   at: number
@@ -340,26 +335,26 @@ export interface AuditTable {
   actor: string
   action: string
   target: string | null
-  /** Whose owner may read it. */
+  /** The account whose owner may read it. */
   account: number | null
   detail: string
   prev_hash: Uint8Array
   hash: Uint8Array
 }
 
-/** Up to which row everything has been proved. */
+/** The rows up to which everything is verified. */
 interface ProvedRowsTable {
   what: 'receipt' | 'transfer'
   row: number
 }
 
-/** What the outside world had when everything up to those rows had moved. */
+/** The balance of `external` at those rows. */
 interface ProvedBalancesTable {
   bucket: number
   posted_nano: bigint
 }
 
-/** What the charges of a period were proved to come to, up to a movement of the account. Only of those with many receipts. */
+/** The verified sum of a period's charges, up to a movement of the account. Only for periods with many receipts. */
 export interface ProvedSumsTable {
   account: number
   /** The row of the window, or the subject of the spend cap. */

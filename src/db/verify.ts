@@ -5,29 +5,27 @@ import { isOfKind, RECEIPT_KINDS, TRANSFER_UNITS } from './statement.ts'
 import type { LedgerDb, ProvedSumsTable } from './tables.ts'
 
 /**
- * A sum in two columns, because SUM fails where it passes 64 bits: the high parts and the low parts of the amounts. Of a
- * negative amount the high part is negative and the low one is not.
+ * A sum in two columns, the high and the low 32 bits of the amounts, because SUM fails beyond 64 bits. A negative amount has
+ * a negative high part and a positive low part.
  */
 export const highAndLow = (amount: string): string =>
   `COALESCE(SUM((${amount}) >> 32), 0) AS high_nano, COALESCE(SUM((${amount}) & 4294967295), 0) AS low_nano`
 
-/** As one column, where the sum fits: else it is a number of another type, equal to no amount. */
+/** The sum as one column. If it does not fit, it is a REAL, which equals no amount. */
 const sumThatFits = (amount: string): string =>
   `(COALESCE(SUM((${amount}) >> 32), 0) * 4294967296 + COALESCE(SUM((${amount}) & 4294967295), 0))`
 
 export const exactSum = ({ high_nano, low_nano }: { readonly high_nano: bigint; readonly low_nano: bigint }): bigint =>
   (high_nano << 32n) + low_nano
 
-/** Where the rows of the books end at this moment, and what the outside world has then. */
 interface LedgerEnd {
   last_receipt: number
   last_transfer: number
-  /** Null: none is open. */
   first_open: number | null
   outside_nano: bigint
 }
 
-/** One statement: the outside's balance is that of exactly the transfers up to the last one. */
+/** The ends of the tables, and the balance of `external` after exactly these transfers, in one statement. */
 export async function findLedgerEnd(db: LedgerDb): Promise<LedgerEnd> {
   const { rows } = await sql<LedgerEnd>`SELECT
     (SELECT COALESCE(MAX(row), 0) FROM receipts) AS last_receipt,
@@ -45,22 +43,22 @@ interface CheckedWallet {
   overdrawn: number
 }
 
-/** A window or a spend cap: what it says was used, and what its receipts say. */
+/** A window or a spend cap, with its usage by its own row and by its receipts. */
 export interface CheckedPeriod {
-  /** A `cap` is what is left of a spend cap from when those were buckets: there is nothing to check about it. */
+  /** `cap`: a closed bucket of an earlier version's spend cap, without anything to check. */
   kind: 'window' | 'cap' | 'counter'
   account: number
-  /** As in proved_sums: the row of a window, the subject of a spend cap. */
+  /** The row of a window, or the subject of a spend cap, as in proved_sums. */
   subject: string
   period_start: number
   period_end: number
-  /** Of a spend cap: the receipt with which its period began. Null for a window. */
+  /** The receipt with which the period of a spend cap began; null for a window. */
   first_receipt: number | null
   closed_at: number | null
   used_nano: bigint
-  /** What was proved before of it. */
+  /** The part that an earlier proof verified. */
   proved_nano: bigint
-  /** What the movements behind `after` charged, up to and with `last`. Null: they are too many for one statement. */
+  /** Charges of the movements after `after`, up to and including `last`. Null: too many for one statement. */
   charged_nano: bigint | null
   after: number
   last: number
@@ -69,10 +67,10 @@ export interface CheckedPeriod {
   overdrawn: number
 }
 
-/** So many movements are looked through in the statement of their balance; more of them in statements of their own. */
+/** Up to this many movements are added up in the statement that reads the balance; more in statements of their own. */
 const MOVEMENTS_AT_ONCE = 32
 
-/** The list of buckets is JSON as we write it, without spaces. */
+/** The list of buckets is JSON without spaces. */
 const standsOn = (bucket: string): string =>
   `instr(',' || trim(receipts.buckets, '[]') || ',', ',' || ${bucket} || ',') > 0`
 
@@ -82,7 +80,7 @@ const heldWhere = (which: string): string => `(SELECT ${sumThatFits('hold_nano')
 const moversOf = (table: string, which: string): string =>
   `SELECT movement, balance_nano FROM ${table} AS mover WHERE mover.account = slice.account AND ${which} AND movement IS NOT NULL`
 
-/** The wallets of the next accounts, each as it is in this statement: its last movement says what has to be in it. */
+/** Checks the wallets of the next accounts against their last movements, in one statement. */
 export async function checkWallets(db: LedgerDb, after: number, limit: number): Promise<readonly CheckedWallet[]> {
   const { rows } = await sql<CheckedWallet>`
     WITH slice AS MATERIALIZED (SELECT row, account, posted_nano, held_nano FROM buckets INDEXED BY one_wallet_an_account
@@ -98,7 +96,7 @@ export async function checkWallets(db: LedgerDb, after: number, limit: number): 
 const LAST_OF_PLAN = `COALESCE((SELECT MAX(movement) FROM receipts
   WHERE receipts.account = slice.account AND kind = 'builder' AND movement IS NOT NULL), 0)`
 
-/** Of the transfers of a window: whatever stood on it ended behind the first, and before the one with which it expired. */
+/** Transfers of a window: its charges are after the first one, and before its expiry. */
 const transferOf = (of: 'MIN' | 'MAX', which: string): string =>
   `(SELECT ${of}(movement) FROM entries JOIN transfers ON transfers.row = entries.transfer WHERE entries.bucket = slice.row AND ${which})`
 
@@ -107,10 +105,10 @@ const PROVED = (sinceProof: boolean) =>
     AND proved.subject = slice.subject AND proved.period_start = slice.period_start`)
 
 interface WindowSlice {
-  /** The row that the last slice ended with, and when that period ends. */
+  /** The row that the last slice ended with, and the end of its period. */
   readonly after: { readonly row: number; readonly end: number }
   readonly limit: number
-  /** Only windows in force, from the sums that were proved before; else all that ever were, from their first receipts. */
+  /** Checks only open windows, from the sums of the last proof; else all windows from their first receipts. */
   readonly sinceProof: boolean
 }
 
@@ -120,7 +118,7 @@ export async function checkWindows(
 ): Promise<readonly CheckedPeriod[]> {
   const columns = sql`SELECT row, kind, account, CAST(row AS TEXT) AS subject, period_start, period_end, closed_at,
     posted_nano, held_nano FROM buckets`
-  // Many end at the same time: their rows are the order within it.
+  // Many periods end at the same time, so rows are ordered within it.
   const which = sinceProof
     ? sql`${columns} INDEXED BY live_windows_by_end
           WHERE kind = 'window' AND closed_at IS NULL AND period_end = ${after.end} AND row > ${after.row}
@@ -146,11 +144,11 @@ export async function checkWindows(
   return rows
 }
 
-/** Of spend caps: the key that a subject names, and the name that people know its cap by. */
+/** The key and the name in the subject of a spend cap. */
 const CAP_KEY = `CAST(substr(subject, 5) AS INTEGER)`
 const CAP_NAME = `substr(subject, 5 + instr(substr(subject, 5), ':'))`
 
-/** Receipts that count against the spend cap, in the period that runs. */
+/** Receipts that count against the spend cap in its running period. */
 const COUNTED = `receipts.key = slice.key AND receipts.row >= slice.first_receipt
   AND instr(' ' || receipts.caps || ' ', ' ' || slice.name || ' ') > 0`
 
@@ -187,7 +185,7 @@ export async function checkCaps(
   return rows
 }
 
-/** The movements of an account after `after`, up to and including `to`. They are final. */
+/** The movements of an account after `after`, up to and including `to`. */
 interface MovementSlice {
   readonly account: number
   readonly after: number
@@ -204,14 +202,12 @@ const charges = sql.raw(highAndLow('charge_nano'))
 const inSlice = ({ account, after, to }: MovementSlice, kind: (typeof RECEIPT_KINDS)[number]) =>
   sql`receipts.account = ${account} AND ${isOfKind(kind)} AND movement > ${after} AND movement <= ${to} AND charge_nano > 0`
 
-/** What was charged to a window of a plan. */
 export async function sumChargesOfWindow(db: LedgerDb, slice: MovementSlice, bucket: number): Promise<bigint> {
   const { rows } = await sql<HighAndLow>`SELECT ${charges} FROM receipts, json_each(receipts.buckets) AS held_on
     WHERE ${inSlice(slice, 'builder')} AND held_on.value = ${bucket}`.execute(db)
   return exactSum(rows[0]!)
 }
 
-/** The keys that were charged under spend caps. */
 export async function listKeysUnderCaps(db: LedgerDb, slice: MovementSlice): Promise<readonly number[]> {
   const ofKind = (kind: (typeof RECEIPT_KINDS)[number]) =>
     sql`SELECT key FROM receipts WHERE ${inSlice(slice, kind)} AND caps IS NOT NULL`
@@ -230,7 +226,7 @@ export interface CountedCap {
   readonly to: number
 }
 
-/** What was charged to each of the spend caps, in their order. */
+/** The charges of each spend cap, in their order. */
 export async function sumChargesOfCaps(
   db: LedgerDb,
   slice: MovementSlice,
@@ -254,8 +250,8 @@ export async function sumChargesOfCaps(
 }
 
 /**
- * The last movement of an account up to a time, 0 for none: times never fall where numbers rise. Goes up from 0 in steps, each
- * half as large as the one before, in one statement. `otherwise` where an operator has set ledger time back: then they did fall.
+ * The last movement of an account up to a time, 0 for none: a binary search in one statement, because times never fall where
+ * numbers rise. Returns `otherwise` if an operator has set ledger time back: then they did.
  */
 export async function findMovementAt(
   db: LedgerDb,
@@ -279,33 +275,33 @@ export async function findMovementAt(
   return rows[0]?.movement ?? 0
 }
 
-/** The next rows behind `after`, so many at most, and none behind `to`. */
+/** Up to `limit` rows after `after`, up to and including `to`. */
 export interface RowSlice {
   readonly after: number
   readonly to: number
   readonly limit: number
 }
 
-/** Rows of a slice that are alike: those that break the same rules, by account, and all that break none. */
+/** Rows of a slice that break the same rules, by account; and those that break none. */
 export interface CheckedRows {
-  /** A bit for each rule, by its place in the list of rules; 0: none is broken. */
+  /** A bit for each broken rule, by its place in the list. */
   broken: number
   account: number | null
   /** The kind of a receipt, or of a transfer. */
   kind: string
-  /** On how many balances each stands. */
+  /** How many balances each row counts on. */
   balances: number
   rows: number
-  /** The last of them. */
+  /** The last row. */
   last: number
-  /** What they charged or moved: see exactSum. */
+  /** The sum of their amounts, see exactSum. */
   high_nano: bigint
   low_nano: bigint
 }
 
 type Rules = Readonly<Record<string, string>>
 
-/** A rule that cannot be answered, because something is missing, is broken. */
+/** A rule whose value is NULL, because something is missing, is broken. */
 const asBits = (rules: Rules, firstPlace: number): string =>
   Object.values(rules)
     .map((broken, place) => `(((${broken}) IS NOT FALSE) << ${firstPlace + place})`)
@@ -313,7 +309,7 @@ const asBits = (rules: Rules, firstPlace: number): string =>
 
 const placesOf = (...rules: readonly Rules[]): number => rules.flatMap((each) => Object.keys(each)).length
 
-/** Every index of movements, by the word that a row of it has. */
+/** Every index of movements, by the kind or unit of its rows. */
 const INDEXES = [
   ...RECEIPT_KINDS.map((word) => ({ word, table: 'receipts', where: `other.kind = '${word}'` })),
   ...TRANSFER_UNITS.map((word) => ({ word, table: 'transfers', where: `other.unit = '${word}'` })),
@@ -327,9 +323,9 @@ const moversBefore = (table: string, which: string): string => `
     WHERE other.account = this.account AND other.${which} AND other.movement < this.movement`
 
 /**
- * Over `this`, and `before`: the charge of a wallet that has the number before, which most charges follow. Each row is held
- * to the one before it, which is final, so that the whole chain holds when every row does. In its own index a number is
- * there once, which the index itself sees to.
+ * Rules over `this` and `before`, the wallet charge with the number before, which most charges follow. Each row is checked
+ * against the one before it, which is final, so that the chain holds when every row does. Unique indexes ensure that a
+ * number occurs once per index.
  */
 const movementRules = ({
   word,
@@ -350,7 +346,7 @@ const movementRules = ({
 const BEFORE = `LEFT JOIN receipts AS before
   ON before.account = this.account AND before.kind = 'wallet' AND before.movement = this.movement - 1`
 
-/** What most receipts are: of a wallet, and on nothing but that wallet. The others are looked at one balance after the other. */
+/** Most receipts hold on the wallet alone. Only the others are checked balance by balance. */
 const IS_PLAIN = `(this.kind = 'wallet' AND this.buckets = '[' || wallet.row || ']')`
 
 const drawnFrom = (unit: string) => `
@@ -370,7 +366,7 @@ const PRICE_RULES: Rules = {
     NOT EXISTS (SELECT 1 FROM prices WHERE prices.model = this.model AND prices.version = this.price_version)`,
 }
 
-/** What is true of every plain one. */
+/** Rules that every plain receipt fulfils. */
 const BUCKET_RULES: Rules = {
   'a receipt stands on a bucket of its account': `
     EXISTS (SELECT 1 FROM json_each(this.buckets) AS held_on WHERE NOT EXISTS
@@ -383,18 +379,17 @@ const BUCKET_RULES: Rules = {
     (SELECT COUNT(*) <> COUNT(DISTINCT value) FROM json_each(this.buckets))`,
 }
 
-/** In groups, so that what a group is asked under is looked at once. */
+/** In groups, so that the condition of a group is evaluated once. */
 const RECEIPT_BITS = [
   `CASE WHEN this.state <> 'open' THEN ${asBits(CLOSED_RULES, 0)} ELSE 0 END`,
   asBits(PRICE_RULES, placesOf(CLOSED_RULES)),
   `CASE WHEN ${IS_PLAIN} THEN 0 ELSE ${asBits(BUCKET_RULES, placesOf(CLOSED_RULES, PRICE_RULES))} END`,
 ].join(' | ')
 
-/** What stands on the other side of a transfer. */
 const OTHER_SIDE = `CASE WHEN this.unit = 'usd' THEN ${SIDES.usd.issued}
   WHEN this.kind = 'expiry' THEN ${EXPIRED} ELSE ${SIDES.quota.issued} END`
 
-/** Of the time when spend caps had transfers, only these are left: they have their numbers among the movements. */
+/** Transfers of spend caps are left from an earlier version. They have movements, but no entries. */
 const HAS_ENTRIES = `this.unit <> 'cap'`
 
 const TRANSFER_RULES: Rules = {
@@ -412,19 +407,19 @@ const TRANSFER_RULES: Rules = {
 export const RECEIPT_RULE_NAMES: readonly string[] = Object.keys({ ...CLOSED_RULES, ...PRICE_RULES, ...BUCKET_RULES })
 export const TRANSFER_RULE_NAMES: readonly string[] = Object.keys(TRANSFER_RULES)
 
-/** Where nothing is broken it does not matter whose it is. */
+/** The account matters only where a rule is broken. */
 const grouped = (checked: string): string => `
   SELECT broken, CASE WHEN broken <> 0 THEN account END AS account, kind, balances, COUNT(*) AS rows, MAX(row) AS last, ${highAndLow('amount')}
     FROM ${checked} GROUP BY 1, 2, 3, 4`
 
-/** By the rows that are there: numbers may be missing. */
+/** Counts existing rows, because numbers may be missing. */
 const within = (
   table: 'receipts' | 'transfers',
   { after, to, limit }: RowSlice,
 ) => sql`this.row > ${after} AND this.row <=
   (SELECT MAX(row) FROM (SELECT row FROM ${sql.table(table)} WHERE row > ${after} AND row <= ${to} ORDER BY row LIMIT ${limit}))`
 
-/** A slice of the receipts. Those that are open are held to what is known of them by now. */
+/** Open receipts are checked by the rules that apply already. */
 export async function checkReceipts(db: LedgerDb, slice: RowSlice): Promise<readonly CheckedRows[]> {
   const { rows } = await sql<CheckedRows>`
     WITH slice AS MATERIALIZED (
@@ -452,11 +447,11 @@ export async function checkTransfers(db: LedgerDb, slice: RowSlice): Promise<rea
   return rows
 }
 
-/** How far the books have been proved: a later proof begins behind these rows. */
+/** How far the ledger is verified: the next proof begins after these rows. */
 export interface StoredProof {
   readonly receipt: number
   readonly transfer: number
-  /** Dollars that were put in up to that transfer, less what was taken out. */
+  /** Operator credits less refunds, up to that transfer. */
   readonly issued: bigint
 }
 
@@ -473,7 +468,6 @@ const PUT_ROW = `INSERT INTO proved_rows (what, row) VALUES (?, ?)
 const PUT_BALANCE = `INSERT INTO proved_balances (bucket, posted_nano) VALUES (?, ?)
   ON CONFLICT (bucket) DO UPDATE SET posted_nano = excluded.posted_nano`
 
-/** All of it or nothing. */
 export async function recordProof(file: SqliteFile, { receipt, transfer, issued }: StoredProof): Promise<void> {
   const rows = [
     ['receipt', receipt],
@@ -489,7 +483,7 @@ const PUT_SUM = `INSERT INTO proved_sums (account, subject, period_start, moveme
   VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (account, subject, period_start) DO UPDATE SET movement = excluded.movement, used_nano = excluded.used_nano`
 
-/** What the receipts up to a movement came to never changes: the next proof adds what came behind it. */
+/** The sum of the receipts up to a movement never changes, so the next proof adds only what came after it. */
 export async function recordSums(file: SqliteFile, sums: readonly ProvedSumsTable[]): Promise<void> {
   const rows = sums.map((sum) => [
     ...[sum.account, sum.subject, sum.period_start],
@@ -501,7 +495,7 @@ export async function recordSums(file: SqliteFile, sums: readonly ProvedSumsTabl
 const FORGET_SUMS = `DELETE FROM proved_sums WHERE (account, subject, period_start) IN
   (SELECT account, subject, period_start FROM proved_sums WHERE period_end < ? ORDER BY period_end LIMIT ?)`
 
-/** Of periods that ended before: a proof that still meets one adds it up anew. */
+/** Deletes sums of periods that ended before. A proof that still needs one adds it up again. */
 export async function forgetSums(file: SqliteFile, before: number, limit: number): Promise<number> {
   const [forgotten = 0] = await file.atomic([{ sql: FORGET_SUMS, rows: [[before, limit]] }])
   return forgotten

@@ -29,5 +29,5 @@ it('a price that has changed gets the next version, and what was charged by anot
     { version: 1, ...PRICE },
     { version: 2, ...DEARER },
   ])
-  await expect(loadPrice(db, 'demo', 4)).rejects.toThrow('not in the books')
+  await expect(loadPrice(db, 'demo', 4)).rejects.toThrow('not in the ledger')
 })

@@ -5,8 +5,8 @@ import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import type { Price, Rates } from '../model/price.ts'
 
 /**
- * Gives every model's price its version: the newest recorded one when nothing changed, else the next. Prices are only
- * ever added, so a receipt can always be explained.
+ * Gives every model's price its version: the newest recorded one if nothing changed, else the next. Prices are only added,
+ * so every receipt can be explained.
  */
 export async function recordPrices(
   deps: { readonly db: Kysely<LedgerTables>; readonly now: () => number },
@@ -26,14 +26,13 @@ export async function recordPrices(
 
 export async function loadPrice(db: Kysely<LedgerTables>, model: string, version: number): Promise<Price> {
   const terms = await findPriceTerms(db, model, version)
-  if (terms === undefined) throw new Error(`Price version ${version} of model ${model} is not in the books`)
+  if (terms === undefined) throw new Error(`Price version ${version} of model ${model} is not in the ledger`)
   return priceFrom(version, terms)
 }
 
-/** Out of the text that a version of a price is recorded as. */
 export const priceFrom = (version: number, terms: string): Price => ({ version, ...readTerms(terms) })
 
-// Exact decimal strings of pico- and nano-dollars, in a fixed order, so that equal prices are equal texts.
+// Exact decimal strings of pico- and nano-dollars in a fixed order, so that equal prices are equal texts.
 interface WrittenRates {
   readonly input: string
   readonly cached_input: string
@@ -77,12 +76,11 @@ function readTerms(text: string): PriceList {
   }
 }
 
-/** Throws when the model has this version already: a price that was charged is never edited. */
+/** Throws if the model has this version: a charged price is never edited. */
 export async function insertPrice(db: LedgerDb, price: PricesTable): Promise<void> {
   await db.insertInto('prices').values(price).execute()
 }
 
-/** The terms of the version that a receipt names. */
 export async function findPriceTerms(db: LedgerDb, model: string, version: number): Promise<string | undefined> {
   const price = await db
     .selectFrom('prices')
@@ -93,7 +91,6 @@ export async function findPriceTerms(db: LedgerDb, model: string, version: numbe
   return price?.terms
 }
 
-/** The newest version of every model that ever had a price. */
 export const listNewestPrices = (db: LedgerDb): Promise<PricesTable[]> =>
   db
     .selectFrom('prices')

@@ -32,16 +32,16 @@ export interface VerifyReport {
   readonly ok: boolean
   readonly violations: number
   readonly checks: readonly { readonly name: string; readonly violations: number }[]
-  /** Whose rows or balances do not add up. */
+  /** Accounts whose rows or balances break a rule. */
   readonly suspects: readonly AccountRow[]
   readonly accounts: number
   readonly receipts: number
   readonly transfers: number
-  /** What no row of the books keeps, in billionths: of a proof from the first row on. May be more than 64 bits hold. */
+  /** In billionths; only from a whole proof. May exceed 64 bits. */
   readonly sums?: IssuedSums | undefined
 }
 
-/** Of dollars: what was put in less what was taken out, and revenue. Of windows: what was granted, used and expired. */
+/** Dollars: credits less refunds, and revenue. Windows: what was granted, used and expired. */
 interface IssuedSums {
   readonly usd: { readonly issued: string; readonly used: string }
   readonly quota: { readonly issued: string; readonly used: string; readonly expired: string }
@@ -62,16 +62,16 @@ const BALANCE_RULES = {
 interface VerifyOptions {
   readonly db: LedgerDb
   readonly since?: StoredProof
-  /** Keeps what was proved of periods with many receipts. */
+  /** Stores the verified sums of periods with many receipts. */
   readonly keep?: (sums: readonly ProvedSumsTable[]) => Promise<void>
   readonly nowMicros?: () => number
 }
 
 /**
- * Proves the books from the rows alone, while they are in use, a slice at a time. What is proved needs no moment that all of
- * it shares. A closed receipt and a transfer never change, so rows are proved as they are met, each against the movement
- * before it. A balance is proved against the last movement that its account has in the same statement, and a batch is in
- * the file whole or not at all. A later proof begins where this one says that everything before is closed.
+ * Verifies the ledger from its rows alone, while it is in use, a slice at a time and without a common snapshot. Closed
+ * receipts and transfers never change, so each row is checked against the movement before it. A balance is checked against
+ * the last movement of its account in the same statement; a batch is in the file whole or not at all. A later proof begins
+ * where everything before is closed.
  */
 export async function verifyLedgerState({
   db,
@@ -86,7 +86,7 @@ export async function verifyLedgerState({
   await inSlices(nowMicros, receipts, async (slice) => tally.addRows('receipts', await checkReceipts(db, slice)))
   const transfers = { after: since.transfer, to: end.last_transfer }
   await inSlices(nowMicros, transfers, async (slice) => tally.addRows('transfers', await checkTransfers(db, slice)))
-  // Every other balance of dollars is proved by its own movements, whose two sides are equal: so all of them sum to zero.
+  // Every other dollar balance is checked by its own movements, whose two sides are equal, so all of them sum to zero.
   const issued = since.issued + tally.sums.issued
   if (end.outside_nano !== -issued) tally.broken(BALANCE_RULES.dollars, undefined)
   await proveWallets(db, nowMicros, tally)
@@ -158,7 +158,6 @@ async function proveWallets(db: LedgerDb, nowMicros: () => number, tally: Tally)
       if (held) tally.broken(BALANCE_RULES.held, account)
       if (overdrawn) tally.broken(BALANCE_RULES.overdrawn, account)
     }
-    // An account is never without its wallet, and has one.
     tally.accounts += wallets.length
     const last = wallets.at(-1)
     if (!last) return
@@ -176,7 +175,7 @@ function createTally() {
   const rows = { receipts: 0, transfers: 0 }
   const broken = (name: string, account: number | null | undefined, times = 1) => {
     violations.set(name, (violations.get(name) ?? 0) + times)
-    // What broke on the other sides is nobody's alone.
+    // A violation on the other sides belongs to no account.
     if (account != null) suspects.add(account as AccountRow)
   }
   return {
@@ -214,7 +213,7 @@ function createTally() {
         suspects: [...suspects],
         accounts: this.accounts,
         ...rows,
-        sums: withSums ? told(sums) : undefined,
+        sums: withSums ? issuedSums(sums) : undefined,
       }
     },
   }
@@ -222,7 +221,7 @@ function createTally() {
 
 type Sums = Record<'issued' | 'revenue' | 'granted' | 'expired' | 'usedOfWindows', bigint>
 
-/** By the kind of the receipts or transfers. A plan's charge is used of each window that it stands on. */
+/** A plan's charge counts as used in each window that it holds on. */
 function addTo(sums: Sums, rows: CheckedRows): void {
   const amount = exactSum(rows)
   switch (rows.kind) {
@@ -243,27 +242,24 @@ function addTo(sums: Sums, rows: CheckedRows): void {
   }
 }
 
-const told = ({ issued, revenue, granted, expired, usedOfWindows }: Sums): IssuedSums => ({
+const issuedSums = ({ issued, revenue, granted, expired, usedOfWindows }: Sums): IssuedSums => ({
   usd: { issued: `${issued}`, used: `${revenue}` },
   quota: { issued: `${granted}`, used: `${usedOfWindows}`, expired: `${expired}` },
 })
 
 interface PeriodProof {
   readonly db: LedgerDb
-  /** In microseconds. */
   nowMicros(): number
-  /** Only what is in force, from the sums that were proved before. */
+  /** Checks only open periods, from the sums of the last proof. */
   readonly sinceProof: boolean
-  /** Called for every period, with whether its charges come to what it says was used. */
+  /** Called for every period, with whether its charges add up to its usage. */
   found(period: CheckedPeriod, isExact: boolean): void
-  /** Keeps what was proved of periods with many receipts, so that the next proof need not read them again. */
   keep(sums: readonly ProvedSumsTable[]): Promise<void>
 }
 
-/** Each is looked up with the receipts that count in it. */
+/** Each period is read with its receipts. */
 const PERIODS_LEAST = 100
 
-/** Windows of plans, one after the other: each with the receipts that stand on it. */
 async function proveWindows(proof: PeriodProof): Promise<void> {
   const size = createSliceSize(proof.nowMicros, PERIODS_LEAST)
   for (let after = { row: 0, end: 0 }; ; ) {
@@ -289,10 +285,10 @@ async function proveWindow(proof: PeriodProof, window: CheckedPeriod): Promise<v
   if (isExact && closed_at === null) await proof.keep([provedSum(window, Math.max(after, to), sum)])
 }
 
-/** The most spend caps of one account that are added up together. */
+/** Spend caps of one account that are added up together. */
 const CAPS_AT_ONCE = 10_000
 
-/** Spend caps. Those of one account are added up together: its receipts are read once for thousands of keys. */
+/** The spend caps of one account are added up together, so that its receipts are read once for thousands of keys. */
 async function proveCaps(proof: PeriodProof): Promise<void> {
   const size = createSliceSize(proof.nowMicros, PERIODS_LEAST)
   let together: CheckedPeriod[] = []
@@ -325,7 +321,7 @@ interface AddedCap extends CountedCap {
   sum: bigint
 }
 
-/** Spend caps of one account. Each page of receipts is queried only for the keys that occur in it. */
+/** Each page of receipts is summed only for the keys that occur in it. */
 async function addUpCaps(proof: PeriodProof, counters: readonly CheckedPeriod[]): Promise<void> {
   const { db } = proof
   const account = counters[0]!.account
@@ -352,7 +348,7 @@ async function addUpCaps(proof: PeriodProof, counters: readonly CheckedPeriod[])
 
 const SUMS_AT_ONCE = 100
 
-/** Which movements may have charged each. What was opened in its period has ended behind whatever ended before that. */
+/** The movements that may have charged each cap. Turns of its period ended after those that ended before it began. */
 async function rangesOf({ db }: PeriodProof, counters: readonly CheckedPeriod[]): Promise<readonly AddedCap[]> {
   const starts = new Map<number, number>()
   const added: AddedCap[] = []
@@ -377,7 +373,7 @@ async function rangesOf({ db }: PeriodProof, counters: readonly CheckedPeriod[])
   return added
 }
 
-/** The movements behind `from`, up to and with `to`, a bounded part of the account at a time. */
+/** The movements after `from`, up to and including `to`, in pages. */
 async function inPages(
   { nowMicros }: PeriodProof,
   { from, to }: { readonly from: number; readonly to: number },
@@ -398,21 +394,20 @@ const provedSum = ({ account, subject, period_start, period_end }: CheckedPeriod
   used_nano: sum,
 })
 
-/** So long a slice should keep the thread that also records every settle, in milliseconds. */
+/** How long a slice should block the worker that also records every settle. */
 const TARGET_MS = 2
 
-/** Fewer rows would take less than asking for them does. */
+/** Fewer rows would cost less than the query itself. */
 const LEAST = 200
 
-/** How many rows a slice may have, learned from how long the last ones took. */
+/** Adapts the rows of a slice to how long the last slices took. */
 function createSliceSize(nowMicros: () => number, least = LEAST) {
   const most = 4 * least
   let rows = least
   return {
-    /** Asks for a slice of that many rows, and takes the time. */
-    async timed<Result>(ask: (rows: number) => Promise<Result>): Promise<Result> {
+    async timed<Result>(read: (rows: number) => Promise<Result>): Promise<Result> {
       const began = nowMicros()
-      const result = await ask(rows)
+      const result = await read(rows)
       const ms = (nowMicros() - began) / 1000
       if (ms > 2 * TARGET_MS) rows = Math.max(least, rows >> 1)
       else if (ms < TARGET_MS) rows = Math.min(most, rows + (rows >> 2))

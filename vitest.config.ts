@@ -78,7 +78,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['test/browser/**/*.test.mjs'],
-          globalSetup: ['test/browser/lib/say-without-chromium.mjs'],
+          globalSetup: ['test/browser/lib/report-missing-chromium.mjs'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           // As patient as those who wait for a page to get somewhere (`test/browser/lib/use-console.mjs`).

@@ -147,7 +147,7 @@ async function exchange(name: RouteName, sent: Sent): Promise<unknown> {
 
 /** After the session has ended, the cookie may belong to the next person. The page must not send requests as them. */
 function refuseWhenOver(): void {
-  if (hooks.isOver()) throw new ConsoleProblem(401, { code: 'session_ended', message: 'This page is over.' })
+  if (hooks.isOver()) throw new ConsoleProblem(401, { code: 'session_ended', message: 'The session of this page has ended.' })
 }
 
 /** Stores the CSRF token that every session response carries. */
@@ -155,7 +155,7 @@ function applySession(name: RouteName, { person, csrf: token }: Session): void {
   const isAsked = name === 'GET /session'
   // Another tab may have signed out, or signed in someone else. Then this page is over.
   if (isAsked && signedInAs !== undefined && person?.id !== signedInAs) {
-    throw sessionOver(new ConsoleProblem(401, { code: 'session_ended', message: 'Somebody else is signed in now.' }))
+    throw sessionOver(new ConsoleProblem(401, { code: 'session_ended', message: 'Another person is signed in now.' }))
   }
   signedInAs = person?.id
   csrf = token ?? undefined
@@ -192,7 +192,7 @@ const unreachableUnless = (signal?: AbortSignal) => (error: unknown) => {
     throw new ConsoleProblem(0, { code: 'unreachable', message: 'The server could not be reached.' })
   }
   if (signal.reason?.name !== 'TimeoutError') throw error
-  throw new ConsoleProblem(0, { code: 'no_answer', message: 'Nobody answered in time.' })
+  throw new ConsoleProblem(0, { code: 'no_answer', message: 'The server did not answer in time.' })
 }
 
 function problemFrom(response: Response, answer: unknown): ConsoleProblem {

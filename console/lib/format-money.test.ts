@@ -28,13 +28,13 @@ describe('formatMoney', () => {
     expect(formatMoney(amount, 'en-US')).toBe(shown)
   })
 
-  it('says the currency in every language', () => {
+  it('shows the currency in every language', () => {
     const german = (amount: string) => formatMoney(amount, 'de').replaceAll('\u00a0', ' ')
     expect(german('1234.50')).toBe('1.234,50 $')
     expect(german('-0.0123')).toBe('−0,0123 $')
   })
 
-  it('is never further from the amount than half of its last place, and never zero for what is not', () => {
+  it('rounds by at most half of the last decimal and never to zero', () => {
     fc.assert(
       fc.property(fc.oneof(amounts, small), (nano) => {
         const shown = formatMoney(decimalOf(nano), 'en-US')
@@ -50,7 +50,7 @@ describe('formatMoney', () => {
 })
 
 describe('exactMoney', () => {
-  it('has every digit, at every size', () => {
+  it('shows every digit at every size', () => {
     fc.assert(fc.property(fc.oneof(amounts, small), (nano) => readBack(exactMoney(decimalOf(nano), 'en-US')) === nano))
   })
 })

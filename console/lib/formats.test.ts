@@ -20,12 +20,12 @@ describe('counts', () => {
     expect(english.short(value)).toBe(shown)
   })
 
-  it('are short in the words of the language: a billion is not the same everywhere', () => {
+  it('use the short scale names of the language', () => {
     const shown = [1_500, 258_045_208, 2_276_456_235].map((value) => german.short(value).replace(/\s/g, ' '))
     expect(shown).toEqual(['1,5k', '258 Mio.', '2,3 Mrd.'])
   })
 
-  it('never show a thousand of one scale where the next has a name', () => {
+  it('switch to the next scale name at a thousand', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1_000, max: 999_000_000_000 }), (value) => {
         const shown = Number(english.short(value).replace(/[kMBT]$/, ''))
@@ -34,7 +34,7 @@ describe('counts', () => {
     )
   })
 
-  it('take the words that go with them', () => {
+  it('use the plural form of the language', () => {
     const forms = { one: '# key', other: '# keys' }
     expect([0, 1, 2, 1_234].map((value) => english.plural(value, forms))).toEqual([
       '0 keys',
@@ -46,13 +46,13 @@ describe('counts', () => {
 })
 
 describe('times', () => {
-  it('are in the zone that was chosen, and in UTC beside it', () => {
+  it('are shown in the chosen zone and in UTC', () => {
     expect(english.clock(NOON)).toMatch(/^0?1:00 PM$/)
     expect(german.clock(NOON)).toBe('13:00')
     expect(english.utc(NOON)).toBe('2026-11-22 12:00:00 UTC')
   })
 
-  it('are near or far, before and behind', () => {
+  it('are shown relative to now', () => {
     const now = Date.parse(NOON)
     const at = (seconds: number) => english.relative(new Date(now + seconds * 1_000).toISOString(), now)
     expect([at(0), at(-59), at(-3_600), at(90_000), at(-2 * 86_400)]).toEqual([

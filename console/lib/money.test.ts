@@ -6,7 +6,7 @@ const NANO = 1_000_000_000n
 const amounts = fc.bigInt({ min: -9_000_000_000n * NANO, max: 9_000_000_000n * NANO })
 
 describe('amounts as whole numbers', () => {
-  it('come back as they went', () => {
+  it('round-trip', () => {
     fc.assert(fc.property(amounts, (nano) => nanoOf(decimalOf(nano)) === nano))
   })
 
@@ -15,11 +15,11 @@ describe('amounts as whole numbers', () => {
     expect(sumMoney('9000000000.000000001', '-0.000000002')).toBe('8999999999.999999999')
   })
 
-  it('refuse what is not money', () => {
+  it('reject text that is not money', () => {
     for (const text of ['', '1e3', '1,5', '.5', '0.1234567890']) expect(() => nanoOf(text)).toThrow()
   })
 
-  it('are shares between nothing and everything', () => {
+  it('become shares between 0 and 1', () => {
     expect(shareOf('0.50', '2.00')).toBe(0.25)
     expect(shareOf('3.00', '2.00')).toBe(1)
     expect(shareOf('1.00', '0.00')).toBe(0)
@@ -27,18 +27,18 @@ describe('amounts as whole numbers', () => {
 })
 
 describe('exactSum', () => {
-  it('keeps every digit of lines that have more places than money', () => {
+  it('keeps every digit of lines with more decimals than money', () => {
     expect(exactSum(['0.0000123456', '0.000000000000001', '1.10'])).toBe('1.100012345600001')
     expect(exactSum([])).toBe('0.00')
     expect(exactSum(['0.30', '-0.30'])).toBe('0.00')
     expect(exactSum(['-0.000000000000001'])).toBe('-0.000000000000001')
   })
 
-  it('agrees with sums of money where nothing has more than nine places', () => {
+  it('equals sumMoney for up to nine decimals', () => {
     fc.assert(fc.property(fc.array(amounts.map(decimalOf)), (each) => exactSum(each) === sumMoney(...each)))
   })
 
-  it('takes nothing for an amount that is none', () => {
+  it('rejects text that is not an amount', () => {
     expect(() => exactSum(['1e-9'])).toThrow('not an amount')
   })
 })

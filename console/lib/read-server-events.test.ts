@@ -15,8 +15,8 @@ function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   return at.slice(1).map((end, index) => bytes.slice(at[index], end))
 }
 
-describe('the reader of events', () => {
-  it('knows names, data of several lines, comments and the end of a stream', () => {
+describe('the server-sent event reader', () => {
+  it('reads names, multi-line data, comments and the end of a stream', () => {
     const text = ': hello\n\nevent: a\ndata: {"x":1}\n\ndata:two\ndata: lines\nid: 7\n\nevent: lost\n\ndata: unfinished'
     expect(readAll([bytesOf(text)])).toEqual([
       { event: 'a', data: '{"x":1}' },
@@ -24,15 +24,15 @@ describe('the reader of events', () => {
     ])
   })
 
-  it('takes only one space away, and keeps colons', () => {
+  it('removes one leading space and keeps colons', () => {
     expect(readAll([bytesOf('data:  a: b\n\n')])).toEqual([{ event: 'message', data: ' a: b' }])
   })
 
-  it('forgets the name of an event that had no data', () => {
+  it('drops the name of an event without data', () => {
     expect(readAll([bytesOf('event: x\n\ndata: 1\n\n')])).toEqual([{ event: 'message', data: '1' }])
   })
 
-  it('reads the same events however the bytes are cut and the lines end', () => {
+  it('reads the same events for any chunks and line endings', () => {
     const line = fc.string({ unit: 'grapheme', maxLength: 20 }).map((text) => text.replace(/[\r\n]/g, ''))
     const events = fc.array(
       fc.record({
@@ -57,7 +57,7 @@ describe('the reader of events', () => {
     )
   })
 
-  it('reads them byte by byte too', () => {
+  it('reads them byte by byte', () => {
     const bytes = bytesOf('data: ä€😀\r\n\r\ndata: b\r\r')
     expect(readAll([...bytes].map((byte) => Uint8Array.of(byte))).map(({ data }) => data)).toEqual(['ä€😀', 'b'])
   })

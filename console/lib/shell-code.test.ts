@@ -8,7 +8,7 @@ function bodyOf(command: string): unknown {
   return JSON.parse(argument.slice(1, -1).replaceAll(`'\\''`, "'"))
 }
 
-it('a shell asks the server that it was shown by, with the key of the line before', () => {
+it('the commands send a request to this server with the exported key', () => {
   expect(exportKey('mr_wallet_0123456789abcdef')).toBe('export MILLRACE_KEY=mr_wallet_0123456789abcdef')
   expect(greetingCommand('http://127.0.0.1:4600/v1', { model: 'demo', stream: true }, 'Hello').split('\n')).toEqual([
     'curl -N http://127.0.0.1:4600/v1/chat/completions \\',
@@ -17,7 +17,7 @@ it('a shell asks the server that it was shown by, with the key of the line befor
   ])
 })
 
-it('quotes and dollars in a name or a greeting stay what they are', () => {
+it('quotes and dollar signs are not interpreted by the shell', () => {
   const [model, greeting] = [`o'model "$HOME" \`id\``, `It's 'so' \\ and "me"`]
   const command = greetingCommand('http://127.0.0.1:4600/v1', { model }, greeting)
   expect(bodyOf(command)).toEqual({ model, messages: [{ role: 'user', content: greeting }] })

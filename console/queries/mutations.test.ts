@@ -4,17 +4,17 @@ import { queriesInvalidatedBy } from './mutations.ts'
 const AUDIT_QUERIES = ['GET /audit', 'GET /operate/audit']
 
 it.each(['POST /session', 'DELETE /session', 'POST /invitation', 'POST /sign-up'] as const)(
-  'asks nothing anew after %s',
+  'invalidates nothing after %s',
   (runMutation) => {
     expect(queriesInvalidatedBy(runMutation)).toEqual([])
   },
 )
 
-it('asks the trails anew after whatever somebody does within a session', () => {
+it('invalidates the audit log after every mutation within a session', () => {
   expect(queriesInvalidatedBy('PUT /password')).toEqual(['GET /session', 'GET /sessions', ...AUDIT_QUERIES])
   expect(queriesInvalidatedBy('POST /operate/accounts/:account/invite')).toEqual(AUDIT_QUERIES)
 })
 
-it('asks no trail anew after a turn', () => {
+it('does not invalidate the audit log after a turn', () => {
   expect(queriesInvalidatedBy('turn')).toEqual(['GET /overview'])
 })

@@ -14,7 +14,7 @@ export const useSessionState = (): SessionState => useSuspenseQuery(sessionQuery
 /** For pages behind the sign-in. */
 export function useSession(): { person: Person; session: SessionState } {
   const session = useSessionState()
-  if (session.person === null) throw new Error('nobody is signed in')
+  if (session.person === null) throw new Error('no one is signed in')
   return { person: session.person, session }
 }
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { landingOf } from './landing.ts'
 
-it.each(['/keys', '/requests/req_1', '/usage?by=key&step=day'])('%s is a page to come back to', (next) => {
+it.each(['/keys', '/requests/req_1', '/usage?by=key&step=day'])('%s is a valid landing page', (next) => {
   expect(landingOf({ next })).toEqual({ next })
 })
 
-it('the base of the console is not a part of the page', () => {
+it('the base path is removed', () => {
   expect(landingOf({ next: '/console/keys' })).toEqual({ next: '/keys' })
 })
 

@@ -11,14 +11,14 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('good news go by themselves, bad ones stay until somebody has read them', () => {
+it('successes disappear by themselves, errors stay', () => {
   toast({ tone: 'good', text: 'It is done.' })
   toast({ tone: 'bad', problem: new ConsoleProblem(500, { code: 'unexpected', message: 'It is not.' }) })
   vi.advanceTimersByTime(LONG_MS)
   expect(said()).toEqual(['It is not.'])
 })
 
-it('nothing goes while it is pointed at, and everything afterwards', () => {
+it('toasts stay while the pointer is on them', () => {
   toast({ tone: 'good', text: 'It is done.' })
   holdToasts(true)
   vi.advanceTimersByTime(LONG_MS)
@@ -28,7 +28,7 @@ it('nothing goes while it is pointed at, and everything afterwards', () => {
   expect(said()).toEqual([])
 })
 
-it('what is put away under the pointer does not hold the others', () => {
+it('dismissing a toast under the pointer does not hold the others', () => {
   toast({ tone: 'good', text: 'One.' })
   toast({ tone: 'good', text: 'Two.' })
   holdToasts(true)

@@ -6,17 +6,17 @@ const held = (rows: string, seen?: string) => {
   return `${shown.join('')} ${waiting}`
 }
 
-describe('rows that wait', () => {
-  it('are those above the first that is seen', () => {
+describe('held rows', () => {
+  it('are the rows above the first known one', () => {
     expect(held('54321', '321')).toBe('321 2')
     expect(held('321', '321')).toBe('321 0')
   })
 
-  it('go on waiting when the first that was seen goes out of the list', () => {
+  it('stay held when the first known row leaves the list', () => {
     expect(held('5421', '321')).toBe('21 2')
   })
 
-  it('are none when nothing that was seen is left, or nobody reads', () => {
+  it('are none when no known row is left or the user is not reading', () => {
     expect(held('54', '321')).toBe('54 0')
     expect(held('', '321')).toBe(' 0')
     expect(held('54321')).toBe('54321 0')

@@ -18,7 +18,7 @@ describe.skipIf(CHROMIUM === undefined)('builder keys without a plan', () => {
     return { owner, ask }
   }
 
-  /** What the page of the plan says, and what is said where somebody would make such a key. */
+  /** The texts of the plan page and of the dialog that creates a key. */
   async function expectExplained(owner, { title, text, choice }) {
     const page = await open('/plan', owner)
     await page.getByText(title, { exact: true }).waitFor()
@@ -30,7 +30,7 @@ describe.skipIf(CHROMIUM === undefined)('builder keys without a plan', () => {
     expect(await page.getByRole('dialog').getByRole('radio', { name: 'Wallet', exact: true }).isChecked()).toBe(true)
   }
 
-  it('cannot be made for an account that never had one, and it says who can change that', async () => {
+  it('cannot be created, and the page says how to get a plan', async () => {
     await expectExplained(await person(), {
       title: 'No plan yet',
       text: /Ask your operator to assign one, or use a wallet key\.$/,
@@ -38,7 +38,7 @@ describe.skipIf(CHROMIUM === undefined)('builder keys without a plan', () => {
     })
   })
 
-  it('are refused when it has ended, and what was used of it can still be seen', async () => {
+  it('fail after the plan has ended, whose usage stays visible', async () => {
     const { owner, ask } = await onPlan('lean')
     await server().operate('plans.end', { account: owner.account.id })
     expect(await ask()).toBe(402)
@@ -49,7 +49,7 @@ describe.skipIf(CHROMIUM === undefined)('builder keys without a plan', () => {
     })
   })
 
-  it('are refused when the configuration does not have it any more, and work again when it has', async () => {
+  it('fail while the plan is not configured and work again when it is', async () => {
     const { owner, ask } = await onPlan('wide')
     await configure(TEST_CONFIG)
     expect(await ask()).toBe(402)

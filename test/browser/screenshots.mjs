@@ -8,8 +8,8 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
+import { allPages } from './lib/all-pages.mjs'
 import { findChromium } from './lib/find-chromium.mjs'
-import { pagesToSee } from './lib/pages-to-see.mjs'
 
 const TEXT = { type: 'string' }
 const { values: given } = parseArgs({ options: { data: TEXT, out: TEXT, locale: TEXT, email: TEXT, password: TEXT } })
@@ -25,7 +25,7 @@ const storageState = await enter()
 for (const { colorScheme, width } of LOOKS) {
   const look = { colorScheme, viewport: { width, height: 900 }, locale }
   const [inside, outside] = [await watched({ ...look, storageState }), await watched(look)]
-  for (const { path, signedOut } of pagesToSee(await idsOf(inside))) {
+  for (const { path, signedOut } of allPages(await idsOf(inside))) {
     const page = signedOut ? outside : inside
     await page.goto(`${origin}/console${path}`, { waitUntil: 'networkidle' })
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)

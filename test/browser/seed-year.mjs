@@ -1,5 +1,5 @@
-// Fills a data folder with a year of one account: what the console is looked at with, and measured with. Everything goes
-// through the real books in real batches, at a clock that is moved on; the file says at its end that it adds up.
+// Fills a data folder with a year of one account, for screenshots and measurements of the console. Everything goes through the
+// real ledger in real batches with a simulated clock, and the script verifies the ledger at the end.
 //
 //   node test/browser/seed-year.mjs FOLDER [--receipts 1000000] [--seed 1]
 //
@@ -22,14 +22,14 @@ import { mintRequestId } from '../../dist/model/ids.js'
 import { holdTermsFor, priceUsage } from '../../dist/pricing/price.js'
 import { createBareAccount, createKey, placeIn, verifyLedger } from '../program/program.mjs'
 import { createRandom } from '../program/random.mjs'
-import { drawRequest, isBusy, MODELS } from './lib/a-year-of-requests.mjs'
+import { drawRequest, isBusy, MODELS } from './lib/year-of-requests.mjs'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: { receipts: { type: 'string', default: '1000000' }, seed: { type: 'string', default: '1' } },
 })
 const [folder] = positionals
-if (folder === undefined) throw new Error('Which folder?')
+if (folder === undefined) throw new Error('Usage: node test/browser/seed-year.mjs FOLDER')
 const RECEIPTS = Number(options.receipts)
 const { below } = createRandom(Number(options.seed))
 
@@ -82,19 +82,19 @@ async function fillLedger() {
   const observer = { batchRecorded() {}, batchFailed: rethrow, recovered() {}, accountUnbalanced() {} }
   const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 60_000, observer })
   await ledger.assignPlan({ account, plan: 'builder', windows: WINDOWS, endsAt: undefined })
-  const desk = { ledger, account, rows, prices, clock, counts: { requests: 0, refused: 0, failed: 0, released: 0 } }
-  await liveThrough(desk, begin, end)
+  const run = { ledger, account, rows, prices, clock, counts: { requests: 0, refused: 0, failed: 0, released: 0 } }
+  await liveThrough(run, begin, end)
   await ledger.close()
   await database.close()
-  return desk.counts
+  return run.counts
 }
 
-/** Hour after hour, busy by day; each hour a few bursts, whose requests run at the same time. */
-async function liveThrough(desk, begin, end) {
-  const { clock, counts } = desk
+/** Simulates hour after hour, busy by day, with a few bursts of concurrent requests per hour. */
+async function liveThrough(run, begin, end) {
+  const { clock, counts } = run
   let [steps, busy] = [1, 1]
   for (let at = begin, month = -1; counts.requests < RECEIPTS; ) {
-    // So large that what is left to do and what is left of the year end together.
+    // Spread the remaining requests over the rest of the year.
     const step = ((end - at) * 20 * busy) / steps / (RECEIPTS - counts.requests)
     at = Math.min(at + below(Math.ceil(step * 2) + 1), end)
     steps += 1
@@ -102,9 +102,9 @@ async function liveThrough(desk, begin, end) {
     busy += 1
     clock.at = Math.max(clock.at, at)
     const thisMonth = new Date(at).getUTCMonth()
-    if (thisMonth !== month) await credit(desk, at)
+    if (thisMonth !== month) await credit(run, at)
     month = thisMonth
-    await burst(desk, Math.min(10 + below(22), RECEIPTS - counts.requests))
+    await burst(run, Math.min(10 + below(22), RECEIPTS - counts.requests))
   }
 }
 
@@ -113,18 +113,18 @@ function credit({ ledger, account }, at) {
   return ledger.credit({ account, kind: 'credit', amount: CREDIT, reason: 'top-up', ref })
 }
 
-async function burst(desk, count) {
-  const { clock, ledger } = desk
+async function burst(run, count) {
+  const { clock, ledger } = run
   const turns = []
   for (let request = 0; request < count; request++) {
     clock.at += below(200)
-    const turn = await admit(desk)
+    const turn = await admit(run)
     if (turn !== undefined) turns.push(turn)
   }
   await Promise.all(turns.map(({ admitted }) => admitted.durable))
   clock.at += 800 + below(9000)
-  await Promise.all(turns.map((turn) => end(desk, turn)))
-  if (desk.counts.requests % 1000 < count) await ledger.sweep()
+  await Promise.all(turns.map((turn) => end(run, turn)))
+  if (run.counts.requests % 1000 < count) await ledger.sweep()
 }
 
 async function admit({ ledger, account, rows, prices, clock, counts }) {
@@ -140,7 +140,7 @@ async function admit({ ledger, account, rows, prices, clock, counts }) {
   })
   if (admitted.kind === 'admitted') return { admitted, drawn, price, openedAt: clock.at }
   counts.refused += 1
-  // A window that is used up is used up for hours: time has to go on.
+  // An exhausted window stays exhausted for hours, so the clock must advance.
   clock.at += below(HOUR / 4)
   return undefined
 }
@@ -164,7 +164,7 @@ async function end({ clock, counts }, { admitted, drawn, price, openedAt }) {
   admitted.detach()
 }
 
-/** As if they had been there a year ago. Nothing here has to outlive a power cut, so nothing waits for the disk. */
+/** Backdates the keys by a year. Durability does not matter here, so writes do not wait for the disk. */
 async function datedBack(file, at) {
   await file.all('PRAGMA synchronous = OFF', [])
   const set = (sql) => ({ sql, rows: [[at]] })
@@ -175,7 +175,7 @@ async function datedBack(file, at) {
   ])
 }
 
-/** What a server does at its start where it finds the file of contents lost. */
+/** Counts the usage as a server does that finds its content database lost. */
 async function countUsage() {
   const database = await openDatabase({ path: join(data, 'ledger.db'), clock: systemClock })
   const content = await openContent({ path: join(data, 'content.db'), clock: systemClock })

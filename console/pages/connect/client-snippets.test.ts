@@ -21,8 +21,8 @@ const textFor = (target: Target, of: (typeof clients)[number][1]) =>
     .map(({ code }) => code)
     .join('\n')
 
-describe('the settings of every client', () => {
-  it.each(clients)('%s have the address, the model and the place for the key', (_, snippets) => {
+describe('the snippets of every client', () => {
+  it.each(clients)('%s contain the address, the model and a key placeholder', (_, snippets) => {
     const text = textFor(TARGET, snippets)
     for (const part of [TARGET.baseUrl, 'fast-coder', 'mr_wallet_…']) expect(text).toContain(part)
     expect(textFor({ ...TARGET, kind: 'builder' }, snippets)).toContain('mr_builder_…')
@@ -30,7 +30,7 @@ describe('the settings of every client', () => {
 })
 
 describe('curl', () => {
-  it('survives an apostrophe in the name of a model', () => {
+  it('escapes an apostrophe in a model name', () => {
     const text = textFor({ ...TARGET, model: `it's` }, CLIENT_SNIPPETS.curl)
     const body = /-d '(.*)'$/m.exec(text)?.[1]?.replaceAll(`'\\''`, `'`)
     expect(JSON.parse(body ?? '')).toMatchObject({ model: `it's`, stream: true })
@@ -41,17 +41,17 @@ describe('OpenCode', () => {
   const modelOf = (target: Target) =>
     JSON.parse(CLIENT_SNIPPETS.opencode(target)[0]?.code ?? '').provider.millrace.models[target.model]
 
-  it('is told the limits of the model', () => {
+  it('gets the limits of the model', () => {
     expect(modelOf(TARGET)).toMatchObject({ reasoning: true, limit: { context: 200_000, output: 8_192 } })
   })
 
-  it('asks for no effort where the id has decided it or there is none', () => {
+  it('sends no effort if the id includes one or the model has none', () => {
     expect(modelOf({ ...TARGET, model: 'fast-coder-high' }).reasoning).toBe(false)
     expect(modelOf({ ...TARGET, details: { ...DETAILS, efforts: [] } }).reasoning).toBe(false)
     expect(modelOf({ ...TARGET, details: { ...DETAILS, efforts: null } }).reasoning).toBe(true)
   })
 })
 
-it('Codex is told where the list of models is, as a whole address', () => {
+it('Codex gets the absolute URL of the model list', () => {
   expect(textFor(TARGET, CLIENT_SNIPPETS.codex)).toContain('model_catalog_url = "http://127.0.0.1:4600/v1/models"')
 })

@@ -19,18 +19,18 @@ const namesOf = (text: string, more: Partial<Parameters<typeof findKeys>[1]> = {
   findKeys(KEYS, { text, kind: undefined, revoked: false, ...more }).map(({ name }) => name)
 
 describe('findKeys', () => {
-  it('leaves out what is revoked until it is asked for', () => {
+  it('hides revoked keys by default', () => {
     expect(namesOf('')).toEqual(['Build server', 'laptop'])
     expect(namesOf('', { revoked: true })).toEqual(['Build server', 'laptop', 'old'])
   })
 
-  it('finds every word anywhere in a key, whatever its case', () => {
+  it('finds every term anywhere in a key, ignoring case', () => {
     expect(namesOf('server BUILD')).toEqual(['Build server'])
     expect(namesOf('deep')).toEqual(['Build server'])
     expect(namesOf('server laptop')).toEqual([])
   })
 
-  it('finds by nothing that no row shows: ids, the names of kinds, the secret that the playground does not have', () => {
+  it('ignores text that no row shows, such as ids and kinds', () => {
     expect(namesOf('key_laptop')).toEqual([])
     const playground = keyNamed('here', { playground: true, shown: 'mr_wallet_Zz55...Qq66' })
     const found = (text: string) => findKeys([playground], { text, kind: undefined, revoked: false })
@@ -38,13 +38,13 @@ describe('findKeys', () => {
     expect(found('here')).toEqual([playground])
   })
 
-  it('says which models it has found', () => {
+  it('returns the matching models', () => {
     expect(modelsFound(KEYS[0]!, 'build FAST')).toEqual(['fast-*'])
     expect(modelsFound(KEYS[0]!, '')).toEqual([])
     expect(modelsFound(KEYS[1]!, 'fast')).toEqual([])
   })
 
-  it('has also those in which the server has found it, within the filters', () => {
+  it('includes the keys that the server found, within the filters', () => {
     const about = [KEYS[1]!, KEYS[2]!, keyNamed('from another page')]
     const found = (revoked: boolean) =>
       findKeys(KEYS, { text: 'a-late-model', kind: undefined, revoked }, about).map(({ name }) => name)
@@ -52,24 +52,24 @@ describe('findKeys', () => {
     expect(found(true)).toEqual(['laptop', 'old', 'from another page'])
   })
 
-  it('asks the server for nothing that could be a secret', () => {
+  it('sends nothing to the server that could be part of a secret', () => {
     expect(askableSearch('  Build  DEMO ')).toBe('build demo')
     for (const secret of ['mr_wallet_Ab12', 'build MR_builder_', `x${'Ab12'.repeat(9)}`]) {
       expect(askableSearch(secret)).toBe('')
     }
   })
 
-  it('asks the server for no more words than it takes, each once', () => {
+  it('sends at most the allowed number of distinct terms', () => {
     const messages = 'one two three four five six seven eight'
     expect(askableSearch(`${messages} ONE two`)).toBe(messages)
     expect(askableSearch(`${messages} nine`)).toBe('')
   })
 
-  it('keeps to a kind', () => {
+  it('filters by kind', () => {
     expect(namesOf('', { kind: 'builder' })).toEqual(['laptop'])
   })
 
-  it('tells which key a whole secret belongs to', () => {
+  it('finds a key by its secret', () => {
     expect(namesOf('mr_builder_Qq77xxxxxxxxxxxxxxxxxxxxPp01')).toEqual(['laptop'])
     expect(namesOf('mr_builder_Qq77xxxxxxxxxxxxxxxxxxxxPp02')).toEqual([])
   })

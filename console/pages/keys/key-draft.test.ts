@@ -14,8 +14,8 @@ const KEY: OwnKey = {
 }
 const changed = (draft: Partial<KeyDraft>) => changesOf(KEY, readDraft({ ...draftOf(KEY), ...draft }, 'UTC', NOW).terms)
 
-describe('what a form says', () => {
-  it('is nothing but a name where nothing else is filled in', () => {
+describe('the key form', () => {
+  it('contains only a name by default', () => {
     expect(read({})).toEqual({
       terms: {
         ...{ name: 'ci', models: null, caps: { day: null, month: null }, expires: null },
@@ -25,7 +25,7 @@ describe('what a form says', () => {
     })
   })
 
-  it('is read exactly', () => {
+  it('is parsed exactly', () => {
     const { terms } = read({
       day: '2,5',
       month: '1000000',
@@ -37,7 +37,7 @@ describe('what a form says', () => {
     expect(terms.expires).toBe('30d')
   })
 
-  it('ends when the chosen day begins where the person is', () => {
+  it("expires when the chosen day begins in the user's zone", () => {
     const draft = { expiry: 'day', expiryDay: '2027-01-31' } as const
     expect(read(draft).terms.expires).toBe('2027-01-31T00:00:00.000Z')
     expect(read(draft, 'Europe/Berlin').terms.expires).toBe('2027-01-30T23:00:00.000Z')
@@ -53,17 +53,17 @@ describe('what a form says', () => {
     ['expiry', { expiry: 'day', expiryDay: '' }],
     ['expiry', { expiry: 'day', expiryDay: '2026-11-22' }],
     ['expiry', { expiry: 'day', expiryDay: '2027-02-30' }],
-  ] satisfies [string, Partial<KeyDraft>][])('is wrong in its %s', (field, draft) => {
+  ] satisfies [string, Partial<KeyDraft>][])('reports an invalid %s', (field, draft) => {
     expect(read(draft).wrong).toEqual([field])
   })
 })
 
-describe('what has changed of a key', () => {
-  it('is nothing while nobody touches the form', () => {
+describe('the changes of a key', () => {
+  it('are empty for an untouched form', () => {
     expect(changed({})).toEqual({})
   })
 
-  it('is only what is different', () => {
+  it('contain only the changed fields', () => {
     expect(changed({ name: 'ci 2' })).toEqual({ name: 'ci 2' })
     expect(changed({ day: '5', month: '50' })).toEqual({ caps: { month: '50.00' } })
     expect(changed({ day: '' })).toEqual({ caps: { day: null } })

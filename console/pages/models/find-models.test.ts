@@ -9,7 +9,7 @@ const model = (id: string, more: Partial<ModelItem> = {}): ModelItem => ({
 })
 const ALL: ModelFilter = { text: '', kind: 'any', onlyAvailable: false }
 
-it('finds models by words of their ids and variants', () => {
+it('finds models by terms of their ids and variants', () => {
   const models = [model('fast-coder', { variants: ['fast-coder-high'] }), model('slow-writer')]
   const ids = (text: string) => findModels(models, { ...ALL, text }).map(({ id }) => id)
   expect(ids('COD fast')).toEqual(['fast-coder'])
@@ -18,13 +18,13 @@ it('finds models by words of their ids and variants', () => {
   expect(ids('nothing')).toEqual([])
 })
 
-it('keeps to who pays and to what is available', () => {
+it('filters by payer and availability', () => {
   const models = [model('a', { kinds: ['builder', 'wallet'] }), model('b', { available: false })]
   expect(findModels(models, { ...ALL, kind: 'builder' })).toEqual([models[0]])
   expect(findModels(models, { ...ALL, onlyAvailable: true })).toEqual([models[0]])
 })
 
-it('comes back out of an address as it went in', () => {
+it('round-trips through the address', () => {
   for (const filter of [ALL, { text: 'gpt 5', kind: 'builder', onlyAvailable: true } as const]) {
     expect(readModelFilter(writeModelFilter(filter))).toEqual(filter)
   }

@@ -33,18 +33,18 @@ const MODELS = [
 ]
 const idsOf = (search: string, trouble: boolean) => findModels(MODELS, { search, trouble }).map(({ id }) => id)
 
-it('a model stands as its lanes do', () => {
+it('derives the state of a model from its lanes', () => {
   expect(MODELS.map(stateOf)).toEqual(['good', 'some-aside', 'all-aside', 'no-lanes'])
   expect(stateOf(model('due', lane('groq', 'failing', 100)))).toBe('some-aside')
 })
 
-it('is found by its name and by its providers', () => {
+it('finds models by name and provider', () => {
   expect(idsOf('', false)).toHaveLength(4)
   expect(idsOf('GROQ', false)).toEqual(['half', 'none'])
   expect(idsOf('groq azure', false)).toEqual(['half'])
 })
 
-it('is left out where all is well and only trouble is looked for', () => {
+it('keeps only models with issues', () => {
   expect(idsOf('', true)).toEqual(['half', 'none', 'bare'])
   const small = { ...model('small', lane('azure')), counted_beyond_context: 1001 }
   expect(findModels([small], { search: '', trouble: true })).toEqual([small])

@@ -10,7 +10,7 @@ const rowOf = (state: WindowRow['state'], hold: string, charge: string | null): 
 })
 
 describe('windowSums', () => {
-  it('adds charges of what ended and holds of what runs, to the last unit', () => {
+  it('adds charges of ended and holds of running requests exactly', () => {
     const amounts = fc.bigInt({ min: 0n, max: 10n ** 15n })
     const parts = fc.array(fc.tuple(amounts, fc.boolean()), { maxLength: 50 })
     fc.assert(
@@ -26,12 +26,12 @@ describe('windowSums', () => {
     )
   })
 
-  it('does not count the hold of what was released', () => {
+  it('ignores released holds', () => {
     const rows = [rowOf('released', '3.00', '0.00'), rowOf('released', '3.00', null)]
     expect(windowSums({ used: '0.00', held: '0.00' }, rows, { hasMore: false }).verdict).toBe('agrees')
   })
 
-  it('says so when they are not what the bar shows, and claims nothing while there are more', () => {
+  it('reports a mismatch only when all rows are loaded', () => {
     const rows = [rowOf('settled', '1.00', '0.25')]
     const window = { used: '0.250000001', held: '0.00' }
     expect(windowSums(window, rows, { hasMore: false }).verdict).toBe('moved')

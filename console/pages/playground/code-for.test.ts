@@ -9,7 +9,7 @@ describe('the code for a request', () => {
   const of = (language: 'curl' | 'python' | 'node', protocol: 'chat' | 'responses') =>
     codeFor(language, { protocol, baseUrl: 'http://127.0.0.1:4600/v1', body: BODY })
 
-  it('goes to the endpoint of its protocol, with the key from the environment', () => {
+  it('uses the endpoint of the protocol and the key of the environment', () => {
     expect(of('curl', 'chat')).toContain('curl -N http://127.0.0.1:4600/v1/chat/completions')
     expect(of('curl', 'responses')).toContain('http://127.0.0.1:4600/v1/responses')
     for (const language of ['curl', 'python', 'node'] as const) expect(of(language, 'chat')).toContain('MILLRACE_KEY')
@@ -17,7 +17,7 @@ describe('the code for a request', () => {
     expect(of('node', 'chat')).toContain('client.chat.completions.create({')
   })
 
-  it('gives curl exactly the body, whatever is in it', () => {
+  it('gives curl exactly the body', () => {
     const [, inside] = /<<'JSON'\n(.*)\nJSON$/s.exec(of('curl', 'chat')) ?? []
     expect(JSON.parse(inside ?? '')).toEqual(BODY)
     expect(inside?.split('\n')).not.toContain('JSON')
@@ -25,7 +25,7 @@ describe('the code for a request', () => {
 })
 
 describe('literals', () => {
-  it('of JavaScript mean the value that they were made of', () => {
+  it('evaluate to the original value in JavaScript', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const read: unknown = new Function(`return ${nodeLiteral(value)}`)()
@@ -34,7 +34,7 @@ describe('literals', () => {
     )
   })
 
-  it('of Python have its own words for nothing, true and false', () => {
+  it('use None, True and False in Python', () => {
     expect(pythonLiteral({ a: [null, true, false, 'x\n'], b: {} })).toBe(
       '{\n    "a": [\n        None,\n        True,\n        False,\n        "x\\n",\n    ],\n    "b": {},\n}',
     )

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { EXAMPLE_TOOLS, readTools } from './read-tools.ts'
 
-it('takes tools in the words of either protocol', () => {
+it('accepts the tools of both protocols', () => {
   const bare = { name: 'f', description: 'd', parameters: { type: 'object' }, strict: true }
   const wanted = { kind: 'tools', tools: [bare] }
   expect(readTools(JSON.stringify([{ type: 'function', ...bare }]))).toEqual(wanted)
@@ -17,6 +17,6 @@ it.each([
   ['[{"name":"f"},{"name":"not a name"}]', { kind: 'wrong-tool', number: 2, why: 'no-name' }],
   ['[{"name":"f","parameters":[]}]', { kind: 'wrong-tool', number: 1, why: 'parameters' }],
   ['[{"name":"f"},{"name":"f"}]', { kind: 'same-name', name: 'f' }],
-])('says what is wrong with %s', (text, outcome) => {
+])('reports %s', (text, outcome) => {
   expect(readTools(text)).toMatchObject(outcome)
 })

@@ -214,7 +214,7 @@ const sentences = (...each: string[]): string => each.filter((sentence) => sente
 /** The running time, updated every second. */
 export function RunningFor({ since }: { since: string }) {
   const formats = useFormats()
-  // Rounded up, so that it is never zero, whatever the local clock says.
+  // Rounded up, so that clock skew never gives zero.
   const seconds = Math.ceil((useNow(1_000) - Date.parse(since)) / 1_000)
   return formats.duration(Math.max(1, seconds) * 1_000)
 }

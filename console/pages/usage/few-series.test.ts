@@ -7,7 +7,7 @@ const series = (id: string | null, ...requests: number[]) => ({
   ...{ id, name: id ?? '', steps: requests.map(used), total: sumUsed(requests.map(used)) },
 })
 
-it('leaves as many series as there are colours', () => {
+it('keeps as many series as there are colours', () => {
   const eight = Array.from({ length: 8 }, (_, index) => series(`m${index}`, index, 1))
   expect(fewSeries(eight)).toBe(eight)
   const few = fewSeries([...eight, series(null, 40, 2)])
@@ -18,7 +18,7 @@ it('leaves as many series as there are colours', () => {
   ])
 })
 
-it('loses nothing on the way', () => {
+it('keeps all sums', () => {
   const many = Array.from({ length: 12 }, (_, index) => series(`m${index}`, index, index * 2))
   const sum = (all: readonly { readonly total: ReturnType<typeof used> }[]) => sumUsed(all.map(({ total }) => total))
   expect(sum(fewSeries(many))).toEqual(sum(many))
@@ -27,7 +27,7 @@ it('loses nothing on the way', () => {
 const reasons = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ code: `r${index}`, total: 10 - index, steps: [1, 9 - index] }))
 
-it('shows as many reasons as there are colours, and the others as one that has no step too few', () => {
+it('keeps as many reasons as there are colours and merges the rest', () => {
   expect(fewReasons(reasons(6)).map(({ code }) => code)).toEqual(['r0', 'r1', 'r2', 'r3', 'r4', 'r5'])
   expect(fewReasons(reasons(8)).map(({ code }) => code)).toEqual(['r0', 'r1', 'r2', 'r3', 'r4', null])
   expect(fewReasons(reasons(8)).at(-1)).toEqual({ code: null, total: 5 + 4 + 3, steps: [3, 4 + 3 + 2] })

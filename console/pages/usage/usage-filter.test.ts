@@ -15,8 +15,8 @@ const filters = fc.record({
   kind: maybe(fc.constantFrom('wallet' as const, 'builder' as const)),
 })
 
-describe('the address of the page of usage', () => {
-  it('is what the page is asked for, and back again', () => {
+describe('the address of the usage page', () => {
+  it('round-trips', () => {
     fc.assert(
       fc.property(filters, (filter) => {
         const text = new URLSearchParams(writeUsageFilter(filter)).toString()
@@ -25,11 +25,11 @@ describe('the address of the page of usage', () => {
     )
   })
 
-  it('says nothing of what is usual', () => {
+  it('omits defaults', () => {
     expect(writeUsageFilter(readUsageFilter({}))).toEqual({})
   })
 
-  it('means nothing where it is none of our words', () => {
+  it('ignores unknown values', () => {
     const strange = { range: 'always', from: '2026-02-30', through: '2026-03-01', zone: 'Mars/Olympus', step: 'week' }
     expect(readUsageFilter({ ...strange, by: 'colour', measure: 'joy', kind: 'gold', model: '' })).toEqual(
       readUsageFilter({}),
@@ -39,7 +39,7 @@ describe('the address of the page of usage', () => {
 })
 
 describe('drilling down', () => {
-  it('goes from model to key to payer, and stays at the last', () => {
+  it('goes from model to key to payer and stays there', () => {
     const whole = readUsageFilter({})
     const model = drillInto(whole, 'fast-coder')
     expect(model).toMatchObject({ model: 'fast-coder', by: 'key' })

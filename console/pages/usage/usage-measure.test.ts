@@ -12,7 +12,7 @@ const SOME: Used = {
 }
 const formats = createFormats('en', 'UTC')
 
-it('reads each measure from what was used', () => {
+it('reads each measure', () => {
   const values = MEASURES.map((measure) => [measure, drawn(SOME, measure)])
   expect(Object.fromEntries(values)).toEqual({
     ...{ money: 0.100000001, wallet: 0.1, plan: 0.000000001, requests: 3, failed: 1 },
@@ -30,13 +30,13 @@ it('puts every measure into one group', () => {
   ])
 })
 
-it('adds rows to the last digit, where floats would not', () => {
+it('adds rows exactly', () => {
   const sum = sumUsed([SOME, { ...SOME, wallet: '0.20' }, NONE])
   expect(sum).toMatchObject({ requests: 6, cached_input: 40, plan: '0.000000002' })
   expect(sum.wallet).toBe('0.30')
   expect(sumUsed([])).toEqual(NONE)
 })
 
-it('knows nothing from little', () => {
+it('distinguishes nothing from little', () => {
   expect([NONE, SOME, { ...NONE, plan: '0.000000001' }].map(isNothing)).toEqual([true, false, false])
 })

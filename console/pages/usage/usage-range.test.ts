@@ -16,21 +16,21 @@ describe('the range of usage', () => {
     expect(usageRange({ range, step: undefined }, TODAY)).toMatchObject(expected)
   })
 
-  it('takes the step that was asked for, unless that were too many', () => {
+  it('uses the requested interval unless it gives too many steps', () => {
     expect(usageRange({ range: '7d', step: 'hour' }, TODAY).step).toBe('hour')
     expect(usageRange({ range: '30d', step: 'hour' }, TODAY).step).toBe('day')
     expect(usageRange({ range: '365d', step: 'day' }, TODAY).step).toBe('day')
     expect(usageRange({ range: own('2020-01-01', '2026-01-01'), step: 'day' }, TODAY).step).toBe('month')
   })
 
-  it('always has its step among the possible ones', () => {
+  it('always uses a possible interval', () => {
     for (const range of ['today', '7d', '30d', '90d', '365d', own('2021-01-01', '2026-01-01')] as const) {
       const { step, possible } = usageRange({ range, step: undefined }, TODAY)
       expect(possible).toContain(step)
     }
   })
 
-  it('can be widened until it is a year', () => {
+  it('can be widened up to a year', () => {
     expect((['today', '90d', '365d', own('2026-01-01', '2026-01-02')] as const).map(widerThan)).toEqual([
       ...['7d', '365d', undefined, '365d'],
     ])

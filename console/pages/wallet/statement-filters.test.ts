@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { filterQuery, readFilters } from './statement-filters.ts'
 
-describe('filters of the statement', () => {
-  it('are read from an address, and nothing else in it counts', () => {
+describe('statement filters', () => {
+  it('are read from the address, ignoring everything else', () => {
     expect(readFilters({ kind: 'refund', from: '2026-11-01', to: '2026-11-30', page: '7' })).toEqual({
       ...{ kind: 'refund', from: '2026-11-01', to: '2026-11-30' },
     })
@@ -10,16 +10,16 @@ describe('filters of the statement', () => {
     expect(readFilters({})).toEqual({})
   })
 
-  it('bring days in their order', () => {
+  it('sort the days', () => {
     expect(readFilters({ from: '2026-11-30', to: '2026-11-01' })).toEqual({ from: '2026-11-01', to: '2026-11-30' })
   })
 
-  it('ask until the end of the last day, where the person is', () => {
+  it("include the last day in the user's zone", () => {
     const query = filterQuery({ from: '2026-12-01', to: '2026-12-31' }, 'Europe/Berlin')
     expect(query).toEqual({ from: '2026-12-01', to: '2027-01-01', zone: 'Europe/Berlin' })
   })
 
-  it('name no zone where no day is meant, so that the same question has one answer in the cache', () => {
+  it('omit the zone without days, so that the cache key stays the same', () => {
     expect(filterQuery({ kind: 'charge' }, 'Europe/Berlin')).toEqual({ kind: 'charge' })
   })
 })

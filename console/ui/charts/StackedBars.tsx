@@ -65,7 +65,7 @@ function Stack({ plot, shown, chart, step, onPick }: StackProps) {
     const [from, to] = [plot.y(below), plot.y(below + value)]
     below += value
     return (
-      // biome-ignore lint/a11y/noStaticElementInteractions: the picture is hidden from whoever listens; rows of a table do the same.
+      // biome-ignore lint/a11y/noStaticElementInteractions: the chart is hidden from screen readers; rows of a table do the same.
       <rect
         key={id}
         onClick={onPick && (() => onPick(id))}

@@ -12,11 +12,11 @@ it.each([
   expect(niceTicks(max, 4)).toEqual(ticks)
 })
 
-it('whole things have no ticks between them', () => {
+it('counts have no fractional ticks', () => {
   expect(niceTicks(2, 4, 'whole')).toEqual([0, 1, 2])
 })
 
-it('ticks begin at zero, rise evenly, reach the largest value, and are few', () => {
+it('ticks start at zero, are evenly spaced, reach the maximum and are few', () => {
   fc.assert(
     fc.property(fc.double({ min: 1e-9, max: 1e12, noNaN: true }), fc.integer({ min: 2, max: 8 }), (max, wanted) => {
       const ticks = niceTicks(max, wanted)
@@ -26,7 +26,7 @@ it('ticks begin at zero, rise evenly, reach the largest value, and are few', () 
   )
 })
 
-it('labels stand as close as they fit', () => {
+it('labels are as dense as they fit', () => {
   expect(labelStride(24, 600, 60)).toBe(3)
   expect(labelStride(5, 600, 60)).toBe(1)
   expect(labelStride(30, 10, 60)).toBe(30)

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** A browser of this machine, or undefined: nothing is ever downloaded for a test. */
+/** The installed browser, or undefined. Tests never download one. */
 export function findChromium({ CHROMIUM, PATH = '' }) {
   const folders = PATH.split(delimiter).filter((folder) => folder !== '')
   const places = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)))

@@ -5,7 +5,7 @@ import { millrace, placeIn, startServer } from '../../program/program.mjs'
 import { withoutStrain } from '../../support/test-config.ts'
 import { until } from '../../support/until.ts'
 
-/** The whole program in a process of its own on an empty folder, as somebody finds it who has just installed it. */
+/** Starts the program in its own process with an empty data folder. */
 export async function spawnProgram(config) {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-browser-'))
   const place = placeIn(folder, { environment: { MILLRACE_SERVER__METRICS_PORT: '0' } })
@@ -16,7 +16,7 @@ export async function spawnProgram(config) {
     data: place.data,
     output: server.output,
     setupLink: () => until(() => readFile(join(place.data, 'console-setup'), 'utf8').then(trimmed, notYet)),
-    /** What a command of the operator prints with `--json`; it goes through the server that runs. */
+    /** Runs an operator command with `--json` through the running server. */
     operate: (...args) => millrace(place, ...args),
     async close() {
       server.kill('SIGTERM')

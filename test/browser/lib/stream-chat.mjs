@@ -1,4 +1,4 @@
-/** What a program does with a key: asks, reads the stream as it comes, and knows the request by its id. */
+/** Sends a streaming chat request. */
 export async function streamChat(origin, key, body = {}) {
   const response = await fetch(`${origin}/v1/chat/completions`, {
     method: 'POST',
@@ -11,7 +11,6 @@ export async function streamChat(origin, key, body = {}) {
   return { status: response.status, id: response.headers.get('x-request-id'), pieces, text: pieces.join('') }
 }
 
-/** The receipt as the API gives it to whoever asked. */
 export async function receiptOf(origin, key, id) {
   const response = await fetch(`${origin}/v1/requests/${id}`, { headers: { authorization: `Bearer ${key}` } })
   return response.json()

@@ -9,11 +9,11 @@ import { watchPages } from './watch-page.mjs'
 
 export const CHROMIUM = findChromium(process.env)
 
-/** Time for a page to get somewhere; how long it took is nobody's business. */
+/** Timeout of page actions. */
 const PATIENCE_MS = 20_000
-const DESK = { width: 1280, height: 800 }
+const VIEWPORT = { width: 1280, height: 800 }
 
-/** One browser for the tests of a file. After each of them every page has to have been well behaved, and is closed. */
+/** One browser for the tests of a file. After each test, pages are checked for complaints and closed. */
 export function useBrowser() {
   let browser
   let opened = []
@@ -24,13 +24,18 @@ export function useBrowser() {
     const complaints = opened.flatMap((each) => each.complaints.filter((complaint) => !each.isForgiven(complaint)))
     await Promise.all(opened.map(({ context }) => context.close()))
     opened = []
-    expect(complaints, 'what pages did that none may').toEqual([])
+    expect(complaints, 'complaints of the pages').toEqual([])
   })
   afterAll(() => browser?.close())
 
-  /** A page in a browser profile of its own. `isForgiven`: complaints that the test itself gives reason for. */
+  /** Opens a page in its own browser profile. `isForgiven` accepts complaints that the test causes. */
   return async function openPage(origin, path = '/', { cookie, isForgiven = () => false, ...look } = {}) {
-    const context = await browser.newContext({ viewport: DESK, locale: 'en-US', timezoneId: 'Europe/Lisbon', ...look })
+    const context = await browser.newContext({
+      viewport: VIEWPORT,
+      locale: 'en-US',
+      timezoneId: 'Europe/Lisbon',
+      ...look,
+    })
     context.setDefaultTimeout(PATIENCE_MS)
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
     const complaints = await watchPages(context, origin)
@@ -42,7 +47,7 @@ export function useBrowser() {
   }
 }
 
-/** The real server beside it, in this process, so that its clock can be moved on. */
+/** Runs the real server in this process, so that tests can advance its clock. */
 export function useConsole(options = {}) {
   const server = useServer(options)
   const openPage = useBrowser()
@@ -51,15 +56,15 @@ export function useConsole(options = {}) {
   return {
     server,
     origin,
-    /** Somebody with an account, money and a session. */
+    /** A person with an account, funds and a session. */
     async person({ role = 'owner', credit = '10.00' } = {}) {
       people += 1
       const account = await openAccount(server(), { credit })
-      const email = `somebody-${people}@browser.example`
+      const email = `person-${people}@browser.example`
       const asked = await signUp(server(), { email, role, account: account.id })
       return { email, account, asked }
     },
-    /** A page as that person sees it, or as a stranger does. */
+    /** Opens a page as that person or signed out. */
     open: (path, person, look = {}) =>
       openPage(origin(), path, { ...look, ...(person && { cookie: person.asked.cookie }) }),
   }

@@ -2,13 +2,15 @@ const POLICY_BREACH = 'policyBreach'
 const SERVER_FAULT = 500
 
 /**
- * Whatever a page should never do, as lines in `complaints`: break its own content policy, throw, write an error, ask anybody
- * but its own server, or get a fault of it. A refusal with 4xx is an answer, so what the browser writes about it is none of those.
+ * Collects in `complaints` what a page should never do: violate its content policy, throw, log an error, send requests to
+ * another server or receive a 5xx. A 4xx is a regular response, so the browser's log line about it is ignored.
  */
 export async function watchPages(context, origin) {
   const complaints = []
   const isOurs = (url) => url.startsWith(`${origin}/`) || url.startsWith('data:') || url.startsWith(`blob:${origin}/`)
-  await context.exposeBinding(POLICY_BREACH, (_, said) => complaints.push(`breaks the content policy: ${said}`))
+  await context.exposeBinding(POLICY_BREACH, (_, violation) =>
+    complaints.push(`violates the content policy: ${violation}`),
+  )
   await context.addInitScript((name) => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
       globalThis[name](`${violatedDirective} ${blockedURI}`)
@@ -18,10 +20,10 @@ export async function watchPages(context, origin) {
   context.on('console', (message) => {
     const text = message.text()
     const isRefusal = /^Failed to load resource: .* status of 4\d\d/.test(text)
-    if (message.type() === 'error' && !isRefusal) complaints.push(`writes an error: ${text}`)
+    if (message.type() === 'error' && !isRefusal) complaints.push(`logs an error: ${text}`)
   })
   context.on('request', (request) => {
-    if (!isOurs(request.url())) complaints.push(`asks ${request.url()}`)
+    if (!isOurs(request.url())) complaints.push(`requests ${request.url()}`)
   })
   context.on('response', (response) => {
     if (response.status() >= SERVER_FAULT) complaints.push(`got ${response.status()} from ${response.url()}`)

@@ -49,7 +49,7 @@ const CHAT_STREAM = [
 const USAGE = { input: 9, cached: 3, output: 24, reasoning: 5, charge: '0.0000105', estimated: false }
 
 describe('a Chat stream', () => {
-  it('is an answer with reasoning, text, calls, usage and its end', () => {
+  it('yields reasoning, text, calls, usage and the finish reason', () => {
     expect(readAll(readChatEvent, CHAT_STREAM)).toEqual({
       text: 'Grüß Gott',
       reasoning: 'Hm …',
@@ -65,7 +65,7 @@ describe('a Chat stream', () => {
     })
   })
 
-  it('is the same answer in whatever pieces it comes', () => {
+  it('yields the same answer for any chunks', () => {
     const whole = readAll(readChatEvent, CHAT_STREAM)
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 40 }), (sizes) => {
@@ -74,7 +74,7 @@ describe('a Chat stream', () => {
     )
   })
 
-  it('that fails says why and has no end', () => {
+  it('yields the failure and no end', () => {
     const broken = chat({ content: 'So' }) + told({ error: { code: 'upstream_error', message: 'broke off' } })
     const { text, failure, ended } = readAll(readChatEvent, broken)
     expect({ text, failure, ended }).toEqual({
@@ -115,7 +115,7 @@ const RESPONSES_STREAM = [
 ].join('')
 
 describe('a Responses stream', () => {
-  it('is an answer with reasoning, text, calls, items and usage', () => {
+  it('yields reasoning, text, calls, items and usage', () => {
     expect(readAll(readResponsesEvent, RESPONSES_STREAM)).toEqual({
       text: 'Grüß Gott',
       reasoning: 'Hm',
@@ -128,7 +128,7 @@ describe('a Responses stream', () => {
     })
   })
 
-  it('that was cut by its bound says so', () => {
+  it('reports an answer that hit its output limit', () => {
     const response = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, output: [] }
     expect(readAll(readResponsesEvent, told({ type: 'response.incomplete', response }))).toMatchObject({
       finish: 'max_output_tokens',
@@ -136,7 +136,7 @@ describe('a Responses stream', () => {
     })
   })
 
-  it('that fails keeps the first reason', () => {
+  it('keeps the first failure', () => {
     const broken =
       told({ type: 'error', code: 'upstream_error', message: 'broke off' }) +
       told({ type: 'response.failed', response: { error: { code: 'server_error', message: 'x' } } }) +
@@ -148,7 +148,7 @@ describe('a Responses stream', () => {
   })
 })
 
-it('a charge that is no money is not shown as money', () => {
+it('an invalid charge is ignored', () => {
   const usage = { prompt_tokens: 1, completion_tokens: 1, millrace: { charge: 'NaN' } }
   expect(readAll(readChatEvent, told({ choices: [], usage })).usage?.charge).toBe(null)
 })

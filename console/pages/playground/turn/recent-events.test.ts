@@ -8,7 +8,7 @@ it('keeps the last events and counts all', () => {
   expect([events.length, count, events.at(-1)?.data, events[0]?.number]).toEqual([500, 5_000, '4999', 4_501])
 })
 
-it('keeps no more text than its bound, however large one event is', () => {
+it('keeps at most the maximum number of characters', () => {
   const recent = createRecentEvents()
   for (let index = 0; index < 5; index++) recent.add({ event: 'message', data: 'x'.repeat(3_000_000) }, index)
   const { events } = recent.shown()

@@ -29,7 +29,7 @@ const TALK: readonly Message[] = [
 ]
 
 describe('a Chat request', () => {
-  it('has nothing that was left open', () => {
+  it('omits unset fields', () => {
     expect(chatRequest(PLAIN, [{ by: 'user', id: 1, text: 'Hi' }])).toEqual({
       model: 'm',
       stream: true,
@@ -38,7 +38,7 @@ describe('a Chat request', () => {
     })
   })
 
-  it('has all that was chosen, and temperature zero is a choice', () => {
+  it('contains all settings, including temperature zero', () => {
     const tools = [{ name: 'get_weather', parameters: { type: 'object' } }]
     const terms = { ...PLAIN, effort: 'high', system: 'Be brief.', tools, maxTokens: 50, temperature: 0 }
     expect(chatRequest(terms, TALK)).toMatchObject({
@@ -64,7 +64,7 @@ describe('a Chat request', () => {
 })
 
 describe('a Responses request', () => {
-  it('stores nothing and asks for sealed reasoning', () => {
+  it('stores nothing and includes encrypted reasoning', () => {
     expect(responsesRequest(PLAIN, [{ by: 'user', id: 1, text: 'Hi' }])).toEqual({
       model: 'm',
       stream: true,
@@ -74,7 +74,7 @@ describe('a Responses request', () => {
     })
   })
 
-  it('tells an answer that came over Chat as items', () => {
+  it('converts a Chat answer to items', () => {
     const terms = { ...PLAIN, effort: 'low', system: 'S', maxTokens: 9, temperature: 1, tools: [{ name: 'f' }] }
     expect(responsesRequest(terms, TALK)).toMatchObject({
       reasoning: { effort: 'low' },
@@ -90,7 +90,7 @@ describe('a Responses request', () => {
     })
   })
 
-  it('sends the items of a Responses answer back as they came', () => {
+  it('returns the items of a Responses answer unchanged', () => {
     const items = [
       { type: 'reasoning', encrypted_content: 'sealed' },
       { type: 'message', role: 'assistant' },
@@ -100,7 +100,7 @@ describe('a Responses request', () => {
   })
 })
 
-it('calls are open until they have a result', () => {
+it('calls stay open until they have a result', () => {
   expect(openCalls(TALK.slice(0, 2))).toEqual([CALL])
   expect(openCalls(TALK)).toEqual([])
 })

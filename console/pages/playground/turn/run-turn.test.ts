@@ -40,7 +40,7 @@ const run = (stopper = new AbortController(), onProgress = () => {}) =>
 afterEach(() => vi.unstubAllGlobals())
 
 describe('a turn', () => {
-  it('is sent with the token and the purse, and is done at the end of its protocol', async () => {
+  it('sends the CSRF token and the payer, and completes with the final event', async () => {
     const sent = serve((signal) => stream({ pieces: [HELLO.slice(0, 9), HELLO.slice(9), 'data: [DONE]\n\n'] }, signal))
     const { state, answer, requestId, raw } = await run()
     expect({ state, text: answer.text, requestId, events: raw.count }).toEqual({
@@ -53,20 +53,20 @@ describe('a turn', () => {
     expect(JSON.parse(String(sent[0]?.body))).toEqual(TURN.body)
   })
 
-  it('that ends without an end was cut, and keeps what was said', async () => {
+  it('is cut off without a final event and keeps the partial answer', async () => {
     serve((signal) => stream({ pieces: [HELLO] }, signal))
     const { state, answer, problem } = await run()
     expect([state, answer.text, problem?.code, problem?.requestId]).toEqual(['failed', 'Hello', 'stream_cut', 'req_1'])
   })
 
-  it('that is stopped keeps what was said and the name of its request', async () => {
+  it('keeps the partial answer and the request id when stopped', async () => {
     const stopper = new AbortController()
     serve((signal) => stream({ pieces: [HELLO], open: true }, signal))
     const { state, answer, requestId, problem } = await run(stopper, () => stopper.abort())
     expect([state, answer.text, requestId, problem]).toEqual(['stopped', 'Hello', 'req_1', undefined])
   })
 
-  it('that is refused says why, in the words of the server', async () => {
+  it("shows the server's message when refused", async () => {
     const error = { code: 'insufficient_balance', message: 'Add funds.', request_id: 'req_2' }
     serve(() => Response.json({ error }, { status: 402 }))
     const { state, problem, requestId } = await run()
@@ -78,7 +78,7 @@ describe('a turn', () => {
     ])
   })
 
-  it('whose events are no JSON fails instead of hanging', async () => {
+  it('fails on events that are not JSON', async () => {
     serve((signal) => stream({ pieces: ['data: {nonsense\n\n'] }, signal))
     expect((await run()).state).toBe('failed')
   })

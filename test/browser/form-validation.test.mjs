@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
-describe.skipIf(CHROMIUM === undefined)('a form that is not right yet', () => {
+describe.skipIf(CHROMIUM === undefined)('an invalid form', () => {
   const { person, open } = useConsole()
   const button = (place, name) => place.getByRole('button', { name, exact: true })
 
-  /** The sentence that belongs to a field, for the eye as for whoever listens. */
+  /** The error message connected to a field. */
   async function saidOf(field) {
     await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true')
     const ids = (await field.getAttribute('aria-describedby')).split(' ')
@@ -26,36 +26,39 @@ describe.skipIf(CHROMIUM === undefined)('a form that is not right yet', () => {
       ['E-Mail', 'Passwort', 'Anmelden'],
       ['Fülle dieses Feld aus.', 'Gib eine E-Mail-Adresse ein, zum Beispiel ada@example.com.'],
     ],
-  ])('says so beside its fields, in the words of the console, and sends nothing (%s)', async (locale, names, words) => {
-    const [email, password, send] = names
-    // Until somebody has signed up there is nothing to sign in to.
-    await person()
-    const page = await open('/sign-in', undefined, { locale })
-    const field = page.getByLabel(email, { exact: true })
-    const secret = page.getByLabel(password, { exact: true })
-    const sent = []
-    page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()))
-    await field.waitFor()
-    await button(page, send).click()
-    expect(await saidOf(field)).toBe(words[0])
-    expect(await saidOf(secret)).toBe(words[0])
-    expect(await field.evaluate((input) => input === document.activeElement)).toBe(true)
-    await field.fill('ada')
-    await page.keyboard.press('Enter')
-    expect(await saidOf(field)).toBe(words[1])
-    await field.fill('ada@example.com')
-    expect(await field.getAttribute('aria-invalid')).toBeNull()
-    expect(sent).toEqual([])
-  })
+  ])(
+    'shows errors at its fields in the language of the console and sends nothing (%s)',
+    async (locale, names, words) => {
+      const [email, password, send] = names
+      // The sign-in form appears only after the first sign-up.
+      await person()
+      const page = await open('/sign-in', undefined, { locale })
+      const field = page.getByLabel(email, { exact: true })
+      const secret = page.getByLabel(password, { exact: true })
+      const sent = []
+      page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()))
+      await field.waitFor()
+      await button(page, send).click()
+      expect(await saidOf(field)).toBe(words[0])
+      expect(await saidOf(secret)).toBe(words[0])
+      expect(await field.evaluate((input) => input === document.activeElement)).toBe(true)
+      await field.fill('ada')
+      await page.keyboard.press('Enter')
+      expect(await saidOf(field)).toBe(words[1])
+      await field.fill('ada@example.com')
+      expect(await field.getAttribute('aria-invalid')).toBeNull()
+      expect(sent).toEqual([])
+    },
+  )
 
-  it('says how long a password has to be', async () => {
+  it('states the minimum length of a password', async () => {
     const page = await open('/settings', await person())
     await page.getByLabel('New password').pressSequentially('too short')
     await button(page, 'Change password').click()
     expect(await saidOf(page.getByLabel('New password'))).toBe('Enter at least 10 characters.')
   })
 
-  it('is never left to the browser, on any page', async () => {
+  it("never uses the browser's own validation messages", async () => {
     const operator = await person({ role: 'operator' })
     for (const path of ['/settings', '/operate/requests', '/setup']) {
       const page = await open(path, operator)

@@ -10,10 +10,10 @@ const REFUSAL = {
   retry_after: null,
 }
 
-describe.skipIf(CHROMIUM === undefined)('a panel that fails', () => {
+describe.skipIf(CHROMIUM === undefined)('a panel whose query fails', () => {
   const { origin, person, open } = useConsole()
 
-  it('says so with its request and a button, and hides nothing of the others', async () => {
+  it('shows the request id and a retry button, and leaves the other panels alone', async () => {
     const page = await open('/settings', await person({ credit: '12.34' }))
     await page.route(USAGE, (route) => route.fulfill({ status: 429, json: { error: REFUSAL } }))
     await page.goto(`${origin()}/console/`)
@@ -23,7 +23,7 @@ describe.skipIf(CHROMIUM === undefined)('a panel that fails', () => {
     expect(await page.getByRole('link', { name: /^Balance/ }).textContent()).toContain('$12.34')
     await page.getByRole('heading', { name: 'Latest requests' }).waitFor()
     expect(await page.getByText('Requests today').count()).toBe(0)
-    // A tab that nobody sees asks nothing by itself: what comes now comes by the button.
+    // A hidden tab does not poll, so the next response comes from the button.
     await page.evaluate(() => Object.defineProperty(document, 'visibilityState', { value: 'hidden' }))
     await page.unroute(USAGE)
     await alerts.first().getByRole('button', { name: 'Try again' }).click()

@@ -1,5 +1,5 @@
-/** Every page of the console, as `console/routes.tsx` has them; ids stand for rows that are there. */
-export const pagesToSee = ({ request, key, account }) => [
+/** Every page of `console/routes.tsx`, with the ids of existing rows. */
+export const allPages = ({ request, key, account }) => [
   ...['/sign-in', '/setup', '/setup?code=not-a-code'].map((path) => ({ path, signedOut: true })),
   ...[
     '/',

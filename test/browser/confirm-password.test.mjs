@@ -5,12 +5,12 @@ import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 const LATER = 16 * 60_000
 
-describe.skipIf(CHROMIUM === undefined)('a quarter of an hour after signing in', () => {
+describe.skipIf(CHROMIUM === undefined)('15 minutes after the sign-in', () => {
   const { server, person, open } = useConsole()
 
-  async function wishForKey() {
-    const somebody = await person()
-    const page = await open('/keys', somebody)
+  async function startKeyCreation() {
+    const user = await person()
+    const page = await open('/keys', user)
     await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
     server().advance(LATER)
     await page.getByRole('button', { name: 'New key' }).first().click()
@@ -18,12 +18,12 @@ describe.skipIf(CHROMIUM === undefined)('a quarter of an hour after signing in',
     await page.getByRole('button', { name: 'Create key' }).click()
     const dialog = page.getByRole('dialog', { name: 'Confirm your password' })
     await dialog.waitFor()
-    const made = async () => (await somebody.asked.ask('GET /keys')).items.filter(({ name }) => name === 'late').length
+    const made = async () => (await user.asked.ask('GET /keys')).items.filter(({ name }) => name === 'late').length
     return { page, dialog, made }
   }
 
-  it('making a key asks for the password, and then makes it once', async () => {
-    const { page, dialog, made } = await wishForKey()
+  it('creating a key asks for the password and creates one key', async () => {
+    const { page, dialog, made } = await startKeyCreation()
     await dialog.getByLabel('Password', { exact: true }).fill('not this one')
     await dialog.getByRole('button', { name: 'Confirm' }).click()
     await dialog.getByRole('alert').waitFor()
@@ -35,8 +35,8 @@ describe.skipIf(CHROMIUM === undefined)('a quarter of an hour after signing in',
     expect(await made()).toBe(1)
   })
 
-  it('whoever would rather not give it has made nothing, and is told nothing', async () => {
-    const { page, dialog, made } = await wishForKey()
+  it('cancelling the password dialog creates nothing and shows no error', async () => {
+    const { page, dialog, made } = await startKeyCreation()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Create key', disabled: false }).waitFor()
@@ -45,7 +45,7 @@ describe.skipIf(CHROMIUM === undefined)('a quarter of an hour after signing in',
     expect(await made()).toBe(0)
   })
 
-  it('the question is gone with its page, and what waited for it is not done', async () => {
+  it('leaving the page closes the password dialog and drops its mutation', async () => {
     const owner = await person({ credit: '10.00' })
     const page = await open('/operate/accounts', await person({ role: 'operator' }))
     await page.getByRole('link', { name: owner.account.email }).first().click()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
-describe.skipIf(CHROMIUM === undefined)('an act', () => {
+describe.skipIf(CHROMIUM === undefined)('a mutation', () => {
   const { person, open } = useConsole()
   const button = (place, name) => place.getByRole('button', { name, exact: true })
 
@@ -12,7 +12,7 @@ describe.skipIf(CHROMIUM === undefined)('an act', () => {
     return dialog
   }
 
-  it('is tried where the browser believes that there is no network, and says so where there is none', async () => {
+  it('is sent even if the browser reports no network, and shows an error without one', async () => {
     const page = await open('/keys', await person())
     const dialog = await fillKey(page, 'offline')
     await page.evaluate(() => {
@@ -31,7 +31,7 @@ describe.skipIf(CHROMIUM === undefined)('an act', () => {
     await button(page, 'Done').waitFor()
   })
 
-  it('that nobody answers ends after a while, and says that it may have been done', async () => {
+  it('without an answer times out and warns that it may have been applied', async () => {
     const page = await open('/keys', await person())
     await page.route('**/console/api/keys', (route) =>
       route.request().method() === 'POST' ? undefined : route.continue(),

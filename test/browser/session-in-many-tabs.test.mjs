@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { PASSWORD } from '../support/console-session.ts'
 import { openAccount } from '../support/test-account.ts'
-import { comeBack } from './lib/come-back.mjs'
 import { cookieFor } from './lib/cookie-for.mjs'
+import { reopenPage } from './lib/reopen-page.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 const LATER = 16 * 60_000
@@ -36,15 +36,15 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     await button(page, 'Create key').click()
   }
 
-  /** As another tab would have it renewed, without a word to this one. */
+  /** Renews the session as another tab would, without notifying this one. */
   const giveSession = (page, { asked }) => page.context().addCookies([cookieFor(origin(), asked.cookie)])
   const namesOf = async ({ asked }) => (await asked.ask('GET /keys')).items.map(({ name }) => name)
 
-  /** Whatever an answer changes on the page has been drawn by then. */
+  /** Waits until the page has rendered the response. */
   const twoFrames = (page) =>
     page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
 
-  it('a question for the password ends with its session, and does nothing in the next one', async () => {
+  it('closes the password dialog with its session and does not run its mutation in the next one', async () => {
     const [first, second] = [await person(), await person()]
     const page = await open('/keys', first)
     await heading(page, 'Keys').waitFor()
@@ -52,7 +52,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     await makeKey(page, 'of the first')
     const question = page.getByRole('dialog', { name: 'Confirm your password' })
     await question.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    // A question that the page asks by itself would find out first.
+    // Block polling, which would notice first.
     await page.route('**/console/api/keys*', () => {})
     await first.asked.ask('DELETE /session')
     await button(question, 'Confirm').click()
@@ -65,21 +65,21 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     expect(await namesOf(second)).not.toContain('of the first')
   })
 
-  /** A key was just made here, and in another tab its person has signed out. */
+  /** Creates a key here and signs out in another tab. */
   async function secretOfOneSignedOut(name) {
-    const somebody = await person()
-    const page = await open('/keys', somebody)
+    const user = await person()
+    const page = await open('/keys', user)
     await makeKey(page, name)
     const secret = page.getByRole('dialog', { name: 'Save your key' })
     await secret.waitFor()
     const heard = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
-    await signOut(await another(page, '/settings'), somebody)
+    await signOut(await another(page, '/settings'), user)
     await heard
     await twoFrames(page)
     return { page, secret }
   }
 
-  it('a secret that is shown once stays when somebody signs out elsewhere, and the page goes when it is stored', async () => {
+  it('keeps a secret on screen after a sign-out in another tab until it is dismissed', async () => {
     const { page, secret } = await secretOfOneSignedOut('kept')
     expect(await secret.getByText(/^mr_/).first().textContent()).toMatch(/^mr_/)
     expect(await page.getByText('This page could not be shown.').count()).toBe(0)
@@ -87,35 +87,35 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     await heading(page, 'Sign in').waitFor()
   })
 
-  it('a page that waits for its secret to be stored asks nothing any more', async () => {
+  it('sends no requests from a page that only waits for its secret to be dismissed', async () => {
     const { page, secret } = await secretOfOneSignedOut('still')
     const asked = []
     page.on('request', (request) => asked.push(request.url()))
-    await comeBack(page)
+    await reopenPage(page)
     await twoFrames(page)
     expect(asked).toEqual([])
     expect(await secret.getByText(/^mr_/).first().isVisible()).toBe(true)
   })
 
-  it('whoever signs out comes to the plain sign-in, also where the page finds out sooner than the button', async () => {
-    const somebody = await person()
-    const page = await open('/keys', somebody)
+  it('leads to the plain sign-in page after a sign-out, even if a query notices first', async () => {
+    const user = await person()
+    const page = await open('/keys', user)
     await heading(page, 'Keys').waitFor()
     await page.route('**/console/api/session', async (route) => {
       if (route.request().method() !== 'DELETE') return route.continue()
       const response = await route.fetch()
       const told = page.waitForResponse((each) => each.status() === 401)
-      await comeBack(page)
+      await reopenPage(page)
       await told
       await twoFrames(page)
       await route.fulfill({ response })
     })
-    await signOut(page, somebody)
+    await signOut(page, user)
     expect(page.url()).toBe(`${origin()}/console/sign-in`)
   })
 
-  it('what was asked before somebody signed in, and answered after it, does not sign them out', async () => {
-    const somebody = await person()
+  it('ignores session responses that were requested before a sign-in', async () => {
+    const user = await person()
     const page = await open('/sign-in')
     await heading(page, 'Sign in').waitFor()
     let letGo = () => {}
@@ -131,9 +131,9 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
         await route.fulfill({ response })
       })
     })
-    await comeBack(page)
+    await reopenPage(page)
     await asked
-    // The sign-in stays until the next page is there, and with it what it has asked.
+    // The sign-in page stays until the next one has loaded.
     let show = () => {}
     const shown = new Promise((resolve) => {
       show = resolve
@@ -143,18 +143,18 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
       await route.continue()
     })
     const signedIn = page.waitForResponse((response) => response.request().method() === 'POST')
-    await signIn(page, somebody.email)
+    await signIn(page, user.email)
     await signedIn
     const told = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
     letGo()
     await told
     show()
     await twoFrames(page)
-    await button(page, somebody.email).waitFor()
+    await button(page, user.email).waitFor()
     await heading(page, 'Overview').waitFor()
   })
 
-  it('whoever signs in elsewhere has every tab, at their own home', async () => {
+  it('moves every tab to the start page of the person who signed in last', async () => {
     const first = await person({ credit: '12.34' })
     const page = await open('/wallet', first)
     await page.getByText('$12.34').first().waitFor()
@@ -173,18 +173,18 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     await heading(page, 'Sign in').waitFor()
   })
 
-  it('an act goes through in a new session of the same person', async () => {
-    const somebody = await person()
-    const page = await open('/keys', somebody)
+  it('runs a mutation in a new session of the same person', async () => {
+    const user = await person()
+    const page = await open('/keys', user)
     await heading(page, 'Keys').waitFor()
-    await somebody.asked.ask('POST /session', { body: { email: somebody.email, password: PASSWORD } })
-    await giveSession(page, somebody)
+    await user.asked.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
+    await giveSession(page, user)
     await makeKey(page, 'across')
     await button(page, 'Done').click()
-    expect((await namesOf(somebody)).filter((name) => name === 'across')).toHaveLength(1)
+    expect((await namesOf(user)).filter((name) => name === 'across')).toHaveLength(1)
   })
 
-  it('an act is not done in the session of somebody else', async () => {
+  it('does not run a mutation in the session of another person', async () => {
     const [first, second] = [await person(), await person()]
     const page = await open('/keys', first)
     await heading(page, 'Keys').waitFor()

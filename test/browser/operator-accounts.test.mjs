@@ -4,12 +4,12 @@ import { PLANS_CONFIG } from '../support/test-config.ts'
 import { streamChat } from './lib/stream-chat.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
-describe.skipIf(CHROMIUM === undefined)('an operator runs accounts', () => {
+describe.skipIf(CHROMIUM === undefined)('an operator who manages accounts', () => {
   const { origin, person, open } = useConsole({ config: PLANS_CONFIG })
   const button = (place, name) => place.getByRole('button', { name, exact: true })
   const operated = (operator, { id }) => open(`/operate/accounts/${id}`, operator)
 
-  /** Whoever has read what will happen types the name of it. */
+  /** Types the name into the confirmation dialog. */
   async function confirm(page, action, name) {
     const dialog = page.getByRole('dialog')
     await expect(button(dialog, action).isDisabled()).resolves.toBe(true)
@@ -18,7 +18,7 @@ describe.skipIf(CHROMIUM === undefined)('an operator runs accounts', () => {
     await dialog.waitFor({ state: 'detached' })
   }
 
-  it('puts an account on a plan, which its owner has at once, and takes it off again', async () => {
+  it('assigns a plan with immediate effect and ends it again', async () => {
     const owner = await person()
     const page = await operated(await person({ role: 'operator' }), owner.account)
     const { key } = await owner.account.createKey({ kind: 'builder', name: 'agent' })
@@ -44,7 +44,7 @@ describe.skipIf(CHROMIUM === undefined)('an operator runs accounts', () => {
     await owners.getByText('Your plan has ended', { exact: true }).waitFor()
   })
 
-  it('suspends an account, whose keys are refused from then on, and lets it in again', async () => {
+  it('suspends an account, whose keys then fail, and reactivates it', async () => {
     const owner = await person()
     const page = await operated(await person({ role: 'operator' }), owner.account)
     const ask = async () => (await streamChat(origin(), owner.account.key, { model: 'swift' })).status
@@ -60,7 +60,7 @@ describe.skipIf(CHROMIUM === undefined)('an operator runs accounts', () => {
     expect(await ask()).toBe(200)
   })
 
-  it('disables a person, who is signed out of what is open, and enables them again', async () => {
+  it('disables a person, which ends their sessions, and enables them again', async () => {
     const owner = await person()
     const page = await operated(await person({ role: 'operator' }), owner.account)
     const owners = await open('/keys', owner)
@@ -79,7 +79,7 @@ describe.skipIf(CHROMIUM === undefined)('an operator runs accounts', () => {
     await people.getByText('Active', { exact: true }).waitFor()
   })
 
-  it('debits a wallet, and books a reference once', async () => {
+  it('debits a wallet and books a reference once', async () => {
     const owner = await person({ credit: '10.00' })
     const page = await operated(await person({ role: 'operator' }), owner.account)
     const dialog = page.getByRole('dialog')

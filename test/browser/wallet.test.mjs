@@ -31,7 +31,7 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
     await button(page.getByRole('dialog'), 'Redeem').click()
   }
 
-  it('takes a code of the operator once, and a second time says why not', async () => {
+  it('redeems a code once and explains a second attempt', async () => {
     const owner = await person({ credit: '10.00' })
     const { page: operators, code } = await makeCode(await person({ role: 'operator' }))
     const page = await open('/wallet', owner)
@@ -49,7 +49,7 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
     await operators.getByRole('table', { name: 'Codes' }).getByText('Redeemed', { exact: true }).waitFor()
   })
 
-  it('asks the operator for funds, who sees it, credits it, and has nothing left to do', async () => {
+  it('sends a funding request, which the operator grants', async () => {
     const owner = await person({ credit: '0' })
     const operator = await person({ role: 'operator' })
     const page = await open('/wallet', owner)
@@ -61,22 +61,22 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
     await page.getByText('Waiting for your operator').waitFor()
 
     const operators = await open('/operate/accounts', operator)
-    const wishes = operators.getByRole('table', { name: 'Funding requests' })
-    await wishes.getByText('for the workshop').waitFor()
-    await wishes.getByRole('link', { name: 'Add credit' }).click()
+    const requests = operators.getByRole('table', { name: 'Funding requests' })
+    await requests.getByText('for the workshop').waitFor()
+    await requests.getByRole('link', { name: 'Add credit' }).click()
     const credit = operators.getByRole('dialog')
     await button(credit.locator('form'), 'Add credit').click()
     await credit.getByText('The balance was adjusted.').waitFor()
     expect((await owner.account.wallet()).balance).toBe(nanoOf('12.50'))
     await operators.goto(`${origin()}/console/operate/accounts`)
     await operators.getByRole('table', { name: 'Accounts' }).waitFor()
-    expect(await wishes.count()).toBe(0)
+    expect(await requests.count()).toBe(0)
     await page.reload()
     await rowsOf(page).first().getByText('+$12.50').waitFor()
     expect(await page.getByText('Waiting for your operator').count()).toBe(0)
   })
 
-  it('gives a file with the same sums as the page', async () => {
+  it('downloads a file with the same sums as the page', async () => {
     const owner = await person({ credit: '10.00' })
     for (const words of ['one', 'count to 40', 'count to 7']) {
       await streamChat(origin(), owner.account.key, { model: 'swift', messages: [{ role: 'user', content: words }] })
@@ -95,16 +95,16 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
     expect(sum(written)).toBe((await owner.account.wallet()).balance)
   })
 
-  it('says why there is no file, and gives it once there can be one', async () => {
+  it('shows why a download failed and retries', async () => {
     const page = await open('/wallet', await person())
     await rowsOf(page).first().waitFor()
     const refusal = { code: 'too_many_requests', message: 'Not now.', param: null, request_id: 'req_of_the_file' }
     const file = '**/console/api/wallet/statement.csv*'
     await page.route(file, (route) => route.fulfill({ status: 429, json: { error: { ...refusal, retry_after: 3 } } }))
     await button(page, 'Download CSV').click()
-    const told = page.getByRole('list', { name: 'Notifications' }).getByRole('listitem')
-    await told.getByText('Too many requests from this address. Try again in 3 sec.').waitFor()
-    await told.getByText('req_of_the_file').waitFor()
+    const toast = page.getByRole('list', { name: 'Notifications' }).getByRole('listitem')
+    await toast.getByText('Too many requests from this address. Try again in 3 sec.').waitFor()
+    await toast.getByText('req_of_the_file').waitFor()
     await page.unroute(file)
     const download = page.waitForEvent('download')
     await button(page, 'Download CSV').click()

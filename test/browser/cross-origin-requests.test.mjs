@@ -6,7 +6,7 @@ import { TEST_CONFIG } from '../support/test-config.ts'
 import { useServer } from '../support/use-server.ts'
 import { CHROMIUM } from './lib/use-console.mjs'
 
-/** Two sites that are not ours; only the pages of the first may ask. */
+/** Two other sites. Only the first one is allowed. */
 const site = createServer((_, answer) =>
   answer.writeHead(200, { 'content-type': 'text/html' }).end('<title>a site</title>'),
 )
@@ -28,7 +28,7 @@ describe.skipIf(CHROMIUM === undefined)('pages of other sites', () => {
     site.close()
   })
 
-  /** What a page of that site is told when it asks, in the browser's own words where it is not told. */
+  /** The response that a page of that site can read, or the browser's error. */
   async function askFrom(origin, { body, method = 'POST', path = '/chat/completions', secret = key }) {
     const page = await browser.newPage()
     await page.goto(origin)
@@ -58,18 +58,18 @@ describe.skipIf(CHROMIUM === undefined)('pages of other sites', () => {
 
   const CHAT = { model: 'calm', messages: [{ role: 'user', content: 'Hello' }], stream: true }
 
-  it('ask and read the stream, the list of models and the errors, where theirs is listed', async () => {
+  it('can read streams, models and errors if their origin is allowed', async () => {
     const streamed = await askFrom(LISTED, { body: CHAT })
     expect(streamed).toMatchObject({ status: 200, requestId: expect.stringMatching(/^req_/) })
     expect(streamed.text).toContain('data: [DONE]')
     const models = await askFrom(LISTED, { method: 'GET', path: '/models' })
     expect(JSON.parse(models.text).data.length).toBeGreaterThan(0)
-    const refused = await askFrom(LISTED, { body: CHAT, secret: 'sk-nobody' })
+    const refused = await askFrom(LISTED, { body: CHAT, secret: 'sk-unknown' })
     expect(refused.status).toBe(401)
     expect(JSON.parse(refused.text).error.code).toBe('invalid_api_key')
   })
 
-  it('ask nothing where theirs is not, and pay nothing', async () => {
+  it('can send nothing and pay nothing if their origin is not allowed', async () => {
     const before = await server().operate('accounts.list', {})
     expect(await askFrom(OTHER, { body: CHAT })).toEqual({ refused: 'TypeError: Failed to fetch' })
     expect(await server().operate('accounts.list', {})).toEqual(before)

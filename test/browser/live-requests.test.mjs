@@ -10,7 +10,7 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
   const fresh = (page, name) => page.getByRole('button', { name })
   const focused = (page) => page.evaluate(() => document.activeElement?.textContent ?? '')
 
-  /** As a hand gets there: over everything that lies between. */
+  /** Moves the pointer in steps, over everything in between. */
   async function reach(page, target) {
     const { x, y, width, height } = await target.boundingBox()
     await page.mouse.move(x + width / 2, y + height / 2, { steps: 20 })
@@ -28,7 +28,7 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
     return { page, ask, ids }
   }
 
-  it('takes in what is new, shows it while it runs, and not under the pointer of somebody who reads', async () => {
+  it('adds new requests live, but not while the pointer is on the rows', async () => {
     const { page, ask } = await watch()
     await page.mouse.move(1, 1)
     const running = ask('count to 150')
@@ -52,7 +52,7 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
     await expect.poll(() => topOf(page)).toBe(unread)
   })
 
-  it('holds still under the focus of somebody who walks by keyboard, and goes on once they have taken in what is new', async () => {
+  it('does not move while a row has the focus, and continues after the new rows are taken in', async () => {
     const { page, ask, ids } = await watch()
     await page.mouse.move(1, 1)
     await expect.poll(() => topOf(page)).toBe(ids[2])
@@ -70,7 +70,7 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
     await expect.poll(() => topOf(page)).toBe(third)
   })
 
-  it('keeps its filters in its address, stands still when it is paused, and is found by id', async () => {
+  it('keeps its filters in the address, stops when paused, and finds a request by id', async () => {
     const { page, ask, ids } = await watch()
     await page.getByText('Running', { exact: true }).click()
     await page.getByText('No matching requests').waitFor()

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { PASSWORD } from '../support/console-session.ts'
-import { comeBack } from './lib/come-back.mjs'
+import { reopenPage } from './lib/reopen-page.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 const TRIES = 5
 
-describe.skipIf(CHROMIUM === undefined)('the front door', () => {
+describe.skipIf(CHROMIUM === undefined)('the sign-in', () => {
   const { server, origin, person, open } = useConsole()
 
   const signIn = async (page, email, password = PASSWORD) => {
@@ -15,7 +15,7 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
   }
   const heading = (page, name) => page.getByRole('heading', { name, exact: true })
 
-  it('sends a visitor to sign in, and back to where they wanted to go', async () => {
+  it('redirects a visitor and returns to the requested page', async () => {
     const { email } = await person()
     const page = await open('/requests?model=calm')
     await heading(page, 'Sign in').waitFor()
@@ -24,7 +24,7 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     expect(page.url()).toBe(`${origin()}/console/requests?model=calm`)
   })
 
-  it('leads nowhere else, whatever the address says', async () => {
+  it('never redirects to another site', async () => {
     const { email } = await person()
     const page = await open('/sign-in?next=//evil.example')
     await signIn(page, email)
@@ -32,11 +32,11 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     expect(page.url()).toBe(`${origin()}/console/`)
   })
 
-  it('says one sentence for whatever is wrong, does not time who locks others out, and opens when the time is over', async () => {
+  it('shows one message for every failure, gives a lockout no countdown for others, and works when it is over', async () => {
     const { email } = await person()
     const page = await open('/sign-in')
     const refused = page.getByText('Incorrect email or password.')
-    await signIn(page, 'nobody@browser.example', 'a wrong password')
+    await signIn(page, 'unknown@browser.example', 'a wrong password')
     await refused.waitFor()
     for (let tries = 0; tries < TRIES; tries++) {
       const answered = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
@@ -52,7 +52,7 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     await heading(page, 'Overview').waitFor()
   })
 
-  it('calls nothing a wrong password that is none', async () => {
+  it('does not report other failures as a wrong password', async () => {
     const page = await open('/sign-in')
     const refusal = { message: 'In the server’s words.', param: null, request_id: 'req_of_the_door', retry_after: null }
     const refuse = (code) => (route) => route.fulfill({ status: 403, json: { error: { ...refusal, code } } })
@@ -67,34 +67,34 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     expect(await page.getByText('Incorrect email or password.').count()).toBe(0)
   })
 
-  it('is behind whoever signs out, also after going back', async () => {
-    const somebody = await person()
-    const page = await open('/keys', somebody)
+  it('hides the pages after a sign-out, also after going back', async () => {
+    const user = await person()
+    const page = await open('/keys', user)
     await heading(page, 'Keys').waitFor()
-    await page.getByRole('button', { name: somebody.email }).click()
+    await page.getByRole('button', { name: user.email }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await heading(page, 'Sign in').waitFor()
     await page.goBack().catch(() => {})
     await page.goto(`${origin()}/console/keys`)
     await heading(page, 'Sign in').waitFor()
-    expect((await somebody.asked.send('GET /keys')).status).toBe(401)
+    expect((await user.asked.send('GET /keys')).status).toBe(401)
   })
 
-  it('takes whoever was signed out elsewhere back to where they were', async () => {
-    const somebody = await person()
-    const page = await open('/usage', somebody)
+  it('returns to the same page after a sign-out in another tab', async () => {
+    const user = await person()
+    const page = await open('/usage', user)
     await heading(page, 'Usage').waitFor()
-    // Else what this page still asks for hears of it first.
+    // Otherwise the polling of this page would notice first.
     await page.waitForLoadState('networkidle')
-    await somebody.asked.ask('DELETE /session')
+    await user.asked.ask('DELETE /session')
     await page.getByRole('link', { name: 'Models', exact: true }).click()
     await page.getByText('Your session has ended.').waitFor()
     expect(new URL(page.url()).searchParams.get('next')).toBe('/models')
-    await signIn(page, somebody.email)
+    await signIn(page, user.email)
     await heading(page, 'Models').waitFor()
   })
 
-  it('takes the set-up code out of the address at once, and a used one is of no use', async () => {
+  it('removes the setup code from the address and refuses a used one', async () => {
     const { link } = await server().operate('people.invite', { email: 'grace@browser.example', role: 'operator' })
     const path = new URL(link).pathname.replace('/console', '') + new URL(link).search
     const page = await open(path)
@@ -109,15 +109,15 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     expect([page.url(), ...addresses.slice(1)].join(' ')).not.toContain(code)
     const again = await open(path)
     await again.getByText('The code is incomplete, has expired or was already used.').waitFor()
-    // A guess counts against whoever makes it, so coming back is none.
+    // A wrong code counts against the rate limit, so returning to the tab must not send it again.
     const guesses = []
     again.on('request', (request) => guesses.push(request.url()))
-    await comeBack(again)
+    await reopenPage(again)
     await again.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
     expect(guesses.filter((url) => url.endsWith('/invitation'))).toEqual([])
   })
 
-  it('says what is wrong with a link that does not work, and leads on', async () => {
+  it('explains why a link does not work and what to do next', async () => {
     const page = await open('/setup?code=K4J7-9XQM')
     await heading(page, 'This link does not work').waitFor()
     await page.getByRole('alert').getByText('The code is incomplete, has expired or was already used.').waitFor()
@@ -128,7 +128,7 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
     await heading(page, 'Sign in').waitFor()
   })
 
-  it('leads whoever is signed in already back to their pages, and whose link expires meanwhile on, too', async () => {
+  it('offers a way on to a signed-in person and after a link has expired', async () => {
     const inside = await open('/setup?code=K4J7-9XQM', await person())
     await inside.getByRole('link', { name: 'Back to the console' }).click()
     await heading(inside, 'Overview').waitFor()
@@ -144,10 +144,10 @@ describe.skipIf(CHROMIUM === undefined)('the front door', () => {
   })
 })
 
-describe.skipIf(CHROMIUM === undefined)('the front door of a server that nobody has signed up on', () => {
+describe.skipIf(CHROMIUM === undefined)('the sign-in of a new server', () => {
   const { open } = useConsole()
 
-  it('says how there is a new link, and takes a code', async () => {
+  it('explains how to get a new link and accepts a code', async () => {
     const page = await open('/sign-in')
     await page.getByRole('link', { name: 'Enter setup code' }).click()
     await page.getByLabel('Setup code').fill('K4J7-9XQM')

@@ -5,10 +5,10 @@ import { moneyIn } from './lib/read-page.mjs'
 import { streamChat } from './lib/stream-chat.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
-/** A token of `paid` is a thousandth of a dollar, and `lean` has a hundred of them every five hours. */
+/** A token of `paid` costs $0.001, and `lean` allows a hundred of them every five hours. */
 const BITES = [30, 45, 25]
 
-describe.skipIf(CHROMIUM === undefined)('a plan whose window is used up', () => {
+describe.skipIf(CHROMIUM === undefined)('a plan with an exhausted window', () => {
   const { server, origin, person, open } = useConsole({ config: PLANS_CONFIG })
 
   async function usedUp() {
@@ -23,7 +23,7 @@ describe.skipIf(CHROMIUM === undefined)('a plan whose window is used up', () => 
     return { owner, key }
   }
 
-  it('says until when it is, and its rows add up to the bar', async () => {
+  it('shows the reset time and requests that add up to the usage', async () => {
     const { owner, key } = await usedUp()
     expect((await streamChat(origin(), key, { model: 'paid', max_tokens: 10 })).status).toBe(429)
     const page = await open('/plan', owner)
@@ -44,12 +44,12 @@ describe.skipIf(CHROMIUM === undefined)('a plan whose window is used up', () => 
     expect(meter).toContain('$0.10')
   })
 
-  it('is explained in the playground, and the wallet can go on', async () => {
+  it('is explained in the playground, where the wallet still works', async () => {
     const { owner } = await usedUp()
     const page = await open('/playground', owner)
     await page.getByLabel('Model').selectOption('paid')
     await page.getByRole('group', { name: 'Pay with' }).getByText('Builder plan').click()
-    // Without a cap it would be refused for what it asks, not for what is left.
+    // Without a limit the maximum cost alone would exceed the allowance.
     await page.getByLabel('Max output tokens').fill('10')
     await page.getByLabel('Your message').fill('Hello!')
     const refused = page.waitForResponse((response) => response.url().endsWith('/playground/chat/completions'))

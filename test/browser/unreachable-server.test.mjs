@@ -10,10 +10,10 @@ const heading = (page, name) => page.getByRole('heading', { name, exact: true })
 const menuLink = (page, name) => page.getByRole('navigation').getByRole('link', { name, exact: true })
 const answerNotFound = (route) => route.fulfill({ status: 404, json: {} })
 
-describe.skipIf(CHROMIUM === undefined)('a page whose files are gone', () => {
+describe.skipIf(CHROMIUM === undefined)('a page whose files are missing', () => {
   const { person, open } = useConsole()
 
-  it('says so within the shell, from which all others can be reached, and is there again when its files are', async () => {
+  it('shows an error inside the shell and loads again when its files are back', async () => {
     const page = await open('/models', await person())
     await page.route(KEYS_PAGE, answerNotFound)
     await menuLink(page, 'Keys').click()
@@ -27,7 +27,7 @@ describe.skipIf(CHROMIUM === undefined)('a page whose files are gone', () => {
     await heading(page, 'Keys').waitFor()
   })
 
-  it('keeps its language where the words of another are gone, and says so', async () => {
+  it('keeps its language and shows an error if the messages of another are missing', async () => {
     const page = await open('/settings', await person())
     await page.route(GERMAN, answerNotFound)
     await page.getByText('Deutsch', { exact: true }).click()
@@ -44,7 +44,7 @@ describe.skipIf(CHROMIUM === undefined)('a page whose files are gone', () => {
     ['its first file', /\/assets\/rolldown-runtime-[^/]*\.js$/],
     ['what most pages stand on', /\/assets\/kit-[^/]*\.js$/],
     ['its words', /\/assets\/en-[^/]*\.js$/],
-  ])('that never came to be, without %s, is not blank and leads on', async (_, file) => {
+  ])('shows a message with a reload button if %s is missing', async (_, file) => {
     const isForgiven = (complaint) => /Failed to fetch dynamically imported module/.test(complaint)
     const page = await open('/models', await person(), { isForgiven })
     await heading(page, 'Models').waitFor()
@@ -58,16 +58,16 @@ describe.skipIf(CHROMIUM === undefined)('a page whose files are gone', () => {
   })
 })
 
-describe.skipIf(CHROMIUM === undefined)('a page whose server has gone', () => {
+describe.skipIf(CHROMIUM === undefined)('a page whose server is down', () => {
   let program
   beforeEach(async () => {
     program = await spawnProgram(PLANS_CONFIG)
   })
   afterEach(() => program.close())
-  // Below, so that pages are closed before their server is.
+  // Registered last so that the pages close before the server.
   const openPage = useBrowser()
 
-  it('stays what it is, wherever somebody clicks, and does not give way to that of the browser', async () => {
+  it("never gives way to the browser's error page", async () => {
     const link = await program.setupLink()
     const isForgiven = (complaint) => /net::ERR_/.test(complaint)
     const page = await openPage(program.origin, link.slice(`${program.origin}/console`.length), { isForgiven })

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { PLANS_CONFIG } from '../support/test-config.ts'
-import { pagesToSee } from './lib/pages-to-see.mjs'
+import { allPages } from './lib/all-pages.mjs'
 import { streamChat } from './lib/stream-chat.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
-/** Each theme and each width once; `EVERY_LOOK=1` sees all four, which takes twice as long. */
+/** Covers each theme and each width once. `EVERY_LOOK=1` covers all four combinations. */
 const LOOKS = [
   { colorScheme: 'light', width: 1440 },
   { colorScheme: 'dark', width: 360 },
@@ -22,12 +22,12 @@ const LOOKS = [
 
 describe.skipIf(CHROMIUM === undefined)('every page', () => {
   const { server, origin, person, open } = useConsole({ config: PLANS_CONFIG })
-  let somebody
+  let user
   let paths
 
   beforeAll(async () => {
-    somebody = await person({ role: 'operator' })
-    const { account } = somebody
+    user = await person({ role: 'operator' })
+    const { account } = user
     await server().operate('plans.assign', { account: account.id, plan: 'pro' })
     const { key: agent } = await account.createKey({
       kind: 'builder',
@@ -35,24 +35,24 @@ describe.skipIf(CHROMIUM === undefined)('every page', () => {
     })
     const wallet = await streamChat(origin(), account.key, { model: 'swift' })
     await streamChat(origin(), agent, { model: 'paid', max_tokens: 20 })
-    await somebody.asked.ask('POST /wallet/ask', { body: { amount: '5.00', note: 'for more' } })
+    await user.asked.ask('POST /wallet/ask', { body: { amount: '5.00', note: 'for more' } })
     await server().operate('codes.create', { amount: '1.00', count: 2, note: 'for a workshop' })
-    const { items } = await somebody.asked.ask('GET /keys')
-    paths = pagesToSee({ request: wallet.id, key: items[0].id, account: account.id })
+    const { items } = await user.asked.ask('GET /keys')
+    paths = allPages({ request: wallet.id, key: items[0].id, account: account.id })
   })
 
   it.each(LOOKS)(
     'passes axe and is no wider than its screen ($colorScheme, $width)',
     async ({ colorScheme, width }) => {
       const look = { colorScheme, viewport: { width, height: 800 } }
-      const inside = await open('/', somebody, look)
+      const inside = await open('/', user, look)
       const outside = await open('/sign-in', undefined, look)
       const found = []
       for (const { path, signedOut } of paths) {
         const page = signedOut ? outside : inside
         await page.goto(`${origin()}/console${path}`)
         await page.locator('h1').first().waitFor()
-        // Pages go on asking, so there is no moment of rest to wait for: until their first answers are shown.
+        // Pages poll, so wait only for their first responses.
         await page.waitForLoadState('networkidle')
         await page.evaluate(endOfAnimations)
         found.push(...(await accessibilityProblems(page)).map((problem) => `${path}: ${problem}`))
@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM === undefined)('every page', () => {
   )
 })
 
-/** What axe calls serious or worse, each as one line. */
+/** The serious and critical findings of axe, one per line. */
 async function accessibilityProblems(page) {
   await page.evaluate(AXE)
   const { violations } = await page.evaluate((runOnly) => globalThis.axe.run({ runOnly }), RULES)
@@ -73,7 +73,7 @@ async function accessibilityProblems(page) {
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
 }
 
-/** Colours on their way are nobody's colours. What breathes for ever is left out. */
+/** Finishes all animations except the endless ones. */
 const endOfAnimations = () =>
   Promise.all(
     document

@@ -10,13 +10,13 @@ import { CHROMIUM, useBrowser } from './lib/use-console.mjs'
 const EMAIL = 'ada@example.com'
 const WITHIN = { timeout: 5_000 }
 
-describe.skipIf(CHROMIUM === undefined)('a newcomer, from the link in the file on', () => {
+describe.skipIf(CHROMIUM === undefined)('a new user who follows the setup link', () => {
   let program
   beforeEach(async () => {
     program = await spawnProgram(PLANS_CONFIG)
   })
   afterEach(() => program.close())
-  // Below, so that pages are closed before their server is.
+  // Registered last so that the pages close before the server.
   const openPage = useBrowser()
 
   async function signUp() {
@@ -53,7 +53,7 @@ describe.skipIf(CHROMIUM === undefined)('a newcomer, from the link in the file o
     return secret
   }
 
-  it('makes a key, asks with it, and sees the request arrive and what it cost', async () => {
+  it('creates a key, sends a request and sees its cost', async () => {
     const page = await signUp()
     await page.getByRole('heading', { name: 'Get your first answer in four steps' }).waitFor()
     const secret = await makeKey(page, 'laptop')
@@ -86,7 +86,7 @@ describe.skipIf(CHROMIUM === undefined)('a newcomer, from the link in the file o
     expect(lines).toBeGreaterThan(3)
   })
 
-  it('lives through the life of a key without ever touching the mouse', async () => {
+  it('manages a key by keyboard alone', async () => {
     const page = await signUp()
     const ask = async (key) => (await streamChat(program.origin, key, { model: 'swift' })).status
     const menu = (name) => page.getByRole('button', { name: `Actions for ${name}` })

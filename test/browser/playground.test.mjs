@@ -3,7 +3,7 @@ import { nanoOf } from '../support/test-account.ts'
 import { moneyIn } from './lib/read-page.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
-/** Of `calm`, in nano-USD a token. */
+/** Price of `calm` in nano-USD per token. */
 const PRICE = { input: 100n, output: 400n }
 const PROTOCOLS = [
   { name: 'Chat', last: '[DONE]' },
@@ -13,9 +13,9 @@ const PROTOCOLS = [
 describe.skipIf(CHROMIUM === undefined)('the playground', () => {
   const { person, open } = useConsole()
 
-  async function play(protocol, wish) {
-    const somebody = await person(wish)
-    const page = await open('/playground', somebody)
+  async function play(protocol, options) {
+    const user = await person(options)
+    const page = await open('/playground', user)
     await page.getByLabel('Model').selectOption('calm')
     await page.getByRole('group', { name: 'Protocol' }).getByText(protocol).click()
     const send = async (words) => {
@@ -23,13 +23,13 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
       await page.getByRole('button', { name: 'Send', exact: true }).click()
     }
     const newest = async () => {
-      const { items } = await somebody.asked.ask('GET /requests')
-      return somebody.asked.ask('GET /requests/:request', { params: { request: items[0].id } })
+      const { items } = await user.asked.ask('GET /requests')
+      return user.asked.ask('GET /requests/:request', { params: { request: items[0].id } })
     }
     return { page, send, newest }
   }
 
-  it.each(PROTOCOLS)('streams over $name, shows its cost, and every event as it came', async ({ name, last }) => {
+  it.each(PROTOCOLS)('streams over $name and shows the cost and every event', async ({ name, last }) => {
     const { page, send, newest } = await play(name)
     await send('Hello!')
     await page.getByRole('button', { name: 'Stop' }).waitFor()
@@ -66,7 +66,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
     },
   )
 
-  it('lets a person play the tools', async () => {
+  it('lets the user enter the results of tool calls', async () => {
     const { page, send } = await play('Responses')
     await page.getByRole('button', { name: 'Insert example' }).click()
     await page.getByText('1 function', { exact: true }).waitFor()
@@ -76,7 +76,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
     await page.getByText(/The tool said: .*clear/).waitFor()
   })
 
-  it('hands the effort on, and shows the thinking that it bought', async () => {
+  it('sends the effort and shows the reasoning', async () => {
     const { page, send, newest } = await play('Chat')
     await page.getByLabel('Effort').selectOption('high')
     await send('Hello!')
@@ -86,7 +86,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
     await page.getByText(/^Thinking/).waitFor()
   })
 
-  it('says in words what is wrong', async () => {
+  it('explains invalid settings', async () => {
     const { page, send } = await play('Chat', { credit: '0' })
     await page.getByLabel('Max output tokens').fill('many')
     await page.getByText('Enter a whole number above zero.').waitFor()

@@ -7,10 +7,10 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
   const heading = (page, name) => page.getByRole('heading', { name, exact: true })
   const focused = (page) => page.evaluate(() => document.activeElement?.textContent ?? '')
 
-  it('is walked by keyboard: letters, rows, the palette, the list of keys, and back to where the focus was', async () => {
-    const somebody = await person()
-    await somebody.asked.ask('POST /session', { body: { email: somebody.email, password: PASSWORD } })
-    const page = await open('/settings', somebody)
+  it('works by keyboard: shortcuts, rows, command palette and dialogs', async () => {
+    const user = await person()
+    await user.asked.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
+    const page = await open('/settings', user)
     await heading(page, 'Sessions').waitFor()
     await page
       .getByRole('button', { name: /^Sign out / })
@@ -35,7 +35,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await heading(page, 'Keys').waitFor()
   })
 
-  it('leaves single letters alone once they are switched off', async () => {
+  it('ignores single letters after they are turned off', async () => {
     const page = await open('/settings', await person())
     await page.getByRole('switch', { name: 'Single-key shortcuts' }).click()
     await page.locator('h1').click()
@@ -45,7 +45,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect(await page.getByRole('dialog').count()).toBe(1)
   })
 
-  it('changes its language and its colours where it stands, and remembers them', async () => {
+  it('changes language and theme in place and remembers them', async () => {
     const page = await open('/settings', await person(), { colorScheme: 'light' })
     await page.getByRole('group', { name: 'Theme' }).getByText('Dark').click()
     await page.getByRole('group', { name: 'Language' }).getByText('Deutsch').click()
@@ -56,7 +56,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect([await html.getAttribute('data-theme'), await html.getAttribute('lang')]).toEqual(['dark', 'de'])
   })
 
-  it('is dark from its first frame for whoever chose that, on a machine that is light', async () => {
+  it('is dark from the first frame if dark was chosen', async () => {
     const page = await open('/settings', await person(), { colorScheme: 'light' })
     await page.getByRole('group', { name: 'Theme' }).getByText('Dark').click()
     await page.addInitScript(() => {
@@ -76,7 +76,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect(new Set(seen), 'every frame is as the last one').toEqual(new Set([seen.at(-1)]))
   })
 
-  it('finds a request by its id from anywhere, and says so where there is none', async () => {
+  it('opens a request by id from any page and reports a missing one', async () => {
     const page = await open('/keys', await person())
     await heading(page, 'Keys').waitFor()
     await page.keyboard.press('Control+k')
@@ -86,10 +86,10 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await page.getByText('This account has no such request').waitFor()
   })
 
-  it('opens a menu under the focus, walks it by arrows and letters, and gives the focus back', async () => {
-    const somebody = await person()
-    const page = await open('/settings', somebody, { colorScheme: 'light' })
-    const [button, menu] = [page.getByRole('button', { name: somebody.email }), page.getByRole('menu')]
+  it('opens a menu by keyboard and restores the focus', async () => {
+    const user = await person()
+    const page = await open('/settings', user, { colorScheme: 'light' })
+    const [button, menu] = [page.getByRole('button', { name: user.email }), page.getByRole('menu')]
     const press = async (...keys) => {
       for (const key of keys) await page.keyboard.press(key)
     }
@@ -112,10 +112,10 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await menu.waitFor()
   })
 
-  it('closes a menu by its button and by a press beside it, and shows it whole', async () => {
-    const somebody = await person()
-    const page = await open('/settings', somebody)
-    const [button, menu] = [page.getByRole('button', { name: somebody.email }), page.getByRole('menu')]
+  it('closes a menu by its button or a click outside and shows it completely', async () => {
+    const user = await person()
+    const page = await open('/settings', user)
+    const [button, menu] = [page.getByRole('button', { name: user.email }), page.getByRole('menu')]
     await button.click()
     await menu.waitFor()
     const { x, y, width, height } = await menu.boundingBox()
@@ -130,10 +130,10 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await menu.waitFor({ state: 'hidden' })
   })
 
-  it('leaves a row alone while what was opened in it is pressed', async () => {
-    const somebody = await person()
-    await somebody.asked.ask('POST /keys', { body: { name: 'two', kind: 'wallet', models: ['paid', 'calm'] } })
-    const page = await open('/keys', somebody)
+  it('does not open a row on a click inside its popover', async () => {
+    const user = await person()
+    await user.asked.ask('POST /keys', { body: { name: 'two', kind: 'wallet', models: ['paid', 'calm'] } })
+    const page = await open('/keys', user)
     await page.getByRole('button', { name: '2 entries' }).click()
     const models = page.getByRole('dialog')
     await models.getByText('calm').click()
@@ -146,7 +146,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect(new URL(page.url()).pathname).toBe('/console/keys')
   })
 
-  it('keeps a dialog whose text is selected until beside it, and closes it by a press beside it', async () => {
+  it('keeps a dialog open on a text selection and closes it on a click outside', async () => {
     const page = await open('/keys', await person())
     await page.getByRole('button', { name: 'New key' }).first().click()
     const dialog = page.getByRole('dialog')
@@ -162,7 +162,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await dialog.waitFor({ state: 'detached' })
   })
 
-  it('says at its field that the current password is wrong', async () => {
+  it('shows a wrong current password at its field', async () => {
     const page = await open('/settings', await person())
     const current = page.getByLabel('Current password')
     await current.fill('not this one')
@@ -172,7 +172,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect(await current.getAttribute('aria-invalid')).toBe('true')
   })
 
-  it('leaves the focus on the button that was pressed, and does once what was asked for once', async () => {
+  it('keeps the focus on the pressed button and submits once', async () => {
     const page = await open('/settings', await person())
     let letGo = () => {}
     const held = new Promise((resolve) => {
@@ -191,7 +191,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await button.focus()
     await page.keyboard.press('Enter')
     await expect.poll(() => button.getAttribute('aria-busy')).toBe('true')
-    // Where a button cannot keep the focus, the browser takes it away with the next picture.
+    // The browser removes the focus of a disabled button with the next frame.
     await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
     expect(await hasFocus()).toBe(true)
     await page.keyboard.press('Enter')
@@ -203,7 +203,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     expect(asked).toBe(1)
   })
 
-  it('says what an icon means under the pointer and the focus, until Esc', async () => {
+  it('shows the hint of an icon on hover and focus until Esc', async () => {
     const page = await open('/settings', await person())
     await heading(page, 'Sessions').waitFor()
     const [eye, hint] = [page.getByRole('button', { name: 'Show', exact: true }).first(), page.getByRole('tooltip')]
@@ -224,30 +224,30 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     await hint.waitFor({ state: 'detached' })
   })
 
-  it('has its pages in a drawer where there is no room beside them, and closes it on the way', async () => {
-    const somebody = await person()
-    const page = await open('/keys', somebody, { viewport: { width: 360, height: 700 } })
+  it('shows its pages in a drawer on narrow screens and closes it on navigation', async () => {
+    const user = await person()
+    const page = await open('/keys', user, { viewport: { width: 360, height: 700 } })
     await page.getByRole('button', { name: 'Open menu' }).click()
-    await page.getByRole('button', { name: somebody.email }).click()
+    await page.getByRole('button', { name: user.email }).click()
     await page.getByRole('menuitem', { name: 'Settings' }).click()
     await heading(page, 'Settings').waitFor()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 
-  it('ends another session, and that one is over', async () => {
-    const somebody = await person()
-    const former = somebody.asked.cookie
-    await somebody.asked.ask('POST /session', { body: { email: somebody.email, password: PASSWORD } })
-    const page = await open('/settings', somebody)
+  it('ends another session', async () => {
+    const user = await person()
+    const former = user.asked.cookie
+    await user.asked.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
+    const page = await open('/settings', user)
     await page
       .getByRole('button', { name: /^Sign out / })
       .first()
       .click()
     await page.getByText('Session ended').first().waitFor()
-    const now = somebody.asked.cookie
-    somebody.asked.cookie = former
-    expect((await somebody.asked.send('GET /keys')).status).toBe(401)
-    somebody.asked.cookie = now
-    expect((await somebody.asked.send('GET /keys')).status).toBe(200)
+    const now = user.asked.cookie
+    user.asked.cookie = former
+    expect((await user.asked.send('GET /keys')).status).toBe(401)
+    user.asked.cookie = now
+    expect((await user.asked.send('GET /keys')).status).toBe(200)
   })
 })

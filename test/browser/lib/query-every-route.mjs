@@ -1,33 +1,33 @@
 import { CONSOLE_API } from '../../../src/contract/console-api.ts'
 import { sampleOf } from '../../e2e/console/routes-with-samples.ts'
 
-const QUESTIONS = Object.keys(CONSOLE_API).filter((name) => name.startsWith('GET '))
+const QUERIES = Object.keys(CONSOLE_API).filter((name) => name.startsWith('GET '))
 const DAY_MS = 86_400_000
 
-/** Everything that the console can ask, asked by the page with what there is: `{ name, status, text }` of each. */
-export async function askEveryQuestion(page) {
-  const ask = async (name, things) => {
-    const { params = {}, query = {} } = sampleOf(name, things)
+/** Sends every query of the console API from the page and returns `{ name, status, text }` of each. */
+export async function queryEveryRoute(page) {
+  const send = async (name, ids) => {
+    const { params = {}, query = {} } = sampleOf(name, ids)
     const path = name.slice('GET '.length).replace(/:(\w+)/g, (_, key) => params[key])
     const search = new URLSearchParams({ ...query, ...sameDays(query) })
-    const told = await page.evaluate(fetched, `/console/api${path}?${search}`)
-    return { name, ...told }
+    const response = await page.evaluate(fetched, `/console/api${path}?${search}`)
+    return { name, ...response }
   }
-  const things = await thingsSeenBy(ask)
-  const told = []
-  for (const name of QUESTIONS) told.push(await ask(name, things))
-  return told
+  const ids = await collectIds(send)
+  const responses = []
+  for (const name of QUERIES) responses.push(await send(name, ids))
+  return responses
 }
 
-/** Keys by their ids and names, and of a time in which something was used. */
+/** A range with usage, grouped by key. */
 function sameDays(query) {
   if (!('from' in query)) return {}
   const day = (shift) => new Date(Date.now() + shift * DAY_MS).toISOString().slice(0, 10)
   return { from: day(-2), to: day(2), ...('by' in query && { by: 'key' }) }
 }
 
-async function thingsSeenBy(ask) {
-  const json = async (name) => JSON.parse((await ask(name, {})).text)
+async function collectIds(send) {
+  const json = async (name) => JSON.parse((await send(name, {})).text)
   const [keys, requests, accounts, plan] = await Promise.all(
     ['GET /keys', 'GET /requests', 'GET /operate/accounts', 'GET /plan'].map(json),
   )
@@ -44,7 +44,7 @@ const fetched = async (path) => {
   return { status: response.status, text: await response.text() }
 }
 
-/** How many rows an answer has; undefined for one that is no list. */
+/** The number of rows of a response, undefined if it is not a list. */
 export function rowsIn({ name, text }) {
   if (name.endsWith('.csv')) return text.trimEnd().split('\r\n').length - 1
   const { items, table } = JSON.parse(text)

@@ -16,14 +16,14 @@ describe.skipIf(CHROMIUM === undefined)('the page of usage', () => {
     expect(await ask(owner.account.key, { model: 'swift', messages: say('count to 30') })).toBe(200)
     expect(await ask(owner.account.key, { model: 'trap-high', messages: say('count to 7') })).toBe(200)
     for (const status of [200, 200, 429, 429]) expect(await ask(narrow.key, { model: 'swift' })).toBe(status)
-    expect(await ask(owner.account.key, { model: 'nobody knows' })).toBe(404)
+    expect(await ask(owner.account.key, { model: 'unknown' })).toBe(404)
     return { owner, narrow }
   }
 
   const rowsOf = (page) => page.getByRole('table', { name: 'Breakdown' }).locator('tbody tr')
 
-  /** Name, requests, and what the wallet has paid. */
-  async function told(page) {
+  /** Name, requests and wallet cost of each row. */
+  async function tableRows(page) {
     const rows = []
     for (const row of await rowsOf(page).all()) {
       const cells = row.locator('th, td')
@@ -33,7 +33,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of usage', () => {
     return rows.sort()
   }
 
-  it('gives a file that has what it shows, also of one key alone', async () => {
+  it('downloads a file that matches the page, also for a single key', async () => {
     const { owner, narrow } = await used()
     const page = await open('/usage?range=today', owner)
     await rowsOf(page).first().waitFor()
@@ -54,7 +54,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of usage', () => {
       }
       return [...sums].map(([name, sum]) => [name, ...sum]).sort()
     }
-    const shown = await told(page)
+    const shown = await tableRows(page)
     expect(shown.map(([name, requests]) => [name, requests])).toEqual([
       ['swift', 3],
       ['trap-high', 1],
@@ -66,11 +66,11 @@ describe.skipIf(CHROMIUM === undefined)('the page of usage', () => {
     await page.getByRole('group', { name: 'Group by', exact: true }).getByText('Key').click()
     await page.getByRole('table', { name: 'Breakdown' }).getByRole('button', { name: 'narrow', exact: true }).click()
     await expect.poll(() => new URL(page.url()).searchParams.get('key')).toBe(narrow.id)
-    await expect.poll(async () => (await told(page)).length).toBe(1)
-    expect(await written()).toEqual(await told(page))
+    await expect.poll(async () => (await tableRows(page)).length).toBe(1)
+    expect(await written()).toEqual(await tableRows(page))
   })
 
-  it('shows what was refused beside what was run, by the reason', async () => {
+  it('shows refused requests by reason', async () => {
     const { owner } = await used()
     const page = await open('/usage?range=today&step=day', owner)
     const endings = page.getByRole('region', { name: 'Results' })

@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { comeBack } from './lib/come-back.mjs'
+import { reopenPage } from './lib/reopen-page.mjs'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 const REFUSAL = { code: 'too_many_requests', message: 'Not now.', param: null, request_id: '', retry_after: null }
 
-describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
+describe.skipIf(CHROMIUM === undefined)('a secret that is shown once', () => {
   const { origin, person, open } = useConsole()
   const button = (place, name) => place.getByRole('button', { name, exact: true })
 
-  /** A page that somebody came to from another one, so that there is a way back. */
-  async function arrive(somebody, from, to) {
-    const page = await open(from, somebody)
+  /** Opens a page after another one so that going back is possible. */
+  async function arrive(user, from, to) {
+    const page = await open(from, user)
     await page.getByRole('link', { name: to, exact: true }).click()
     await page.getByRole('heading', { name: to, exact: true }).waitFor()
     return page
   }
 
-  /** Until it is let go, nothing that changes something is answered. */
+  /** Delays the responses of all mutations until released. */
   async function holdMutations(page) {
     let letGo = () => {}
     const held = new Promise((resolve) => {
@@ -33,13 +33,13 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
     return { letGo, acts: () => acts }
   }
 
-  /** The page has asked, and shows it: what is pressed before that is pressed beside a form that was not sent yet. */
+  /** Waits until the page shows that the form was submitted. */
   async function isOnItsWay(held, dialog) {
     await expect.poll(held.acts).toBe(1)
     await expect.poll(() => button(dialog, 'Cancel').isDisabled()).toBe(true)
   }
 
-  /** Esc as often as somebody may press it, beside it, and back. */
+  /** Presses Esc repeatedly, clicks outside and goes back. */
   async function tryToLeave(page, dialog) {
     const url = page.url()
     await page.keyboard.press('Escape')
@@ -51,7 +51,7 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
     expect(await dialog.isVisible()).toBe(true)
   }
 
-  it('is not left while it is on its way, nor while it is there: a key', async () => {
+  it('stays open while a key is being created and shown', async () => {
     const page = await arrive(await person(), '/wallet', 'Keys')
     const held = await holdMutations(page)
     await button(page, 'New key').first().click()
@@ -70,7 +70,7 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
     expect(page.url()).toBe(`${origin()}/console/wallet`)
   })
 
-  it('leaves an address behind that does not ask for another one', async () => {
+  it('removes the parameter that opened its dialog', async () => {
     const page = await open('/keys?new=yes', await person())
     await page.getByRole('dialog').getByLabel('Name').fill('asked by an address')
     await button(page, 'Create key').click()
@@ -79,7 +79,7 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 
-  it('is not left: codes', async () => {
+  it('stays open for codes', async () => {
     const page = await arrive(await person({ role: 'operator' }), '/operate/lanes', 'Codes')
     const held = await holdMutations(page)
     await button(page, 'Create codes').first().click()
@@ -95,7 +95,7 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
     await dialog.waitFor({ state: 'detached' })
   })
 
-  it('is not left: a link for somebody', async () => {
+  it('stays open for an invitation link', async () => {
     const owner = await person()
     const page = await open('/operate/accounts', await person({ role: 'operator' }))
     await page.getByRole('link', { name: owner.account.email }).first().click()
@@ -113,7 +113,7 @@ describe.skipIf(CHROMIUM === undefined)('what is shown once', () => {
     await page.route('**/console/api/operate/accounts/*', (route) =>
       route.fulfill({ status: 429, json: { error: REFUSAL } }),
     )
-    await comeBack(page)
+    await reopenPage(page)
     await page.getByText('Too many requests from this address.').waitFor()
     expect(await link.isVisible()).toBe(true)
   })

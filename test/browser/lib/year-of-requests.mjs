@@ -1,4 +1,4 @@
-// What the requests of a year are like: of which models and sizes, when, and how they end.
+// The distribution of a year's requests: models, sizes, times and outcomes.
 
 export const MODELS = [
   { id: 'fast-coder', price: '{ input: "0.25", cached_input: "0.025", output: "2.00" }', share: 40 },
@@ -9,7 +9,7 @@ export const MODELS = [
   { id: 'rarely-used', price: '{ input: "2.00", cached_input: "0.20", output: "8.00" }', share: 3 },
 ]
 
-/** By day on weekdays, now and then at night and on Sundays. */
+/** Busy by day on weekdays, rarely at night and on Sundays. */
 export function isBusy(at, below) {
   const date = new Date(at)
   const byDay = date.getUTCHours() >= 7 && date.getUTCHours() < 20

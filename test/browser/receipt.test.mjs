@@ -6,11 +6,11 @@ import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 const ESTIMATED = 'The provider reported no plausible token counts, so they are estimated.'
 const COUNTED = 'Tokens as reported by the provider.'
 
-describe.skipIf(CHROMIUM === undefined)('a receipt', () => {
+describe.skipIf(CHROMIUM === undefined)('the receipt of a request', () => {
   const { server, origin, person, open } = useConsole({ config: PLANS_CONFIG })
   const main = (page) => page.getByRole('main')
 
-  it('says once who has counted, also where it was nobody', async () => {
+  it('states once whether the tokens were reported or estimated', async () => {
     const owner = await person()
     const { id } = await streamChat(origin(), owner.account.key, { model: 'swift' })
     const page = await open(`/requests/${id}`, owner)
@@ -29,7 +29,7 @@ describe.skipIf(CHROMIUM === undefined)('a receipt', () => {
     ).toBe(0)
   })
 
-  it('of a builder key speaks of the plan, and of no charge and no wallet', async () => {
+  it('shows plan usage and no wallet charge for a builder key', async () => {
     const owner = await person()
     await server().operate('plans.assign', { account: owner.account.id, plan: 'wide' })
     const { key } = await owner.account.createKey({ kind: 'builder', name: 'agent' })

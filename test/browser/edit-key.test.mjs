@@ -3,18 +3,18 @@ import { PASSWORD } from '../support/console-session.ts'
 import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 const LATER = 16 * 60_000
-/** More than a list tells of one key. */
+/** More models than the list shows of one key. */
 const PATTERNS = ['s*', 'sw*', 'swi*', 'swif*', 'swift*', '*t', '*ft', '*ift', '*wift', '*swift', 's*t', 'sw*t']
 
-describe.skipIf(CHROMIUM === undefined)('a key with a long list of models', () => {
+describe.skipIf(CHROMIUM === undefined)('editing a key with many models', () => {
   const { server, person, open } = useConsole()
 
-  it('is edited from the list as it is, and asks for the password where it shall do more', async () => {
-    const somebody = await person()
+  it('keeps the models and asks for the password when the key gets more rights', async () => {
+    const user = await person()
     const body = { name: 'patterns', kind: 'wallet', models: PATTERNS, caps: { day: '5.00' } }
-    const { key } = await somebody.asked.ask('POST /keys', { body })
-    const known = async () => (await somebody.asked.send('GET /keys/:key', { params: { key: key.id } })).json
-    const page = await open('/keys', somebody)
+    const { key } = await user.asked.ask('POST /keys', { body })
+    const known = async () => (await user.asked.send('GET /keys/:key', { params: { key: key.id } })).json
+    const page = await open('/keys', user)
     await page.getByRole('button', { name: '12 entries' }).click()
     await page.getByText('and 2 more').waitFor()
     await page.keyboard.press('Escape')

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { PLANS_CONFIG } from '../support/test-config.ts'
-import { askEveryQuestion, rowsIn } from './lib/ask-every-question.mjs'
+import { queryEveryRoute, rowsIn } from './lib/query-every-route.mjs'
 import { clipboardOf } from './lib/read-page.mjs'
 import { spawnProgram } from './lib/spawn-program.mjs'
 import { streamChat } from './lib/stream-chat.mjs'
@@ -21,7 +21,7 @@ const PAGES = [
   '/playground',
 ]
 
-describe.skipIf(CHROMIUM === undefined)('the secret of a key, and that of a session', () => {
+describe.skipIf(CHROMIUM === undefined)('the secrets of keys and sessions', () => {
   let program
   beforeEach(async () => {
     program = await spawnProgram(PLANS_CONFIG)
@@ -29,7 +29,7 @@ describe.skipIf(CHROMIUM === undefined)('the secret of a key, and that of a sess
   afterEach(() => program.close())
   const openPage = useBrowser()
 
-  it('are in no address, no log, no storage of the browser, no list, and on no page once the dialog is closed', async () => {
+  it('appear in no address, log, browser storage, list or page after the dialog is closed', async () => {
     const link = await program.setupLink()
     const page = await openPage(program.origin, link.slice(`${program.origin}/console`.length))
     const addresses = []
@@ -68,7 +68,7 @@ describe.skipIf(CHROMIUM === undefined)('the secret of a key, and that of a sess
     places['what scripts can read'] = await page.evaluate(() => document.cookie)
     places.addresses = addresses.join('\n')
     places.log = program.output()
-    for (const told of await askEveryQuestion(page)) {
+    for (const told of await queryEveryRoute(page)) {
       expect(told.status, `${told.name}: ${told.text}`).toBe(200)
       expect(rowsIn(told), `the rows of ${told.name}`).not.toBe(0)
       places[`the answer to ${told.name}`] = told.text
@@ -91,7 +91,7 @@ describe.skipIf(CHROMIUM === undefined)('the secret of a key, and that of a sess
   })
 })
 
-/** One of everything that there can be beside keys and requests. */
+/** One of everything besides keys and requests. */
 async function fillEveryList({ origin, operate }, page) {
   await operate('codes', 'create', '5.00')
   await operate('plans', 'assign', 'ada@example.com', 'pro')
@@ -108,7 +108,7 @@ const requestFunding = async () => {
   return (await fetch('/console/api/wallet/ask', { method: 'POST', headers, body })).status
 }
 
-/** Inputs keep what was typed into them beside the markup. */
+/** The values of inputs are not part of the markup. */
 const heldByScripts = (page) =>
   page.evaluate(() => [...document.querySelectorAll('input, textarea')].map((element) => element.value))
 
@@ -120,7 +120,7 @@ async function keptByBrowser(page) {
   })
 }
 
-/** As text and byte by byte: a secret in a database is found in its file and in the journal beside it. */
+/** Searches all files as text and bytes, including the database and its journal. */
 async function filesOf(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))

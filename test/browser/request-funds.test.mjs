@@ -4,11 +4,11 @@ import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 const NARROW = { width: 360, height: 740 }
 
-describe.skipIf(CHROMIUM === undefined)('whoever needs funds', () => {
+describe.skipIf(CHROMIUM === undefined)('an account that needs funds', () => {
   const { server, person, open } = useConsole({ config: PLANS_CONFIG })
   const link = (place, name) => place.getByRole('link', { name, exact: true })
 
-  it('is offered them before the first command that would be refused, and may ask for them there', async () => {
+  it('is told to add funds before its first request and can request them', async () => {
     const page = await open('/', await person({ credit: '0' }))
     await page.getByRole('heading', { name: 'Get your first answer in four steps' }).waitFor()
     const steps = page.getByRole('main').locator('ol > li')
@@ -23,7 +23,7 @@ describe.skipIf(CHROMIUM === undefined)('whoever needs funds', () => {
     expect(await page.getByRole('dialog').count()).toBe(0)
   })
 
-  it('is offered none in the steps where there is money, or a plan', async () => {
+  it('sees no funding step if it has money or a plan', async () => {
     const rich = await open('/', await person())
     await rich.getByRole('heading', { name: 'Get your first answer in three steps' }).waitFor()
     const subscriber = await person({ credit: '0' })
@@ -32,7 +32,7 @@ describe.skipIf(CHROMIUM === undefined)('whoever needs funds', () => {
     await page.getByRole('heading', { name: 'Get your first answer in three steps' }).waitFor()
   })
 
-  it('is seen by operators wherever they are, and an operator is led to where funds are put in', async () => {
+  it('is shown to operators, whose link opens the credit dialog', async () => {
     const operator = await person({ role: 'operator' })
     const page = await open('/', operator)
     await link(page, 'Add funds').first().click()

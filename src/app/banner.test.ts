@@ -18,7 +18,7 @@ const facts: BannerFacts = {
   loopback: true,
   upstreams: [{ id: 'demo', where: 'built in, no network', models: 2 }],
   model: 'demo',
-  books: { kind: 'first-run', credit: '10.00', key: { secret: 'mr_wallet_abc' } },
+  accounts: { kind: 'first-run', credit: '10.00', key: { secret: 'mr_wallet_abc' } },
   command: (words) => `run ${words} --here`,
   notices: [],
   seconds: 0.41,
@@ -62,8 +62,8 @@ describe('formatBanner', () => {
   })
 
   it('reads the key from its file, whatever the folder is called', () => {
-    const books = { kind: 'first-run', credit: '10.00', key: { file: "/tmp/it's $HOME/first-key" } } as const
-    const text = banner({ books })
+    const accounts = { kind: 'first-run', credit: '10.00', key: { file: "/tmp/it's $HOME/first-key" } } as const
+    const text = banner({ accounts })
     expect(text).not.toContain('mr_wallet')
     expect(text).toContain(`Bearer $(cat '/tmp/it'\\''s $HOME/first-key')`)
   })
@@ -77,8 +77,8 @@ describe('formatBanner', () => {
   })
 
   it('names the three commands when nobody has an account, as they are run here', () => {
-    const books = { kind: 'no-account' } as const
-    const text = banner({ books, loopback: false })
+    const accounts = { kind: 'no-account' } as const
+    const text = banner({ accounts, loopback: false })
     const commands = text.split('\n').filter((line) => line.startsWith('    run '))
     expect(commands.map((line) => line.trim().split(' ').slice(0, 3).join(' '))).toEqual([
       ...['run accounts create', 'run wallet credit', 'run keys create'],
@@ -91,7 +91,7 @@ describe('formatBanner', () => {
 
   it('is six lines for who knows it already', () => {
     const known = { url: 'http://127.0.0.1:4600/console', setup: undefined }
-    const lines = banner({ books: { kind: 'in-use' }, console: known })
+    const lines = banner({ accounts: { kind: 'in-use' }, console: known })
       .trimEnd()
       .split('\n')
     expect(lines.map((line) => line.split(/ +/)[0])).toEqual([

@@ -1,13 +1,16 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { actorLogOf, COMMAND_LINE } from '../admin/audit.ts'
-import { createUsageKeeper, type UsageKeeper } from '../admin/count-usage.ts'
-import { createCountedInputs } from '../admin/count-usage.ts'
+import { finishRedemptions } from '../admin/codes.ts'
+import {
+  createCountedInputs,
+  createRefusedTurnCounter,
+  createUsageKeeper,
+  type UsageKeeper,
+} from '../admin/count-usage.ts'
+import type { FileCheck } from '../admin/services.ts'
 import { createSignInServices, type SignInServices } from '../admin/sessions.ts'
 import { createRedeemTries } from '../admin/sign-in-limits.ts'
-import { finishRedemptions } from '../admin/codes.ts'
-import { createRefusedTurnCounter } from '../admin/count-usage.ts'
-import type { FileCheck } from '../admin/services.ts'
 import { createCallerFinder } from '../auth/callers.ts'
 import { digestKey, mintKey } from '../auth/secrets.ts'
 import { findAuditHead } from '../db/audit.ts'

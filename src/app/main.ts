@@ -7,15 +7,15 @@ import { runMain } from './run-main.ts'
 const environment = readEnvironment()
 const terminal = createProcessTerminal(environment)
 process.title = 'millrace'
-// A command has nothing to drain; a server takes the faults over as soon as it has.
+// A command has nothing to drain. A server replaces this handler.
 const faults = createFaults(process, (error) => {
   for (const line of failureSentences(error)) terminal.err(`error: ${line}\n`)
   process.exit(EXIT.failure)
 })
 
-/** For the reader of what a server has said last. What a command prints is waited for as long as it takes. */
-const LAST_WORDS_MS = 2_000
-const endServer = () => void setTimeout(() => process.exit(), LAST_WORDS_MS).unref()
+/** How long the exit of a server waits for a reader of its output. A command waits without limit. */
+const EXIT_WAIT_MS = 2_000
+const endServer = () => void setTimeout(() => process.exit(), EXIT_WAIT_MS).unref()
 
 const program = programCommand({ node: process.execPath, script: process.argv[1]!, environment })
 const context = { environment, terminal, faults, endServer, cwd: process.cwd(), program }

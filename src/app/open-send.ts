@@ -8,15 +8,13 @@ import { createOriginPools, type OriginPools } from '../providers/origin-pools.t
 import { createSend, type Send } from '../providers/send.ts'
 import { readVersions } from './process.ts'
 
-interface SendGround {
-  readonly clock: Clock
-  readonly random: RandomBytes
-  readonly resolveHost: ResolveHost
-}
-
-/** The way to the providers. The library of the network is loaded before the first request, if any of them is out there. */
+/** Opens the calls to providers. The network library is loaded before the first request, if a provider needs it. */
 export async function openSend(
-  { clock, random, resolveHost }: SendGround,
+  {
+    clock,
+    random,
+    resolveHost,
+  }: { readonly clock: Clock; readonly random: RandomBytes; readonly resolveHost: ResolveHost },
   upstreams: readonly Upstream[],
   closing: Closing,
 ): Promise<{ readonly pools: OriginPools; readonly send: Send }> {

@@ -8,42 +8,39 @@ import { openDriver } from '../db/sqlite/connection.ts'
 import { shellWord } from '../lib/anywhere/shell-word.ts'
 import { scrub } from '../telemetry/scrub.ts'
 
-/** Errors that nobody caught, wherever in the process they were thrown. */
+/** Uncaught errors of the whole process. */
 export interface Faults {
-  /** Takes them over from whoever had them before; returns how to give them back. */
+  /** Replaces the current handler; returns how to restore it. */
   take(onFault: (error: unknown) => void): () => void
 }
 
-/**
- * Node's own last resort ends the process on the spot, with turns half-paid and a stack on the terminal. Whoever is the
- * last to have taken the faults decides instead.
- */
+/** Node would end the process at once, with turns unsettled and a stack on the terminal. The newest handler decides instead. */
 export function createFaults(source: Pick<NodeJS.Process, 'on'>, byDefault: (error: unknown) => void): Faults {
-  const takers = [byDefault]
-  const onFault = (error: unknown) => takers.at(-1)!(error)
+  const handlers = [byDefault]
+  const onFault = (error: unknown) => handlers.at(-1)!(error)
   source.on('uncaughtException', onFault)
   source.on('unhandledRejection', onFault)
   return {
-    take(taker) {
-      takers.push(taker)
+    take(handler) {
+      handlers.push(handler)
       return () => {
-        takers.splice(takers.lastIndexOf(taker), 1)
+        handlers.splice(handlers.lastIndexOf(handler), 1)
       }
     },
   }
 }
 
-/** What a person is told of a failure that nobody expected: what broke and why, without a stack and without secrets. */
+/** Describes an unexpected failure for a person: what broke and why, without a stack and without secrets. */
 export function failureSentences(error: unknown): string[] {
   if (error instanceof AggregateError) return error.errors.flatMap(failureSentences)
   if (!(error instanceof Error)) return [scrub(String(error))]
-  // Whoever wraps a failure often quotes it: what was said already is not said again.
+  // A wrapping error often quotes its cause.
   const message = scrub(error.message)
   const causes = error.cause === undefined ? [] : failureSentences(error.cause)
   return [message, ...causes.filter((cause) => !message.includes(cause))]
 }
 
-/** Colours are for eyes: a TTY that can show them, unless somebody has said otherwise. */
+/** Colours on a TTY that can show them, unless the environment decides. */
 function coloursOn(stream: { readonly isTTY?: boolean }, environment: Environment): boolean {
   const { FORCE_COLOR, NO_COLOR, TERM } = environment
   if (FORCE_COLOR !== undefined) return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false'
@@ -53,7 +50,7 @@ function coloursOn(stream: { readonly isTTY?: boolean }, environment: Environmen
 
 export function createProcessTerminal(environment: Environment): Terminal {
   const { stdin, stdout, stderr } = process
-  // `millrace keys list | head -1`: who has read enough is no failure of ours.
+  // `millrace keys list | head -1`: a reader that stops early is not a failure.
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
@@ -73,21 +70,23 @@ export function createProcessTerminal(environment: Environment): Terminal {
           lines.close()
         })
         lines.once('close', () => resolve(undefined))
-        // The line editor takes Ctrl+C for itself; here it means what it means everywhere.
+        // The line editor takes Ctrl+C for itself; here it interrupts the process.
         lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
       }),
   }
 }
 
-interface StartedProgram {
-  /** The Node binary: `process.execPath`. */
+/** The command that starts this program in the user's shell: `millrace` if the PATH leads here, else Node and the script. */
+export function programCommand({
+  node,
+  script,
+  environment,
+}: {
+  /** `process.execPath`. */
   readonly node: string
   readonly script: string
   readonly environment: Environment
-}
-
-/** The command that starts this program in the user's shell: `millrace` if the PATH leads here, else Node and the script. */
-export function programCommand({ node, script, environment }: StartedProgram): string {
+}): string {
   if (resolvesTo(environment, 'millrace', script)) return 'millrace'
   return `${resolvesTo(environment, 'node', node) ? 'node' : shellWord(node)} ${shellWord(script)}`
 }
@@ -95,16 +94,13 @@ export function programCommand({ node, script, environment }: StartedProgram): s
 /** Whether the first match for the name on the PATH is this file. */
 function resolvesTo(environment: Environment, name: string, file: string): boolean {
   const wanted = realPath(file)
-  const first = foldersOf(environment)
+  const { PATH = '', npm_lifecycle_event: byNpm } = environment
+  // npm and npx prepend the `.bin` folders to the PATH; the user's shell does not have them.
+  const first = PATH.split(delimiter)
+    .filter((folder) => folder !== '' && (byNpm === undefined || !/node_modules[/\\]\.bin$/.test(folder)))
     .map((folder) => realPath(join(folder, name)))
     .find((path) => path !== undefined)
   return first !== undefined && first === wanted
-}
-
-function foldersOf({ PATH = '', npm_lifecycle_event: byNpm }: Environment): string[] {
-  const folders = PATH.split(delimiter).filter((folder) => folder !== '')
-  // npm and npx prepend these folders to the PATH; the user's shell does not have them.
-  return byNpm === undefined ? folders : folders.filter((folder) => !/node_modules[/\\]\.bin$/.test(folder))
 }
 
 function realPath(path: string): string | undefined {
@@ -115,7 +111,7 @@ function realPath(path: string): string | undefined {
   }
 }
 
-/** The two folders above are the package, from `src` and from `dist` alike. */
+/** The same path from `src` and from `dist`. */
 const PACKAGE = new URL('../../package.json', import.meta.url)
 
 export function readVersions(): Versions {
@@ -124,7 +120,7 @@ export function readVersions(): Versions {
     millrace: version,
     node: process.versions.node,
     schema: ledgerSchema.migrations.at(-1)!.name,
-    // Asked for only when it is to be printed: it loads the library.
+    // Read only when it is printed, because it loads the library.
     get driver() {
       const driver = openDriver({ path: ':memory:', synchronous: 'normal' })
       driver.close()
@@ -134,24 +130,24 @@ export function readVersions(): Versions {
 }
 
 /**
- * Counts the wishes to stop; from the moment it exists they no longer end the process by themselves. One that comes before
- * anybody waits for it is kept for who asks next: a server that is told to stop while it announces itself stops.
+ * Takes over SIGINT and SIGTERM, which then no longer end the process. A signal without a waiter is kept for the next one, so a
+ * server that is stopped while it starts stops.
  */
 export interface Signals {
   next(): Promise<void>
-  /** SIGHUP is the wish to read the configuration again. */
+  /** SIGHUP reloads the configuration. */
   onReload(listener: () => void): void
   close(): void
 }
 
 export function createSignals(source: Pick<NodeJS.Process, 'on' | 'off'>): Signals {
   let waiting: (() => void)[] = []
-  let unheard = 0
+  let pending = 0
   let reload: (() => void) | undefined
   const onHangUp = () => reload?.()
   const onSignal = () => {
     const due = waiting
-    if (due.length === 0) unheard += 1
+    if (due.length === 0) pending += 1
     waiting = []
     for (const resolve of due) resolve()
   }
@@ -160,8 +156,8 @@ export function createSignals(source: Pick<NodeJS.Process, 'on' | 'off'>): Signa
   source.on('SIGHUP', onHangUp)
   return {
     next: () => {
-      if (unheard === 0) return new Promise((resolve) => waiting.push(resolve))
-      unheard -= 1
+      if (pending === 0) return new Promise((resolve) => waiting.push(resolve))
+      pending -= 1
       return Promise.resolve()
     },
     onReload: (listener) => {

@@ -6,27 +6,27 @@ import type { LoadedConfig, SettingsOutcome } from '../config/load-config.ts'
 import type { AppLog } from './app.ts'
 import { type RuleBook, SWAPPED_SECTIONS } from './rules.ts'
 
-/** The rest is bound when the server starts. */
+/** The other sections take effect at the next start. */
 const SWAPPED: ReadonlySet<keyof Config> = new Set(SWAPPED_SECTIONS)
 
-interface ReloadDeps {
+interface ReloadServices {
   readonly loadSettings: () => SettingsOutcome
   readonly rules: Pick<RuleBook, 'replace'>
   readonly log: AppLog
-  /** Called after a swap, with what is in force now. */
+  /** Called after a swap. */
   readonly onSwapped: () => Promise<void>
   /** Called after each reload: why it was refused, or null. */
   readonly onOutcome: (refused: string | null) => void
 }
 
 /**
- * Reads the configuration again: judged whole, swapped at once. A file with a fault changes nothing and says why. Wishes
- * that come while one is being carried out are carried out once, after it.
+ * Reloads the configuration: it is checked as a whole and swapped at once. A file with a problem changes nothing. Reloads that are
+ * requested during one run once, after it.
  */
-export function createReloader(deps: ReloadDeps, started: LoadedConfig): () => Promise<void> {
+export function createReloader(deps: ReloadServices, started: LoadedConfig): () => Promise<void> {
   let inForce = started.config
   let running: Promise<void> | undefined
-  let wished = false
+  let requested = false
 
   const reload = async () => {
     const loaded = deps.loadSettings()
@@ -35,9 +35,9 @@ export function createReloader(deps: ReloadDeps, started: LoadedConfig): () => P
       deps.onOutcome(loaded.message)
       return
     }
-    if (isGone(started, loaded.settings)) {
-      deps.log.error({}, 'the configuration was not reloaded: its file is empty or gone; the one in force stays')
-      deps.onOutcome('The file is empty or gone.')
+    if (isEmptied(started, loaded.settings)) {
+      deps.log.error({}, 'the configuration was not reloaded: its file is empty or missing; the one in force stays')
+      deps.onOutcome('The file is empty or missing.')
       return
     }
     const next = loaded.settings.config
@@ -51,31 +51,31 @@ export function createReloader(deps: ReloadDeps, started: LoadedConfig): () => P
     if (waiting.length > 0) deps.log.warn({ sections: waiting }, 'these sections take effect at the next start')
   }
 
-  const carryOut = async () => {
+  const runReloads = async () => {
     do {
-      wished = false
+      requested = false
       try {
         await reload()
       } catch (error) {
         deps.log.error({ error }, 'the configuration could not be reloaded; the one in force stays')
         deps.onOutcome('It could not be reloaded; the log says why.')
       }
-    } while (wished)
+    } while (requested)
     running = undefined
   }
 
   return () => {
-    wished = true
-    running ??= carryOut()
+    requested = true
+    running ??= runReloads()
     return running
   }
 }
 
 /**
- * Who writes a file in place empties it first, and some delete it. At the start an empty file means the defaults; here it
- * would take every model away for the moment until the file is whole.
+ * A writer may empty or delete the file before it writes it. At the start an empty file means the defaults; here it would remove
+ * every model until the file is complete.
  */
-function isGone(started: LoadedConfig, { origin, origins }: LoadedConfig): boolean {
+function isEmptied(started: LoadedConfig, { origin, origins }: LoadedConfig): boolean {
   if (started.origin.kind === 'defaults') return false
   return origin.kind === 'defaults' || ![...origins.values()].some((place) => place.origin === origin.path)
 }
@@ -83,12 +83,12 @@ function isGone(started: LoadedConfig, { origin, origins }: LoadedConfig): boole
 const changedSections = (before: Config, after: Config): (keyof Config)[] =>
   (Object.keys(after) as (keyof Config)[]).filter((section) => !isDeepStrictEqual(before[section], after[section]))
 
-/** Editors and deployments write a file in several steps, or put another one in its place; one reading is enough. */
+/** Editors and deployments write a file in several steps, or replace it. */
 const SETTLE_MS = 150
 
 /**
- * Calls back when the file has changed. Its folder is watched, because a file that is replaced is another file; a folder
- * that cannot be watched leaves SIGHUP. Returns how to stop.
+ * Calls back when the file has changed. Watches its folder, because a replaced file is another file. A folder that cannot be
+ * watched leaves SIGHUP. Returns how to stop.
  */
 export function watchConfig(path: string, onChange: () => void): () => void {
   let timer: NodeJS.Timeout | undefined

@@ -17,7 +17,7 @@ import type { LimitRates } from '../model/caller.ts'
 import type { ChosenCapTerms } from '../model/price.ts'
 import { bytesOfLargestTurn, type LimiterSettings } from '../server/concurrency-limiter.ts'
 
-/** The sections of a configuration that the rules are made of: these take effect while the server runs. */
+/** The sections of the configuration that take effect while the server runs. */
 export const SWAPPED_SECTIONS = [
   'upstreams',
   'models',
@@ -31,15 +31,14 @@ export const SWAPPED_SECTIONS = [
 
 type SwappedConfig = Pick<Config, (typeof SWAPPED_SECTIONS)[number]>
 
-/** What a request is judged by, and what is swapped whole when the configuration is read again. */
+/** What a request is checked against. A reload replaces it as a whole. */
 interface Rules {
   readonly catalog: Catalog
   readonly limits: ConfiguredLimits
-  /** Requests of one address without a valid key; undefined when it may send any number. */
+  /** Requests of one address without a valid key; undefined: no limit. */
   readonly strangersOfAddress: RateRule | undefined
-  /** How much this process takes on. */
   readonly load: LimiterSettings
-  /** When it is behind its work; undefined: never. */
+  /** When the event loop counts as strained; undefined: never. */
   readonly strain: StrainTerms | undefined
   readonly chosenCap: ChosenCapTerms
   readonly routing: RoutingConfig
@@ -49,94 +48,86 @@ interface Rules {
   readonly liveKeysMax: number
 }
 
-/** Where the rules of the moment are read: a request that has begun keeps catalogue, price, limits and cap as they were. */
+/** The current rules. A request that has begun keeps its catalogue, price, limits and cap. */
 export interface RuleBook {
   readonly current: Rules
   replace(config: SwappedConfig): Promise<void>
 }
 
-interface RuleDeps {
+interface RuleOptions {
   readonly db: LedgerDb
   readonly clock: Clock
-  /** Once for each time that rules come into force, not for each request that meets one of them. */
+  /** Called at the start and after a reload. */
   readonly onPlansMissing: (plans: readonly MissingPlan[]) => void
 }
 
-/** Accounts are on it, and the configuration does not have it (any more): their builder keys can use nothing. */
+/** A plan of accounts that the configuration does not define. Their builder keys can use nothing. */
 export interface MissingPlan {
   readonly plan: string
   readonly accounts: number
 }
 
-export async function createRuleBook(deps: RuleDeps, config: Config): Promise<RuleBook> {
+export async function createRuleBook(options: RuleOptions, config: Config): Promise<RuleBook> {
   const { bodyBytesMax } = config.bounds
-  let current = await rulesOf(deps, config, { upstreams: [], bodyBytesMax })
-  return {
-    get current() {
-      return current
-    },
-    async replace(next) {
-      current = await rulesOf(deps, next, { upstreams: current.upstreams, bodyBytesMax })
+  const book = {
+    current: await rulesOf(options, config, { upstreams: [], bodyBytesMax }),
+    async replace(next: SwappedConfig) {
+      book.current = await rulesOf(options, next, { upstreams: book.current.upstreams, bodyBytesMax })
     },
   }
+  return book
 }
 
-/** What is there already, and stays. */
-interface Standing {
+/** What a reload keeps. */
+interface Kept {
   readonly upstreams: readonly Upstream[]
   readonly bodyBytesMax: number
 }
 
-/** A price that has changed is a new version from here on; an upstream that has not keeps its connections. */
-async function rulesOf(deps: RuleDeps, config: SwappedConfig, standing: Standing): Promise<Rules> {
+/** A changed price gets a new version; an unchanged upstream keeps its connections. */
+async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept): Promise<Rules> {
   const priced = config.models.flatMap(({ id, price }) => (price === undefined ? [] : [[id, price] as const]))
-  const versions = await recordPrices({ db: deps.db, now: () => deps.clock.now() }, new Map(priced))
-  const upstreams = config.upstreams.map((read) => standing.upstreams.find((old) => sameUpstream(old, read)) ?? read)
-  const running = await countRunningPlans(deps.db, deps.clock.now())
+  const versions = await recordPrices({ db: options.db, now: () => options.clock.now() }, new Map(priced))
+  const upstreams = config.upstreams.map((read) => kept.upstreams.find((old) => sameUpstream(old, read)) ?? read)
+  const running = await countRunningPlans(options.db, options.clock.now())
   const catalog = loadCatalog(
     { models: config.models, plans: config.plans, upstreams },
     (model) => versions.get(model) ?? 0,
   )
   const missing = running.filter(({ plan }) => !catalog.plans.has(plan))
-  if (missing.length > 0) deps.onPlansMissing(missing)
+  if (missing.length > 0) options.onPlansMissing(missing)
+  const { limits, overload } = config
+  const { refusedPerMinute, burstMs } = limits.address
+  const { loopDelayMs, loopDelayForMs } = overload
   return {
     catalog,
-    limits: effectiveLimits(config.limits),
-    strangersOfAddress: effectiveAddressRule(config.limits.address),
-    load: loadOf(config, standing),
-    strain: strainOf(config),
+    limits: {
+      key: withBursts(limits.key),
+      account: withBursts(limits.account),
+      accountModel: withBursts(limits.accountModel),
+      model: withBursts(limits.model),
+    },
+    strangersOfAddress:
+      refusedPerMinute === undefined
+        ? undefined
+        : { perMinute: refusedPerMinute, burst: burstOf(refusedPerMinute, burstMs) },
+    load: {
+      memoryBytes: overload.memoryBytes ?? memoryBudget(memoryOfProcess(), kept.bodyBytesMax),
+      queueLength: overload.queueLength,
+      queueMs: overload.queueMs,
+    },
+    strain: loopDelayMs === undefined ? undefined : { delayMs: loopDelayMs, forMs: loopDelayForMs },
     chosenCap: config.hold,
     routing: config.routing,
     upstreams,
     hostedTools: config.hostedTools,
-    liveKeysMax: config.limits.keysPerAccount,
+    liveKeysMax: limits.keysPerAccount,
   }
 }
 
-const loadOf = ({ overload }: SwappedConfig, { bodyBytesMax }: Standing): LimiterSettings => ({
-  memoryBytes: overload.memoryBytes ?? memoryBudget(memoryOfProcess(), bodyBytesMax),
-  queueLength: overload.queueLength,
-  queueMs: overload.queueMs,
-})
-
-const strainOf = ({ overload: { loopDelayMs, loopDelayForMs } }: SwappedConfig): StrainTerms | undefined =>
-  loopDelayMs === undefined ? undefined : { delayMs: loopDelayMs, forMs: loopDelayForMs }
-
 const MINUTE_MS = 60_000
 
-/** The configuration says how long a pause may be made up for; limits count in requests and tokens. */
-const effectiveLimits = ({ key, account, accountModel, model }: LimitsConfig): ConfiguredLimits => ({
-  key: withBursts(key),
-  account: withBursts(account),
-  accountModel: withBursts(accountModel),
-  model: withBursts(model),
-})
-
-const effectiveAddressRule = ({ refusedPerMinute, burstMs }: LimitsConfig['address']): RateRule | undefined =>
-  refusedPerMinute === undefined
-    ? undefined
-    : { perMinute: refusedPerMinute, burst: burstOf(refusedPerMinute, burstMs) }
-
+/** The configuration gives a burst as a time; limits count requests and tokens. */
 function withBursts({ burstMs, ...rates }: LimitsConfig['key']): LimitRates {
   return {
     ...rates,
@@ -148,7 +139,7 @@ function withBursts({ burstMs, ...rates }: LimitsConfig['key']): LimitRates {
 const burstOf = (perMinute: number, burstMs: number): number =>
   Math.max(1, Math.floor((perMinute * burstMs) / MINUTE_MS))
 
-/** Two readings of one upstream. Secrets have to be asked: comparing by structure sees no difference between them. */
+/** Compares two readings of one upstream. A structural comparison does not see a difference between secrets. */
 function sameUpstream(a: Upstream, b: Upstream): boolean {
   const { apiKey: keyA, headers: headersA, ...restA } = a
   const { apiKey: keyB, headers: headersB, ...restB } = b
@@ -161,18 +152,18 @@ const sameSecret = (a: Secret | undefined, b: Secret | undefined): boolean =>
 const sameHeaders = (a: Upstream['headers'], b: Upstream['headers']): boolean =>
   a.size === b.size && [...a].every(([name, value]) => sameSecret(value, b.get(name)))
 
-/** What bounds the memory of this process, in bytes. */
+/** Bounds on the memory of this process, in bytes. */
 interface MemoryBounds {
-  /** Of V8: what is parsed lives there. */
+  /** V8's heap, where parsed values live. */
   readonly heap: number
   /** Of the container; undefined, zero or absurdly large without one. */
   readonly constrained: number | undefined
   readonly machine: number
 }
 
-/** The rest is for the program itself, for what is made of a body while it is read, and for a collector that has room. */
+/** The rest is for the program, for bodies while they are read, and for the garbage collector. */
 const SHARE = 1 / 2
-/** More open streams than one event loop can serve. */
+/** More memory would hold more streams than one event loop can serve. */
 const BYTES_MAX = 8 * 1024 ** 3
 
 /** The memory for turns where the configuration names none. */
@@ -180,7 +171,7 @@ export function memoryBudget(bounds: MemoryBounds, bodyBytesMax: number): number
   const { heap, constrained, machine } = bounds
   const least = Math.min(heap, constrained || Number.POSITIVE_INFINITY, machine)
   const share = Math.min(BYTES_MAX, Math.floor(least * SHARE))
-  // However small the process, one of the largest fits.
+  // One turn with the largest body always fits.
   return Math.max(share, bytesOfLargestTurn(bodyBytesMax))
 }
 

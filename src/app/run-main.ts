@@ -20,11 +20,11 @@ interface MainContext {
   readonly program: string
   readonly terminal: Terminal
   readonly faults: Faults
-  /** Nothing is left to be done: from now on nobody who does not read what was said keeps the process from its end. */
+  /** The server has ended: a reader that does not read its output may no longer delay the exit. */
   endServer(): void
 }
 
-/** Ties the command line to the parts behind it; a failure that nobody expected ends with a sentence, not a stack. */
+/** Connects the command line to the program. An unexpected failure ends with a sentence, not a stack. */
 export async function runMain(context: MainContext, argv: readonly string[]): Promise<ExitCode> {
   try {
     return await runCli(cliDeps(context), argv)
@@ -62,5 +62,5 @@ function cliDeps(context: MainContext): CliDeps {
   }
 }
 
-/** Loaded when it is needed: `--help` shall not wait for a database driver. */
+/** Loaded on demand, so that `--help` does not wait for a database driver. */
 const openApp: OpenApp = async (context) => (await import('./create-app.ts')).openApp(context)

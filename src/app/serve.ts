@@ -1,6 +1,6 @@
-import { clockView } from '../admin/server-status.ts'
+import { readdir, readFile, readlink } from 'node:fs/promises'
 import { runOperation } from '../admin/operations.ts'
-import type { ServerStatus } from '../admin/server-status.ts'
+import { clockView, type ServerStatus } from '../admin/server-status.ts'
 import { isoTime } from '../admin/values.ts'
 import { EXIT, type ExitCode, type ServeOptions } from '../cli/cli-deps.ts'
 import { configPathOf } from '../config/load-config.ts'
@@ -8,9 +8,9 @@ import { createClosing } from '../lib/async.ts'
 import { urlOf } from '../lib/network.ts'
 import { makeDataFolder } from '../lib/private-files.ts'
 import { openAdminSocket } from './admin-socket.ts'
-import { announceReady, say } from './banner.ts'
+import type { Serving } from './app.ts'
+import { announceReady, report } from './banner.ts'
 import { listQuarantined } from './data-folder.ts'
-import { listenApi, listenMetrics } from './listen.ts'
 import type { Signals } from './process.ts'
 import { createReloader, watchConfig } from './reload-config.ts'
 import {
@@ -18,71 +18,60 @@ import {
   openServerNote,
   type ServeContext,
   type ServeDeps,
-  type ServeOutcomeContext,
   type ServerNote,
-  type Standing,
+  type StartContext,
 } from './server-note.ts'
 import { shutDown } from './shutdown.ts'
 
-/** How long turns that were cut have to settle before the process gives up on them; recovery does the rest. */
+/** How long cut turns have to settle before the process gives up on them. Recovery resolves the rest at the next start. */
 const SETTLE_MS = 5_000
 
-/** Serves until a signal comes. What was opened is closed in reverse on every way out. */
+/** Serves until a signal arrives. Every way out closes in reverse order what was opened. */
 export async function serve(deps: ServeDeps, options: ServeOptions): Promise<ExitCode> {
+  const fail = (exit: ExitCode, message: string): ExitCode => {
+    deps.terminal.err(`${message}\n`)
+    return exit
+  }
   const loaded = deps.loadSettings(options)
-  if (loaded.kind === 'invalid') return fail(deps, EXIT.usage, loaded.message)
+  if (loaded.kind === 'invalid') return fail(EXIT.usage, loaded.message)
   const { settings } = loaded
   const { data } = settings.config.storage
   await makeDataFolder(data)
   const opened = await deps.openApp({ settings, clock: deps.clock, random: deps.random, purpose: 'server' })
-  if (opened.kind === 'locked') return fail(deps, EXIT.cannotBind, await describeHolder(data, deps.program))
-  if (opened.kind === 'refused') return fail(deps, EXIT.failure, opened.message)
+  if (opened.kind === 'locked') return fail(EXIT.cannotBind, await describeHolder(data, deps.program))
+  if (opened.kind === 'refused') return fail(EXIT.failure, opened.message)
   const { app } = opened
   const closing = createClosing()
   closing.add(() => app.close())
   try {
-    const standing: Standing = {
-      status: () => ({ running: false, version: deps.version, node: deps.node, data }),
-    }
-    const context = { ...deps, options, settings, app, closing, standing }
-    const note = await openServerNote(context)
-    const ready = await openDoors(context)
-    return ready.kind === 'failed' ? fail(deps, EXIT.cannotBind, ready.message) : await attend(ready.context, note)
+    const state: ServerState = { draining: false, reloadRefused: null, context: undefined }
+    const start: StartContext = { ...deps, options, settings, app, closing, status: () => statusOf(start, state) }
+    const note = await openServerNote(start)
+    const listening = await listen(start)
+    if (listening.kind === 'failed') return fail(EXIT.cannotBind, listening.message)
+    return await run(listening.context, state, note)
   } finally {
-    // The log closes last of all: what the end has to say belongs into it.
+    // The log closes last, because the shutdown writes to it.
     await closing.close().finally(() => app.log.close())
   }
 }
 
-type Doors =
-  | { readonly kind: 'open'; readonly context: ServeContext }
-  | { readonly kind: 'failed'; readonly message: string }
-
-async function openDoors(context: ServeOutcomeContext): Promise<Doors> {
-  const { settings, app, terminal } = context
-  const { server } = settings.config
-  const serving = await app.openServing({ version: context.version, status: () => context.standing.status() })
-  const api = await listenApi(serving, server)
-  if (api.kind === 'failed') return api
-  const metrics = await listenMetrics(serving, settings)
-  if (metrics.kind === 'failed') return metrics
-  if (metrics.kind === 'without') terminal.err(`${metrics.warning}\n`)
-  if (metrics.kind === 'listening' && metrics.notice !== undefined) terminal.err(`${metrics.notice}\n`)
-  const url = urlOf(server.host, api.port)
-  const metricsUrl = metrics.kind === 'listening' ? `${urlOf(server.metricsHost, metrics.port)}/metrics` : undefined
-  return { kind: 'open', context: { ...context, serving, url, metricsUrl, startedAt: context.clock.now() } }
+interface ServerState {
+  draining: boolean
+  /** Why the last reload was refused. */
+  reloadRefused: string | null
+  /** Undefined until the server listens. */
+  context: ServeContext | undefined
 }
 
-/** From the first request on to the last. */
-async function attend(context: ServeContext, note: ServerNote): Promise<ExitCode> {
-  const { app, serving, settings, closing } = context
-  const state: ServingState = { draining: false, reloadRefused: null }
-  context.standing.status = () => statusOf(context, state)
-  const operations = { ...app.operations, status: () => context.standing.status() }
+/** From the first request to the last. */
+async function run(context: ServeContext, state: ServerState, note: ServerNote): Promise<ExitCode> {
+  const { app, serving, settings, closing, status } = context
+  state.context = context
   const socket = await openAdminSocket(
     {
       version: context.version,
-      run: (operation, args) => runOperation(operations, operation, args),
+      run: (operation, args) => runOperation({ ...app.operations, status }, operation, args),
       onFailure: (operation, error) => app.log.error({ operation, error }, 'an operation failed'),
     },
     note.socket,
@@ -92,7 +81,7 @@ async function attend(context: ServeContext, note: ServerNote): Promise<ExitCode
   closing.add(() => signals.close())
   const broken = whenBroken(context)
   closing.add(reloadOnChange(context, signals, state))
-  // Whoever finds the address there may send signals at once.
+  // A reader of the note may send signals at once, so it is written after the signal handlers are set.
   await note.write(context.url)
   await announceReady(context)
 
@@ -103,7 +92,7 @@ async function attend(context: ServeContext, note: ServerNote): Promise<ExitCode
     drainMs: settings.config.drain.timeoutMs,
     lingerMs: settings.config.drain.lingerMs,
     settleMs: SETTLE_MS,
-    say: (message) => say(context, message),
+    report: (message) => report(context, message),
     nextSignal: () => signals.next(),
     close: () => closing.close(),
   })
@@ -111,24 +100,23 @@ async function attend(context: ServeContext, note: ServerNote): Promise<ExitCode
 }
 
 /**
- * What nobody caught may have left anything in any state, and without the thread of a database nothing can be admitted or
- * kept: the server stops, and whoever supervises it starts it again. Its turns end and settle first, as far as they still
- * can. What breaks meanwhile is only logged, because the way out is bounded already.
+ * An uncaught error may have left anything in any state, and without the thread of a database nothing can be admitted or stored.
+ * The server stops, and its supervisor restarts it. Turns end and settle first, as far as they can. Later errors are only logged.
  */
 function whenBroken(context: ServeContext): Promise<ExitCode> {
   return new Promise((resolve) => {
     const stop = (error: unknown, message: string) => {
       context.app.log.error({ error }, message)
-      say(context, 'Something broke that nobody expected: this server stops. Its log says what.')
+      report(context, 'An unexpected error stops this server. Its log has the details.')
       resolve(EXIT.failure)
     }
-    context.closing.add(context.faults.take((error) => stop(error, 'nobody caught this')))
+    context.closing.add(context.faults.take((error) => stop(error, 'uncaught error')))
     void context.app.died.then((death) => stop(death, 'the thread of a database has ended'))
   })
 }
 
-/** The file is read again when it changes, and on SIGHUP. Connections of upstreams that are gone end in their own time. */
-function reloadOnChange(context: ServeContext, signals: Signals, state: ServingState): () => void {
+/** Reloads the configuration when the file changes and on SIGHUP. Connections to removed upstreams end when they are idle. */
+function reloadOnChange(context: ServeContext, signals: Signals, state: ServerState): () => void {
   const { app, serving, settings } = context
   const reload = createReloader(
     {
@@ -148,36 +136,126 @@ function reloadOnChange(context: ServeContext, signals: Signals, state: ServingS
   return stopWatching
 }
 
-interface ServingState {
-  draining: boolean
-  reloadRefused: string | null
-}
-
-function statusOf(context: ServeContext, state: Readonly<ServingState>): ServerStatus {
-  const { settings, app, serving } = context
+function statusOf({ version, node, settings, app }: StartContext, state: Readonly<ServerState>): ServerStatus {
+  const { context, draining, reloadRefused } = state
+  const { data } = settings.config.storage
+  if (context === undefined) return { running: false, version, node, data }
   return {
     running: true,
-    draining: state.draining,
-    version: context.version,
-    node: context.node,
+    draining,
+    version,
+    node,
     driver: app.driver,
     pid: context.pid,
     url: context.url,
     public_url: settings.config.server.publicUrl ?? null,
-    data: settings.config.storage.data,
+    data,
     config: configPathOf(settings) ?? 'none (defaults)',
-    reload_refused: state.reloadRefused,
+    reload_refused: reloadRefused,
     started_at: isoTime(context.startedAt),
     ledger_available: app.ledgerAvailable(),
     clock: clockView(app.operations.ledgerClock.standing()),
     models: app.operations.catalog().models.length,
-    requests_running: serving.turnsRunning,
-    requests_served: serving.requestsServed,
-    set_aside: listQuarantined(settings.config.storage.data),
+    requests_running: context.serving.turnsRunning,
+    requests_served: context.serving.requestsServed,
+    set_aside: listQuarantined(data),
   }
 }
 
-function fail({ terminal }: ServeDeps, exit: ExitCode, message: string): ExitCode {
-  terminal.err(`${message}\n`)
-  return exit
+type Listening =
+  | { readonly kind: 'listening'; readonly context: ServeContext }
+  | { readonly kind: 'failed'; readonly message: string }
+
+/** Listens for the API and for metrics. A taken metrics port fails the start only when the operator has configured it. */
+async function listen(start: StartContext): Promise<Listening> {
+  const { settings, app, terminal, clock } = start
+  const { server, telemetry } = settings.config
+  const serving = await app.openServing(start)
+  const api = await serving.listen(server)
+  if (api.kind !== 'listening') {
+    const why = await explain(api.kind, server)
+    return { kind: 'failed', message: `${why} To listen elsewhere: --host and --port; --port 0 takes any free one.` }
+  }
+  const listening = (metricsPort: number | undefined): Listening => {
+    const url = urlOf(server.host, api.port)
+    const metricsUrl = metricsPort === undefined ? undefined : `${urlOf(server.metricsHost, metricsPort)}/metrics`
+    return { kind: 'listening', context: { ...start, serving, url, metricsUrl, startedAt: clock.now() } }
+  }
+
+  if (!telemetry.metrics) return listening(undefined)
+  const address = { host: server.metricsHost, port: server.metricsPort }
+  const metrics = await serving.listenMetrics(address)
+  if (metrics.kind === 'listening') return listening(metrics.port)
+  const why = await explain(metrics.kind, address)
+  if (settings.origins.has('server.metrics_port')) {
+    return { kind: 'failed', message: `Metrics: ${why} Use --metrics-port; 0 takes any.` }
+  }
+  // Probably a second instance beside the first.
+  const other = await serving.listenMetrics({ ...address, port: 0 })
+  if (other.kind !== 'listening') {
+    terminal.err(`Metrics are not served: ${why} server.metrics_port: 0 takes any free one.\n`)
+    return listening(undefined)
+  }
+  terminal.err(`Metrics are on port ${other.port}: ${why} To choose one: --metrics-port\n`)
+  return listening(other.port)
+}
+
+interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+type ListenFailure = Exclude<Awaited<ReturnType<Serving['listen']>>['kind'], 'listening'>
+
+async function explain(failure: ListenFailure, { host, port }: Address): Promise<string> {
+  switch (failure) {
+    case 'address-in-use':
+      return `Port ${port} is taken by ${(await findPortOwner(port)) ?? 'another process'}.`
+    case 'address-not-available':
+      return `${host} is not an address of this machine.`
+    case 'not-permitted':
+      return `This user may not listen on port ${port}.`
+  }
+}
+
+/**
+ * The process that listens on a port: Linux lists sockets by inode, and the open files of a process name the inodes. Undefined on
+ * other systems, and for processes of other users.
+ */
+async function findPortOwner(port: number): Promise<string | undefined> {
+  try {
+    const inodes = new Set([...(await listeningInodes('tcp', port)), ...(await listeningInodes('tcp6', port))])
+    if (inodes.size === 0) return undefined
+    for (const entry of await readdir('/proc')) {
+      if (/^\d+$/.test(entry) && (await holdsOneOf(entry, inodes))) {
+        return `pid ${entry} (${(await readFile(`/proc/${entry}/comm`, 'utf8')).trim()})`
+      }
+    }
+    return undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The state of a listening socket in `/proc/net/tcp`. */
+const LISTENING = '0A'
+
+async function listeningInodes(protocol: 'tcp' | 'tcp6', port: number): Promise<string[]> {
+  const table = await readFile(`/proc/net/${protocol}`, 'utf8').catch(() => '')
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  return table
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[1]?.endsWith(suffix) && fields[3] === LISTENING)
+    .map((fields) => `socket:[${fields[9]}]`)
+}
+
+async function holdsOneOf(pid: string, inodes: ReadonlySet<string>): Promise<boolean> {
+  const files = await readdir(`/proc/${pid}/fd`).catch(() => [])
+  for (const file of files) {
+    const target = await readlink(`/proc/${pid}/fd/${file}`).catch(() => '')
+    if (inodes.has(target)) return true
+  }
+  return false
 }

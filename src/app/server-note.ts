@@ -18,25 +18,24 @@ const serverFacts = z.object({
   /** Without a path, e.g. `http://127.0.0.1:4600`; null while the server is starting. */
   url: z.string().nullable(),
   version: z.string(),
-  /** Where the admin socket is. */
   socket: z.string(),
   /** The configuration file that it was started with; null for none. Earlier versions do not write it. */
   config: z.string().nullable().optional(),
 })
 
-/** What a server says about itself in `server.json`, for commands that look for it. */
+/** The content of `server.json`, for commands that look for a running server. */
 type ServerFacts = z.infer<typeof serverFacts>
 
 export interface ServerNote {
-  /** Where the admin socket belongs. */
+  /** The path of the admin socket. */
   readonly socket: string
   write(url: string | null): Promise<void>
 }
 
 const pathIn = (data: string): string => join(data, 'server.json')
 
-/** `server.json`, from the first moment on: who finds the folder locked shall learn by whom. */
-export async function openServerNote({ version, pid, settings, closing }: ServeOutcomeContext): Promise<ServerNote> {
+/** Writes `server.json` at once, so that a process that finds the folder locked can name the holder. */
+export async function openServerNote({ version, pid, settings, closing }: StartContext): Promise<ServerNote> {
   const { data } = settings.config.storage
   const stale = await readServerNote(data)
   if (stale !== undefined) await removeStaleSocket(data, stale.socket)
@@ -51,7 +50,7 @@ export async function openServerNote({ version, pid, settings, closing }: ServeO
   return { socket: place.path, write }
 }
 
-/** Undefined when there is none, or none that can be read: both mean that no server is known. */
+/** Undefined when there is no note, or none that can be read. */
 export async function readServerNote(data: string): Promise<ServerFacts | undefined> {
   try {
     return serverFacts.parse(JSON.parse(await readFile(pathIn(data), 'utf8')))
@@ -66,7 +65,7 @@ export async function findRunningServer(data: string): Promise<ServerFacts | und
   return server !== undefined && isAlive(server.pid) ? server : undefined
 }
 
-/** Who has the data folder, as far as its own note tells. */
+/** Names the process that has locked the data folder. */
 export async function describeHolder(data: string, program: string): Promise<string> {
   const server = await findRunningServer(data)
   const holder =
@@ -81,12 +80,11 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // The process is there, but belongs to somebody else.
+    // The process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
-/** What a server is started with. */
 export interface ServeDeps {
   readonly version: string
   readonly node: string
@@ -99,26 +97,21 @@ export interface ServeDeps {
   readonly faults: Faults
   readonly loadSettings: (options: ServeOptions) => SettingsOutcome
   readonly openApp: OpenApp
-  /** From its call on, SIGINT and SIGTERM are ours. */
+  /** Takes over SIGINT and SIGTERM. */
   readonly openSignals: () => Signals
 }
 
-/** What may be said of the server: little until it listens. */
-export interface Standing {
-  status: () => ServerStatus
-}
-
-/** A server whose data folder is its own: what everything on the way to serving needs. */
-export interface ServeOutcomeContext extends ServeDeps {
+/** A server that has locked its data folder. */
+export interface StartContext extends ServeDeps {
   readonly options: ServeOptions
   readonly settings: LoadedConfig
   readonly app: App
   readonly closing: Closing
-  readonly standing: Standing
+  readonly status: () => ServerStatus
 }
 
 /** A server that listens. */
-export interface ServeContext extends ServeOutcomeContext {
+export interface ServeContext extends StartContext {
   readonly serving: Serving
   readonly url: string
   readonly metricsUrl: string | undefined

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { playgroundKey } from '../admin/keys.ts'
-import type { AdminServices } from '../admin/services.ts'
 import { readReceipt } from '../admin/receipts.ts'
+import type { AdminServices } from '../admin/services.ts'
 import { listAccountIds } from '../db/accounts.ts'
 import { lastUsedOf } from '../db/content/usage-totals.ts'
 import { createDrains } from '../gateway/cancellation.ts'

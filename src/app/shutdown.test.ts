@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { type Drainable, type ShutdownDeps, shutDown } from './shutdown.ts'
+import { type Drainable, type ShutdownOptions, shutDown } from './shutdown.ts'
 
 /** An edge whose turns end when the test says so; everything that happens is written down in order. */
 function fixture(
   running: number,
-  options: Partial<ShutdownDeps> & { onConnectionsCut?: (finish: () => void) => void } = {},
+  options: Partial<ShutdownOptions> & { onConnectionsCut?: (finish: () => void) => void } = {},
 ) {
   const story: string[] = []
   const signals: (() => void)[] = []
@@ -28,12 +28,12 @@ function fixture(
     },
     requestsServed: 3,
   }
-  const deps: ShutdownDeps = {
+  const deps: ShutdownOptions = {
     edge,
     drainMs: 60_000,
     lingerMs: 0,
     settleMs: 60_000,
-    say: (message) => story.push(message),
+    report: (message) => story.push(message),
     nextSignal: () => new Promise((resolve) => signals.push(resolve)),
     close: async () => {
       story.push('closed')

@@ -1,84 +1,81 @@
 import { countOf } from '../cli/format.ts'
 
-/** What the end of a server needs of its edge. */
+/** The server, as its shutdown sees it. */
 export interface Drainable {
-  /** `/readyz` says no from now on; requests are still served. */
+  /** `/readyz` fails from now on. Requests are still served. */
   announceDrain(): void
-  /** New requests are refused with `server_draining`, the listening socket closes. Resolves when the last connection has ended. */
+  /** New requests get `server_draining`, and the listening socket closes. Resolves when the last connection has ended. */
   stopAccepting(): Promise<void>
-  /** Resolves when no turn runs any more, those whose client has gone included. */
+  /** Resolves when no turn runs, including those whose client has disconnected. */
   turnsEnded(): Promise<void>
-  /** Aborts every running turn; each ends in its protocol's words and is settled. */
+  /** Aborts every running turn. Each reports the end in its protocol and settles. */
   cutTurns(): void
-  /** Breaks every connection that is left. */
+  /** Breaks every open connection. */
   cutConnections(): void
   readonly turnsRunning: number
   readonly requestsServed: number
 }
 
-export interface ShutdownDeps {
+export interface ShutdownOptions {
   readonly edge: Drainable
   readonly drainMs: number
   readonly lingerMs: number
-  /** How long turns that were cut have to say so, and then again to settle without their clients. */
+  /** How long cut turns have to report their end, and then again to settle without their clients. */
   readonly settleMs: number
-  readonly say: (message: string) => void
+  readonly report: (message: string) => void
   /** Resolves at the next SIGINT or SIGTERM. */
   readonly nextSignal: () => Promise<void>
-  /** Closes everything that was opened, in reverse. */
+  /** Closes in reverse order everything that was opened. */
   readonly close: () => Promise<void>
 }
 
 interface ShutdownReport {
   readonly requests: number
-  /** Turns that had not settled when the process gave up; recovery resolves them at the next start. */
+  /** Turns that had not settled when the process gave up. Recovery resolves them at the next start. */
   readonly lost: number
 }
 
-/** A client that reads at all has read the end of its answer by then. */
-const LAST_WORDS_MS = 1000
+/** A client that reads at all has read the end of its answer after this time. */
+const FINAL_READ_MS = 1000
 
 /**
- * The one way a server ends: not ready, then deaf, then patient up to the drain time, then firm. A second signal is
- * firm at once, a third one does not even wait for the settling.
+ * Ends a server: not ready, then no new requests, then waiting for turns up to the drain time, then cutting them. A second signal
+ * cuts at once; a third does not wait for the settling.
  */
-export async function shutDown(deps: ShutdownDeps): Promise<ShutdownReport> {
-  const { edge, say } = deps
-  const second = deps.nextSignal()
+export async function shutDown(options: ShutdownOptions): Promise<ShutdownReport> {
+  const { edge, report } = options
+  const second = options.nextSignal()
   edge.announceDrain()
-  if (deps.lingerMs > 0) await firstOf([second], deps.lingerMs)
+  if (options.lingerMs > 0) await firstOf([second], options.lingerMs)
   const ended = Promise.all([edge.stopAccepting(), edge.turnsEnded()])
   if (edge.turnsRunning > 0) {
-    say(
-      `Stopping: ${turns(edge.turnsRunning)}, waiting up to ${Math.ceil(deps.drainMs / 1000)} s (Ctrl+C again to cut).`,
-    )
+    const seconds = Math.ceil(options.drainMs / 1000)
+    report(`Stopping: ${countOf(edge.turnsRunning, 'request')} open, waiting up to ${seconds} s (Ctrl+C again to cut).`)
   }
-  await firstOf([ended, second], deps.drainMs)
+  await firstOf([ended, second], options.drainMs)
   if (edge.turnsRunning > 0) {
-    say(`Cutting ${turns(edge.turnsRunning)}; what was delivered is settled.`)
-    await endTurns(deps, ended)
+    report(`Cutting ${countOf(edge.turnsRunning, 'request')} open; what was delivered is settled.`)
+    await endTurns(options, ended)
   }
   edge.cutConnections()
   const lost = edge.turnsRunning
-  await deps.close()
+  await options.close()
   const requests = edge.requestsServed
-  say(`Stopped. ${countOf(requests, 'request')}, ${lost} lost.`)
+  report(`Stopped. ${countOf(requests, 'request')}, ${lost} lost.`)
   return { requests, lost }
 }
 
 /**
- * A turn whose client reads nothing cannot get its last words out: it settles once its connection is broken. The next
- * signal ends the waiting for both.
+ * A turn whose client does not read cannot report its end: it settles once its connection is broken. The next signal ends both
+ * waits.
  */
-async function endTurns({ edge, settleMs, nextSignal }: ShutdownDeps, ended: Promise<unknown>): Promise<void> {
+async function endTurns({ edge, settleMs, nextSignal }: ShutdownOptions, ended: Promise<unknown>): Promise<void> {
   const third = nextSignal()
   edge.cutTurns()
-  await firstOf([ended, third], Math.min(settleMs, LAST_WORDS_MS))
+  await firstOf([ended, third], Math.min(settleMs, FINAL_READ_MS))
   edge.cutConnections()
   await firstOf([edge.turnsEnded(), third], settleMs)
 }
-
-const turns = (count: number): string => `${countOf(count, 'request')} open`
 
 async function firstOf(events: readonly Promise<unknown>[], timeoutMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined

@@ -5,8 +5,8 @@ const usage = { uncachedInput: 9, cachedInput: 4, cacheWrite: 0, output: 24, rea
 
 it('turns and requests show up in their series', async () => {
   const metrics = createMetrics()
-  metrics.requestEnded({ endpoint: 'POST /v1/chat/completions', status: 200 })
-  metrics.requestEnded({ endpoint: 'POST /v1/chat/completions', status: 200 })
+  metrics.requestEnded('POST /v1/chat/completions', 200)
+  metrics.requestEnded('POST /v1/chat/completions', 200)
   const turn = {
     model: 'demo',
     outcome: 'completed',

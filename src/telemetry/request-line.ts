@@ -1,6 +1,6 @@
 import { formatUsd } from '../model/money.ts'
-import type { CompactedTokens } from '../model/turn.ts'
 import { inputTokensOf, type Usage } from '../model/price.ts'
+import type { CompactedTokens } from '../model/turn.ts'
 import { type DescribedError, describeError, scrub, scrubPath } from './scrub.ts'
 
 /** What is known of a request at its end, by whoever learned it. Only what `requestLine` asks for gets into the log. */

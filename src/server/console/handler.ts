@@ -1,12 +1,8 @@
 import type { z } from 'zod'
-import { type ActorLog, actorLogOf } from '../../admin/audit.ts'
-import type { ListOwnKeysDeps } from '../../admin/services.ts'
-import type { OfferedModelsDeps } from '../../admin/services.ts'
-import type { AdminServices } from '../../admin/services.ts'
+import { actorLogOf } from '../../admin/audit.ts'
 import type { Outcome, Refused } from '../../admin/outcome.ts'
-import type { SignInServices, Session } from '../../admin/sessions.ts'
-import type { SignedIn } from '../../admin/sessions.ts'
-import type { OverviewDeps, UsageOverviewDeps } from '../../admin/services.ts'
+import type { OwnerServices } from '../../admin/services.ts'
+import type { Session, SignedIn } from '../../admin/sessions.ts'
 import type { AnswerOf, CONSOLE_API, ParamsOf, RouteName } from '../../contract/console-api.ts'
 import type { AnyRoute, Requester } from '../../contract/values.ts'
 import type { Site } from './site.ts'
@@ -102,29 +98,15 @@ type Handler<Name extends RouteName> = (
 /** One handler for each route of the contract. */
 export type Handlers = { readonly [Name in RouteName]: Handler<Name> }
 
-/** The services of the use cases behind the console, without the actor. */
-export interface ConsoleServices
-  extends Omit<AdminServices, 'trail'>,
-    ListOwnKeysDeps,
-    OfferedModelsDeps,
-    OverviewDeps,
-    UsageOverviewDeps {
-  readonly db: AdminServices['db']
-  readonly clock: AdminServices['clock']
-  readonly ledger: AdminServices['ledger'] & ListOwnKeysDeps['ledger'] & OverviewDeps['ledger']
-  readonly catalog: AdminServices['catalog']
-  readonly health: AdminServices['health'] & OfferedModelsDeps['health']
-  readonly people: SignInServices
+/** The services of the use cases behind the console. */
+export interface ConsoleServices extends OwnerServices {
   readonly version: string
   /** The base URL for clients, seen from the browser's origin. */
   readonly baseUrl: (origin: string) => string
 }
 
 /** The audit log records what the use cases do as done by this person. */
-export const withActor = (
-  { session }: SignedInRequest,
-  services: ConsoleServices,
-): ConsoleServices & { readonly auditLog: ActorLog } => ({
+export const withActor = ({ session }: SignedInRequest, services: ConsoleServices): ConsoleServices => ({
   ...services,
   auditLog: actorLogOf(services.people.audit, session.person.email),
 })

@@ -32,7 +32,7 @@ function stop(server: TestServer, drainMs: number, signals: Promise<void>[] = []
     drainMs,
     lingerMs: 0,
     settleMs: 10_000,
-    say: (message) => emitted.push(message),
+    report: (message) => emitted.push(message),
     nextSignal: () => signals.shift() ?? new Promise(() => {}),
     close: async () => {},
   })

@@ -129,7 +129,7 @@ const CASES = WIRES.flatMap((wire) =>
 
 describe('by default, a client disconnect', () => {
   it.each(CASES)(
-    'over $wire, $client $delivery, after $said, cancels the provider call and is charged once',
+    'over $wire, $client $delivery, after $emitted, cancels the provider call and is charged once',
     async (receivedRequest) => {
       const { providerAnswer, account, credit } = await hangUp(receivedRequest)
       // The provider sees it while it still has everything to say: nobody lets it go on.

@@ -203,7 +203,7 @@ describe('shutdown', () => {
     await (await first).body?.getReader().read()
     controller.abort()
     const report = shutDown({
-      ...{ edge: setup.server.serving, drainMs: 60_000, lingerMs: 0, settleMs: 10_000, say: () => {} },
+      ...{ edge: setup.server.serving, drainMs: 60_000, lingerMs: 0, settleMs: 10_000, report: () => {} },
       nextSignal: () => new Promise(() => {}),
       close: async () => {},
     })

@@ -6,7 +6,7 @@ import type { RequestId } from '../model/ids.ts'
 import type { Problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { type ChatEncoder, createChatEncoder } from '../protocols/chat/encoder.ts'
-import { createResponsesEncoder, type ResponsesEncoder } from '../protocols/responses/encoder.ts'
+import { ResponsesEncoder } from '../protocols/responses/encoder.ts'
 import type { MintIds } from '../protocols/shared/codec-types.ts'
 import { envelopesOf } from './seals.ts'
 
@@ -67,7 +67,7 @@ export function createEncoder(
   const { request, requestId, caller, program, entry, effort } = turn
   if (request.protocol === 'chat') return createChatEncoder({ request, model: entry.id, requestId, mint, now })
   const { sealReasoning, sealCompaction } = envelopesOf(seals, caller.accountId)
-  return createResponsesEncoder({
+  return new ResponsesEncoder({
     ...{ request, model: entry.id, effort, requestId, mint, now, mayOpen, program },
     responseId: mint.responseId(),
     ...{ sealReasoning, sealCompaction },

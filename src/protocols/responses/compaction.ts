@@ -1,23 +1,13 @@
 import { type Fields, isObject } from '../../lib/types.ts'
-import type { SettledCharge } from '../../model/ending.ts'
 import type { Compacted, ResponsesRequest } from '../../model/turn.ts'
 import { jsonArray, writtenMember } from '../json/bytes.ts'
-import {
-  type CompactedSize,
-  type CompactionReader,
-  type MintIds,
-  NOTHING_ENCODED,
-  type ParsedBody,
-  type StreamAdapter,
-} from '../shared/codec-types.ts'
+import type { CompactedSize, CompactionReader, MintIds, ParsedBody } from '../shared/codec-types.ts'
 import type { StreamState } from '../shared/stream-state.ts'
 import { framedSummary, isFramedSummary } from '../shared/summary.ts'
-import { DONE_FRAME } from '../sse/frames.ts'
-import type { Sealing } from './emit-items.ts'
+import type { EmitOptions } from './emit-items.ts'
 import { elementsOfBody, inputElements, isCallType, isOutputType, typeOfItem } from './input-items.ts'
 import type { OutputItem } from './item-events.ts'
 import { createItemEventReader } from './read-stream.ts'
-import { type FrameWriter, type ResponseOptions, type ResponseState, writeUsage } from './response-frames.ts'
 
 /** A request body whose references are replaced by the items themselves. */
 export interface ExpandedBody {
@@ -158,71 +148,21 @@ export function withTrigger(request: ResponsesRequest): ResponsesRequest {
   return { ...request, rewritten: new Map([...request.rewritten, ['input', jsonArray([...items, TRIGGER])]]) }
 }
 
-/** What the encoder of the turn provides for the answer of a compaction. */
-interface CompactionContext {
-  readonly options: CompactionOptions
-  readonly frames: FrameWriter
-  /** Goes back to where the end begins, because the end may be encoded more than once. */
-  beginEnd(): void
-  /** Returns the response as it ends. */
-  finish(state: Pick<ResponseState, 'status' | 'output' | 'usage'>): ResponseState
-}
-
-interface CompactionOptions
-  extends Pick<ResponseOptions, 'request' | 'responseId' | 'createdAt'>,
-    Pick<Sealing, 'sealCompaction'> {
-  readonly mint: MintIds
-}
-
-/** The client gets nothing before the compaction is complete: until then another lane may be tried. */
-export function encodeCompaction(reader: CompactionReader, context: CompactionContext): StreamAdapter {
-  let output: CompactedOutput | undefined
-  const outputOnce = () => {
-    output ??= compactedOutput(context.options, reader.compacted())
-    return output
-  }
-  return {
-    state: reader.state,
-    read(frame) {
-      reader.read(frame)
-      return NOTHING_ENCODED
-    },
-    compactedSize: () => outputOnce().size,
-    close: (settled) => Buffer.from(encodeEnd(context, outputOnce().items, settled)),
-  }
-}
-
-function encodeEnd(context: CompactionContext, items: CompactedOutput['items'], settled: SettledCharge): string {
-  const { frames } = context
-  const { request, responseId, createdAt } = context.options
-  const usage = writeUsage(settled)
-  if (request.compacts === 'at-endpoint') {
-    // The endpoint has an object of its own.
-    const object = 'response.compaction'
-    return JSON.stringify({ id: responseId, object, created_at: createdAt, output: items, usage })
-  }
-  const isStream = request.delivery === 'stream'
-  if (isStream) context.beginEnd()
-  const state = context.finish({ status: 'completed', output: items, usage })
-  if (!isStream) return frames.responseJson(state)
-  const fields = { output_index: 0, item: items.at(-1) }
-  return (
-    frames.opening() +
-    frames.frame('response.output_item.added', fields) +
-    frames.frame('response.output_item.done', fields) +
-    frames.responseFrame('response.completed', state) +
-    DONE_FRAME.toString()
-  )
-}
-
 /** What replaces a conversation from now on. */
-interface CompactedOutput {
+export interface CompactedOutput {
   /** The sealed item last, and at the endpoint the kept messages before it. */
   readonly items: readonly Fields[]
   readonly size: CompactedSize
 }
 
-function compactedOutput({ request, mint, sealCompaction }: CompactionOptions, compacted: Compacted): CompactedOutput {
+export function compactedOutput(
+  compacted: Compacted,
+  {
+    request,
+    mint,
+    sealCompaction,
+  }: Pick<EmitOptions, 'mint' | 'sealCompaction'> & { readonly request: ResponsesRequest },
+): CompactedOutput {
   const kept = request.compacts === 'at-endpoint' ? keptItems(request, mint) : []
   const item = { id: mint.itemId('cmp'), type: 'compaction', encrypted_content: sealCompaction(compacted) }
   const keptBytes = kept.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message.content)), 0)

@@ -7,13 +7,15 @@ import { isError, readError } from '../refusals/provider-error.ts'
 import {
   type CompactionReader,
   type EncodedReply,
+  type EventReader,
   type MintIds,
   NOTHING_ENCODED,
+  type ReceivedReply,
   type RelayEncoder,
   type StreamAdapter,
 } from '../shared/codec-types.ts'
 import { DONE_FRAME } from '../sse/frames.ts'
-import { encodeCompaction } from './compaction.ts'
+import { type CompactedOutput, compactedOutput } from './compaction.ts'
 import { SEALED_REASONING } from './dialects.ts'
 import { type EmitOptions, ItemEmitter, type ItemStatus, type Sealing } from './emit-items.ts'
 import { createItemEvents } from './events-to-items.ts'
@@ -27,25 +29,6 @@ interface ResponsesLane {
   readonly origin: string
 }
 
-export interface ResponsesEncoder extends RelayEncoder<ResponsesLane> {
-  readonly protocol: 'responses'
-  readonly responseId: string
-  /** The client asked for sealed data in its items. */
-  readonly showsSeals: boolean
-  /** Encodes a lane's compaction of the conversation. */
-  compact(reader: CompactionReader): StreamAdapter
-  /** `in_progress` until `close()` or `fail()`. */
-  status(): ResponseState['status']
-  /** The response without its items, in this status, as JSON: the store keeps the items apart. */
-  withoutItems(status: ResponseState['status']): string
-  /** From here on the response has `store: false`. */
-  encodeUnstored(): void
-  /** From here on the body of the request is not needed. */
-  forgetBody(): void
-  /** Its items for the store, with all sealed data, whether the client asked for it or not. */
-  storedItems(): readonly Fields[]
-}
-
 export interface ResponsesEncoderOptions extends ResponseOptions, Sealing {
   readonly requestId: string
   readonly mint: MintIds
@@ -56,113 +39,182 @@ export interface ResponsesEncoderOptions extends ResponseOptions, Sealing {
   readonly program: ClientProgram | undefined
 }
 
-export function createResponsesEncoder(options: ResponsesEncoderOptions): ResponsesEncoder {
-  const { request, responseId, requestId, mint, mayOpen } = options
-  const frames = new FrameWriter(options)
-  const rewindToStart = frames.checkpoint()
+/** Encodes the answer of a turn for a client that speaks Responses, whatever lanes it comes from. */
+export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
+  readonly protocol = 'responses'
+  readonly responseId: string
+  /** The client asked for sealed data in its items. */
+  readonly showsSeals: boolean
+  readonly #options: ResponsesEncoderOptions
+  readonly #encodeOptions: EncodeOptions
+  readonly #frames: FrameWriter
+  readonly #rewindToStart: () => void
   /** Set when the end begins. The end may be encoded twice, to be stored and to be sent, and gets the same numbers each time. */
-  let rewindToEnd: (() => void) | undefined
+  #rewindToEnd: (() => void) | undefined
   /** The answer of the current lane. */
-  let answer: AnswerSoFar | undefined
-  let final: ResponseState | undefined
-  let isUnstored = false
+  #answer: AnswerSoFar | undefined
+  #final: ResponseState | undefined
+  #isUnstored = false
 
-  const include = requestedField(request, 'include')
-  const showsSeals = Array.isArray(include) && include.includes(SEALED_REASONING)
-  /** In seconds. A clock that was set back must not end an answer before it began. */
-  const nowSeconds = () => Math.max(options.createdAt, Math.floor(options.now() / 1000))
-  const encodeOptions: EncodeOptions = {
-    frames,
-    mint,
-    sealReasoning: options.sealReasoning,
-    sealCompaction: options.sealCompaction,
-    rawReasoning: wantsSummary(request) ? 'as-summary' : 'as-it-comes',
-    seals: showsSeals ? 'shown' : 'hidden',
-    nowSeconds,
-    isUnstored: () => isUnstored,
+  constructor(options: ResponsesEncoderOptions) {
+    const { request, responseId, mint, sealReasoning, sealCompaction } = options
+    const frames = new FrameWriter(options)
+    const include = requestedField(request, 'include')
+    this.responseId = responseId
+    this.showsSeals = Array.isArray(include) && include.includes(SEALED_REASONING)
+    this.#options = options
+    this.#frames = frames
+    this.#rewindToStart = frames.checkpoint()
+    this.#encodeOptions = {
+      ...{ frames, mint, sealReasoning, sealCompaction },
+      rawReasoning: wantsSummary(request) ? 'as-summary' : 'as-it-comes',
+      seals: this.showsSeals ? 'shown' : 'hidden',
+      nowSeconds: () => this.#nowSeconds(),
+      isUnstored: () => this.#isUnstored,
+    }
   }
 
-  const beginEnd = () => {
-    rewindToEnd ??= frames.checkpoint()
-    rewindToEnd()
+  /** Comments do not reset the idle timer of every client, and undocumented events break others. */
+  keepAlive(): Buffer | undefined {
+    const { request, mayOpen } = this.#options
+    if (request.delivery === 'json' || this.#rewindToEnd !== undefined || !mayOpen()) return undefined
+    if (!this.#frames.isOpen) return Buffer.from(this.#frames.opening())
+    const delta = this.#answer?.emptyDelta()
+    if (delta !== undefined) return delta
+    // With the items so far, because some clients take this response for the whole answer.
+    const output = this.#answer?.openItems('in_progress') ?? []
+    return Buffer.from(this.#frames.responseFrame('response.in_progress', { status: 'in_progress', output }))
   }
 
-  const closeWith = (encoded: EncodedAnswer): StreamAdapter['close'] => {
-    answer = encoded
+  translate(reader: EventReader): StreamAdapter {
+    return this.#adapt(createItemEvents(reader, this.#encodeOptions.rawReasoning))
+  }
+
+  relay({ origin }: ResponsesLane): StreamAdapter {
+    return this.#adapt(createItemEventReader(origin))
+  }
+
+  relayReply({ value }: ReceivedReply, { origin }: ResponsesLane): EncodedReply {
+    const reply = encodeWhole(value, origin, this.#encodeOptions)
+    if (reply.kind !== 'reply') return reply
+    const { usage, outputBytes } = reply.answer.state
+    return { kind: 'reply', usage, outputBytes, close: this.#closeWith(reply.answer) }
+  }
+
+  /** Encodes a lane's compaction of the conversation. The client gets nothing before its end: until then another lane may be tried. */
+  compact(reader: CompactionReader): StreamAdapter {
+    const { request, mint, sealCompaction } = this.#options
+    let output: CompactedOutput | undefined
+    const outputOnce = () => {
+      output ??= compactedOutput(reader.compacted(), { request, mint, sealCompaction })
+      return output
+    }
+    this.#answer = { openItems: () => [], emptyDelta: () => undefined, storedItems: () => this.#final?.output ?? [] }
+    return {
+      state: reader.state,
+      read(frame) {
+        reader.read(frame)
+        return NOTHING_ENCODED
+      },
+      compactedSize: () => outputOnce().size,
+      close: (settled) => Buffer.from(this.#endCompaction(outputOnce().items, settled)),
+    }
+  }
+
+  /** Encodes a failure in two events, because clients differ in which of them they read. */
+  fail(problem: Problem): Buffer {
+    const { mayOpen, program, requestId } = this.#options
+    if (mayOpen()) this.#beginEnd()
+    else {
+      // Frames that were made and not sent have used numbers that the client has not seen.
+      this.#rewindToStart()
+      this.#answer = undefined
+    }
+    const spelled = problemFor(program, problem)
+    const { code, message } = spelled
+    const output = this.#answer?.openItems('incomplete') ?? []
+    this.#final = { status: 'failed', output, error: { code, message } }
+    return Buffer.from(
+      this.#frames.opening() +
+        this.#frames.frame('error', errorFields(spelled, requestId)) +
+        this.#frames.responseFrame('response.failed', this.#final) +
+        DONE,
+    )
+  }
+
+  /** `in_progress` until `close()` or `fail()`. */
+  status(): ResponseState['status'] {
+    return this.#final?.status ?? 'in_progress'
+  }
+
+  /** The response without its items, in this status, as JSON: the store keeps the items apart. */
+  withoutItems(status: ResponseState['status']): string {
+    const state = this.#final?.status === status ? this.#final : { status }
+    return this.#frames.responseJson({ ...state, output: [] })
+  }
+
+  /** From here on the response has `store: false`. */
+  encodeUnstored(): void {
+    this.#isUnstored = true
+  }
+
+  /** From here on the body of the request is not needed. */
+  forgetBody(): void {
+    this.#frames.forgetBody()
+  }
+
+  /** Its items for the store, with all sealed data, whether the client asked for it or not. */
+  storedItems(): readonly Fields[] {
+    return this.#answer?.storedItems() ?? []
+  }
+
+  #adapt(source: ItemEventSource): StreamAdapter {
+    const encode = this.#options.request.delivery === 'stream' ? encodeStream : encodeReply
+    const answer = encode(source, this.#encodeOptions)
+    return { state: answer.state, read: answer.read, close: this.#closeWith(answer) }
+  }
+
+  #closeWith(answer: EncodedAnswer): StreamAdapter['close'] {
+    this.#answer = answer
     return (settled) => {
-      beginEnd()
-      const { bytes, state } = encoded.end(settled)
-      final = state
+      this.#beginEnd()
+      const { bytes, state } = answer.end(settled)
+      this.#final = state
       return bytes
     }
   }
 
-  const adapt = (source: ItemEventSource): StreamAdapter => {
-    const encoded =
-      request.delivery === 'stream' ? encodeStream(source, encodeOptions) : encodeReply(source, encodeOptions)
-    const { state, read } = encoded
-    return { state, read, close: closeWith(encoded) }
+  #beginEnd(): void {
+    this.#rewindToEnd ??= this.#frames.checkpoint()
+    this.#rewindToEnd()
   }
 
-  return {
-    protocol: 'responses',
-    responseId,
-    showsSeals,
-    // Comments do not reset the idle timer of every client, and undocumented events break others.
-    keepAlive() {
-      if (request.delivery === 'json' || rewindToEnd !== undefined || !mayOpen()) return undefined
-      if (!frames.isOpen) return Buffer.from(frames.opening())
-      const output = answer?.openItems('in_progress') ?? []
-      // With the items so far, because some clients take this response for the whole answer.
-      return (
-        answer?.emptyDelta() ??
-        Buffer.from(frames.responseFrame('response.in_progress', { status: 'in_progress', output }))
-      )
-    },
-    translate: (reader) => adapt(createItemEvents(reader, encodeOptions.rawReasoning)),
-    relay: ({ origin }) => adapt(createItemEventReader(origin)),
-    relayReply({ value }, { origin }) {
-      const reply = encodeWhole(value, origin, encodeOptions)
-      if (reply.kind !== 'reply') return reply
-      const { usage, outputBytes } = reply.answer.state
-      return { kind: 'reply', usage, outputBytes, close: closeWith(reply.answer) }
-    },
-    compact(reader) {
-      // The client gets nothing of a compaction before its end, so there is nothing for a keep-alive to repeat.
-      answer = { openItems: () => [], emptyDelta: () => undefined, storedItems: () => final?.output ?? [] }
-      return encodeCompaction(reader, {
-        ...{ options, frames, beginEnd },
-        finish(state) {
-          final = { ...state, completedAt: nowSeconds(), ...(isUnstored ? { unstored: true as const } : {}) }
-          return final
-        },
-      })
-    },
-    // In two events, because clients differ in which of them they read as the failure.
-    fail(subject) {
-      if (mayOpen()) beginEnd()
-      else {
-        // Frames that were made and not sent have used numbers that the client has not seen.
-        rewindToStart()
-        answer = undefined
-      }
-      const spelled = problemFor(options.program, subject)
-      const { code, message } = spelled
-      final = { status: 'failed', output: answer?.openItems('incomplete') ?? [], error: { code, message } }
-      return Buffer.from(
-        frames.opening() +
-          frames.frame('error', errorFields(spelled, requestId)) +
-          frames.responseFrame('response.failed', final) +
-          DONE,
-      )
-    },
-    status: () => final?.status ?? 'in_progress',
-    withoutItems: (status) => frames.responseJson({ ...(final?.status === status ? final : { status }), output: [] }),
-    encodeUnstored() {
-      isUnstored = true
-    },
-    forgetBody: () => frames.forgetBody(),
-    storedItems: () => answer?.storedItems() ?? [],
+  #endCompaction(output: readonly Fields[], settled: SettledCharge): string {
+    const { request, responseId, createdAt } = this.#options
+    const frames = this.#frames
+    const usage = writeUsage(settled)
+    if (request.compacts === 'at-endpoint') {
+      // The endpoint has an object of its own.
+      return JSON.stringify({ id: responseId, object: 'response.compaction', created_at: createdAt, output, usage })
+    }
+    const isStream = request.delivery === 'stream'
+    if (isStream) this.#beginEnd()
+    const unstored = this.#isUnstored ? { unstored: true as const } : {}
+    this.#final = { status: 'completed', output, usage, completedAt: this.#nowSeconds(), ...unstored }
+    if (!isStream) return frames.responseJson(this.#final)
+    const fields = { output_index: 0, item: output.at(-1) }
+    return (
+      frames.opening() +
+      frames.frame('response.output_item.added', fields) +
+      frames.frame('response.output_item.done', fields) +
+      frames.responseFrame('response.completed', this.#final) +
+      DONE
+    )
+  }
+
+  /** A clock that was set back must not end an answer before it began. */
+  #nowSeconds(): number {
+    return Math.max(this.#options.createdAt, Math.floor(this.#options.now() / 1000))
   }
 }
 

@@ -53,9 +53,7 @@ export interface OutputItem {
 
 export interface OutputPart {
   readonly kind: PartKind
-  /** Its place among the content, or among the summaries, of its item. */
-  readonly index: number
-  /** The provider's own index, which may have gaps. */
+  /** The provider's own index among the content, or among the summaries, of its item. It may have gaps. */
   readonly key: number
   /** The provider's own part, as it came last. */
   fields: Fields

@@ -99,7 +99,7 @@ export class ItemQueue {
     const isSummary = kind === 'summary_text'
     const index = item.parts.filter((part) => (part.kind === 'summary_text') === isSummary).length
     const part: OutputPart = {
-      ...{ kind, index, key: key ?? index, fields, ended: undefined, isWhole: false, text: '', annotations: [] },
+      ...{ kind, key: key ?? index, fields, ended: undefined, isWhole: false, text: '', annotations: [] },
     }
     item.parts.push(part)
     this.#partCount += 1

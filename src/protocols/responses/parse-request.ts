@@ -142,8 +142,8 @@ function rewrittenMembers(
   tools: ParsedTools,
   forwarded: readonly Fields[],
 ): Map<string, Buffer | null> {
-  const { tools: declared, input } = body.value
-  const rewritten = rewrittenTools(body, (declared as Fields[] | null | undefined) ?? [], tools)
+  const { input } = body.value
+  const rewritten = rewrittenTools(body, tools)
   if (!Array.isArray(input)) return rewritten
   const items = repairItems(forwarded)
   if (items.length === input.length && items.every((item, at) => item === input[at])) return rewritten

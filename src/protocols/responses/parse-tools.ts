@@ -1,24 +1,11 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
 import type { ToolKind } from '../../model/event.ts'
-import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
-import type { RequestBody } from '../../model/turn.ts'
+import { type Problem, type Refused, problem, refused } from '../../model/problem.ts'
 import { markIn } from '../fields/cache-marks.ts'
-import {
-  checkEach,
-  checkMaybeText,
-  checkName,
-  checkText,
-  checkToken,
-  checkValue,
-  isAbsent,
-  missing,
-  shown,
-  wrongType,
-} from '../fields/check-value.ts'
+import { checkEach, checkMaybeText, checkName, checkText, checkToken, checkValue, isAbsent, missing, shown, wrongType } from '../fields/check-value.ts'
 import type { ParsedBody } from '../shared/codec-types.ts'
-import { hostedChoice, rewriteTools, type ToolFate, WITHOUT_TOOLS } from '../tools/answer-tool.ts'
-import { toolNameOf } from '../tools/tool-names.ts'
+import { type ToolFate, WITHOUT_TOOLS, hostedChoice, rewriteTools, toolNameOf } from '../tools/tool-names.ts'
 
 export interface ParsedTools {
   readonly kind: 'tools'
@@ -28,8 +15,8 @@ export interface ParsedTools {
   /** Types of the tools that are left out, of all lists. */
   readonly ignored: readonly string[]
   readonly count: number
-  /** New values of the members that contain hosted tools; undefined removes the member. Empty when nothing changes. */
-  readonly changes: ReadonlyMap<string, unknown>
+  /** `tool_choice` as the client wrote it, or what is left of it without hosted tools. */
+  readonly choiceValue: unknown
   /** For each tool of `tools`: itself, what is left of it, or undefined. */
   readonly kept: OwnTools['kept']
 }
@@ -50,15 +37,14 @@ export function parseTools(value: ParsedBody['value']): ParsedTools | Refused {
   const ignored = lists.flatMap((list) => list.ignored)
   const choice = parseToolChoice(value.tool_choice, { definitions, ignored })
   if (choice.kind === 'refused') return choice
-  const kept = isAbsent(value.tools) ? [] : (lists[0]?.kept ?? [])
   return {
     kind: 'tools',
     definitions,
     choice: definitions.length === 0 ? undefined : choice.choice,
     ignored,
     count: lists.reduce((sum, list) => sum + list.count, 0),
-    changes: changesOf(value, { definitions, kept, choice: choice.value }),
-    kept,
+    choiceValue: choice.value,
+    kept: isAbsent(value.tools) ? [] : (lists[0]?.kept ?? []),
   }
 }
 
@@ -73,37 +59,26 @@ function listsOf({ tools, input }: ParsedBody['value']): { param: string; tools:
   return lists
 }
 
-function changesOf(
-  value: ParsedBody['value'],
-  left: { definitions: readonly ToolDefinition[]; kept: OwnTools['kept']; choice: unknown },
-): Map<string, unknown> {
-  const changes = new Map<string, unknown>()
-  const tools = isAbsent(value.tools) ? [] : (value.tools as Fields[])
-  if (left.kept.some((tool, index) => tool !== tools[index])) {
-    const rest = left.kept.filter((tool) => tool !== undefined)
-    if (left.definitions.length === 0) for (const name of WITHOUT_TOOLS.keys()) changes.set(name, undefined)
-    else changes.set('tools', rest.length === 0 ? undefined : rest)
-  }
-  if (!changes.has('tool_choice') && left.choice !== undefined && left.choice !== value.tool_choice) {
-    changes.set('tool_choice', left.choice)
-  }
-  return changes
-}
-
-/** The changed members as JSON for every lane; null removes a member. A tool that stays whole keeps its own bytes. */
+/** The members that change for every lane because hosted tools are left out, as JSON; null removes a member. */
 export function rewrittenTools(
-  body: RequestBody,
-  tools: readonly Fields[],
-  { changes, kept }: ParsedTools,
+  body: ParsedBody,
+  { definitions, kept, choiceValue }: ParsedTools,
 ): Map<string, Buffer | null> {
-  const fateOf = (tool: Fields | undefined, index: number): ToolFate =>
-    tool === undefined ? 'left-out' : tool === tools[index] ? 'kept' : Buffer.from(JSON.stringify(tool))
-  return new Map(
-    [...changes].map(([name, changed]) => {
-      if (changed === undefined) return [name, null]
-      return [name, name === 'tools' ? rewriteTools(body, kept.map(fateOf)) : Buffer.from(JSON.stringify(changed))]
-    }),
-  )
+  const rewritten = new Map<string, Buffer | null>()
+  const tools = (body.value.tools as Fields[] | null | undefined) ?? []
+  if (kept.some((tool, index) => tool !== tools[index])) {
+    if (definitions.length === 0) return new Map(WITHOUT_TOOLS)
+    // A tool that stays whole keeps its own bytes.
+    const fates = kept.map((tool, index): ToolFate => {
+      if (tool === undefined) return 'left-out'
+      return tool === tools[index] ? 'kept' : Buffer.from(JSON.stringify(tool))
+    })
+    rewritten.set('tools', kept.every((tool) => tool === undefined) ? null : rewriteTools(body, fates))
+  }
+  if (choiceValue !== undefined && choiceValue !== body.value.tool_choice) {
+    rewritten.set('tool_choice', Buffer.from(JSON.stringify(choiceValue)))
+  }
+  return rewritten
 }
 
 /** Checks the list of `tools` or of an `additional_tools` item. Hosted and unknown tools only need a type. */

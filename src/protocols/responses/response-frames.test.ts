@@ -3,12 +3,12 @@ import { requestWith } from '../../../test/fixtures/protocols/responses/encoder.
 import type { Fields } from '../../lib/types.ts'
 import type { Effort } from '../../model/effort.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import { createResponseObject, FrameWriter, type ResponseState } from './response-frames.ts'
+import { FrameWriter, type ResponseState } from './response-frames.ts'
 
 const BEGUN: ResponseState = { status: 'in_progress', output: [] }
 
 const objectFor = (fields: Record<string, unknown>, others: Partial<ResponsesRequest> = {}) =>
-  createResponseObject({
+  new FrameWriter({
     request: requestWith(fields, others),
     model: 'mill-1',
     effort: 'high' as Effort,
@@ -17,7 +17,7 @@ const objectFor = (fields: Record<string, unknown>, others: Partial<ResponsesReq
   })
 
 const begun = (fields: Record<string, unknown>, others: Partial<ResponsesRequest> = {}): Fields =>
-  JSON.parse(objectFor(fields, others).json(BEGUN))
+  JSON.parse(objectFor(fields, others).responseJson(BEGUN))
 
 describe('the response object', () => {
   it('has every key although the client has said nothing', () => {
@@ -110,7 +110,7 @@ describe('the response object', () => {
       { tools: [{ type: 'custom', name: 'ä"\u2028' }], metadata: { a: 'b' } },
       { storedInput: () => [] },
     )
-    const told = (state: ResponseState): unknown => JSON.parse(object.json(state))
+    const told = (state: ResponseState): unknown => JSON.parse(object.responseJson(state))
     const whole = { status: 'completed', output: [{ id: 'msg_1' }], usage: { total_tokens: 1 } } as const
     const repeated = { tools: [{ type: 'custom', name: 'ä"\u2028' }], metadata: { a: 'b' } }
     expect(told({ ...whole, completedAt: 1_800_000_001 })).toMatchObject({
@@ -128,8 +128,8 @@ describe('the response object', () => {
     let asked = 0
     const tool = { type: 'custom', name: 'patch', toJSON: () => ({ read: ++asked }) }
     const object = objectFor({ tools: [tool] })
-    object.json(BEGUN)
-    object.json(BEGUN)
+    object.responseJson(BEGUN)
+    object.responseJson(BEGUN)
     expect(asked).toBe(1)
   })
 })

@@ -29,47 +29,6 @@ export interface ResponseOptions {
   readonly createdAt: number
 }
 
-/** The response object, with every key in every state: typed clients require all of them. */
-interface ResponseObject {
-  json(state: ResponseState): string
-  /** Keeps what the response repeats of the request, so that the body can be freed. */
-  forgetBody(): void
-}
-
-/**
- * A response repeats up to 40 kB of tools from its request, and a stream contains the response at least three times: that
- * part is serialized once.
- */
-export function createResponseObject(options: ResponseOptions): ResponseObject {
-  const { request, responseId, createdAt, model } = options
-  let echoJson: string | undefined
-  const echo = () => {
-    echoJson ??= membersJson(echoOf(options))
-    return echoJson
-  }
-  return {
-    json(state) {
-      const head = {
-        id: responseId,
-        object: 'response',
-        created_at: createdAt,
-        completed_at: state.completedAt ?? null,
-        status: state.status,
-        error: state.error ?? null,
-        incomplete_details: state.incompleteReason === undefined ? null : { reason: state.incompleteReason },
-        model,
-      }
-      const tail = {
-        store: request.storedInput !== undefined && state.unstored === undefined,
-        output: state.output,
-        usage: state.usage ?? null,
-      }
-      return `{${membersJson(head)},${echo()},${membersJson(tail)}}`
-    },
-    forgetBody: () => void echo(),
-  }
-}
-
 /** The members of an object without the braces around them. */
 const membersJson = (fields: Fields): string => JSON.stringify(fields).slice(1, -1)
 
@@ -166,11 +125,12 @@ export interface DeltaTemplate {
 export class FrameWriter {
   /** True once `response.created` is written. */
   isOpen = false
-  readonly #response: ResponseObject
+  readonly #options: ResponseOptions
   #nextNumber = 0
+  #echoJson: string | undefined
 
   constructor(options: ResponseOptions) {
-    this.#response = createResponseObject(options)
+    this.#options = options
   }
 
   /** `response.created` and `response.in_progress`, which come before any other frame; empty when they are written already. */
@@ -178,7 +138,7 @@ export class FrameWriter {
     if (this.isOpen) return ''
     this.isOpen = true
     const state: ResponseState = { status: 'in_progress', output: [] }
-    const response = `,"response":${this.#response.json(state)}`
+    const response = `,"response":${this.responseJson(state)}`
     return (
       this.#numbered(frameHead('response.created'), response) +
       this.#numbered(frameHead('response.in_progress'), response)
@@ -200,15 +160,39 @@ export class FrameWriter {
 
   /** One frame with the whole response object. */
   responseFrame(type: string, state: ResponseState): string {
-    return this.#numbered(frameHead(type), `,"response":${this.#response.json(state)}`)
+    return this.#numbered(frameHead(type), `,"response":${this.responseJson(state)}`)
   }
 
+  /** The response object, with every key in every state: typed clients require all of them. */
   responseJson(state: ResponseState): string {
-    return this.#response.json(state)
+    const { request, responseId, createdAt, model } = this.#options
+    const head = membersJson({
+      id: responseId,
+      object: 'response',
+      created_at: createdAt,
+      completed_at: state.completedAt ?? null,
+      status: state.status,
+      error: state.error ?? null,
+      incomplete_details: state.incompleteReason === undefined ? null : { reason: state.incompleteReason },
+      model,
+    })
+    const tail = membersJson({
+      store: request.storedInput !== undefined && state.unstored === undefined,
+      output: state.output,
+      usage: state.usage ?? null,
+    })
+    return `{${head},${this.#echo()},${tail}}`
   }
 
+  /** Keeps what the response repeats of the request, so that the body can be freed. */
   forgetBody(): void {
-    this.#response.forgetBody()
+    this.#echo()
+  }
+
+  /** Up to 40 kB of tools, and a stream contains the response at least three times, so it is serialized once. */
+  #echo(): string {
+    this.#echoJson ??= membersJson(echoOf(this.#options))
+    return this.#echoJson
   }
 
   /** Returns a function that goes back to here: frames written from now on will not be sent. */

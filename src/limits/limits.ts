@@ -3,53 +3,52 @@ import { networkOf } from '../lib/network.ts'
 import { type RateRule, takeFromRate } from '../lib/rates.ts'
 import type { AppliedLimit, Caller, LimitKind, LimitRates, LimitScope, LimitStatus } from '../model/caller.ts'
 
-/** The limits that the operator's configuration sets for everybody; a key's own limits come before them. */
+/** The limits of the operator's configuration. A key's own limits replace those for keys. */
 export interface ConfiguredLimits {
   readonly key: LimitRates
   readonly account: LimitRates
   /** One account with one model. */
   readonly accountModel: LimitRates
-  /** Everybody together with one model. */
+  /** All accounts together with one model. */
   readonly model: LimitRates
 }
 
 interface TurnSize {
-  /** The id of the model itself: its efforts share what it may do. */
+  /** The id of the model itself: its efforts share their limits. */
   readonly model: string
   readonly tokens: number
 }
 
-/** Every limit this turn has to pass, with what it takes from each. */
+/** Every limit that a turn has to pass, with what it takes from each. */
 export function limitsForTurn(
   configured: ConfiguredLimits,
   caller: Caller,
   { model, tokens }: TurnSize,
-): AppliedLimit[] {
+): readonly AppliedLimit[] {
   const known = knownLimits(configured, caller)
   let limits = known.withModel.get(model)
   if (!limits) {
-    limits = [...known.ofCaller, ...limitsOnModel(configured, caller, model)]
+    limits = [
+      ...known.ofCaller,
+      ...limitsOn('account-model', `account-model:${caller.account}:${model}`, configured.accountModel),
+      ...limitsOn('model', `model:${model}`, configured.model),
+    ]
     known.withModel.set(model, limits)
   }
-  return limits.map((limit) => applied(limit, tokens))
+  const applied: AppliedLimit[] = []
+  for (const limit of limits) applied.push(limit.kind === 'tokens' ? { ...limit, cost: tokens } : limit)
+  return applied
 }
 
-/** Those that apply to whatever the caller asks for: of a request without a model, or whose model nobody knows yet. */
-export const limitsOfCaller = (configured: ConfiguredLimits, caller: Caller): AppliedLimit[] =>
-  knownLimits(configured, caller).ofCaller.map((limit) => applied(limit, 0))
+/** The limits of a request that has no model, or is not read yet. It takes no tokens. */
+export const limitsOfCaller = (configured: ConfiguredLimits, caller: Caller): readonly AppliedLimit[] =>
+  knownLimits(configured, caller).ofCaller
 
-/** A limit without what one turn takes from it. */
-type CallerLimit = Omit<AppliedLimit, 'cost'>
-
-const applied = ({ scope, kind, subject, limit, burst }: CallerLimit, tokens: number): AppliedLimit => {
-  return { scope, kind, subject, limit, burst, cost: kind === 'tokens' ? tokens : 1 }
-}
-
-/** The same for every turn of a caller, until the configuration changes; models are those of its catalogue. */
+/** The same for every turn of a caller until the configuration changes. */
 interface KnownLimits {
   readonly configured: ConfiguredLimits
-  readonly ofCaller: readonly CallerLimit[]
-  readonly withModel: Map<string, readonly CallerLimit[]>
+  readonly ofCaller: readonly AppliedLimit[]
+  readonly withModel: Map<string, readonly AppliedLimit[]>
 }
 
 const limitsOfCallers = new WeakMap<Caller, KnownLimits>()
@@ -66,12 +65,7 @@ function knownLimits(configured: ConfiguredLimits, caller: Caller): KnownLimits 
   return made
 }
 
-const limitsOnModel = (configured: ConfiguredLimits, caller: Caller, model: string): CallerLimit[] => [
-  ...limitsOn('account-model', `account-model:${caller.account}:${model}`, configured.accountModel),
-  ...limitsOn('model', `model:${model}`, configured.model),
-]
-
-/** A burst belongs to the rate that it was computed from: a key's own rate must not be let through by somebody else's. */
+/** A configured burst belongs to its configured rate, and does not apply to a key's own rate. */
 export function ratesOfKey({ requestsBurst, tokensBurst, ...configured }: LimitRates, own: LimitRates): LimitRates {
   return {
     ...configured,
@@ -81,46 +75,43 @@ export function ratesOfKey({ requestsBurst, tokensBurst, ...configured }: LimitR
   }
 }
 
-function limitsOn(scope: LimitScope, owner: string, rates: LimitRates): CallerLimit[] {
-  const limits: CallerLimit[] = []
-  const add = (kind: LimitKind, limit: number | undefined, burst: number | undefined) => {
-    if (limit !== undefined) limits.push({ scope, kind, subject: `${owner}:${kind}`, limit, burst: burst ?? limit })
+function limitsOn(scope: LimitScope, owner: string, rates: LimitRates): AppliedLimit[] {
+  const limits: AppliedLimit[] = []
+  const add = (kind: LimitKind, limit: number | undefined, burst = limit) => {
+    const cost = kind === 'tokens' ? 0 : 1
+    if (limit !== undefined && burst !== undefined)
+      limits.push({ scope, kind, subject: `${owner}:${kind}`, limit, burst, cost })
   }
   add('requests', rates.requestsPerMinute, rates.requestsBurst)
   add('tokens', rates.tokensPerMinute, rates.tokensBurst)
-  add('concurrent', rates.concurrent, undefined)
+  add('concurrent', rates.concurrent)
   return limits
 }
 
 /**
- * `x-ratelimit-*` under the names that OpenAI's clients read. Where several limits of one kind apply (the key's,
- * the account's, the model's), the one with least left is told: it is the one that will stop the client.
+ * `x-ratelimit-*` under the names that OpenAI's clients read. Of several limits of one kind (the key's, the account's, the
+ * model's) the one with least left is shown, because it will refuse first.
  */
 export function limitHeaders(statuses: readonly LimitStatus[]): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const kind of ['requests', 'tokens'] as const) {
-    const standing = tightest(statuses, kind)
-    if (!standing) continue
-    headers[`x-ratelimit-limit-${kind}`] = String(standing.limit)
-    headers[`x-ratelimit-remaining-${kind}`] = String(standing.remaining)
-    headers[`x-ratelimit-reset-${kind}`] = formatDuration(standing.resetMs)
+    let found: LimitStatus | undefined
+    for (const status of statuses) {
+      if (status.kind === kind && (!found || status.remaining < found.remaining)) found = status
+    }
+    if (!found) continue
+    headers[`x-ratelimit-limit-${kind}`] = String(found.limit)
+    headers[`x-ratelimit-remaining-${kind}`] = String(found.remaining)
+    headers[`x-ratelimit-reset-${kind}`] = formatDuration(found.resetMs)
   }
   return headers
 }
 
-/** Whether these headers tell of limits already. */
+/** Whether limits were already announced. */
 export const showsLimits = (headers: Readonly<Record<string, unknown>>): boolean =>
   headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
 
-function tightest(statuses: readonly LimitStatus[], kind: LimitKind): LimitStatus | undefined {
-  let found: LimitStatus | undefined
-  for (const standing of statuses) {
-    if (standing.kind === kind && (!found || standing.remaining < found.remaining)) found = standing
-  }
-  return found
-}
-
-/** `12ms`, `1.5s`, `6m0s`, `1h0m0s`: how Go prints a duration, which is what clients parse. Never less than it takes. */
+/** `12ms`, `1.5s`, `6m0s`, `1h0m0s`: how Go prints a duration, which is what clients parse. Rounded up. */
 function formatDuration(ms: number): string {
   const whole = Math.ceil(ms)
   if (whole > 0 && whole < 1000) return `${whole}ms`
@@ -132,10 +123,10 @@ function formatDuration(ms: number): string {
   return minutes > 0 ? `${minutes}m${seconds}` : seconds
 }
 
+/** Rate limits by the network of an address. */
 export interface AddressRates {
-  /** Takes one from the rate of the network that the address is in; refused, it says under which rule and for how long. */
   take(address: string): { readonly kind: 'taken' } | AddressRefusal
-  /** Networks that have not earned back everything yet. */
+  /** Networks whose burst is not full again yet. */
   readonly size: number
 }
 
@@ -145,23 +136,23 @@ interface AddressRefusal {
   readonly waitMs: number
 }
 
-interface AddressRateDeps {
+interface AddressRateOptions {
   readonly nowMicros: () => number
-  /** Asked every time, because the configuration may change; without a rule everything is let through. */
+  /** Of the current configuration; without a rule every request passes. */
   readonly rule: () => RateRule | undefined
   readonly networksMax?: number
 }
 
 /** About a hundred bytes each. Beyond it the networks that have been quiet longest are forgotten. */
 const NETWORKS_MAX = 100_000
-/** What is tidied up at one request, so that none of them pays for a flood that is over. */
+/** Bounds the tidying that one request pays for. */
 const FORGOTTEN_AT_ONCE = 100
 
-export function createAddressRates({ nowMicros, rule, networksMax = NETWORKS_MAX }: AddressRateDeps): AddressRates {
+export function createAddressRates({ nowMicros, rule, networksMax = NETWORKS_MAX }: AddressRateOptions): AddressRates {
   const reachedAt = createLruMap<string, number>(networksMax)
 
-  /** The one that has been quiet longest comes first; how long any of them has to wait is bounded by the burst. */
-  const forgetEarnedBack = (now: number) => {
+  /** The network that has been quiet longest comes first; the burst bounds how long a network has to wait. */
+  const forgetRecovered = (now: number) => {
     let left = FORGOTTEN_AT_ONCE
     for (const [network, reached] of reachedAt.entries()) {
       if (reached > now || left-- === 0) return
@@ -174,14 +165,14 @@ export function createAddressRates({ nowMicros, rule, networksMax = NETWORKS_MAX
       const applied = rule()
       if (applied === undefined) return { kind: 'taken' }
       const now = nowMicros()
-      forgetEarnedBack(now)
+      forgetRecovered(now)
       const network = networkOf(address)
       const decision = takeFromRate(applied, reachedAt.get(network) ?? now, 1, now)
       if (decision.kind === 'taken') {
         reachedAt.set(network, decision.reachedAt)
         return decision
       }
-      // One is never more than the burst, which is at least one.
+      // A cost of one never exceeds the burst.
       const waitMs = decision.kind === 'wait' ? decision.waitMs : 0
       return { kind: 'refused', perMinute: applied.perMinute, waitMs }
     },

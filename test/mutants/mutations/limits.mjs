@@ -45,8 +45,8 @@ export const OF_LIMITS = [
     replacements: [
       {
         file: 'src/limits/limits.ts',
-        find: 'standing.remaining < found.remaining',
-        put: 'standing.remaining > found.remaining',
+        find: 'status.remaining < found.remaining',
+        put: 'status.remaining > found.remaining',
       },
     ],
   },

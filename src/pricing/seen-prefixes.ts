@@ -2,27 +2,27 @@ import { createHash, type Hash } from 'node:crypto'
 import { createLruMap } from '../lib/lru-map.ts'
 
 /**
- * What conversations have sent to a provider lately, as digests. A provider that breaks off tells no counts: then the
- * part of the input that it had seen a moment before, byte for byte, is charged at the price of cached input.
+ * Digests of what conversations have sent to a provider lately. When a provider breaks off without counts, the part of the input
+ * that it saw shortly before, byte for byte, is charged at the price of cached input.
  */
 export interface SeenPrefixes {
   /** How many tokens at the beginning of its messages an earlier turn of the same conversation has sent. */
   seenTokens(prompt: SentPrompt): number
   remember(prompt: SentPrompt): void
-  /** Lets go of its bytes: what is remembered of it, if anything will be, is known from here on. */
+  /** Releases its bytes, and keeps its digest if it will be remembered. */
   digest(prompt: SentPrompt, remembered: { readonly isWanted: boolean }): void
 }
 
 export interface SentPrompt {
-  /** Whose, and with which model: nobody profits from what another key has sent. */
+  /** The key and the model: a key does not profit from what another key has sent. */
   readonly owner: string
-  /** What comes before the messages in every prompt: another list of tools is another prompt. */
+  /** What precedes the messages in the prompt, such as tools. */
   preamble: readonly Buffer[]
   /** The messages, from the first byte of the first to the last byte of the last. */
   messages: Buffer
-  /** What the messages are taken for. */
+  /** The estimated tokens of the messages. */
   readonly tokens: number
-  /** Of the bytes, once they are gone. */
+  /** Set once the bytes are released. */
   digested?: Digested | undefined
 }
 
@@ -31,12 +31,12 @@ interface Digested {
   readonly digest: string
 }
 
-/** Providers begin to cache at about 1,024 tokens; below that nothing is gained, and most requests are below. */
+/** Providers begin to cache at about 1,024 tokens. */
 export const CACHED_BYTES_MIN = 4096
 /** How long a provider's cache lives at least after its last use. */
 const LIFE_MICROS = 300_000_000
 const OWNERS_MAX = 10_000
-/** Conversations that one key has with one model at the same time. */
+/** Conversations of one key with one model at the same time. */
 const TURNS_AN_OWNER_MAX = 16
 
 interface SeenTurn extends Digested {

@@ -50,8 +50,8 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/pricing/price.ts',
-        find: 'return forWords + forTools + forParts',
-        put: 'return Math.min(forWords + forTools + forParts, model.contextTokens)',
+        find: '  return bound\n',
+        put: '  return Math.min(bound, model.contextTokens)\n',
       },
     ],
   },

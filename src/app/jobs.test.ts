@@ -42,7 +42,7 @@ it('an audit that fails is told of, and the next one comes all the same', async 
   const { seen, stop } = auditWith([() => Promise.reject(new Error('busy')), async () => reportOf(0)])
   await vi.advanceTimersByTimeAsync(25)
   stop()
-  expect(seen.errors).toEqual(['the books could not be verified; the next audit tries again'])
+  expect(seen.errors).toEqual(['the ledger could not be verified; the next audit tries again'])
   expect(seen.violations).toEqual([0])
 })
 

@@ -190,7 +190,7 @@ describe('serve', () => {
     fault(new Error('boom'))
     fault(new Error('again'))
     expect(await exit).toBe(1)
-    expect(terminal.said.err).toContain('Something broke that nobody expected')
+    expect(terminal.said.err).toContain('An unexpected error stops this server')
     expect(terminal.said.err).toContain('Stopped. 2 requests, 0 lost.')
     expect(await readdir(data)).not.toContain('server.json')
   })

@@ -1,25 +1,18 @@
 import { write, writeSync } from 'node:fs'
 import type { Clock } from '../lib/clock.ts'
-import {
-  prettyMessage,
-  prettyRequest,
-  type RequestFacts,
-  type RequestLine,
-  requestLine,
-  scrubFacts,
-} from './request-line.ts'
+import { prettyMessage, prettyRequest, type RequestFacts, requestLine, scrubFacts } from './request-line.ts'
 import { scrub } from './scrub.ts'
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
-type SpokenLevel = 'info' | 'warn' | 'error'
+type WrittenLevel = 'info' | 'warn' | 'error'
 
 export interface Log {
-  /** The one line of a request. Facts that the line does not know are left out, whatever they are. */
+  /** The one line of a request. Fields that the line does not know are left out. */
   request(facts: RequestFacts): void
   info(facts: object, message: string): void
   warn(facts: object, message: string): void
   error(facts: object, message: string): void
-  /** Everything said so far is written when this resolves. */
+  /** Resolves when all lines are written. */
   close(): Promise<void>
 }
 
@@ -31,7 +24,7 @@ export interface LogOptions {
   readonly destination: number
 }
 
-/** Under load a system call for some hundred lines; a reader of the log is behind by this time at most. */
+/** Under load one system call writes some hundred lines. A reader is behind by at most the flush interval. */
 const GATHER_BYTES = 32 * 1024
 const FLUSH_EVERY_MS = 100
 
@@ -45,50 +38,52 @@ const RANKS: Readonly<Record<LogLevel, number>> = {
   silent: Number.POSITIVE_INFINITY,
 }
 
-/** How lines are spelled; which ones are written is decided before. */
-interface Writer {
-  request(level: SpokenLevel, line: RequestLine): void
-  message(level: SpokenLevel, facts: Readonly<Record<string, unknown>>, message: string): void
-}
-
-export function createLog(deps: { readonly clock: Clock }, options: LogOptions): Log {
-  if (options.level === 'silent') return silentLog
-  const pretty = options.format === 'pretty'
+export function createLog({ clock }: { readonly clock: Clock }, options: LogOptions): Log {
+  if (options.level === 'silent') return SILENT_LOG
+  const isPretty = options.format === 'pretty'
   const destination = openLogDestination({
     to: options.destination,
-    gatherBytes: pretty ? 0 : GATHER_BYTES,
+    gatherBytes: isPretty ? 0 : GATHER_BYTES,
     flushEveryMs: FLUSH_EVERY_MS,
-    onDropped: (lines) => say('warn', { lines }, 'log lines were lost because nobody took them'),
+    onDropped: (lines) =>
+      write('warn', { lines }, 'log lines were lost because the reader of the log did not read them'),
   })
-  const writer = pretty ? prettyWriter(deps.clock, destination) : jsonWriter(deps.clock, destination)
-  const isSpoken = (level: SpokenLevel) => RANKS[level] >= RANKS[options.level]
-  const say = (level: SpokenLevel, facts: object, message: string) => {
-    if (!isSpoken(level)) return
-    writer.message(level, scrubFacts(facts), scrub(message))
-    // Whoever looks for the reason of a crash shall find it.
+  const lowest = RANKS[options.level]
+  const localTime = () => new Date(clock.now()).toTimeString().slice(0, 8)
+  /** Level, time and message first, as readers of such logs expect. */
+  const jsonLine = (level: WrittenLevel, line: { readonly msg: string }) => {
+    const head = `{"level":"${level}","time":"${new Date(clock.now()).toISOString()}",`
+    return `${head}${JSON.stringify(line).slice(1)}\n`
+  }
+  const write = (level: WrittenLevel, facts: object, message: string) => {
+    if (RANKS[level] < lowest) return
+    const [fit, msg] = [scrubFacts(facts), scrub(message)]
+    destination.write(isPretty ? prettyMessage(localTime(), level, msg, fit) : jsonLine(level, { msg, ...fit }))
+    // The reason of a crash must be in the log.
     if (level === 'error') destination.flush()
   }
   return {
     request(facts) {
       const level = levelOf(facts)
-      if (!isSpoken(level)) return
-      writer.request(level, requestLine(facts))
+      if (RANKS[level] < lowest) return
+      const line = requestLine(facts)
+      destination.write(isPretty ? prettyRequest(localTime(), line) : jsonLine(level, line))
       if (level === 'error') destination.flush()
     },
-    info: (facts, message) => say('info', facts, message),
-    warn: (facts, message) => say('warn', facts, message),
-    error: (facts, message) => say('error', facts, message),
+    info: (facts, message) => write('info', facts, message),
+    warn: (facts, message) => write('warn', facts, message),
+    error: (facts, message) => write('error', facts, message),
     close: () => destination.close(),
   }
 }
 
-/** A shortfall is money that the operator owes a provider and nobody paid. */
-function levelOf({ error, shortfall }: RequestFacts): SpokenLevel {
+/** A shortfall is a cost of the operator that no account pays. */
+function levelOf({ error, shortfall }: RequestFacts): WrittenLevel {
   if (error !== undefined) return 'error'
   return typeof shortfall === 'bigint' && shortfall > 0n ? 'warn' : 'info'
 }
 
-const silentLog: Log = {
+const SILENT_LOG: Log = {
   request: () => {},
   info: () => {},
   warn: () => {},
@@ -96,79 +91,51 @@ const silentLog: Log = {
   close: () => Promise.resolve(),
 }
 
-/** Level, time and message first, as readers of such logs are used to. */
-function jsonWriter(clock: Clock, destination: LogDestination): Writer {
-  const write = (level: SpokenLevel, said: { readonly msg: string }) => {
-    const head = `{"level":"${level}","time":"${new Date(clock.now()).toISOString()}",`
-    destination.write(`${head}${JSON.stringify(said).slice(1)}\n`)
-  }
-  return {
-    request: write,
-    message: (level, facts, msg) => write(level, { msg, ...facts }),
-  }
-}
-
-function prettyWriter(clock: Clock, destination: LogDestination): Writer {
-  const time = () => new Date(clock.now()).toTimeString().slice(0, 8)
-  return {
-    request: (_level, line) => destination.write(prettyRequest(time(), line)),
-    message: (level, facts, message) => destination.write(prettyMessage(time(), level, message, facts)),
-  }
-}
-
-/** A reader that has stalled: from here on lines are dropped, counted and reported; answers never wait for a log. */
+/** Beyond this, the reader has stalled: lines are dropped, counted and reported. Answers never wait for the log. */
 const WAITING_BYTES_MAX = 8 * 1024 * 1024
-/** What a pipe takes at once: whoever ends the process in the middle of a write tears one piece at most. */
+/** What a pipe takes at once: a process that ends during a write tears at most one piece. */
 const PIECE_BYTES = 64 * 1024
-/** Until a full pipe or a full disk is tried again: soon, because a reader that reads has made room by then, then ever later. */
+/** Pauses before a full pipe or disk is tried again: short first, because a reader makes room soon, then longer. */
 const RETRY_MS = { first: 1, last: 100 }
 /** How long the end of the process waits for a reader that takes nothing. */
 const END_WAIT_MS = 2_000
 
 /**
- * A pipe blocks whoever writes into it until Node has made a stream of it. A write that waited there for a reader that has
- * stalled would keep its thread, and so the end of the process, for as long as that lasts. Asking for the stream makes it.
+ * A pipe is blocking until Node makes a stream of it, which reading `process.stdout` does. A blocking write to a stalled reader
+ * would hold its thread, and so the end of the process.
  */
 const STREAMS: Readonly<Record<number, () => NodeJS.WriteStream>> = { 1: () => process.stdout, 2: () => process.stderr }
-
-interface LogDestination {
-  write(line: string): void
-  /** Hands on what has been gathered, without waiting for it to be written. */
-  flush(): void
-  /** Resolves when everything is written, or when the reader has gone or does not read any more. */
-  close(): Promise<void>
-}
 
 export interface DestinationOptions {
   /** A file descriptor: 1 is stdout, 2 is stderr. It stays open. */
   readonly to: number
-  /** Lines wait until about so many bytes have come together, but never longer than `flushEveryMs`; 0 writes at once. */
+  /** Lines are gathered up to about this many bytes, but not longer than `flushEveryMs`; 0 writes at once. */
   readonly gatherBytes: number
   readonly flushEveryMs: number
-  /** Told how many lines were lost, as soon as the reader takes lines again. */
+  /** Called with the number of lost lines when the reader reads again. */
   readonly onDropped: (lines: number) => void
 }
 
-/**
- * Writes behind the requests' backs: a line costs them a string in a buffer, not a system call. One write at a time, in order; a
- * full pipe or disk is tried again, because it may get room; a reader that has gone is gone for good. Neither costs an answer.
- */
 export function openLogDestination(options: DestinationOptions): LogDestination {
   STREAMS[options.to]?.()
-  return new Destination(options)
+  return new LogDestination(options)
 }
 
-class Destination implements LogDestination {
+/**
+ * Writes asynchronously: a line costs a request a string in a buffer, not a system call. One write at a time, in order. A full pipe
+ * or disk is tried again; a closed reader is final.
+ */
+class LogDestination {
   readonly #options: DestinationOptions
   #gathered = ''
-  /** What is to be written next, of which a piece may be on its way. */
+  /** To be written next. A piece of it may be in flight. */
   #rest: Buffer = Buffer.alloc(0)
-  #onItsWay = 0
+  #inFlight = 0
   #timer: NodeJS.Timeout | undefined
   #dropped = 0
   #broken = false
-  #retryMs = RETRY_MS.first
-  #onTaken = () => {}
+  #pauseMs = RETRY_MS.first
+  #onProgress = () => {}
   #onWritten = () => {}
 
   constructor(options: DestinationOptions) {
@@ -187,6 +154,7 @@ class Destination implements LogDestination {
     else this.#timer ??= setTimeout(() => this.flush(), this.#options.flushEveryMs).unref()
   }
 
+  /** Starts writing what has been gathered. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -197,70 +165,68 @@ class Destination implements LogDestination {
     }
     this.#rest = Buffer.from(this.#gathered)
     this.#gathered = ''
-    this.#writeOn()
+    this.#writeNext()
   }
 
+  /** Resolves when everything is written, or when the reader is closed or does not read. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       process.off('exit', this.#writeAtExit)
       const done = () => {
-        clearTimeout(patience)
-        this.#onTaken = () => {}
+        clearTimeout(timer)
+        this.#onProgress = () => {}
         resolve()
       }
-      const patience = setTimeout(done, END_WAIT_MS)
+      const timer = setTimeout(done, END_WAIT_MS)
       this.#onWritten = done
-      this.#onTaken = () => patience.refresh()
+      this.#onProgress = () => timer.refresh()
       this.flush()
     })
   }
 
-  #writeOn(): void {
-    this.#onItsWay = Math.min(this.#rest.length, PIECE_BYTES)
-    write(this.#options.to, this.#rest, 0, this.#onItsWay, null, (error, written) => {
-      this.#onItsWay = 0
-      if (error === null) this.#wasTaken(written)
-      else this.#tryAgain(error.code)
+  #writeNext(): void {
+    this.#inFlight = Math.min(this.#rest.length, PIECE_BYTES)
+    write(this.#options.to, this.#rest, 0, this.#inFlight, null, (error, written) => {
+      this.#inFlight = 0
+      if (error === null) this.#onWrittenPiece(written)
+      else this.#retry(error.code)
     })
   }
 
-  #wasTaken(bytes: number): void {
+  #onWrittenPiece(bytes: number): void {
     this.#rest = this.#rest.subarray(bytes)
-    this.#retryMs = RETRY_MS.first
-    this.#onTaken()
+    this.#pauseMs = RETRY_MS.first
+    this.#onProgress()
     if (this.#rest.length > 0) {
-      this.#writeOn()
+      this.#writeNext()
       return
     }
-    this.#sayDropped()
-    // While the timer runs, what has come meanwhile may wait for more.
+    this.#reportDropped()
+    // While the timer runs, newer lines may wait for more.
     if (this.#timer === undefined) this.flush()
   }
 
-  #tryAgain(code: string | undefined): void {
+  #retry(code: string | undefined): void {
     this.#broken = code === 'EPIPE' || code === 'EBADF'
     if (this.#broken) this.flush()
-    else setTimeout(() => this.#writeOn(), this.#retryMs).unref()
-    this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MS.last)
+    else setTimeout(() => this.#writeNext(), this.#pauseMs).unref()
+    this.#pauseMs = Math.min(2 * this.#pauseMs, RETRY_MS.last)
   }
 
-  #sayDropped(): void {
+  #reportDropped(): void {
     const lines = this.#dropped
     this.#dropped = 0
     if (lines > 0) this.#options.onDropped(lines)
   }
 
-  /**
-   * Whoever ends the process without closing first loses nothing either, but for what nobody takes. A piece that is on its way
-   * is its thread's, for which the process waits.
-   */
+  /** A process that exits without closing loses no line that a reader takes. The process waits for the piece in flight. */
   readonly #writeAtExit = (): void => {
     if (this.#broken) return
-    writeNow(this.#options.to, Buffer.concat([this.#rest.subarray(this.#onItsWay), Buffer.from(this.#gathered)]))
+    writeNow(this.#options.to, Buffer.concat([this.#rest.subarray(this.#inFlight), Buffer.from(this.#gathered)]))
   }
 }
 
-/** The process is ending, so nothing else can happen meanwhile: waits for a full pipe within bounds, for nothing else. */
+/** The process is ending, so this blocks: it waits for a full pipe within bounds. */
 function writeNow(to: number, bytes: Buffer): void {
   let rest = bytes
   for (let tries = END_WAIT_MS / RETRY_MS.last; rest.length > 0 && tries > 0; ) {

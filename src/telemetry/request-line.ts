@@ -3,15 +3,15 @@ import { inputTokensOf, type Usage } from '../model/price.ts'
 import type { CompactedTokens } from '../model/turn.ts'
 import { type DescribedError, describeError, scrub, scrubPath } from './scrub.ts'
 
-/** What is known of a request at its end, by whoever learned it. Only what `requestLine` asks for gets into the log. */
+/** What is known about a request at its end. `requestLine` picks what gets into the log. */
 export type RequestFacts = Readonly<Record<string, unknown>>
 
-/** One request as the log tells it: ids, times, tokens, charge, outcome. Never contents, never a key. */
+/** One request in the log: ids, times, tokens, charge, outcome. Never contents, never a key. */
 export type RequestLine = ReturnType<typeof requestLine>
 
 const FOREIGN_LENGTH_MAX = 200
 
-/** Written out as one literal: the list of what is allowed, and the one shape that is quick to serialize. */
+/** One literal: the list of allowed fields, and a shape that is quick to serialize. */
 export function requestLine(facts: RequestFacts) {
   const usage = usageOf(facts.usage)
   const compaction = compactionOf(facts.compaction)
@@ -44,22 +44,20 @@ export function requestLine(facts: RequestFacts) {
     client_request_id: foreign(facts.client_request_id),
     retry_count: foreign(facts.retry_count),
     user_agent: foreign(facts.user_agent),
-    err: errorOf(facts.error),
+    err: facts.error === undefined ? undefined : describeError(facts.error),
   }
 }
 
-/** Our own words and ids: taken as they are, because looking for secrets in them would cost more than all the rest. */
+/** Our own words and ids are not scrubbed, because scrubbing costs more than the rest of the line. */
 const own = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** Words that the client chose: it may have put its key there. */
+/** Text of the client, which may contain its key. */
 const foreign = (value: unknown): string | undefined =>
   typeof value === 'string' ? scrub(value.slice(0, FOREIGN_LENGTH_MAX)) : undefined
 
 const count = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 
 const money = (value: unknown): string | undefined => (typeof value === 'bigint' ? formatUsd(value) : undefined)
-
-const errorOf = (value: unknown): DescribedError | undefined => (value === undefined ? undefined : describeError(value))
 
 type LoggedUsage = Usage & { readonly estimated?: boolean }
 
@@ -74,18 +72,18 @@ export function prettyRequest(time: string, line: RequestLine): string {
   const { status, method, path, code, err } = line
   const parts = [
     time,
-    [status ?? '---', method, path].filter(isSaid).join(' '),
+    [status ?? '---', method, path].filter(isKnown).join(' '),
     line.model,
     line.kind,
     line.delivery,
-    isSaid(line.input_tokens) ? `${line.input_tokens}+${line.output_tokens} tok` : undefined,
+    isKnown(line.input_tokens) ? `${line.input_tokens}+${line.output_tokens} tok` : undefined,
     line.charge === undefined ? undefined : sixPlaces(line.charge),
-    isSaid(line.first_byte_ms) ? `first ${line.first_byte_ms} ms` : undefined,
-    isSaid(line.total_ms) ? `total ${line.total_ms} ms` : undefined,
+    isKnown(line.first_byte_ms) ? `first ${line.first_byte_ms} ms` : undefined,
+    isKnown(line.total_ms) ? `total ${line.total_ms} ms` : undefined,
     code ?? (line.outcome === 'completed' ? undefined : line.outcome),
     line.request_id,
   ]
-  const text = parts.filter(isSaid).map(String).map(printable).join('  ')
+  const text = parts.filter(isKnown).map(String).map(printable).join('  ')
   return `${text}\n${err === undefined ? '' : errorLines(err)}`
 }
 
@@ -96,15 +94,15 @@ export function prettyMessage(
   facts: Readonly<Record<string, unknown>>,
 ): string {
   const { err, ...others } = facts
-  const said = Object.entries(others)
+  const known = Object.entries(others)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
   const mark = level === 'info' ? [] : [level]
-  const text = [time, ...mark, message, ...said].map(printable).join('  ')
+  const text = [time, ...mark, message, ...known].map(printable).join('  ')
   return `${text}\n${isError(err) ? errorLines(err) : ''}`
 }
 
-const isSaid = <Value>(value: Value | undefined): value is Value => value !== undefined
+const isKnown = <Value>(value: Value | undefined): value is Value => value !== undefined
 
 const isError = (value: unknown): value is DescribedError =>
   typeof value === 'object' && value !== null && 'message' in value
@@ -116,13 +114,13 @@ function errorLines(error: DescribedError, prefix = ''): string {
   return lines.join('') + inner.map((each) => errorLines(each, 'because of ')).join('')
 }
 
-/** Money on a terminal stands in columns: six places at least, more where they count. */
+/** At least six decimal places, so that amounts on a terminal align. */
 const sixPlaces = (amount: string): string => {
   const [whole, fraction = ''] = amount.split('.')
   return `${whole}.${fraction.padEnd(6, '0')}`
 }
 
-/** A client's text must not be able to move the cursor or colour the terminal of whoever reads the log. */
+/** Text of a client must not move the cursor or change the colours of the terminal. */
 const printable = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
   text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '?')
@@ -130,7 +128,7 @@ const printable = (text: string): string =>
 const DEPTH_MAX = 4
 const ENTRIES_MAX = 50
 
-/** Facts beside a message, made fit for a log: strings scrubbed, errors described, money exact, depth and width bounded. */
+/** Prepares facts for a log: strings scrubbed, errors described, money exact, depth and width bounded. */
 export function scrubFacts(facts: object): Record<string, unknown> {
   const fit: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(facts)) fit[name === 'error' ? 'err' : name] = fitValue(value, 0)

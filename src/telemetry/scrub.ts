@@ -1,17 +1,17 @@
 import { hideSecrets } from '../lib/secret.ts'
 import { withoutControls } from '../lib/text.ts'
 
-/** Longer text is cut first, so that a whole body in an error message costs nothing and does not land in a log. */
+/** Longer text is cut first, so that a whole body in an error message does not get into a log. */
 const TEXT_LENGTH_MAX = 8192
 const HIDDEN = '[hidden]'
 
-/** Most text holds no secret: one quick look decides whether the patterns below are tried at all. */
+/** Most text has no secret. This decides whether the patterns below are tried. */
 const SUSPECT =
   /mr[_-]|mr%5f|-[0-9a-z]{4}-|[srp]k[-_]|key|token|secret|passw|bearer|basic|authorization|:\/\/|eyj|akia|aiza|gh[pousr]_|hf_|xai-|r8_|private/i
 
 /**
- * What secrets look like, and what stays of them so that a reader knows what was there. None of them begins with `\b`:
- * between `x_` and a key there is no boundary of words, and whoever writes such a text chooses what stands before it.
+ * What secrets look like, and what remains of them. No pattern begins with `\b`: there is no word boundary between `x_` and a key,
+ * and the writer of a text chooses what is before a key.
  */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, HIDDEN],
@@ -24,28 +24,25 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     /(mr(?:_|%5f)(?:wallet|builder|session)(?:_|%5f))\w+|(mr(?:_|%5f))(?!(?:wallet|builder|session)(?:_|%5f))\w{8,}/gi,
     `$1$2${HIDDEN}`,
   ],
-  // Codes that are money, and those of links by which somebody becomes somebody.
+  // Redemption codes, and codes of sign-up links.
   [/(mr-)[0-9a-z]{5}(?:-[0-9a-z]{5}){2,4}/gi, `$1${HIDDEN}`],
   [/(?<![0-9a-z-])[0-9a-z]{4}(?:-[0-9a-z]{4}){5}(?![0-9a-z-])/gi, HIDDEN],
-  // Behind a letter it may be a task-list or risk-free: there only what is long and has a digit is taken for a key.
+  // After a letter it may be task-list or risk-free, so there a key must be long and have a digit.
   [/(?<![a-z0-9])((?:sk|rk|pk)[-_](?:[a-z]{2,12}[-_])*)[\w-]{8,}/gi, `$1${HIDDEN}`],
   [/((?:sk|rk|pk)[-_])(?=[\w-]{0,64}\d)[\w-]{16,}/g, `$1${HIDDEN}`],
   [/(AKIA|AIza|xai-|gsk_|hf_|gh[pousr]_|r8_)[\w-]{10,}/g, `$1${HIDDEN}`],
-  // `api_key=…`, `"x-api-key": "…"`, `password: …`: whatever stands behind a name that says what it is.
+  // `api_key=…`, `"x-api-key": "…"`, `password: …`: the value after a telling name.
   [
     /((?:api[-_ ]?key|access[-_]?key|secret|password|passwd|authorization|(?:access|refresh|id|auth)[-_]token|[?&](?:key|token|sig|signature|code))["']?\s*[:=]\s*["']?)(?!(?:bearer|basic)\b|\[hidden\])[^\s"'&,;{}[\]]+(?:\[hidden\])?/gi,
     `$1${HIDDEN}`,
   ],
 ]
 
-/**
- * Text without the keys, tokens and passwords that other people's error messages like to repeat: those that this process
- * was given, whatever they look like, and what looks like one.
- */
+/** Removes keys, tokens and passwords: the secrets that this process knows, and texts that look like one. */
 export function scrub(text: string): string {
   // Twice as much, so that a secret across the cut is seen whole.
-  const told = hideSecrets(text.slice(0, 2 * TEXT_LENGTH_MAX))
-  const bounded = told.length > TEXT_LENGTH_MAX ? `${told.slice(0, TEXT_LENGTH_MAX)}…` : told
+  const hidden = hideSecrets(text.slice(0, 2 * TEXT_LENGTH_MAX))
+  const bounded = hidden.length > TEXT_LENGTH_MAX ? `${hidden.slice(0, TEXT_LENGTH_MAX)}…` : hidden
   if (!SUSPECT.test(bounded)) return bounded
   return PATTERNS.reduce((scrubbed, [pattern, shown]) => scrubbed.replace(pattern, shown), bounded)
 }
@@ -62,10 +59,7 @@ const CODE_MAX = 1000
 const looksLikeSecret = (part: string): boolean =>
   part.length >= HIDDEN_MIN && (RANDOM.test(part) || (part.length < CODE_MAX && CODE.test(part.replace(BETWEEN, ''))))
 
-/**
- * A path for a log or a sentence. Where an id belongs people paste keys, of any kind and maker: besides what is known to
- * look like one, every part that looks like nothing but chance is left out.
- */
+/** A path for a log or a message. People paste keys of any provider where an id belongs, so random parts are hidden too. */
 export const scrubPath = (path: string): string =>
   scrub(path)
     .split('/')
@@ -74,15 +68,15 @@ export const scrubPath = (path: string): string =>
 
 const SHOWN_MAX = 300
 
-/** Somebody else's own words, as far as they may be shown: one line, bounded, without anything like a key. */
-export function oneLine(words: string): string {
-  const line = scrub(withoutControls(words.replace(/[\s\p{Cc}]+/gu, ' '))).trim()
+/** Foreign text for a message: one line, bounded, scrubbed. */
+export function oneLine(text: string): string {
+  const line = scrub(withoutControls(text.replace(/[\s\p{Cc}]+/gu, ' '))).trim()
   return line.length > SHOWN_MAX ? `${line.slice(0, SHOWN_MAX)}…` : line
 }
 
-/** Causes of causes are followed so far; who needs more has a loop. */
+/** Deeper chains of causes are loops. */
 const DEPTH_MAX = 4
-/** An AggregateError of a thousand is as clear after the first few. */
+/** The first few errors of an AggregateError explain it. */
 const ERRORS_MAX = 5
 
 export interface DescribedError {
@@ -94,7 +88,7 @@ export interface DescribedError {
   readonly errors?: readonly DescribedError[]
 }
 
-/** An error as a log may hold it: every text scrubbed, no properties but these, because libraries hang requests on errors. */
+/** An error for the log: every text scrubbed, and no other properties, because libraries attach requests to errors. */
 export function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error)) return { name: typeof error, message: scrub(textOf(error)) }
   const { code } = error as NodeJS.ErrnoException

@@ -36,7 +36,7 @@ function knownSeals() {
   ] as const
   seals.keep(
     'call_1',
-    sealed.map(([origin, data]) => ({ opaque: { wire: 'responses', origin, data }, wordsBetween: false })),
+    sealed.map(([origin, data]) => ({ opaque: { wire: 'responses', origin, data }, textBetween: false })),
   )
   return seals
 }

@@ -10,7 +10,7 @@ import { pauseAfter } from '../protocols/json/scan-json.ts'
 import { createNativeCompactionReader, withTrigger } from '../protocols/responses/compaction.ts'
 import type { ResponsesEncoder } from '../protocols/responses/encoder.ts'
 import * as responses from '../protocols/responses/rewrite-request.ts'
-import { type CallSeals, NO_CALL_SEALS, noticeSeals, restoreSeals } from '../protocols/seals/call-seals.ts'
+import { type CallSeals, keepSeals, NO_CALL_SEALS, restoreSeals } from '../protocols/seals/call-seals.ts'
 import type {
   EncodedReply,
   MintIds,
@@ -20,8 +20,7 @@ import type {
 } from '../protocols/shared/codec-types.ts'
 import type { CacheSalt, LaneRequest, LaneTarget, RelayTarget } from '../protocols/shared/lane-target.ts'
 import { createSummaryReader, transcriptOf, writeSummaryRequest } from '../protocols/shared/summary.ts'
-import { readAnswerTool } from '../protocols/tools/answer-tool.ts'
-import { restoreTools } from '../protocols/tools/restore-tools.ts'
+import { readAnswerTool, restoreTools } from '../protocols/tools/restore-tools.ts'
 import type { TurnEncoder } from './turn-input.ts'
 
 /** How the answer of one call comes back to the client. */
@@ -176,7 +175,7 @@ async function translate(route: Route): Promise<RouteStrategy> {
       adapter() {
         const reader = readerOf(route)
         const answer = answerTool === undefined ? reader : readAnswerTool(reader, answerTool)
-        return encoder.translate(restoreTools(clientCarriesSeals ? answer : noticeSeals(answer, callSeals.keep), tools))
+        return encoder.translate(restoreTools(clientCarriesSeals ? answer : keepSeals(answer, callSeals.keep), tools))
       },
     },
   }

@@ -7,7 +7,7 @@ const [ANNA, BERT] = [1 as AccountRow, 2 as AccountRow]
 const MINUTE = 60_000_000
 
 const sealed = (data: string): SealBeforeCall[] => [
-  { opaque: { wire: 'responses', origin: 'lane', data }, wordsBetween: false },
+  { opaque: { wire: 'responses', origin: 'lane', data }, textBetween: false },
 ]
 /** So that only what is sealed counts beside what every entry weighs. */
 const KIB = 'x'.repeat(1024)

@@ -1,6 +1,6 @@
 import type { Fields } from '../../lib/types.ts'
 import type { Conversation } from '../../model/conversation.ts'
-import { type EffortSpellings, effortOf, type PromptCache, spellEffort } from '../../model/effort.ts'
+import { effortOf, type PromptCache, spellEffort } from '../../model/effort.ts'
 import type { Protocol } from '../../model/turn.ts'
 import {
   BUDGET_MIN,
@@ -17,12 +17,12 @@ import type { AnthropicDialect } from './dialects.ts'
 import {
   type Block,
   isLoopWithoutThinking,
-  type SettledMessage,
+  type Message,
   settleMessages,
   textBlocks,
   writeMessages,
 } from './write-messages.ts'
-import { type FormatPlan, planFormat, writeTools } from './write-tools.ts'
+import { planFormat, writeTools } from './write-tools.ts'
 
 /** A conversation as the request that an Anthropic lane takes, in its dialect. */
 export function writeRequest(conversation: Conversation, target: LaneTarget<AnthropicDialect>): WrittenRequest {
@@ -47,6 +47,11 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Anth
     messages: plan.state === 'unsaid' ? unsaid : settle(plan.state),
   }
   const prompt = markCache(unmarked, caching)
+  const takesOutput = !dialect.withoutFields.includes('output_config')
+  const output = {
+    ...(plan.effort !== undefined && takesOutput ? { effort: plan.effort } : {}),
+    ...(format.kind === 'held' ? { format: { type: 'json_schema', schema: format.schema } } : {}),
+  }
   const settings = writeSettings(conversation, { dialect, client, isThinking: plan.state === 'on' })
   const body = {
     model: target.model,
@@ -58,30 +63,22 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Anth
     ...(fields.tools === undefined ? {} : { tools: prompt.tools }),
     ...settings.fields,
     ...(plan.thinking === undefined ? {} : { thinking: plan.thinking }),
-    ...writeOutput(format, plan, dialect),
+    ...(Object.keys(output).length === 0 ? {} : { output_config: output }),
   }
-  const isEffortLost = plan.isLost || (plan.effort !== undefined && dialect.withoutFields.includes('output_config'))
+  const isEffortLost = plan.isLost || (plan.effort !== undefined && !takesOutput)
   const lostEffort = isEffortLost ? [clientName('effort', client)] : []
   return {
     body,
     leftOut: [...new Set([...draft.leftOut, ...settings.leftOut, ...lostEffort])],
-    keepsMarks: keepsAllMarks(unmarked, caching),
+    keepsMarks: caching !== 'off' && markedIn(unmarked).length <= MARKS_MAX,
     tools: names,
     answerTool,
   }
 }
 
-/** A Chat client cannot say whether it wants to be told; one that asks for thought is shown it. */
+/** A Chat client cannot request a summary; it gets one where it has requested an effort. */
 const wantsSummary = ({ reasoning }: Conversation, { client, effort }: LaneTarget<AnthropicDialect>): boolean =>
   client === 'responses' ? reasoning.summary !== undefined : effort !== undefined
-
-function writeOutput(format: FormatPlan, { effort }: ThinkingPlan, { withoutFields }: AnthropicDialect): Fields {
-  const output = {
-    ...(effort === undefined || withoutFields.includes('output_config') ? {} : { effort }),
-    ...(format.kind === 'held' ? { format: { type: 'json_schema', schema: format.schema } } : {}),
-  }
-  return Object.keys(output).length === 0 ? {} : { output_config: output }
-}
 
 interface WrittenSettings {
   readonly fields: Fields
@@ -94,21 +91,32 @@ interface SettingsLane {
   readonly isThinking: boolean
 }
 
-/** How words are chosen, where the answer stops, and for whom it is. */
+/** Sampling, stop sequences and the user. */
 function writeSettings(conversation: Conversation, lane: SettingsLane): WrittenSettings {
+  const { sampling, verbosity, identity } = conversation
   const written = [writeSampling(conversation, lane), writeStop(conversation, lane), writeUser(conversation, lane)]
+  const withoutCounterpart = requestedNames([
+    ['presence_penalty', unlessZero(sampling.presencePenalty) !== undefined],
+    ['frequency_penalty', unlessZero(sampling.frequencyPenalty) !== undefined],
+    ['seed', sampling.seed !== undefined],
+    ['logit_bias', hasBias(sampling)],
+    [clientName('logprobs', lane.client), sampling.topLogprobs !== undefined],
+    ['top_logprobs', (sampling.topLogprobs ?? 0) > 0],
+    [clientName('verbosity', lane.client), verbosity !== undefined],
+    ['prompt_cache_key', identity.promptCacheKey !== undefined],
+  ])
   return {
     fields: Object.assign({}, ...written.map(({ fields }) => fields)),
-    leftOut: [...written.flatMap(({ leftOut }) => leftOut), ...withoutCounterpart(conversation, lane)],
+    leftOut: [...written.flatMap(({ leftOut }) => leftOut), ...withoutCounterpart],
   }
 }
 
 const takes = ({ dialect }: SettingsLane, field: string): boolean => !dialect.withoutFields.includes(field)
 
-/** From here on a model that thinks takes it. */
+/** The least that a thinking model takes. */
 const TOP_P_THINKING_MIN = 0.95
 
-/** Clients count to 2 where the server counts to 1. It wants one of the two, and of a model that thinks hardly any. */
+/** Clients have temperatures to 2, the server to 1. It takes one of the two settings, and hardly any for a model that thinks. */
 function writeSampling({ sampling: { temperature, topP } }: Conversation, lane: SettingsLane): WrittenSettings {
   const heat = temperature === undefined ? undefined : Math.min(1, Math.max(0, temperature))
   const takesHeat = heat !== undefined && takes(lane, 'temperature') && (!lane.isThinking || heat === 1)
@@ -123,7 +131,7 @@ function writeSampling({ sampling: { temperature, topP } }: Conversation, lane: 
   }
 }
 
-/** One of nothing but spaces is refused. */
+/** A stop sequence of nothing but spaces is refused. */
 function writeStop({ sampling: { stop } }: Conversation, lane: SettingsLane): WrittenSettings {
   const kept = takes(lane, 'stop_sequences') ? stop.filter((sequence) => sequence.trim() !== '') : []
   return {
@@ -148,48 +156,39 @@ function writeUser({ identity: { safetyIdentifier, user } }: Conversation, lane:
   }
 }
 
-const withoutCounterpart = ({ sampling, verbosity, identity }: Conversation, { client }: SettingsLane): string[] =>
-  requestedNames([
-    ['presence_penalty', unlessZero(sampling.presencePenalty) !== undefined],
-    ['frequency_penalty', unlessZero(sampling.frequencyPenalty) !== undefined],
-    ['seed', sampling.seed !== undefined],
-    ['logit_bias', hasBias(sampling)],
-    [clientName('logprobs', client), sampling.topLogprobs !== undefined],
-    ['top_logprobs', (sampling.topLogprobs ?? 0) > 0],
-    [clientName('verbosity', client), verbosity !== undefined],
-    ['prompt_cache_key', identity.promptCacheKey !== undefined],
-  ])
-
-/** How the model is to think. */
 interface ThinkingPlan {
   readonly thinking?: Fields
   readonly effort?: string
-  /** It was told to, or may; not to is what `off` says. */
+  /** `unsaid`: the request does not mention thinking. */
   readonly state: 'on' | 'off' | 'unsaid'
-  /** What the client asked for cannot be had in this request. */
+  /** The requested effort cannot be had in this request. */
   readonly isLost: boolean
 }
 
-/** What decides it, besides the effort. */
+/** What decides the plan, besides the effort. */
 interface ThinkingCase {
   readonly target: Pick<LaneTarget<AnthropicDialect>, 'effort' | 'dialect' | 'outputCap'>
-  /** The client wants to be told what was thought. */
   readonly wantsSummary: boolean
-  /** It has to call a tool now. */
+  /** The model has to call a tool now. */
   readonly isForced: boolean
-  /** The calls that it is to go on from were not made with thinking of its own. */
+  /** The tool loop that the model continues began without its own thinking. */
   readonly isForeign: boolean
 }
 
 const UNSAID: ThinkingPlan = { state: 'unsaid', isLost: false }
+const OFF = { thinking: { type: 'disabled' }, state: 'off' } as const
+const NONE = effortOf('none')
 
-function planThinking(asked: ThinkingCase): ThinkingPlan {
-  const { effort, dialect, outputCap } = asked.target
+function planThinking({ target, wantsSummary, isForced, isForeign }: ThinkingCase): ThinkingPlan {
+  const { effort, dialect, outputCap } = target
   const { efforts } = dialect.traits
   if (dialect.withoutFields.includes('thinking')) return { ...UNSAID, isLost: effort !== undefined }
-  const shown = asked.wantsSummary && dialect.thinkingDisplay ? { display: 'summarized' } : {}
+  const shown = wantsSummary && dialect.thinkingDisplay ? { display: 'summarized' } : {}
   if (effort === undefined) {
-    const decidesItself = Object.values(efforts ?? {}).some(isEffortWord)
+    // Such a model decides itself how long it thinks.
+    const decidesItself = Object.values(efforts ?? {}).some(
+      (spelling) => typeof spelling === 'string' && spelling !== 'disabled' && spelling !== 'between_tools',
+    )
     if (!decidesItself || !('display' in shown)) return UNSAID
     return { ...UNSAID, thinking: { type: 'adaptive', ...shown }, state: 'on' }
   }
@@ -201,40 +200,28 @@ function planThinking(asked: ThinkingCase): ThinkingPlan {
     return { thinking: { type: 'adaptive', ...shown }, effort: spelled, state: 'on', isLost: false }
   }
   const budget = spelled < BUDGET_MIN ? undefined : budgetWithin(spelled, outputCap)
-  // None of these goes together with a budget: it would be a 400.
-  if (budget === undefined || asked.isForced || asked.isForeign) return offInstead(efforts)
+  // The server refuses a budget together with any of these. Some models cannot be told not to think.
+  if (budget === undefined || isForced || isForeign) {
+    return spellEffort(efforts, NONE) === 'disabled' ? { ...OFF, isLost: true } : { state: 'off', isLost: true }
+  }
   return { thinking: { type: 'enabled', budget_tokens: budget, ...shown }, state: 'on', isLost: false }
 }
 
-const OFF = { thinking: { type: 'disabled' }, state: 'off' } as const
-
-const NONE = effortOf('none')
-
-/** Some models cannot be told not to think. */
-const offInstead = (efforts: EffortSpellings | undefined): ThinkingPlan =>
-  spellEffort(efforts, NONE) === 'disabled' ? { ...OFF, isLost: true } : { state: 'off', isLost: true }
-
-const isEffortWord = (spelling: unknown): boolean =>
-  typeof spelling === 'string' && spelling !== 'disabled' && spelling !== 'between_tools'
-
-/** What of a request the server can be asked to keep. */
+/** The parts of a request that the server can cache. */
 interface Prompt {
   readonly system: readonly Block[]
   readonly tools: readonly Fields[]
-  readonly messages: readonly SettledMessage[]
+  readonly messages: readonly Message[]
 }
 
 /** The server caches the prompt up to a mark; it accepts four at most. */
 const KEPT = { cache_control: { type: 'ephemeral' } }
 const MARKS_MAX = 4
 
-/** Whether what the client has marked stays so: too many are taken from the front, because the last ones keep the most. */
-const keepsAllMarks = (prompt: Prompt, policy: PromptCache): boolean =>
-  policy !== 'off' && markedIn(prompt).length <= MARKS_MAX
-
 /**
- * The prompt with cache marks after what is likely to come again. The client's own marks win; otherwise they go after the tools,
- * after the system, and in a conversation after what this request adds and what the last one added, where the cache is found.
+ * The prompt with cache marks after what is likely to come again. The client's own marks win, of which the last ones keep the
+ * most. Else marks go after the tools, after the system, and in a conversation after the last two user messages: the next request
+ * finds the cache there.
  */
 function markCache(prompt: Prompt, policy: PromptCache): Prompt {
   const { system, tools, messages } = prompt
@@ -267,7 +254,7 @@ const withLastMarked = <Piece extends Fields>(pieces: readonly Piece[]): readonl
 
 const TURNS_MARKED = 2
 
-function withTurnsMarked(messages: readonly SettledMessage[]): readonly SettledMessage[] {
+function withTurnsMarked(messages: readonly Message[]): readonly Message[] {
   const places = messages.flatMap(({ role }, at) => (role === 'user' ? [at] : [])).slice(-TURNS_MARKED)
   return messages.map((message, at) =>
     places.includes(at) ? { ...message, content: withLastMarked(message.content) } : message,

@@ -1,26 +1,25 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { Conversation, ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
-import { answerToolFor } from '../tools/answer-tool.ts'
 import { customAsFunction } from '../tools/custom-tools.ts'
-import { allowedTools, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
+import { allowedTools, answerToolFor, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
 import type { AnthropicDialect } from './dialects.ts'
 import { cacheControl } from './write-messages.ts'
 
 interface WrittenTools {
   readonly fields: { readonly tools?: readonly Fields[]; readonly tool_choice?: Fields }
-  /** The model has to call one now. */
+  /** The model has to call a tool now. */
   readonly isForced: boolean
   /** The tool whose input is the answer. */
   readonly answerTool: string | undefined
 }
 
-/** The client's tools, the one that takes the answer where there is one, and what is to be done with them. */
+/** The client's tools, the tool that takes the answer where there is one, and the choice among them. */
 export function writeTools(conversation: Conversation, names: ToolNames, lane: ToolsLane): WrittenTools {
   const { format } = lane
   const tools = allowedTools(conversation).map((tool) => writeTool(tool, names, lane))
   const own = uniquelyNamed(tools.length > 0 ? tools : pastTools(conversation, names))
   const choice = tools.length === 0 ? 'none' : choiceOf(conversation.toolChoice)
-  // A client that wants a tool called now wants that, and the answer later.
+  // A client that requires a tool call now wants the answer later.
   if (format.kind === 'tool' && (choice === 'auto' || choice === 'none')) {
     return withAnswerTool(own, choice, { names, format })
   }
@@ -52,7 +51,7 @@ function withAnswerTool(
   return { fields: { tools, tool_choice }, isForced: true, answerTool: name }
 }
 
-/** Calls in the past want their tools declared, though none is to be called any more. */
+/** The server wants the tools of past calls declared, even where no tool may be called any more. */
 function pastTools({ items }: Conversation, names: ToolNames): Fields[] {
   const calls = items.filter((item) => item.type === 'tool-call')
   return calls.map((call) => ({ name: names.upstreamName(call), input_schema: toolSchema(undefined) }))
@@ -102,20 +101,20 @@ const propertiesOf = ({ properties }: Fields): Fields => (isObject(properties) ?
 const requiredOf = ({ required }: Fields): string[] =>
   Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
 
-/** Of several choices only what all of them want can be wanted. */
+/** Of several choices, only members that all of them require can be required. */
 function requiredInEach([first, ...others]: readonly Fields[]): string[] {
   const wanted = others.map((other) => new Set(requiredOf(other)))
   return first ? requiredOf(first).filter((name) => wanted.every((names) => names.has(name))) : []
 }
 
-/** How the model is made to answer in a form. */
+/** How the model is made to answer in the requested format. */
 export type FormatPlan =
   | { readonly kind: 'plain' }
-  /** It is asked to. */
+  /** A sentence asks for it. */
   | { readonly kind: 'sentence' }
-  /** The server holds it to the schema. */
+  /** The server enforces the schema. */
   | { readonly kind: 'held'; readonly schema: Fields }
-  /** A tool that it has to call takes the answer. */
+  /** The model has to call a tool that takes the answer. */
   | { readonly kind: 'tool'; readonly name: string; readonly description: string | undefined; readonly schema: Fields }
 
 export function planFormat({ format }: Conversation, { traits, withoutFields }: AnthropicDialect): FormatPlan {
@@ -127,10 +126,7 @@ export function planFormat({ format }: Conversation, { traits, withoutFields }: 
   return { kind: 'tool', name, description, schema }
 }
 
-/**
- * What of JSON Schema the server holds an answer to. The rest is told to the model in the description, where nobody
- * enforces it.
- */
+/** The keywords of JSON Schema that the server enforces. The others go into the description, where the model may follow them. */
 const TAKEN = new Set([
   ...['type', 'properties', 'required', 'additionalProperties', 'items', 'enum', 'const', 'anyOf', 'allOf'],
   ...['$ref', '$defs', 'definitions', 'title', 'description', 'default'],
@@ -138,36 +134,34 @@ const TAKEN = new Set([
 const FORMATS = new Set([
   ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
 ])
-/** Their members are named by the client. */
+/** Keywords whose members are named by the client. */
 const NAMED_SCHEMAS = new Set(['properties', '$defs', 'definitions'])
 const SCHEMA_LISTS = new Set(['anyOf', 'allOf'])
 
-/** The schema as the server takes it: every object closed, nothing that it does not know. */
+/** The schema as the server takes it: every object closed, no keyword that it does not know. */
 export function heldSchema(schema: Fields): Fields {
   const held: Fields = {}
-  const told: string[] = []
+  const unknown: string[] = []
   for (const [name, value] of Object.entries(schema)) {
     if (name === '$schema') continue
     if (name === 'oneOf') define(held, 'anyOf', heldMember('anyOf', value))
     else if (isTaken(name, value)) define(held, name, heldMember(name, value))
-    else told.push(`${name}: ${JSON.stringify(value)}`)
+    else unknown.push(`${name}: ${JSON.stringify(value)}`)
   }
   if (isObjectSchema(schema)) held.additionalProperties = false
-  if (told.length > 0) {
-    const said = typeof schema.description === 'string' ? `${schema.description}\n` : ''
-    held.description = `${said}{${told.join(', ')}}`
+  if (unknown.length > 0) {
+    const description = typeof schema.description === 'string' ? `${schema.description}\n` : ''
+    held.description = `${description}{${unknown.join(', ')}}`
   }
   return held
 }
 
-/** The server can hold an answer to it as it stands: maps of any names are beyond it. */
+/** The server can enforce it: it cannot enforce maps with arbitrary names. */
 export const canBeHeld = (schema: Fields): boolean => !hasOpenMap(schema)
 
-/** Nothing of it would be lost. */
-export const isHeldAsIs = (schema: Fields): boolean => sameJson(heldSchema(schema), schema)
-
-const sameJson = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
+/** The server enforces all of it. */
+export const isHeldAsIs = (schema: Fields): boolean =>
+  JSON.stringify(sorted(heldSchema(schema))) === JSON.stringify(sorted(schema))
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)

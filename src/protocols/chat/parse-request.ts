@@ -34,7 +34,7 @@ import {
 } from '../fields/read-fields.ts'
 import { arrayElements, jsonArray, spliceElement } from '../json/bytes.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../shared/codec-types.ts'
-import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../tools/answer-tool.ts'
+import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../tools/tool-names.ts'
 
 /** Reads and checks what admission decides on; everything else stays bytes. */
 export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
@@ -216,7 +216,7 @@ function readFile(param: string, { file }: Fields): PartSource | Problem {
   return found ?? checkFileData(place, data as string)
 }
 
-/** The client's own tools, which go to the provider: `protocols/tools/answer-tool.ts` says why others do not. */
+/** The client's own tools, which go to the provider: `protocols/tools/tool-names.ts` says why others do not. */
 type OwnTools =
   | {
       readonly kind: 'tools'

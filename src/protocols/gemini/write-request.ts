@@ -23,9 +23,8 @@ import {
   type WrittenRequest,
 } from '../shared/lane-target.ts'
 import { clientName, joinTexts, PLEA_FOR_JSON } from '../shared/texts.ts'
-import { answerToolFor } from '../tools/answer-tool.ts'
 import { customAsFunction } from '../tools/custom-tools.ts'
-import { allowedTools, createToolNames, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
+import { allowedTools, answerToolFor, createToolNames, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
 import type { GeminiDialect } from './dialects.ts'
 import { writeContents } from './write-contents.ts'
 

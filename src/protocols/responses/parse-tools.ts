@@ -1,11 +1,22 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
 import type { ToolKind } from '../../model/event.ts'
-import { type Problem, type Refused, problem, refused } from '../../model/problem.ts'
+import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import { markIn } from '../fields/cache-marks.ts'
-import { checkEach, checkMaybeText, checkName, checkText, checkToken, checkValue, isAbsent, missing, shown, wrongType } from '../fields/check-value.ts'
+import {
+  checkEach,
+  checkMaybeText,
+  checkName,
+  checkText,
+  checkToken,
+  checkValue,
+  isAbsent,
+  missing,
+  shown,
+  wrongType,
+} from '../fields/check-value.ts'
 import type { ParsedBody } from '../shared/codec-types.ts'
-import { type ToolFate, WITHOUT_TOOLS, hostedChoice, rewriteTools, toolNameOf } from '../tools/tool-names.ts'
+import { hostedChoice, rewriteTools, type ToolFate, toolNameOf, WITHOUT_TOOLS } from '../tools/tool-names.ts'
 
 export interface ParsedTools {
   readonly kind: 'tools'

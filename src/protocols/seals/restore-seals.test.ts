@@ -3,9 +3,9 @@ import { call, conversationOf, message, result } from '../../../test/fixtures/pr
 import type { ConversationItem } from '../../model/conversation.ts'
 import { restoreSeals, type SealBeforeCall } from './call-seals.ts'
 
-const seal = (data: string, wordsBetween = false): SealBeforeCall => ({
+const seal = (data: string, textBetween = false): SealBeforeCall => ({
   opaque: { wire: 'responses', origin: 'lane', data },
-  wordsBetween,
+  textBetween,
 })
 
 /** Who says what, in order. */

@@ -2,17 +2,12 @@ import { assertNever } from '../../lib/types.ts'
 import type { CallItem, Reply, ReplyPart } from '../../model/conversation.ts'
 import type { CallStart, FinishReason, Opaque, Phase, TokenLogprob, TurnEvent } from '../../model/event.ts'
 
-/** Puts the pieces of an answer together again. */
-interface ReplyCollector {
-  add(event: TurnEvent): void
-  reply(): Reply
-}
-
-export function createReplyCollector(): ReplyCollector {
+/** Puts the events of an answer together. */
+export function createReplyCollector() {
   const state: Collected = { items: [], calls: new Map(), open: undefined, finish: undefined }
   return {
-    add: (event) => collect(state, event),
-    reply: () => ({ items: state.items, finish: state.finish }),
+    add: (event: TurnEvent): void => collect(state, event),
+    reply: (): Reply => ({ items: state.items, finish: state.finish }),
   }
 }
 
@@ -35,13 +30,15 @@ type Call = CallItem & { text: string }
 interface Collected {
   readonly items: (Message | Reasoning | Call)[]
   readonly calls: Map<number, { text: string }>
-  /** What further pieces of text or reasoning belong to. */
+  /** The item that further text or reasoning belongs to. */
   open: Message | Reasoning | undefined
   finish: FinishReason | undefined
 }
 
 function collect(state: Collected, event: TurnEvent): void {
-  if (saysNothing(event)) return
+  // An empty delta begins nothing and separates nothing, as in a stream.
+  const isEmpty = 'text' in event && event.text === '' && (event.type !== 'text-delta' || !event.logprobs?.length)
+  if (isEmpty) return
   switch (event.type) {
     case 'message-start':
       beginMessage(state, event.phase)
@@ -69,9 +66,13 @@ function collect(state: Collected, event: TurnEvent): void {
       summary.push((summary.pop() ?? '') + event.text)
       return
     }
-    case 'reasoning-seal':
-      unsealedOf(state).opaque = event.opaque
+    case 'reasoning-seal': {
+      // Each of two seals has a reasoning of its own.
+      const open = reasoningOf(state)
+      const reasoning = open.opaque === undefined ? open : beginReasoning(state)
+      reasoning.opaque = event.opaque
       return
+    }
     case 'tool-call-start':
       beginCall(state, event)
       return
@@ -91,10 +92,6 @@ function collect(state: Collected, event: TurnEvent): void {
   }
 }
 
-/** A piece without words begins nothing and parts nothing, as in a stream. */
-const saysNothing = (event: TurnEvent): boolean =>
-  'text' in event && event.text === '' && (event.type !== 'text-delta' || (event.logprobs ?? []).length === 0)
-
 function beginMessage(state: Collected, phase: Phase | undefined): Message {
   const message: Message = { type: 'message', phase, content: [] }
   state.items.push(message)
@@ -111,12 +108,6 @@ function beginReasoning(state: Collected): Reasoning {
 
 const reasoningOf = (state: Collected): Reasoning =>
   state.open?.type === 'reasoning' ? state.open : beginReasoning(state)
-
-/** Of two seals each has a reasoning of its own. */
-const unsealedOf = (state: Collected): Reasoning => {
-  const open = reasoningOf(state)
-  return open.opaque === undefined ? open : beginReasoning(state)
-}
 
 function partOf(state: Collected, type: ReplyPart['type']): Message['content'][number] {
   const { content } = state.open?.type === 'message' ? state.open : beginMessage(state, undefined)

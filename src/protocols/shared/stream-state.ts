@@ -4,31 +4,31 @@ import { formatUsd } from '../../model/money.ts'
 import type { InputUsage, Usage } from '../../model/price.ts'
 import type { UpstreamError } from '../refusals/provider-error.ts'
 
-/** What has been learned so far of a stream that a lane sends. */
+/** What is known so far of a stream that a lane sends. */
 export interface StreamState {
   /** The last usage that was reported. */
   usage: Usage | undefined
-  /** It counts the whole answer. What is told before the answer ends is a lower bound. */
+  /** It counts the whole answer. A usage that is reported before the answer ends is a lower bound. */
   usageIsFinal: boolean
   /** `outputBytes` when the usage was reported. */
   countedBytes: number
-  /** What it has counted of its input before the output: all there is of its counts in an answer that breaks off. */
+  /** Input counts that were reported before the output: all the counts of an answer that breaks off. */
   inputCounted: InputUsage | undefined
   /** Bytes of text, reasoning and tool arguments that were produced: the base of an estimate where usage is absent. */
   outputBytes: number
-  /** Frames that have brought words: many servers send one for each token. */
+  /** Frames with content: many servers send one for each token. */
   contentFrames: number
   /** Tool calls that have begun. */
   calls: number
-  /** Of those bytes, how many wait here for their turn and have not been handed on. */
+  /** How many of those bytes are held back here. */
   heldBytes: number
-  /** The lane has said why the answer ends; its counts may still come. */
+  /** There was a finish reason; the usage may still come. */
   finished: boolean
-  /** The lane has said that nothing more comes. */
+  /** There was the end mark of the stream. */
   done: boolean
   /** The lane's own error inside the stream. */
   error: UpstreamError | undefined
-  /** What makes the answer invalid, so that it has failed; undefined while it is valid. */
+  /** Why the answer is invalid and has failed; undefined while it is valid. */
   invalid: string | undefined
 }
 
@@ -48,8 +48,8 @@ export const newStreamState = (): StreamState => ({
 })
 
 /**
- * Takes the usage that a frame has reported, after everything else of the frame was read. It is final when it came with the
- * finish or behind it, and when no more output came between it and the finish.
+ * Records the usage that a frame has reported, after the rest of the frame was read. It is final when it came with the finish
+ * or behind it, and when no more output came between it and the finish.
  */
 export function recordUsage(state: StreamState, usage: Usage | undefined): void {
   const isNew = usage !== undefined && usage !== state.usage
@@ -61,7 +61,7 @@ export function recordUsage(state: StreamState, usage: Usage | undefined): void 
   state.usageIsFinal = isNew || (state.usage.output > 0 && state.countedBytes === state.outputBytes)
 }
 
-/** What a turn has cost, as clients of both protocols are told beside the usage: exact, as a decimal string. */
+/** The charge of a turn beside the usage, in both client protocols: exact, as a decimal string. */
 export const encodeCharge = ({ usage, charge, tier, price }: SettledCharge): Fields => ({
   charge: formatUsd(charge),
   currency: 'USD',
@@ -77,11 +77,10 @@ interface ReportedCounts {
   readonly cacheWrite: number
   readonly output: number
   readonly reasoning: number
-  /** See `Usage`. */
   readonly doubtful?: true
 }
 
-/** The same in classes that do not overlap, whatever a provider may have mixed up. */
+/** The same in classes that do not overlap, even where a provider's counts are inconsistent. */
 export function usageOfCounts({ input, cached, cacheWrite, output, reasoning, doubtful }: ReportedCounts): Usage {
   const cachedInput = Math.min(cached, input)
   const written = Math.min(cacheWrite, input - cachedInput)
@@ -95,59 +94,49 @@ export function usageOfCounts({ input, cached, cacheWrite, output, reasoning, do
   }
 }
 
-/** Of one answer, in one class: no model reads or writes a thousandth of it. What is more is as much as this, so that sums stay numbers. */
+/** For one class of one answer: no model reads or writes a thousandth of it. Larger counts are cut, so that sums stay exact. */
 const TOKENS_MAX = 1_000_000_000
 
-/** A count of tokens; undefined when it is none. Zero is a number, and is believed. */
+/** A count of tokens; undefined for anything else. Zero is a number, and is believed. */
 export const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 && Number.isFinite(value) ? Math.min(Math.ceil(value), TOKENS_MAX) : undefined
 
-/** What a server may count beside the prompt or the completion, although others count it inside. */
+/** What a server may count beside the prompt or the completion, where others count it inside. */
 export type CountedBeside = 'reasoning' | 'cached'
 
-interface Agreement {
-  /** Of the prompt and the completion together, where the provider says so. */
-  readonly total: number | undefined
-  /** What the server is known to count beside them, for usages whose total does not tell. */
-  readonly beside: readonly CountedBeside[]
-}
-
 /**
- * Counts that sum up to the provider's own total. Providers agree on what a total is, since they bill by it, and not on
- * what a completion is: what the total has more is what was left out of the classes. It is explained by reasoning that
- * stands beside the completion, and by cached input and cache writes that stand beside the prompt. A rest that none of them
- * explains is charged to nobody, and makes the counts doubtful. A total that is smaller than its parts is a mistake, and the
- * classes are believed.
+ * Counts that sum up to the provider's own total. Providers agree on what a total is, because they bill by it, and not on
+ * what a completion is: a larger total shows what was left out of the classes. Reasoning beside the completion explains it, or
+ * cached input and cache writes beside the prompt. A rest that none of them explains is not charged, and makes the counts
+ * doubtful. A total that is smaller than its parts is a mistake, and the classes are believed. `beside` is what the server is
+ * known to count beside them, for usages whose total does not show it.
  */
-export function agreeWithTotal(counts: ReportedCounts, { total, beside }: Agreement): ReportedCounts {
+export function agreeWithTotal(
+  counts: ReportedCounts,
+  { total, beside }: { readonly total: number | undefined; readonly beside: readonly CountedBeside[] },
+): ReportedCounts {
   const { input, output, reasoning } = counts
   const rest = total === undefined ? undefined : total - input - output
-  // What is more than the whole cannot be inside of it.
+  // More than the whole cannot be inside of it.
   const mayBeInside = !beside.includes('reasoning') || reasoning <= output
-  if (rest === undefined || rest < 0 || (rest === 0 && !mayBeInside)) return asKnown(counts, beside)
+  if (rest === undefined || rest < 0 || (rest === 0 && !mayBeInside)) return withCountsBeside(counts, beside)
   if (rest === 0) return counts
-  // The whole output was reasoning, and its provider counts a token of it less in the completion.
+  // The whole output was reasoning, and the completion counts one token less of it.
   if (rest === reasoning - output) return { ...counts, output: reasoning }
-  for (const { moreInput, moreOutput } of explanationsOf(counts)) {
+  for (const [moreInput, moreOutput] of explanationsOf(counts)) {
     if (rest === moreInput + moreOutput) return { ...counts, input: input + moreInput, output: output + moreOutput }
   }
   return { ...counts, doubtful: true }
 }
 
-/** What may stand beside the prompt, and beside the completion. Of two that fit, the first is likelier. */
-function explanationsOf({ cached, cacheWrite, reasoning }: ReportedCounts) {
-  return [
-    { moreInput: 0, moreOutput: reasoning },
-    { moreInput: cached, moreOutput: 0 },
-    { moreInput: cacheWrite, moreOutput: 0 },
-    { moreInput: cached + cacheWrite, moreOutput: 0 },
-    { moreInput: cached, moreOutput: reasoning },
-    { moreInput: cacheWrite, moreOutput: reasoning },
-    { moreInput: cached + cacheWrite, moreOutput: reasoning },
-  ]
-}
+/** What may stand beside the prompt and beside the completion. Of two that fit, the first is likelier. */
+const explanationsOf = ({ cached, cacheWrite, reasoning }: ReportedCounts): (readonly [number, number])[] => [
+  [0, reasoning],
+  ...[cached, cacheWrite, cached + cacheWrite].map((input) => [input, 0] as const),
+  ...[cached, cacheWrite, cached + cacheWrite].map((input) => [input, reasoning] as const),
+]
 
-function asKnown(counts: ReportedCounts, beside: readonly CountedBeside[]): ReportedCounts {
+function withCountsBeside(counts: ReportedCounts, beside: readonly CountedBeside[]): ReportedCounts {
   const { input, cached, output, reasoning } = counts
   return {
     ...counts,

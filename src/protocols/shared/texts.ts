@@ -2,40 +2,40 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { TokenLogprob } from '../../model/event.ts'
 import type { Protocol } from '../../model/turn.ts'
 
-/** What Millrace says itself to a model, in the place of somebody who has said nothing, wherever a protocol cannot do without. */
+// Texts of our own for a model, where a protocol requires a text and the client has sent none.
 
-/** The result of a call whose turn was given up before there was one. */
+/** The result of a call whose turn ended before there was one. */
 export const ABORTED = 'aborted'
 
-/** Of a call whose result is nothing but what cannot stand in one: that is shown behind it. */
+/** The result of a call that has only parts which cannot stand in a result: they are shown behind it. */
 export const RESULT_ELSEWHERE = 'The result is shown below.'
 
-/** In front of what is shown behind a result, and of the name of its tool. */
+/** In front of the parts that are shown behind a result, and of the name of its tool. */
 export const FROM_RESULT = 'From the result of the tool'
 
-/** Of a user who speaks only after the assistant. */
+/** The user message in front of a conversation that the assistant starts. */
 export const USER_BEGINS = 'Begin.'
 
-/** Of a user who leaves the last word to the assistant. */
+/** The user message behind a conversation that the assistant ends. */
 export const USER_GOES_ON = 'Go on.'
 
-/** For a model that has no way to be made to answer in JSON. */
+/** For a model that cannot be made to answer in JSON. */
 export const PLEA_FOR_JSON = 'Answer with one JSON object, and with nothing before or behind it.'
 
-/** Between texts of which a protocol makes one: what was said apart stays apart. */
+/** Between texts that a protocol joins into one. */
 export const BREAK = '\n\n'
 
-/** Those that say anything. */
+/** Joins the texts that are not empty. */
 export const joinTexts = (texts: readonly (string | undefined)[]): string =>
   texts.filter((text) => text !== undefined && text !== '').join(BREAK)
 
-/** Of several answers that a server could give at once the first, by its index; one without an index stands in its place. */
+/** The first of several choices or candidates, by its index; without an index, by its place. */
 export function firstOf(answers: unknown): Fields | undefined {
   if (!Array.isArray(answers)) return undefined
   return answers.filter(isObject).find(({ index }, at) => (typeof index === 'number' ? index === 0 : at === 0))
 }
 
-/** Where a client has written what a lane has no words for. */
+/** The names of fields that a lane may not support, in each client protocol. Names that both share need no row. */
 const NAMES = {
   audio: { chat: 'input_audio', responses: 'input_audio' },
   effort: { chat: 'reasoning_effort', responses: 'reasoning.effort' },
@@ -53,10 +53,9 @@ const NAMES = {
 
 export type NamedApart = keyof typeof NAMES
 
-/** The name by which a client knows it. What both protocols call the same needs no row. */
 export const clientName = (what: NamedApart, client: Protocol): string => NAMES[what][client]
 
-/** The tokens of a text in a list as both protocols of clients have it; what is not one is not there. */
+/** The tokens of a text, in the form that both client protocols have; malformed entries are dropped. */
 export function readLogprobs(tokens: unknown): TokenLogprob[] {
   return listOf(tokens).flatMap((entry) => {
     const token = readToken(entry)

@@ -2,124 +2,117 @@ import type { ToolName } from '../../model/conversation.ts'
 import type { CallStart, TurnEvent } from '../../model/event.ts'
 import { JsonProgress } from '../json/scan-json.ts'
 import type { EventReader } from '../shared/codec-types.ts'
-import { newStreamState, type StreamState } from '../shared/stream-state.ts'
+import { newStreamState } from '../shared/stream-state.ts'
 import { createInputDecoder, type InputDecoder } from './custom-tools.ts'
 import { BROKEN_ARGUMENTS, type ToolNames } from './tool-names.ts'
 
 /**
- * Gives the tools of an answer the names and kinds by which the client declared them, and checks what every client relies on:
- * the arguments of a function are JSON.
+ * Gives the tools of an answer the names and kinds that the client declared, and checks what every client relies on: the
+ * arguments of a function are JSON.
  */
-export function restoreTools(reader: EventReader, names: ToolNames): EventReader {
-  const state = newStreamState()
-  const restoring: Restoring = {
-    ...{ names, decoders: new Map(), calls: new Map(), begun: -1 },
-    ...{ isCut: false, addedBytes: 0, invalid: undefined },
+export const restoreTools = (reader: EventReader, names: ToolNames): EventReader => new RestoringReader(reader, names)
+
+class RestoringReader implements EventReader {
+  readonly state = newStreamState()
+  readonly #reader: EventReader
+  readonly #names: ToolNames
+  readonly #decoders = new Map<number, InputDecoder>()
+  /** The arguments of functions so far. */
+  readonly #calls = new Map<number, JsonProgress>()
+  #lastCall = -1
+  /** The answer is cut off in this frame, so a call without arguments may have lost them. */
+  #isCut = false
+  /** Bytes of empty arguments that we added. */
+  #addedBytes = 0
+  #invalid: string | undefined
+
+  constructor(reader: EventReader, names: ToolNames) {
+    this.#reader = reader
+    this.#names = names
   }
-  const takeOver = () => {
-    let waiting = 0
-    for (const decoder of restoring.decoders.values()) waiting += decoder.heldBytes()
-    Object.assign(state, reader.state satisfies StreamState, { heldBytes: reader.state.heldBytes + waiting })
-    state.outputBytes += restoring.addedBytes
-    if (restoring.invalid === undefined) return
-    state.invalid = restoring.invalid
+
+  read(frame: Buffer): readonly TurnEvent[] {
+    const events: TurnEvent[] = []
+    const received = this.#reader.read(frame)
+    this.#isCut = received.some(
+      (event) => event.type === 'turn-end' && event.reason !== 'stop' && event.reason !== 'tool-calls',
+    )
+    for (const event of received) if (event.type === 'tool-call-start') this.#lastCall = event.call
+    for (const event of received) {
+      if (this.#invalid !== undefined) break
+      this.#restore(event, events)
+    }
+    this.#copyState()
+    return events
+  }
+
+  #copyState(): void {
+    const { state } = this
+    Object.assign(state, this.#reader.state)
+    for (const decoder of this.#decoders.values()) state.heldBytes += decoder.heldBytes()
+    state.outputBytes += this.#addedBytes
+    if (this.#invalid === undefined) return
+    state.invalid = this.#invalid
     state.finished = false
   }
-  return {
-    state,
-    read(frame) {
-      const events: TurnEvent[] = []
-      const read = reader.read(frame)
-      restoring.isCut = read.some(isCut)
-      for (const event of read) if (event.type === 'tool-call-start') restoring.begun = event.call
-      for (const event of read) {
-        if (restoring.invalid !== undefined) break
-        restore(restoring, event, events)
-      }
-      takeOver()
-      return events
-    },
-  }
-}
 
-interface Restoring {
-  readonly names: ToolNames
-  readonly decoders: Map<number, InputDecoder>
-  /** The arguments of functions so far. */
-  readonly calls: Map<number, JsonProgress>
-  /** The call that was begun last. */
-  begun: number
-  /** The answer is cut off here, so a call without arguments may have been meant to have some. */
-  isCut: boolean
-  /** Bytes that we added because the provider omitted them. */
-  addedBytes: number
-  invalid: string | undefined
-}
-
-function restore(restoring: Restoring, event: TurnEvent, events: TurnEvent[]): void {
-  const { decoders, calls } = restoring
-  switch (event.type) {
-    case 'tool-call-start':
-      events.push(begin(restoring, event))
-      return
-    case 'tool-call-delta': {
-      const decoder = decoders.get(event.call)
-      if (decoder !== undefined) {
-        pushDelta(event.call, decoder.push(event.text), events)
-        return
+  #restore(event: TurnEvent, events: TurnEvent[]): void {
+    switch (event.type) {
+      case 'tool-call-start':
+        events.push(this.#startCall(event))
+        break
+      case 'tool-call-delta': {
+        const decoder = this.#decoders.get(event.call)
+        if (decoder !== undefined) {
+          pushDelta(event.call, decoder.push(event.text), events)
+          break
+        }
+        const progress = this.#calls.get(event.call)
+        progress?.feed(event.text)
+        if (progress?.state === 'broken') this.#invalid = BROKEN_ARGUMENTS
+        else events.push(event)
+        break
       }
-      const written = calls.get(event.call)
-      if (written !== undefined) write(restoring, written, event.text)
-      if (restoring.invalid === undefined) events.push(event)
-      return
+      case 'tool-call-end': {
+        pushDelta(event.call, this.#decoders.get(event.call)?.end() ?? '', events)
+        this.#decoders.delete(event.call)
+        const progress = this.#calls.get(event.call)
+        // Clients parse the arguments, and an empty string is not JSON.
+        if (!this.#mayBeCut(event.call) && progress?.state === 'empty') {
+          progress.feed('{}')
+          this.#addedBytes += 2
+          pushDelta(event.call, '{}', events)
+        }
+        events.push(event)
+        break
+      }
+      case 'turn-end':
+        if ([...this.#calls].some(([call, progress]) => isNotWhole(progress) && !this.#mayBeCut(call)))
+          this.#invalid = BROKEN_ARGUMENTS
+        else events.push(event)
+        break
+      default:
+        events.push(event)
     }
-    case 'tool-call-end':
-      pushDelta(event.call, decoders.get(event.call)?.end() ?? '', events)
-      decoders.delete(event.call)
-      if (!isCutCall(restoring, event.call) && calls.get(event.call)?.state === 'empty')
-        sayNoArguments(restoring, event.call, events)
-      events.push(event)
-      return
-    case 'turn-end':
-      // Of an answer that was cut the last call may be cut, too.
-      if ([...calls].some(([call, written]) => isNotWhole(written) && !isCutCall(restoring, call)))
-        restoring.invalid = BROKEN_ARGUMENTS
-      else events.push(event)
-      return
-    default:
-      events.push(event)
   }
-}
 
-const isCut = (event: TurnEvent): boolean =>
-  event.type === 'turn-end' && event.reason !== 'stop' && event.reason !== 'tool-calls'
+  /** In an answer that was cut, the last call may be cut too. */
+  #mayBeCut(call: number): boolean {
+    return this.#isCut && call === this.#lastCall
+  }
 
-/** Of an answer that was cut the last call may be cut, too. */
-const isCutCall = ({ isCut: isAnswerCut, begun }: Restoring, call: number): boolean => isAnswerCut && call === begun
-
-/** Clients parse what they are given. */
-function sayNoArguments(restoring: Restoring, call: number, events: TurnEvent[]): void {
-  restoring.calls.get(call)?.feed('{}')
-  restoring.addedBytes += 2
-  pushDelta(call, '{}', events)
+  #startCall(event: CallStart): CallStart {
+    const known = this.#names.clientName(event.name, event.namespace)
+    const call = known === undefined ? event : renamed(event, known)
+    if (call.tool === 'custom' && event.tool === 'function') this.#decoders.set(event.call, createInputDecoder())
+    if (call.tool === 'function') this.#calls.set(event.call, new JsonProgress())
+    return call
+  }
 }
 
 const isNotWhole = ({ state }: JsonProgress): boolean => state === 'cut' || state === 'broken'
 
-function begin({ names, decoders, calls }: Restoring, event: CallStart): CallStart {
-  const known = names.clientName(event.name, event.namespace)
-  const told = known === undefined ? event : renamed(event, known)
-  if (told.tool === 'custom' && event.tool === 'function') decoders.set(event.call, createInputDecoder())
-  if (told.tool === 'function') calls.set(event.call, new JsonProgress())
-  return told
-}
-
-function write(restoring: Restoring, call: JsonProgress, text: string): void {
-  call.feed(text)
-  if (call.state === 'broken') restoring.invalid = BROKEN_ARGUMENTS
-}
-
-/** A tool that the lane gave as a custom one is one, whatever it was declared as. */
+/** A tool that the lane gave as a custom one is one, whatever the client declared. */
 const renamed = (event: CallStart, { name, namespace, tool }: ToolName): CallStart => ({
   ...event,
   name,
@@ -129,4 +122,42 @@ const renamed = (event: CallStart, { name, namespace, tool }: ToolName): CallSta
 
 function pushDelta(call: number, text: string, events: TurnEvent[]): void {
   if (text !== '') events.push({ type: 'tool-call-delta', call, text })
+}
+
+/**
+ * For a lane that enforces a schema only on the input of a tool: the input of `answerTool` is the answer, and the client,
+ * which does not know that tool, gets it as text.
+ */
+export function readAnswerTool(reader: EventReader, answerTool: string): EventReader {
+  /** The number of the call that is the answer. */
+  let answer: number | undefined
+  /** The client's numbers of the other calls, without gaps. */
+  const numbers = new Map<number, number>()
+
+  const renumbered = <Call extends { readonly call: number }>(event: Call): Call[] => {
+    const call = numbers.get(event.call)
+    return call === undefined ? [] : [{ ...event, call }]
+  }
+  const restored = (event: TurnEvent): readonly TurnEvent[] => {
+    switch (event.type) {
+      case 'tool-call-start':
+        if (event.name !== answerTool) {
+          numbers.set(event.call, numbers.size)
+          return renumbered(event)
+        }
+        // Only the first call of the tool is the answer; later ones are dropped.
+        if (answer !== undefined) return []
+        answer = event.call
+        return [{ type: 'message-start', phase: undefined }]
+      case 'tool-call-delta':
+        return event.call === answer ? [{ type: 'text-delta', text: event.text }] : renumbered(event)
+      case 'tool-call-end':
+        return renumbered(event)
+      case 'turn-end':
+        return event.reason === 'tool-calls' && numbers.size === 0 ? [{ ...event, reason: 'stop' }] : [event]
+      default:
+        return [event]
+    }
+  }
+  return { state: reader.state, read: (frame) => reader.read(frame).flatMap(restored) }
 }

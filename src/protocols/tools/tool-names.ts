@@ -5,33 +5,36 @@ import type {
   Conversation,
   ConversationItem,
   ResultItem,
+  SchemaFormat,
   ToolDefinition,
   ToolName,
 } from '../../model/conversation.ts'
-import { tryParse } from '../json/bytes.ts'
+import { type Problem, problem } from '../../model/problem.ts'
+import { memberBytes, type RequestBody } from '../../model/turn.ts'
+import { arrayElements, tryParse } from '../json/bytes.ts'
 import { markNumbers } from '../json/exact-numbers.ts'
 import { scanJson } from '../json/scan-json.ts'
+import { joinTexts } from '../shared/texts.ts'
 
 /**
- * What a request's tools are called on a lane that does not know everything a client can say: namespaces become part of the
- * name, a custom tool may go as a function. The names are unique in the request, and the same request gives the same ones.
+ * The names of a request's tools on a lane that lacks namespaces or custom tools: namespaces become part of the name, a custom
+ * tool may go as a function. The names are unique in the request, and the same request gives the same ones.
  */
 export interface ToolNames {
-  /** A tool that was only called in the past, and is declared no more, gets a name too. */
+  /** A tool of past calls that is no longer declared gets a name too. */
   upstreamName(tool: ToolName): string
-  /** Undefined for a name that the model has invented. The namespace is the one that the lane itself gave, if it knows any. */
+  /** Undefined for a name that the model invented. The namespace is the lane's own, if it has any. */
   clientName(upstreamName: string, namespace?: string): ToolName | undefined
 }
 
-/** What the lane takes as it is. */
 interface ToolStyle {
   readonly custom: 'native' | 'as-function'
   readonly namespace: 'native' | 'flat'
-  /** What a name may begin with; left out: with anything that may be in it. */
+  /** A name must begin with a letter. */
   readonly begins?: 'letter'
 }
 
-/** What every provider takes for a name. */
+/** The longest name that every provider takes. */
 const LENGTH_MAX = 64
 const FOREIGN = /[^A-Za-z0-9_-]/g
 const NO_LETTER = /^[^A-Za-z_]/
@@ -56,7 +59,7 @@ export function createToolNames(tools: readonly ToolDefinition[], style: ToolSty
   }
 
   const named = tools.map(toolNameOf)
-  // A name that is fine stays as it is, whatever comes before it that would have to be changed into the same.
+  // A valid name stays as it is, even where an earlier tool would be renamed to the same.
   for (const tool of named) if (spelled(tool, style) === tool.name) upstreamName(tool)
   for (const tool of named) upstreamName(tool)
   return { upstreamName, clientName: (name, namespace) => clientNames.get(scoped(name, namespace)) }
@@ -64,7 +67,6 @@ export function createToolNames(tools: readonly ToolDefinition[], style: ToolSty
 
 export const toolNameOf = ({ type, name, namespace }: ToolDefinition): ToolName => ({ tool: type, name, namespace })
 
-/** One word for a tool: two that share it are one. */
 const keyOfTool = ({ tool, name, namespace }: ToolName): string => JSON.stringify([tool, namespace ?? null, name])
 const scoped = (name: string, namespace: string | undefined): string => JSON.stringify([namespace ?? null, name])
 
@@ -87,28 +89,27 @@ function freeName(tool: ToolName, name: string, isTaken: (name: string) => boole
   }
 }
 
-/** The tools that may be called, for a server that cannot be told so in other words: all where none are named. */
+/** The tools that may be called, for a server without a list of allowed tools; all where the client names none. */
 export function allowedTools({ tools, toolChoice }: Conversation): readonly ToolDefinition[] {
   if (toolChoice?.type !== 'allowed') return tools
   const allowed = new Set(toolChoice.tools.map(keyOfTool))
   return tools.filter((tool) => allowed.has(keyOfTool(toolNameOf(tool))))
 }
 
-/** What may be wrong with an answer, and above all with its tool calls. The error message quotes it. */
+/** Faults of an answer. The error message quotes them. */
 export const BROKEN_ARGUMENTS = 'the arguments of a tool call are not JSON'
 export const NAMELESS_CALL = 'a tool call without a name'
 export const NO_CALLS = 'it ended with tool calls but contains none'
 export const CONTENT_AFTER_END = 'content after the end of the answer'
 
 export interface PairedResults {
-  /** Which result belongs to which call. */
   readonly byCall: ReadonlyMap<CallItem, ResultItem>
-  /** Results that no call asked for. */
+  /** Results without a call. */
   readonly orphans: ReadonlySet<ResultItem>
 }
 
 /**
- * Finds each call's result, wherever it stands. Of several the last one counts: clients send a result again when they retry.
+ * Finds each call's result, wherever it stands. The last of several counts: clients send a result again when they retry.
  * Some providers give the same id to calls of different turns; a result then belongs to the last of them before it.
  */
 export function pairResults(items: readonly ConversationItem[]): PairedResults {
@@ -130,26 +131,26 @@ export function pairResults(items: readonly ConversationItem[]): PairedResults {
   return { byCall, orphans: new Set(early.values()) }
 }
 
-/** The ids of a request's calls as its server takes them. The same request gives the same ones, and so does a longer one. */
+/** The ids of a request's calls as its server takes them. The same request gives the same ids, and so does a longer one. */
 export interface CallIds {
-  /** Of one more call: no two have the same, though some providers give the same to calls of different turns. */
+  /** The id of the next call. Ids are unique here, though some providers give the same id to calls of different turns. */
   take(callId: string): string
 }
 
 const CALL_ID_LENGTH_MAX = 64
 const CALL_ID_HASH_LENGTH = 12
 
-/** Characters that match `foreign` are none of the server's. */
+/** Characters that match `foreign` are replaced. */
 export function mapCallIds(foreign?: RegExp): CallIds {
   const taken = new Set<string>()
-  /** How often an id was met: whoever sends the same one ten thousand times shall not have us try ten thousand names each time. */
-  const met = new Map<string, number>()
+  /** How often an id occurred, so that ten thousand equal ids do not try ten thousand names each. */
+  const counts = new Map<string, number>()
   return {
     take(callId) {
-      let again = met.get(callId) ?? 1
+      let again = counts.get(callId) ?? 1
       let id = isUsable(callId) ? (foreign === undefined ? callId : callId.replace(foreign, '_')) : hashedId(callId)
       while (taken.has(id)) id = hashedId(`${++again} ${callId}`)
-      met.set(callId, again)
+      counts.set(callId, again)
       taken.add(id)
       return id
     },
@@ -173,7 +174,48 @@ export function argumentsObject({ tool, text }: Pick<CallItem, 'tool' | 'text'>)
   return isObject(value) ? value : { _raw: text }
 }
 
-/** As deep as nobody writes by hand, and as what is written again by a function that calls itself still can be. */
+/** Deeper than any real arguments, and shallow enough for a recursive writer. */
 const BOUNDS = { depthMax: 500, valuesMax: 10_000_000 }
 
 const canBeWritten = (json: Buffer): boolean => scanJson(json, BOUNDS).kind === 'scanned'
+
+/** The tool whose input is the answer, on a lane that enforces a schema only on the input of a tool. */
+export const answerToolFor = (
+  { name, description }: Pick<SchemaFormat, 'name' | 'description'>,
+  names: ToolNames,
+): { readonly name: string; readonly description: string } => ({
+  // The name is the client's; the namespace keeps it apart from the client's own tools.
+  name: names.upstreamName({ name, namespace: 'answer', tool: 'function' }),
+  description: joinTexts(['Takes the whole answer: call it once, and say nothing besides.', description]),
+})
+
+// Tools are the client's own to run. Coding agents declare tools that only a provider could run, whether they use them or not:
+// these are left out and named. Forcing one is refused.
+
+/** The fields that only make sense beside tools: servers refuse them without any. */
+export const WITHOUT_TOOLS: ReadonlyMap<string, null> = new Map([
+  ['tools', null],
+  ['tool_choice', null],
+  ['parallel_tool_calls', null],
+])
+
+/** A tool keeps its own bytes, is left out, or is rewritten. */
+export type ToolFate = 'kept' | 'left-out' | Buffer
+
+/** The value of `tools` with the client's own tools only. */
+export function rewriteTools(body: RequestBody, fates: readonly ToolFate[]): Buffer {
+  const tools = memberBytes(body, 'tools')
+  if (!tools) throw new Error('A field that was parsed is not among the members')
+  const written = arrayElements(tools).flatMap((element, index) => {
+    const fate = fates[index]!
+    return fate === 'left-out' ? [] : [String(fate === 'kept' ? element : fate)]
+  })
+  return Buffer.from(`[${written.join(',')}]`)
+}
+
+/** `tool_choice` requires a tool that was left out. */
+export function hostedChoice(choice: unknown): Problem {
+  const named = isObject(choice) ? choice.type : choice
+  const message = `\`tool_choice\` asks for ${JSON.stringify(String(named).slice(0, 40))}, and tools that a provider runs are not provided. Define a function and run it yourself, or leave tool_choice out.`
+  return problem('unsupported_tool', message, { param: 'tool_choice' })
+}

@@ -4,17 +4,17 @@ import { chatDialect } from '../../../src/protocols/chat/dialects.ts'
 import { type ChatEncoder, createChatEncoder } from '../../../src/protocols/chat/encoder.ts'
 import { codecs } from '../../../src/protocols/codecs.ts'
 import type { ResponsesEncoder } from '../../../src/protocols/responses/encoder.ts'
-import { noticeSeals } from '../../../src/protocols/seals/call-seals.ts'
+import { keepSeals } from '../../../src/protocols/seals/call-seals.ts'
 import type { EventReader } from '../../../src/protocols/shared/codec-types.ts'
 import { restoreTools } from '../../../src/protocols/tools/restore-tools.ts'
 import type { ToolNames } from '../../../src/protocols/tools/tool-names.ts'
 import { requestOf } from '../../fixtures/protocols/chat/translate.ts'
 import { countedIds } from '../../fixtures/protocols/mint-ids.ts'
 import { openEncoder } from '../../fixtures/protocols/responses/encoder.ts'
-import { type Dice, type Tally, cutAnywhere } from './dice.ts'
+import { cutAnywhere, type Dice, type Tally } from './dice.ts'
 import type { HostileStream } from './hostile-streams.ts'
-import { type Played, judgeJson, judgeRelay, judgeStream, playEncoder, withoutForeign } from './play-encoder.ts'
-import { type Read, compareReadings, readInPieces, readWhole } from './play-reader.ts'
+import { judgeJson, judgeRelay, judgeStream, type Played, playEncoder, withoutForeign } from './play-encoder.ts'
+import { compareReadings, type Read, readInPieces, readWhole } from './play-reader.ts'
 
 /** Of each wire the dialects whose reader differs. */
 const DIALECTS: Readonly<Record<LaneWire, readonly string[]>> = {
@@ -94,7 +94,7 @@ const NAMES: ToolNames = {
 
 const withWrappers = ({ onceIn }: Dice, reader: EventReader): EventReader => {
   const restored = onceIn(2) ? restoreTools(reader, NAMES) : reader
-  return onceIn(2) ? noticeSeals(restored, () => {}) : restored
+  return onceIn(2) ? keepSeals(restored, () => {}) : restored
 }
 
 export const responsesEncoder = ({ onceIn }: Dice, delivery: 'stream' | 'json'): ResponsesEncoder =>

@@ -204,8 +204,8 @@ export const OF_THE_WIRE = [
     replacements: [
       {
         file: 'src/protocols/anthropic/write-messages.ts',
-        find: 'id: known?.id ?? writing.ids.take(item.callId)',
-        put: 'id: (known?.id ?? writing.ids.take(item.callId)) + writing.results.byCall.size',
+        find: 'id: known?.id ?? this.#ids.take(item.callId)',
+        put: 'id: (known?.id ?? this.#ids.take(item.callId)) + this.#results.byCall.size',
       },
     ],
   },

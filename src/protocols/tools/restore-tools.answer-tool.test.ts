@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { TurnEvent } from '../../model/event.ts'
 import { newStreamState } from '../shared/stream-state.ts'
-import { readAnswerTool } from './answer-tool.ts'
+import { readAnswerTool } from './restore-tools.ts'
 
 const started = (call: number, name: string): TurnEvent => ({
   type: 'tool-call-start',

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { TurnEvent } from '../../model/event.ts'
 import type { EventReader } from '../shared/codec-types.ts'
 import { newStreamState } from '../shared/stream-state.ts'
-import { noticeSeals, type SealBeforeCall } from './call-seals.ts'
+import { keepSeals, type SealBeforeCall } from './call-seals.ts'
 
 const seal = (data: string): TurnEvent => ({
   type: 'reasoning-seal',
@@ -26,8 +26,8 @@ function keptOf(events: readonly TurnEvent[]): Record<string, string[]> {
     read: () => frames.splice(0, 1),
   }
   const kept: Record<string, string[]> = {}
-  const told = ({ opaque, wordsBetween }: SealBeforeCall) => `${opaque.data}${wordsBetween ? ', words' : ''}`
-  const noticing = noticeSeals(reader, (callId, seals) => {
+  const told = ({ opaque, textBetween }: SealBeforeCall) => `${opaque.data}${textBetween ? ', words' : ''}`
+  const noticing = keepSeals(reader, (callId, seals) => {
     kept[callId] = seals.map(told)
   })
   expect(events.map(() => noticing.read(Buffer.alloc(0)))).toEqual(events.map((event) => [event]))

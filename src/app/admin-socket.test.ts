@@ -156,7 +156,7 @@ it('says what to do about a folder that stands in its place', async () => {
   const path = join(folder, 'taken.sock')
   await mkdir(path)
   const opening = openAdminSocket({ version: '1', run, onFailure: () => {} }, path)
-  await expect(opening).rejects.toThrow(`The admin socket belongs at ${path}, where something stands`)
+  await expect(opening).rejects.toThrow(`The admin socket cannot be created at ${path}`)
 })
 
 describe('askServer', () => {

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { Outcome } from '../admin/outcome.ts'
 
-/** The kernel's own limit is 108 bytes on Linux and 104 on macOS, and Node 20 cuts longer ones off without a word. */
+/** The kernel's limit is 108 bytes on Linux and 104 on macOS. Node 20 silently cuts longer paths. */
 const PATH_BYTES_MAX = 100
 
 interface SocketPlace {
@@ -15,24 +15,24 @@ interface SocketPlace {
   remove(): Promise<void>
 }
 
-/** `admin.sock` in the data folder; where that path is too long, a hashed name in a folder of mode 0700 of its own. */
+/** `admin.sock` in the data folder; if that path is too long, a hashed name in a temporary folder of mode 0700. */
 export async function placeAdminSocket(data: string): Promise<SocketPlace> {
   const path = join(data, 'admin.sock')
   if (Buffer.byteLength(path) <= PATH_BYTES_MAX) return { path, remove: async () => {} }
-  // mkdtemp makes a folder that nobody else could have prepared, and makes it 0700.
+  // mkdtemp creates a new folder with mode 0700.
   const folder = await mkdtemp(join(tmpdir(), 'millrace-'))
   const name = createHash('sha256').update(path).digest('hex').slice(0, 16)
   return { path: join(folder, `${name}.sock`), remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
-/** What a server that was killed left behind outside its data folder. */
+/** Removes what a killed server left outside its data folder. */
 export async function removeStaleSocket(data: string, socket: string): Promise<void> {
   const folder = dirname(socket)
   const ours = dirname(folder) === tmpdir() && /^millrace-[A-Za-z0-9]{6}$/.test(folder.slice(tmpdir().length + 1))
   if (ours && folder !== data) await rm(folder, { recursive: true, force: true })
 }
 
-interface AdminSocketDeps {
+interface AdminSocketOptions {
   readonly version: string
   readonly run: (operation: string, args: unknown) => Promise<Outcome<unknown>>
   readonly onFailure: (operation: string, error: unknown) => void
@@ -45,10 +45,10 @@ export interface AdminSocket {
 }
 
 /**
- * Serves the operator's commands on a unix socket. Who may open the file may do everything, so it belongs to its owner
- * alone. Called only while the data folder is locked: whatever lies at the path was left by a server that is gone.
+ * Serves the operator's commands on a unix socket. A user who can open the file can do everything, so only its owner can. Called
+ * while the data folder is locked, so a file at the path is left from a dead server.
  */
-export async function openAdminSocket(deps: AdminSocketDeps, path: string): Promise<AdminSocket> {
+export async function openAdminSocket(deps: AdminSocketOptions, path: string): Promise<AdminSocket> {
   const bounds = deps.bounds ?? ADMIN_BOUNDS
   await clearPath(path)
   const sockets = new Set<Socket>()
@@ -74,14 +74,14 @@ async function clearPath(path: string): Promise<void> {
   try {
     await rm(path, { force: true })
   } catch (error) {
-    throw new Error(`The admin socket belongs at ${path}, where something stands that is no socket. Move it away.`, {
+    throw new Error(`The admin socket cannot be created at ${path}: there is something else. Move it away.`, {
       cause: error,
     })
   }
 }
 
 async function listenPrivately(server: Server, path: string): Promise<void> {
-  // The file is made while `listen` is being called, so the mask closes it before anyone could connect.
+  // `listen` creates the file at once, so the mask applies before another user could connect.
   const mask = process.umask(0o177)
   try {
     await new Promise<void>((resolve, reject) => {
@@ -95,14 +95,10 @@ async function listenPrivately(server: Server, path: string): Promise<void> {
   await chmod(path, 0o600)
 }
 
-function serveConnection(deps: AdminSocketDeps, bounds: AdminBounds, socket: Socket): void {
+function serveConnection(deps: AdminSocketOptions, bounds: AdminBounds, socket: Socket): void {
   const reader = createLineReader(bounds.requestBytesMax)
-  const say = (line: string) => {
-    if (socket.writable) socket.write(line)
-  }
   let last: Promise<void> = Promise.resolve()
   socket.setTimeout(bounds.idleTimeoutMs, () => socket.destroy())
-  // A client that resets its connection is its own affair.
   socket.on('error', () => socket.destroy())
   socket.on('data', (chunk) => {
     const read = reader.read(chunk)
@@ -112,10 +108,15 @@ function serveConnection(deps: AdminSocketDeps, bounds: AdminBounds, socket: Soc
       return
     }
     if (read.lines.length === 0) return
-    // One after the other, and nothing more is read meanwhile: a client can neither flood nor overtake itself.
+    // Requests run one after the other, and nothing is read meanwhile, so a client cannot flood the server.
     socket.pause()
     socket.setTimeout(0)
-    for (const line of read.lines) last = last.then(async () => say(await answerLine(deps, line)))
+    for (const line of read.lines) {
+      last = last.then(async () => {
+        const answer = await answerLine(deps, line)
+        if (socket.writable) socket.write(answer)
+      })
+    }
     last = last.then(() => {
       socket.setTimeout(bounds.idleTimeoutMs)
       socket.resume()
@@ -125,23 +126,23 @@ function serveConnection(deps: AdminSocketDeps, bounds: AdminBounds, socket: Soc
 
 const lineOf = (answer: AdminAnswer): string => `${JSON.stringify(answer)}\n`
 
-const malformed = (deps: AdminSocketDeps, message: string): AdminAnswer => ({
+const malformed = (deps: AdminSocketOptions, message: string): AdminAnswer => ({
   version: deps.version,
   kind: 'malformed',
   message,
 })
 
-async function answerLine(deps: AdminSocketDeps, line: string): Promise<string> {
+async function answerLine(deps: AdminSocketOptions, line: string): Promise<string> {
   const { version } = deps
   const request = readRequest(line)
   if (request === undefined) return lineOf(malformed(deps, 'The request is not a line of {version, operation, args}.'))
-  // `status` is answered to every version: it is how a person finds out which one runs.
+  // `status` is answered to every version, so that a person can find out which one runs.
   if (request.version !== version && request.operation !== 'status') return lineOf({ version, kind: 'other-version' })
   try {
     return lineOf({ version, kind: 'answered', outcome: await deps.run(request.operation, request.args) })
   } catch (error) {
     deps.onFailure(request.operation, error)
-    return lineOf({ version, kind: 'failed', message: 'The server could not do it; its log says why.' })
+    return lineOf({ version, kind: 'failed', message: 'The operation failed. The log of the server has the reason.' })
   }
 }
 
@@ -153,10 +154,7 @@ function readRequest(line: string): AdminRequest | undefined {
   }
 }
 
-/**
- * One JSON object a line, in both directions: what a command of the operator asks of the running server. Both ends say
- * their version, because a command of one version must not guess what a server of another means.
- */
+/** One JSON object a line, in both directions. Both ends send their version, because versions may differ in operations. */
 const adminRequest = z.strictObject({
   version: z.string(),
   operation: z.string(),
@@ -172,15 +170,15 @@ export type AdminAnswer =
   | { readonly version: string; readonly kind: 'failed'; readonly message: string }
 
 export const ADMIN_BOUNDS = {
-  /** The largest honest request is a key's list of models. */
+  /** The largest valid request is a key's list of models. */
   requestBytesMax: 1024 * 1024,
   /** A page of keys, each with the longest list of models. */
   answerBytesMax: 256 * 1024 * 1024,
   /** One operator and a few scripts at once. */
   connectionsMax: 32,
-  /** A connection that says nothing for so long is closed. */
+  /** A connection without a request for this long is closed. */
   idleTimeoutMs: 30_000,
-  /** Verifying large books takes its time. */
+  /** Verifying a large ledger takes minutes. */
   answerTimeoutMs: 10 * 60_000,
 } as const
 
@@ -188,12 +186,8 @@ type AdminBounds = { readonly [Name in keyof typeof ADMIN_BOUNDS]: number }
 
 type LineRead = { readonly kind: 'lines'; readonly lines: readonly string[] } | { readonly kind: 'too-long' }
 
-interface LineReader {
-  read(chunk: Buffer): LineRead
-}
-
-/** Cuts bytes into lines. A line that outgrows the bound is reported before it is kept, so memory stays bounded. */
-export function createLineReader(lineBytesMax: number): LineReader {
+/** Splits bytes into lines. A line beyond the bound is reported before it is stored, so memory stays bounded. */
+export function createLineReader(lineBytesMax: number): { read(chunk: Buffer): LineRead } {
   let parts: Buffer[] = []
   let size = 0
   return {

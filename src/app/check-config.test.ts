@@ -115,7 +115,7 @@ test('what keeps a good file from being of use is warned of', () => {
   const unknown = expect.stringMatching(/^context_tokens of mine cannot be checked/)
   expect(warningsOf(model(`context_tokens: 8192, ${price}`))).toEqual([unknown])
   expect(warningsOf(model('context_tokens: 1000'))).toEqual([
-    expect.stringMatching(/^mine has no price, so nobody can call it\./),
+    expect.stringMatching(/^mine has no price, so no key can call it\./),
     'mine: context_tokens is 1000, which looks too small: longer input is refused.',
     unknown,
   ])

@@ -8,7 +8,7 @@ import { type ConfigOrigin, type ConfigSources, type LoadedConfig, loadConfig } 
 import { type ConfigProblem, formatProblem, shortestPath } from '../config/problem.ts'
 import { formatPricePerMillion } from '../model/money.ts'
 
-/** What `millrace check` prints, in both of its forms. */
+/** The output of `millrace check`, as text and as JSON. */
 interface ConfigCheck {
   readonly ok: boolean
   readonly lines: readonly string[]
@@ -58,14 +58,14 @@ function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCh
     models: models.map(modelJson),
     plans,
     problems: [],
-    // Nothing of this keeps the server from starting: what to sell at which price is the operator's to say.
+    // Warnings do not stop the start: prices are the operator's decision.
     warnings,
   }
   const lines = [
     `${originName(origin, cwd)}: good`,
     `  data       ${storage.data}`,
-    `  upstreams  ${upstreams.map(({ id, wire }) => `${id} (${wire})`).join(', ') || 'none: nothing can be called'}`,
-    `  models     ${models.length === 0 ? 'none: nothing can be called' : models.length}`,
+    `  upstreams  ${upstreams.map(({ id, wire }) => `${id} (${wire})`).join(', ') || 'none: no model can be called'}`,
+    `  models     ${models.length === 0 ? 'none: no model can be called' : models.length}`,
     ...models.map(modelLine),
     ...(plans.length === 0 ? [] : [`  plans      ${plans.length}`, ...plans.map(planLine)]),
     ...warnings.map((warning) => `  warning: ${warning}`),
@@ -75,18 +75,16 @@ function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCh
 
 function emptyWarning({ upstreams, models }: Config, origin: ConfigOrigin): string[] {
   if (origin.kind !== 'file' || upstreams.length > 0 || models.length > 0) return []
-  return [
-    'The file has no upstream and no model, so clients can call nothing. millrace init writes a file to start from.',
-  ]
+  return ['The file has no upstream and no model, so clients can call nothing. To write a template: millrace init.']
 }
 
 const priceWarning = ({ id, price }: ModelDefinition): string[] =>
-  price === undefined ? [`${id} has no price, so nobody can call it. Set price: { input, output } of the model.`] : []
+  price === undefined ? [`${id} has no price, so no key can call it. Set price: { input, output } of the model.`] : []
 
 /** No current model has a smaller context. */
 const CONTEXT_TOKENS_MIN = 4096
 
-/** A value that is too small makes us refuse valid requests; that of an unknown model cannot be checked. */
+/** A value that is too small refuses valid requests. The value of an unknown model cannot be checked. */
 function contextWarnings(models: readonly ModelDefinition[], { lanes }: CatalogView): string[] {
   const known = new Set(lanes.filter((lane) => lane.known || lane.wire === 'demo').map(({ model }) => model))
   const small = models.filter(({ contextTokens }) => contextTokens < CONTEXT_TOKENS_MIN)
@@ -99,7 +97,7 @@ function contextWarnings(models: readonly ModelDefinition[], { lanes }: CatalogV
     ...(unknown.length === 0
       ? []
       : [
-          `context_tokens of ${unknown.join(', ')} cannot be checked: the model is not known here by the dialect of its upstream.`,
+          `context_tokens of ${unknown.join(', ')} cannot be checked: the dialect of the upstream does not know the model.`,
         ]),
   ]
 }
@@ -117,9 +115,9 @@ const idsOf = ({ id, efforts }: ModelDefinition): string[] => [
 
 function modelLine(model: ModelDefinition): string {
   const { kinds, lanes, price } = model
-  const ways = lanes.map((lane) => `${lane.upstream}/${lane.model}`).join(', ')
+  const names = lanes.map((lane) => `${lane.upstream}/${lane.model}`).join(', ')
   const cost = price === undefined ? 'no price: cannot be called' : `${costOf(price)} (USD per million tokens)`
-  return `    ${idsOf(model).join(', ')}  ${kinds.join(' and ')}  on ${ways}  ${cost}`
+  return `    ${idsOf(model).join(', ')}  ${kinds.join(' and ')}  on ${names}  ${cost}`
 }
 
 const costOf = ({ input, cacheWrite, output }: PriceList): string =>

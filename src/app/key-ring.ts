@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { access, type FileHandle, link, lstat, open, readFile, rm } from 'node:fs/promises'
+import { type FileHandle, link, lstat, open, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { parseSecrets } from '../config/server-schema.ts'
@@ -12,32 +12,32 @@ import { syncFolder, writeDurably } from '../lib/files.ts'
 import { writePrivately } from '../lib/private-files.ts'
 
 /**
- * The secrets of an installation. Everything that has to be sealed or peppered derives its own key from one of them, so
- * the ring is the one thing beside the database that a backup must have.
+ * The secrets of an installation. Everything that is sealed or peppered derives its own key from one of them, so a backup needs
+ * the key ring beside the database.
  */
 export interface Keyring {
   readonly source: 'environment' | 'file' | 'new-file'
-  /** The file could be read by others until now: its mode then, as `ls` knows it. */
+  /** Other users could read the file until now: its mode before, in octal. */
   readonly wasOpenTo?: string
-  /** The first is the primary one, which seals; the others only open what they sealed before a rotation. */
+  /** The first is the primary key, which seals. The others open what they sealed before a rotation. */
   readonly keys: readonly [KeyringKey, ...KeyringKey[]]
 }
 
 interface KeyringKey {
-  /** Derived from the secret: names it whatever the operator calls it and wherever it stands, and tells nothing about it. */
+  /** Derived from the secret, so it does not depend on the label, and reveals nothing about the secret. */
   readonly id: string
-  /** What the operator calls it. */
+  /** The operator's name for it. */
   readonly label: string
   readonly secret: Buffer
 }
 
 const SECRET_BYTES = 32
 
-/** From the environment when it is there, else from `keyring.json`, which the first start makes. */
+/** Loads the ring from the environment, else from `keyring.json`, which the first start creates. */
 export async function loadKeyring(options: {
   dataDir: string
   secretFromEnvironment: string | undefined
-  /** As whom this process reads files; undefined on Windows, which has no modes. */
+  /** The effective user; undefined on Windows, which has no file modes. */
   uid?: number | undefined
 }): Promise<Keyring> {
   const { secretFromEnvironment: text, uid = process.geteuid?.() } = options
@@ -45,16 +45,18 @@ export async function loadKeyring(options: {
     const secrets = parseSecrets(text)
     if (secrets === undefined) throw new Error('MILLRACE_SECRET_KEY has a secret of fewer than 32 characters')
     const [primary, ...others] = secrets
-    return { source: 'environment', keys: [spokenKey(primary), ...others.map(spokenKey)] }
+    const keyOf = (secret: string) => keyringKey('environment', Buffer.from(secret))
+    return { source: 'environment', keys: [keyOf(primary), ...others.map(keyOf)] }
   }
   const path = join(options.dataDir, 'keyring.json')
   const made = await makeRingFile(path)
   const { text: written, wasOpenTo } = await readPrivately(path, uid)
   const [primary, ...others] = readRingFile(path, written)
+  const keyOf = ({ id, secret }: RingFileKey) => keyringKey(id, Buffer.from(secret, 'base64url'))
   return {
     source: made ? 'new-file' : 'file',
     ...(wasOpenTo === undefined ? {} : { wasOpenTo }),
-    keys: [writtenKey(primary), ...others.map(writtenKey)],
+    keys: [keyOf(primary), ...others.map(keyOf)],
   }
 }
 
@@ -64,15 +66,12 @@ const keyringKey = (label: string, secret: Buffer): KeyringKey => ({
   secret,
 })
 
-const spokenKey = (secret: string): KeyringKey => keyringKey('environment', Buffer.from(secret))
-const writtenKey = ({ id, secret }: RingFileKey): KeyringKey => keyringKey(id, Buffer.from(secret, 'base64url'))
-
 /**
- * Durable before anything is sealed with it, and never over a ring that is there. False when one is. The name is given to the
- * whole file: half a ring, left by a power cut during the first start, would keep every later start from going on.
+ * Creates the ring, durably, before anything is sealed with it. False when there is one, which is never overwritten. Only the
+ * complete file gets the name, because half a ring after a power cut would block every later start.
  */
 async function makeRingFile(path: string): Promise<boolean> {
-  if (await exists(path)) return false
+  if (existsSync(path)) return false
   const key: RingFileKey = { id: 'k1', secret: randomBytes(SECRET_BYTES).toString('base64url') }
   const temporary = `${path}.${randomBytes(6).toString('hex')}`
   try {
@@ -80,7 +79,7 @@ async function makeRingFile(path: string): Promise<boolean> {
     await link(temporary, path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw new Error(`The key ring ${path} could not be made`, { cause: error })
+    throw new Error(`The key ring ${path} could not be created`, { cause: error })
   } finally {
     await rm(temporary, { force: true })
   }
@@ -88,15 +87,9 @@ async function makeRingFile(path: string): Promise<boolean> {
   return true
 }
 
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )
-
 /**
- * The text of a file that only its owner may read. One that others may read is closed to them; where that cannot be done,
- * or somebody else owns it, its secrets are not this server's alone. Root reads what belongs to the user of the server.
+ * Reads a file that only its owner may read. A file that others can read is closed to them; if that fails, or another user owns
+ * it, the start fails, because its secrets are not this server's alone. Root reads the file of the server's user.
  */
 async function readPrivately(
   path: string,
@@ -143,16 +136,16 @@ interface RingFileKey {
 const ringFile = z.strictObject({
   version: z.literal(1),
   primary: z.string(),
-  /** Which ledger it is the ring of. The program writes it. */
+  /** The ledger of this ring, written by the program. */
   ledger: z.string().optional(),
   keys: z.array(z.strictObject({ id: z.string().min(1), secret: z.string().regex(/^[\w-]{43,}$/) })).min(1),
 })
 
-/** The keys, the primary one first. Somebody who rotates the ring writes it by hand, so a fault is told with its place. */
+/** The keys, the primary one first. An operator who rotates the ring edits it by hand, so a mistake is reported with its place. */
 function readRingFile(path: string, text: string): readonly [RingFileKey, ...RingFileKey[]] {
   const refuse = (fault: string): never => {
     throw new Error(
-      `${path} is not a key ring: ${fault}. Mend it, or restore it from a backup: ` +
+      `${path} is not a key ring: ${fault}. Repair it, or restore it from a backup: ` +
         'nothing that it sealed can be read without it.',
     )
   }
@@ -165,7 +158,7 @@ function readRingFile(path: string, text: string): readonly [RingFileKey, ...Rin
   return [primary, ...keys.filter((key) => key !== primary)]
 }
 
-/** The ledger that keyring.json names; undefined where there is none, or nothing was begun with it yet. */
+/** The ledger that keyring.json names; undefined without a file, or before the first ledger. */
 export function findLedgerOfKeyring(dataDir: string): string | undefined {
   try {
     const read = ringFile.safeParse(parseQuietly(readFileSync(join(dataDir, 'keyring.json'), 'utf8')))
@@ -176,14 +169,14 @@ export function findLedgerOfKeyring(dataDir: string): string | undefined {
 }
 
 /**
- * Writes into keyring.json whose ring it is, so that a start which finds the ring without its ledger begins no new one. A ring
- * that somebody else provides, and we may not write, stays as it is: returns false.
+ * Records in keyring.json which ledger it belongs to, so that a start without that ledger does not create a new one. Returns false
+ * for a ring that is provided from outside and cannot be written.
  */
 export async function nameLedgerOfKeyring(dataDir: string, ledger: string): Promise<boolean> {
   if (findLedgerOfKeyring(dataDir) === ledger) return true
   const path = join(dataDir, 'keyring.json')
   try {
-    // A link leads to a file that somebody else looks after.
+    // A symbolic link points to a file that is managed elsewhere.
     if ((await lstat(path)).isSymbolicLink()) return false
     const { version, primary, keys } = ringFile.parse(parseQuietly(await readFile(path, 'utf8')))
     await writePrivately(path, `${JSON.stringify({ version, ledger, primary, keys }, null, 2)}\n`)
@@ -202,19 +195,19 @@ function parseQuietly(text: string): unknown {
   }
 }
 
-/** Its place only: what stands there may be a secret, even a name of a field. */
+/** Names the place only: the content may be a secret, even a field name. */
 function faultOf({ issues: [issue] }: z.ZodError): string {
   const path = issue?.path ?? []
   if (path.length === 0) return 'its text is not JSON with version, primary and keys'
-  if (path.at(-1) === 'secret') return `${path.join('.')} is not 43 or more letters of base64url`
-  return `${path.join('.')} is not what it has to be`
+  if (path.at(-1) === 'secret') return `${path.join('.')} is not base64url of 43 or more characters`
+  return `${path.join('.')} is not valid`
 }
 
-/** A key ring beside the database that it serves. */
+/** A key ring with the founding key of its database. */
 export interface DatabaseKeyring extends Keyring {
   /**
-   * The key that the database was begun with. Digests of API keys and of idempotency keys are made with it for ever: only
-   * who has the text can make them anew, and that is the client. So it stays on the ring, primary or not.
+   * The key that the database was begun with. Digests of API keys and idempotency keys depend on it and cannot be recomputed,
+   * because only the client has the text. So it stays on the ring, primary or not.
    */
   readonly founding: KeyringKey
 }
@@ -227,8 +220,8 @@ type KeyringCheck =
 const SEALED_BY = 'sealed_by'
 
 /**
- * Looks for the key that this database was begun with; a new database remembers the primary one. Without it every API key
- * would be refused: better not to start than to look as if all keys were gone.
+ * Finds the key that this database was begun with; a new database records the primary one. Without it every API key would be
+ * refused, so the start fails.
  */
 export async function checkKeyring(db: LedgerDb, ring: Keyring): Promise<KeyringCheck> {
   const sealedBy = await findMeta(db, SEALED_BY)
@@ -243,7 +236,7 @@ export async function checkKeyring(db: LedgerDb, ring: Keyring): Promise<Keyring
   return { kind: 'refused', message }
 }
 
-/** Why no ring can be loaded for this database: its file is gone. A new one would not open anything. */
+/** Refuses a start whose key ring file is missing. A new ring could not read the database. */
 export async function findMissingKeyring(
   db: LedgerDb,
   { dataDir, secretFromEnvironment }: { readonly dataDir: string; readonly secretFromEnvironment: string | undefined },
@@ -277,5 +270,5 @@ function remedyFor(ring: Keyring): string {
   }
 }
 
-/** Keys are found by what they digest to under it, so it stays that of the key which founded the ring. */
+/** API keys are found by their digest under this pepper, so it stays that of the founding key. */
 export const apiKeyPepper = ({ founding }: DatabaseKeyring): Uint8Array => deriveKey(founding.secret, 'api-key-pepper')

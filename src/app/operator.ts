@@ -45,15 +45,15 @@ interface OperatorDeps {
 
 type Answer = OperatorAnswer<unknown>
 
-// A server that is just starting, or another command, has the folder for a moment: worth waiting for.
+// A starting server or another command locks the folder for a moment.
 const LOCKED_RETRIES = 40
 const LOCKED_RETRY_MS = 100
 
-/** Through the running server where there is one, else here with the data folder locked for the time it takes. */
+/** Calls the running server if there is one, else runs here with the data folder locked. */
 export function createOperator(deps: OperatorDeps): Operator {
   return {
     async call<Name extends OperationName>(place: Place, name: Name, args: OperationArgs<Name>) {
-      // The table of operations ties a name to its value; across a socket that can only be promised.
+      // The table of operations fixes the type of the value; a socket cannot check it.
       return (await call(deps, place, name, args)) as OperatorAnswer<OperationValue<Name>>
     },
   }
@@ -62,14 +62,14 @@ export function createOperator(deps: OperatorDeps): Operator {
 async function call(deps: OperatorDeps, place: Place, name: OperationName, args: unknown): Promise<Answer> {
   const loaded = deps.loadSettings(place)
   if (loaded.kind === 'invalid') {
-    // A server that runs there still has an earlier configuration in force, and can say what is wrong with this one.
-    const answer = loaded.data === undefined ? undefined : await askRunning(deps, loaded.data, name, args)
+    // A running server has an earlier configuration in force, and can report what is wrong with this one.
+    const answer = loaded.data === undefined ? undefined : await callServer(deps, loaded.data, name, args)
     return answer ?? { kind: 'unreachable', exit: EXIT.usage, message: loaded.message }
   }
   const { settings } = loaded
   const { data } = settings.config.storage
   for (let tries = 0; ; tries++) {
-    const answer = (await askRunning(deps, data, name, args)) ?? (await doHere(deps, settings, name, args))
+    const answer = (await callServer(deps, data, name, args)) ?? (await runHere(deps, settings, name, args))
     if (answer.kind !== 'locked') return answer
     if (tries >= LOCKED_RETRIES) {
       const message = await describeHolder(data, deps.program)
@@ -79,8 +79,8 @@ async function call(deps: OperatorDeps, place: Place, name: OperationName, args:
   }
 }
 
-/** Undefined when no server runs there: no note of one, or a note that a killed one left behind. */
-async function askRunning(
+/** Undefined when no server runs: there is no note, or a killed server left one. */
+async function callServer(
   deps: OperatorDeps,
   data: string,
   operation: string,
@@ -93,7 +93,7 @@ async function askRunning(
     case 'absent':
       return undefined
     case 'broken': {
-      const message = `The server (pid ${server.pid}) did not answer: ${reply.reason}. Whether it was done is not known.`
+      const message = `The server (pid ${server.pid}) did not answer: ${reply.reason}. Check whether the command took effect.`
       return { kind: 'unreachable', exit: EXIT.remoteFailed, message }
     }
     case 'reply':
@@ -125,7 +125,7 @@ function noLedger(data: string): string {
   return `${what} Name the right folder with --data or storage.data. To create one, start the server: millrace serve. To start a ledger in an existing folder: millrace accounts create`
 }
 
-async function doHere(
+async function runHere(
   deps: OperatorDeps,
   settings: LoadedConfig,
   name: string,
@@ -135,7 +135,7 @@ async function doHere(
   const set_aside = listQuarantined(data)
   const { version, node } = deps
   const notRunning: ServerStatus = { running: false, version, node, data, has_ledger: hasLedger(data), set_aside }
-  // Asking how things are must not make a data folder.
+  // `status` must not create a data folder.
   if (name === 'status') return { kind: 'done', value: notRunning }
   // A mistyped path must not create a new ledger and key ring, which would look healthy.
   if (!hasLedger(data) && !(name === 'accounts.create' && existsSync(data)))
@@ -154,12 +154,12 @@ async function doHere(
 
 type ServerReply =
   | { readonly kind: 'reply'; readonly answer: AdminAnswer }
-  /** Nobody listens there: the server is gone, or never was. */
+  /** No server listens there. */
   | { readonly kind: 'absent' }
-  /** It listened, but the answer never came: whether the work was done is not known. */
+  /** The server listened, but no answer came: whether the work was done is unknown. */
   | { readonly kind: 'broken'; readonly reason: string }
 
-const NOBODY_THERE = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK'])
+const NO_SERVER = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK'])
 
 /** Sends one request through the admin socket and waits for its answer. Never rejects. */
 export function sendToServer(
@@ -183,7 +183,7 @@ export function sendToServer(
       if (line !== undefined) settle(readServerAnswer(line))
     })
     socket.on('error', (error: NodeJS.ErrnoException) =>
-      settle(NOBODY_THERE.has(error.code ?? '') ? { kind: 'absent' } : { kind: 'broken', reason: error.message }),
+      settle(NO_SERVER.has(error.code ?? '') ? { kind: 'absent' } : { kind: 'broken', reason: error.message }),
     )
     socket.on('close', () => settle({ kind: 'broken', reason: 'it closed the connection' }))
   })
@@ -197,14 +197,14 @@ function readServerAnswer(line: string): ServerReply {
   }
 }
 
-interface AskDeps {
+interface UpstreamsServices {
   readonly clock: Clock
   readonly random: RandomBytes
   readonly loadSettings: (flags: ConfigFlags) => SettingsOutcome
 }
 
-/** Reads the configuration for itself: no books are opened, no lock is taken, and a running server is left alone. */
-export function createUpstreams(deps: AskDeps): Upstreams {
+/** Works from the configuration alone: no ledger is opened, no lock is taken, and a running server is not involved. */
+export function createUpstreams(deps: UpstreamsServices): Upstreams {
   return {
     list: async (place) => {
       const chosen = await chooseConfig(deps, place)
@@ -212,9 +212,9 @@ export function createUpstreams(deps: AskDeps): Upstreams {
       const { config, used } = chosen
       return { kind: 'done', value: listUpstreams(catalogOf(config), config.upstreams), used }
     },
-    test: async (place, wish) => {
+    test: async (place, request) => {
       const chosen = await chooseConfig(deps, place)
-      return chosen.kind === 'invalid' ? chosen : test(deps, chosen, wish)
+      return chosen.kind === 'invalid' ? chosen : test(deps, chosen, request)
     },
   }
 }
@@ -233,7 +233,7 @@ const chosenOf = (settings: LoadedConfig, serverPid: number | null): ChosenConfi
 })
 
 /** The file that the server on this data folder was started with, unless `--config` names one. */
-async function chooseConfig({ loadSettings }: AskDeps, place: Place): Promise<ChosenConfig | Invalid> {
+async function chooseConfig({ loadSettings }: UpstreamsServices, place: Place): Promise<ChosenConfig | Invalid> {
   const own = loadSettings(place)
   const data = own.kind === 'invalid' ? own.data : own.settings.config.storage.data
   const server = place.config === undefined && data !== undefined ? await findRunningServer(data) : undefined
@@ -241,19 +241,19 @@ async function chooseConfig({ loadSettings }: AskDeps, place: Place): Promise<Ch
   const loaded = loadSettings({ config: server.config, data })
   if (loaded.kind === 'loaded') return chosenOf(loaded.settings, server.pid)
   const whose = `The running server (pid ${server.pid}) uses ${server.config}, which cannot be read here:`
-  const cure = 'Fix it, set the variables here that only the server has, or name another file with --config.'
-  return { kind: 'invalid', message: [whose, loaded.message, cure].join('\n') }
+  const remedy = 'Fix it, set the variables here that only the server has, or name another file with --config.'
+  return { kind: 'invalid', message: [whose, loaded.message, remedy].join('\n') }
 }
 
-/** What a call costs nobody asks here. */
+/** Without prices, which these commands do not use. */
 const catalogOf = ({ upstreams, models }: Config) => loadCatalog({ upstreams, models }, () => 0)
 
-async function test({ clock, random }: AskDeps, { config, used }: ChosenConfig, wish: LaneTestRequest) {
-  const { names, onBegin, onTested } = wish
+async function test({ clock, random }: UpstreamsServices, { config, used }: ChosenConfig, request: LaneTestRequest) {
+  const { names, onBegin, onTested } = request
   const { upstreams, bounds } = config
   const { byUpstream, unknown } = chosenLanes(catalogOf(config), upstreams, names)
-  const [stranger] = unknown
-  if (stranger !== undefined) return unknownName(stranger, config)
+  const [name] = unknown
+  if (name !== undefined) return unknownName(name, config)
   onBegin(
     byUpstream.reduce((sum, { lanes }) => sum + lanes.length, 0),
     used,

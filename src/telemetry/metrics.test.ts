@@ -57,7 +57,7 @@ it('open holds are asked for at each scrape', async () => {
   expect((await metrics.render()).body).toContain('\nmillrace_holds_open 0\n')
 })
 
-it('the length of the audit trail and its head are of one reading, and not there where there is none', async () => {
+it('the length of the audit log and its head are of one reading, and not there where there is none', async () => {
   const metrics = createMetrics()
   let acts = 0
   // Somebody acts between any two readings.

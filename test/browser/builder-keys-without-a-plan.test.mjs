@@ -55,7 +55,7 @@ describe.skipIf(CHROMIUM === undefined)('builder keys without a plan', () => {
     expect(await ask()).toBe(402)
     await expectExplained(owner, {
       title: 'Your plan is no longer offered',
-      text: /^The configuration of this server has no plan wide\./,
+      text: /^This server no longer has the plan wide\./,
       choice: 'The plan of this account is no longer offered on this server.',
     })
     await configure(PLANS_CONFIG)

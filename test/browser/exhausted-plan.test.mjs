@@ -27,7 +27,7 @@ describe.skipIf(CHROMIUM === undefined)('a plan with an exhausted window', () =>
     const { owner, key } = await usedUp()
     expect((await streamChat(origin(), key, { model: 'paid', max_tokens: 10 })).status).toBe(429)
     const page = await open('/plan', owner)
-    await page.getByText(/^Used up\. Builder keys are refused until /).waitFor()
+    await page.getByText(/^Allowance used up\. Builder keys are refused until /).waitFor()
     await page.getByText('Adding funds does not refill the allowance. Use a wallet key in the meantime.').waitFor()
     await page
       .getByRole('button', { name: /^Show requests/ })

@@ -71,7 +71,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
     await page.getByRole('button', { name: 'Insert example' }).click()
     await page.getByText('1 function', { exact: true }).waitFor()
     await send('Please use get_weather.')
-    await page.getByLabel('What get_weather returns').fill('{"sky":"clear"}')
+    await page.getByLabel('Result of get_weather').fill('{"sky":"clear"}')
     await page.getByRole('button', { name: 'Send results' }).click()
     await page.getByText(/The tool said: .*clear/).waitFor()
   })

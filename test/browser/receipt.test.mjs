@@ -40,7 +40,7 @@ describe.skipIf(CHROMIUM === undefined)('the receipt of a request', () => {
     await main(page)
       .getByRole('row', { name: /^Counted against the plan/ })
       .waitFor()
-    await main(page).getByRole('link', { name: 'The plan wide' }).waitFor()
+    await main(page).getByRole('link', { name: 'Plan wide' }).waitFor()
     expect(await main(page).innerText()).not.toMatch(/wallet|\bcharged\b|statement/i)
   })
 })

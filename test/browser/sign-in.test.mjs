@@ -58,7 +58,7 @@ describe.skipIf(CHROMIUM === undefined)('the sign-in', () => {
     const refuse = (code) => (route) => route.fulfill({ status: 403, json: { error: { ...refusal, code } } })
     await page.route('**/console/api/session', refuse('https_needed'))
     await signIn(page, 'ada@browser.example')
-    await page.getByRole('alert').getByText('Passwords would be sent unencrypted.').waitFor()
+    await page.getByRole('alert').getByText('Your password would be sent unencrypted.').waitFor()
     await page.getByText('req_of_the_door').waitFor()
     await page.unroute('**/console/api/session')
     await page.route('**/console/api/session', refuse('of_tomorrow'))

@@ -37,7 +37,7 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
     const page = await open('/wallet', owner)
     await rowsOf(page).first().waitFor()
     await redeem(page, code.toLowerCase())
-    await page.getByText('$7.25 is in your wallet.').first().waitFor()
+    await page.getByText('$7.25 added to your wallet').first().waitFor()
     const newest = rowsOf(page).first()
     await newest.getByText('+$7.25').waitFor()
     expect(await moneyIn(newest.locator('td').last())).toBe(nanoOf('17.25'))

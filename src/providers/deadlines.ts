@@ -5,30 +5,18 @@ import type { Delivery } from '../model/turn.ts'
 /** What a call was waiting for when its time was up. */
 export type DeadlinePhase = 'connect' | 'first-byte' | 'idle' | 'no-progress' | 'total'
 
-/** The time limits of one running call. Bytes cost a reading of the clock; there is one timer, which looks after them. */
+/** The time limits of one call. Bytes cost a reading of the clock; one timer checks the limits. */
 export interface Deadlines {
-  /** From here on it is bytes that are waited for. */
   headArrived(): void
   bytesArrived(chunk: Buffer): void
-  /** While nobody takes what has come, the provider owes nothing. */
+  /** Backpressure: while the client does not read, the provider owes nothing. */
   pause(): void
   resume(): void
   stop(): void
 }
 
-/**
- * A provider that answers in one piece says nothing until it is done, or only blanks, which may take as long as a whole
- * call. Once it has begun with its answer it has no reason to stop.
- */
-function limitsFor(timeouts: UpstreamTimeouts, delivery: Delivery) {
-  const { firstByteMs, jsonAnswerMs, idleMs, noProgressMs, totalMs } = timeouts
-  return delivery === 'stream'
-    ? { firstByteMs, idleMs, noProgressMs, totalMs, idleFromHead: true }
-    : { firstByteMs: jsonAnswerMs, idleMs, noProgressMs: totalMs, totalMs, idleFromHead: false }
-}
-
-/** A timer that is so late was not held up by work: the process was stopped, or its machine was. */
-const STOPPED_MICROS = 1_000_000
+/** A timer that is so late was not delayed by work: the process was suspended, or its machine was. */
+const SUSPENDED_MICROS = 1_000_000
 
 interface DeadlineTerms {
   readonly timeouts: UpstreamTimeouts
@@ -38,60 +26,66 @@ interface DeadlineTerms {
 
 /** `nowMicros` are monotonic microseconds. */
 export function startDeadlines(deps: { readonly nowMicros: () => number }, terms: DeadlineTerms): Deadlines {
-  const limits = limitsFor(terms.timeouts, terms.delivery)
-  // Looking this often, the timer is never late for a deadline that began after it was set, and so is never set anew.
-  const lookEveryMs = Math.min(limits.firstByteMs, limits.idleMs, limits.noProgressMs)
+  const { timeouts, delivery } = terms
+  const { idleMs, totalMs } = timeouts
+  const isStream = delivery === 'stream'
+  // A JSON answer may send nothing, or only blanks, for as long as a whole call. Once it has begun it has no reason to stop.
+  const firstByteMs = isStream ? timeouts.firstByteMs : timeouts.jsonAnswerMs
+  const noProgressMs = isStream ? timeouts.noProgressMs : totalMs
+  // Checked so often, no deadline that begins after the timer was set is late, and the timer is never set anew.
+  const checkEveryMs = Math.min(firstByteMs, idleMs, noProgressMs)
   const isSignOfLife = createLifeSigns()
   let startedAt = deps.nowMicros()
   let phase: 'head' | 'body' | 'paused' = 'head'
   let byteAt: number | undefined
   let progressAt = startedAt
   let timer: NodeJS.Timeout | undefined
-  let lookAt = startedAt
-  let stopLooking = () => clearTimeout(timer)
+  let cancelExpiry: (() => void) | undefined
+  let checkAt = startedAt
 
   const nearest = (): { at: number; waitedFor: DeadlinePhase } => {
-    let at = startedAt + limits.totalMs * 1000
+    let at = startedAt + totalMs * 1000
     let waitedFor: DeadlinePhase = 'total'
-    const consider = (from: number | undefined, ms: number, candidate: DeadlinePhase) => {
-      if (from === undefined || from + ms * 1000 >= at) return
-      at = from + ms * 1000
-      waitedFor = candidate
+    if (phase === 'head' && startedAt + firstByteMs * 1000 < at) {
+      at = startedAt + firstByteMs * 1000
+      waitedFor = 'first-byte'
     }
-    if (phase === 'head') consider(startedAt, limits.firstByteMs, 'first-byte')
-    if (phase === 'body') {
-      consider(progressAt, limits.noProgressMs, 'no-progress')
-      consider(byteAt, limits.idleMs, 'idle')
+    if (phase === 'body' && progressAt + noProgressMs * 1000 < at) {
+      at = progressAt + noProgressMs * 1000
+      waitedFor = 'no-progress'
+    }
+    if (phase === 'body' && byteAt !== undefined && byteAt + idleMs * 1000 < at) {
+      at = byteAt + idleMs * 1000
+      waitedFor = 'idle'
     }
     return { at, waitedFor }
   }
-  const look = () => {
-    const now = deps.nowMicros()
-    // Where the process was stopped, the time of the whole call stood still with it: it says nothing about the provider.
-    if (now - lookAt > STOPPED_MICROS) startedAt += now - lookAt
-    if (nearest().at > now) lookAgain(now)
-    else stopLooking = afterLoopTurn(expireOrGoOn)
+  const checkLater = (now: number) => {
+    const inMs = Math.min(checkEveryMs, Math.ceil((nearest().at - now) / 1000))
+    checkAt = now + inMs * 1000
+    timer = setTimeout(check, inMs)
   }
-  /** A deadline counts when what has arrived before it was read. */
-  const expireOrGoOn = () => {
+  const check = () => {
+    const now = deps.nowMicros()
+    // While the process was suspended, the total time stood still: it says nothing about the provider.
+    if (now - checkAt > SUSPENDED_MICROS) startedAt += now - checkAt
+    if (nearest().at > now) checkLater(now)
+    else cancelExpiry = afterLoopTurn(expire)
+  }
+  /** Bytes that have arrived are read first. */
+  const expire = () => {
     const now = deps.nowMicros()
     const { at, waitedFor } = nearest()
     if (at <= now) terms.onExpired(waitedFor)
-    else lookAgain(now)
+    else checkLater(now)
   }
-  const lookAgain = (now: number) => {
-    const inMs = Math.min(lookEveryMs, Math.ceil((nearest().at - now) / 1000))
-    lookAt = now + inMs * 1000
-    timer = setTimeout(look, inMs)
-    stopLooking = () => clearTimeout(timer)
-  }
-  look()
+  checkLater(startedAt)
 
   return {
     headArrived() {
       phase = 'body'
       progressAt = deps.nowMicros()
-      if (limits.idleFromHead) byteAt = progressAt
+      if (isStream) byteAt = progressAt
     },
     bytesArrived(chunk) {
       byteAt = deps.nowMicros()
@@ -105,27 +99,27 @@ export function startDeadlines(deps: { readonly nowMicros: () => number }, terms
       byteAt = deps.nowMicros()
       progressAt = byteAt
     },
-    stop: () => stopLooking(),
+    stop() {
+      clearTimeout(timer)
+      cancelExpiry?.()
+    },
   }
 }
 
 const LINE_FEED = 0x0a
 const COLON = 0x3a
 
-/** Tells chunk by chunk whether there was more in it than a sign of life, however the network cut the lines. */
-type IsSignOfLife = (chunk: Buffer) => boolean
-
 /**
- * Comments and blanks only: what servers send while they have nothing to say. Nearly always the first byte tells; where a
- * chunk ends inside a line, the next one begins in it.
+ * Whether a chunk is only comments and blanks, which servers send while they produce nothing. Nearly always the first byte tells;
+ * where a chunk ends inside a line, the next one begins in it.
  */
-export function createLifeSigns(): IsSignOfLife {
-  let line: 'start' | 'comment' | 'words' = 'start'
+export function createLifeSigns(): (chunk: Buffer) => boolean {
+  let line: 'start' | 'comment' | 'data' = 'start'
   return (chunk) => {
     for (let at = 0; at < chunk.length; at++) {
       if (line === 'start') line = lineFrom(chunk, at)
       if (line === 'start') return true
-      if (line === 'words') {
+      if (line === 'data') {
         const last = chunk.lastIndexOf(LINE_FEED)
         if (last >= at) line = lineFrom(chunk, last + 1)
         return false
@@ -139,12 +133,12 @@ export function createLifeSigns(): IsSignOfLife {
   }
 }
 
-/** What the first line with anything in it is, from here on. */
-function lineFrom(chunk: Buffer, from: number): 'start' | 'comment' | 'words' {
+/** The kind of the next line that is not blank. */
+function lineFrom(chunk: Buffer, from: number): 'start' | 'comment' | 'data' {
   for (let at = from; at < chunk.length; at++) {
     const byte = chunk[at]
     if (byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === LINE_FEED) continue
-    return byte === COLON ? 'comment' : 'words'
+    return byte === COLON ? 'comment' : 'data'
   }
   return 'start'
 }

@@ -3,7 +3,7 @@ import type { LaneWire } from '../model/event.ts'
 import type { Delivery } from '../model/turn.ts'
 
 /** How a provider is called, by its wire and dialect. */
-interface ProviderKind {
+export interface ProviderKind {
   /** Behind the base URL. */
   readonly path: (call: CalledModel) => string
   /** The header that carries the credential. */

@@ -13,7 +13,7 @@ import {
   upstreamAt,
 } from '../../test/fixtures/providers/provider.ts'
 import { Secret } from '../lib/secret.ts'
-import type { StopSignal } from '../lib/stop-signal.ts'
+import type { StopSignal } from '../lib/async.ts'
 
 afterEach(closeAll)
 

@@ -20,7 +20,7 @@ import {
   upstreamAt,
 } from '../../test/fixtures/providers/provider.ts'
 import { Secret } from '../lib/secret.ts'
-import { Stopper } from '../lib/stop-signal.ts'
+import { Stopper } from '../lib/async.ts'
 import type { ResolveHost } from './address-guard.ts'
 import { isUntouched } from './upstream-answer.ts'
 

@@ -82,8 +82,8 @@ export const OF_THE_EDGE = [
     replacements: [
       {
         file: 'src/providers/deadlines.ts',
-        find: 'else stopLooking = afterLoopTurn(expireOrGoOn)',
-        put: 'else expireOrGoOn()',
+        find: 'else cancelExpiry = afterLoopTurn(expire)',
+        put: 'else expire()',
       },
     ],
   },

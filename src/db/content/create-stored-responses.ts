@@ -7,16 +7,15 @@ import { sealLog } from './event-log.ts'
 import { readResponses } from './read-responses.ts'
 import { disownResponse, failRunning, hideAll, hideResponse, listThere } from './response-rows.ts'
 import {
-  createResponseCache,
+  createResponseStore,
   endExpired,
   makeRoom,
-  type ResponseCache,
+  type ResponseServices,
   type ResponseWrite,
   type SealedItem,
 } from './response-store.ts'
 import {
   type AccountKey,
-  type AccountKeys,
   createAccountKeys,
   destroyKey,
   digestId,
@@ -37,51 +36,38 @@ import {
 } from './stored-responses.ts'
 import { inTime } from './write-queue.ts'
 
-interface StoredResponsesDeps {
-  readonly file: SqliteFile
-  /** The first one wraps the keys of accounts; the others only open what they wrapped. */
+interface StoredResponsesOptions extends Pick<ResponseServices, 'file' | 'now' | 'bytesMax' | 'onFailure'> {
+  /** The first key wraps the keys of accounts; the others only unwrap. */
   readonly ring: readonly [SealingKey, ...SealingKey[]]
-  readonly now: () => number
-  /** Of all that is stored, as it lies on the disk. 0: nothing is stored. */
-  readonly bytesMax: number
-  readonly onFailure: (error: unknown) => void
 }
 
-/** How they come, how they are read, and how they go: over the same keys and the same shelf. */
-export function createStoredResponses(deps: StoredResponsesDeps): StoredResponses {
-  const keeps = deps.bytesMax > 0
-  const shared = {
-    ...deps,
+export function createStoredResponses(options: StoredResponsesOptions): StoredResponses {
+  const { file, bytesMax } = options
+  const keeps = bytesMax > 0
+  const services: ResponseServices = {
+    ...options,
     keeps,
-    keys: createAccountKeys(deps),
-    shelf: createResponseCache(deps.file, deps.bytesMax),
+    keys: createAccountKeys(options),
+    store: createResponseStore(file, bytesMax),
   }
-  return { keeps, ...keepResponses(shared), ...readResponses(shared), ...forgetResponses(shared) }
+  return { keeps, ...writeResponses(services), ...readResponses(services), ...deleteResponses(services) }
 }
 
-interface ForgetterDeps {
-  readonly file: SqliteFile
-  readonly keys: AccountKeys
-  readonly shelf: ResponseCache
-  readonly keeps: boolean
-  readonly now: () => number
-  readonly bytesMax: number
-  readonly onFailure: (error: unknown) => void
-}
-
-type Forgetting = Pick<StoredResponses, 'forget' | 'remove' | 'recover' | 'sweep' | 'forgetAccount'>
-
-/** How responses go: by a wish, by a fault, with their time, with their account. */
-function forgetResponses({ file, keys, shelf, ...deps }: ForgetterDeps): Forgetting {
-  /** The digest that it is known by; undefined where nothing of the account can be known. */
+function deleteResponses({
+  file,
+  keys,
+  store,
+  ...services
+}: ResponseServices): Pick<StoredResponses, 'forget' | 'remove' | 'recover' | 'sweep' | 'forgetAccount'> {
+  /** The digest of a response id; undefined when the account has no readable key. */
   const nameOf = async (account: AccountId, id: string): Promise<{ owner: OwnerRow; id: string } | undefined> => {
     const found = await keys.find(account)
     return found.kind === 'found' ? { owner: found.key.owner, id: digestId(found.key, 'response', id) } : undefined
   }
   const sweep = async (): Promise<number> => {
-    await shelf.inTurn(() => makeRoom(file, 0, deps.bytesMax))
+    await store.inTurn(() => makeRoom(file, 0, services.bytesMax))
     for (let ended = 0; ; ) {
-      const some = await shelf.inTurn(() => endExpired(file, deps.now()))
+      const some = await store.inTurn(() => endExpired(file, services.now()))
       ended += some
       if (some === 0) return ended
     }
@@ -93,18 +79,18 @@ function forgetResponses({ file, keys, shelf, ...deps }: ForgetterDeps): Forgett
         const name = await nameOf(account, id)
         if (name !== undefined) await disownResponse(file, name)
       }
-      await shelf.inTurn(work).catch(deps.onFailure)
+      await store.inTurn(work).catch(services.onFailure)
     },
     remove: (account, id) =>
-      shelf.inTurn(async () => {
-        const name = deps.keeps ? await nameOf(account, id) : undefined
-        return name !== undefined && hideResponse(file, { ...name, now: deps.now() })
+      store.inTurn(async () => {
+        const name = services.keeps ? await nameOf(account, id) : undefined
+        return name !== undefined && hideResponse(file, { ...name, now: services.now() })
       }),
-    recover: () => shelf.inTurn(() => failRunning(file)),
+    recover: () => store.inTurn(() => failRunning(file)),
     sweep,
     async forgetAccount(account) {
-      shelf.closeAccount(account)
-      await shelf.inTurn(async () => {
+      store.closeAccount(account)
+      await store.inTurn(async () => {
         keys.drop(account)
         const owner = await findOwner(file, account)
         if (owner === undefined) return
@@ -112,50 +98,42 @@ function forgetResponses({ file, keys, shelf, ...deps }: ForgetterDeps): Forgett
         await hideAll(file, owner)
       })
       await sweep()
-      // The key is overwritten in its page; here the page's older versions go too.
+      // SQLite overwrites the key in its page; the checkpoint removes the page's older versions.
       await file.all('PRAGMA wal_checkpoint(TRUNCATE)', [])
     },
   }
 }
 
-interface KeeperDeps {
-  readonly file: SqliteFile
-  readonly keys: AccountKeys
-  readonly shelf: ResponseCache
-  readonly keeps: boolean
-  readonly onFailure: (error: unknown) => void
-}
-
-/** Of responses that wait to be written, all together: beyond, a disk that is too slow would fill the memory. */
+/** All responses that wait to be written; more of them on a slow disk would fill the memory. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024
-/** What it counted on may go between the look and the write; twice in a row it does not. */
+/** Items may be deleted between the lookup and the write, but hardly twice in a row. */
 const ATTEMPTS_MAX = 3
 
-/** How responses come into the file: made ready here, written by the shelf. */
-export function keepResponses(deps: KeeperDeps): Pick<StoredResponses, 'begin' | 'finish' | 'end'> {
-  const { file, keys, shelf } = deps
+/** Seals and digests responses here; the store writes them. */
+function writeResponses(services: ResponseServices): Pick<StoredResponses, 'begin' | 'finish' | 'end'> {
+  const { file, keys, store } = services
   const waiting = createByteBudget(WAITING_BYTES_MAX)
 
   const write = async (account: AccountId, prepare: (key: AccountKey) => Promise<ResponseWrite>): Promise<boolean> => {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      // A key that was destroyed is not made anew.
-      if (shelf.isClosed(account)) return false
+      // A destroyed key is not replaced.
+      if (store.isClosed(account)) return false
       const key = await keys.findOrMake(account)
       if (key === undefined) throw new Error(`The key of account ${account} cannot be read with this key ring`)
-      const outcome = await shelf.add(await prepare(key))
+      const outcome = await store.add(await prepare(key))
       if (outcome !== 'stale') return outcome === 'written'
       keys.drop(account)
     }
-    throw new Error('What a response refers to went each time that it was to be written')
+    throw new Error('The items of a response were deleted each time before it could be written')
   }
   const keep = async (bytes: number, work: () => Promise<boolean>): Promise<boolean> => {
-    if (!deps.keeps) return false
+    if (!services.keeps) return false
     try {
       if (!waiting.take(bytes)) throw new Error('Too many responses wait to be written')
       const done = work().finally(() => waiting.give(bytes))
       return await inTime(done, 'A response')
     } catch (error) {
-      deps.onFailure(error)
+      services.onFailure(error)
       return false
     }
   }
@@ -176,8 +154,8 @@ export function keepResponses(deps: KeeperDeps): Pick<StoredResponses, 'begin' |
 const bytesOf = ({ object, input, output, events }: EndedResponse): number =>
   [object, ...input, ...output].reduce((sum, { length }) => sum + length, events?.length ?? 0)
 
-/** Looked for in one question. */
-const LOOKED_FOR_AT_ONCE = 500
+/** Items looked up in one query. */
+const ITEMS_AT_ONCE = 500
 
 const NOTHING = {
   facts: null,
@@ -210,7 +188,7 @@ async function prepareEnd(
   return { ...NOTHING, key, id, fresh: undefined, status: ended.status, object }
 }
 
-/** Everything digested, and sealed what is not there yet. */
+/** Digests all items, and seals those that are not stored yet. */
 async function prepareFinish(file: SqliteFile, key: AccountKey, response: EndedResponse): Promise<ResponseWrite> {
   const { status, facts } = response
   const id = digestId(key, 'response', response.id)
@@ -261,8 +239,8 @@ async function prepareOutput(key: AccountKey, items: readonly Buffer[]) {
 
 async function findKnown(file: SqliteFile, { owner }: AccountKey, digests: readonly string[]): Promise<Set<string>> {
   const known = new Set<string>()
-  for (let at = 0; at < digests.length; at += LOOKED_FOR_AT_ONCE) {
-    const some = digests.slice(at, at + LOOKED_FOR_AT_ONCE).map((digest) => [owner, digest] as const)
+  for (let at = 0; at < digests.length; at += ITEMS_AT_ONCE) {
+    const some = digests.slice(at, at + ITEMS_AT_ONCE).map((digest) => [owner, digest] as const)
     for (const { digest } of await listThere(file, some)) known.add(digest)
   }
   return known

@@ -6,21 +6,21 @@ import type { ResponseWrite, SealedSegment } from './response-store.ts'
 import { type AccountKey, openInSlices, openPart, sealInSlices, sealPart, segmentName } from './sealing.ts'
 import type { SentStream } from './stored-responses.ts'
 
-/** A longer log is not kept: its response is, and says that its events are not there. */
+/** A longer log is not kept; its response is, and says that its events are not there. */
 export const EVENT_LOG_BYTES_MAX = 16 * 1024 * 1024
-/** Sealed as one piece, and so the most that is opened for somebody who wants only the last frame of it. */
+/** Sealed as one piece. A reader of one frame opens at most this much. */
 const SEGMENT_BYTES = 128 * 1024
-/** Looked at without a pause. */
+/** Scanned without a pause. */
 const PAUSE_BYTES = 512 * 1024
 
 const FRAME_END = '\n\n'
-/** What our own frames begin with, up to their number: an event line, the type, the number. */
+/** The start of our own frames: an event line, the type, the number. */
 const NUMBERED = /^(?:event: [^\n]*\n)?data: \{"type":"[^"]*","sequence_number":(\d{1,15})[,}]/
 const HEAD_BYTES = 256
 
 const passTurnstile = createTurnstile()
 
-/** A stretch of a stream: whole frames, and the numbers of the first and the last of them. */
+/** Whole frames of a stream, with the numbers of the first and the last one. */
 interface EventSegment {
   readonly from: number
   readonly to: number
@@ -28,8 +28,8 @@ interface EventSegment {
 }
 
 /**
- * A stream as segments. Frames without a number (comments, `[DONE]`) belong to one delivery and not to the log. Undefined
- * when it is no log: nothing is numbered, or a number is not the one after the one before.
+ * Splits a stream into segments, without frames that have no number (comments, `[DONE]`). Undefined when no frame is
+ * numbered, or when numbers have a gap.
  */
 export async function segmentsOf(stream: Buffer): Promise<EventSegment[] | undefined> {
   const segments: EventSegment[] = []
@@ -57,7 +57,7 @@ export async function segmentsOf(stream: Buffer): Promise<EventSegment[] | undef
   return segments.length === 0 ? undefined : segments
 }
 
-/** Whether the log of a stream and the last word are all that was sent: nothing stands between its frames. */
+/** Whether the log of a stream and `[DONE]` are all that was sent, without other bytes between its frames. */
 export async function isLogAsSent(stream: Buffer): Promise<boolean> {
   if (stream.length > EVENT_LOG_BYTES_MAX || !stream.subarray(-DONE_FRAME.length).equals(DONE_FRAME)) return false
   const segments = await segmentsOf(stream)
@@ -65,7 +65,6 @@ export async function isLogAsSent(stream: Buffer): Promise<boolean> {
   return segments.reduce((sum, { bytes }) => sum + bytes.length, DONE_FRAME.length) === stream.length
 }
 
-/** The log of what was sent, as it is written; only whole ones are kept. */
 export async function sealLog(
   key: AccountKey,
   id: string,
@@ -74,7 +73,7 @@ export async function sealLog(
   if (events === undefined) return { log: 'none', segments: [] }
   if (events.length > EVENT_LOG_BYTES_MAX) return { log: 'too-large', segments: [] }
   const segments = await segmentsOf(events)
-  // A log without its beginning would be told as if it were whole.
+  // A log without its beginning would be read as if it were whole.
   if (segments?.[0]?.from !== 0) return { log: 'none', segments: [] }
   const sealed = await sealInSlices(segments, async ({ from, to, bytes }): Promise<SealedSegment> => {
     return { ...(await sealPart(key, segmentName(id, from, to), bytes)), from, to }
@@ -82,19 +81,19 @@ export async function sealLog(
   return { log: 'kept', segments: sealed }
 }
 
-/** Whose log it is: `name` is the digest of its id. */
+/** `name` is the digest of the response id. */
 interface LoggedResponse {
   readonly key: AccountKey
   readonly name: string
   readonly response: number
 }
 
-/** One is damaged, or has gone before the last one. */
+/** A segment is damaged, or was deleted before the last one was read. */
 class BrokenLog extends Error {
   override readonly name = 'BrokenLog'
 }
 
-/** A segment at a time, as fast as they are taken. Throws where the log is broken. */
+/** Reads a segment at a time, at the reader's pace. Throws where the log is broken. */
 export async function* framesFrom(
   file: SqliteFile,
   { key, name, response }: LoggedResponse,
@@ -103,17 +102,17 @@ export async function* framesFrom(
   for (let after = startingAfter; after < last; ) {
     const row = await findSegmentAfter(file, response, after)
     if (row === undefined || row.from_sequence > after + 1) {
-      throw new BrokenLog('events of a response went while they were read')
+      throw new BrokenLog('Events of a response were deleted while they were read')
     }
     const { from_sequence: from, to_sequence: to } = row
     const [bytes] = await openInSlices([row], (part) => openPart(key, segmentName(name, from, to), part))
-    if (bytes === undefined) throw new BrokenLog('the events of a response cannot be read')
+    if (bytes === undefined) throw new BrokenLog('The events of a response cannot be read')
     yield from > after ? bytes : framesAfter(bytes, after)
     after = to
   }
 }
 
-/** All of a log that is as it was sent, and how long that is; undefined where it has none. */
+/** The stream of a log that is as it was sent; undefined when there is none. */
 export async function sentStream(file: SqliteFile, logged: LoggedResponse): Promise<SentStream | undefined> {
   const size = await findLogSize(file, logged.response)
   if (size === undefined) return undefined
@@ -132,7 +131,7 @@ export async function sentStream(file: SqliteFile, logged: LoggedResponse): Prom
   }
 }
 
-/** The frames behind that number. */
+/** The frames after that number. */
 function framesAfter(segment: Buffer, sequence: number): Buffer {
   let start = 0
   for (const frame of framesOf(segment)) {
@@ -148,7 +147,7 @@ const closed = ({ from, to, frames }: { from: number; to: number; frames: Buffer
   bytes: Buffer.concat(frames),
 })
 
-/** What does not end is no frame: the stream was cut inside it. */
+/** Without an incomplete frame at the end. */
 function* framesOf(stream: Buffer): Generator<Buffer> {
   let start = 0
   for (;;) {

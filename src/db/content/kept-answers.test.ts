@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import { createKeptAnswers, type KeptAnswersDeps } from './kept-answers.ts'
+import { createKeptAnswers, type KeptAnswersOptions } from './kept-answers.ts'
 import { openContent } from './open-content.ts'
 
 const clock = { now: () => time, nowMicros: () => 0 }
@@ -29,7 +29,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const open = (over: Partial<KeptAnswersDeps> = {}) =>
+const open = (over: Partial<KeptAnswersOptions> = {}) =>
   createKeptAnswers({
     ...{ file, keys: [KEY], now: clock.now, bytesMax: 1_000_000 },
     onFailure: (error) => failures.push(error),

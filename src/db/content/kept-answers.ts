@@ -5,63 +5,63 @@ import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { insertOwners, OWNER_OF, openBytes, packBody, type SealingKey, sealBytes, unpackBody } from './sealing.ts'
 import { createWriteQueue, inTime } from './write-queue.ts'
 
-/** A whole answer as its client was, or will be, sent it. */
+/** A whole answer as it is sent to the client. */
 interface AnswerToKeep {
   readonly requestId: RequestId
   readonly account: AccountId
   readonly status: number
   readonly contentType: string
   readonly body: Buffer
-  /** What recovery has to know to charge for it, in the words of whoever charges. */
+  /** Its ending, from which recovery charges. */
   readonly facts: string
   readonly expiresAt: number
 }
 
-/** An answer that may be given again: its body is fetched when there is room for it. */
+/** An answer that can be replayed. Its body is read on demand. */
 export interface KeptAnswer {
   readonly requestId: RequestId
   readonly status: number
   readonly contentType: string
   readonly rawBytes: number
-  /** Undefined when it is gone, damaged, or was sealed with a key that is not on the ring. */
+  /** Undefined when it is deleted, damaged, or sealed with a key that is not on the keyring. */
   read(): Promise<Buffer | undefined>
 }
 
-/** Answers that were charged, for those who ask again with the same idempotency key. */
+/** Charged answers, for repeated requests with the same idempotency key. */
 export interface KeptAnswers {
-  /** False when it could not be kept, for whatever reason: that is no reason to lose the answer. Never rejects. */
+  /** False when it could not be kept, which must not lose the answer. Never rejects. */
   keep(answer: AnswerToKeep): Promise<boolean>
   find(requestId: RequestId, account: AccountId): Promise<KeptAnswer | undefined>
-  /** The facts of those of these requests whose answers are kept, and can be read. Never rejects. */
+  /** The endings of those requests whose answers are kept and readable. Never rejects. */
   factsOf(requests: readonly RequestId[]): Promise<ReadonlyMap<RequestId, string>>
   /** Never rejects. */
   forget(requestId: RequestId): Promise<void>
-  /** Ends what has expired, a few at a time. Returns how many. */
+  /** Deletes expired answers, a few at a time. Returns how many. */
   sweep(): Promise<number>
 }
 
-export interface KeptAnswersDeps {
+export interface KeptAnswersOptions {
   readonly file: SqliteFile
-  /** The first one seals. */
+  /** The first key seals. */
   readonly keys: readonly [SealingKey, ...SealingKey[]]
   readonly now: () => number
-  /** Of all answers together, as they lie on the disk; those that expire first make room. */
+  /** The bytes on disk of all answers. Those that expire first make room. */
   readonly bytesMax: number
   readonly onFailure: (error: unknown) => void
 }
 
-/** Opening and unpacking take other threads than the loop's, and their processors: the ledger's thread needs one too. */
+/** Opening and unpacking use threads of the pool, and the ledger's worker needs a processor too. */
 const READ_AT_ONCE = 1
 
-export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnswers> {
+export async function createKeptAnswers(deps: KeptAnswersOptions): Promise<KeptAnswers> {
   const { file, keys } = deps
   const fewAtOnce = createQueue(READ_AT_ONCE)
-  const shelf = createAnswerCache(file, deps.bytesMax, await sumAnswerBytes(file))
-  const store = async (answer: AnswerToKeep): Promise<boolean> => {
+  const store = createAnswerStore(file, deps.bytesMax, await sumAnswerBytes(file))
+  const keep = async (answer: AnswerToKeep): Promise<boolean> => {
     const { requestId, account, status, contentType, body, facts, expiresAt } = answer
     const packed = await packBody(body)
     const sealed = await sealBytes(keyFor(keys[0], nameOf(answer)), nameOf(answer), packed.bytes)
-    return shelf.add({
+    return store.add({
       ...{ request_id: requestId, account, ring_key: keys[0].id, status, content_type: contentType, facts, sealed },
       ...{ encoding: packed.encoding, raw_bytes: body.length, at: deps.now(), expires_at: expiresAt },
     })
@@ -71,7 +71,7 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
     async keep(answer) {
       if (deps.bytesMax === 0) return false
       try {
-        return await inTime(store(answer), 'An answer')
+        return await inTime(keep(answer), 'An answer')
       } catch (error) {
         deps.onFailure(error)
         return false
@@ -86,7 +86,7 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
         const sealed = await findSealedBody(file, requestId)
         const name = nameOf({ requestId, account })
         const bound = sealed && (await openBytes(keyFor(key, name), name, sealed))
-        // Sealed by a version that bound it to the request alone.
+        // An earlier version bound it to the request alone.
         const bytes = bound ?? (sealed && (await openBytes(keyFor(key, requestId), requestId, sealed)))
         return bytes && asBuffer(await unpackBody({ encoding, bytes }, rawBytes))
       }
@@ -95,19 +95,19 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
     async factsOf(requests) {
       const found = new Map<RequestId, string>()
       for (const requestId of requests) {
-        // Nobody could be given an answer that cannot be read, and the holds of all others must not wait for it.
+        // One unreadable answer must not block the holds of all others.
         const facts = await findFacts(file, requestId).catch(deps.onFailure)
         if (typeof facts === 'string') found.set(requestId, facts)
       }
       return found
     },
     async forget(requestId) {
-      await shelf.remove(() => findAnswerSize(file, requestId)).catch(deps.onFailure)
+      await store.remove(() => findAnswerSize(file, requestId)).catch(deps.onFailure)
     },
     async sweep() {
       let ended = 0
       for (;;) {
-        const some = await shelf.remove(() => listExpired(file, deps.now(), DELETED_AT_ONCE))
+        const some = await store.remove(() => listExpired(file, deps.now(), DELETED_AT_ONCE))
         ended += some
         if (some < DELETED_AT_ONCE) return ended
       }
@@ -118,23 +118,23 @@ export async function createKeptAnswers(deps: KeptAnswersDeps): Promise<KeptAnsw
 const nameOf = ({ requestId, account }: Pick<AnswerToKeep, 'requestId' | 'account'>): string =>
   `${requestId} ${account}`
 
-/** Every request has a key of its own; what is sealed opens for that request of that account and no other. */
+/** Each request has its own key, so an answer opens only for its request and account. */
 const keyFor = ({ secret }: SealingKey, name: string): Buffer => deriveKey(secret, `kept-answer ${name}`)
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 
-/** Deleted at a time, so that whoever wants to keep or read one waits for a few only. */
+/** Deleted at a time, so that writes and reads wait for a few only. */
 const DELETED_AT_ONCE = 50
 
-/** How much lies in the file, and who has to go for whom. */
-interface AnswerCache {
-  /** False when it is larger than all the room there is. */
+/** Writes and deletes answers within the bytes that are allowed. */
+interface AnswerStore {
+  /** False when the answer is larger than all the room. */
   add(answer: AnswerRow): Promise<boolean>
-  /** Returns how many there were. */
+  /** Returns how many were deleted. */
   remove(which: () => Promise<AnswerSize[]>): Promise<number>
 }
 
-function createAnswerCache(file: SqliteFile, bytesMax: number, bytesAtStart: number): AnswerCache {
+function createAnswerStore(file: SqliteFile, bytesMax: number, bytesAtStart: number): AnswerStore {
   let bytesUsed = bytesAtStart
 
   const end = async (answers: readonly AnswerSize[]): Promise<number> => {
@@ -179,7 +179,6 @@ function enoughOf(answers: readonly AnswerSize[], bytes: number): AnswerSize[] {
   return enough
 }
 
-/** An answer as it lies in the file. */
 interface AnswerRow {
   readonly request_id: string
   readonly account: AccountId
@@ -194,10 +193,9 @@ interface AnswerRow {
   readonly sealed: Uint8Array
 }
 
-/** All of an answer but its body: what has to be known before so many bytes are fetched. */
+/** An answer without its body. */
 type AnswerHead = Omit<AnswerRow, 'sealed' | 'facts' | 'at' | 'expires_at'>
 
-/** What the choice of answers that have to go looks at. */
 interface AnswerSize {
   readonly rowid: number
   readonly bytes: number
@@ -237,7 +235,6 @@ async function findFacts(file: SqliteFile, requestId: string): Promise<string | 
   return row?.facts
 }
 
-/** In the order in which they have to make room. */
 const listFirstToGo = (file: SqliteFile, limit: number): Promise<AnswerSize[]> =>
   file.all<AnswerSize>('SELECT rowid, bytes FROM answers ORDER BY expires_at LIMIT ?', [limit])
 

@@ -1,49 +1,45 @@
 import type { AtomicStatement, SqliteFile } from '../sqlite/sqlite-file.ts'
 
 /**
- * Tries that are used up: whose, and until when all of them are back, in wall milliseconds. Under a name that begins with
- * `known:` the opposite: who has signed in from where, and until when that is remembered.
+ * Sign-in attempts that are used up, and until when, in wall milliseconds. A name that begins with `known:` is the opposite:
+ * from where a person has signed in, and until when that is remembered.
  */
 export interface KeptLockout {
   readonly name: string
   readonly until: number
 }
 
-/** Remembers lockouts over the end of the process. Nobody waits for it. */
+/** Keeps lockouts over restarts, in the background. */
 export interface LockoutKeeper {
   keep(lockout: KeptLockout): void
   drop(name: string): void
-  /** Resolves when all that was said so far is in the file. */
+  /** Resolves when everything so far is in the file. */
   close(): Promise<void>
 }
 
-interface LockoutDeps {
-  readonly file: SqliteFile
-  readonly now: () => number
-  readonly onFailure: (error: unknown) => void
-}
-
-/**
- * The most that the file has of either kind. Whoever has networks enough to lock out more than these in a quarter of an
- * hour brings the soonest to end out of it, which a restart would then forgive.
- */
+/** The most rows of either kind. Beyond, those that end first are dropped, which a restart then forgives. */
 const LOCKOUTS_MAX = 10_000
 
 const EXPIRE = 'DELETE FROM lockouts WHERE until <= ?'
 const KEEP = `INSERT INTO lockouts (name, until) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until`
 const DROP = 'DELETE FROM lockouts WHERE name = ?'
 const IS_KNOWN = `name >= 'known:' AND name < 'known;'`
-/** Each kind for itself: lockouts come and go, and must not push out what is remembered for months, nor the reverse. */
+/** Each kind has its own bound, so that short lockouts do not push out what is remembered for months. */
 const BOUNDS = [IS_KNOWN, `NOT (${IS_KNOWN})`].map(
   (kind) => `DELETE FROM lockouts WHERE name IN (SELECT name FROM lockouts WHERE ${kind}
     ORDER BY until LIMIT max(0, (SELECT count(*) FROM lockouts WHERE ${kind}) - ${LOCKOUTS_MAX}))`,
 )
 
-/**
- * One write at a time, with all that has come meanwhile: however many passwords are tried, they cost this file one commit
- * after the other, and the ledger, which has a thread of its own, nothing.
- */
-export function createLockoutKeeper({ file, now, onFailure }: LockoutDeps): LockoutKeeper {
+/** One write at a time, with everything that has come meanwhile, so that many attempts cost few commits. */
+export function createLockoutKeeper({
+  file,
+  now,
+  onFailure,
+}: {
+  readonly file: SqliteFile
+  readonly now: () => number
+  readonly onFailure: (error: unknown) => void
+}): LockoutKeeper {
   let waiting = new Map<string, number | undefined>()
   let writing: Promise<void> | undefined
 
@@ -56,7 +52,7 @@ export function createLockoutKeeper({ file, now, onFailure }: LockoutDeps): Lock
     writing = undefined
   }
   const note = (name: string, until: number | undefined) => {
-    // More than the file has room for need not wait for it either.
+    // Not more than the file has room for.
     if (waiting.size < LOCKOUTS_MAX || waiting.has(name)) waiting.set(name, until)
     writing ??= writeAll()
   }
@@ -77,6 +73,6 @@ function statementsFor(lockouts: ReadonlyMap<string, number | undefined>, now: n
   ]
 }
 
-/** Those that are not over, at the start. */
+/** Those that have not ended, read at the start. */
 export const listLockouts = (file: SqliteFile, now: number): Promise<KeptLockout[]> =>
   file.all<KeptLockout>('SELECT name, until FROM lockouts WHERE until > ? ORDER BY until', [now])

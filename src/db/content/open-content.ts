@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { TimesAhead } from '../clock.ts'
+import type { LedgerMark } from '../meta.ts'
 import { quickCheck, wasLeftOpen } from '../sqlite/check-integrity.ts'
 import { type Migration, migrate, type Schema } from '../sqlite/migrate.ts'
 import { openSqlite, type SqliteOptions } from '../sqlite/open-sqlite.ts'
@@ -106,7 +107,7 @@ const responsesMigration: Migration = {
   ],
 }
 
-/** What a row takes is in one sum, which changes with it. */
+/** Keeps the sum of the bytes of all rows. */
 function counted(table: 'responses' | 'items' | 'events'): string[] {
   return [
     `CREATE TRIGGER ${table}_came AFTER INSERT ON ${table} BEGIN
@@ -253,7 +254,6 @@ const sentStreamsMigration: Migration = {
   statements: ['ALTER TABLE responses ADD COLUMN as_sent INTEGER NOT NULL DEFAULT 0 CHECK (as_sent IN (0, 1))'],
 }
 
-/** A static list: what ships is what runs, and no folder is searched at start. */
 const contentSchema: Schema = {
   migrations: [
     ...[answersMigration, responsesMigration, usageMigration, lockoutsMigration],
@@ -266,13 +266,13 @@ const contentSchema: Schema = {
   ],
 }
 
-/** Opens the file of contents, with a thread of its own: however much is written here, no charge waits behind it. */
+/** Opens content.db, with its own worker, so that no charge waits behind its writes. */
 export async function openContent(options: Omit<SqliteOptions, 'synchronous'> & { clock: Clock }): Promise<SqliteFile> {
   const isLeftOpen = wasLeftOpen(options.path)
   const file = await openSqlite({ path: options.path, synchronous: 'full', onDeath: options.onDeath })
   try {
     if (isLeftOpen) await quickCheck(file)
-    // What is deleted is overwritten where its page is written anyway: a key that was destroyed is not in the file any more.
+    // Deleted data is overwritten where its page is written anyway, so that a destroyed key is not in the file any more.
     await file.all('PRAGMA secure_delete = FAST', [])
     await migrate(file, contentSchema, options.clock)
   } catch (cause) {
@@ -282,24 +282,16 @@ export async function openContent(options: Omit<SqliteOptions, 'synchronous'> & 
   return file
 }
 
-/** Which ledger content.db belongs to, and how far that had got when content.db was last written. */
+/** The ledger that content.db belongs to, and its position at the last write of content.db. */
 interface ContentLedger {
   readonly ledger: string
-  readonly mark: ContentMark
+  readonly mark: LedgerMark
 }
 
-/** As `LedgerMark` of the store: the newest receipt and the newest transfer of dollars. */
-interface ContentMark {
-  readonly receipt: number
-  readonly requestId: string
-  readonly transfer: number
-  readonly transferAt: number
-}
-
-/** Undefined in a new file, and in one that a version wrote which knew nothing of ledgers. */
+/** Undefined in a new file, and in one of an earlier version. */
 export async function findContentLedger(file: SqliteFile): Promise<ContentLedger | undefined> {
   const sql = `SELECT ledger, receipt, request_id AS requestId, transfer, transfer_at AS transferAt FROM of_ledger`
-  const [row] = await file.all<ContentMark & { readonly ledger: string }>(sql, [])
+  const [row] = await file.all<LedgerMark & { readonly ledger: string }>(sql, [])
   if (row === undefined) return undefined
   const { ledger, ...mark } = row
   return { ledger, mark }
@@ -308,7 +300,7 @@ export async function findContentLedger(file: SqliteFile): Promise<ContentLedger
 const BELONG = `INSERT INTO of_ledger (one, ledger, receipt, request_id, transfer, transfer_at) VALUES (1, ?, ?, ?, ?, ?)`
 const NAME_OWNER = 'INSERT INTO owners (owner, id) VALUES (?, ?)'
 
-/** Makes the file this ledger's. `accounts` are those of an older file, by the row numbers that it knows them by. */
+/** Makes the file this ledger's. `accounts` are those of an older file, by their row numbers in it. */
 export async function adoptContent(
   file: SqliteFile,
   { ledger, mark }: ContentLedger,
@@ -323,7 +315,7 @@ export async function adoptContent(
 const OLDER_OWNERS = `SELECT account FROM answers UNION SELECT account FROM account_keys UNION SELECT account FROM responses
   UNION SELECT account FROM items UNION SELECT account FROM usage_series UNION SELECT account FROM usage_upto`
 
-/** The row numbers by which a file that was written before there were ids in it knows its accounts. */
+/** The row numbers by which a file of an earlier version knows its accounts. */
 export async function listOlderOwners(file: SqliteFile): Promise<number[]> {
   const rows = await file.all<{ account: number }>(OLDER_OWNERS, [])
   return rows.map(({ account }) => account)
@@ -334,11 +326,11 @@ const NEWEST_REQUESTS = `SELECT * FROM (SELECT request_id, account FROM answers 
   UNION SELECT * FROM (SELECT request_id, account FROM responses
     WHERE status IN ('completed', 'incomplete') ORDER BY response DESC LIMIT ${SAMPLE})`
 
-/** The newest requests of which an older file has a whole answer, with the row numbers of their accounts. */
+/** The newest requests of an older file with a whole answer, with the row numbers of their accounts. */
 export const listOlderRequests = (file: SqliteFile): Promise<{ request_id: string; account: number }[]> =>
   file.all(NEWEST_REQUESTS, [])
 
-/** How far an older file has counted accounts: the number and the time of the last receipt of each. */
+/** How far an older file has counted each account: movement and time of the last receipt. */
 export const listOlderCounts = (file: SqliteFile): Promise<{ account: number; movement: number; closedAt: number }[]> =>
   file.all(`SELECT account, movement, closed_at AS closedAt FROM usage_upto WHERE closed_at > 0 LIMIT ${SAMPLE}`, [])
 
@@ -347,11 +339,8 @@ const MOVE_ON: AtomicStatement = {
   rows: [],
 }
 
-/**
- * The same file, which notes with whatever it writes how far the ledger has got: no commit of its own, and no row unless the
- * ledger has moved on. `close` notes the last of it.
- */
-export function withMarks(file: SqliteFile, current: () => ContentMark): SqliteFile {
+/** The same file, which records the ledger's position with each write if it has changed, and with `close`. */
+export function withMarks(file: SqliteFile, current: () => LedgerMark): SqliteFile {
   let noted = current()
   const atomic = async (statements: readonly AtomicStatement[]): Promise<number[]> => {
     const mark = current()
@@ -365,10 +354,8 @@ export function withMarks(file: SqliteFile, current: () => ContentMark): SqliteF
     return changes.slice(0, statements.length)
   }
   return {
-    driver: file.driver,
-    all: (sql, parameters) => file.all(sql, parameters),
+    ...file,
     atomic,
-    atomicEach: (groups) => file.atomicEach(groups),
     async close() {
       await atomic([]).catch(() => {})
       await file.close()
@@ -378,7 +365,7 @@ export function withMarks(file: SqliteFile, current: () => ContentMark): SqliteF
 
 const DAY_MS = 86_400_000
 
-/** Everything in the second file that a clock which ran ahead has written and that retention or rights depend on. */
+/** The times in content.db that a fast clock has written and that retention or rights depend on. */
 export const CONTENT_TIMES_AHEAD: readonly TimesAhead[] = [
   {
     ...{ what: 'kept_answers', table: 'answers', key: 'rowid', columns: ['at', 'expires_at'], where: 'at > ?3' },
@@ -389,12 +376,12 @@ export const CONTENT_TIMES_AHEAD: readonly TimesAhead[] = [
     where: 'created_at > ?3',
     repair: ({ created_at: at, expires_at: end }, { to }) => ({
       created_at: to,
-      // 0 is that of one that was deleted.
+      // 0: deleted.
       expires_at: Math.max(0, Number(end) - (Number(at) - to)),
     }),
   },
   {
-    // A lockout lasts minutes: one that ends more than a day ahead is of the time that is taken back.
+    // A lockout lasts minutes: one that ends more than a day ahead was written by the fast clock.
     ...{ what: 'lockouts', table: 'lockouts', key: 'name', slicedBy: 'until', columns: ['until'] },
     where: `until > ?3 + ${DAY_MS}`,
     repair: ({ until }, { from, to }) => ({ until: Math.max(to, Number(until) - (from - to)) }),

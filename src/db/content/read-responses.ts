@@ -21,7 +21,8 @@ import {
   type ResponseRow,
   type ResponseStatus,
 } from './response-rows.ts'
-import { type AccountKey, type AccountKeys, digestId, itemName, objectName, openInSlices, openPart } from './sealing.ts'
+import type { ResponseServices } from './response-store.ts'
+import { type AccountKey, digestId, itemName, objectName, openInSlices, openPart } from './sealing.ts'
 import type {
   FoundContext,
   FoundEvents,
@@ -32,37 +33,28 @@ import type {
   StoredResponses,
 } from './stored-responses.ts'
 
-/** No conversation has so many turns, or items; whoever makes one anyhow is told to send it whole. */
+/** For a longer conversation the client is told to send it whole. */
 const CHAIN_LENGTH_MAX = 10_000
 const CONTEXT_ITEMS_MAX = 100_000
-/** Links, or ids, in one question. */
-const ASKED_AT_ONCE = 2000
+/** Links or ids in one query. */
+const QUERIED_AT_ONCE = 2000
 
-interface ReaderDeps {
-  readonly file: SqliteFile
-  readonly keys: AccountKeys
-  readonly now: () => number
-  /** Where nothing is stored nothing is shown either: what is left of another time is on its way out. */
-  readonly keeps: boolean
-  readonly onFailure: (error: unknown) => void
-}
-
-type Reading = Pick<StoredResponses, 'find' | 'context' | 'items' | 'events' | 'sent' | 'factsOf'>
-
-/** How responses are read. That one is damaged is told the operator; its account finds none. */
-export function readResponses(deps: ReaderDeps): Reading {
-  const tellDamaged = (account: AccountId) =>
+/** A damaged response is reported to the operator; its account finds none. */
+export function readResponses(
+  deps: ResponseServices,
+): Pick<StoredResponses, 'find' | 'context' | 'items' | 'events' | 'sent' | 'factsOf'> {
+  const reportDamage = (account: AccountId) =>
     deps.onFailure(new Error(`A stored response of account ${account} cannot be read`))
   return {
     async find(account, id) {
       const found = await readResponse(deps, account, id)
       if (found !== 'damaged') return found
-      tellDamaged(account)
+      reportDamage(account)
       return undefined
     },
     async context(account, id, bytesMax) {
       const found = await readContext(deps, account, id, bytesMax)
-      if (found.kind === 'damaged') tellDamaged(account)
+      if (found.kind === 'damaged') reportDamage(account)
       return found
     },
     items: (account, ids, bytesMax) => readItems(deps, account, ids, bytesMax),
@@ -71,7 +63,7 @@ export function readResponses(deps: ReaderDeps): Reading {
     async factsOf(requests) {
       const found = new Map<RequestId, StoredFacts>()
       for (const requestId of requests) {
-        // The holds of all others must not wait for one that cannot be read.
+        // One unreadable response must not block the holds of all others.
         const row = await findFacts(deps.file, requestId).catch((error: unknown) => void deps.onFailure(error))
         if (row) found.set(requestId, { facts: row.facts, isAsSent: deps.keeps && row.as_sent === 1 })
       }
@@ -86,7 +78,7 @@ interface Shown extends ResponseRow {
   readonly name: string
 }
 
-async function find(deps: ReaderDeps, account: AccountId, id: string): Promise<Shown | 'none' | 'unreadable'> {
+async function find(deps: ResponseServices, account: AccountId, id: string): Promise<Shown | 'none' | 'unreadable'> {
   if (!deps.keeps) return 'none'
   const found = await deps.keys.find(account)
   if (found.kind !== 'found') return found.kind
@@ -95,13 +87,13 @@ async function find(deps: ReaderDeps, account: AccountId, id: string): Promise<S
   return row === undefined ? 'none' : { ...row, key: found.key, name }
 }
 
-/** It was there a moment ago: has it gone meanwhile, or can it not be read? */
-async function isThere(deps: ReaderDeps, { key, name }: Shown): Promise<boolean> {
+/** Whether a response that cannot be read still exists: else it was deleted meanwhile. */
+async function isThere(deps: ResponseServices, { key, name }: Shown): Promise<boolean> {
   return (await findShown(deps.file, { owner: key.owner, id: name, now: deps.now() })) !== undefined
 }
 
 async function readResponse(
-  deps: ReaderDeps,
+  deps: ResponseServices,
   account: AccountId,
   id: string,
 ): Promise<FoundResponse | 'damaged' | undefined> {
@@ -119,8 +111,13 @@ async function readResponse(
   return (await isThere(deps, shown)) ? 'damaged' : undefined
 }
 
-/** Everything that a request which goes on from this response has before its own input. */
-async function readContext(deps: ReaderDeps, account: AccountId, id: string, bytesMax: number): Promise<FoundContext> {
+/** All items before the input of a request that continues from this response. */
+async function readContext(
+  deps: ResponseServices,
+  account: AccountId,
+  id: string,
+  bytesMax: number,
+): Promise<FoundContext> {
   const shown = await find(deps, account, id)
   if (shown === 'none') return { kind: 'not-found' }
   if (shown === 'unreadable') return { kind: 'damaged' }
@@ -146,7 +143,7 @@ async function linksOf(file: SqliteFile, chain: readonly ChainRow[]): Promise<Li
   for (const [at, { response, items }] of chain.entries()) {
     some.push(response)
     count += items
-    if (count < ASKED_AT_ONCE && some.length < ASKED_AT_ONCE && at < chain.length - 1) continue
+    if (count < QUERIED_AT_ONCE && some.length < QUERIED_AT_ONCE && at < chain.length - 1) continue
     for (const link of await listLinks(file, some)) links.push(link)
     some = []
     count = 0
@@ -154,9 +151,9 @@ async function linksOf(file: SqliteFile, chain: readonly ChainRow[]): Promise<Li
   return links
 }
 
-/** Items by their ids, as long as a response that can be asked for has them. */
+/** Items by their ids, as long as a readable response has them. */
 async function readItems(
-  deps: ReaderDeps,
+  deps: ResponseServices,
   account: AccountId,
   ids: readonly string[],
   bytesMax: number,
@@ -166,8 +163,8 @@ async function readItems(
   const names = new Map([...new Set(ids)].map((id) => [digestId(found.key, 'item', id), id]))
   const rows: NamedItemRow[] = []
   const digests = [...names.keys()]
-  for (let at = 0; at < digests.length; at += ASKED_AT_ONCE) {
-    const some = { owner: found.key.owner, ids: digests.slice(at, at + ASKED_AT_ONCE), now: deps.now() }
+  for (let at = 0; at < digests.length; at += QUERIED_AT_ONCE) {
+    const some = { owner: found.key.owner, ids: digests.slice(at, at + QUERIED_AT_ONCE), now: deps.now() }
     for (const row of await listNamed(deps.file, some)) rows.push(row)
   }
   if (rows.reduce((sum, row) => sum + row.raw_bytes, 0) > bytesMax) return { kind: 'too-large' }
@@ -181,7 +178,7 @@ async function readItems(
 }
 
 async function readEvents(
-  deps: ReaderDeps,
+  deps: ResponseServices,
   account: AccountId,
   id: string,
   startingAfter: number,
@@ -196,7 +193,7 @@ async function readEvents(
 }
 
 async function findSentStream(
-  { file, keys, keeps, now }: ReaderDeps,
+  { file, keys, keeps, now }: ResponseServices,
   account: AccountId,
   requestId: RequestId,
 ): Promise<SentStream | undefined> {
@@ -208,11 +205,11 @@ async function findSentStream(
   return row && sentStream(file, { key, name: row.id, response: row.response })
 }
 
-/** Fetched in one question: a few milliseconds of the file's thread. */
+/** Fetched in one query: a few milliseconds of the worker. */
 const FETCHED_BYTES = 1024 * 1024
 const FETCHED_AT_ONCE = 500
 
-/** The JSON of these items, each opened once however often it is linked; what is damaged or has gone is not among them. */
+/** The JSON of these items, each opened once however often it is linked; without damaged or deleted ones. */
 async function openItems(
   file: SqliteFile,
   key: AccountKey,
@@ -243,7 +240,7 @@ function slicesOf(links: readonly LinkRow[]): number[][] {
   return slices
 }
 
-/** In the order of the links; undefined when one is missing. */
+/** Undefined when one is missing. */
 function inOrder(links: readonly LinkRow[], opened: ReadonlyMap<number, Buffer>): Buffer[] | undefined {
   const items: Buffer[] = []
   for (const { item } of links) {
@@ -254,7 +251,7 @@ function inOrder(links: readonly LinkRow[], opened: ReadonlyMap<number, Buffer>)
   return items
 }
 
-/** In the object of a response whose client has asked for sealed reasoning: its items are shown with it, others are not. */
+/** Marks the object of a response whose client has requested encrypted reasoning, which only such items show. */
 export const SHOWS_SEALS = 'shows_seals'
 
 const INTERRUPTED = {
@@ -263,8 +260,8 @@ const INTERRUPTED = {
 }
 
 /**
- * The response as its client sees it: the object with its output put in. One whose process died is told by its row alone;
- * its object still says that it is running.
+ * The response as its client sees it, with its output. If its process died, only the row has its status; the object still
+ * has `in_progress`.
  */
 function responseBody(object: Buffer, status: ResponseStatus, output: readonly Buffer[]): Buffer | undefined {
   const scanned = scanJson(object, INNER_BOUNDS)
@@ -274,9 +271,9 @@ function responseBody(object: Buffer, status: ResponseStatus, output: readonly B
     ['output', jsonArray(shows ? output : withoutSeals(output))],
     [SHOWS_SEALS, null],
   ])
-  const said = scanned.members.find(({ name }) => name === 'status')
-  const saysStatus = said === undefined ? '' : object.toString('utf8', said.valueStart, said.valueEnd)
-  if (saysStatus !== JSON.stringify(status)) {
+  const member = scanned.members.find(({ name }) => name === 'status')
+  const written = member && object.toString('utf8', member.valueStart, member.valueEnd)
+  if (written !== JSON.stringify(status)) {
     changes.set('status', JSON.stringify(status))
     if (status === 'failed') changes.set('error', JSON.stringify(INTERRUPTED))
   }
@@ -290,7 +287,7 @@ function withoutSeals(output: readonly Buffer[]): readonly Buffer[] {
   return output.map((item) => {
     const value = item.includes(SEAL) ? tryParse(item.toString('utf8')) : undefined
     if (!isObject(value) || value.type !== 'reasoning') return item
-    const { encrypted_content: _sealed, ...told } = value
-    return Buffer.from(JSON.stringify(told))
+    const { encrypted_content: _sealed, ...shown } = value
+    return Buffer.from(JSON.stringify(shown))
   })
 }

@@ -2,7 +2,7 @@ import type { KeyKind } from '../../model/caller.ts'
 import type { ProblemCode } from '../../model/problem.ts'
 import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
 
-/** So many of one key were refused for the same reason in a quarter of an hour. */
+/** Turns of one key refused for the same reason in a quarter of an hour. */
 export interface RefusedTurns {
   readonly account: string
   readonly key: string
@@ -17,16 +17,16 @@ const ANY_KEY = ''
 
 const NAME = 'INSERT INTO refused_series (account, key, kind, code) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
 const SERIES = '(SELECT series FROM refused_series WHERE account = ?1 AND key = ?2 AND kind = ?3 AND code = ?4)'
-/** A quarter begins with what its series had come to before it. */
+/** A quarter begins with the total of its series before it. */
 const BEGIN = `INSERT INTO refused_turns (series, quarter, total)
   SELECT named.series, ?5, COALESCE((SELECT total FROM refused_turns AS earlier
       WHERE earlier.series = named.series AND earlier.quarter <= ?5 ORDER BY earlier.quarter DESC LIMIT 1), 0)
     FROM (SELECT ${SERIES} AS series) AS named WHERE TRUE
   ON CONFLICT DO NOTHING`
-/** Later quarters have as much more, should a clock ever have been wrong. */
+/** Also adds to later quarters, which exist if a clock was wrong. */
 const ADD = `UPDATE refused_turns SET total = total + ?6 WHERE series = ${SERIES} AND quarter >= ?5`
 
-/** Each counts for its key and for all keys of its kind. */
+/** Each turn counts for its key and for all keys of its kind. */
 export async function addRefusedTurns(file: SqliteFile, refused: readonly RefusedTurns[]): Promise<void> {
   const names = refused.flatMap(({ account, key, kind, code, quarter, count }) =>
     [ANY_KEY, key].map((of) => ({ name: [account, of, kind, code], quarter, count })),
@@ -40,11 +40,11 @@ export async function addRefusedTurns(file: SqliteFile, refused: readonly Refuse
   await file.atomic(statements)
 }
 
-/** Nobody who reads waits behind more than these. */
+/** Series handled in one commit, so that reads do not wait for more. */
 const SERIES_AT_ONCE = 200
 
 const NAMES = 'SELECT series FROM refused_series WHERE series > ? ORDER BY series LIMIT ?'
-/** The last one before stays: what came after it is told by the difference. */
+/** The last quarter before stays, because later usage is the difference to it. */
 const FORGET_EARLIER = `DELETE FROM refused_turns WHERE series = ?1 AND quarter <
   (SELECT MAX(quarter) FROM refused_turns WHERE series = ?1 AND quarter < ?2)`
 const FORGET_PAST = `DELETE FROM refused_turns WHERE series = ?1 AND NOT EXISTS
@@ -52,7 +52,7 @@ const FORGET_PAST = `DELETE FROM refused_turns WHERE series = ?1 AND NOT EXISTS
 const FORGET_NAME = `DELETE FROM refused_series WHERE series = ?1 AND NOT EXISTS
   (SELECT 1 FROM refused_turns WHERE series = ?1)`
 
-/** What was refused before that quarter is not told one by one any more; of what came later nothing changes. */
+/** Deletes the details before a quarter. Later totals do not change. */
 export async function forgetRefusedTurns(file: SqliteFile, before: number): Promise<void> {
   for (let after = 0; ; ) {
     const named = await file.all<{ series: number }>(NAMES, [after, SERIES_AT_ONCE])
@@ -74,7 +74,7 @@ export interface RefusedFilter {
   readonly kind?: KeyKind | undefined
 }
 
-/** How often a reason had been told before a quarter of an hour. Where it had not been, there is none. */
+/** The total of a reason before a quarter of an hour; absent where it is zero. */
 interface RefusedBefore {
   readonly code: ProblemCode
   readonly before: number

@@ -5,14 +5,13 @@ import type { OwnerRow, SealedPart } from './sealing.ts'
 /** As `status` of a response spells it. */
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
 
-/** All of a response but what is sealed. */
 export interface ResponseRow {
   readonly response: number
   readonly status: ResponseStatus
   readonly log: 'none' | 'kept' | 'too-large'
 }
 
-/** One that can still be asked for: neither expired nor deleted. */
+/** A response that is neither expired nor deleted. */
 export async function findShown(
   file: SqliteFile,
   { owner, id, now }: { owner: OwnerRow; id: string; now: number },
@@ -37,7 +36,7 @@ export async function findFacts(
   return row
 }
 
-/** Of an account, the response of this request that is there as it was sent, and can still be asked for. */
+/** The response of this request with the log of its stream as it was sent. */
 export async function findSent(
   file: SqliteFile,
   { owner, requestId, now }: { owner: OwnerRow; requestId: RequestId; now: number },
@@ -57,7 +56,6 @@ export async function findLogSize(
   return row?.bytes == null || row.last === null ? undefined : { bytes: row.bytes, last: row.last }
 }
 
-/** One link of a chain: how much hangs on it. */
 export interface ChainRow {
   readonly response: number
   readonly items: number
@@ -72,17 +70,16 @@ const CHAIN = `WITH RECURSIVE chain (response, parent, items, item_bytes, depth)
   )
   SELECT response, items, item_bytes FROM chain ORDER BY depth DESC`
 
-/** From its first response to this one; one more than `lengthMax` when it is longer. */
+/** From the first response of the chain to this one; one more than `lengthMax` when it is longer. */
 export const listChain = (file: SqliteFile, response: number, lengthMax: number): Promise<ChainRow[]> =>
   file.all<ChainRow>(CHAIN, [response, lengthMax])
 
-/** A segment of the events, as long as it is sealed. */
 interface SegmentRow extends SealedPart {
   readonly from_sequence: number
   readonly to_sequence: number
 }
 
-/** The next segment that has something behind this number. */
+/** The next segment with frames after this number. */
 export async function findSegmentAfter(
   file: SqliteFile,
   response: number,
@@ -110,13 +107,12 @@ interface StateRow {
   readonly status: ResponseStatus
 }
 
-/** The states of those of these that are there. */
 export const listStates = (
   file: SqliteFile,
   named: readonly (readonly [owner: OwnerRow, id: string])[],
 ): Promise<StateRow[]> => file.all<StateRow>(STATES, [JSON.stringify(named)])
 
-/** An item where a response refers to it. */
+/** A reference of a response to an item. */
 export interface LinkRow {
   readonly item: number
   readonly bytes: number
@@ -128,7 +124,6 @@ const LINKS = `SELECT l.item AS item, i.bytes AS bytes
   CROSS JOIN items i ON i.item = l.item
   ORDER BY list.key, l.side, l.position`
 
-/** What these responses refer to, in their order. */
 export const listLinks = (file: SqliteFile, responses: readonly number[]): Promise<LinkRow[]> =>
   file.all<LinkRow>(LINKS, [JSON.stringify(responses)])
 
@@ -151,7 +146,6 @@ export const listItems = (file: SqliteFile, items: readonly number[]): Promise<I
     [JSON.stringify(items)],
   )
 
-/** Where an id leads. */
 export interface NamedItemRow extends LinkRow {
   readonly id: string
   readonly raw_bytes: number
@@ -166,7 +160,7 @@ const NAMED = `SELECT i.id AS id, i.item AS item, i.bytes AS bytes, i.raw_bytes 
   )
   ORDER BY i.item`
 
-/** Items by the digests of their ids, as far as a response that can still be asked for has them. */
+/** Items by the digests of their ids, as long as a response that is not expired has them. */
 export const listNamed = (
   file: SqliteFile,
   { owner, ids, now }: { owner: OwnerRow; ids: readonly string[]; now: number },
@@ -175,21 +169,20 @@ export const listNamed = (
 const THERE = `SELECT i.account AS owner, i.digest AS digest FROM json_each(?) list
   CROSS JOIN items i ON i.account = list.value ->> 0 AND i.digest = list.value ->> 1`
 
-/** An item by what it is known by. */
 interface KnownItemRow {
   readonly owner: OwnerRow
   readonly digest: string
 }
 
-/** Of these items, those that are there. */
+/** Of these items, those that exist. */
 export const listThere = (
   file: SqliteFile,
   named: readonly (readonly [owner: OwnerRow, digest: string])[],
 ): Promise<KnownItemRow[]> => file.all<KnownItemRow>(THERE, [JSON.stringify(named)])
 
 /**
- * What may go, those that expire first at the front: responses on which nothing was built, and behind each of them those
- * that only it was built on. So a chain goes from its end, and never loses its middle.
+ * Responses that may be deleted, in the order of their expiry: those without children, and after each of them the parents
+ * whose only child it was. So a chain is deleted from its end, and never loses its middle.
  */
 const TO_GO = `WITH RECURSIVE going (response, parent, items, first, depth) AS (
     SELECT response, parent, items, expires_at, 0 FROM (
@@ -204,7 +197,7 @@ const TO_GO = `WITH RECURSIVE going (response, parent, items, first, depth) AS (
 
 export interface GoingRow {
   readonly response: number
-  /** How many links go with it. */
+  /** How many links are deleted with it. */
   readonly items: number
 }
 
@@ -213,11 +206,11 @@ export const listToGo = (file: SqliteFile, until: number, limit: number): Promis
 
 const END = 'DELETE FROM responses WHERE response = ? AND children = 0'
 
-/** Returns how many ended: none of those that something was built on meanwhile. */
+/** Returns how many were deleted: none that has got a child meanwhile. */
 export const endResponses = (file: SqliteFile, going: readonly GoingRow[]): Promise<number> =>
   change(file, END, ...going.map(({ response }) => [response]))
 
-/** One after the other, as long as all of them take more than this. */
+/** One after the other, while all responses take more than `bytes`. */
 export const endWhileMoreThan = (file: SqliteFile, going: readonly GoingRow[], bytes: number): Promise<number> =>
   change(
     file,
@@ -225,15 +218,14 @@ export const endWhileMoreThan = (file: SqliteFile, going: readonly GoingRow[], b
     ...going.map(({ response }) => [response, bytes]),
   )
 
-/** What all responses take. */
 export async function findStoredBytes(file: SqliteFile): Promise<number> {
   const [size] = await file.all<{ bytes: number }>('SELECT bytes FROM state_size WHERE one = 1', [])
   return size!.bytes
 }
 
-/** A response of which nothing has to be kept but that others were built on it. */
+/** Hides a response that other ones may continue. */
 const NOT_SHOWN = 'UPDATE responses SET expires_at = 0'
-/** Ended, whatever it was doing: one that runs would be kept for its end. */
+/** A running response becomes a failed one: else it would be kept for its end. */
 const ENDED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'failed' ELSE status END"
 
 interface Named {
@@ -242,21 +234,21 @@ interface Named {
   readonly id: string
 }
 
-/** Not shown from now on. It goes with the next sweep on which nothing is built. False when there was none to be seen. */
+/** Hides a response. The sweep deletes it once it has no children. False when there was none to hide. */
 export const hideResponse = async (
   file: SqliteFile,
   { owner, id, now }: Named & { readonly now: number },
 ): Promise<boolean> =>
   (await change(file, `${NOT_SHOWN} WHERE account = ? AND id = ? AND expires_at > ?`, [owner, id, now])) > 0
 
-/** Not shown, and no reason to charge for anything. */
+/** Hides a response, and drops the ending that recovery would charge from. */
 export const disownResponse = (file: SqliteFile, { owner, id }: Named): Promise<number> =>
   change(file, `${NOT_SHOWN}, ${ENDED_STATUS}, facts = NULL WHERE account = ? AND id = ?`, [owner, id])
 
 const ALL_OF_ACCOUNT = 'SELECT response, id FROM responses WHERE account = ? AND id > ? ORDER BY id LIMIT ?'
 const HIDDEN_AT_ONCE = 500
 
-/** All of an account, a slice at a time; none of them is running any more, whatever it was. */
+/** Hides all responses of an account, a slice at a time, and fails the running ones. */
 export async function hideAll(file: SqliteFile, owner: OwnerRow): Promise<void> {
   for (let after = ''; ; ) {
     const rows = await file.all<{ response: number; id: string }>(ALL_OF_ACCOUNT, [owner, after, HIDDEN_AT_ONCE])
@@ -267,11 +259,10 @@ export async function hideAll(file: SqliteFile, owner: OwnerRow): Promise<void> 
   }
 }
 
-/** What a dead process has left running. Returns how many. */
 export const failRunning = (file: SqliteFile): Promise<number> =>
   change(file, "UPDATE responses SET status = 'failed' WHERE status = 'in_progress'", [])
 
-/** Runs a statement for each of these rows, and returns how many rows of the file it has changed. */
+/** Runs a statement for each of these rows, and returns how many rows it has changed. */
 async function change(file: SqliteFile, sql: string, ...rows: SqlValue[][]): Promise<number> {
   const [changed = 0] = await file.atomic([{ sql, rows }])
   return changed

@@ -10,27 +10,40 @@ import {
   listToGo,
   type ResponseStatus,
 } from './response-rows.ts'
-import { type AccountKey, listKeyNames, type OwnerRow, type SealedPart } from './sealing.ts'
+import { type AccountKey, type AccountKeys, listKeyNames, type OwnerRow, type SealedPart } from './sealing.ts'
 import { createWriteQueue } from './write-queue.ts'
 
 type WriteOutcome =
   | 'written'
-  /** Something that it counted on has gone since it was looked for: it has to be made ready anew. */
+  /** An item or the key was deleted since the lookup: the write has to be prepared again. */
   | 'stale'
-  /** It has ended already, what it goes on from has gone, or there is no room for it. */
+  /** The response has ended already, its parent was deleted, or there is no room. */
   | 'refused'
 
-/** Every change of stored responses, one group at a time, and what makes room for it. */
-export interface ResponseCache {
+/** What writing, reading and deleting of stored responses share. */
+export interface ResponseServices {
+  readonly file: SqliteFile
+  readonly keys: AccountKeys
+  readonly store: ResponseStore
+  /** False: nothing is stored, and what was stored before is not shown. */
+  readonly keeps: boolean
+  readonly now: () => number
+  /** The bytes on disk of all responses. */
+  readonly bytesMax: number
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Writes stored responses, one group at a time, and makes room for them. */
+interface ResponseStore {
   add(write: ResponseWrite): Promise<WriteOutcome>
-  /** Between two groups, for whoever takes something away. */
+  /** Runs between two groups, for deletions. */
   inTurn<Done>(work: () => Promise<Done>): Promise<Done>
-  /** Nothing of this account is written any more. */
+  /** From here on nothing of this account is written. */
   closeAccount(account: AccountId): void
   isClosed(account: AccountId): boolean
 }
 
-export function createResponseCache(file: SqliteFile, bytesMax: number): ResponseCache {
+export function createResponseStore(file: SqliteFile, bytesMax: number): ResponseStore {
   const closed = new Set<AccountId>()
   const queue = createWriteQueue<ResponseWrite, WriteOutcome>({
     bytesOf: bytesOfWrite,
@@ -38,8 +51,8 @@ export function createResponseCache(file: SqliteFile, bytesMax: number): Respons
     async write(group) {
       const bytes = group.reduce((sum, write) => sum + bytesOfWrite(write), 0)
       if (!(await makeRoom(file, bytes, bytesMax))) return group.map(() => 'refused')
-      // From here on nothing goes until the group is written.
-      const judge = createJudge(await lookAround(file, group), closed)
+      // Nothing is deleted from here until the group is written.
+      const judge = createJudge(await findReferences(file, group), closed)
       const outcomes = group.map((write) => judge(write))
       const written = group.filter((_, at) => outcomes[at]?.outcome === 'written')
       const fresh = new Set(group.filter((_, at) => outcomes[at]?.isFirst))
@@ -55,27 +68,23 @@ export function createResponseCache(file: SqliteFile, bytesMax: number): Respons
   }
 }
 
-/** What the writes of a group find in the file, by names of an account. */
-interface Around {
-  /** Of the responses that are written, and of those that they go on from. */
+/** What the writes of a group refer to, as far as it exists. */
+interface References {
+  /** Of the written responses and their parents. */
   readonly states: ReadonlyMap<string, ResponseStatus>
   readonly keys: ReadonlySet<string>
   readonly items: ReadonlySet<string>
 }
 
-interface Judgement {
-  readonly outcome: WriteOutcome
-  /** Nothing of this response is in the file yet. */
-  readonly isFirst: boolean
-}
-
-/** One write after the other: what the ones before have written is there for the next ones. */
-function createJudge(there: Around, closed: ReadonlySet<AccountId>): (write: ResponseWrite) => Judgement {
+/** Decides on writes in their order: each one sees those before it. `isFirst`: the response is not in the file yet. */
+function createJudge(
+  there: References,
+  closed: ReadonlySet<AccountId>,
+): (write: ResponseWrite) => { readonly outcome: WriteOutcome; readonly isFirst: boolean } {
   const states = new Map(there.states)
   const no = (outcome: 'stale' | 'refused') => ({ outcome, isFirst: false })
   return (write) => {
     const { account, owner, name } = write.key
-    // Asked at the last moment.
     if (closed.has(account)) return no('refused')
     if (!there.keys.has(nameOf(owner, name)) || missesItems(write, there.items)) return no('stale')
     const own = nameOf(owner, write.id)
@@ -91,19 +100,19 @@ function createJudge(there: Around, closed: ReadonlySet<AccountId>): (write: Res
 const nameOf = (owner: OwnerRow, name: string): string => `${owner} ${name}`
 
 const missesItems = (write: ResponseWrite, there: ReadonlySet<string>): boolean =>
-  notBrought(write).some((digest) => !there.has(nameOf(write.key.owner, digest)))
+  itemsByReference(write).some((digest) => !there.has(nameOf(write.key.owner, digest)))
 
-/** What the write did not bring along must be there. */
-function notBrought({ items, input, output }: ResponseWrite): string[] {
-  const brought = new Set(items.map(({ digest }) => digest))
-  return [...new Set([...input, ...output.map(({ digest }) => digest)])].filter((digest) => !brought.has(digest))
+/** Items that the write refers to and does not contain. */
+function itemsByReference({ items, input, output }: ResponseWrite): string[] {
+  const contained = new Set(items.map(({ digest }) => digest))
+  return [...new Set([...input, ...output.map(({ digest }) => digest)])].filter((digest) => !contained.has(digest))
 }
 
-async function lookAround(file: SqliteFile, group: readonly ResponseWrite[]): Promise<Around> {
+async function findReferences(file: SqliteFile, group: readonly ResponseWrite[]): Promise<References> {
   const responses = group.flatMap(({ key, id, fresh }) =>
     (fresh?.parent === undefined ? [id] : [id, fresh.parent]).map((name) => [key.owner, name] as const),
   )
-  const counted = group.flatMap((write) => notBrought(write).map((digest) => [write.key.owner, digest] as const))
+  const counted = group.flatMap((write) => itemsByReference(write).map((digest) => [write.key.owner, digest] as const))
   const [states, keys, items] = await Promise.all([
     listStates(file, responses),
     listKeyNames(file, [...new Set(group.map(({ key }) => key.owner))]),
@@ -116,29 +125,28 @@ async function lookAround(file: SqliteFile, group: readonly ResponseWrite[]): Pr
   }
 }
 
-/** A row of a table, and what counts for the room it takes beside what is sealed: keys, indexes, pages. */
+/** Estimated bytes of a row beside its sealed content: keys, indexes, pages. */
 const RESPONSE_ROW_BYTES = 320
 const ITEM_ROW_BYTES = 192
 const LINK_ROW_BYTES = 24
 const SEGMENT_ROW_BYTES = 96
 
-/** One change of one response, sealed and ready to be written. */
+/** One change of one response, sealed. */
 export interface ResponseWrite {
   readonly key: AccountKey
-  /** The digest of its id, as every id here is one. */
+  /** The digest of its id. */
   readonly id: string
-  /** What is written of a response that is not there yet; undefined where that is no reason to make one. */
+  /** For a response that is not in the file yet; undefined where the change must not create one. */
   readonly fresh: FreshResponse | undefined
-  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
+  readonly status: ResponseStatus
   readonly object: SealedPart
   readonly facts: string | null
   readonly log: 'none' | 'kept' | 'too-large'
   readonly isAsSent: boolean
-  /** Digests, in their order. */
   readonly input: readonly string[]
   readonly output: readonly OutputItem[]
   readonly itemBytes: number
-  /** Those that were not there when it was looked for them. */
+  /** Items that were not stored at the lookup. */
   readonly items: readonly SealedItem[]
   readonly segments: readonly SealedSegment[]
 }
@@ -171,7 +179,6 @@ const ownBytes = ({ object, input, output }: ResponseWrite): number =>
 const itemBytes = ({ sealed }: SealedItem): number => ITEM_ROW_BYTES + sealed.length
 const segmentBytes = ({ sealed }: SealedSegment): number => SEGMENT_ROW_BYTES + sealed.length
 
-/** The room that it takes at most. */
 const bytesOfWrite = (write: ResponseWrite): number =>
   ownBytes(write) +
   write.items.reduce((sum, item) => sum + itemBytes(item), 0) +
@@ -189,16 +196,16 @@ const OBJECT = `INSERT INTO response_objects (response, encoding, raw_bytes, sea
   SET encoding = excluded.encoding, raw_bytes = excluded.raw_bytes, sealed = excluded.sealed`
 const ITEM = `INSERT INTO items (account, digest, id, encoding, raw_bytes, bytes, sealed) VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (account, digest) DO NOTHING`
-/** A client may have sent an answer's item back before the answer was stored. */
+/** A client may have sent an item of an answer back before the answer was stored. */
 const NAME_ITEM = 'UPDATE items SET id = ?3 WHERE account = ?1 AND digest = ?2 AND id IS NULL'
-/** An item that is not there makes a link to nothing, which the table refuses. */
+/** The table refuses a link to an item that does not exist. */
 const LINK = `INSERT INTO response_items (response, side, position, item)
   SELECT ${RESPONSE}, ?3, list.key, (SELECT item FROM items WHERE account = ?1 AND digest = list.value)
   FROM json_each(?4) list`
 const SEGMENT = `INSERT INTO events (response, from_sequence, to_sequence, encoding, raw_bytes, bytes, sealed)
   VALUES (${RESPONSE}, ?3, ?4, ?5, ?6, ?7, ?8)`
 
-/** What a group of changes is as one transaction. `isFresh` says which of them are the first of their response. */
+/** A group of changes as one transaction. */
 function statementsOf(writes: readonly ResponseWrite[], isFresh: (write: ResponseWrite) => boolean): AtomicStatement[] {
   const each = (row: (write: ResponseWrite) => SqlValue[][]): SqlValue[][] => writes.flatMap(row)
   const statements: AtomicStatement[] = [
@@ -223,7 +230,7 @@ const countOf = ({ input, output }: ResponseWrite): number => input.length + out
 
 function insertRow(write: ResponseWrite): SqlValue[] {
   const { fresh, status, log, facts, isAsSent } = write
-  if (fresh === undefined) throw new Error('a change of a response that is not there makes none')
+  if (fresh === undefined) throw new Error('A change without creation facts cannot create a response')
   const times = [fresh.requestId, fresh.createdAt, fresh.expiresAt]
   const sizes = [countOf(write), write.itemBytes, log, ownBytes(write), facts, Number(isAsSent)]
   return [...whose(write), ...times, status, fresh.parent ?? null, ...sizes]
@@ -254,13 +261,12 @@ const segmentRow = (write: ResponseWrite, segment: SealedSegment): SqlValue[] =>
   return [...whose(write), from, to, encoding, raw_bytes, segmentBytes(segment), sealed]
 }
 
-/** Ended at a time, so that whoever wants to keep or read one waits for a few only. */
+/** Deleted at a time, so that writes and reads wait for a few only. */
 const ENDED_AT_ONCE = 50
 const LINKS_AT_ONCE = 5000
-/** Later than anything expires. */
 const EVER = Number.MAX_SAFE_INTEGER
 
-/** False when there would not be enough room with everything gone that may go. */
+/** False when there is not enough room even without everything that may be deleted. */
 export async function makeRoom(file: SqliteFile, bytes: number, bytesMax: number): Promise<boolean> {
   for (;;) {
     if ((await findStoredBytes(file)) + bytes <= bytesMax) return true
@@ -269,7 +275,7 @@ export async function makeRoom(file: SqliteFile, bytes: number, bytesMax: number
   }
 }
 
-/** Ends a few of what has expired. Returns how many; none when there is nothing left. */
+/** Deletes a few expired responses. Returns how many. */
 export async function endExpired(file: SqliteFile, now: number): Promise<number> {
   const going = await listFewToGo(file, now)
   return going.length === 0 ? 0 : endResponses(file, going)

@@ -3,18 +3,18 @@ import { promisify } from 'node:util'
 import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
 import { createQueue, createTurnstile } from '../../lib/async.ts'
 import { deriveKey, NONCE_BYTES, openNow, SEAL_BYTES, sealNow } from '../../lib/crypto.ts'
-import { createLruMap } from '../../lib/lru-map.ts'
+import { createLruMap } from '../../lib/collections.ts'
 import type { Brand } from '../../lib/types.ts'
 import type { AccountId } from '../../model/ids.ts'
 import type { AtomicStatement, SqliteFile } from '../sqlite/sqlite-file.ts'
 
-/** What everything of one account is sealed and digested with; all derived from its one random data key. */
+/** The keys that seal and digest all content of an account, derived from its random data key. */
 export interface AccountKey {
   readonly account: AccountId
   readonly owner: OwnerRow
-  /** Tells one data key of the account from a later one. */
+  /** Identifies the data key among earlier and later ones of the account. */
   readonly name: string
-  /** What is bound into every part that it seals. */
+  /** The account name that is bound into every sealed part. */
   readonly sealedAs: string
   readonly sealing: KeyObject
   readonly itemDigests: KeyObject
@@ -24,14 +24,14 @@ export interface AccountKey {
 type FoundAccountKey =
   | { readonly kind: 'found'; readonly key: AccountKey }
   | { readonly kind: 'none' }
-  /** It was wrapped by a key that is not on the ring, or is damaged. */
+  /** It is wrapped by a key that is not on the keyring, or is damaged. */
   | { readonly kind: 'unreadable' }
 
 export interface AccountKeys {
   find(account: AccountId): Promise<FoundAccountKey>
-  /** Made on first use. Undefined when the one that is there cannot be read: it is not replaced, it may be readable again. */
+  /** Created on first use. An unreadable key is not replaced, because it may become readable again: then undefined. */
   findOrMake(account: AccountId): Promise<AccountKey | undefined>
-  /** What memory knows of it is read anew. */
+  /** Forgets the key in memory. */
   drop(account: AccountId): void
 }
 
@@ -63,13 +63,13 @@ export function createAccountKeys(deps: {
     const opener = wrapping.get(row.ring_key)
     if (opener === undefined) return { kind: 'unreadable' }
     const bound = await openBytes(opener, nameOf(account, row), wrapped)
-    // Wrapped by a version that knew the account by its row number.
+    // An earlier version knew the account by its row number.
     const dataKey = bound ?? (sealed_as === account ? undefined : await openBytes(opener, olderNameOf(row), wrapped))
     if (dataKey === undefined) return { kind: 'unreadable' }
     if (bound === undefined || row.ring_key !== primary) {
-      const anew = await wrap(account, { name, sealed_as }, dataKey)
-      // It has been read, whatever the disk says to this: whoever meets it next tries again.
-      await rewrapKey(file, anew).catch(() => {})
+      const rewrapped = await wrap(account, { name, sealed_as }, dataKey)
+      // The key is readable even if this write fails; the next read tries again.
+      await rewrapKey(file, rewrapped).catch(() => {})
     }
     return { kind: 'found', key: keysOf(account, row, dataKey) }
   }
@@ -87,7 +87,7 @@ export function createAccountKeys(deps: {
       let found = await find(account)
       if (found.kind === 'none') {
         await make(account)
-        // Two may have made one at the same moment: the file says whose it is.
+        // Of two concurrent inserts the file has one.
         found = await find(account)
       }
       return found.kind === 'found' ? found.key : undefined
@@ -116,12 +116,10 @@ const keysOf = (
   idDigests: createSecretKey(deriveKey(dataKey, 'id-digests')),
 })
 
-/** The random data key of an account, as it lies in the file. */
 interface WrappedKeyRow {
-  /** Tells it from a later one of the same account. */
   readonly name: string
   readonly ring_key: string
-  /** What the parts that it seals call their account: its id, or its row number where they are older than ids in this file. */
+  /** The account name in sealed parts: its id, or its row number in parts of an earlier version. */
   readonly sealed_as: string
   readonly wrapped: Uint8Array
 }
@@ -140,19 +138,19 @@ async function findWrappedKey(
 const INSERT = `INSERT INTO account_keys (account, name, ring_key, sealed_as, wrapped)
   VALUES ((SELECT owner FROM owners WHERE id = ?), ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-/** Does nothing where there is one: of two that come together one is stored. */
+/** Of two concurrent inserts one is stored. */
 async function insertWrappedKey(file: SqliteFile, account: AccountId, key: WrappedKeyRow): Promise<void> {
   const row = [account, key.name, key.ring_key, key.sealed_as, key.wrapped]
   await file.atomic([insertOwners([account]), { sql: INSERT, rows: [row] }])
 }
 
-/** The same data key, wrapped anew. */
+/** Stores the same data key under another wrapping key. */
 async function rewrapKey(file: SqliteFile, key: WrappedKeyRow): Promise<void> {
   const sql = 'UPDATE account_keys SET ring_key = ?, wrapped = ? WHERE name = ?'
   await file.atomic([{ sql, rows: [[key.ring_key, key.wrapped, key.name]] }])
 }
 
-/** From then on nothing of the account can be read. */
+/** After this nothing of the account can be read. */
 export async function destroyKey(file: SqliteFile, owner: OwnerRow): Promise<void> {
   await file.atomic([{ sql: 'DELETE FROM account_keys WHERE account = ?', rows: [[owner]] }])
 }
@@ -165,20 +163,19 @@ interface KeyNameRow {
   readonly name: string
 }
 
-/** What the keys of these accounts are called now. */
 export const listKeyNames = (file: SqliteFile, owners: readonly OwnerRow[]): Promise<KeyNameRow[]> =>
   file.all<KeyNameRow>(NAMES, [JSON.stringify(owners)])
 
 /**
- * What content.db calls an account in its own rows. The number is given out by content.db and belongs to one account id for
- * ever. Row numbers of the ledger are not used here: a ledger that is restored from a backup gives them out a second time.
+ * The number of an account in content.db, which belongs to one account id for ever. Row numbers of the ledger are not used
+ * here, because a ledger restored from a backup assigns them a second time.
  */
 export type OwnerRow = Brand<number, 'content-owner'>
 
-/** The number of an account, inside a statement that names its id. */
+/** SQL for the number of an account. */
 export const OWNER_OF = (id: string): string => `(SELECT owner FROM owners WHERE id = ${id})`
 
-/** Gives a number to those of these accounts that have none yet. */
+/** Assigns a number to accounts that have none. */
 export const insertOwners = (accounts: readonly AccountId[]): AtomicStatement => ({
   sql: 'INSERT INTO owners (id) VALUES (?) ON CONFLICT DO NOTHING',
   rows: [...new Set(accounts)].map((account) => [account]),
@@ -189,21 +186,21 @@ export async function findOwner(file: SqliteFile, account: AccountId): Promise<O
   return row?.owner
 }
 
-/** One key of the ring, by which what is kept is sealed. */
+/** A key of the keyring that seals content. */
 export interface SealingKey {
   readonly id: string
   readonly secret: Buffer
 }
 
-/** Less is sealed sooner than another thread can be asked to; more is not the loop's work. */
+/** Sealing less takes less time than handing it to another thread. */
 const ON_LOOP_BYTES_MAX = 16 * 1024
 
-/** A key object is made ready once; from bytes every use makes one of its own, which on newer Node costs more than sealing. */
+/** A KeyObject is prepared once. Bytes are prepared on each use, which on newer Node costs more than sealing. */
 type SealKey = Uint8Array | KeyObject
 
 const bytesOfKey = (key: SealKey): Uint8Array => (key instanceof KeyObject ? key.export() : key)
 
-/** As `sealNow`, which does the small ones. */
+/** As `sealNow`, on another thread for more than a few bytes. */
 export async function sealBytes(key: SealKey, name: string, bytes: Uint8Array): Promise<Uint8Array> {
   if (bytes.length <= ON_LOOP_BYTES_MAX) return sealNow(key, name, bytes)
   const nonce = randomBytes(NONCE_BYTES)
@@ -212,7 +209,7 @@ export async function sealBytes(key: SealKey, name: string, bytes: Uint8Array): 
   return Buffer.concat([nonce, new Uint8Array(sealed)])
 }
 
-/** Undefined when it was sealed by another key or under another name, or is damaged. */
+/** Undefined when it was sealed with another key or name, or is damaged. */
 export async function openBytes(key: SealKey, name: string, sealed: Uint8Array): Promise<Uint8Array | undefined> {
   if (sealed.length <= ON_LOOP_BYTES_MAX + SEAL_BYTES) return openNow(key, name, sealed)
   const nonce = sealed.subarray(0, NONCE_BYTES)
@@ -227,18 +224,17 @@ export async function openBytes(key: SealKey, name: string, sealed: Uint8Array):
 
 const algorithm = (iv: Uint8Array, name: string) => ({ name: 'AES-GCM', iv, additionalData: Buffer.from(name) })
 
-/** Something of an account as it lies in the file. */
 export interface SealedPart {
   readonly encoding: 'identity' | 'deflate'
   readonly raw_bytes: number
   readonly sealed: Uint8Array
 }
 
-/** What is done on the loop's thread is done so many times without a pause: about a millisecond. */
+/** Parts handled on the event loop without a pause: about a millisecond. */
 const PARTS_IN_A_ROW = 64
-/** Packing takes other threads than the loop's, and their processors: the ledger's thread needs one too. */
+/** Packing uses threads of the pool, and the ledger's worker needs a processor too. */
 const SEALED_AT_ONCE = 2
-/** Whoever asks for what is stored pays nothing for it: what is being stored must not wait behind it. */
+/** Reading stored content is free, so it must not delay what is being stored. */
 const OPENED_AT_ONCE = 1
 
 const passTurnstile = createTurnstile()
@@ -251,7 +247,7 @@ export async function sealPart(key: AccountKey, name: string, bytes: Buffer): Pr
   return { encoding: packed.encoding, raw_bytes: bytes.length, sealed }
 }
 
-/** Undefined when it was sealed under another name or by another key, or is damaged. */
+/** Undefined when it was sealed with another key or name, or is damaged. */
 export async function openPart(key: AccountKey, name: string, part: SealedPart): Promise<Buffer | undefined> {
   const bytes = await openBytes(key.sealing, fullName(key, name), part.sealed)
   if (bytes === undefined) return undefined
@@ -266,11 +262,10 @@ export async function openPart(key: AccountKey, name: string, part: SealedPart):
 
 type Work<Part, Result> = (part: Part) => Promise<Result>
 
-/** Seals one after the other, with room for others between them. */
+/** Seals one after the other, yielding in between. */
 export const sealInSlices = <Part, Result>(parts: readonly Part[], work: Work<Part, Result>): Promise<Result[]> =>
   sealing(() => inSlices(parts, work))
 
-/** The same for what is opened. */
 export const openInSlices = <Part, Result>(parts: readonly Part[], work: Work<Part, Result>): Promise<Result[]> =>
   opening(() => inSlices(parts, work))
 
@@ -294,19 +289,19 @@ interface PackedBody {
   readonly bytes: Uint8Array
 }
 
-/** Less saves nothing that is worth a look. */
+/** Compressing less saves nothing. */
 const WORTH_BYTES = 512
-/** Less is packed and unpacked sooner than another thread can be asked to: a tenth of a millisecond at most. */
+/** Packing less takes less time than handing it to another thread: a tenth of a millisecond at most. */
 const PACK_ON_LOOP_BYTES_MAX = 8 * 1024
-/** Quick, and text repeats itself enough for it. */
+/** Fast, and enough for text. */
 const LEVEL = 2
-/** What saves less than a tenth is not worth unpacking each time. */
+/** A saving of less than a tenth is not worth unpacking. */
 const PACKED_SHARE_MAX = 0.9
 
 const deflate = promisify<Uint8Array, object, Buffer>(deflateRaw)
 const inflate = promisify<Uint8Array, object, Buffer>(inflateRaw)
 
-/** Compressed where that pays; on another thread than the loop's, unless it is short. */
+/** Compresses where that saves space; on another thread unless it is short. */
 export async function packBody(bytes: Uint8Array): Promise<PackedBody> {
   if (bytes.length < WORTH_BYTES) return { encoding: 'identity', bytes }
   const onLoop = bytes.length <= PACK_ON_LOOP_BYTES_MAX
@@ -322,16 +317,16 @@ export async function unpackBody({ encoding, bytes }: PackedBody, rawBytes: numb
   return rawBytes <= PACK_ON_LOOP_BYTES_MAX ? inflateRawSync(bytes, bounds) : inflate(bytes, bounds)
 }
 
-/** Digested without a pause: a millisecond or less, be it one item or many. */
+/** Bytes digested without a pause: a millisecond or less. */
 const PAUSE_BYTES = 512 * 1024
-/** An item costs as much as so many bytes, however short it is. */
+/** The fixed cost of an item, in bytes. */
 const ITEM_COST_BYTES = 2048
 
-/** What an id is looked up by: who reads the file finds none, and none of another account is ever hit. */
+/** Ids are stored as keyed digests: the file shows none, and another account's key finds none. */
 export const digestId = (key: AccountKey, kind: 'response' | 'item', id: string): string =>
   createHmac('sha256', key.idDigests).update(`${kind} ${id}`).digest('base64url')
 
-/** The same item of the same account has the same digest; whether two accounts have said the same cannot be seen. */
+/** Equal items have equal digests within an account, and different ones in different accounts. */
 export async function digestItems(key: AccountKey, items: readonly Buffer[]): Promise<string[]> {
   const digests: string[] = []
   let sincePause = 0

@@ -1,41 +1,41 @@
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import type { ResponseStatus } from './response-rows.ts'
 
-/** A response that runs. `object` is its JSON; its `output` may be empty, because the items are put in its place. */
+/** A running response. `object` is its JSON; its `output` may be empty, because readers put the items in. */
 export interface StartedResponse {
   readonly id: string
   readonly account: AccountId
   readonly requestId: RequestId
   readonly createdAt: number
   readonly expiresAt: number
-  /** The id of the response that it goes on from. */
+  /** The id of the response that it continues. */
   readonly parent: string | undefined
   readonly object: Buffer
 }
 
-/** One that has ended, with the items that are its own: not those of the responses before it. */
+/** An ended response, with its own items only, not those of the responses before it. */
 export interface EndedResponse extends StartedResponse {
   readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled'
   readonly input: readonly Buffer[]
   readonly output: readonly Buffer[]
-  /** What was sent of a streamed one. */
+  /** The bytes of its stream. */
   readonly events?: Buffer
-  /** Its log will be given to whoever repeats its request (`isLogAsSent`). */
+  /** A repeated request gets its log as the stream (`isLogAsSent`). */
   readonly isAsSent?: boolean
-  /** What recovery has to know to charge for it, in the words of whoever charges; nothing where it shall not. */
+  /** Its ending, from which recovery charges; undefined where recovery must not. */
   readonly facts: string | undefined
 }
 
 export interface FoundResponse {
   readonly status: ResponseStatus
-  /** The JSON of the response, its output put in. */
+  /** The JSON of the response with its output. */
   readonly body: Buffer
 }
 
 export type FoundContext =
   | { readonly kind: 'found'; readonly items: readonly Buffer[] }
   | { readonly kind: 'not-found' }
-  /** It still runs, or has ended without an answer to go on from. */
+  /** It runs, or has ended without an answer that can be continued. */
   | { readonly kind: 'not-finished'; readonly status: ResponseStatus }
   | { readonly kind: 'too-large' }
   | { readonly kind: 'damaged' }
@@ -51,51 +51,49 @@ export type FoundEvents =
   | { readonly kind: 'not-finished' }
   | { readonly kind: 'no-log'; readonly reason: 'too-large' | 'not-kept' }
 
-/** A stream as it was sent. */
 export interface SentStream {
   readonly rawBytes: number
-  /** Undefined where it cannot be read any more. */
+  /** Undefined when it can no longer be read. */
   read(): Promise<Buffer | undefined>
 }
 
-/** What recovery has to know of a response that is stored. */
 export interface StoredFacts {
   readonly facts: string
-  /** Whoever repeats its request is given its stream again. */
+  /** A repeated request gets its stream again. */
   readonly isAsSent: boolean
 }
 
-/** A response of more items is not stored: looking for them all would hold the others up. */
+/** A response with more items is not stored: looking all of them up would block others. */
 export const RESPONSE_ITEMS_MAX = 5000
 
-/** Responses that may be asked for, and gone on from, by their ids; each by its own account only. */
+/** Responses that their account can read and continue by their ids. */
 export interface StoredResponses {
-  /** False where the operator lets nothing be stored. */
+  /** False when the operator has disabled storage. */
   readonly keeps: boolean
-  /** The row of one that has only begun, in_progress; resolves true when it is durable. Never rejects. */
+  /** Writes the row of a running response. True when it is durable. Never rejects. */
   begin(response: StartedResponse): Promise<boolean>
-  /** The final state, with its items; of a JSON answer the first write too. Never rejects; false when it could not be kept. */
+  /** Writes the final state with its items; for a JSON answer also the row. False on failure. Never rejects. */
   finish(response: EndedResponse): Promise<boolean>
-  /** One that began has ended without an answer. Never rejects. */
+  /** A begun response has ended without an answer. Never rejects. */
   end(id: string, account: AccountId, status: 'failed' | 'cancelled', object: Buffer): Promise<void>
-  /** As if it had never been stored. Never rejects. */
+  /** Undoes the storage. Never rejects. */
   forget(id: string, account: AccountId): Promise<void>
   find(account: AccountId, id: string): Promise<FoundResponse | undefined>
   /** All items of the chain, in order; too-large when they are more than `bytesMax` together. */
   context(account: AccountId, id: string, bytesMax: number): Promise<FoundContext>
-  /** Items of answers, by their ids; those that are not there are left out. */
+  /** Items of answers by their ids, without those that do not exist. */
   items(account: AccountId, ids: readonly string[], bytesMax: number): Promise<FoundItems>
   events(account: AccountId, id: string, startingAfter: number): Promise<FoundEvents>
-  /** The stream of a response that was stored as it was sent, for whoever repeats its request. */
+  /** The stream of a response, for a repeated request. */
   sent(account: AccountId, requestId: RequestId): Promise<SentStream | undefined>
-  /** At the wish of its account. What was built on it goes on. False when there was none to be seen. */
+  /** Deletes a response for its account; responses that continue it stay. False when there is none. */
   remove(account: AccountId, id: string): Promise<boolean>
-  /** At start: what a dead process left running has failed. Returns how many. */
+  /** Called at start: fails what a dead process left running. Returns how many. */
   recover(): Promise<number>
-  /** The facts of those of these requests whose responses are stored. Never rejects. */
+  /** The endings of those requests whose responses are stored. Never rejects. */
   factsOf(requests: readonly RequestId[]): Promise<ReadonlyMap<RequestId, StoredFacts>>
-  /** Ends what has expired, a few at a time. Returns how many. */
+  /** Deletes expired responses, a few at a time. Returns how many. */
   sweep(): Promise<number>
-  /** The account was closed: the key of everything of it is destroyed at once, and nothing is stored for it any more. */
+  /** For a closed account: destroys its key at once, and stores nothing for it any more. */
   forgetAccount(account: AccountId): Promise<void>
 }

@@ -3,26 +3,20 @@ import type { AccountId } from '../../model/ids.ts'
 import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
 import { findOwner, insertOwners, OWNER_OF, type OwnerRow } from './sealing.ts'
 
-/** Which key, model and kind a series is of. A key has one kind, so its series name both. */
+/** The key, model and kind of a series. A key has one kind, so its series name both. */
 interface SeriesName {
   readonly level: UsageLevel
-  /** 0: of any. */
+  /** 0: any. */
   readonly key: number
-  /** Empty: of any. */
+  /** Empty: any. */
   readonly model: string
   readonly kind: KeyKind | ''
 }
 
 type UsageLevel = 'all' | 'kind' | 'model' | 'kind+model' | 'key' | 'key+model'
 
-interface Looks {
-  readonly key?: true
-  readonly model?: true
-  readonly kind?: true
-}
-
-/** What each level looks at. */
-const LEVELS: Readonly<Record<UsageLevel, Looks>> = {
+/** What each level distinguishes. */
+const LEVELS: Readonly<Record<UsageLevel, { readonly key?: true; readonly model?: true; readonly kind?: true }>> = {
   all: {},
   kind: { kind: true },
   model: { model: true },
@@ -40,7 +34,7 @@ export const seriesOf = (of: { readonly key: number; readonly model: string; rea
     return { level, key: looks.key ? of.key : 0, model: looks.model ? of.model : '', kind: looks.kind ? of.kind : '' }
   })
 
-/** The level whose series tell apart what is asked for; a key tells its kind by itself. */
+/** The level whose series distinguish what is filtered by. A key implies its kind. */
 export function levelOf({ key, model, kind }: { key: boolean; model: boolean; kind: boolean }): UsageLevel {
   if (key) return model ? 'key+model' : 'key'
   if (kind) return model ? 'kind+model' : 'kind'
@@ -58,13 +52,13 @@ export const USAGE_COUNTS = [
 ] as const
 export const USAGE_AMOUNTS = ['wallet_nano', 'plan_nano'] as const
 
-/** What a row of `usage` has, beside its series and its quarter of an hour. */
+/** The columns of `usage` beside series and quarter. */
 export const USAGE_SUMS = [...USAGE_COUNTS, ...USAGE_AMOUNTS]
 
 export type UsageSums = Readonly<Record<(typeof USAGE_COUNTS)[number], number>> &
   Readonly<Record<(typeof USAGE_AMOUNTS)[number], bigint>>
 
-/** What closed on one account in a quarter of an hour, of one key and model. */
+/** Receipts of one account, key and model that closed in one quarter of an hour. */
 export interface ClosedUsage extends UsageSums {
   readonly account: AccountId
   readonly quarter: number
@@ -77,7 +71,7 @@ export interface ClosedUsage extends UsageSums {
 /** Counts and amounts in the order of `USAGE_SUMS`. */
 type Sums = readonly (number | bigint)[]
 
-/** What a series gets: by quarters of an hour, the first one first. */
+/** New usage of a series, by quarters of an hour in their order. */
 interface SeriesUsage {
   readonly account: AccountId
   readonly name: SeriesName
@@ -85,7 +79,7 @@ interface SeriesUsage {
   lastAt: number
 }
 
-/** Every request counts in one series of each level; what falls in the same series and quarter is one entry. */
+/** Every request counts in one series of each level. */
 function sumBySeries(closed: readonly ClosedUsage[]): SeriesUsage[] {
   const all = new Map<string, SeriesUsage>()
   for (const usage of [...closed].sort((first, second) => first.quarter - second.quarter)) {
@@ -108,16 +102,15 @@ function addQuarter(series: SeriesUsage, { quarter, last_at }: ClosedUsage, sums
 }
 
 const addSums = (first: Sums, second: Sums): Sums =>
-  // Each place has one type in both, which the compiler cannot see.
+  // Each place has the same type in both.
   first.map((sum, index) => ((sum as number) + (second[index] as number)) as number)
 
-/** How far an account is counted: the number of the last receipt, 0 for none, and when that closed. */
+/** How far an account is counted: the movement of the last receipt, 0 for none, and when that closed. */
 export interface CountedUpTo {
   readonly movement: number
   readonly closedAt: number
 }
 
-/** What the receipts between two of them come to. */
 interface CountedSlice {
   readonly account: AccountId
   readonly from: CountedUpTo
@@ -131,7 +124,6 @@ interface CountedAccount extends CountedUpTo {
 const FIND_UPTO = `SELECT owners.id AS account, movement, closed_at AS closedAt FROM json_each(?) list
   CROSS JOIN owners ON owners.id = list.value CROSS JOIN usage_upto ON usage_upto.account = owners.owner`
 
-/** Only accounts of which something is counted. */
 export async function findCountedUpTo(
   file: SqliteFile,
   accounts: readonly AccountId[],
@@ -144,7 +136,7 @@ const LIST_UPTO = `SELECT usage_upto.account AS owner, owners.id AS account, mov
   FROM usage_upto CROSS JOIN owners ON owners.owner = usage_upto.account
   WHERE usage_upto.account > ? ORDER BY usage_upto.account LIMIT ?`
 
-/** All accounts of which something is counted, in pages; whether the ledger still has them is not known here. */
+/** In pages. The ledger may no longer have these accounts. */
 export const listCountedUpTo = (
   file: SqliteFile,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -152,13 +144,13 @@ export const listCountedUpTo = (
 
 const COLUMNS = USAGE_SUMS.join(', ')
 
-/** A series that is there, by its place among those that are asked for. */
+/** An existing series, by its place among the requested ones. */
 type NewestRow = { readonly place: number; readonly series: number } & (
   | ({ readonly quarter: number } & UsageSums)
   | { readonly quarter: null }
 )
 
-/** The series that are there, as they are named, with the newest row of each. */
+/** The existing series, with the newest row of each. */
 const FIND_NEWEST = `SELECT list.key AS place, usage_series.series AS series, quarter, ${COLUMNS}
   FROM json_each(?) AS list
   CROSS JOIN owners ON owners.id = list.value ->> 0
@@ -174,7 +166,7 @@ const VALUES = `(?, ?, ${USAGE_SUMS.map(() => '?').join(', ')})`
 const SET_TOTAL = `INSERT INTO usage (series, quarter, ${COLUMNS}) VALUES ${VALUES}
   ON CONFLICT (series, quarter) DO UPDATE SET ${USAGE_SUMS.map((sum) => `${sum} = excluded.${sum}`).join(', ')}`
 
-/** A quarter of an hour begins with what its series had come to before it. */
+/** A quarter begins with the total of its series before it. */
 const BEGIN_LATE = `INSERT INTO usage (series, quarter, ${COLUMNS})
   SELECT ?1, ?2, ${USAGE_SUMS.map((sum) => `COALESCE(before.${sum}, 0)`).join(', ')}
     FROM (SELECT 1) AS one LEFT JOIN usage AS before ON before.series = ?1
@@ -189,9 +181,9 @@ const BEGIN_ACCOUNT = `INSERT INTO usage_upto (account, movement, closed_at) VAL
 const GO_ON = `UPDATE usage_upto SET movement = ?, closed_at = ? WHERE account = ${OWNER_OF('?')} AND movement = ?`
 
 /**
- * Adds what has closed, and says in the same step how far that goes. Whoever comes with a slice that does not go on from
- * where the file is has counted something twice or left something out: nothing of it is done, and it throws. As the rows of
- * an account change in no other way, what is read here before is still so when it is added to.
+ * Adds closed receipts and how far they are counted, in one commit. Throws, and changes nothing, if a slice does not continue
+ * where the file is, because it would count receipts twice or skip some. The rows of an account change in no other way, so
+ * what is read here first is unchanged at the commit.
  */
 export async function addUsage(
   file: SqliteFile,
@@ -220,9 +212,9 @@ export async function addUsage(
 interface SeriesTotals {
   /** A row of `usage_series`. */
   readonly named: SqlValue[]
-  /** Of its newest quarter, and of those that come now. */
+  /** Its newest quarter, and new ones. */
   readonly rows: SqlValue[][]
-  /** What closed in a quarter before its newest one, should a clock ever have been wrong: every later row gets as much more. */
+  /** Usage before its newest quarter, if a clock was wrong: it is added to every later row. */
   readonly late: SqlValue[][]
 }
 
@@ -248,7 +240,7 @@ async function continueTotals(file: SqliteFile, usage: readonly SeriesUsage[]): 
   })
 }
 
-/** The number that was given last; 0 where there is none. */
+/** 0: none. */
 async function findLastSeries(file: SqliteFile): Promise<number> {
   const [row] = await file.all<{ last: number | null }>('SELECT MAX(series) AS last FROM usage_series', [])
   return row?.last ?? 0
@@ -258,16 +250,16 @@ const NOTHING_USED: Sums = [...USAGE_COUNTS.map(() => 0), ...USAGE_AMOUNTS.map((
 
 const SERIES_OF = 'SELECT series FROM usage_series WHERE account = ? ORDER BY series'
 
-/** So that it can be counted from the first receipt. Series by series, so that nobody waits behind all of them. */
+/** Deletes an account's usage to count it again. Series by series, so that reads do not wait for all of them. */
 export async function forgetUsage(file: SqliteFile, account: AccountId): Promise<void> {
   const owner = await findOwner(file, account)
   if (owner === undefined) return
-  // No receipt closed then: should this end in its middle, the rest is foreign to any books that are put back.
+  // No receipt closed at -1: if this stops halfway, the rest fits no ledger.
   await file.atomic([{ sql: 'UPDATE usage_upto SET closed_at = -1 WHERE account = ?', rows: [[owner]] }])
   for (const { series } of await file.all<{ series: number }>(SERIES_OF, [owner])) {
     await file.atomic([{ sql: 'DELETE FROM usage WHERE series = ?', rows: [[series]] }])
   }
-  // Last, because one that is not whole has to be found again.
+  // Last, so that an interrupted deletion is found again.
   await file.atomic([
     { sql: 'DELETE FROM usage_series WHERE account = ?', rows: [[owner]] },
     { sql: 'DELETE FROM usage_upto WHERE account = ?', rows: [[owner]] },
@@ -279,7 +271,7 @@ export interface UsageSeries extends Omit<SeriesName, 'level'> {
   readonly last_at: number
 }
 
-/** Which series of a level: all that are of this key, this model, this kind, where one is named. */
+/** The series of a level with this key, model and kind, where given. */
 export interface SeriesFilter {
   readonly account: AccountId
   readonly level: UsageLevel
@@ -296,14 +288,14 @@ function conditionsOf({ account, level, key, model, kind }: SeriesFilter) {
   return { sql, values: [account, level, ...names.map(([, value]) => value)] }
 }
 
-/** The one that is whole in a filter: what it does not name is looked at by none of its level. */
+/** For a filter that names everything its level distinguishes. */
 export async function findSeries(file: SqliteFile, filter: SeriesFilter): Promise<UsageSeries | undefined> {
   const { sql, values } = conditionsOf(filter)
   const [row] = await file.all<UsageSeries>(`SELECT ${SERIES_COLUMNS} FROM usage_series WHERE ${sql} LIMIT 1`, values)
   return row
 }
 
-/** Those that were used since then, of the newest keys first. */
+/** Series used since then, newest keys first. */
 export function listSeries(
   file: SqliteFile,
   filter: SeriesFilter,
@@ -315,13 +307,13 @@ export function listSeries(
   return file.all<UsageSeries>(list, [...values, since, limit])
 }
 
-/** What a series had come to before a quarter of an hour. Where it had come to nothing, there is none. */
+/** The total of a series before a quarter of an hour; absent where it is zero. */
 interface UsageBefore extends UsageSums {
   readonly series: number
   readonly before: number
 }
 
-/** However long a range is, what was used in it is the difference of two rows, and each is found by two steps into the index. */
+/** The usage of any range is the difference of two rows, each found by two index lookups. */
 const BEFORE = `SELECT named.value AS series, ends.value AS before, ${USAGE_SUMS.join(', ')}
   FROM json_each(?) AS named CROSS JOIN json_each(?) AS ends CROSS JOIN usage
     ON usage.series = named.value
@@ -336,7 +328,7 @@ export const readUsageBefore = (
 const LAST_OF_KEYS = `SELECT usage_series.key AS key, last_at FROM json_each(?2) AS keys
   CROSS JOIN usage_series ON account = ${OWNER_OF('?1')} AND level = 'key' AND usage_series.key = keys.value`
 
-/** When a request of each of these keys last ended; none for keys that nobody has used. */
+/** When the last request of each of these keys ended; absent for unused keys. */
 export async function lastUsedOf(
   file: SqliteFile,
   account: AccountId,

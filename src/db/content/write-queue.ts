@@ -1,22 +1,15 @@
-/** Written in one commit; more is the next one's. */
+/** The most that is written in one commit. */
 const WRITTEN_BYTES_MAX = 8 * 1024 * 1024
 
 /**
- * One change of a file at a time, because two would make room by the same rows. What comes while one is being written goes
- * together as the next one: a disk that is slow has fewer commits to do, not more to wait for.
+ * Makes one change of a file at a time, because two would make room by deleting the same rows. Entries that come while one
+ * group is written form the next group, so that a slow disk does fewer commits.
  */
 interface WriteQueue<Entry, Result> {
-  /** Resolves when the group that it went with is durable; rejects when that group could not be written. */
+  /** Resolves when the group of the entry is durable; rejects when that group could not be written. */
   add(entry: Entry): Promise<Result>
-  /** Between two groups. */
+  /** Runs between two groups. */
   inTurn<Done>(work: () => Promise<Done>): Promise<Done>
-}
-
-interface WriteQueueDeps<Entry, Result> {
-  readonly bytesOf: (entry: Entry) => number
-  readonly bytesMax?: number
-  /** What came of each entry of the group. */
-  readonly write: (group: readonly Entry[]) => Promise<readonly Result[]>
 }
 
 interface Waiting<Entry, Result> {
@@ -25,8 +18,13 @@ interface Waiting<Entry, Result> {
   reject(error: unknown): void
 }
 
-export function createWriteQueue<Entry, Result>(deps: WriteQueueDeps<Entry, Result>): WriteQueue<Entry, Result> {
-  const bytesMax = Math.min(deps.bytesMax ?? WRITTEN_BYTES_MAX, WRITTEN_BYTES_MAX)
+export function createWriteQueue<Entry, Result>(options: {
+  readonly bytesOf: (entry: Entry) => number
+  readonly bytesMax?: number
+  /** Returns a result for each entry of the group. */
+  readonly write: (group: readonly Entry[]) => Promise<readonly Result[]>
+}): WriteQueue<Entry, Result> {
+  const bytesMax = Math.min(options.bytesMax ?? WRITTEN_BYTES_MAX, WRITTEN_BYTES_MAX)
   const waiting: Waiting<Entry, Result>[] = []
   let last: Promise<unknown> = Promise.resolve()
 
@@ -35,11 +33,11 @@ export function createWriteQueue<Entry, Result>(deps: WriteQueueDeps<Entry, Resu
     last = done.catch(() => {})
     return done
   }
-  /** As many as fit, and one at least. */
+  /** As many as fit, and at least one. */
   const countOfGroup = (): number => {
     let count = 0
     for (let bytes = 0; count < waiting.length; count++) {
-      bytes += deps.bytesOf(waiting[count]!.entry)
+      bytes += options.bytesOf(waiting[count]!.entry)
       if (count > 0 && bytes > bytesMax) break
     }
     return count
@@ -48,7 +46,7 @@ export function createWriteQueue<Entry, Result>(deps: WriteQueueDeps<Entry, Resu
     const group = waiting.splice(0, countOfGroup())
     if (waiting.length > 0) void inTurn(writeGroup)
     try {
-      const results = await deps.write(group.map(({ entry }) => entry))
+      const results = await options.write(group.map(({ entry }) => entry))
       for (const [at, { resolve }] of group.entries()) resolve(results[at]!)
     } catch (error) {
       for (const { reject } of group) reject(error)
@@ -65,10 +63,9 @@ export function createWriteQueue<Entry, Result>(deps: WriteQueueDeps<Entry, Resu
   }
 }
 
-/** A disk that hangs must not hold the end of an answer for longer. */
+/** How long a hanging disk may delay the end of an answer. */
 const KEEP_WAIT_MS = 10_000
 
-/** What is being kept, or a rejection when that takes too long. */
 export async function inTime<Kept>(kept: Promise<Kept>, what: string): Promise<Kept> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
@@ -78,7 +75,7 @@ export async function inTime<Kept>(kept: Promise<Kept>, what: string): Promise<K
     return await Promise.race([kept, late])
   } finally {
     clearTimeout(timer)
-    // One that fails after its time has nobody left to tell.
+    // A failure after the timeout has no listener.
     kept.catch(() => {})
   }
 }

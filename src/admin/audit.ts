@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import type { z } from 'zod'
 import type { auditItem, auditQuery } from '../contract/people.ts'
 import { auditInsert, findAuditHead, listAuditBefore, listAuditFrom, type StoredAudit } from '../db/audit.ts'
-import { type AtomicStatement, type SqliteFile, UnexpectedChanges } from '../db/sqlite/sqlite-file.ts'
+import { UnexpectedChanges } from '../db/sqlite/failure.ts'
+import type { AtomicStatement, SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { createQueue } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -10,7 +11,7 @@ import type { AccountRow } from '../model/ids.ts'
 import { done, type Outcome } from './outcome.ts'
 import { cutPage, isoTime, type Page, readCursor, writeCursor } from './values.ts'
 
-/** Everything that the trail knows. Closed, so that whoever reads it can rely on the words. */
+/** The actions of the audit log: a closed list, so that readers can rely on it. */
 export type AuditAction =
   | 'signed_in'
   | 'sign_in_refused'
@@ -47,26 +48,26 @@ export interface AuditEntry {
   readonly action: AuditAction
   /** The id of a key, an account, a code, a session, a person. */
   readonly target?: string | undefined
-  /** Whose owner may read it; without one it is the operators' alone. */
+  /** The account whose owner may read it; without one, only operators may. */
   readonly account?: AccountRow | number | null | undefined
-  /** In words what was changed, never a secret. */
+  /** What was changed, never a secret. */
   readonly detail?: string
 }
 
 export interface AuditLog {
-  /** Resolves when it is durable. What is handed in with it is written in the same step: both, or neither. */
+  /** Resolves when the entry is durable. `alongside` is written in the same transaction. */
   record(entry: AuditEntry, alongside?: readonly AtomicStatement[]): Promise<void>
 }
 
-/** Whoever may read the data folder needs no sign-in, and has no other name. */
+/** The actor of the command line, which needs no sign-in. */
 export const COMMAND_LINE = 'operator'
 
 const DETAIL_LENGTH_MAX = 500
 
-/** What stands in front of the first row. */
+/** The `prev_hash` of the first row. */
 const NO_HASH = Buffer.alloc(32)
 
-/** One row after the other, whatever comes at the same moment: each needs the hash of the one before it. */
+/** Writes one row at a time, because each row needs the hash of the one before it. */
 export function createAuditLog({ db, file, clock }: { db: LedgerDb; file: SqliteFile; clock: Clock }): AuditLog {
   const inTurn = createQueue(1)
   let head: { readonly seq: number; readonly hash: Uint8Array } | undefined
@@ -75,7 +76,7 @@ export function createAuditLog({ db, file, clock }: { db: LedgerDb; file: Sqlite
       inTurn(async () => {
         const before = head ?? (await findAuditHead(db)) ?? { seq: 0, hash: NO_HASH }
         const row = chain(before, entry, clock.now())
-        // Whether a failed write has come to the file is not known: the next one reads where the chain ends.
+        // A failed write may have reached the file, so the next one reads the head again.
         head = undefined
         await file.atomic([...alongside, auditInsert(row)])
         head = row
@@ -101,28 +102,27 @@ function chain(
   return { ...row, hash: auditHash(row) }
 }
 
-/** Every column but the hash itself, in an order and a spelling that never change. */
+/** Hashes every column but the hash itself, in an order and a spelling that never change. */
 export function auditHash(row: Omit<StoredAudit, 'hash'>): Buffer {
   const { seq, at, actor, action, target, account, detail, prev_hash: before } = row
   const columns = [seq, at, actor, action, target, account, detail, Buffer.from(before).toString('hex')]
   return hash('sha256', JSON.stringify(columns), 'buffer')
 }
 
-/** What comes from outside (an e-mail, a browser's name) stays one line, and is hashed as it will be read again. */
+/** Text from outside (an e-mail, a browser's name) on one line, normalized to UTF-8 before it is hashed. */
 const shown = (text: string): string =>
   Buffer.from(text.slice(0, DETAIL_LENGTH_MAX).replace(/\p{Cc}/gu, ' ')).toString('utf8')
 
-/** An act, without whose it is. */
 type AuditedAction = Omit<AuditEntry, 'actor'>
 
-/** The audit trail in the hand of somebody who acts: what they do there is theirs. */
+/** The audit log for one actor. */
 export interface ActorLog {
   /**
-   * Does what the statements say and tells of it, in one step. False where one of them found something else than it was
-   * made for: nothing was done then, and nothing is told.
+   * Runs the statements and writes the entry in one transaction. False if a statement changed an unexpected number of rows:
+   * then nothing is written.
    */
   act(act: AuditedAction, statements: readonly AtomicStatement[]): Promise<boolean>
-  /** Tells of it before it is done, because the books do that in a step of their own. */
+  /** Writes the entry before the action, which the ledger performs in its own transaction. */
   announce(act: AuditedAction): Promise<void>
 }
 
@@ -139,77 +139,62 @@ export const actorLogOf = (audit: AuditLog, actor: string): ActorLog => ({
   announce: (act) => audit.record({ ...act, actor }),
 })
 
-/** What came of an order that the books were given: `void` says why nothing moved. */
-interface CarriedOut<Value> {
-  readonly outcome: Outcome<Value>
-  readonly void?: string
-}
-
 /**
- * An order to the books, which record it with the requests of that moment. Its line is in the trail before that, with the
- * reference by which the books know it, so that no crash in between loses who gave it; whether it was carried out, the
- * books themselves say. One that moves nothing gets a second line, and so does one that failed.
+ * Runs an order to the ledger, which records it in its own batch. Its entry is written first, with the reference that the
+ * ledger stores, so that a crash in between does not lose who gave the order. An order that moves nothing (`void` says why)
+ * or fails gets a second entry.
  */
 export async function applyOrder<Value>(
   { auditLog }: { readonly auditLog: ActorLog },
   order: AuditedAction & { readonly detail: string },
-  run: () => Promise<CarriedOut<Value>>,
+  run: () => Promise<{ readonly outcome: Outcome<Value>; readonly void?: string }>,
 ): Promise<Outcome<Value>> {
-  const tellOfIt = (action: 'order_void' | 'order_failed', why: string): Promise<void> =>
+  const announceEnd = (action: 'order_void' | 'order_failed', why: string): Promise<void> =>
     auditLog.announce({ ...order, action, detail: `${why}: ${order.detail}` })
   await auditLog.announce(order)
-  const carriedOut = await run().catch(async (error: unknown) => {
-    // A trail that cannot be written either is no news to whoever is told of the first failure.
-    await tellOfIt('order_failed', (error as Error).message).catch(() => {})
+  const applied = await run().catch(async (error: unknown) => {
+    // The first failure is the one to report, even if the audit log fails as well.
+    await announceEnd('order_failed', (error as Error).message).catch(() => {})
     throw error
   })
-  const { outcome } = carriedOut
-  const why = carriedOut.void ?? (outcome.kind === 'refused' ? outcome.reason : undefined)
-  if (why !== undefined) await tellOfIt('order_void', why)
+  const { outcome } = applied
+  const why = applied.void ?? (outcome.kind === 'refused' ? outcome.reason : undefined)
+  if (why !== undefined) await announceEnd('order_void', why)
   return outcome
 }
 
-type AuditItem = z.output<typeof auditItem>
-
 interface ListAuditArgs extends z.output<typeof auditQuery> {
-  /** Of one account, for its owner; of all without, for an operator. */
+  /** Only the entries of one account, for its owner. */
   readonly account?: AccountRow
 }
 
-/** Newest first; `next` is what to hand in as `after` for the page behind. */
+/** Newest first. */
 export async function listAudit(
-  deps: { readonly db: LedgerDb },
+  { db }: { readonly db: LedgerDb },
   { account, target, after, limit }: ListAuditArgs,
-): Promise<Outcome<Page<AuditItem>>> {
+): Promise<Outcome<Page<z.output<typeof auditItem>>>> {
   const before = readCursor(after) ?? Number.MAX_SAFE_INTEGER
   if (typeof before !== 'number') return before
-  const asked = { account, target, before, limit: limit + 1 }
-  const { rows, next } = cutPage(await listAuditBefore(deps.db, asked), limit, ({ seq }) => seq)
-  return done({ items: rows.map(itemOf), next: writeCursor(next) })
+  const found = await listAuditBefore(db, { account, target, before, limit: limit + 1 })
+  const { rows, next } = cutPage(found, limit, ({ seq }) => seq)
+  const items = rows.map(({ seq, at, actor, action, target, detail }) => ({
+    ...{ seq, at: isoTime(at), actor, action, target, detail },
+  }))
+  return done({ items, next: writeCursor(next) })
 }
-
-const itemOf = ({ seq, at, actor, action, target, detail }: StoredAudit): AuditItem => ({
-  seq,
-  at: isoTime(at),
-  actor,
-  action,
-  target,
-  detail,
-})
 
 interface AuditProof {
   readonly rows: number
-  /** Rows that are not what their hash says, or not behind the row that they say. */
+  /** Rows whose hash or predecessor is wrong. */
   readonly violations: number
-  /** The first of them. */
   readonly broken_at: number | null
-  /** The hash of the last row: whoever notes it elsewhere can tell later whether the end was cut off. */
+  /** The hash of the last row: noted elsewhere, it later shows whether the end was cut off. */
   readonly head: string
 }
 
 const SLICE_ROWS = 1000
 
-/** Reads the whole chain, slice by slice, while it grows. */
+/** Checks the whole chain, slice by slice, while it grows. */
 export async function verifyAudit({ db }: { readonly db: LedgerDb }): Promise<AuditProof> {
   let before: Pick<StoredAudit, 'seq' | 'hash'> = { seq: 0, hash: NO_HASH }
   const broken: number[] = []
@@ -217,7 +202,7 @@ export async function verifyAudit({ db }: { readonly db: LedgerDb }): Promise<Au
   for (;;) {
     const slice = await listAuditFrom(db, before.seq, SLICE_ROWS)
     for (const row of slice) {
-      if (!isBehind(row, before)) broken.push(row.seq)
+      if (!follows(row, before)) broken.push(row.seq)
       before = row
     }
     rows += slice.length
@@ -227,7 +212,7 @@ export async function verifyAudit({ db }: { readonly db: LedgerDb }): Promise<Au
   return { rows, violations: broken.length, broken_at: broken[0] ?? null, head }
 }
 
-const isBehind = (row: StoredAudit, before: Pick<StoredAudit, 'seq' | 'hash'>): boolean =>
+const follows = (row: StoredAudit, before: Pick<StoredAudit, 'seq' | 'hash'>): boolean =>
   row.seq === before.seq + 1 &&
   Buffer.from(row.prev_hash).equals(before.hash) &&
   Buffer.from(row.hash).equals(auditHash(row))

@@ -3,7 +3,7 @@ import { openTestPeople, type TestPeople } from '../../test/fixtures/admin/peopl
 import { listAuditFrom } from '../db/audit.ts'
 import type { SqlValue } from '../db/sqlite/sqlite-file.ts'
 import { auditHash, verifyAudit } from './audit.ts'
-import { createPeopleDeps } from './people-deps.ts'
+import { createSignInServices } from './sessions.ts'
 
 let people: TestPeople
 beforeEach(async () => {
@@ -32,7 +32,7 @@ describe('the chain', () => {
     const { db, file, clock, random, consoleUrl } = people.deps
     const lockouts = { keep: () => {}, drop: () => {} }
     const ground = { db, file, clock, random, consoleUrl, lockouts, secret: Buffer.alloc(32), onFailure: () => {} }
-    const next = createPeopleDeps(ground)
+    const next = createSignInServices(ground)
     await next.audit.record({ actor: 'a@example.com', action: 'signed_in' })
     const proof = await verify()
     expect(proof).toMatchObject({ rows: 51, violations: 0, broken_at: null })

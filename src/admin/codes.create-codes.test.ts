@@ -1,11 +1,10 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { codesPage, createCodesBody, madeCodes } from '../contract/operate.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { createAccount } from './accounts.ts'
-import { createCodes, listCodes, withdrawCode } from './codes.ts'
-import { redeemCode } from './redeem-code.ts'
+import { createCodes, listCodes, redeemCode, withdrawCode } from './codes.ts'
 
 const books = useTestLedger()
 

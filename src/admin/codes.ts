@@ -1,24 +1,27 @@
 import type { z } from 'zod'
-import type { codeItem, createCodesBody, madeCodes } from '../contract/operate.ts'
+import { CODE_REF, type codeItem, type createCodesBody, type madeCodes } from '../contract/operate.ts'
+import type { redeemBody, redeemed } from '../contract/owner.ts'
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByRow } from '../db/accounts.ts'
 import {
   type CodeWithAccount,
+  codeClaim,
   codesInsert,
   codeWithdrawal,
   findCodeByDigest,
   findCodeById,
+  listClaimedCodes,
   listCodePage,
-  type NewCode,
   type StoredCode,
-} from '../db/codes.ts'
-import type { LedgerDb } from '../db/tables.ts'
-import type { Clock } from '../lib/clock.ts'
+  setCodeCredited,
+} from '../db/funding.ts'
+import type { AccountStatusReport, Ledger } from '../ledger/ledger.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
-import { mintBatchId, mintCodeId } from '../model/ids.ts'
-import { formatUsd, inUsd } from '../model/money.ts'
-import type { ActorLog } from './audit.ts'
-import { done, type Outcome, type Refused, refused } from './outcome.ts'
+import { type AccountRow, mintBatchId, mintCodeId } from '../model/ids.ts'
+import { formatUsd, inUsd, type NanoUsd } from '../model/money.ts'
+import { type OneAccount, resolveAccount, walletView } from './accounts.ts'
+import { done, type Outcome, type RefusalReason, type Refused, refused } from './outcome.ts'
+import type { AdminServices } from './services.ts'
 import {
   cutPage,
   isoTime,
@@ -30,50 +33,36 @@ import {
   unreadableMoment,
 } from './values.ts'
 
-export interface CreateCodesDeps {
-  readonly auditLog: ActorLog
-  readonly clock: Clock
-  readonly random: RandomBytes
-  /** Of the letters of a code, under a key of the ring. */
-  readonly digestCode: (letters: string) => Uint8Array
-}
-
-/** Makes all of them or none. `by` says who did, for the operator's records. */
+/** Creates all codes or none. `by` is stored as their creator. */
 export async function createCodes(
-  deps: CreateCodesDeps,
+  { auditLog, clock, random, digestCode }: Pick<AdminServices, 'auditLog' | 'clock' | 'random' | 'digestCode'>,
   args: z.output<typeof createCodesBody>,
   by = 'operator',
 ): Promise<Outcome<z.output<typeof madeCodes>>> {
   const read = readAmount(args.amount)
   if (read.kind === 'refused') return read
-  const now = deps.clock.now()
+  const now = clock.now()
   const expiresAt = args.expires == null ? null : parseExpiry(args.expires, now)
   if (expiresAt === undefined) return unreadableMoment(args.expires ?? '', 'expires')
-  const shared = { batch: mintBatchId(deps.random), amount_nano: read.amount, note: args.note, created_at: now }
+  const batch = mintBatchId(random)
   const made = Array.from({ length: args.count }, () => {
-    const code = mintCodeText(deps.random)
-    return { secret: code.text, row: { ...shared, ...own(deps, code), created_by: by, expires_at: expiresAt } }
+    const { text, letters } = mintCodeText(random)
+    const row = {
+      ...{ id: mintCodeId(random), digest: digestCode(letters), shown: shownCode(text), batch },
+      ...{ amount_nano: read.amount, note: args.note, created_at: now, created_by: by, expires_at: expiresAt },
+    }
+    return { secret: text, row }
   })
-  const rows = made.map(({ row }) => row)
-  const detail = `${rows.length} of ${inUsd(read.amount)} each: ${args.note}`
-  await deps.auditLog.act({ action: 'code_created', target: shared.batch, detail }, [codesInsert(rows)])
-  return done({ items: made.map(({ secret, row }) => ({ code: codeView({ ...row, ...UNTOUCHED }, now), secret })) })
+  const detail = `${made.length} of ${inUsd(read.amount)} each: ${args.note}`
+  await auditLog.act({ action: 'code_created', target: batch, detail }, [codesInsert(made.map(({ row }) => row))])
+  return done({ items: made.map(({ secret, row }) => ({ code: codeView({ ...row, ...NEW_CODE }, now), secret })) })
 }
 
-const own = (
-  { random, digestCode }: CreateCodesDeps,
-  { text, letters }: CodeText,
-): Pick<NewCode, 'id' | 'digest' | 'shown'> => ({
-  id: mintCodeId(random),
-  digest: digestCode(letters),
-  shown: shownCode(text),
-})
-
-const UNTOUCHED = {
+const NEW_CODE = {
   ...{ row: 0, withdrawn_at: null, redeemed_by: null, redeemed_at: null, credited_at: null, redeemer: null },
 }
 
-/** A code as the operator sees it: never its text, which is stored nowhere. */
+/** A code for the operator, without its text, which is stored nowhere. */
 type CodeView = z.output<typeof codeItem>
 
 const codeView = (code: CodeWithAccount, now: number): CodeView => ({
@@ -88,117 +77,237 @@ const codeView = (code: CodeWithAccount, now: number): CodeView => ({
   redeemed_at: isoTimeOrNull(code.redeemed_at),
 })
 
-/** What has happened to it is said before what time has done. */
 function stateOf(code: CodeWithAccount, now: number): CodeView['state'] {
   if (code.redeemed_at !== null) return 'redeemed'
   if (code.withdrawn_at !== null) return 'withdrawn'
   return code.expires_at !== null && code.expires_at <= now ? 'expired' : 'open'
 }
 
-/** Newest first, redeemed and withdrawn ones included. A page begins after the code it names. */
+/** Newest first, redeemed and withdrawn ones included. A page starts after the code of the cursor. */
 export async function listCodes(
-  deps: { readonly db: LedgerDb; readonly clock: Clock },
+  { db, clock }: Pick<AdminServices, 'db' | 'clock'>,
   { after, limit }: PageQuery,
 ): Promise<Outcome<Page<CodeView>>> {
-  const last = after === undefined ? undefined : await findCodeById(deps.db, after)
-  if (after !== undefined && last === undefined) return noSuchCode(after)
+  const last = after === undefined ? undefined : await findCodeById(db, after)
+  if (after !== undefined && last === undefined) return unknownCode(after)
   const before = last?.row ?? Number.MAX_SAFE_INTEGER
-  const { rows, next } = cutPage(await listCodePage(deps.db, { before, limit: limit + 1 }), limit, ({ id }) => id)
-  const now = deps.clock.now()
+  const { rows, next } = cutPage(await listCodePage(db, { before, limit: limit + 1 }), limit, ({ id }) => id)
+  const now = clock.now()
   return done({ items: rows.map((row) => codeView(row, now)), next })
 }
 
-const noSuchCode = (id: string): Refused =>
+const unknownCode = (id: string): Refused =>
   refused('code_not_found', `There is no code ${quoted(id)}. See: millrace codes list`)
 
-interface OneCode {
-  /** The id, or the text itself: whoever finds a code in the wrong place has only that. */
-  readonly code: string
-}
-
-export interface WithdrawCodeDeps {
-  readonly db: LedgerDb
-  readonly clock: Clock
-  readonly auditLog: ActorLog
-  readonly digestCode: (letters: string) => Uint8Array
-}
-
-/** A code that nobody has redeemed yet is worth nothing from now on. Withdrawing twice is what a lost answer leads to. */
-export async function withdrawCode(deps: WithdrawCodeDeps, args: OneCode): Promise<Outcome<CodeView>> {
-  const found = await findNamed(deps, args.code)
+/** Withdraws an unredeemed code, by its id or its text. It succeeds if the code is already withdrawn. */
+export async function withdrawCode(
+  { db, clock, auditLog, digestCode }: Pick<AdminServices, 'db' | 'clock' | 'auditLog' | 'digestCode'>,
+  { code: named }: { readonly code: string },
+): Promise<Outcome<CodeView>> {
+  const read = readCodeText(named)
+  const found =
+    read.kind === 'code' ? await findCodeByDigest(db, digestCode(read.letters)) : await findCodeById(db, named)
   if (found === undefined) {
-    // The text of a code must not be said again in a message or a log, not even one that is mistyped.
-    if (args.code.startsWith('code_')) return noSuchCode(args.code)
+    // The text of a code, even mistyped, must not appear in a message or a log.
+    if (named.startsWith('code_')) return unknownCode(named)
     return refused('code_not_found', 'There is no such code. See: millrace codes list')
   }
   const detail = `${found.shown}, ${inUsd(found.amount_nano)}`
-  await deps.auditLog.act({ action: 'code_withdrawn', target: found.id, detail }, [
-    codeWithdrawal(deps.db, found.row, deps.clock.now()),
-  ])
-  const after = await findCodeById(deps.db, found.id)
-  if (after === undefined) throw new Error(`Code ${found.id} is not there after it was withdrawn`)
-  if (after.redeemed_by === null) return done(codeView({ ...after, redeemer: null }, deps.clock.now()))
-  const redeemer = await findAccountByRow(deps.db, after.redeemed_by)
-  return refused(
-    'code_redeemed',
-    `${after.id} is redeemed already, by ${redeemer?.id}. To take it back: millrace wallet adjust`,
-  )
+  const entry = { action: 'code_withdrawn', target: found.id, detail } as const
+  await auditLog.act(entry, [codeWithdrawal(db, found.row, clock.now())])
+  const after = await findCodeById(db, found.id)
+  if (after === undefined) throw new Error(`Code ${found.id} is missing after it was withdrawn`)
+  if (after.redeemed_by === null) return done(codeView({ ...after, redeemer: null }, clock.now()))
+  const redeemer = await findAccountByRow(db, after.redeemed_by)
+  const message = `${after.id} was already redeemed by ${redeemer?.id}. To take the money back: millrace wallet adjust`
+  return refused('code_redeemed', message)
 }
 
-async function findNamed(deps: WithdrawCodeDeps, named: string): Promise<StoredCode | undefined> {
-  const read = readCodeText(named)
-  return read.kind === 'code' ? findCodeByDigest(deps.db, deps.digestCode(read.letters)) : findCodeById(deps.db, named)
+type CreditServices = Pick<AdminServices, 'db' | 'clock'> & { readonly ledger: Pick<Ledger, 'credit'> }
+type RedeemServices = CreditServices & Pick<AdminServices, 'digestCode' | 'redeemTries' | 'auditLog'>
+type Redeemed = z.output<typeof redeemed>
+
+/** The account's own codes are not guesses. */
+const OWN_CODE: ReadonlySet<RefusalReason> = new Set(['code_redeemed', 'wallet_full'])
+
+/**
+ * Redeems a code exactly once: one update claims its row for the account, then the ledger credits it under a reference that
+ * counts once. A claim without a credit, after a crash or a failed batch, is completed by the next try of the account or by
+ * the next start (`finishRedemptions`).
+ */
+export async function redeemCode(
+  services: RedeemServices,
+  account: AccountRow,
+  args: z.output<typeof redeemBody>,
+): Promise<Outcome<Redeemed>> {
+  const owner = await findAccountByRow(services.db, account)
+  if (owner?.status === 'suspended') {
+    return refused('account_suspended', 'This account is suspended and cannot redeem codes.')
+  }
+  if (owner?.status !== 'active') return refused('account_closed', 'This account is closed and cannot redeem codes.')
+  const read = readCodeText(args.code)
+  // A mistyped code reveals nothing about any code, so it does not count as a try.
+  if (read.kind === 'mistyped') {
+    const message = 'A character of this code is wrong, missing or misplaced. Check it and enter it again.'
+    return refused('code_mistyped', message, { param: 'code' })
+  }
+  const waitSeconds = services.redeemTries.take(account)
+  if (waitSeconds !== undefined) {
+    const message = `Too many codes were tried. The next one may be tried in ${waitSeconds} seconds.`
+    return refused('too_many_tries', message, { retryAfterSeconds: waitSeconds })
+  }
+  const outcome = await claimAndCredit(services, account, services.digestCode(read.letters))
+  if (outcome.kind === 'done' || OWN_CODE.has(outcome.reason)) services.redeemTries.giveBack(account)
+  return outcome
+}
+
+async function claimAndCredit(
+  services: RedeemServices,
+  account: AccountRow,
+  digest: Uint8Array,
+): Promise<Outcome<Redeemed>> {
+  const { db, auditLog, clock } = services
+  const found = await findCodeByDigest(db, digest)
+  if (found?.redeemed_by === null) {
+    // The claim and its audit entry are one transaction.
+    const detail = `${inUsd(found.amount_nano)}, ${found.shown}`
+    const entry = { action: 'code_redeemed', target: found.id, account, detail } as const
+    await auditLog.act(entry, [codeClaim(db, found.row, { account, at: clock.now() })])
+  }
+  const code = await findCodeByDigest(db, digest)
+  if (code === undefined || code.redeemed_by !== account) return NOT_REDEEMABLE
+  if (code.credited_at !== null) return redeemedBefore(code)
+  const credit = await creditCode(services, code, account)
+  if (credit.kind === 'refused') return credit
+  // Of several concurrent tries, only the one that moved the money succeeds.
+  if (credit.kind === 'exists') return redeemedBefore(code)
+  return done({ amount: formatUsd(code.amount_nano), wallet: walletView(credit.status) })
+}
+
+const redeemedBefore = ({ redeemed_at }: StoredCode): Refused =>
+  refused('code_redeemed', `You already redeemed this code on ${isoTime(redeemed_at ?? 0)}.`, { param: 'code' })
+
+/** One message for all of these cases, so that guesses reveal nothing about codes of others. */
+const NOT_REDEEMABLE = refused(
+  'code_not_found',
+  'This code cannot be redeemed: it does not exist, has expired, was withdrawn, or was redeemed by another account.',
+  { param: 'code' },
+)
+
+/** Redeems a code on behalf of an account, under the same rules. */
+export async function redeemCodeFor(
+  services: RedeemServices,
+  { account: named, code }: z.output<typeof redeemBody> & OneAccount,
+) {
+  const resolved = await resolveAccount(services, named)
+  if (resolved.kind === 'refused') return resolved
+  const { row, id, email } = resolved.account
+  const outcome = await redeemCode(services, row as AccountRow, { code })
+  return outcome.kind === 'done' ? done({ account: id, email, ...outcome.value }) : outcome
+}
+
+/** `exists`: the code was already credited. */
+interface CodeCredit {
+  readonly kind: 'credited' | 'exists'
+  readonly status: AccountStatusReport
 }
 
 /**
- * `MR-` and five groups of five letters: 24 random ones, 120 bits, and one that checks them. Crockford's alphabet has no I,
- * L, O or U; the first three are read as what they were meant to be.
+ * Credits a claimed code. The reference counts once in the ledger, so this is repeated after any failure until the credit is
+ * durable. No other account can claim the code meanwhile.
+ */
+async function creditCode(
+  { db, clock, ledger }: CreditServices,
+  code: StoredCode,
+  account: AccountRow,
+): Promise<CodeCredit | Refused> {
+  const outcome = await ledger.credit({
+    ...{ account, kind: 'credit', amount: code.amount_nano as NanoUsd },
+    ...{ reason: `Redeemed code ${code.shown}`, ref: `${CODE_REF}${code.id}` },
+  })
+  switch (outcome.kind) {
+    case 'credited':
+    case 'exists':
+      await setCodeCredited(db, code.row, clock.now())
+      return { kind: outcome.kind, status: outcome.status }
+    case 'too-much': {
+      const message = `The wallet cannot hold more than ${inUsd(outcome.most)}. The code stays reserved for this account: redeem it again when there is room.`
+      return refused('wallet_full', message)
+    }
+    default:
+      throw new Error(`The credit of ${code.id} ended as ${outcome.kind}, which a code's own reference cannot cause`)
+  }
+}
+
+interface FinishOptions extends CreditServices {
+  /** A credit failed again; the next start retries it. */
+  readonly onUnfinished: (code: string, reason: unknown) => void
+}
+
+const PAGE = 500
+
+/** Credits the codes that were claimed and not credited when the last process ended. Returns how many. */
+export async function finishRedemptions(options: FinishOptions): Promise<number> {
+  let finished = 0
+  for (let after = 0; ; ) {
+    const page = await listClaimedCodes(options.db, { after, limit: PAGE })
+    for (const code of page) {
+      try {
+        const outcome = await creditCode(options, code, code.redeemed_by as AccountRow)
+        if (outcome.kind === 'refused') options.onUnfinished(code.id, outcome.message)
+        else finished++
+      } catch (error) {
+        options.onUnfinished(code.id, error)
+      }
+    }
+    if (page.length < PAGE) return finished
+    after = page.at(-1)!.row
+  }
+}
+
+/**
+ * `MR-` and five groups of five letters: 24 random ones (120 bits) and a checksum. Crockford's alphabet has no I, L, O or U;
+ * the first three are read as 1, 1 and 0.
  */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const PREFIX = 'MR'
 const RANDOM_LETTERS = 24
 const GROUP = /.{5}(?=.)/g
-/** Spaces, hyphens and dashes, however somebody has typed or pasted them. */
-const BETWEEN = /[\s\u2010-\u2015-]/g
-/** Written with care a code has 31 characters; nothing that is much longer is one. */
+/** Spaces, hyphens and dashes, as typed or pasted. */
+const SEPARATOR = /[\s\u2010-\u2015-]/g
+/** A code has 31 characters with its separators. */
 const TEXT_MAX = 100
-
-interface CodeText {
-  /** As it is handed out. */
-  readonly text: string
-  /** What its digest is made of. */
-  readonly letters: string
-}
 
 type ReadCode =
   | { readonly kind: 'code'; readonly letters: string }
-  /** Certainly no code of anybody: a letter is wrong, missing or in the wrong place. */
+  /** Not a code: a letter is wrong, missing or misplaced. */
   | { readonly kind: 'mistyped' }
 
-export function mintCodeText(random: RandomBytes): CodeText {
+/** `text` is given to the customer; `letters` are digested. */
+export function mintCodeText(random: RandomBytes): { readonly text: string; readonly letters: string } {
   const values = [...random(RANDOM_LETTERS)].map((byte) => byte & 31)
-  const letters = [...values, checkOf(values)].map((value) => ALPHABET[value]).join('')
+  const letters = [...values, checksumOf(values)].map((value) => ALPHABET[value]).join('')
   return { text: `${PREFIX}-${letters.replace(GROUP, '$&-')}`, letters }
 }
 
 export function readCodeText(text: string): ReadCode {
   if (text.length > TEXT_MAX) return { kind: 'mistyped' }
-  const whole = text.replace(BETWEEN, '').toUpperCase()
+  const whole = text.replace(SEPARATOR, '').toUpperCase()
   const hasPrefix = whole.length > RANDOM_LETTERS + 1 && whole.startsWith(PREFIX)
   const letters = (hasPrefix ? whole.slice(PREFIX.length) : whole).replaceAll('O', '0').replace(/[IL]/g, '1')
   const values = [...letters].map((letter) => ALPHABET.indexOf(letter))
   const fits = values.length === RANDOM_LETTERS + 1 && !values.includes(-1)
-  return fits && checkOf(values.slice(0, -1)) === values.at(-1) ? { kind: 'code', letters } : { kind: 'mistyped' }
+  return fits && checksumOf(values.slice(0, -1)) === values.at(-1) ? { kind: 'code', letters } : { kind: 'mistyped' }
 }
 
-/** What a person recognises it by: too little to guess the rest from. */
+/** The beginning and the end: too little to guess the rest. */
 export const shownCode = (text: string): string => `${text.slice(0, 8)}...${text.slice(-4)}`
 
 /**
- * A sum in the field of 32 elements in which every place weighs otherwise, so that one wrong letter or two that changed
- * places never give the same. (With 31 weights there is room for 31 letters.)
+ * A weighted sum in the field of 32 elements. Each position has its own weight, so that one wrong letter or two swapped
+ * letters always change it. (31 weights allow for 31 letters.)
  */
-const checkOf = (values: readonly number[]): number => values.reduce((sum, value) => twice(sum ^ value), 0)
+const checksumOf = (values: readonly number[]): number => values.reduce((sum, value) => timesX(sum ^ value), 0)
 
 /** Times x, modulo x⁵ + x² + 1, of which x generates all elements but zero. */
-const twice = (value: number): number => (value << 1) ^ (value & 16 ? 0b100101 : 0)
+const timesX = (value: number): number => (value << 1) ^ (value & 16 ? 0b100101 : 0)

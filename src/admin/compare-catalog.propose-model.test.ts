@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import { knownModel, knownModels } from '../catalog/known-models.ts'
 import { proposeModel } from './compare-catalog.ts'
 
-test('a proposal is an entry of the configuration, and what is not known is a comment in it', () => {
+test('a proposal is an entry of the configuration with unknown values as comments', () => {
   expect(proposeModel(knownModel('openai', 'gpt-5.1')!, 'gpt-5.1-2025-11-13')).toBe(
     `models:
   - id: gpt-5.1-2025-11-13
     efforts: [none, low, medium, high]
-    inputs: [text]   # it also reads image and file: see input_tokens_max
+    inputs: [text]   # also supports image and file: see input_tokens_max
     context_tokens: 400000
     max_output_tokens: 128000
-    price:   # what the provider takes on ${knownModels().asOf}, in USD per million tokens: yours is for you to set
+    price:   # the provider's price on ${knownModels().asOf}, in USD per million tokens: set your own
       input: "1.25"
       cached_input: "0.125"
       output: "10.00"
@@ -19,11 +19,11 @@ test('a proposal is an entry of the configuration, and what is not known is a co
 `,
   )
   const proposal = proposeModel(knownModel('google', 'gemma-4-31b-it')!, 'gemma-4-31b-it')
-  expect(proposal).toContain('# max_output_tokens: not known')
-  expect(proposal).toContain('# price: not known')
+  expect(proposal).toContain('# max_output_tokens: unknown')
+  expect(proposal).toContain('# price: unknown')
 })
 
-test('long requests have their tiers, a vendor in front of the name stays with the lane', () => {
+test('tiers are included, and a vendor prefix stays with the lane', () => {
   const proposal = proposeModel(knownModel('openrouter', 'anthropic/claude-sonnet-5')!, 'anthropic/claude-sonnet-5')
   expect(proposal).toContain('- id: claude-sonnet-5\n')
   expect(proposal).toContain('{ upstream: openrouter, model: anthropic/claude-sonnet-5 }')
@@ -32,8 +32,8 @@ test('long requests have their tiers, a vendor in front of the name stays with t
   )
 })
 
-test('an announced price is said', () => {
+test('an announced price is a comment', () => {
   expect(proposeModel(knownModel('google', 'gemini-3.6-flash')!, 'gemini-3.6-flash')).toContain(
-    '# it has announced another price from 2027-01-01 on',
+    '# the provider has announced another price from 2027-01-01 on',
   )
 })

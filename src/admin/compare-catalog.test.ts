@@ -35,7 +35,7 @@ async function compared(
   return { lane: lanes[0]!, warnings, as_of, differing: lanes[0]!.facts.filter(({ differs }) => differs) }
 }
 
-describe('the list beside what is known', () => {
+describe('the list compared with the known facts', () => {
   test('differs in nothing where it says the same', async () => {
     const { lane, differing, warnings, as_of } = await compared()
     expect(lane).toMatchObject({ model: 'mine', lane: 'claude/claude-sonnet-4-5', known: true, price_until: null })
@@ -87,10 +87,10 @@ describe('the list beside what is known', () => {
     expect(warnings).toEqual([])
   })
 
-  test('says what a size means that the provider does not have', async () => {
+  test('explains a size beyond that of the provider', async () => {
     const { differing } = await compared({ contextTokens: 1_000_000, maxOutputTokens: 32_000, price: undefined })
     const notes = differing.map(({ name, note }) => [name, note])
-    expect(notes).toContainEqual(['context_tokens', 'more than the provider has: long requests are refused there'])
+    expect(notes).toContainEqual(['context_tokens', 'more than the provider has: it refuses long requests'])
     expect(notes).toContainEqual(['max_output_tokens', null])
   })
 
@@ -99,12 +99,12 @@ describe('the list beside what is known', () => {
     const notes = differing.map(({ name, note }) => [name, note])
     expect(notes).toContainEqual(['context_tokens', 'less than the provider has: long requests are refused here'])
     expect(warnings).toContain(
-      'mine on claude/claude-sonnet-4-5: context_tokens is 8192, and the model has 200000: longer requests are refused here.',
+      'mine on claude/claude-sonnet-4-5: context_tokens is 8192, but the model has 200000: longer requests are refused here.',
     )
     expect((await compared({ contextTokens: 200_000 })).warnings.filter((each) => each.includes('context'))).toEqual([])
   })
 
-  test('says what becomes of an effort that the model does not know', async () => {
+  test('explains how an unknown effort is sent', async () => {
     const { differing } = await compared({ efforts: ['low', 'xhigh'] })
     expect(differing).toEqual([
       {
@@ -112,7 +112,7 @@ describe('the list beside what is known', () => {
         list: ['low', 'xhigh'],
         snapshot: ['none', 'minimal', 'low', 'medium', 'high'],
         differs: true,
-        note: 'xhigh goes as 24000',
+        note: 'xhigh is sent as 24000',
         loss: false,
       },
     ])

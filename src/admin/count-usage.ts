@@ -1,4 +1,5 @@
 import { listAccountIds, listAccountRows, listAccounts } from '../db/accounts.ts'
+import { addRefusedTurns, forgetRefusedTurns, type RefusedTurns } from '../db/content/refused-turns.ts'
 import {
   addUsage,
   type CountedUpTo,
@@ -6,51 +7,68 @@ import {
   forgetUsage,
   listCountedUpTo,
 } from '../db/content/usage-totals.ts'
+import { type ClosedUsageRow, listReceiptsThatAreThere, QUARTER_MS, sumClosedReceipts } from '../db/receipts.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../db/tables.ts'
-import { type ClosedUsageRow, listReceiptsThatAreThere, sumClosedReceipts } from '../db/usage-slices.ts'
 import type { Change } from '../ledger/state/state.ts'
 import { pause, pauseIdly } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Caller } from '../model/caller.ts'
 import type { AccountId } from '../model/ids.ts'
+import type { ProblemCode } from '../model/problem.ts'
 
-interface UsageKeeperDeps extends CountUsageDeps {
+interface UsageFiles {
+  readonly db: LedgerDb
+  readonly content: SqliteFile
+}
+
+interface UsageKeeperOptions extends UsageFiles {
   readonly clock: Clock
-  /** How long what has closed waits, so that all of it is counted together. */
+  /** How long closed receipts wait to be counted together. */
   readonly intervalMs: number
-  /** Nothing is lost by it: what was not counted is counted later. */
+  /** Nothing is lost: what was not counted is counted later. */
   readonly onFailure: (error: unknown) => void
 }
 
-/** Keeps the running totals of usage with the ledger. They follow it; nothing that is paid waits for them. */
+/** Keeps the running totals of usage in content.db. They follow the ledger; nothing that is paid waits for them. */
 export interface UsageKeeper {
-  /** Told of each batch that is durable. */
+  /** Called with each durable batch. */
   note(changes: readonly Change[]): void
   /**
-   * Counts what has closed on the account until now, as much as can be waited for, and has it read: whatever `read` asks
-   * belongs together, because it is asked again if more was counted meanwhile. It is told until when everything is counted in.
+   * Counts what has closed on the account until now, within a time limit, then calls `read` with the time up to which
+   * everything is counted. The reads are consistent: `read` is repeated if more was counted meanwhile.
    */
   readUpToDate<Result>(account: number, read: (asOf: number) => Promise<Result>): Promise<Result>
-  /** Counts what was not counted when the last process ended: of a lost file, all there is. */
+  /** Counts what the last process left uncounted; if content.db was lost, everything. */
   catchUp(): Promise<void>
-  /** Resolves when nothing is asked of the two files any more. */
+  /** Resolves when neither file is used any more. */
   close(): Promise<void>
 }
 
 const RETRY_MAX_MS = 30_000
+/** Receipts read at a time: about five milliseconds, for which a concurrent batch waits. */
+const RECEIPTS_AT_ONCE = 1000
+/** Accounts that share one slice. */
+const ACCOUNTS_AT_ONCE = 200
+/** The longest that a reader waits for the count. */
+const WAIT_MAX_MICROS = 2_000_000
+/** After this many interrupted reads, counting stops for the next one. */
+const READS_MAX = 3
 
-export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
-  const { db, clock } = deps
+type InTurn = <Result>(part: () => Promise<Result>) => Promise<Result>
+
+export function createUsageKeeper(options: UsageKeeperOptions): UsageKeeper {
+  const { db, clock, onFailure } = options
   const noted = new Set<number>()
   let timer: NodeJS.Timeout | undefined
   let failures = 0
   let closed = false
-  const own = createOwnUsage(deps)
+  const foreign = createForeignUsageCheck(options)
   let last: Promise<unknown> = Promise.resolve()
   let reading: Promise<unknown> = Promise.resolve()
 
-  /** One at a time, because each goes on from where the other has stopped. */
-  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+  /** One at a time, because each count continues where the last one stopped. */
+  const inTurn: InTurn = (work) => {
     const mine = last.then(async () => {
       if (closed) throw new Error('The usage is not counted any more')
       return work()
@@ -58,18 +76,18 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
     last = mine.catch(() => {})
     return mine
   }
-  /** For each slice the ledger is left alone for as long as that has taken. */
+  /** After each slice the ledger gets a pause as long as the slice took. */
   const countAll = async (accounts: readonly number[]): Promise<void> => {
     for (let behind = accounts; behind.length > 0; ) {
       const begun = clock.nowMicros()
       behind = await inTurn(async () => {
-        await own.make(behind)
-        return countUsage(deps, behind)
+        await foreign.forget(behind)
+        return countUsage(options, behind)
       })
       if (behind.length > 0) await pause((clock.nowMicros() - begun) / 1000)
     }
   }
-  /** What is noted meanwhile waits for the next time: else one pass would follow the other for as long as anybody asks. */
+  /** Accounts noted meanwhile wait for the next pass; otherwise one pass would follow the other without end. */
   const countNoted = async (): Promise<void> => {
     const accounts = [...noted]
     noted.clear()
@@ -82,17 +100,57 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
       if (closed) return
       for (const account of accounts) noted.add(account)
       failures += 1
-      deps.onFailure(error)
+      onFailure(error)
     }
   }
   const arm = (): void => {
     if (timer !== undefined || closed) return
-    const waitMs = Math.min(deps.intervalMs * 2 ** failures, RETRY_MAX_MS)
+    const waitMs = Math.min(options.intervalMs * 2 ** failures, RETRY_MAX_MS)
     timer = setTimeout(async () => {
       await countNoted()
       timer = undefined
       if (noted.size > 0) arm()
     }, waitMs).unref()
+  }
+  const countEveryAccount = async (): Promise<void> => {
+    for (let after = 0; ; ) {
+      const group = (await listAccounts(db, { after, limit: ACCOUNTS_AT_ONCE })).map(({ row }) => row)
+      if (group.length > 0) await countAll(group)
+      if (group.length < ACCOUNTS_AT_ONCE) return
+      after = group.at(-1)!
+    }
+  }
+  /** A failed write is retried later; what was counted before can be read. */
+  const countOnce = async (account: number): Promise<number | undefined> => {
+    const now = clock.now()
+    try {
+      return (await countUsage(options, [account])).length === 0 ? now : undefined
+    } catch (error) {
+      onFailure(error)
+      return countedUntil(account)
+    }
+  }
+  const countedUntil = async (account: number): Promise<number> => (await findCounted(options, account))?.closedAt ?? 0
+  const countWithinLimit = async (account: number): Promise<number> => {
+    const giveUpAt = clock.nowMicros() + WAIT_MAX_MICROS
+    for (;;) {
+      const asOf = await inTurn(async () => {
+        await foreign.forget([account])
+        const counted = await countOnce(account)
+        return counted ?? (clock.nowMicros() < giveUpAt ? undefined : await countedUntil(account))
+      })
+      if (asOf !== undefined) return asOf
+    }
+  }
+  /** Every change of an account's totals changes its last counted receipt. */
+  const readConsistently = async <Result>(account: number, read: () => Promise<Result>): Promise<Result> => {
+    const lastCounted = async () => (await findCounted(options, account))?.movement
+    for (let reads = 0; reads < READS_MAX; reads++) {
+      const before = await lastCounted()
+      const result = await read()
+      if ((await lastCounted()) === before) return result
+    }
+    return inTurn(read)
   }
 
   return {
@@ -101,19 +159,19 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
       if (noted.size > 0) arm()
     },
     readUpToDate(account, read) {
-      const mine = readUpToDate({ ...deps, own, inTurn }, account, read)
-      // Without what was read: each would hold the one before it, and so all that was ever told.
+      const mine = countWithinLimit(account).then((asOf) => readConsistently(account, () => read(asOf)))
+      // Without its result: otherwise each promise would retain all earlier results.
       reading = Promise.allSettled([reading, mine]).then(() => {})
       return mine
     },
     async catchUp() {
       while (!closed) {
         try {
-          await own.makeAll(inTurn)
-          return await forEachGroup(db, countAll)
+          await foreign.forgetAll(inTurn)
+          return await countEveryAccount()
         } catch (error) {
           if (closed) return
-          deps.onFailure(error)
+          onFailure(error)
           await pauseIdly(RETRY_MAX_MS)
         }
       }
@@ -127,36 +185,12 @@ export function createUsageKeeper(deps: UsageKeeperDeps): UsageKeeper {
   }
 }
 
-async function forEachGroup(
-  db: UsageKeeperDeps['db'],
-  work: (accounts: readonly number[]) => Promise<unknown>,
-): Promise<void> {
-  for (let after = 0; ; ) {
-    const group = (await listAccounts(db, { after, limit: ACCOUNTS_AT_ONCE })).map(({ row }) => row)
-    if (group.length > 0) await work(group)
-    if (group.length < ACCOUNTS_AT_ONCE) return
-    after = group.at(-1)!
-  }
-}
-
-interface CountUsageDeps {
-  readonly db: LedgerDb
-  /** The file of contents. */
-  readonly content: SqliteFile
-}
-
-/** Read from the ledger at a time: some five milliseconds, which a batch that comes meanwhile waits for. */
-const RECEIPTS_AT_ONCE = 1000
-/** Of whom each gets its part of them. */
-const ACCOUNTS_AT_ONCE = 200
-
 const NOTHING: CountedUpTo = { movement: 0, closedAt: 0 }
 
 /**
- * Counts what has closed on these accounts since they were last counted, a slice of it at most. Returns those of which
- * there may be more.
+ * Counts what has closed on these accounts since the last count, one slice at most. Returns the accounts that may have more.
  */
-async function countUsage({ db, content }: CountUsageDeps, accounts: readonly number[]): Promise<number[]> {
+async function countUsage({ db, content }: UsageFiles, accounts: readonly number[]): Promise<number[]> {
   const each = Math.floor(RECEIPTS_AT_ONCE / accounts.length)
   const ids = await idsOf(db, accounts)
   const counted = await countedUpTo(content, ids)
@@ -181,7 +215,7 @@ async function countUsage({ db, content }: CountUsageDeps, accounts: readonly nu
   return [...counts].filter(([, count]) => count === each).map(([account]) => account)
 }
 
-/** By row numbers of the ledger: content.db knows an account by its id, which belongs to nobody else in any other ledger. */
+/** By row of the ledger. content.db uses the id, which is unique across ledgers. */
 async function idsOf(db: LedgerDb, accounts: readonly number[]): Promise<ReadonlyMap<number, AccountId>> {
   const rows = await listAccountIds(db, accounts)
   return new Map(rows.map(({ row, id }) => [row, id as AccountId]))
@@ -195,138 +229,176 @@ async function countedUpTo(
   return new Map([...ids].flatMap(([row, id]) => (found.has(id) ? [[row, found.get(id)!] as const] : [])))
 }
 
-/** How far one account is counted; undefined where nothing of it is. */
-async function findCounted({ db, content }: CountUsageDeps, account: number): Promise<CountedUpTo | undefined> {
-  return (await countedUpTo(content, await idsOf(db, [account]))).get(account)
-}
+/** How far one account is counted. */
+const findCounted = async ({ db, content }: UsageFiles, account: number): Promise<CountedUpTo | undefined> =>
+  (await countedUpTo(content, await idsOf(db, [account]))).get(account)
 
 /**
- * Those of these accounts of which something was counted in books that are not these: one of the two files was put back from
- * a copy. That the last receipt is the same says it of all before it, because none is ever edited.
+ * The accounts whose totals come from another ledger, because one of the two files was restored from a backup. The last
+ * counted receipt proves all receipts before it, because none is ever edited.
  */
-async function listForeignUsage({ db, content }: CountUsageDeps, accounts: readonly number[]): Promise<number[]> {
+async function listForeignUsage({ db, content }: UsageFiles, accounts: readonly number[]): Promise<number[]> {
   const counted = await countedUpTo(content, await idsOf(db, accounts))
   const last = [...counted].map(([account, upTo]) => ({ account, ...upTo }))
   const there = new Set(await listReceiptsThatAreThere(db, last))
   return [...counted.keys()].filter((account) => !there.has(account))
 }
 
-type InTurn = <Result>(part: () => Promise<Result>) => Promise<Result>
+/** Deletes totals that come from another ledger, and remembers which accounts were checked. */
+function createForeignUsageCheck({ db, content }: UsageFiles) {
+  const checked = new Set<number>()
+  let areAllChecked = false
 
-/** Remembers of which accounts it is known that what was counted is of these books. */
-interface OwnUsage {
-  /** Looks at those that nobody has looked at yet, and forgets what is foreign. Before anything of them is counted or read. */
-  make(accounts: readonly number[]): Promise<void>
-  /**
-   * Goes through the accounts that were counted, and forgets what is counted of accounts that the ledger has not. `inTurn` is asked for each part of it, so that nobody waits for the whole.
-   */
-  makeAll(inTurn: InTurn): Promise<void>
-}
-
-function createOwnUsage(deps: CountUsageDeps): OwnUsage {
-  const known = new Set<number>()
-  let allKnown = false
-
-  /** Returns those that are foreign. */
-  const look = async (accounts: readonly number[]): Promise<readonly number[]> => {
-    const unknown = accounts.filter((account) => !known.has(account))
-    if (allKnown || unknown.length === 0) return []
-    const foreign = await listForeignUsage(deps, unknown)
-    for (const account of unknown) if (!foreign.includes(account)) known.add(account)
+  const listForeign = async (accounts: readonly number[]): Promise<readonly number[]> => {
+    const unchecked = accounts.filter((account) => !checked.has(account))
+    if (areAllChecked || unchecked.length === 0) return []
+    const foreign = await listForeignUsage({ db, content }, unchecked)
+    for (const account of unchecked) if (!foreign.includes(account)) checked.add(account)
     return foreign
   }
-  const make = async (accounts: readonly number[]): Promise<void> => {
-    for (const account of await look(accounts)) {
-      const [found] = await listAccountIds(deps.db, [account])
-      if (found !== undefined) await forgetUsage(deps.content, found.id as AccountId)
-      known.add(account)
+  /** Checks accounts that were not checked yet. To be called before they are counted or read. */
+  const forget = async (accounts: readonly number[]): Promise<void> => {
+    for (const account of await listForeign(accounts)) {
+      const [found] = await listAccountIds(db, [account])
+      if (found !== undefined) await forgetUsage(content, found.id as AccountId)
+      checked.add(account)
     }
   }
   return {
-    make,
-    async makeAll(inTurn) {
+    forget,
+    /** Checks all counted accounts, and deletes those that the ledger does not have. Others may run between the steps. */
+    async forgetAll(inTurn: InTurn): Promise<void> {
       for (let after = 0; ; ) {
-        const counted = await inTurn(() => listCountedUpTo(deps.content, { after, limit: ACCOUNTS_AT_ONCE }))
+        const counted = await inTurn(() => listCountedUpTo(content, { after, limit: ACCOUNTS_AT_ONCE }))
         const ids = counted.map(({ account }) => account)
-        const there = await listAccountRows(deps.db, ids)
+        const there = await listAccountRows(db, ids)
         const known = new Set(there.map(({ id }) => id))
-        for (const id of ids) if (!known.has(id)) await inTurn(() => forgetUsage(deps.content, id))
-        const foreign = await inTurn(() => look(there.map(({ row }) => row)))
-        // Looked at again in its turn: whoever asked for it meanwhile has had it forgotten, and counted anew.
-        for (const account of foreign) await inTurn(() => make([account]))
+        for (const id of ids) if (!known.has(id)) await inTurn(() => forgetUsage(content, id))
+        const foreign = await inTurn(() => listForeign(there.map(({ row }) => row)))
+        // Checked again in its turn: a reader may have had it deleted and counted again meanwhile.
+        for (const account of foreign) await inTurn(() => forget([account]))
         if (counted.length < ACCOUNTS_AT_ONCE) break
         after = counted.at(-1)!.owner
       }
-      allKnown = true
-      known.clear()
+      areAllChecked = true
+      checked.clear()
     },
   }
 }
 
-interface ReadUpToDateDeps extends CountUsageDeps {
-  readonly clock: Clock
-  readonly own: OwnUsage
-  /** Does something while nobody else counts. */
-  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
+/**
+ * Counts turns that were refused before they began, which leave no receipt. They are counted in memory and written to
+ * content.db every few seconds; a crash loses no money.
+ */
+export interface RefusedTurnCounter {
+  note(caller: Pick<Caller, 'accountId' | 'keyId' | 'kind'>, code: ProblemCode): void
+  /** Writes the pending counts, so that a following read includes them. */
+  flush(): Promise<void>
+  /** The first quarter of an hour since 1970 that reports include. */
+  firstReported(): number
+  /** Deletes counts that no report includes any more. */
+  sweep(): Promise<void>
+  close(): Promise<void>
+}
+
+interface RefusedTurnOptions {
+  readonly content: SqliteFile
+  readonly clock: Pick<Clock, 'now'>
+  readonly intervalMs: number
+  /** Counts that could not be written are kept for the next attempt. */
   readonly onFailure: (error: unknown) => void
 }
 
-/** Whoever asks waits no longer than that for what is not counted yet. */
-const WAIT_MAX_MICROS = 2_000_000
-/** Who is disturbed so often has nothing counted meanwhile. */
-const READS_MAX = 3
+/** Keys times reasons. Reached only if the disk fails for long; then the newest names are lost. */
+const PENDING_MAX = 20_000
+/** A year, and enough to compare a month with the same month a year ago. */
+const REPORTED_MS = 400 * 86_400_000
+/** Rows per write, so that readers do not wait long. */
+const WRITTEN_AT_ONCE = 500
 
-/** Counts what has closed on the account until now, as much as can be waited for, and has it read. */
-async function readUpToDate<Result>(
-  deps: ReadUpToDateDeps,
-  account: number,
-  read: (asOf: number) => Promise<Result>,
-): Promise<Result> {
-  const asOf = await countPatiently(deps, account)
-  return readOneMoment(deps, account, () => read(asOf))
-}
+export function createRefusedTurnCounter(options: RefusedTurnOptions): RefusedTurnCounter {
+  const pending = new Map<string, { turns: Omit<RefusedTurns, 'count'>; count: number }>()
+  let timer: NodeJS.Timeout | undefined
+  let writing: Promise<void> = Promise.resolve()
+  let closed = false
 
-async function countPatiently(deps: ReadUpToDateDeps, account: number): Promise<number> {
-  const { clock, own, inTurn } = deps
-  const patientUntil = clock.nowMicros() + WAIT_MAX_MICROS
-  for (;;) {
-    const asOf = await inTurn(async () => {
-      await own.make([account])
-      const counted = await countedNow(deps, account)
-      return counted ?? (clock.nowMicros() < patientUntil ? undefined : await countedUntil(deps, account))
-    })
-    if (asOf !== undefined) return asOf
+  const add = (turns: Omit<RefusedTurns, 'count'>, count: number): void => {
+    const name = `${turns.key} ${turns.code} ${turns.quarter}`
+    const known = pending.get(name)
+    if (known) known.count += count
+    else if (pending.size < PENDING_MAX) pending.set(name, { turns, count })
+  }
+  const write = async (): Promise<void> => {
+    while (pending.size > 0) {
+      const some = [...pending].slice(0, WRITTEN_AT_ONCE)
+      for (const [name] of some) pending.delete(name)
+      try {
+        await addRefusedTurns(
+          options.content,
+          some.map(([, { turns, count }]) => ({ ...turns, count })),
+        )
+      } catch (error) {
+        for (const [, { turns, count }] of some) add(turns, count)
+        options.onFailure(error)
+        return arm()
+      }
+    }
+  }
+  const flush = (): Promise<void> => {
+    writing = writing.then(write)
+    return writing
+  }
+  const arm = (): void => {
+    if (timer !== undefined || closed) return
+    timer = setTimeout(() => {
+      timer = undefined
+      void flush()
+    }, options.intervalMs).unref()
+  }
+  const firstReported = (): number => Math.floor((options.clock.now() - REPORTED_MS) / QUARTER_MS)
+  return {
+    note({ accountId, keyId, kind }, code) {
+      const quarter = Math.floor(options.clock.now() / QUARTER_MS)
+      add({ account: accountId, key: keyId, kind, code, quarter }, 1)
+      arm()
+    },
+    flush,
+    firstReported,
+    sweep: () => forgetRefusedTurns(options.content, firstReported()),
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      await flush()
+    },
   }
 }
 
-/** Undefined when there is more to count. What cannot be written now is counted later, and what was counted can be read. */
-async function countedNow(deps: ReadUpToDateDeps, account: number): Promise<number | undefined> {
-  const now = deps.clock.now()
-  try {
-    return (await countUsage(deps, [account])).length === 0 ? now : undefined
-  } catch (error) {
-    deps.onFailure(error)
-    return countedUntil(deps, account)
-  }
+/** A request whose provider counted more input than the model's `context_tokens` allows. */
+export interface CountedBeyond {
+  readonly model: string
+  readonly counted: number
+  readonly context_tokens: number
 }
 
-const countedUntil = async (deps: ReadUpToDateDeps, account: number): Promise<number> =>
-  (await findCounted(deps, account))?.closedAt ?? 0
+/** The largest inputs beyond `context_tokens` that providers have counted since the server started. */
+export interface CountedInputs {
+  note(model: { readonly id: string; readonly contextTokens: number }, inputTokens: number): void
+  /** Undefined if none exceeds the context that is configured now. */
+  largest(model: { readonly id: string; readonly contextTokens: number }): number | undefined
+}
 
-/**
- * Has several questions about what an account has used answered from one moment, without keeping anybody from counting:
- * they are asked again if more was counted meanwhile. Nothing of an account changes without its last receipt.
- */
-async function readOneMoment<Result>(
-  deps: ReadUpToDateDeps,
-  account: number,
-  ask: () => Promise<Result>,
-): Promise<Result> {
-  const lastCounted = async () => (await findCounted(deps, account))?.movement
-  for (let reads = 0; reads < READS_MAX; reads++) {
-    const before = await lastCounted()
-    const result = await ask()
-    if ((await lastCounted()) === before) return result
+/** Bounded by the models of the catalogue. `onLarger` is called with each new maximum. */
+export function createCountedInputs(onLarger: (found: CountedBeyond) => void): CountedInputs {
+  const largest = new Map<string, number>()
+  return {
+    note({ id, contextTokens }, inputTokens) {
+      if (inputTokens <= contextTokens || inputTokens <= (largest.get(id) ?? 0)) return
+      largest.set(id, inputTokens)
+      onLarger({ model: id, counted: inputTokens, context_tokens: contextTokens })
+    },
+    largest({ id, contextTokens }) {
+      const counted = largest.get(id)
+      return counted !== undefined && counted > contextTokens ? counted : undefined
+    },
   }
-  return deps.inTurn(ask)
 }

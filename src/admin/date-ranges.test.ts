@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
-import {
-  beginningsOf,
-  type DayRange,
-  hourAt,
-  type RangeInterval,
-  readDay,
-  readDayRange,
-  readOpenRange,
-} from './date-ranges.ts'
+import { beginningsOf, type DayRange, hourAt, type RangeInterval, readDayRange, readOpenRange } from './date-ranges.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -75,8 +67,11 @@ describe('a range of days', () => {
       ['2026-11-23', '2026-11-22', 'UTC'],
     ].map(([from, to, zone]) => readDayRange({ from: from!, to: to!, zone: zone! }))
     expect(refusals.map((each) => each.kind === 'refused' && each.reason)).toEqual(Array(8).fill('invalid_range'))
-    expect(readDay({ day: '2026-13-01', zone: 'UTC' }, 'from')).toMatchObject({ reason: 'invalid_range' })
-    expect(readDay({ day: '2026-11-22', zone: 'UTC' }, 'from')).toEqual({ kind: 'done', value: Date.UTC(2026, 10, 22) })
+    expect(readOpenRange({ from: '2026-13-01' })).toMatchObject({ reason: 'invalid_range' })
+    expect(readOpenRange({ from: '2026-11-22' })).toEqual({
+      kind: 'done',
+      value: { from: Date.UTC(2026, 10, 22), before: undefined },
+    })
   })
 })
 

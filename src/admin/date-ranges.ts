@@ -1,7 +1,7 @@
 import { beginOfDay, openTimeZone, type TimeZone } from '../lib/time-zone.ts'
 import { done, type Outcome, refused } from './outcome.ts'
 
-/** Days (`2026-11-22`) in a zone of the IANA list: from the first moment of `from` until before `to`. */
+/** Days (`2026-11-22`) in an IANA zone: from the first moment of `from` until before `to`. */
 interface DaysInZone {
   readonly from: string
   readonly to: string
@@ -19,66 +19,50 @@ export interface DayRange {
 
 export function readDayRange({ from, to, zone: name }: DaysInZone): Outcome<DayRange> {
   const zone = openTimeZone(name)
-  if (zone === undefined) return noSuchZone(name)
+  if (zone === undefined) return unknownZone(name)
   const [firstDay, endDay] = [midnightOf(from), midnightOf(to)]
-  if (firstDay === undefined) return noSuchDay(from, 'from')
-  if (endDay === undefined) return noSuchDay(to, 'to')
+  if (firstDay === undefined) return unknownDay(from, 'from')
+  if (endDay === undefined) return unknownDay(to, 'to')
   const range = { from: beginOfDay(zone, firstDay), to: beginOfDay(zone, endDay) }
   if (range.from < range.to) return done({ zone, firstDay, endDay, ...range })
-  return refused(
-    'invalid_range',
-    `Nothing lies from ${from} until before ${to}: \`to\` is the first day behind the range.`,
-    { param: 'to' },
-  )
+  const message = `The range from ${from} until before ${to} is empty: \`to\` is the first day after the range.`
+  return refused('invalid_range', message, { param: 'to' })
 }
 
-/** One of its two ends, where the other may be open. */
-export function readDay(
-  { day: text, zone: name }: { readonly day: string; readonly zone: string },
-  param: 'from' | 'to',
-): Outcome<number> {
-  const zone = openTimeZone(name)
-  if (zone === undefined) return noSuchZone(name)
-  const day = midnightOf(text)
-  return day === undefined ? noSuchDay(text, param) : done(beginOfDay(zone, day))
-}
-
-/** In UTC; undefined for what is no day of the calendar, or one before there were books or long after. */
+/** Midnight in UTC; undefined for invalid days and for years outside 1970 to 2999. */
 function midnightOf(day: string): number | undefined {
   if (!/^(19[7-9]\d|2\d{3})-\d\d-\d\d$/.test(day)) return undefined
   const at = Date.parse(`${day}T00:00:00Z`)
-  // The 31st of February would be taken for the 3rd of March.
+  // Date.parse reads the 31st of February as the 3rd of March.
   return Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== day ? undefined : at
 }
 
-export const noSuchZone = (name: string) =>
-  refused('invalid_range', `${JSON.stringify(name)} is no time zone. Name one as in "Europe/Berlin", or "UTC".`, {
+export const unknownZone = (name: string) =>
+  refused('invalid_range', `${JSON.stringify(name)} is not a time zone. Use a name such as "Europe/Berlin" or "UTC".`, {
     param: 'zone',
   })
 
-const noSuchDay = (text: string, param: 'from' | 'to') =>
-  refused(
-    'invalid_range',
-    `${JSON.stringify(text)} is no day from 1970 to 2999. Days are spelled as in "2026-11-22".`,
-    { param },
-  )
+const unknownDay = (text: string, param: 'from' | 'to') =>
+  refused('invalid_range', `${JSON.stringify(text)} is not a day from 1970 to 2999. Write it as in "2026-11-22".`, {
+    param,
+  })
 
-/** Days as they are asked for, either of them left open; in UTC when no zone is named. */
-interface AskedDays {
+/** Either end may be open. The default zone is UTC. */
+interface OpenDays {
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly zone?: string | undefined
 }
 
-/** Milliseconds of UTC: from, until just before. Undefined: no bound. */
+/** Milliseconds since 1970: from, until just before. Undefined: no bound. */
 export interface OpenRange {
   readonly from: number | undefined
   readonly before: number | undefined
 }
 
-export function readOpenRange({ from, to, zone = 'UTC' }: AskedDays): Outcome<OpenRange> {
-  const first = from === undefined ? undefined : readDay({ day: from, zone }, 'from')
-  const end = to === undefined ? undefined : readDay({ day: to, zone }, 'to')
+export function readOpenRange({ from, to, zone = 'UTC' }: OpenDays): Outcome<OpenRange> {
+  const first = from === undefined ? undefined : readDay(from, zone, 'from')
+  const end = to === undefined ? undefined : readDay(to, zone, 'to')
   if (first?.kind === 'refused') return first
   if (end?.kind === 'refused') return end
   const range = { from: first?.value, before: end?.value }
@@ -88,37 +72,37 @@ export function readOpenRange({ from, to, zone = 'UTC' }: AskedDays): Outcome<Op
   return done(range)
 }
 
+function readDay(text: string, zoneName: string, param: 'from' | 'to'): Outcome<number> {
+  const zone = openTimeZone(zoneName)
+  if (zone === undefined) return unknownZone(zoneName)
+  const day = midnightOf(text)
+  return day === undefined ? unknownDay(text, param) : done(beginOfDay(zone, day))
+}
+
 export type RangeInterval = 'hour' | 'day' | 'month'
 
 const DAY_MS = 86_400_000
 export const HOUR_MS = 3_600_000
 
 /**
- * Where the steps of a range begin, by the clocks and calendars of its zone: days of 23 and 25 hours are one step each,
- * and a day that the zone skipped is none. Undefined when there are more than `max`.
+ * The starts of the steps of a range, by the clock and calendar of its zone: days of 23 and 25 hours are one step each, and a
+ * day that the zone skipped is none. Undefined if there are more than `max`.
  */
 export function beginningsOf(range: DayRange, step: RangeInterval, max: number): number[] | undefined {
   const beginnings: number[] = []
-  for (const at of walk(range, step)) {
+  for (const at of step === 'hour' ? hoursOf(range) : daysOf(range, step)) {
     if (beginnings.length === max) return undefined
     beginnings.push(at)
   }
   return beginnings
 }
 
-function walk(range: DayRange, step: RangeInterval): Generator<number> {
-  switch (step) {
-    case 'hour':
-      return hoursOf(range)
-    case 'day':
-      return daysOf(range, nextDay)
-    case 'month':
-      return daysOf(range, nextMonth)
-  }
-}
-
 /** The first month may begin in its middle. */
-function* daysOf({ zone, from, firstDay, endDay }: DayRange, next: (day: number) => number): Generator<number> {
+function* daysOf({ zone, from, firstDay, endDay }: DayRange, step: 'day' | 'month'): Generator<number> {
+  const next = (day: number): number => {
+    const date = new Date(day)
+    return step === 'day' ? day + DAY_MS : Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
+  }
   let last = from
   yield from
   for (let day = next(firstDay); day < endDay; day = next(day)) {
@@ -128,21 +112,11 @@ function* daysOf({ zone, from, firstDay, endDay }: DayRange, next: (day: number)
   }
 }
 
-const nextDay = (day: number): number => day + DAY_MS
-
-const nextMonth = (day: number): number => {
-  const date = new Date(day)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
-}
-
 function* hoursOf({ zone, from, to }: DayRange): Generator<number> {
-  for (let at = from; at < to; at = nextHour(zone, at)) yield at
+  for (let at = from; at < to; at = hourAt(zone, at) + HOUR_MS) yield at
 }
 
-/** When the clocks of the zone show the next full hour, if nobody turns them until then. */
-const nextHour = (zone: TimeZone, at: number): number => hourAt(zone, at) + HOUR_MS
-
-/** When the hour began that its clocks show. */
+/** The start of the hour that the zone's clock shows. */
 export const hourAt = (zone: TimeZone, at: number): number => {
   const offset = zone.offsetMs(at)
   return Math.floor((at + offset) / HOUR_MS) * HOUR_MS - offset

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createLaneHealth, type LaneVerdict } from '../routing/lane-health.ts'
-import { type ExplainRouteDeps, explainRoute, operatedModels } from './explain-route.ts'
-import { createCountedInputs } from './models.ts'
+import { createCountedInputs } from './count-usage.ts'
+import { explainRoute, operatedModels } from './explain-route.ts'
 import type { ServerStatus } from './server-status.ts'
 
 const SECOND = 1_000_000
@@ -22,7 +22,7 @@ function setUp(...places: readonly (readonly [priority: number, weight: number])
   })
   const clock = { nowMicros: () => time.now } as Clock
   const status = () => ({ running: true }) as ServerStatus
-  const deps: ExplainRouteDeps = { catalog: () => catalog, health, clock, status }
+  const deps: Parameters<typeof explainRoute>[0] = { catalog: () => catalog, health, clock, status }
   const laneAt = (at: number) => catalog.models[0]!.lanes[at]!
   const fails = (at: number, times = 5) => {
     for (let count = 0; count < times; count++) {

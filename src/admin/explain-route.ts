@@ -1,25 +1,22 @@
 import type { z } from 'zod'
-import type { Catalog, Lane, Model } from '../catalog/catalog.ts'
+import type { Lane, Model } from '../catalog/catalog.ts'
 import type { operatorModel } from '../contract/operate.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { EstimateErrors } from '../pricing/estimate.ts'
 import type { OpenReason } from '../routing/circuit-breaker.ts'
 import type { LaneHealth } from '../routing/lane-health.ts'
 import { laneDialect } from '../routing/learned-capabilities.ts'
 import { firstShares } from '../routing/plan-lanes.ts'
-import { type CountedInputs, ratesView } from './models.ts'
+import { ratesView } from './models.ts'
 import { done, type Outcome, refused } from './outcome.ts'
-import type { ServerStatus } from './server-status.ts'
+import type { AdminServices } from './services.ts'
 import { quoted } from './values.ts'
 
 export interface RouteView {
   readonly model: string
   readonly effort: string | null
-  /** Without one nobody may call it. */
   readonly has_price: boolean
-  /** Where no server runs, every lane looks as it does when one has just started. */
+  /** Without a running server, all circuits are closed, as after a start. */
   readonly server_runs: boolean
-  /** In the order in which a new conversation goes through them. */
+  /** In the order in which a new conversation tries them. */
   readonly lanes: readonly RouteLaneView[]
 }
 
@@ -27,44 +24,37 @@ export interface RouteLaneView {
   readonly id: string
   readonly priority: number
   readonly weight: number
-  /** Of new conversations: how many in a hundred ask it first now. */
+  /** The percentage of new conversations that try it first now. */
   readonly first_percent: number
-  /** False: it is passed over now, left alone or just being tried by somebody. */
+  /** False: requests skip it now, because its circuit is open, or half-open with a running trial. */
   readonly asked: boolean
   readonly aside: OpenLaneView | null
-  /** What it cannot do: a request that asks for it passes this lane over. */
+  /** Features that it lacks: requests that need one skip it. */
   readonly cannot: readonly string[]
 }
 
 export interface OpenLaneView {
   readonly reason: OpenReason
-  /** 0: whoever comes to it tries it, where it is asked; else somebody is trying it. */
+  /** 0: half-open. The next request tries it if it is `asked`; otherwise a request is trying it. */
   readonly seconds_left: number
 }
 
-export interface ExplainRouteDeps {
-  readonly catalog: () => Catalog
-  readonly health: LaneHealth
-  readonly clock: Clock
-  readonly status: () => ServerStatus
-}
-
-/** Where a request for a model would go, if it came now. */
+/** The lanes that a request for a model would try now. */
 export async function explainRoute(
-  { catalog, health, clock, status }: ExplainRouteDeps,
+  { catalog, health, clock, status }: Pick<AdminServices, 'catalog' | 'health' | 'clock' | 'status'>,
   args: { readonly model: string },
 ): Promise<Outcome<RouteView>> {
   const entry = catalog().entries.get(args.model)
-  if (entry === undefined)
+  if (entry === undefined) {
     return refused('model_not_found', `There is no model ${quoted(args.model)}. See: millrace models`)
+  }
   const { model } = entry
-  const lanes = laneViews(model, health, clock.nowMicros())
   return done({
     model: model.id,
     effort: entry.suffixEffort ?? null,
     has_price: model.price !== undefined,
     server_runs: status().running,
-    lanes,
+    lanes: laneViews(model, health, clock.nowMicros()),
   })
 }
 
@@ -77,7 +67,7 @@ function laneViews({ lanes }: Model, health: LaneHealth, now: number): RouteLane
     weight: lane.weight,
     first_percent: Math.round(1000 * (shares.get(lane) ?? 0)) / 10,
     asked: asked.includes(lane),
-    aside: asideView(health, lane, now),
+    aside: circuitView(health, lane, now),
     cannot: laneDialect(lane).cannot,
   }))
   return views.sort(
@@ -89,52 +79,37 @@ function laneViews({ lanes }: Model, health: LaneHealth, now: number): RouteLane
   )
 }
 
-function asideView(health: LaneHealth, lane: Lane, now: number): OpenLaneView | null {
-  const aside = health.openCircuitOf(lane)
-  return aside ? { reason: aside.reason, seconds_left: Math.max(0, Math.ceil((aside.until - now) / 1_000_000)) } : null
+function circuitView(health: LaneHealth, lane: Lane, now: number): OpenLaneView | null {
+  const open = health.openCircuitOf(lane)
+  return open ? { reason: open.reason, seconds_left: Math.max(0, Math.ceil((open.until - now) / 1_000_000)) } : null
 }
 
-type OperatedModel = z.output<typeof operatorModel>
-
-export interface OperatedModelsDeps {
-  readonly catalog: () => Catalog
-  readonly health: LaneHealth
-  readonly estimateErrors: Pick<EstimateErrors, 'of'>
-  readonly clock: Clock
-  readonly countedInputs: Pick<CountedInputs, 'largest'>
-}
-
-/** Every model with its lanes, and how these stand now: whom a new conversation asks first, and who is left alone. */
+/** Every model with its lanes and their state, for operators. */
 export const operatedModels = ({
   catalog,
   health,
   estimateErrors,
   clock,
   countedInputs,
-}: OperatedModelsDeps): OperatedModel[] =>
-  catalog().models.map((model) => ({
-    id: model.id,
-    kinds: [...model.kinds],
-    ...pricesOf(model),
-    context_tokens: model.contextTokens,
-    counted_beyond_context: countedInputs.largest(model) ?? null,
-    estimate_error: estimateErrors.of(model.id) ?? null,
-    lanes: laneViews(model, health, clock.nowMicros()).map((view) => ({
-      ...{ id: view.id, model: model.id, priority: view.priority, weight: view.weight },
-      ...providerOf(model.lanes.find(({ id }) => id === view.id)!),
-      first_percent: view.first_percent,
-      aside: view.aside,
-    })),
-  }))
-
-function pricesOf({ price }: Model): Pick<OperatedModel, 'price_input' | 'price_output'> {
-  if (price === undefined) return { price_input: null, price_output: null }
-  const { input, output } = ratesView(price)
-  return { price_input: input, price_output: output }
-}
-
-const providerOf = ({ upstream, model }: Lane) => ({
-  upstream: upstream.id,
-  wire: upstream.wire,
-  upstream_model: model,
-})
+}: Pick<AdminServices, 'catalog' | 'health' | 'estimateErrors' | 'clock' | 'countedInputs'>): z.output<
+  typeof operatorModel
+>[] =>
+  catalog().models.map((model) => {
+    const rates = model.price && ratesView(model.price)
+    return {
+      id: model.id,
+      kinds: [...model.kinds],
+      price_input: rates?.input ?? null,
+      price_output: rates?.output ?? null,
+      context_tokens: model.contextTokens,
+      counted_beyond_context: countedInputs.largest(model) ?? null,
+      estimate_error: estimateErrors.of(model.id) ?? null,
+      lanes: laneViews(model, health, clock.nowMicros()).map(({ id, priority, weight, first_percent, aside }) => {
+        const lane = model.lanes.find((each) => each.id === id)!
+        return {
+          ...{ id, model: model.id, priority, weight, first_percent, aside },
+          ...{ upstream: lane.upstream.id, wire: lane.upstream.wire, upstream_model: lane.model },
+        }
+      }),
+    }
+  })

@@ -23,79 +23,74 @@ import {
   type StoredPerson,
   sessionsDelete,
 } from '../db/people.ts'
-import { isAlreadyThere } from '../db/sqlite/failure.ts'
-import { type AtomicStatement, UnexpectedChanges } from '../db/sqlite/sqlite-file.ts'
+import { isAlreadyThere, UnexpectedChanges } from '../db/sqlite/failure.ts'
+import type { AtomicStatement } from '../db/sqlite/sqlite-file.ts'
 import type { Role } from '../db/tables.ts'
 import { mintAccountId, mintPersonId } from '../model/ids.ts'
 import { type AnyAccount, accountClosed, resolveAccount } from './accounts.ts'
 import type { AuditEntry } from './audit.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
-import { tooBusy } from './passwords.ts'
-import type { PeopleDeps } from './people-deps.ts'
-import { type Client, openSession, type SignedIn } from './sessions.ts'
+import { type Client, openSession, type SignedIn, type SignInServices } from './sessions.ts'
+import { tooBusy } from './sign-in.ts'
 import { isoTime } from './values.ts'
 
-/** The banner is read at once, or the server is started again. */
+/** The link of the banner is used at once, or the server is restarted. */
 const FIRST_MS = 15 * 60_000
 const INVITE_MS = 7 * 86_400_000
 
-/** An account is named by whose keys and money they will see. An operator needs none. */
+/** `account`: the account that the person will own. Operators need none. */
 type InviteOrder = z.output<typeof inviteBody> & AnyAccount
+type Invitation = Awaited<ReturnType<typeof issue>>['value']
 
-interface Invitation {
-  /** Said this once. Whoever has it becomes that person. */
-  readonly code: string
-  readonly link: string
-  readonly email: string | null
-  readonly role: Role
-  readonly account: string | null
-  readonly resets: boolean
-  readonly expires_at: string
-}
-
-/** A link with which somebody chooses a password, once, within a week. `actor` is who invites: an e-mail, or `operator`. */
-export async function invitePerson(deps: PeopleDeps, order: InviteOrder, actor: string): Promise<Outcome<Invitation>> {
+/** A link to choose a password, valid once within a week. `actor` is who invites: an e-mail, or `operator`. */
+export async function invitePerson(
+  services: SignInServices,
+  order: InviteOrder,
+  actor: string,
+): Promise<Outcome<Invitation>> {
   const { email } = order
-  if (order.resets === true) return inviteToReset(deps, email, actor)
+  if (order.resets === true) return inviteToReset(services, email, actor)
   const named = order.account ?? (order.role === 'owner' ? email : undefined)
-  const resolved = named === undefined ? undefined : await resolveAccount(deps, named)
+  const resolved = named === undefined ? undefined : await resolveAccount(services, named)
   if (resolved?.kind === 'refused') return resolved
-  const account = resolved?.account ?? (await accountOf(deps, email))
+  const account = resolved?.account ?? (email === undefined ? undefined : await findAccountByEmail(services.db, email))
   const address = email ?? account?.email
-  if (address === undefined)
-    return refused('email_missing', 'Say whom to invite: an e-mail, or an account.', { param: 'email' })
+  if (address === undefined) {
+    return refused('email_missing', 'Name the person to invite: an e-mail or an account.', { param: 'email' })
+  }
   if (account?.status === 'closed') return accountClosed(account)
-  if ((await findPersonByEmail(deps.db, address)) !== undefined) {
-    return refused('person_exists', `${address} has signed up already. A new password: invite with resets.`, {
-      param: 'email',
-    })
+  if ((await findPersonByEmail(services.db, address)) !== undefined) {
+    const message = `${address} has already signed up. For a new password, invite with resets.`
+    return refused('person_exists', message, { param: 'email' })
   }
-  return issue(deps, { role: order.role, account, person: undefined, email: address, lifetimeMs: INVITE_MS }, actor)
+  return issue(services, { role: order.role, account, person: undefined, email: address, lifetimeMs: INVITE_MS }, actor)
 }
 
-const accountOf = (deps: PeopleDeps, email: string | undefined): Promise<StoredAccount | undefined> =>
-  email === undefined ? Promise.resolve(undefined) : findAccountByEmail(deps.db, email)
-
-async function inviteToReset(deps: PeopleDeps, email: string | undefined, actor: string): Promise<Outcome<Invitation>> {
+async function inviteToReset(
+  services: SignInServices,
+  email: string | undefined,
+  actor: string,
+): Promise<Outcome<Invitation>> {
   if (email === undefined) {
-    return refused('email_missing', 'Say whose password is to be set anew: an e-mail.', { param: 'email' })
+    return refused('email_missing', 'Name the person who gets a new password: an e-mail.', { param: 'email' })
   }
-  const person = await findPersonByEmail(deps.db, email)
-  if (person === undefined) return refused('person_not_found', `Nobody has signed up as ${email}.`, { param: 'email' })
+  const person = await findPersonByEmail(services.db, email)
+  if (person === undefined) {
+    return refused('person_not_found', `No person has signed up as ${email}.`, { param: 'email' })
+  }
   if (person.disabled_at !== null) return refused('person_disabled', `${email} is disabled.`, { param: 'email' })
-  const account = person.account === null ? undefined : await findAccountByRow(deps.db, person.account)
-  return issue(deps, { role: person.role, account, person, email, lifetimeMs: INVITE_MS }, actor)
+  const account = person.account === null ? undefined : await findAccountByRow(services.db, person.account)
+  return issue(services, { role: person.role, account, person, email, lifetimeMs: INVITE_MS }, actor)
 }
 
-/** For whoever comes first, as the server says at its start; undefined as soon as anybody has signed up. */
-export async function inviteFirstPerson(deps: PeopleDeps): Promise<Invitation | undefined> {
-  if (await hasPeople(deps.db)) return undefined
+/** The invitation of the first operator, for the banner; undefined once a person has signed up. */
+export async function inviteFirstPerson(services: SignInServices): Promise<Invitation | undefined> {
+  if (await hasPeople(services.db)) return undefined
   const first = { role: 'operator', account: undefined, person: undefined, email: null, lifetimeMs: FIRST_MS } as const
-  const outcome = await issue(deps, first, 'system')
-  return outcome.value
+  return (await issue(services, first, 'system')).value
 }
 
-interface Issue {
+interface InviteTerms {
   readonly role: Role
   readonly account: StoredAccount | undefined
   readonly person: StoredPerson | undefined
@@ -103,12 +98,16 @@ interface Issue {
   readonly lifetimeMs: number
 }
 
-async function issue(deps: PeopleDeps, { role, account, person, email, lifetimeMs }: Issue, actor: string) {
-  const code = mintInviteCode(deps.random)
-  const now = deps.clock.now()
+async function issue(
+  { random, clock, digestInvite, audit, consoleUrl }: SignInServices,
+  { role, account, person, email, lifetimeMs }: InviteTerms,
+  actor: string,
+) {
+  const code = mintInviteCode(random)
+  const now = clock.now()
   const expiresAt = now + lifetimeMs
   const statements = inviteInsert({
-    digest: deps.digestInvite(readInviteCode(code)!),
+    digest: digestInvite(readInviteCode(code)!),
     role,
     account: account?.row ?? null,
     person: person?.row ?? null,
@@ -119,10 +118,11 @@ async function issue(deps: PeopleDeps, { role, account, person, email, lifetimeM
   })
   const what = person === undefined ? `as ${role}` : 'to choose a new password'
   const entry = { actor, action: 'invited', target: person?.id ?? account?.id, account: account?.row } as const
-  await deps.audit.record({ ...entry, detail: `${email ?? 'the first person'} ${what}` }, statements)
-  return done<Invitation>({
+  await audit.record({ ...entry, detail: `${email ?? 'the first person'} ${what}` }, statements)
+  return done({
+    /** Returned once. Its holder becomes the person. */
     code,
-    link: `${deps.consoleUrl()}/setup?code=${code}`,
+    link: `${consoleUrl()}/setup?code=${code}`,
     email,
     role,
     account: account?.id ?? null,
@@ -131,87 +131,96 @@ async function issue(deps: PeopleDeps, { role, account, person, email, lifetimeM
   })
 }
 
-/** What a link is for, so that the page can say it before a password is chosen. */
-export async function readInvite(deps: PeopleDeps, code: string): Promise<Outcome<z.output<typeof invitation>>> {
-  const invite = await findOpenInvite(deps, code)
-  if (invite === undefined) return inviteNotValid()
+/** What a link is for, for the sign-up page. */
+export async function readInvite(
+  services: SignInServices,
+  code: string,
+): Promise<Outcome<z.output<typeof invitation>>> {
+  const invite = await findOpenInvite(services, code)
+  if (invite === undefined) return inviteNotValid
   const { email, role, person, expires_at: expiresAt } = invite
   return done({ email, role, resets: person !== null, expires_at: isoTime(expiresAt) })
 }
 
-/** Undefined for what was never one, was used, is over, or is for the first person where there is one. */
-async function findOpenInvite(deps: PeopleDeps, code: string): Promise<StoredInvite | undefined> {
+/** Undefined for unknown, used and expired codes, and for a first person's code after a sign-up. */
+async function findOpenInvite(
+  { db, clock, digestInvite }: SignInServices,
+  code: string,
+): Promise<StoredInvite | undefined> {
   const letters = readInviteCode(code)
   if (letters === undefined) return undefined
-  const invite = await findInviteByDigest(deps.db, deps.digestInvite(letters))
-  if (invite === undefined || invite.used_at !== null || invite.expires_at <= deps.clock.now()) return undefined
-  return invite.email === null && (await hasPeople(deps.db)) ? undefined : invite
+  const invite = await findInviteByDigest(db, digestInvite(letters))
+  if (invite === undefined || invite.used_at !== null || invite.expires_at <= clock.now()) return undefined
+  return invite.email === null && (await hasPeople(db)) ? undefined : invite
 }
 
-/** One sentence for all of them: who guesses codes learns nothing. */
-const inviteNotValid = (): Refused =>
-  refused('invite_not_valid', 'This link is not valid any more, or was used. Ask the operator for a new one.')
+/** One message for all cases, so that guesses reveal nothing. */
+const inviteNotValid = refused(
+  'invite_not_valid',
+  'This link is no longer valid or was already used. Ask the operator for a new one.',
+)
 
-interface Steps {
+/** The statements of a sign-up, and its audit entry. */
+interface SignUpSteps {
   readonly email: string
   readonly statements: readonly AtomicStatement[]
   readonly entry: AuditEntry
 }
 
 /**
- * A link becomes a person, or a new password of one, and a session. All of it is one step that begins with using the
- * link, so of two at the same moment one gets it, and what fails later leaves it as good as it was.
+ * Turns a link into a person, or a new password, and a session. All of it is one transaction that first uses the link, so that
+ * only one of two concurrent sign-ups succeeds, and a failed one leaves the link valid.
  */
 export async function signUp(
-  deps: PeopleDeps,
+  services: SignInServices,
   body: z.output<typeof signUpBody>,
   client: Client,
 ): Promise<Outcome<SignedIn>> {
-  const invite = await findOpenInvite(deps, body.code)
-  if (invite === undefined) return inviteNotValid()
+  const invite = await findOpenInvite(services, body.code)
+  if (invite === undefined) return inviteNotValid
   const email = invite.email ?? body.email
-  if (email === undefined)
-    return refused('email_missing', 'Say which e-mail you will sign in with.', { param: 'email' })
-  const password = await deps.passwords.hash(body.password, 'known')
-  if (password === 'busy') return tooBusy()
-  const steps = await stepsOf(deps, { invite, email, password })
-  const session = openSession(deps, { email: steps.email, password }, client)
+  if (email === undefined) {
+    return refused('email_missing', 'Enter the e-mail you will sign in with.', { param: 'email' })
+  }
+  const password = await services.passwords.hash(body.password, 'known')
+  if (password === 'busy') return tooBusy
+  const steps =
+    invite.person === null
+      ? await createPerson(services, invite, email, password)
+      : await resetPassword(services, invite.person, password)
+  const session = openSession(services, { email: steps.email, password }, client)
   try {
-    const statements = [inviteUse(invite, deps.clock.now()), ...steps.statements, ...session.statements]
-    await deps.audit.record(steps.entry, statements)
+    const statements = [inviteUse(invite, services.clock.now()), ...steps.statements, ...session.statements]
+    await services.audit.record(steps.entry, statements)
   } catch (error) {
     const refusal = refusalOf(error, steps.email)
     if (refusal === undefined) throw error
     return refusal
   } finally {
-    deps.sessions.forgetAll()
+    services.sessions.forgetAll()
   }
-  // Guesses of the old password, by the person or by strangers, count no more.
-  deps.tries.startAnew({ email: steps.email, address: client.address, device: undefined })
-  if (invite.email === null) await deps.onFirstPerson()
+  // Guesses of the old password no longer count.
+  services.tries.reset({ email: steps.email, address: client.address, device: undefined })
+  if (invite.email === null) await services.onFirstPerson()
   const opened = await session.opened()
-  return opened === undefined ? inviteNotValid() : done(opened)
+  return opened === undefined ? inviteNotValid : done(opened)
 }
 
-interface FundingRequest {
-  readonly invite: StoredInvite
-  readonly email: string
-  readonly password: string
-}
-
-async function stepsOf(deps: PeopleDeps, wish: FundingRequest): Promise<Steps> {
-  return wish.invite.person === null ? becomePerson(deps, wish) : resetPassword(deps, wish, wish.invite.person)
-}
-
-async function becomePerson(deps: PeopleDeps, { invite, email, password }: FundingRequest): Promise<Steps> {
+async function createPerson(
+  services: SignInServices,
+  invite: StoredInvite,
+  email: string,
+  password: string,
+): Promise<SignUpSteps> {
+  const { db, random, clock } = services
   const { role } = invite
-  const needsAccount = invite.account === null && role === 'operator' && !(await hasPeople(deps.db))
-  const first = needsAccount ? await firstAccount(deps, email) : undefined
-  const account = invite.account === null ? undefined : await findAccountByRow(deps.db, invite.account)
-  const id = mintPersonId(deps.random)
-  const person = personInsert({ id, email, role, password, now: deps.clock.now() }, first?.id ?? account?.id ?? null)
-  // An account that is made in this very step has no row that the trail could name yet.
-  const row = first === undefined ? invite.account : (await findAccountById(deps.db, first.id))?.row
+  const needsAccount = invite.account === null && role === 'operator' && !(await hasPeople(db))
+  const first = needsAccount ? await firstAccount(services, email) : undefined
+  const account = invite.account === null ? undefined : await findAccountByRow(db, invite.account)
+  const id = mintPersonId(random)
+  const person = personInsert({ id, email, role, password, now: clock.now() }, first?.id ?? account?.id ?? null)
+  // An account that is created in this transaction has no row for the audit log yet.
+  const row = first === undefined ? invite.account : (await findAccountById(db, first.id))?.row
   return {
     email,
     statements: [...(first?.statements ?? []), person],
@@ -219,40 +228,37 @@ async function becomePerson(deps: PeopleDeps, { invite, email, password }: Fundi
   }
 }
 
-/** Whoever may have known the old password is out. */
-async function resetPassword(deps: PeopleDeps, { password }: FundingRequest, row: number): Promise<Steps> {
-  const person = await findPersonByRow(deps.db, row)
-  if (person === undefined) throw new Error(`Person ${row} of an invitation is not there`)
+/** Ends all sessions, in case the old password was known to others. */
+async function resetPassword({ db, clock }: SignInServices, row: number, password: string): Promise<SignUpSteps> {
+  const person = await findPersonByRow(db, row)
+  if (person === undefined) throw new Error(`Person ${row} of an invitation is missing`)
   const { email, id, account } = person
   return {
     email,
-    statements: [passwordReset(row, password, deps.clock.now()), sessionsDelete(row)],
+    statements: [passwordReset(row, password, clock.now()), sessionsDelete(row)],
     entry: { actor: email, action: 'password_reset', target: id, account, detail: 'by a link' },
   }
 }
 
 function refusalOf(error: unknown, email: string): Refused | undefined {
-  // Used by somebody else at the same moment, or its person was disabled.
-  if (error instanceof UnexpectedChanges) return inviteNotValid()
+  // A concurrent sign-up used the link, or the person was disabled.
+  if (error instanceof UnexpectedChanges) return inviteNotValid
   if (!isAlreadyThere(error) || !/(people|accounts)\.email/.test(error.message)) return undefined
-  return refused('person_exists', `${email} has signed up already.`, { param: 'email' })
+  return refused('person_exists', `${email} has already signed up.`, { param: 'email' })
 }
 
-/** The e-mail of the account that a first run makes, until somebody signs up and it is theirs. */
+/** The e-mail of the account that a first run creates, until the first person signs up and gets it. */
 export const PLACEHOLDER_EMAIL = 'you@localhost'
 
-interface FirstAccount {
-  readonly id: string
-  /** What has to be done in the step in which its owner comes to be. */
-  readonly statements: AtomicStatement[]
-}
-
-/** For the first person: the account of that e-mail where there is one, else the one of the first run, else a new one. */
-async function firstAccount(deps: PeopleDeps, email: string): Promise<FirstAccount> {
-  const known = await findAccountByEmail(deps.db, email)
+/** The account of the first person: the one with that e-mail, else the one of the first run, else a new one. */
+async function firstAccount(
+  { db, random, clock }: SignInServices,
+  email: string,
+): Promise<{ readonly id: string; readonly statements: AtomicStatement[] }> {
+  const known = await findAccountByEmail(db, email)
   if (known !== undefined) return { id: known.id, statements: [] }
-  const made = await findAccountByEmail(deps.db, PLACEHOLDER_EMAIL)
+  const made = await findAccountByEmail(db, PLACEHOLDER_EMAIL)
   if (made !== undefined) return { id: made.id, statements: [emailUpdate(made.row, email)] }
-  const id = mintAccountId(deps.random)
-  return { id, statements: accountInserts({ id, email, createdAt: deps.clock.now() }) }
+  const id = mintAccountId(random)
+  return { id, statements: accountInserts({ id, email, createdAt: clock.now() }) }
 }

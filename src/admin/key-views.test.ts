@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { insertKey } from '../../test/fixtures/db/set-up.ts'
 import { keyItem, keysQuery, listedKey } from '../contract/owner.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { type ListOwnKeysDeps, listOwnKeys, showOwnKey } from './key-views.ts'
+import { listOwnKeys, showOwnKey } from './key-views.ts'
 import { type CreatedKey, changeKey, createKey, playgroundKey, revokeKey, rotateKey } from './keys.ts'
 
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
 
 const books = useTestLedger({ owners: ['ada', 'ben'] })
-let deps: ListOwnKeysDeps
+let deps: Parameters<typeof listOwnKeys>[0]
 let used: Map<number, number>
 
 beforeEach(() => {

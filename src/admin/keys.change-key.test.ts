@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { findKeyById } from '../db/keys.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { changeAccountStatus } from './accounts.ts'
@@ -193,12 +193,12 @@ describe('a key that shall do more than before', () => {
     const found = await findOwnedKey(books.deps, made.id)
     if (found.kind === 'refused') throw new Error(found.message)
     for (const again of [{ disabled_at: null }, { cap_day_nano: judged.cap_day_nano }]) {
-      const outcome = await updateKey(books.deps, found, { change: again, said: 'changed', judged })
+      const outcome = await updateKey(books.deps, found, { change: again, what: 'changed', judged })
       expect(outcome).toMatchObject({ kind: 'refused', reason: 'key_changed' })
     }
     expect(await change({})).toMatchObject({ value: { state: 'disabled', caps: { day: '1.00' } } })
     const now = (await findKeyById(books.database.db, made.id))!
-    const asked = { change: { models: null, cap_month_nano: 5n }, said: 'changed', judged: now }
+    const asked = { change: { models: null, cap_month_nano: 5n }, what: 'changed', judged: now }
     expect(await updateKey(books.deps, found, asked)).toMatchObject({ kind: 'done' })
   })
 })

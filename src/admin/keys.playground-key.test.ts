@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { changeAccountStatus } from './accounts.ts'
 import { changeKey, createKey, playgroundKey, revokeKey, rotateKey } from './keys.ts'

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { findKeyById } from '../db/keys.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'

@@ -4,284 +4,226 @@ import type { DeadlinePhase } from '../providers/deadlines.ts'
 import type { UpstreamFailed } from '../providers/upstream-answer.ts'
 import { OUTPUT_CAP, type ProbeResult } from './probe.ts'
 
-/** What is known when a finding is put into words. */
+/** The facts that a finding's text may use. */
 export interface FindingFacts {
   readonly upstream: Upstream
   readonly model: string
-  /** What was asked, without any credential; undefined for the demo. */
+  /** The requested URL, without any credential; undefined for the demo. */
   readonly url: string | undefined
   readonly status: number | undefined
   readonly expired: DeadlinePhase | undefined
   readonly retryAfterMs: number | undefined
-  /** What our own side says of a call that failed. */
+  /** Our own message about a failed call. */
   readonly failure: string | undefined
   readonly contentType: string | undefined
 }
 
-interface FindingWords {
+type Text = string | ((facts: FindingFacts) => string)
+
+interface FindingText {
   readonly ok: boolean
-  /** It is wrong with whatever runs on this upstream: the others need not be asked. */
-  readonly ofUpstream?: true
-  readonly says: (facts: FindingFacts) => string
-  readonly cure?: (facts: FindingFacts) => string
+  /** The fault affects every lane of the upstream: the others are skipped. */
+  readonly ofUpstream?: boolean
+  readonly message: Text
+  readonly cure?: Text
 }
 
-const status = ({ status: number }: FindingFacts): string => (number === undefined ? '' : ` (${number})`)
+const pass = (message: Text): FindingText => ({ ok: true, message })
+const laneFault = (message: Text, cure?: Text): FindingText => ({ ok: false, message, ...(cure && { cure }) })
+const upstreamFault = (message: Text, cure: Text): FindingText => ({ ok: false, ofUpstream: true, message, cure })
+
 const hostOf = ({ url }: FindingFacts): string => (url === undefined ? 'its host' : new URL(url).hostname)
 const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '')
-const isPlain = ({ url }: FindingFacts): boolean => url?.startsWith('http:') ?? false
+const isPlainHttp = ({ url }: FindingFacts): boolean => url?.startsWith('http:') ?? false
+/** Appends the HTTP status, if there is one. */
+const withStatus =
+  (message: string): Text =>
+  ({ status }) =>
+    status === undefined ? message : `${message} (${status})`
 
 const PHASES: Readonly<
-  Record<DeadlinePhase, readonly [says: string, key: string, of: (upstream: Upstream) => number]>
+  Record<DeadlinePhase, readonly [message: string, key: string, of: (upstream: Upstream) => number]>
 > = {
-  connect: ['there was no connection', 'connect', ({ timeouts }) => timeouts.connectMs],
-  'first-byte': ['it took the request and said nothing', 'first_byte', ({ timeouts }) => timeouts.firstByteMs],
-  idle: ['it stopped in the middle of its answer', 'idle', ({ timeouts }) => timeouts.idleMs],
-  'no-progress': ['it sent signs of life and no words', 'no_progress', ({ timeouts }) => timeouts.noProgressMs],
-  total: ['its answer had not ended', 'total', ({ timeouts }) => timeouts.totalMs],
+  connect: ['it did not accept a connection', 'connect', ({ timeouts }) => timeouts.connectMs],
+  'first-byte': ['it accepted the request and sent nothing', 'first_byte', ({ timeouts }) => timeouts.firstByteMs],
+  idle: ['it stopped in the middle of its response', 'idle', ({ timeouts }) => timeouts.idleMs],
+  'no-progress': ['it sent keep-alive events without content', 'no_progress', ({ timeouts }) => timeouts.noProgressMs],
+  total: ['its response had not ended', 'total', ({ timeouts }) => timeouts.totalMs],
 }
 
-function slowness({ upstream, expired = 'first-byte' }: FindingFacts): string {
-  const [says, key, of] = PHASES[expired]
-  return `${says} within timeouts.${key} (${of(upstream)} ms)`
+const timeout: Text = ({ upstream, expired = 'first-byte' }) => {
+  const [message, key, of] = PHASES[expired]
+  return `${message} within timeouts.${key} (${of(upstream)} ms)`
 }
 
-/** What came of asking a lane, in words, and what to do about it. `docs/operate/upstreams-test.md` has the same table. */
+/** The results of a lane test, and what to do about each. `docs/operate/upstreams-test.md` has the same table. */
 export const LANE_FINDINGS = {
-  answered: { ok: true, says: () => 'answered' },
-  'answered-cut': { ok: true, says: () => `answered, cut by its cap of ${OUTPUT_CAP} tokens` },
-  'no-lane': { ok: true, says: () => 'no model runs on it, so there was nothing to ask' },
-  'not-asked': { ok: false, says: () => 'not asked: what is wrong is wrong with the whole upstream' },
+  answered: pass('answered'),
+  'answered-cut': pass(`answered, cut off at its limit of ${OUTPUT_CAP} tokens`),
+  'no-lane': pass('no model runs on it, so there was nothing to test'),
+  'not-asked': laneFault('skipped, because the fault affects the whole upstream'),
 
-  'key-missing': {
-    ok: false,
-    ofUpstream: true,
-    says: (facts) => `it wants a key, and none is configured${status(facts)}`,
-    cure: ({ upstream }) => `Give the upstream ${upstream.id} an api_key, best as a variable of the environment.`,
-  },
-  'key-refused': {
-    ok: false,
-    ofUpstream: true,
-    says: (facts) => `it refuses the key${status(facts)}`,
-    cure: (facts) =>
-      `The api_key is wrong, expired or revoked, or is not one for ${hostOf(facts)}: make another one there.`,
-  },
-  'not-allowed': {
-    ok: false,
-    says: (facts) => `it knows the key and does not let it do this${status(facts)}`,
-    cure: ({ model }) =>
-      `Look at the rights of the key, of its project and of this machine's country, there and for ${model}.`,
-  },
-  'out-of-credit': {
-    ok: false,
-    ofUpstream: true,
-    says: (facts) => `the key is right, and the account behind it has nothing left to spend${status(facts)}`,
-    cure: () => 'Pay, or raise its limit, at the provider.',
-  },
-  throttled: {
-    ok: false,
-    says: (facts) => `it limits requests at the moment${status(facts)}; the key works`,
-    cure: ({ retryAfterMs }) =>
-      `Ask again ${retryAfterMs === undefined ? 'later' : `in ${Math.ceil(retryAfterMs / 1000)} s`}; if this stays, its limits are too low for you.`,
-  },
-  'address-wrong': {
-    ok: false,
-    ofUpstream: true,
-    says: (facts) => `there is nothing at this address${status(facts)}`,
-    cure: ({ upstream }) =>
-      `Look at base_url, which goes up to and including the version segment, and at wire: ${upstream.wire}.`,
-  },
-  'model-unknown': {
-    ok: false,
-    says: ({ model, ...facts }) =>
-      `it does not know the model ${model}${status({ model, ...facts })}; address and key are right`,
-    cure: () =>
-      'Write the name in lanes[].model exactly as the provider lists it; a new or gated one may need its leave.',
-  },
-  'field-refused': {
-    ok: false,
-    says: (facts) => `it does not take what every request of ours needs${status(facts)}`,
-    cure: ({ upstream }) => `Look at dialect: ${upstream.dialect}, and at what its words say.`,
-  },
-  rejected: {
-    ok: false,
-    says: (facts) => `it refuses a request of two words${status(facts)}`,
-    cure: ({ upstream }) =>
-      `Its words say why. Often it speaks something else than wire: ${upstream.wire}, or another dialect than ${upstream.dialect}.`,
-  },
-  filtered: {
-    ok: false,
-    says: (facts) => `its content filter refuses a request of two words${status(facts)}`,
-    cure: () => 'Look at the filter of the account there.',
-  },
-  overloaded: {
-    ok: false,
-    says: (facts) => `it is overloaded${status(facts)}`,
-    cure: () => 'There is nothing to mend here: ask again later.',
-  },
-  'provider-failed': {
-    ok: false,
-    says: (facts) => `it failed${status(facts)}`,
-    cure: () => 'Ask again; if this stays, look at its status page, or at its log where it is yours.',
-  },
+  'key-missing': upstreamFault(
+    withStatus('it requires a key, and none is configured'),
+    ({ upstream }) => `Set api_key of the upstream ${upstream.id}, preferably from an environment variable.`,
+  ),
+  'key-refused': upstreamFault(
+    withStatus('it rejects the key'),
+    (facts) => `The api_key is wrong, expired or revoked, or not for ${hostOf(facts)}. Create a new one there.`,
+  ),
+  'not-allowed': laneFault(
+    withStatus('it accepts the key but does not permit this request'),
+    ({ model }) => `Check the permissions of the key, its project and this machine's country, and access to ${model}.`,
+  ),
+  'out-of-credit': upstreamFault(
+    withStatus('the key is valid, but its account has no credit left'),
+    'Add credit or raise the spending limit at the provider.',
+  ),
+  throttled: laneFault(
+    (facts) => `it is rate-limiting requests${facts.status === undefined ? '' : ` (${facts.status})`}; the key works`,
+    ({ retryAfterMs }) =>
+      `Retry ${retryAfterMs === undefined ? 'later' : `in ${Math.ceil(retryAfterMs / 1000)} s`}; if it persists, its limits are too low for your traffic.`,
+  ),
+  'address-wrong': upstreamFault(
+    withStatus('there is no API at this address'),
+    ({ upstream }) => `Check base_url, which must end with the version segment, and wire: ${upstream.wire}.`,
+  ),
+  'model-unknown': laneFault(
+    ({ model, status }) =>
+      `it does not know the model ${model}${status === undefined ? '' : ` (${status})`}; address and key are right`,
+    'Write lanes[].model exactly as the provider lists it. A new or gated model may need its approval.',
+  ),
+  'field-refused': laneFault(
+    withStatus('it rejects a field that every request needs'),
+    ({ upstream }) => `Check dialect: ${upstream.dialect}, and the provider's message.`,
+  ),
+  rejected: laneFault(
+    withStatus('it rejects a minimal request'),
+    ({ upstream }) =>
+      `See the provider's message. Often the server does not speak wire: ${upstream.wire}, or needs another dialect than ${upstream.dialect}.`,
+  ),
+  filtered: laneFault(
+    withStatus('its content filter rejects a minimal request'),
+    'Check the content filter of the account at the provider.',
+  ),
+  overloaded: laneFault(withStatus('it is overloaded'), 'Nothing needs to be fixed here. Retry later.'),
+  'provider-failed': laneFault(
+    withStatus('it failed with a server error'),
+    'Retry; if it persists, check its status page, or its log if the server is yours.',
+  ),
 
-  'name-unknown': {
-    ok: false,
-    ofUpstream: true,
-    says: (facts) => `nobody knows the name ${hostOf(facts)}`,
-    cure: () => 'Look at the host in base_url for a slip, and whether this machine may look up names outside.',
-  },
-  'name-unanswered': {
-    ok: false,
-    ofUpstream: true,
-    says: (facts) => `the name ${hostOf(facts)} could not be looked up: the name server does not answer`,
-    cure: () => 'Look at the name server and the network of this machine.',
-  },
-  'nobody-listens': {
-    ok: false,
-    ofUpstream: true,
-    says: () => 'nothing listens there: the connection is refused',
-    cure: () => 'Start the server there, or look at host and port in base_url.',
-  },
-  unreachable: {
-    ok: false,
-    ofUpstream: true,
-    says: () => 'there is no way to it from this machine',
-    cure: () => 'Look at the network, the firewall and the address.',
-  },
-  'no-connection': {
-    ok: false,
-    ofUpstream: true,
-    says: slowness,
-    cure: () =>
-      'A firewall that swallows packets, a wrong port or a slow name server does this; else raise timeouts.connect.',
-  },
-  'address-refused': {
-    ok: false,
-    ofUpstream: true,
-    says: ({ failure = 'its address is not allowed' }) => withoutStop(failure),
-    cure: () =>
-      'A server of your own needs allow_private: true; addresses that hand out credentials are never connected to.',
-  },
-  'hung-up': {
-    ok: false,
-    ofUpstream: true,
-    says: () => 'it hung up before anything could be asked',
-    cure: (facts) =>
-      isPlain(facts)
-        ? 'Perhaps it wants https.'
-        : 'Perhaps it does not speak TLS there, or a proxy on the way refuses it.',
-  },
-  'tls-untrusted': {
-    ok: false,
-    ofUpstream: true,
-    says: () => 'its certificate is signed by nobody whom this machine trusts',
-    cure: () =>
-      'Name the certificate of its issuer in NODE_EXTRA_CA_CERTS; where there should be none, somebody is in between.',
-  },
-  'tls-expired': {
-    ok: false,
-    ofUpstream: true,
-    says: () => 'its certificate has expired',
-    cure: () => 'Whoever runs it has to renew it; if it is new, look at the clock of this machine.',
-  },
-  'tls-too-early': {
-    ok: false,
-    ofUpstream: true,
-    says: () => 'its certificate is not valid yet',
-    cure: () => 'Look at the clock of this machine.',
-  },
-  'tls-other-name': {
-    ok: false,
-    ofUpstream: true,
-    says: (facts) => `its certificate is for another name than ${hostOf(facts)}`,
-    cure: () => 'Write the host in base_url as the certificate has it.',
-  },
-  'tls-not-spoken': {
-    ok: false,
-    ofUpstream: true,
-    says: () => 'it does not speak TLS there, or no version of it that is spoken here',
-    cure: () =>
-      'For a server of your own that speaks plain HTTP write http:// and allow_private: true, else another port.',
-  },
-  'tls-failed': {
-    ok: false,
-    ofUpstream: true,
-    says: ({ failure }) => (failure === undefined ? 'the secure connection failed' : withoutStop(failure)),
-    cure: () => 'Look at its certificate and at what is between it and this machine.',
-  },
+  'name-unknown': upstreamFault(
+    (facts) => `the name ${hostOf(facts)} does not exist`,
+    'Check the host in base_url for a typo, and whether this machine can resolve external names.',
+  ),
+  'name-unanswered': upstreamFault(
+    (facts) => `the name ${hostOf(facts)} could not be resolved: the name server does not answer`,
+    'Check the name server and the network of this machine.',
+  ),
+  'nobody-listens': upstreamFault(
+    'nothing listens there: the connection is refused',
+    'Start the server there, or check host and port in base_url.',
+  ),
+  unreachable: upstreamFault(
+    'it is not reachable from this machine',
+    'Check the network, the firewall and the address.',
+  ),
+  'no-connection': upstreamFault(
+    timeout,
+    'Check for a firewall that drops packets, a wrong port or a slow name server; otherwise raise timeouts.connect.',
+  ),
+  'address-refused': upstreamFault(
+    ({ failure = 'its address is not allowed' }) => withoutStop(failure),
+    'A server of your own needs allow_private: true. Addresses of metadata services are never allowed.',
+  ),
+  'hung-up': upstreamFault('it closed the connection before the request was sent', (facts) =>
+    isPlainHttp(facts)
+      ? 'It may require https.'
+      : 'It may not speak TLS on this port, or a proxy in between rejects the connection.',
+  ),
+  'tls-untrusted': upstreamFault(
+    'its certificate is signed by an authority that this machine does not trust',
+    'Add the issuer to NODE_EXTRA_CA_CERTS. If there should be none, the connection is intercepted.',
+  ),
+  'tls-expired': upstreamFault(
+    'its certificate has expired',
+    'Its operator has to renew it. If it is new, check the clock of this machine.',
+  ),
+  'tls-too-early': upstreamFault('its certificate is not valid yet', 'Check the clock of this machine.'),
+  'tls-other-name': upstreamFault(
+    (facts) => `its certificate is for another name than ${hostOf(facts)}`,
+    'Write the host in base_url as in the certificate.',
+  ),
+  'tls-not-spoken': upstreamFault(
+    'it does not speak TLS there, or no version that is supported here',
+    'For a server of your own with plain HTTP, use http:// and allow_private: true; otherwise check the port.',
+  ),
+  'tls-failed': upstreamFault(
+    ({ failure = 'the TLS handshake failed' }) => withoutStop(failure),
+    'Check its certificate, and proxies between it and this machine.',
+  ),
 
-  'too-slow': {
-    ok: false,
-    says: slowness,
-    cure: ({ expired = 'first-byte' }) =>
-      `A model that is being loaded needs more: raise timeouts.${PHASES[expired][1]}, or look what holds it up.`,
-  },
-  'broken-off': {
-    ok: false,
-    says: () => 'it took the request and broke off',
-    cure: (facts) =>
-      isPlain(facts)
-        ? 'Look at its log; perhaps it wants https.'
-        : 'Ask again; if this stays, look at its log or at a proxy on the way.',
-  },
-  redirected: {
-    ok: false,
-    ofUpstream: true,
-    says: () => 'it points to another address, where nobody follows with a key',
-    cure: () =>
-      'Write the address that it points to into base_url: often https instead of http, or a host with or without www.',
-  },
-  'not-http': {
-    ok: false,
-    ofUpstream: true,
-    says: () => 'what answers there does not speak HTTP',
-    cure: (facts) =>
-      isPlain(facts) ? 'Perhaps it wants https; else look at the port.' : 'Look at the port in base_url.',
-  },
-  compressed: {
-    ok: false,
-    ofUpstream: true,
-    says: () => 'it compresses its answers although it is asked not to',
-    cure: () => 'Switch compression off there, or in the proxy in front of it.',
-  },
-  'other-language': {
-    ok: false,
-    says: ({ upstream, contentType }) =>
-      `it answers, and not as wire: ${upstream.wire} does${contentType === undefined ? '' : `: ${contentType.slice(0, 80)}`}`,
-    cure: () => 'Look at wire and base_url; a page is what a proxy or a console answers with.',
-  },
-  endless: {
-    ok: false,
-    says: () => `it goes on far beyond its cap of ${OUTPUT_CAP} tokens`,
-    cure: ({ upstream }) =>
-      `It does not heed the cap under the name that dialect: ${upstream.dialect} has for it, and what is past a cap is cut.`,
-  },
-} as const satisfies Record<string, FindingWords>
+  'too-slow': laneFault(
+    timeout,
+    ({ expired = 'first-byte' }) =>
+      `A model that is being loaded needs longer: raise timeouts.${PHASES[expired][1]}, or find the cause of the delay.`,
+  ),
+  'broken-off': laneFault('it accepted the request and dropped the connection', (facts) =>
+    isPlainHttp(facts)
+      ? 'Check its log; it may require https.'
+      : 'Retry; if it persists, check its log or a proxy in between.',
+  ),
+  redirected: upstreamFault(
+    'it redirects to another address, and redirects are not followed with a key',
+    'Write the target into base_url: often https instead of http, or a host with or without www.',
+  ),
+  'not-http': upstreamFault('the server there does not speak HTTP', (facts) =>
+    isPlainHttp(facts) ? 'It may require https; otherwise check the port.' : 'Check the port in base_url.',
+  ),
+  compressed: upstreamFault(
+    'it compresses its response although the request does not allow it',
+    'Turn compression off there, or in the proxy in front of it.',
+  ),
+  'other-language': laneFault(
+    ({ upstream, contentType }) =>
+      `its response is not wire: ${upstream.wire}${contentType === undefined ? '' : `: ${contentType.slice(0, 80)}`}`,
+    'Check wire and base_url. An HTML page comes from a proxy or a web console.',
+  ),
+  endless: laneFault(
+    `it continues far beyond its limit of ${OUTPUT_CAP} tokens`,
+    ({ upstream }) =>
+      `It ignores the output limit under the name of dialect: ${upstream.dialect}. Millrace cuts responses at the limit.`,
+  ),
+} satisfies Record<string, FindingText>
 
 export type Finding = keyof typeof LANE_FINDINGS
 
-export const wordsOf = (finding: Finding): FindingWords => LANE_FINDINGS[finding]
+/** The texts of a finding. */
+export function describeFinding(finding: Finding, facts: FindingFacts) {
+  const { ok, ofUpstream = false, message, cure }: FindingText = LANE_FINDINGS[finding]
+  const textOf = (text: Text): string => (typeof text === 'string' ? text : text(facts))
+  return { ok, ofUpstream, message: textOf(message), cure: cure === undefined ? null : textOf(cure) }
+}
 
 interface JudgedLane {
   readonly upstream: Upstream
-  /** As the provider is asked for it. */
+  /** The model name at the provider. */
   readonly model: string
 }
 
 type Refused = Extract<ProbeResult, { kind: 'refused' }>
 
-/** What is right or wrong with a lane, by what came of asking it. */
-export function judgeLane(lane: JudgedLane, asked: ProbeResult): Finding {
-  switch (asked.kind) {
+/** The finding of a probe. */
+export function judgeLane(lane: JudgedLane, probed: ProbeResult): Finding {
+  switch (probed.kind) {
     case 'answered':
-      return asked.finish === 'length' ? 'answered-cut' : 'answered'
+      return probed.finish === 'length' ? 'answered-cut' : 'answered'
     case 'failed':
-      return findingOfFailure(asked.failure)
+      return findingOfFailure(probed.failure)
     case 'refused':
-      return findingOfRefusal(lane, asked)
+      return findingOfRefusal(lane, probed)
     case 'broken-off':
-      return asked.expired === undefined ? 'broken-off' : 'too-slow'
+      return probed.expired === undefined ? 'broken-off' : 'too-slow'
     case 'endless':
       return 'endless'
     case 'foreign':
@@ -289,7 +231,7 @@ export function judgeLane(lane: JudgedLane, asked: ProbeResult): Finding {
   }
 }
 
-/** By the code of the error beneath, which is Node's, OpenSSL's, the library's or ours. The first that fits. */
+/** By the error code of Node, OpenSSL, the HTTP library or ourselves. The first match applies. */
 const BY_CODE: readonly (readonly [code: RegExp, finding: Finding])[] = [
   [/^ADDRESS_REFUSED$/, 'address-refused'],
   [/^(?:ENOTFOUND|ENODATA)$/, 'name-unknown'],
@@ -313,45 +255,45 @@ function findingOfFailure({ reason, expired, code = '' }: UpstreamFailed): Findi
   return known ?? (reason === 'not-sent' ? 'hung-up' : 'broken-off')
 }
 
-function findingOfRefusal(lane: JudgedLane, { means, error }: Refused): Finding {
+function findingOfRefusal({ upstream, model }: JudgedLane, { means, error }: Refused): Finding {
+  const { code = '', type = '', message, status } = error
   switch (means) {
     case 'credential':
-      return findingOfCredential(lane.upstream, error)
-    case 'not-found':
-      return isAboutModel(lane.model, error) ? 'model-unknown' : 'address-wrong'
+      return findingOfCredential(upstream, error)
+    case 'not-found': {
+      // An API names the missing model; a proxy, or another server, returns a page or nothing.
+      const isAboutModel = message.includes(model) || /model|deployment/i.test(`${code} ${message}`)
+      return isAboutModel ? 'model-unknown' : 'address-wrong'
+    }
     case 'throttled':
       return 'throttled'
-    case 'failed':
-      return isOverloaded(error) ? 'overloaded' : 'provider-failed'
+    case 'failed': {
+      const isOverloaded =
+        status === 503 || status === 529 || /overload|unavailable|capacity/i.test(`${code} ${type} ${message}`)
+      return isOverloaded ? 'overloaded' : 'provider-failed'
+    }
     case 'filtered':
       return 'filtered'
     case 'unsupported-field':
-      return MODEL_REFUSED.test(`${error.code} ${error.message}`) ? 'model-unknown' : 'field-refused'
+      return MODEL_REFUSED.test(`${error.code} ${message}`) ? 'model-unknown' : 'field-refused'
     case 'rejected':
     case 'too-long':
     case 'too-large':
-      return MODEL_REFUSED.test(`${error.code} ${error.message}`) ? 'model-unknown' : 'rejected'
+      return MODEL_REFUSED.test(`${error.code} ${message}`) ? 'model-unknown' : 'rejected'
   }
 }
 
 const BILL = /quota|billing|credit|balance|payment|spend|usage limits|arrearage|funds|exhausted/i
 const KEY = /api.?key|authenticat|credential|unauthorized|token|subscription key/i
 
-/** A bill is said with 400, 402, 403 and 429; a wrong key with 400 and 401; all of them mean something else at times. */
+/** Providers report missing credit with 400, 402, 403 and 429, and a wrong key with 400 and 401. */
 function findingOfCredential({ apiKey, headers }: Upstream, error: ProviderError): Finding {
-  const said = `${error.code} ${error.type} ${error.message}`
-  if (error.status === 402 || BILL.test(said)) return 'out-of-credit'
-  if (error.status !== 401 && !KEY.test(said)) return 'not-allowed'
+  const text = `${error.code} ${error.type} ${error.message}`
+  if (error.status === 402 || BILL.test(text)) return 'out-of-credit'
+  if (error.status !== 401 && !KEY.test(text)) return 'not-allowed'
   return apiKey === undefined && headers.size === 0 ? 'key-missing' : 'key-refused'
 }
 
-/** Some say 400 and not 404. */
+/** Some providers report an unknown model with 400 instead of 404. */
 const MODEL_REFUSED =
   /model_?not_?found|(?:invalid|unknown|no such|not a valid) model|\bmodel\b.{0,120}(?:not (?:exist|found|valid|available)|does not exist|is invalid|not supported for generateContent)/i
-
-/** A server that knows the address says what it has not found; a proxy, or another server, has a page or nothing. */
-const isAboutModel = (model: string, { code = '', message }: ProviderError): boolean =>
-  message.includes(model) || /model|deployment/i.test(`${code} ${message}`)
-
-const isOverloaded = ({ status, code = '', type = '', message }: ProviderError): boolean =>
-  status === 503 || status === 529 || /overload|unavailable|capacity/i.test(`${code} ${type} ${message}`)

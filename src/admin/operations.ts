@@ -2,84 +2,33 @@ import { z } from 'zod'
 import { accountsQuery, createAccountBody, createCodesBody, creditBody, inviteBody } from '../contract/operate.ts'
 import { changeKeyBody, createKeyBody, keyCaps, redeemBody, renameKeyBody, rotateKeyBody } from '../contract/owner.ts'
 import { moment, named, nothing, pageQuery } from '../contract/values.ts'
-import { type OperatedAccountsDeps, operatedAccounts, type ShowAccountDeps, showAccount } from './account-views.ts'
-import { type ChangeAccountDeps, type CreateAccountDeps, changeAccountStatus, createAccount } from './accounts.ts'
+import { operatedAccounts, showAccount } from './account-views.ts'
+import { changeAccountStatus, createAccount } from './accounts.ts'
 import { COMMAND_LINE } from './audit.ts'
-import { type CreateCodesDeps, createCodes, listCodes, type WithdrawCodeDeps, withdrawCode } from './codes.ts'
+import { createCodes, listCodes, redeemCodeFor, withdrawCode } from './codes.ts'
 import { compareCatalog } from './compare-catalog.ts'
-import { type ExplainRouteDeps, explainRoute, type OperatedModelsDeps } from './explain-route.ts'
+import { explainRoute } from './explain-route.ts'
 import { invitePerson } from './invitations.ts'
-import { listKeys, type ShowKeyDeps, showKey } from './key-views.ts'
-import {
-  type ChangeKeyDeps,
-  type CreateKeyDeps,
-  changeKey,
-  createKey,
-  type RotateKeyDeps,
-  revokeKey,
-  rotateKey,
-} from './keys.ts'
-import { followClock, type LedgerClockDeps, setClockBack, showClock } from './ledger-clock.ts'
-import { type ListModelsDeps, listModels } from './models.ts'
-import { type Done, type Outcome, refused } from './outcome.ts'
+import { listKeys, showKey } from './key-views.ts'
+import { changeKey, createKey, revokeKey, rotateKey } from './keys.ts'
+import { followClock, setClockBack, showClock, verifyLedger } from './ledger-maintenance.ts'
+import { listModels } from './models.ts'
+import { type Done, done, type Outcome, refused } from './outcome.ts'
 import { disablePerson, enablePerson, listPeople } from './people.ts'
-import type { PeopleDeps } from './people-deps.ts'
-import { type AssignPlanDeps, assignPlan, endPlan, listPlans, showPlan } from './plans.ts'
-import { type RedeemCodeDeps, redeemCodeFor } from './redeem-code.ts'
+import { assignPlan, endPlan, listPlans, showPlan } from './plans.ts'
 import { traceRequest } from './requests.ts'
-import { type ServerStatus, serverStatus } from './server-status.ts'
+import type { AdminServices } from './services.ts'
 import { walletEntries } from './statement.ts'
-import { type VerifyLedgerDeps, verifyLedger } from './verify-ledger.ts'
-import {
-  adjustWallet,
-  type CreditWalletDeps,
-  creditWallet,
-  listFundingRequests,
-  refundWallet,
-  showWallet,
-  type WalletBalanceDeps,
-} from './wallet.ts'
-
-/** All that the operator's use cases need together; each asks for its own part only. */
-export interface OperationDeps
-  extends CreateAccountDeps,
-    CreateKeyDeps,
-    CreditWalletDeps,
-    OperatedAccountsDeps,
-    ShowAccountDeps,
-    ShowKeyDeps,
-    AssignPlanDeps,
-    WalletBalanceDeps,
-    ChangeAccountDeps,
-    ChangeKeyDeps,
-    RotateKeyDeps,
-    CreateCodesDeps,
-    RedeemCodeDeps,
-    WithdrawCodeDeps,
-    ListModelsDeps,
-    ExplainRouteDeps,
-    OperatedModelsDeps,
-    LedgerClockDeps {
-  readonly clock: CreateKeyDeps['clock']
-  readonly catalog: CreateKeyDeps['catalog']
-  readonly ledger: CreditWalletDeps['ledger'] &
-    OperatedAccountsDeps['ledger'] &
-    AssignPlanDeps['ledger'] &
-    VerifyLedgerDeps['ledger'] &
-    LedgerClockDeps['ledger']
-  readonly checkFiles?: NonNullable<VerifyLedgerDeps['checkFiles']>
-  readonly status: () => ServerStatus
-  readonly people: PeopleDeps
-}
+import { adjustWallet, creditWallet, listFundingRequests, refundWallet, showWallet } from './wallet.ts'
 
 interface Operation<Schema extends z.ZodType, Value> {
   readonly args: Schema
-  readonly run: (deps: OperationDeps, args: z.output<Schema>) => Promise<Outcome<Value>>
+  readonly run: (services: AdminServices, args: z.output<Schema>) => Promise<Outcome<Value>>
 }
 
 const operation = <Schema extends z.ZodType, Value>(
   args: Schema,
-  run: (deps: OperationDeps, args: z.output<Schema>) => Promise<Outcome<Value>>,
+  run: (services: AdminServices, args: z.output<Schema>) => Promise<Outcome<Value>>,
 ): Operation<Schema, Value> => ({ args, run })
 
 const ofAccount = { account: named }
@@ -89,19 +38,22 @@ const onePerson = z.strictObject({ person: named })
 const credit = creditBody.extend(ofAccount)
 const capsOfKey = keyCaps
   .extend({ key: named })
-  .refine(({ day, month }) => day !== undefined || month !== undefined, 'name the cap of a day, of a month, or both')
+  .refine(({ day, month }) => day !== undefined || month !== undefined, 'set a cap per day, per month, or both')
 
 /**
- * Everything an operator can ask for, by name. The admin socket of a running server and a command that has locked the
- * data folder serve this same table, so both give the same answers. What each is asked with is made of the schemas by
- * which the console is read.
+ * The operations of operators, by name. The admin socket of a running server and a command that has locked the data folder
+ * use the same table, so both give the same results. The arguments reuse the schemas of the console API.
  */
 export const OPERATIONS = {
   'accounts.create': operation(createAccountBody, createAccount),
   'accounts.list': operation(accountsQuery, operatedAccounts),
   'accounts.show': operation(oneAccount, showAccount),
-  'accounts.suspend': operation(oneAccount, (deps, args) => changeAccountStatus(deps, args.account, 'suspended')),
-  'accounts.activate': operation(oneAccount, (deps, args) => changeAccountStatus(deps, args.account, 'active')),
+  'accounts.suspend': operation(oneAccount, (services, { account }) =>
+    changeAccountStatus(services, account, 'suspended'),
+  ),
+  'accounts.activate': operation(oneAccount, (services, { account }) =>
+    changeAccountStatus(services, account, 'active'),
+  ),
   'wallet.credit': operation(credit, creditWallet),
   'wallet.refund': operation(credit, refundWallet),
   'wallet.adjust': operation(credit.extend({ direction: z.enum(['add', 'take']) }), adjustWallet),
@@ -111,14 +63,14 @@ export const OPERATIONS = {
   'keys.create': operation(createKeyBody.extend(ofAccount), createKey),
   'keys.list': operation(pageQuery.extend({ account: named.optional() }), listKeys),
   'keys.show': operation(oneKey, showKey),
-  'keys.revoke': operation(oneKey, (deps, args) => revokeKey(deps, args)),
-  'keys.disable': operation(oneKey, (deps, { key }) => changeKey(deps, { key, disabled: true })),
-  'keys.enable': operation(oneKey, (deps, { key }) => changeKey(deps, { key, disabled: false })),
-  'keys.rename': operation(renameKeyBody.extend({ key: named }), (deps, args) => changeKey(deps, args)),
-  'keys.caps': operation(capsOfKey, (deps, { key, ...caps }) => changeKey(deps, { key, caps })),
-  'keys.change': operation(changeKeyBody.extend({ key: named }), (deps, args) => changeKey(deps, args)),
-  'keys.rotate': operation(rotateKeyBody.extend({ key: named }), (deps, args) => rotateKey(deps, args)),
-  'codes.create': operation(createCodesBody, (deps, args) => createCodes(deps, args)),
+  'keys.revoke': operation(oneKey, (services, args) => revokeKey(services, args)),
+  'keys.disable': operation(oneKey, (services, { key }) => changeKey(services, { key, disabled: true })),
+  'keys.enable': operation(oneKey, (services, { key }) => changeKey(services, { key, disabled: false })),
+  'keys.rename': operation(renameKeyBody.extend({ key: named }), (services, args) => changeKey(services, args)),
+  'keys.caps': operation(capsOfKey, (services, { key, ...caps }) => changeKey(services, { key, caps })),
+  'keys.change': operation(changeKeyBody.extend({ key: named }), (services, args) => changeKey(services, args)),
+  'keys.rotate': operation(rotateKeyBody.extend({ key: named }), (services, args) => rotateKey(services, args)),
+  'codes.create': operation(createCodesBody, (services, args) => createCodes(services, args)),
   'codes.list': operation(pageQuery, listCodes),
   'codes.withdraw': operation(z.strictObject({ code: named }), withdrawCode),
   'codes.redeem': operation(redeemBody.extend(ofAccount), redeemCodeFor),
@@ -126,12 +78,15 @@ export const OPERATIONS = {
   'plans.assign': operation(oneAccount.extend({ plan: named, until: moment.optional() }), assignPlan),
   'plans.end': operation(oneAccount.extend({ at: moment.optional() }), endPlan),
   'plans.show': operation(oneAccount, showPlan),
-  'people.invite': operation(inviteBody.extend({ account: named.optional() }), (deps, args) =>
-    invitePerson(reachedAt(deps), args, COMMAND_LINE),
-  ),
+  'people.invite': operation(inviteBody.extend({ account: named.optional() }), ({ people, status }, args) => {
+    // A running server knows its own address, whatever port it was given.
+    const server = status()
+    const consoleUrl = server.running ? () => `${server.public_url ?? server.url}/console` : people.consoleUrl
+    return invitePerson({ ...people, consoleUrl }, args, COMMAND_LINE)
+  }),
   'people.list': operation(pageQuery.extend({ account: named.optional() }), listPeople),
-  'people.disable': operation(onePerson, (deps, args) => disablePerson(deps.people, args, COMMAND_LINE)),
-  'people.enable': operation(onePerson, (deps, args) => enablePerson(deps.people, args, COMMAND_LINE)),
+  'people.disable': operation(onePerson, ({ people }, args) => disablePerson(people, args, COMMAND_LINE)),
+  'people.enable': operation(onePerson, ({ people }, args) => enablePerson(people, args, COMMAND_LINE)),
   'models.list': operation(nothing, listModels),
   'catalog.compare': operation(z.strictObject({ model: z.string().optional() }), compareCatalog),
   'route.explain': operation(z.strictObject({ model: named }), explainRoute),
@@ -140,7 +95,7 @@ export const OPERATIONS = {
   'db.clock': operation(nothing, showClock),
   'db.clock.follow': operation(nothing, followClock),
   'db.clock.set-back': operation(nothing, setClockBack),
-  status: operation(nothing, serverStatus),
+  status: operation(nothing, async ({ status }) => done(status())),
 }
 
 type Operations = typeof OPERATIONS
@@ -152,22 +107,15 @@ export type OperationValue<Name extends OperationName> =
 
 const isOperationName = (name: string): name is OperationName => Object.hasOwn(OPERATIONS, name)
 
-/** Runs an operation by its name with arguments from outside: neither is trusted. */
-export async function runOperation(deps: OperationDeps, name: string, args: unknown): Promise<Outcome<unknown>> {
+/** Runs an operation with an untrusted name and untrusted arguments. */
+export async function runOperation(services: AdminServices, name: string, args: unknown): Promise<Outcome<unknown>> {
   if (!isOperationName(name)) return refused('unknown_operation', `There is no operation ${JSON.stringify(name)}.`)
-  // The table keeps arguments and function of one operation together, which the union of all of them cannot say.
+  // The table keeps the arguments and the function of one operation together, which the union cannot express.
   const { args: schema, run } = OPERATIONS[name] as Operation<z.ZodType, unknown>
   const parsed = schema.safeParse(args)
-  if (!parsed.success) return refused('invalid_arguments', describeIssues(parsed.error))
-  return run(deps, parsed.data)
+  if (parsed.success) return run(services, parsed.data)
+  const issues = parsed.error.issues.map(
+    ({ path, message }) => `${path.length === 0 ? 'arguments' : path.join('.')}: ${message}`,
+  )
+  return refused('invalid_arguments', issues.join('; '))
 }
-
-/** A running server knows under which address it is reached, whatever port it was given. */
-function reachedAt({ people, status }: OperationDeps): PeopleDeps {
-  const server = status()
-  if (!server.running) return people
-  return { ...people, consoleUrl: () => `${server.public_url ?? server.url}/console` }
-}
-
-const describeIssues = (error: z.ZodError): string =>
-  error.issues.map(({ path, message }) => `${path.length === 0 ? 'arguments' : path.join('.')}: ${message}`).join('; ')

@@ -1,4 +1,4 @@
-/** Why an operator's wish was not carried out. Closed, so that scripts can rely on the words. */
+/** Why a use case was refused. A closed list, so that scripts and the console can rely on the codes. */
 export type RefusalReason =
   | 'invalid_arguments'
   | 'unknown_operation'
@@ -47,20 +47,20 @@ export interface Done<Value> {
 export interface Refused extends Advice {
   readonly kind: 'refused'
   readonly reason: RefusalReason
-  /** A sentence for the person who asked: what was received, and what to do next. */
+  /** A sentence for the caller: what was received, and what to do next. */
   readonly message: string
 }
 
 interface Advice {
-  /** The field of what was asked that is to blame: `amount`, `caps.day`. */
+  /** The invalid field of the request: `amount`, `caps.day`. */
   readonly param?: string
-  /** Whole seconds, where trying again later helps. */
+  /** Whole seconds, if a later retry helps. */
   readonly retryAfterSeconds?: number
 }
 
 /**
- * What a use case answers. Values are plain JSON in the spelling of the API (snake_case, money as decimal strings, times
- * as ISO 8601), because the same value goes through the admin socket, to `--json`, and to HTTP.
+ * The result of a use case. Values are plain JSON in the spelling of the API (snake_case, money as decimal strings, times
+ * as ISO 8601), because the admin socket, `--json` and HTTP return the same value.
  */
 export type Outcome<Value> = Done<Value> | Refused
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { quotaOf } from '../../test/fixtures/model/allowance.ts'
 import type { Plan } from '../catalog/catalog.ts'
 import { createKey } from './keys.ts'

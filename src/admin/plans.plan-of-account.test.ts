@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { insertAccount } from '../../test/fixtures/db/set-up.ts'
 import { findAccountByEmail } from '../db/accounts.ts'
 import { systemClock } from '../lib/clock.ts'

@@ -2,95 +2,88 @@ import type { z } from 'zod'
 import type { Catalog, Plan } from '../catalog/catalog.ts'
 import { modelsOfPlan } from '../catalog/resolve-model.ts'
 import type { planItem } from '../contract/operate.ts'
-import type { planAnswer } from '../contract/owner.ts'
+import type { planAnswer, window } from '../contract/owner.ts'
 import type { StoredAccount } from '../db/accounts.ts'
-import { listLatestWindows, listWindowSubjects, type StoredWindow } from '../db/allowances.ts'
-import { countRunningPlans, findSubscription, type StoredSubscription } from '../db/subscriptions.ts'
+import {
+  countByBucket,
+  countRunningPlans,
+  findPlanClosingTime,
+  findSubscription,
+  listLatestWindows,
+  listWindowSubjects,
+  type StoredSubscription,
+  type StoredWindow,
+} from '../db/allowances.ts'
+import { findSliceStart } from '../db/statement.ts'
 import type { LedgerDb } from '../db/tables.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import { isUnused } from '../ledger/state/allowances.ts'
 import type { AllowanceStatus } from '../ledger/state/state.ts'
-import type { Clock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
-import { type ChangeAccountDeps, type OneAccount, resolveAccount, resolveOpenAccount } from './accounts.ts'
+import { type OneAccount, resolveAccount, resolveOpenAccount } from './accounts.ts'
 import { applyOrder } from './audit.ts'
-import { done, type Outcome, type Refused, refused } from './outcome.ts'
-import { isoTime, isoTimeOrNull, parseExpiry, quoted, unreadableMoment } from './values.ts'
-import {
-  countOnWindows,
-  storedWindow,
-  usedOf,
-  type WindowStatus,
-  type WindowView,
-  windowId,
-  windowView,
-} from './windows.ts'
+import { done, type Outcome, refused } from './outcome.ts'
+import type { AdminServices } from './services.ts'
+import { isoTime, isoTimeOrNull, parseExpiry, quoted, SLICE_REQUESTS, unreadableMoment } from './values.ts'
+
+type PlanServices = Pick<AdminServices, 'db' | 'ledger'> & { readonly catalog: () => Pick<Catalog, 'plans'> }
+type OrderServices = Pick<AdminServices, 'db' | 'clock' | 'ledger' | 'catalog' | 'auditLog' | 'forgetAccount'>
 
 interface PlanOrder extends OneAccount {
   readonly plan: string
-  /** A moment to come; without one it runs until it is ended. */
+  /** Without it, the plan runs until it is ended. */
   readonly until?: string | undefined
 }
 
-export interface AssignPlanDeps extends ShowPlanDeps, ChangeAccountDeps {
-  readonly clock: Clock
-  readonly ledger: Pick<Ledger, 'allowanceStatuses' | 'assignPlan' | 'endPlan'>
-}
-
-/** Puts an account on a plan: a first one, another one, or the same one with another end. */
-export async function assignPlan(deps: AssignPlanDeps, args: PlanOrder): Promise<Outcome<SubscriptionView>> {
-  const resolved = await resolveOpenAccount(deps, args.account)
+/** Assigns a plan to an account: a first one, another one, or the same one with another end. */
+export async function assignPlan(services: OrderServices, args: PlanOrder): Promise<Outcome<SubscriptionView>> {
+  const resolved = await resolveOpenAccount(services, args.account)
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
-  const { plans } = deps.catalog()
+  const { plans } = services.catalog()
   const plan = plans.get(args.plan)
   if (plan === undefined) {
     const known = [...plans.keys()].join(', ') || 'none'
-    return refused('plan_not_found', `The configuration has no plan ${quoted(args.plan)}. Plans: ${known}.`, {
-      param: 'plan',
-    })
+    const message = `The configuration has no plan ${quoted(args.plan)}. Plans: ${known}.`
+    return refused('plan_not_found', message, { param: 'plan' })
   }
-  const endsAt = args.until === undefined ? undefined : parseExpiry(args.until, deps.clock.now())
+  const endsAt = args.until === undefined ? undefined : parseExpiry(args.until, services.clock.now())
   if (args.until !== undefined && endsAt === undefined) return unreadableMoment(args.until, 'until')
   const row = account.row as AccountRow
   const detail = `${plan.id}${endsAt === undefined ? '' : ` until ${isoTime(endsAt)}`}`
-  return applyOrder(deps, { action: 'plan_ordered', target: account.id, account: row, detail }, async () => {
+  return applyOrder(services, { action: 'plan_ordered', target: account.id, account: row, detail }, async () => {
     const order = { account: row, plan: plan.id, windows: plan.windows, endsAt }
-    await deps.ledger.assignPlan(order).finally(() => deps.forgetAccount(row))
-    return { outcome: done(await subscriptionOf(deps, account)) }
+    await services.ledger.assignPlan(order).finally(() => services.forgetAccount(row))
+    return { outcome: done(await subscriptionOf(services, account)) }
   })
 }
 
 interface PlanEnd extends OneAccount {
-  /** A moment to come; without one it ends at once. */
+  /** Without it, the plan ends at once. */
   readonly at?: string | undefined
 }
 
-/** Requests that are running finish, and are settled where they were held. */
-export async function endPlan(deps: AssignPlanDeps, args: PlanEnd): Promise<Outcome<SubscriptionView>> {
-  const resolved = await resolveAccount(deps, args.account)
+/** Running requests finish and are settled on the windows that hold them. */
+export async function endPlan(services: OrderServices, args: PlanEnd): Promise<Outcome<SubscriptionView>> {
+  const resolved = await resolveAccount(services, args.account)
   if (resolved.kind === 'refused') return resolved
   const { account } = resolved
-  const endsAt = args.at === undefined ? undefined : parseExpiry(args.at, deps.clock.now())
+  const endsAt = args.at === undefined ? undefined : parseExpiry(args.at, services.clock.now())
   if (args.at !== undefined && endsAt === undefined) return unreadableMoment(args.at, 'at')
   const row = account.row as AccountRow
   const detail = endsAt === undefined ? 'now' : `at ${isoTime(endsAt)}`
-  return applyOrder(deps, { action: 'plan_end_ordered', target: account.id, account: row, detail }, async () => {
+  return applyOrder(services, { action: 'plan_end_ordered', target: account.id, account: row, detail }, async () => {
     const order = { account: row, ...(endsAt !== undefined && { endsAt }) }
-    const ended = await deps.ledger.endPlan(order).finally(() => deps.forgetAccount(row))
-    return {
-      outcome:
-        ended.kind === 'no-subscription' ? noSubscription(account.email) : done(await subscriptionOf(deps, account)),
-    }
+    const ended = await services.ledger.endPlan(order).finally(() => services.forgetAccount(row))
+    if (ended.kind !== 'no-subscription') return { outcome: done(await subscriptionOf(services, account)) }
+    const message = `${account.email} has no active subscription. See: millrace plans show ${account.email}`
+    return { outcome: refused('no_subscription', message) }
   })
 }
 
-const noSubscription = (email: string): Refused =>
-  refused('no_subscription', `${email} has no running subscription. See: millrace plans show ${email}`)
-
 type PlanItem = z.output<typeof planItem>
 
-/** A plan as the configuration has it. */
+/** A plan of the configuration. */
 export type PlanView = Omit<PlanItem, 'accounts'>
 
 export const planView = (catalog: Pick<Catalog, 'entries'>, plan: Plan): PlanView => ({
@@ -104,93 +97,68 @@ export const planView = (catalog: Pick<Catalog, 'entries'>, plan: Plan): PlanVie
 export const describeWindows = ({ windows }: Pick<PlanView, 'windows'>): string =>
   windows.map(({ name, allowance }) => `${allowance} USD every ${name}`).join(', ')
 
-interface ListPlansDeps {
-  readonly db: LedgerDb
-  readonly clock: Clock
-  readonly catalog: () => Catalog
-}
-
-/** The plans of the configuration. */
-export async function listPlans(deps: ListPlansDeps): Promise<Outcome<{ items: PlanItem[] }>> {
-  const catalog = deps.catalog()
-  const counts = new Map((await countRunningPlans(deps.db, deps.clock.now())).map((row) => [row.plan, row.accounts]))
-  const items = [...catalog.plans.values()].map((plan) => ({
-    ...planView(catalog, plan),
+export async function listPlans({
+  db,
+  clock,
+  catalog,
+}: Pick<AdminServices, 'db' | 'clock' | 'catalog'>): Promise<Outcome<{ items: PlanItem[] }>> {
+  const configured = catalog()
+  const counts = new Map((await countRunningPlans(db, clock.now())).map((row) => [row.plan, row.accounts]))
+  const items = [...configured.plans.values()].map((plan) => ({
+    ...planView(configured, plan),
     accounts: counts.get(plan.id) ?? 0,
   }))
   return done({ items })
 }
 
-export interface PlanOfAccountDeps {
-  readonly db: LedgerDb
-  readonly ledger: Pick<Ledger, 'allowanceStatuses'>
-  readonly catalog: () => Pick<Catalog, 'plans'>
-}
-
-/** `not_configured`: the subscription runs, but the configuration has no such plan (any more): nothing can be used. */
-type SubscriptionState = 'none' | 'active' | 'ended' | 'not_configured'
-
 interface PlanOfAccount {
-  readonly state: SubscriptionState
-  /** The newest subscription, running or ended. */
+  /** `not_configured`: the subscription is active, but the configuration no longer has its plan, so it cannot be used. */
+  readonly state: 'none' | 'active' | 'ended' | 'not_configured'
+  /** The newest subscription, active or ended. */
   readonly newest: StoredSubscription | undefined
-  /** Its plan, as the configuration has it now. */
+  /** Its plan, as configured now. */
   readonly configured: Plan | undefined
 }
 
-/** What an account is subscribed to at this moment. Whoever asks that asks here; the books decide alike when a request comes. */
-export async function planOfAccount(deps: PlanOfAccountDeps, account: AccountRow): Promise<PlanOfAccount> {
-  const newest = await findSubscription(deps.db, account)
+/** The current subscription of an account, decided like an admission of the ledger. */
+export async function planOfAccount(
+  { db, ledger, catalog }: PlanServices,
+  account: AccountRow,
+): Promise<PlanOfAccount> {
+  const newest = await findSubscription(db, account)
   if (newest === undefined) return { state: 'none', newest, configured: undefined }
-  const configured = deps.catalog().plans.get(newest.plan)
-  // By the time of the books, which never goes back: by the machine's clock a plan that was ended could run again.
-  const { subscription } = await deps.ledger.allowanceStatuses(account, [])
+  const configured = catalog().plans.get(newest.plan)
+  // By ledger time, which never goes back: by the wall clock an ended plan could become active again.
+  const { subscription } = await ledger.allowanceStatuses(account, [])
   if (subscription === undefined) return { state: 'ended', newest, configured }
   return { state: configured === undefined ? 'not_configured' : 'active', newest, configured }
 }
 
-export interface SubscriptionFacts {
-  readonly state: SubscriptionState
-  readonly plan: string | null
-  /** Since when on this plan. */
-  readonly since: string | null
-  readonly until: string | null
-  /** The day of the month on which its months turn. */
-  readonly billing_day: number | null
-}
-
-export const subscriptionFacts = ({ state, newest }: PlanOfAccount): SubscriptionFacts => ({
+export const subscriptionFacts = ({ state, newest }: PlanOfAccount) => ({
   state,
   plan: newest?.plan ?? null,
   since: isoTimeOrNull(newest?.started_at ?? null),
   until: isoTimeOrNull(newest?.ends_at ?? null),
+  /** The day of the month on which monthly windows start. */
   billing_day: newest?.billing_day ?? null,
 })
 
-type ShowPlanDeps = PlanOfAccountDeps
+export type SubscriptionView = Awaited<ReturnType<typeof subscriptionOf>>
 
-/** What an account is subscribed to, and how its windows stand. */
-export interface SubscriptionView extends SubscriptionFacts {
-  readonly account: string
-  readonly email: string
-  readonly windows: readonly WindowView[]
+export async function showPlan(services: PlanServices, args: OneAccount): Promise<Outcome<SubscriptionView>> {
+  const resolved = await resolveAccount(services, args.account)
+  return resolved.kind === 'found' ? done(await subscriptionOf(services, resolved.account)) : resolved
 }
 
-export async function showPlan(deps: ShowPlanDeps, args: OneAccount): Promise<Outcome<SubscriptionView>> {
-  const resolved = await resolveAccount(deps, args.account)
-  return resolved.kind === 'found' ? done(await subscriptionOf(deps, resolved.account)) : resolved
-}
-
-async function subscriptionOf(deps: ShowPlanDeps, account: StoredAccount): Promise<SubscriptionView> {
-  const { id, email, row } = account
-  const plan = await planOfAccount(deps, row as AccountRow)
-  const windows = (await limitStatusesOf(deps, row as AccountRow, plan)).map(windowView)
+async function subscriptionOf(services: PlanServices, { id, email, row }: StoredAccount) {
+  const plan = await planOfAccount(services, row as AccountRow)
+  const windows = (await windowStatuses(services, row as AccountRow, plan)).map(windowView)
   return { account: id, email, ...subscriptionFacts(plan), windows }
 }
 
-/** Its windows as the next admission sees them; none of a plan that cannot be used. */
-async function limitStatusesOf(
-  { ledger }: Pick<ShowPlanDeps, 'ledger'>,
+/** The windows as the next admission sees them; none of a plan that cannot be used. */
+async function windowStatuses(
+  { ledger }: Pick<AdminServices, 'ledger'>,
   account: AccountRow,
   { state, configured }: PlanOfAccount,
 ) {
@@ -198,26 +166,26 @@ async function limitStatusesOf(
   return (await ledger.allowanceStatuses(account, configured.windows)).statuses
 }
 
-export interface PlanStatusDeps extends ShowPlanDeps {
-  readonly catalog: () => Pick<Catalog, 'plans' | 'entries'>
-}
-
 type PlanAnswer = z.output<typeof planAnswer>
+type WindowStatus = z.output<typeof window>
 
-/** How many of the others are told, of each kind and in all. */
+/** Past windows in the answer, per kind and in total. */
 const PAST_OF_A_KIND = 10
-const PAST = 30
+const PAST_MAX = 30
 
-/** The plan of an account: its windows as admission sees them, and those that are over or that no plan has now. */
-export async function planStatus(deps: PlanStatusDeps, account: AccountRow): Promise<Outcome<PlanAnswer>> {
-  // Read before the plan: a window that opens meanwhile is then among those that run, and not among the others.
-  const latest = await latestWindows(deps.db, account)
-  const plan = await planOfAccount(deps, account)
+/** The plan of an account with its current windows, and past windows that no plan has now. */
+export async function planStatus(
+  services: Pick<AdminServices, 'db' | 'ledger'> & { readonly catalog: () => Pick<Catalog, 'plans' | 'entries'> },
+  account: AccountRow,
+): Promise<Outcome<PlanAnswer>> {
+  // Read before the plan, so that a window that opens meanwhile is among the current ones.
+  const latest = await latestWindows(services.db, account)
+  const plan = await planOfAccount(services, account)
   const { configured } = plan
-  const windows = await windowsOf(deps.db, account, await limitStatusesOf(deps, account, plan))
+  const windows = await windowsOf(services.db, account, await windowStatuses(services, account, plan))
   return done({
     ...subscriptionFacts(plan),
-    models: configured === undefined ? [] : modelsOfPlan(deps.catalog().entries.values(), configured),
+    models: configured === undefined ? [] : modelsOfPlan(services.catalog().entries.values(), configured),
     windows,
     past: pastWindows(latest, windows),
   })
@@ -232,41 +200,129 @@ async function windowsOf(
     bucket === undefined ? [] : [{ bucket: bucket.row as number, start: bucket.start }],
   )
   const counts = await countOnWindows(db, account, running)
-  return statuses.map((standing) => {
-    const view = windowView(standing)
-    const bucket = view.opened ? standing.running : undefined
+  return statuses.map((status) => {
+    const view = windowView(status)
+    const bucket = view.opened ? status.running : undefined
     if (bucket === undefined) return { ...view, id: null, requests: 0 }
     return { ...view, id: windowId(bucket), requests: counts.get(bucket.row) ?? null }
   })
 }
 
-/** Of each kind that the account ever had one of. */
+/** The latest windows of each kind that the account ever had; a running one is among them. */
 async function latestWindows(db: LedgerDb, account: AccountRow): Promise<StoredWindow[]> {
   const subjects = await listWindowSubjects(db, account)
-  // The one that runs is among the latest.
   const listed = subjects.map((subject) => listLatestWindows(db, account, { subject, limit: PAST_OF_A_KIND + 1 }))
   return (await Promise.all(listed)).flat()
 }
 
-/**
- * Windows that are over, and those whose time still runs, but whose plan has ended or has no such window any more. What
- * nobody has used has not opened, and so has not ended either.
- */
+/** Used windows that are over, or that the account's plan no longer has. */
 function pastWindows(latest: readonly StoredWindow[], windows: readonly WindowStatus[]): PlanAnswer['past'] {
   const running = new Set(windows.map(({ id }) => id))
   return latest
-    .filter((each) => usedOf(each) > 0n && !running.has(idOf(each)))
-    .sort((one, other) => other.period_end - one.period_end)
-    .slice(0, PAST)
-    .map(pastOf)
+    .map((stored) => ({ stored, id: windowId({ subject: stored.subject, start: stored.period_start }) }))
+    .filter(({ stored, id }) => usedOf(stored) > 0n && !running.has(id))
+    .sort((one, other) => other.stored.period_end - one.stored.period_end)
+    .slice(0, PAST_MAX)
+    .map(({ stored, id }) => {
+      const { name, start, end, limit, used } = storedWindow(stored, null)
+      return { id, name, start, end, limit, used }
+    })
 }
 
-const idOf = ({ subject, period_start: start }: StoredWindow): string => windowId({ subject, start })
+const SUBJECT = 'window:'
 
-function pastOf(stored: StoredWindow): PlanAnswer['past'][number] {
-  const { name, start, end } = storedWindow(stored, null)
+interface NamedWindow {
+  readonly subject: string
+  readonly start: number
+}
+
+/**
+ * A window's name and start, which its account sees anyway. The number of its row would reveal how many windows the server
+ * has.
+ */
+export const windowId = ({ subject, start }: NamedWindow): string =>
+  `${start.toString(36)}.${subject.slice(SUBJECT.length)}`
+
+export function parseWindowId(id: string): NamedWindow | undefined {
+  const [, start, name] = /^([0-9a-z]{1,11})\.(.{1,100})$/su.exec(id) ?? []
+  if (start === undefined || name === undefined) return undefined
+  const at = Number.parseInt(start, 36)
+  return Number.isSafeInteger(at) ? { subject: `${SUBJECT}${name}`, start: at } : undefined
+}
+
+const usedOf = ({ entered_nano, posted_nano }: StoredWindow): bigint => entered_nano - posted_nano
+
+/** A window from the database. A window that is over has nothing left, whatever has expired of it. */
+export function storedWindow(stored: StoredWindow, requests: number | null): WindowStatus {
+  const { subject, period_start: start, period_end: end, posted_nano, held_nano, granted_nano } = stored
   return {
-    ...{ id: idOf(stored), name, start, end },
-    ...{ limit: formatUsd(stored.granted_nano), used: formatUsd(usedOf(stored)) },
+    ...{ name: subject.slice(SUBJECT.length), opened: true, id: windowId({ subject, start }) },
+    ...{ start: isoTime(start), end: isoTime(end), limit: formatUsd(granted_nano), used: formatUsd(usedOf(stored)) },
+    ...{ held: formatUsd(held_nano), left: formatUsd(posted_nano - held_nano), requests },
   }
+}
+
+/** Slices that are counted for a page; a window with more requests has no count. */
+const COUNTED_SLICES = 3
+
+/** A window by its bucket, and since when requests can be on it. */
+interface CountedWindow {
+  readonly bucket: number
+  readonly start: number
+}
+
+/**
+ * How many requests have held on each window, by its bucket. One pass counts all windows, from the running and newest
+ * requests back, for a bounded number of slices. A window that starts before the end of the pass is not in the result.
+ */
+export async function countOnWindows(
+  db: LedgerDb,
+  account: number,
+  windows: readonly CountedWindow[],
+): Promise<ReadonlyMap<number, number>> {
+  if (windows.length === 0) return new Map()
+  const earliest = Math.min(...windows.map(({ start }) => start))
+  const counts = new Map<number, number>()
+  let reached = Number.NEGATIVE_INFINITY
+  for (let [slice, before] = [0, Number.MAX_SAFE_INTEGER]; slice < COUNTED_SLICES; slice++) {
+    const from = await findSliceStart(db, account, { kinds: ['builder'], before, requests: SLICE_REQUESTS })
+    const found = await countByBucket(db, account, { from: from ?? 0, before, running: slice === 0 })
+    for (const [bucket, requests] of found) counts.set(bucket, (counts.get(bucket) ?? 0) + requests)
+    reached = from === undefined ? Number.NEGATIVE_INFINITY : ((await findPlanClosingTime(db, account, from)) ?? 0)
+    if (from === undefined || reached < earliest) break
+    before = from
+  }
+  const whole = windows.filter(({ start }) => reached < start)
+  return new Map(whole.map(({ bucket }) => [bucket, counts.get(bucket) ?? 0]))
+}
+
+export type WindowView = ReturnType<typeof windowView>
+
+/** A window of a plan. An unused window has not opened, so it has no times. */
+export function windowView(status: AllowanceStatus) {
+  const { allowance, period, running } = status
+  const opened = running !== undefined && !isUnused(running)
+  return {
+    name: allowance.name,
+    opened,
+    start: opened ? isoTime(period.start) : null,
+    end: opened ? isoTime(period.end) : null,
+    ...amountsOf(status),
+  }
+}
+
+export type CapView = ReturnType<typeof capView>
+
+/** A spend cap of a key, in the current day or month of UTC. */
+export const capView = (status: AllowanceStatus) => ({
+  name: status.allowance.name,
+  start: isoTime(status.period.start),
+  end: isoTime(status.period.end),
+  ...amountsOf(status),
+})
+
+/** `used`, `held` and `left` add up to `limit`. A cap lowered below what is spent leaves zero, not less. */
+function amountsOf({ granted, posted, held }: AllowanceStatus) {
+  const left = posted > held ? posted - held : 0n
+  return { limit: formatUsd(granted), used: formatUsd(granted - posted), held: formatUsd(held), left: formatUsd(left) }
 }

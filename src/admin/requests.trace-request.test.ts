@@ -49,7 +49,7 @@ describe('requests', () => {
       kept: false,
       ...over,
     })
-    admission.leave()
+    admission.detach()
     return { requestId, caller }
   }
 

@@ -7,9 +7,8 @@ import type { Plan } from '../catalog/catalog.ts'
 import { windowRows as contractRows, planAnswer } from '../contract/owner.ts'
 import type { Allowance } from '../model/allowance.ts'
 import { formatUsd, parseUsd } from '../model/money.ts'
-import { planStatus } from './plans.ts'
+import { parseWindowId, planStatus, windowId } from './plans.ts'
 import { windowRows } from './requests.ts'
-import { parseWindowId, windowId } from './windows.ts'
 
 const bench = useSpending()
 const HOUR = 3_600_000

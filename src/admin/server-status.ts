@@ -1,5 +1,5 @@
-import type { ClockView } from './ledger-clock.ts'
-import { done, type Outcome } from './outcome.ts'
+import type { ClockStatus } from '../lib/steady-clock.ts'
+import { isoTime } from './values.ts'
 
 export type ServerStatus =
   | {
@@ -10,16 +10,15 @@ export type ServerStatus =
       readonly driver: string
       readonly pid: number
       readonly url: string
-      /** How clients reach it from outside, where the configuration says so. */
+      /** The public URL of the configuration. */
       readonly public_url: string | null
       readonly data: string
       /** The file, or `none (defaults)`. */
       readonly config: string
-      /** Why the last reload was refused, so that an earlier configuration stays in force; null if it was not. */
+      /** Why the last reload was refused, which keeps the earlier configuration; null if it was not. */
       readonly reload_refused: string | null
       readonly started_at: string
       readonly ledger_available: boolean
-      /** Ledger time beside the wall clock. */
       readonly clock: ClockView
       readonly models: number
       readonly requests_running: number
@@ -37,6 +36,14 @@ export type ServerStatus =
       readonly set_aside?: readonly string[]
     }
 
-export async function serverStatus(deps: { readonly status: () => ServerStatus }): Promise<Outcome<ServerStatus>> {
-  return done(deps.status())
-}
+export type ClockView = ReturnType<typeof clockView>
+
+/** Ledger time beside the wall clock. */
+export const clockView = ({ state, ledgerMs, wallMs, followsInMs }: ClockStatus) => ({
+  state,
+  ledger_time: isoTime(ledgerMs),
+  wall_time: isoTime(wallMs),
+  /** Negative while a step of the wall clock is not followed. */
+  ahead_seconds: Math.round((ledgerMs - wallMs) / 1000),
+  follows_in_seconds: followsInMs === undefined ? null : Math.ceil(followsInMs / 1000),
+})

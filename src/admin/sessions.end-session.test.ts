@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from '../../test/fixtures/admin/people.ts'
-import { sweepPeople } from './people-deps.ts'
-import { endSession, type SignedIn, signOut } from './sessions.ts'
+import { endSession, type SignedIn, signOut, sweepPeople } from './sessions.ts'
 import { signIn } from './sign-in.ts'
 
 let people: TestPeople

@@ -1,55 +1,207 @@
+import { hash } from 'node:crypto'
 import type { z } from 'zod'
-import { mintSessionSecret } from '../auth/secrets.ts'
+import { createPasswords, type Passwords } from '../auth/hash-password.ts'
+import { digestKey, isSessionSecret, mintSessionSecret } from '../auth/secrets.ts'
 import type { sessionItem } from '../contract/people.ts'
-import { listSessionsOfPerson, sessionDelete, sessionInsert } from '../db/people.ts'
-import { type AtomicStatement, UnexpectedChanges } from '../db/sqlite/sqlite-file.ts'
+import type { LockoutKeeper } from '../db/content/lockouts.ts'
+import {
+  findSessionByDigest,
+  listSessionsOfPerson,
+  type SessionWithPerson,
+  sessionDelete,
+  sessionInsert,
+  sweepInvites,
+  sweepSessions,
+  touchSession,
+} from '../db/people.ts'
+import { UnexpectedChanges } from '../db/sqlite/failure.ts'
+import type { AtomicStatement, SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../db/tables.ts'
-import { mintSessionId, type SessionId } from '../model/ids.ts'
+import type { Clock } from '../lib/clock.ts'
+import { createLruMap } from '../lib/collections.ts'
+import { deriveKey } from '../lib/crypto.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
+import { type AccountId, type AccountRow, mintSessionId, type PersonId, type SessionId } from '../model/ids.ts'
+import { type AuditLog, createAuditLog } from './audit.ts'
 import { done, type Outcome, refused } from './outcome.ts'
-import { type PeopleDeps, SESSION_MS, type Session } from './people-deps.ts'
+import { createKnownDevices, createSignInTries, type KnownDevices, type SignInTries } from './sign-in-limits.ts'
 import { isoTime } from './values.ts'
 
-/** From where somebody signs in, as the session list will show it. */
+/** The services of sign-in, sessions and invitations. There is one of it while the ledger is open. */
+export interface SignInServices {
+  readonly db: LedgerDb
+  readonly file: SqliteFile
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly audit: AuditLog
+  readonly passwords: Passwords
+  readonly sessions: SessionFinder
+  readonly tries: SignInTries
+  readonly devices: KnownDevices
+  readonly digestSession: (secret: string) => Uint8Array
+  readonly digestInvite: (letters: string) => Uint8Array
+  /** The URL of the console, without a slash at the end. */
+  readonly consoleUrl: () => string
+  /** The first person has signed up, so the link for them is no longer needed. */
+  readonly onFirstPerson: () => Promise<void>
+}
+
+interface SignInOptions extends Pick<SignInServices, 'db' | 'file' | 'clock' | 'random' | 'consoleUrl'> {
+  /** Derived from the key ring. It and the database together allow only a brute-force search for secrets. */
+  readonly secret: Uint8Array
+  readonly onFailure: (error: unknown) => void
+  readonly lockouts: Pick<LockoutKeeper, 'keep' | 'drop'>
+  readonly passwords?: Passwords
+  readonly onFirstPerson?: () => Promise<void>
+}
+
+export function createSignInServices(options: SignInOptions): SignInServices {
+  const { db, file, clock, random, consoleUrl, secret, onFailure, lockouts } = options
+  const sessionKey = deriveKey(secret, 'sessions')
+  const inviteKey = deriveKey(secret, 'invites')
+  const triesKey = deriveKey(secret, 'tries')
+  const digestSession = (text: string) => digestKey(sessionKey, text)
+  return {
+    ...{ db, file, clock, random, consoleUrl, digestSession },
+    onFirstPerson: async () => options.onFirstPerson?.().catch(onFailure),
+    digestInvite: (letters) => digestKey(inviteKey, letters),
+    audit: createAuditLog({ db, file, clock }),
+    passwords: options.passwords ?? createPasswords(),
+    sessions: createSessionFinder({ db, clock, digest: digestSession, onFailure }),
+    tries: createSignInTries({
+      clock,
+      digest: (name) => Buffer.from(digestKey(triesKey, name)).toString('base64url'),
+      keeper: lockouts,
+    }),
+    devices: createKnownDevices({ clock, random, secret: deriveKey(secret, 'devices') }),
+  }
+}
+
+/** Deletes expired sessions and invitations. */
+export async function sweepPeople({ file, clock }: Pick<SignInServices, 'file' | 'clock'>): Promise<void> {
+  const now = clock.now()
+  await sweepSessions(file, { now, idleSince: now - IDLE_MS })
+  await sweepInvites(file, now)
+}
+
+export type Session = ReturnType<typeof sessionOf>
+
+interface SessionFinder {
+  /** Finds a session by the secret of the browser; undefined if it is unknown or has ended. */
+  find(secret: string): Promise<Session | undefined>
+  /** To be called after every change of a session, a person or an account. */
+  forgetAll(): void
+}
+
+interface FinderOptions {
+  readonly db: LedgerDb
+  readonly clock: Clock
+  readonly digest: (secret: string) => Uint8Array
+  /** The use of a session could not be recorded. The session continues. */
+  readonly onFailure: (error: unknown) => void
+}
+
+/** The lifetime of a session. */
+export const SESSION_MS = 7 * 86_400_000
+/** An unused session ends sooner. */
+export const IDLE_MS = 12 * 3_600_000
+/** Uses are written at most this often. */
+const SEEN_EVERY_MS = 60_000
+const CACHED_MAX = 1000
+
+export function createSessionFinder({ db, clock, digest, onFailure }: FinderOptions): SessionFinder {
+  // Keyed by a hash, so that a memory dump reveals no secrets.
+  const cached = createLruMap<string, Session>(CACHED_MAX)
+  let changes = 0
+  return {
+    async find(secret) {
+      if (!isSessionSecret(secret)) return undefined
+      const name = hash('sha256', secret, 'base64url')
+      const changesBefore = changes
+      let session = cached.get(name)
+      if (session === undefined) {
+        const found = await findSessionByDigest(db, digest(secret))
+        session = found === undefined || found.disabled_at !== null ? undefined : sessionOf(found)
+      }
+      const now = clock.now()
+      if (session === undefined || session.expiresAt <= now || session.seenAt + IDLE_MS <= now) return undefined
+      if (now - session.seenAt >= SEEN_EVERY_MS) {
+        await touchSession(db, session.row, now).catch(onFailure)
+        session = { ...session, seenAt: now }
+      }
+      // A session that was read before a change must not be cached after it.
+      if (changes === changesBefore) cached.set(name, session)
+      return session
+    },
+    forgetAll() {
+      changes += 1
+      cached.clear()
+    },
+  }
+}
+
+const sessionOf = (found: SessionWithPerson) => ({
+  id: found.id as SessionId,
+  row: found.row,
+  person: { id: found.person_id as PersonId, row: found.person, email: found.email, role: found.role },
+  /** Undefined for an operator without an account. */
+  account:
+    found.account === null
+      ? undefined
+      : {
+          id: found.account_id as AccountId,
+          row: found.account as AccountRow,
+          email: found.account_email!,
+          status: found.account_status!,
+        },
+  createdAt: found.created_at,
+  seenAt: found.seen_at,
+  expiresAt: found.expires_at,
+  /** When the password was last given. */
+  confirmedAt: found.confirmed_at,
+})
+
+/** Where a sign-in comes from. */
 export interface Client {
-  /** What the browser calls itself. */
+  /** The user agent of the browser. */
   readonly agent: string
   readonly address: string | undefined
-  /** What the browser has kept from earlier sign-ins (`known-devices.ts`). */
+  /** Device tokens that the browser kept from earlier sign-ins. */
   readonly deviceTokens?: string | undefined
 }
 
-/** Whoever has just signed in. `secret` is said this once, and opens everything until it ends. */
 export interface SignedIn {
+  /** Returned once. It grants access to everything until the session ends. */
   readonly secret: string
   readonly session: Session
 }
 
-/** The list of sessions is shown whole, so it has a bound: the oldest goes. */
+/** The list of sessions is shown whole, so it is bounded: the oldest session is ended. */
 const SESSIONS_MAX = 50
 const AGENT_LENGTH_MAX = 200
 
 interface NewSession {
   readonly id: SessionId
   readonly statements: AtomicStatement[]
-  /** When the statements have been carried out. */
+  /** To be called after the statements are committed. */
   opened(): Promise<SignedIn | undefined>
 }
 
 /**
- * Always under a secret that nobody has seen, so that nobody can have put it into the browser before. It comes to be in one
- * step with what it is a part of, and only if the password is still the one that was checked.
+ * A session with a fresh secret, which prevents session fixation. The statements insert it in the caller's transaction, and
+ * only if the password is still the one that was checked.
  */
 export function openSession(
-  deps: PeopleDeps,
-  whose: { readonly email: string; readonly password: string },
+  { random, clock, digestSession, sessions }: SignInServices,
+  owner: { readonly email: string; readonly password: string },
   { agent, address }: Client,
 ): NewSession {
-  const secret = mintSessionSecret(deps.random)
-  const id = mintSessionId(deps.random)
-  const now = deps.clock.now()
+  const secret = mintSessionSecret(random)
+  const id = mintSessionId(random)
+  const now = clock.now()
   const row = {
     id,
-    digest: deps.digestSession(secret),
+    digest: digestSession(secret),
     now,
     expiresAt: now + SESSION_MS,
     agent: oneLine(agent),
@@ -57,10 +209,10 @@ export function openSession(
   }
   return {
     id,
-    statements: sessionInsert(row, whose, SESSIONS_MAX),
+    statements: sessionInsert(row, owner, SESSIONS_MAX),
     async opened() {
-      deps.sessions.forgetAll()
-      const session = await deps.sessions.find(secret)
+      sessions.forgetAll()
+      const session = await sessions.find(secret)
       return session && { secret, session }
     },
   }
@@ -68,57 +220,51 @@ export function openSession(
 
 const oneLine = (text: string): string => text.slice(0, AGENT_LENGTH_MAX).replace(/\p{Cc}/gu, ' ')
 
-/** One of one's own, by the id that the list shows: nobody ends somebody else's, nor learns that it is there. */
-export async function endSession(deps: PeopleDeps, session: Session, id: string): Promise<Outcome<{ id: string }>> {
-  const own = await listSessionsOfPerson(deps.db, session.person.row)
+/** Ends a session of the same person, by the id of the session list. */
+export async function endSession(
+  services: SignInServices,
+  session: Session,
+  id: string,
+): Promise<Outcome<{ id: string }>> {
+  const own = await listSessionsOfPerson(services.db, session.person.row)
   const named = own.find((row) => row.id === id)
-  const gone = () => refused('session_not_found', 'There is no such session; it may have ended.')
-  return named === undefined ? gone() : end(deps, session, named, { action: 'session_ended', otherwise: gone })
+  const ended = named !== undefined && (await deleteSession(services, session, named, 'session_ended'))
+  return ended ? done({ id }) : refused('session_not_found', 'There is no such session; it may have ended.')
 }
 
-/** The session that asks. One that has ended meanwhile is signed out as well. */
-export const signOut = (deps: PeopleDeps, session: Session): Promise<Outcome<{ id: string }>> =>
-  end(deps, session, session, { action: 'signed_out', otherwise: () => done({ id: session.id }) })
-
-interface Manner {
-  readonly action: 'session_ended' | 'signed_out'
-  readonly otherwise: () => Outcome<{ id: string }>
+/** Ends the session of the caller. It succeeds if the session has already ended. */
+export async function signOut(services: SignInServices, session: Session): Promise<Outcome<{ id: string }>> {
+  await deleteSession(services, session, session, 'signed_out')
+  return done({ id: session.id })
 }
 
-async function end(
-  deps: PeopleDeps,
+/** False if the session has already ended. */
+async function deleteSession(
+  { audit, sessions }: SignInServices,
   by: Session,
   { id, row }: { readonly id: string; readonly row: number },
-  { action, otherwise }: Manner,
-): Promise<Outcome<{ id: string }>> {
-  const entry = { actor: by.person.email, action, target: id, account: by.account?.row }
+  action: 'session_ended' | 'signed_out',
+): Promise<boolean> {
   try {
-    await deps.audit.record(entry, [sessionDelete(row)])
+    await audit.record({ actor: by.person.email, action, target: id, account: by.account?.row }, [sessionDelete(row)])
+    return true
   } catch (error) {
-    if (error instanceof UnexpectedChanges) return otherwise()
+    if (error instanceof UnexpectedChanges) return false
     throw error
   } finally {
-    deps.sessions.forgetAll()
+    sessions.forgetAll()
   }
-  return done({ id })
 }
 
-type SessionItem = z.output<typeof sessionItem>
-
-/** Where somebody is signed in, newest first. */
+/** Newest first. */
 export async function listSessions(
-  deps: { readonly db: LedgerDb },
+  { db }: { readonly db: LedgerDb },
   session: Session,
-): Promise<Outcome<{ items: SessionItem[] }>> {
-  const rows = await listSessionsOfPerson(deps.db, session.person.row)
-  const items = rows.map((row) => ({
-    id: row.id,
-    current: row.row === session.row,
-    agent: row.agent,
-    address: row.address,
-    created_at: isoTime(row.created_at),
-    seen_at: isoTime(row.seen_at),
-    expires_at: isoTime(row.expires_at),
+): Promise<Outcome<{ items: z.output<typeof sessionItem>[] }>> {
+  const rows = await listSessionsOfPerson(db, session.person.row)
+  const items = rows.map(({ id, row, agent, address, created_at, seen_at, expires_at }) => ({
+    ...{ id, current: row === session.row, agent, address },
+    ...{ created_at: isoTime(created_at), seen_at: isoTime(seen_at), expires_at: isoTime(expires_at) },
   }))
   return done({ items })
 }

@@ -213,7 +213,7 @@ describe('a new password by a link', () => {
   it('begins anew, here and everywhere', () => {
     takeMany(6, () => ['ann'])
     takeMany(1000, (index) => ['ann', far(index)])
-    tries.startAnew(who('ann'))
+    tries.reset(who('ann'))
     expect(take('ann').kind).toBe('taken')
     expect(take('ann', far(3000)).kind).toBe('taken')
   })

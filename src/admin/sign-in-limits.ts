@@ -1,14 +1,18 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { KeptLockout, LockoutKeeper } from '../db/content/lockouts.ts'
-import type { Clock } from '../lib/clock.ts'
-import { createLruMap } from '../lib/lru-map.ts'
+import type { StoredPerson } from '../db/people.ts'
+import { type Clock, wholeSeconds } from '../lib/clock.ts'
+import { createLruMap } from '../lib/collections.ts'
 import { networkOf } from '../lib/network.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
 import { type RateRule, takeBackOne, takeFromRate } from '../lib/rates.ts'
+import type { AccountRow } from '../model/ids.ts'
 
 /**
- * Wrong passwords are counted by e-mail and network together, so that a stranger locks out only their own network. Two
- * larger bounds hold back those who guess many e-mails from one network, and one e-mail from many networks. A network or a
- * device from which that e-mail has signed in before is exempt from both: strangers cannot use them up for it.
+ * Wrong passwords are counted per e-mail and network together, so that a stranger locks out only their own network. Two
+ * larger limits stop guesses of many e-mails from one network, and of one e-mail from many networks. A network or a device
+ * from which the e-mail has signed in before is exempt from both, so strangers cannot exhaust them for it.
  */
 const RULES = {
   pair: { perMinute: 5 / 15, burst: 5 },
@@ -22,37 +26,37 @@ const RULES = {
 
 type CountedBy = keyof typeof RULES
 
-/** About two hundred bytes each. To push one out, more networks are needed than an attacker has at hand. */
+/** About 200 bytes each. To evict an entry, an attacker needs more networks than that. */
 const SIZE_MAX = 50_000
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 const KNOWN_NETWORK_MS = 90 * DAY_MS
 const KNOWN = 'known:'
-/** Lockouts of one e-mail that are told: an attack from a thousand networks is not a thousand lines in the audit log. */
-const TOLD_OF_EMAIL: RateRule = { perMinute: 4 / 60, burst: 4 }
+/** Lockouts of one e-mail in the audit log: an attack from a thousand networks must not write a thousand entries. */
+const REPORTS_OF_EMAIL: RateRule = { perMinute: 4 / 60, burst: 4 }
 
 export interface SignInTries {
-  /** Taken before a password is looked at, so that a hundred at the same moment are not a hundred tries. */
+  /** Counts a try before the password is checked, so that concurrent tries are all counted. */
   take(who: Trier): { readonly kind: 'taken'; readonly isKnown: boolean } | Lockout
-  /** The password was right: the tries of this e-mail here are all back, and the network is known from now on. */
+  /** The password was right: resets the tries of this e-mail here, and remembers the network. */
   forgive(who: Trier): void
-  /** Nothing was looked at: it does not count. */
+  /** The password was not checked: the try does not count. */
   giveBack(who: Trier): void
-  /** The e-mail has a new password, set by a link: what was counted before does not matter any more. */
-  startAnew(who: SignInTrier): void
-  /** Takes up what the last process had to remember; done once, before anybody tries. */
+  /** The e-mail has a new password through a link: earlier tries no longer count. */
+  reset(who: SignInTrier): void
+  /** Restores the lockouts of the last process; called once, before the first try. */
   restore(kept: readonly KeptLockout[]): void
 }
 
-interface TriesDeps {
+interface TriesOptions {
   readonly clock: Clock
-  /** Under a key: what was typed as an e-mail may be a password, and is remembered by this alone. */
+  /** A keyed digest: the typed e-mail may be a password, so only its digest is stored. */
   readonly digest: (name: string) => string
-  /** Where lockouts outlive the process. Tries that are not used up do not: nobody restarts a server to have them back. */
+  /** Lockouts outlive the process. Counts below the limit do not, because strangers cannot restart the server. */
   readonly keeper: Pick<LockoutKeeper, 'keep' | 'drop'>
 }
 
-/** `email` may be one that nobody has. `device`: one that this e-mail has signed in from before. */
+/** `email` may be unknown. `device`: one that this e-mail has signed in from before. */
 interface SignInTrier {
   readonly email: string
   readonly address: string | undefined
@@ -61,54 +65,45 @@ interface SignInTrier {
 
 export type Trier = SignInTrier | { readonly session: string }
 
-/** It does not say for how long: an attacker would time the next guess by it. */
+/** Without a duration: an attacker would time the next guess by it. */
 export interface Lockout {
   readonly kind: 'locked'
   readonly of: CountedBy
-  /** Worth writing down: the first refusal since there was anything left, and not one of very many. */
+  /** To be recorded: the first refusal of this lockout, and within the reports of its e-mail. */
   readonly first: boolean
-}
-
-interface Standing {
-  readonly reachedAt: number
-  /** Whether this lockout has been told of; a new one begins when everything was earned back. */
-  readonly told: boolean
-  /** How far it had been used up when it was kept last. */
-  readonly keptAt: number | undefined
 }
 
 type Counter = ReturnType<typeof createCounter>
 type Count = readonly [counter: Counter, key: string]
 
-export function createSignInTries(deps: TriesDeps): SignInTries {
-  const { digest, clock, keeper } = deps
+export function createSignInTries(options: TriesOptions): SignInTries {
+  const { digest, clock, keeper } = options
   const counters: Readonly<Record<CountedBy, Counter>> = {
-    pair: createCounter('pair', deps),
-    network: createCounter('network', deps),
-    email: createCounter('email', deps),
-    device: createCounter('device', deps),
-    session: createCounter('session', deps),
+    pair: createCounter('pair', options),
+    network: createCounter('network', options),
+    email: createCounter('email', options),
+    device: createCounter('device', options),
+    session: createCounter('session', options),
   }
   /** By e-mail and network, until when. */
   const knownNetworks = createLruMap<string, number>(SIZE_MAX)
-  const told = createLruMap<string, number>(SIZE_MAX)
+  const reports = createLruMap<string, number>(SIZE_MAX)
 
-  const pairOf = ({ email, address }: SignInTrier): string => digest(`${email} ${networkOfAny(address)}`)
-  const isKnownNetwork = (who: SignInTrier): boolean => (knownNetworks.get(pairOf(who)) ?? 0) > clock.now()
+  const pairOf = ({ email, address }: SignInTrier): string => digest(`${email} ${networkName(address)}`)
   const countsOf = (who: Trier): readonly Count[] => {
     if ('session' in who) return [[counters.session, digest(who.session)]]
     if (who.device !== undefined) return [[counters.device, digest(`${who.email} ${who.device}`)]]
     const pair: Count = [counters.pair, pairOf(who)]
-    if (isKnownNetwork(who)) return [pair]
-    // The network first: one that floods must not fill the memory of e-mails.
-    const network: Count = [counters.network, digest(networkOfAny(who.address))]
+    if ((knownNetworks.get(pair[1]) ?? 0) > clock.now()) return [pair]
+    // The network comes first, so that one flooding network does not fill the memory of e-mails.
+    const network: Count = [counters.network, digest(networkName(who.address))]
     return [network, pair, [counters.email, digest(who.email)]]
   }
-  const isWorthTelling = (who: Trier): boolean => {
+  const mayReport = (who: Trier): boolean => {
     if ('session' in who) return true
     const [key, now] = [digest(who.email), clock.nowMicros()]
-    const decision = takeFromRate(TOLD_OF_EMAIL, told.get(key) ?? now, 1, now)
-    if (decision.kind === 'taken') told.set(key, decision.reachedAt)
+    const decision = takeFromRate(REPORTS_OF_EMAIL, reports.get(key) ?? now, 1, now)
+    if (decision.kind === 'taken') reports.set(key, decision.reachedAt)
     return decision.kind === 'taken'
   }
   const rememberNetwork = (who: SignInTrier): void => {
@@ -126,13 +121,13 @@ export function createSignInTries(deps: TriesDeps): SignInTries {
         const outcome = counter.take(key)
         if (outcome.kind === 'taken') continue
         for (const [earlier, its] of counts.slice(0, index)) earlier.giveBack(its)
-        return outcome.first && !isWorthTelling(who) ? { ...outcome, first: false } : outcome
+        return outcome.first && !mayReport(who) ? { ...outcome, first: false } : outcome
       }
       return { kind: 'taken', isKnown: counts.length === 1 }
     },
     forgive(who) {
       for (const [counter, key] of countsOf(who)) {
-        // What strangers have used up stays used up: a sign-in brings them no new guesses.
+        // The tries of strangers stay counted: a sign-in gives them no new guesses.
         if (counter === counters.network || counter === counters.email) counter.giveBack(key)
         else counter.forget(key)
       }
@@ -141,7 +136,7 @@ export function createSignInTries(deps: TriesDeps): SignInTries {
     giveBack(who) {
       for (const [counter, key] of countsOf(who)) counter.giveBack(key)
     },
-    startAnew(who) {
+    reset(who) {
       counters.email.forget(digest(who.email))
       counters.pair.forget(pairOf(who))
       rememberNetwork(who)
@@ -156,47 +151,145 @@ export function createSignInTries(deps: TriesDeps): SignInTries {
   }
 }
 
-const networkOfAny = (address = ''): string => (isIP(address) === 0 ? 'unknown' : networkOf(address))
+const networkName = (address = ''): string => (isIP(address) === 0 ? 'unknown' : networkOf(address))
 
-function createCounter(of: CountedBy, { clock, keeper }: TriesDeps) {
+interface Tries {
+  readonly reachedAt: number
+  /** Whether this lockout was reported; a new one begins when all tries are back. */
+  readonly isReported: boolean
+  /** `reachedAt` when the lockout was last stored. */
+  readonly keptAt: number | undefined
+}
+
+function createCounter(of: CountedBy, { clock, keeper }: TriesOptions) {
   const rule: RateRule = RULES[of]
-  const standings = createLruMap<string, Standing>(SIZE_MAX)
+  const tries = createLruMap<string, Tries>(SIZE_MAX)
   const keptName = (key: string) => `${of}:${key}`
-  const keep = (key: string, reachedAt: number) =>
-    keeper.keep({ name: keptName(key), until: clock.now() + Math.ceil((reachedAt - clock.nowMicros()) / 1000) })
   return {
     take(key: string): { kind: 'taken' } | Lockout {
       const now = clock.nowMicros()
-      const standing = standings.get(key)
-      const fresh = standing === undefined || standing.reachedAt <= now
-      const decision = takeFromRate(rule, standing?.reachedAt ?? now, 1, now)
+      const known = tries.get(key)
+      const isFresh = known === undefined || known.reachedAt <= now
+      const decision = takeFromRate(rule, known?.reachedAt ?? now, 1, now)
       if (decision.kind === 'taken') {
         const { reachedAt } = decision
-        standings.set(key, { reachedAt, told: !fresh && standing.told, keptAt: standing?.keptAt })
+        tries.set(key, { reachedAt, isReported: !isFresh && known.isReported, keptAt: known?.keptAt })
         return { kind: 'taken' }
       }
-      const first = standing?.told !== true
-      const reachedAt = standing?.reachedAt ?? now
-      // Refusals cost an attacker nothing; only a try that was taken since is worth a write.
-      if (standing?.keptAt !== reachedAt) keep(key, reachedAt)
-      standings.set(key, { reachedAt, told: true, keptAt: reachedAt })
+      const first = known?.isReported !== true
+      const reachedAt = known?.reachedAt ?? now
+      // Refusals cost an attacker nothing, so a lockout is stored again only after another counted try.
+      if (known?.keptAt !== reachedAt) {
+        const until = clock.now() + Math.ceil((reachedAt - clock.nowMicros()) / 1000)
+        keeper.keep({ name: keptName(key), until })
+      }
+      tries.set(key, { reachedAt, isReported: true, keptAt: reachedAt })
       return { kind: 'locked', of, first }
     },
     forget(key: string) {
-      if (standings.get(key)?.keptAt !== undefined) keeper.drop(keptName(key))
-      standings.delete(key)
+      if (tries.get(key)?.keptAt !== undefined) keeper.drop(keptName(key))
+      tries.delete(key)
     },
     giveBack(key: string) {
-      const standing = standings.get(key)
-      if (standing === undefined) return
-      standings.set(key, { ...standing, reachedAt: takeBackOne(rule, standing.reachedAt) })
+      const known = tries.get(key)
+      if (known !== undefined) tries.set(key, { ...known, reachedAt: takeBackOne(rule, known.reachedAt) })
     },
-    /** Never longer than all tries take to be earned back, whatever a clock that was turned says. */
+    /** Never longer than all tries take to return, even if the clock was changed. */
     restore(key: string, until: number) {
       const leftMs = Math.min(until - clock.now(), (rule.burst / rule.perMinute) * MINUTE_MS)
       if (leftMs <= 0) return
       const reachedAt = clock.nowMicros() + leftMs * 1000
-      standings.set(key, { reachedAt, told: true, keptAt: reachedAt })
+      tries.set(key, { reachedAt, isReported: true, keptAt: reachedAt })
+    },
+  }
+}
+
+type DeviceOwner = Pick<StoredPerson, 'id' | 'password_changed_at'>
+
+/**
+ * Browsers that have signed in before, so that guesses of strangers do not lock them out. A browser keeps a token for each
+ * of its people; the server stores nothing. A token grants no access: it only separates the browser's wrong passwords from
+ * those of strangers. A new password voids it. See OWASP, "Slow Down Online Guessing Attacks with Device Cookies".
+ */
+export interface KnownDevices {
+  /** The device that the tokens prove for this person. */
+  find(tokens: string | undefined, owner: DeviceOwner | undefined): string | undefined
+  /** The tokens that the browser keeps from now on. */
+  remember(tokens: string | undefined, owner: DeviceOwner): string
+}
+
+interface KnownDevicesOptions {
+  readonly clock: Pick<Clock, 'now'>
+  readonly random: RandomBytes
+  readonly secret: Uint8Array
+}
+
+export const DEVICE_MS = 180 * DAY_MS
+/** People who share one browser. Beyond it, the token with the oldest sign-in is dropped. */
+const TOKENS_MAX = 4
+const UNKNOWN_OWNER: DeviceOwner = { id: '', password_changed_at: 0 }
+const TOKEN = /^([\w-]{22})\.([0-9a-z]{1,11})\.([\w-]{43})$/
+
+type DeviceToken = ReturnType<typeof readTokens>[number]
+
+export function createKnownDevices({ clock, random, secret }: KnownDevicesOptions): KnownDevices {
+  const macOf = ({ id, password_changed_at }: DeviceOwner, device: string, issued: string) =>
+    createHmac('sha256', secret).update(`${id} ${password_changed_at} ${device} ${issued}`).digest('base64url')
+  const isOf = (owner: DeviceOwner, { device, issued, mac }: DeviceToken): boolean => {
+    const isRight = timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(owner, device, issued)))
+    return isRight && clock.now() - Number.parseInt(issued, 36) < DEVICE_MS
+  }
+  const find = (tokens: string | undefined, owner: DeviceOwner | undefined) => {
+    // An unknown e-mail takes the same work.
+    const found = readTokens(tokens).filter((token) => isOf(owner ?? UNKNOWN_OWNER, token))
+    return owner === undefined ? undefined : found[0]?.device
+  }
+  return {
+    find,
+    remember(tokens, owner) {
+      // A known browser stays the same device; otherwise each sign-in would grant new tries.
+      const device = find(tokens, owner) ?? Buffer.from(random(16)).toString('base64url')
+      const issued = clock.now().toString(36)
+      const others = readTokens(tokens).filter((token) => !isOf(owner, token))
+      const kept = others.slice(0, TOKENS_MAX - 1).map(({ text }) => text)
+      return [`${device}.${issued}.${macOf(owner, device, issued)}`, ...kept].join('~')
+    },
+  }
+}
+
+const readTokens = (tokens = '') =>
+  tokens.split('~', TOKENS_MAX).flatMap((text) => {
+    const [, device, issued, mac] = TOKEN.exec(text) ?? []
+    return device === undefined || issued === undefined || mac === undefined ? [] : [{ text, device, issued, mac }]
+  })
+
+/** Limits how often an account may try codes that it cannot redeem. */
+export interface RedeemTries {
+  /** Counts a try; if there are none left, returns the whole seconds until the next one. */
+  take(account: AccountRow): number | undefined
+  /** The code was the account's own: the try does not count. */
+  giveBack(account: AccountRow): void
+}
+
+/** Ten at once, and one more every six minutes. */
+const REDEEM_RULE: RateRule = { perMinute: 10 / 60, burst: 10 }
+/** Accounts that tried lately; the least recent ones are dropped. */
+const REDEEM_ACCOUNTS_MAX = 10_000
+
+/** In memory: a restart resets it, which the holder of codes cannot cause. */
+export function createRedeemTries(clock: Pick<Clock, 'nowMicros'>): RedeemTries {
+  const reachedAt = createLruMap<AccountRow, number>(REDEEM_ACCOUNTS_MAX)
+  return {
+    take(account) {
+      const now = clock.nowMicros()
+      const decision = takeFromRate(REDEEM_RULE, reachedAt.get(account) ?? now, 1, now)
+      if (decision.kind !== 'taken') return decision.kind === 'wait' ? wholeSeconds(decision.waitMs) : 1
+      reachedAt.set(account, decision.reachedAt)
+      return undefined
+    },
+    giveBack(account) {
+      const reached = reachedAt.get(account)
+      if (reached !== undefined) reachedAt.set(account, takeBackOne(REDEEM_RULE, reached))
     },
   }
 }

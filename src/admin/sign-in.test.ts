@@ -38,7 +38,7 @@ describe('signing in', () => {
       const outcome = email === 'ben@example.com' ? await enter(email) : await wrong(email)
       said.push({ ...refusalOf(outcome), hashes: people.hashes() - before })
     }
-    const answer = { kind: 'refused', reason: 'wrong_password', message: 'The e-mail or the password is not right.' }
+    const answer = { kind: 'refused', reason: 'wrong_password', message: 'The e-mail or the password is wrong.' }
     expect(said).toEqual(Array(5).fill({ ...answer, hashes: 1 }))
   })
 

@@ -1,71 +1,76 @@
 import type { z } from 'zod'
-import type { signIn as signInBody } from '../contract/people.ts'
-import { findPersonByEmail, renewHash, type StoredPerson } from '../db/people.ts'
-import { UnexpectedChanges } from '../db/sqlite/sqlite-file.ts'
+import { mintSessionSecret } from '../auth/secrets.ts'
+import type { changePassword as changePasswordBody, signIn as signInBody } from '../contract/people.ts'
+import {
+  confirmSession,
+  findPersonByEmail,
+  findPersonByRow,
+  inviteWithdrawal,
+  passwordChange,
+  renewHash,
+  type StoredPerson,
+  sessionRenewal,
+  sessionsDelete,
+} from '../db/people.ts'
+import { UnexpectedChanges } from '../db/sqlite/failure.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
-import { checkPassword } from './passwords.ts'
-import type { PeopleDeps } from './people-deps.ts'
-import { type Client, openSession, type SignedIn } from './sessions.ts'
-import type { Lockout } from './sign-in-limits.ts'
-import { normalizeEmail } from './values.ts'
+import { type Client, openSession, type Session, type SignedIn, type SignInServices } from './sessions.ts'
+import type { Lockout, Trier } from './sign-in-limits.ts'
+import { isoTime, normalizeEmail } from './values.ts'
 
 /**
- * One answer for an e-mail that nobody has, a wrong password and somebody who is disabled, after the same work: who has no
- * password learns nothing of who is here.
+ * An unknown e-mail, a wrong password and a disabled person get the same answer after the same work, so that strangers learn
+ * nothing about who has an account.
  */
 export async function signIn(
-  deps: PeopleDeps,
+  services: SignInServices,
   body: z.output<typeof signInBody>,
   client: Client,
 ): Promise<Outcome<SignedIn>> {
+  const { db, audit, devices, passwords } = services
   const email = normalizeEmail(body.email)
-  const person = await findPersonByEmail(deps.db, email)
-  const onLockout = (lockout: Lockout) => recordLockout(deps, { person, client, lockout })
-  const device = deps.devices.find(client.deviceTokens, person)
+  const person = await findPersonByEmail(db, email)
+  const from = `from ${client.address ?? 'an unknown address'}`
+  const onLockout = ({ of }: Lockout) =>
+    audit.record({
+      // An unknown e-mail may be a password typed into the wrong field, so it is not recorded.
+      actor: person?.email ?? 'system',
+      action: 'sign_in_refused',
+      target: person?.id,
+      account: person?.account,
+      detail: `too many tries ${TRIES_OF[of]}, ${from}${person === undefined ? ', for an unknown e-mail' : ''}`,
+    })
+  const device = devices.find(client.deviceTokens, person)
   const trier = { email, address: client.address, device }
-  const checked = await checkPassword(deps, { trier, person, password: body.password, onLockout })
+  const checked = await checkPassword(services, { trier, person, password: body.password, onLockout })
   if (checked.kind === 'refused') return checked
-  if (checked.kind === 'wrong' || person === undefined) return wrongPassword()
-  const session = openSession(deps, person, client)
-  const entry = { actor: email, action: 'signed_in', target: session.id, account: person.account } as const
+  if (checked.kind === 'wrong' || person === undefined) return wrongPassword
+  const session = openSession(services, person, client)
+  const entry = {
+    actor: email,
+    action: 'signed_in',
+    target: session.id,
+    account: person.account,
+    detail: from,
+  } as const
   try {
-    await deps.audit.record({ ...entry, detail: from(client) }, session.statements)
+    await audit.record(entry, session.statements)
   } catch (error) {
-    // Disabled, or with another password, since it was looked at.
-    if (error instanceof UnexpectedChanges) return wrongPassword()
+    // The person was disabled, or has another password, since the check.
+    if (error instanceof UnexpectedChanges) return wrongPassword
     throw error
   }
   const opened = await session.opened()
-  if (opened === undefined) return wrongPassword()
-  await keepUp(deps, person, body.password)
+  if (opened === undefined) return wrongPassword
+  // An outdated hash is renewed while the password is known. If the server is busy, the next sign-in does it.
+  if (passwords.isOutdated(person.password)) {
+    const renewed = await passwords.hash(body.password)
+    if (renewed !== 'busy') await renewHash(db, person, renewed)
+  }
   return done(opened)
 }
 
-const wrongPassword = (): Refused => refused('wrong_password', 'The e-mail or the password is not right.')
-
-/** Only now is the password here in clear. Where there is no time for it, the next sign-in does it. */
-async function keepUp(deps: PeopleDeps, person: StoredPerson, password: string): Promise<void> {
-  if (!deps.passwords.isOutdated(person.password)) return
-  const renewed = await deps.passwords.hash(password)
-  if (renewed !== 'busy') await renewHash(deps.db, person, renewed)
-}
-
-interface Refusal {
-  readonly person: StoredPerson | undefined
-  readonly client: Client
-  readonly lockout: Lockout
-}
-
-/** What was typed as an e-mail and is none of ours may be a password in the wrong field: it is not written down. */
-async function recordLockout(deps: PeopleDeps, { person, client, lockout }: Refusal): Promise<void> {
-  await deps.audit.record({
-    actor: person?.email ?? 'system',
-    action: 'sign_in_refused',
-    target: person?.id,
-    account: person?.account,
-    detail: `too many tries ${TRIES_OF[lockout.of]}, ${from(client)}${person === undefined ? ', for an unknown e-mail' : ''}`,
-  })
-}
+const wrongPassword = refused('wrong_password', 'The e-mail or the password is wrong.')
 
 const TRIES_OF: Readonly<Record<Lockout['of'], string>> = {
   pair: 'for one e-mail',
@@ -75,4 +80,118 @@ const TRIES_OF: Readonly<Record<Lockout['of'], string>> = {
   session: 'in one session',
 }
 
-const from = ({ address }: Client): string => `from ${address ?? 'an unknown address'}`
+interface PasswordTry {
+  /** The identity that the try counts for. */
+  readonly trier: Trier
+  /** Undefined for an unknown e-mail, which takes the same time. */
+  readonly person: StoredPerson | undefined
+  readonly password: string
+  readonly onLockout: (lockout: Lockout) => Promise<void>
+}
+
+type PasswordCheck = { readonly kind: 'right' } | { readonly kind: 'wrong' } | Refused
+
+/** A queue of hashes is done within a second or two. */
+const BUSY_SECONDS = 2
+
+/** Checks a password. The try is counted before the check, and forgiven if the password is right. */
+async function checkPassword(
+  { tries, passwords }: SignInServices,
+  { trier, person, password, onLockout }: PasswordTry,
+): Promise<PasswordCheck> {
+  const taken = tries.take(trier)
+  if (taken.kind === 'locked') {
+    if (taken.first) await onLockout(taken)
+    // No exact time, which would tell an attacker when to guess next.
+    const otherwise = 'session' in trier ? '' : ', or use a device or a network that has signed in before'
+    return refused('too_many_tries', `Too many tries. Wait 15 minutes${otherwise}.`)
+  }
+  const checked = await passwords.check(password, person?.password, taken.isKnown ? 'known' : 'stranger')
+  if (checked === 'busy') {
+    tries.giveBack(trier)
+    return tooBusy
+  }
+  if (checked === 'wrong' || person?.disabled_at !== null) return { kind: 'wrong' }
+  tries.forgive(trier)
+  return { kind: 'right' }
+}
+
+export const tooBusy = refused('busy', 'The server is busy with sign-ins. Try again in a moment.', {
+  retryAfterSeconds: BUSY_SECONDS,
+})
+
+/** Confirms, before changes of keys and money, that the person at the browser knows the password. */
+export async function confirmPassword(
+  services: SignInServices,
+  session: Session,
+  password: string,
+  client: Client,
+): Promise<Outcome<{ confirmed_at: string }>> {
+  const checked = await checkOwnPassword(services, session, { param: 'password', password }, client)
+  if (checked.kind === 'refused') return checked
+  const now = services.clock.now()
+  await confirmSession(services.db, session.row, now)
+  services.sessions.forgetAll()
+  return done({ confirmed_at: isoTime(now) })
+}
+
+/**
+ * Checks the password of a signed-in person. Tries count for the session alone, so that strangers at the sign-in cannot lock
+ * out a signed-in person, nor the thief of a session its owner at the sign-in.
+ */
+async function checkOwnPassword(
+  services: SignInServices,
+  session: Session,
+  { param, password }: { readonly param: 'password' | 'current'; readonly password: string },
+  client: Client,
+) {
+  const person = await findPersonByRow(services.db, session.person.row)
+  const onLockout = () =>
+    services.audit.record({
+      actor: session.person.email,
+      action: 'confirm_refused',
+      target: session.id,
+      account: session.account?.row,
+      detail: `too many wrong passwords from ${client.address ?? 'an unknown address'}`,
+    })
+  const checked = await checkPassword(services, { trier: { session: session.id }, person, password, onLockout })
+  if (checked.kind === 'refused') return checked
+  if (checked.kind === 'wrong' || person === undefined) {
+    return refused('wrong_password', 'The password is wrong.', { param })
+  }
+  return { kind: 'right', person } as const
+}
+
+/** Ends every other session and link of the person, and gives this session a new secret. */
+export async function changePassword(
+  services: SignInServices,
+  session: Session,
+  body: z.output<typeof changePasswordBody>,
+  client: Client,
+): Promise<Outcome<SignedIn>> {
+  const checked = await checkOwnPassword(services, session, { param: 'current', password: body.current }, client)
+  if (checked.kind === 'refused') return checked
+  const password = await services.passwords.hash(body.next, 'known')
+  if (password === 'busy') return tooBusy
+  const secret = mintSessionSecret(services.random)
+  const now = services.clock.now()
+  const { id, email } = session.person
+  const entry = { actor: email, action: 'password_changed', target: id, account: session.account?.row } as const
+  try {
+    await services.audit.record(entry, [
+      passwordChange(checked.person, password, now),
+      sessionsDelete(session.person.row, session.row),
+      inviteWithdrawal(email),
+      sessionRenewal(session.row, services.digestSession(secret), now),
+    ])
+  } catch (error) {
+    if (!(error instanceof UnexpectedChanges)) throw error
+    // The password was changed, the person disabled or the session ended meanwhile.
+    return refused('wrong_password', 'The password was changed meanwhile.', { param: 'current' })
+  } finally {
+    services.sessions.forgetAll()
+  }
+  const renewed = await services.sessions.find(secret)
+  if (renewed === undefined) return refused('session_not_found', 'This session has ended.')
+  return done({ secret, session: renewed })
+}

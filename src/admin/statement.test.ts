@@ -59,7 +59,7 @@ describe('the statement of a wallet', () => {
     ])
     expect(told(await showRequest(deps(), ADA, charged))).toMatchObject({ movement: 2 })
     const sum = items.reduce((total, { amount }) => total + parseUsd(amount)!, 0n)
-    expect(sum).toBe((await bench.ledger.standing(ADA)).balance)
+    expect(sum).toBe((await bench.ledger.accountStatus(ADA)).balance)
     expect(items[0]?.balance).toBe(items.length > 0 ? `${formatted(sum)}` : '')
   })
 

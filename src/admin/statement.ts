@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { movement, statementExportQuery, statementQuery } from '../contract/owner.ts'
-import type { PageQuery, pageOf } from '../contract/values.ts'
+import type { PageQuery } from '../contract/values.ts'
 import {
   findLastMovement,
   findMovementTime,
@@ -10,7 +10,6 @@ import {
   type MovementRange,
   type StatementKind,
   type StatementRow,
-  type StoredTransfer,
 } from '../db/statement.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import { csvRow } from '../lib/text.ts'
@@ -18,29 +17,24 @@ import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type OneAccount, resolveAccount } from './accounts.ts'
 import { type OpenRange, readOpenRange } from './date-ranges.ts'
-import { findFirstSince, readInSlices, type SlicedPage } from './find-movements.ts'
 import { done, type Outcome } from './outcome.ts'
-import { cutPage, isoTime, type Page, readCursor, writeCursor } from './values.ts'
+import { cutPage, findFirstSince, isoTime, type Page, readCursor, readInSlices, writeCursor } from './values.ts'
 
 type StatementLine = z.output<typeof movement>
-type Statement = z.output<ReturnType<typeof pageOf<typeof movement>>>
 
-/** What moved a wallet, newest first, each with the balance behind it. */
+/** The movements of a wallet, newest first, each with the balance after it. */
 export async function walletStatement(
   { db }: { readonly db: LedgerDb },
   account: AccountRow,
   { after, limit, kind, ...days }: z.output<typeof statementQuery>,
-): Promise<Outcome<Statement>> {
+): Promise<Outcome<Page<StatementLine>>> {
   const cursor = readCursor(after) ?? Number.MAX_SAFE_INTEGER
   if (typeof cursor !== 'number') return cursor
   const range = readOpenRange(days)
   if (range.kind === 'refused') return range
   const { from, before } = await movementsIn(db, account, range.value)
   const page = await readStatementPage(db, account, { from, before: Math.min(before, cursor), kind, limit })
-  return done({
-    items: page.rows.map(statementLine),
-    next: writeCursor(page.next),
-  })
+  return done({ items: page.rows.map(statementLine), next: writeCursor(page.next) })
 }
 
 const statementLine = (row: StatementRow): StatementLine => ({
@@ -55,16 +49,16 @@ const statementLine = (row: StatementRow): StatementLine => ({
   key: row.key_id === null ? null : { id: row.key_id, name: row.key_name ?? '' },
 })
 
-/** Lines of a wallet's statement, newest first, by their numbers. Requests that cost nothing are no lines. */
+/** Statement lines by their numbers, newest first, without requests that cost nothing. */
 const readStatementPage = (
   db: LedgerDb,
   account: AccountRow,
   { kind, ...page }: MovementRange & { readonly kind: StatementKind | undefined; readonly limit: number },
-): Promise<SlicedPage<StatementRow>> =>
-  readInSlices({
+) =>
+  readInSlices<StatementRow>({
     ...page,
     numberOf: ({ movement }) => movement,
-    // Transfers have their own index by kind of money, and there are only as many as people have made.
+    // Transfers are few and have their own index by kind, so they need no slices.
     sliceStart: async (slice) =>
       kind === undefined || kind === 'charge'
         ? findSliceStart(db, account, { ...slice, kinds: ['wallet'] })
@@ -72,65 +66,44 @@ const readStatementPage = (
     list: (slice) => listStatement(db, account, { ...slice, kind }),
   })
 
-/** The numbers of what moved the wallet in these days. */
+/** The numbers of the wallet's movements in these days. */
 async function movementsIn(db: LedgerDb, account: AccountRow, days: OpenRange): Promise<MovementRange> {
   const end = (await findLastMovement(db, account)) + 1
   const timeOf = (movement: number) => findMovementTime(db, account, movement)
-  const firstSince = async (moment: number | undefined, otherwise: number) =>
-    moment === undefined ? otherwise : await findFirstSince({ moment, end, timeOf })
-  return { from: await firstSince(days.from, 0), before: await firstSince(days.before, end) }
+  return {
+    from: days.from === undefined ? 0 : await findFirstSince(days.from, end, timeOf),
+    before: days.before === undefined ? end : await findFirstSince(days.before, end, timeOf),
+  }
 }
 
-interface WalletEntry {
-  readonly kind: StoredTransfer['kind']
-  readonly amount: string
-  readonly ref: string
-  readonly reason: string
-  readonly at: string
-}
-
-/** What the operator has put in and taken out, newest first. What requests cost is on their receipts. */
+/** Credits, refunds and adjustments, newest first. Charges are on the receipts of requests. */
 export async function walletEntries(
-  deps: { readonly db: LedgerDb },
+  { db }: { readonly db: LedgerDb },
   { account, after, limit }: PageQuery & OneAccount,
-): Promise<Outcome<Page<WalletEntry>>> {
-  const resolved = await resolveAccount(deps, account)
+) {
+  const resolved = await resolveAccount({ db }, account)
   if (resolved.kind === 'refused') return resolved
   const before = readCursor(after) ?? Number.MAX_SAFE_INTEGER
   if (typeof before !== 'number') return before
-  const read = await listTransfersOfAccount(deps.db, resolved.account.row, { before, limit: limit + 1 })
+  const read = await listTransfersOfAccount(db, resolved.account.row, { before, limit: limit + 1 })
   const { rows, next } = cutPage(read, limit, ({ row }) => row)
-  return done({ items: rows.map(entryOf), next: writeCursor(next) })
+  const items = rows.map(({ kind, amount_nano, ref, reason, at }) => ({
+    ...{ kind, amount: formatUsd(amount_nano), ref, reason, at: isoTime(at) },
+  }))
+  return done({ items, next: writeCursor(next) })
 }
 
-const entryOf = (transfer: StoredTransfer): WalletEntry => ({
-  kind: transfer.kind,
-  amount: formatUsd(transfer.amount_nano),
-  ref: transfer.ref,
-  reason: transfer.reason,
-  at: isoTime(transfer.at),
-})
-
 const COLUMNS = [
-  'movement',
-  'time',
-  'kind',
-  'amount',
-  'balance',
-  'currency',
-  'ref',
-  'reason',
-  'model',
-  'key',
-  'key_name',
+  ...['movement', 'time', 'kind', 'amount', 'balance', 'currency'],
+  ...['ref', 'reason', 'model', 'key', 'key_name'],
 ]
 
-/** Few enough that neither this thread nor the one of the books is kept from others for long. */
+/** Few enough that neither this thread nor the database's is blocked for long. */
 const SLICE_LINES = 200
 
 type ExportQuery = z.output<typeof statementExportQuery>
 
-/** The whole statement as CSV, newest first, in pieces that are read while they are sent. */
+/** The whole statement as CSV, newest first, read while it is sent. */
 export async function exportStatement(
   { db }: { readonly db: LedgerDb },
   account: AccountRow,
@@ -138,10 +111,10 @@ export async function exportStatement(
 ): Promise<Outcome<AsyncGenerator<string>>> {
   const range = readOpenRange(days)
   if (range.kind === 'refused') return range
-  return done(piecesOf(db, account, kind, await movementsIn(db, account, range.value)))
+  return done(csvPieces(db, account, kind, await movementsIn(db, account, range.value)))
 }
 
-async function* piecesOf(
+async function* csvPieces(
   db: LedgerDb,
   account: AccountRow,
   kind: ExportQuery['kind'],
@@ -150,12 +123,12 @@ async function* piecesOf(
   yield csvRow(COLUMNS)
   for (let before: number | null = range.before; before !== null; ) {
     const page = await readStatementPage(db, account, { from: range.from, before, kind, limit: SLICE_LINES })
-    if (page.rows.length > 0) yield page.rows.map((row) => rowOf(statementLine(row))).join('')
+    if (page.rows.length > 0) yield page.rows.map((row) => csvLine(statementLine(row))).join('')
     before = page.next
   }
 }
 
-const rowOf = ({ movement, at, kind, amount, balance, ref, reason, model, key }: StatementLine): string =>
+const csvLine = ({ movement, at, kind, amount, balance, ref, reason, model, key }: StatementLine): string =>
   csvRow([
     ...[movement, at, kind, amount, balance ?? '', 'USD'],
     ...[ref, reason, model ?? '', key?.id ?? '', key?.name ?? ''],

@@ -1,21 +1,21 @@
 import type { Catalog, Lane, Upstream } from '../catalog/catalog.ts'
 import { createQueue } from '../lib/async.ts'
-import { inputTokensOf } from '../model/usage.ts'
+import { inputTokensOf } from '../model/price.ts'
 import { addressOf } from '../providers/provider-kinds.ts'
 import { oneLine } from '../telemetry/scrub.ts'
-import { type Finding, type FindingFacts, judgeLane, wordsOf } from './lane-findings.ts'
+import { describeFinding, type Finding, type FindingFacts, judgeLane } from './lane-findings.ts'
 import { type ProbeResult, type ProbeServices, probe } from './probe.ts'
 
-/** What came of one lane, for people and programs. */
+/** The result of one lane, as JSON. */
 export interface LaneTest {
-  /** `upstream/model`; null for an upstream that no model runs on. */
+  /** `upstream/model`; null for an upstream without a model. */
   readonly lane: string | null
   readonly upstream: string
   readonly wire: string
   readonly model: string | null
-  /** The models of ours that run on it. */
+  /** Our models that run on it. */
   readonly models: readonly string[]
-  /** What was asked; null for the demo. */
+  /** The requested URL; null for the demo. */
   readonly url: string | null
   readonly ok: boolean
   readonly finding: Finding
@@ -27,137 +27,118 @@ export interface LaneTest {
   readonly input_tokens: number | null
   readonly output_tokens: number | null
   readonly answers_as: string | null
-  /** Its own words, where it refused. */
+  /** The provider's own message of a refusal. */
   readonly provider_says: string | null
-  /** Fields that it refused, and was asked again without or by another name, as the server would. */
+  /** Rejected fields, without which or under another name the lane was called again. */
   readonly refused_fields: readonly string[]
 }
 
-/** A test is made of waiting; yet nobody wants to be asked by a whole catalogue at once. */
+/** Tests mostly wait, so several run at once. */
 const UPSTREAMS_AT_ONCE = 8
 
 /**
- * Asks every lane for a word: upstreams beside each other, the lanes of one after each other. What is wrong with an upstream
- * is wrong with each of its lanes, so that the others are not asked in vain.
+ * Tests every lane: upstreams in parallel, the lanes of each in sequence. After a fault of the whole upstream its other lanes
+ * are skipped.
  */
 export async function testLanes(
-  deps: ProbeServices,
+  services: ProbeServices,
   chosen: readonly UpstreamLanes[],
   onTested: (test: LaneTest) => void,
 ): Promise<readonly LaneTest[]> {
   const queue = createQueue(UPSTREAMS_AT_ONCE)
-  const tests = await Promise.all(chosen.map((each) => queue(() => testUpstream(deps, each, onTested))))
+  const tests = await Promise.all(chosen.map((each) => queue(() => testUpstream(services, each, onTested))))
   return tests.flat()
 }
 
 async function testUpstream(
-  deps: ProbeServices,
+  services: ProbeServices,
   { upstream, lanes }: UpstreamLanes,
   onTested: (test: LaneTest) => void,
 ): Promise<LaneTest[]> {
   const tests: LaneTest[] = []
-  const tell = (test: LaneTest) => {
+  const report = (test: LaneTest) => {
     tests.push(test)
     onTested(test)
   }
-  if (lanes.length === 0) tell(notAsked(upstream, undefined, 'no-lane'))
-  let isAskedInVain = false
+  if (lanes.length === 0) report(describeTest(upstream, undefined, 'no-lane').test)
+  let isUpstreamFaulty = false
   for (const serving of lanes) {
-    const test: LaneTest = isAskedInVain ? notAsked(upstream, serving, 'not-asked') : await testLane(deps, serving)
-    isAskedInVain ||= wordsOf(test.finding).ofUpstream === true
-    tell(test)
+    if (isUpstreamFaulty) {
+      report(describeTest(upstream, serving, 'not-asked').test)
+      continue
+    }
+    const { test, ofUpstream } = await testLane(services, upstream, serving)
+    isUpstreamFaulty = ofUpstream
+    report(test)
   }
   return tests
 }
 
-const notAsked = (upstream: Upstream, serving: ServingLane | undefined, finding: Finding): LaneTest => ({
-  ...describe(upstream, serving),
-  ...inWords(finding, factsOf(upstream, serving)),
-})
-
-async function testLane(deps: ProbeServices, serving: ServingLane): Promise<LaneTest> {
-  const { lane } = serving
-  const { upstream } = lane
-  const { asked, without } = await probe(deps, lane)
-  const finding = judgeLane(lane, asked)
-  const facts = { ...factsOf(upstream, serving), ...factsOfAsked(asked) }
-  const test = { ...describe(upstream, serving), ...inWords(finding, facts), refused_fields: without }
-  if (asked.kind === 'refused') return { ...test, provider_says: oneLine(asked.error.message) || null }
-  if (asked.kind !== 'answered') return test
-  return {
-    ...test,
-    first_word_ms: asked.firstWordMs ?? null,
-    total_ms: asked.totalMs,
-    input_tokens: asked.usage === undefined ? null : inputTokensOf(asked.usage),
-    output_tokens: asked.usage?.output ?? null,
-    answers_as: asked.model === undefined ? null : oneLine(asked.model),
-  }
+async function testLane(services: ProbeServices, upstream: Upstream, serving: ServingLane) {
+  const { probed, without } = await probe(services, serving.lane)
+  const finding = judgeLane(serving.lane, probed)
+  const { test, ofUpstream } = describeTest(upstream, serving, finding, factsOfProbe(probed))
+  const facts: Partial<LaneTest> =
+    probed.kind === 'refused'
+      ? { provider_says: oneLine(probed.error.message) || null }
+      : probed.kind === 'answered'
+        ? {
+            first_word_ms: probed.firstWordMs ?? null,
+            total_ms: probed.totalMs,
+            input_tokens: probed.usage === undefined ? null : inputTokensOf(probed.usage),
+            output_tokens: probed.usage?.output ?? null,
+            answers_as: probed.model === undefined ? null : oneLine(probed.model),
+          }
+        : {}
+  return { test: { ...test, refused_fields: without, ...facts }, ofUpstream }
 }
 
-function describe(upstream: Upstream, serving: ServingLane | undefined) {
-  return {
-    lane: serving?.lane.id ?? null,
-    upstream: upstream.id,
-    wire: upstream.wire,
-    model: serving?.lane.model ?? null,
-    models: serving?.models ?? [],
-    url: factsOf(upstream, serving).url ?? null,
-    first_word_ms: null,
-    total_ms: null,
-    input_tokens: null,
-    output_tokens: null,
-    answers_as: null,
-    provider_says: null,
-    refused_fields: [],
-  }
-}
-
-function inWords(finding: Finding, facts: FindingFacts) {
-  const { ok, says, cure } = wordsOf(finding)
-  return { ok, finding, message: says(facts), cure: cure?.(facts) ?? null, status: facts.status ?? null }
-}
-
-function factsOf(upstream: Upstream, serving: ServingLane | undefined): FindingFacts {
+function describeTest(
+  upstream: Upstream,
+  serving: ServingLane | undefined,
+  finding: Finding,
+  probeFacts: Partial<FindingFacts> = {},
+): { readonly test: LaneTest; readonly ofUpstream: boolean } {
   const model = serving?.lane.model ?? ''
-  const asked = serving === undefined ? upstream.baseUrl : addressOf(upstream, { model, delivery: 'stream' })
-  return {
-    upstream,
-    model,
-    url: asked === undefined ? undefined : oneLine(asked),
-    status: undefined,
-    expired: undefined,
-    retryAfterMs: undefined,
-    failure: undefined,
-    contentType: undefined,
+  const address = serving === undefined ? upstream.baseUrl : addressOf(upstream, { model, delivery: 'stream' })
+  const url = address === undefined ? undefined : oneLine(address)
+  const unknown = {
+    ...{ status: undefined, expired: undefined, retryAfterMs: undefined, failure: undefined, contentType: undefined },
   }
+  const { ok, message, cure, ofUpstream } = describeFinding(finding, {
+    ...unknown,
+    ...{ upstream, model, url },
+    ...probeFacts,
+  })
+  const test = {
+    ...{ lane: serving?.lane.id ?? null, upstream: upstream.id, wire: upstream.wire },
+    ...{ model: serving?.lane.model ?? null, models: serving?.models ?? [], url: url ?? null },
+    ...{ ok, finding, message, cure, status: probeFacts.status ?? null },
+    ...{ first_word_ms: null, total_ms: null, input_tokens: null, output_tokens: null },
+    ...{ answers_as: null, provider_says: null, refused_fields: [] },
+  }
+  return { test, ofUpstream }
 }
 
-function factsOfAsked(asked: ProbeResult): Partial<FindingFacts> {
-  switch (asked.kind) {
+function factsOfProbe(probed: ProbeResult): Partial<FindingFacts> {
+  switch (probed.kind) {
     case 'failed':
-      return { failure: asked.failure.message, expired: asked.failure.expired }
+      return { failure: probed.failure.message, expired: probed.failure.expired }
     case 'refused':
-      return { status: asked.error.status, retryAfterMs: asked.retryAfterMs }
+      return { status: probed.error.status, retryAfterMs: probed.retryAfterMs }
     case 'broken-off':
-      return { expired: asked.expired }
+      return { expired: probed.expired }
     case 'foreign':
-      return { contentType: asked.isEmpty ? undefined : asked.contentType }
+      return { contentType: probed.isEmpty ? undefined : probed.contentType }
     default:
       return {}
   }
 }
 
-/** A lane, with the models that run on it. */
+/** A lane with the models that run on it. */
 interface ServingLane {
   readonly lane: Lane
   readonly models: readonly string[]
-}
-
-interface ChosenLanes {
-  /** Those of one upstream together, upstreams in the order of the configuration. */
-  readonly byUpstream: readonly UpstreamLanes[]
-  /** Names that no upstream, model or lane has. */
-  readonly unknown: readonly string[]
 }
 
 interface UpstreamLanes {
@@ -165,15 +146,22 @@ interface UpstreamLanes {
   readonly lanes: readonly ServingLane[]
 }
 
-/** The lanes that names mean, each an upstream's, a model's (with an effort or without) or a lane's; all where there are none. */
-export function chosenLanes(catalog: Catalog, upstreams: readonly Upstream[], names: readonly string[]): ChosenLanes {
+/**
+ * The lanes of the named upstreams, models (with or without an effort) and lanes, by upstream; all lanes without names.
+ * `unknown` are names that nothing has.
+ */
+export function chosenLanes(
+  catalog: Catalog,
+  upstreams: readonly Upstream[],
+  names: readonly string[],
+): { readonly byUpstream: readonly UpstreamLanes[]; readonly unknown: readonly string[] } {
   const every = upstreams.map((upstream) => ({ upstream, lanes: lanesOf(catalog, upstream) }))
   if (names.length === 0) return { byUpstream: every, unknown: [] }
   const models = new Set(names.map((name) => catalog.entries.get(name)?.model.id))
-  const means = ({ lane, models: served }: ServingLane): boolean =>
+  const isNamed = ({ lane, models: served }: ServingLane): boolean =>
     names.includes(lane.id) || names.includes(lane.upstream.id) || served.some((model) => models.has(model))
   const byUpstream = every
-    .map(({ upstream, lanes }) => ({ upstream, lanes: lanes.filter(means) }))
+    .map(({ upstream, lanes }) => ({ upstream, lanes: lanes.filter(isNamed) }))
     .filter(({ upstream, lanes }) => lanes.length > 0 || names.includes(upstream.id))
   const known = new Set([
     ...catalog.entries.keys(),
@@ -182,7 +170,7 @@ export function chosenLanes(catalog: Catalog, upstreams: readonly Upstream[], na
   return { byUpstream, unknown: names.filter((name) => !known.has(name)) }
 }
 
-/** A lane that several models run on is one, whatever each of them pays for it. */
+/** A lane that several models share is tested once. */
 function lanesOf({ models }: Catalog, upstream: Upstream): ServingLane[] {
   const found = new Map<string, { lane: Lane; models: string[] }>()
   for (const model of models) {
@@ -196,25 +184,16 @@ function lanesOf({ models }: Catalog, upstream: Upstream): ServingLane[] {
   return [...found.values()]
 }
 
-export interface UpstreamView {
-  readonly id: string
-  readonly wire: string
-  readonly dialect: string
-  /** Null for the demo. */
-  readonly base_url: string | null
-  /** Whether a credential is configured: of itself nothing is told. */
-  readonly has_key: boolean
-  readonly allow_private: boolean
-  readonly lanes: readonly { readonly id: string; readonly model: string; readonly models: readonly string[] }[]
-}
+export type UpstreamView = ReturnType<typeof listUpstreams>[number]
 
-/** The providers as the configuration has them, and what runs on each. Nobody is asked. */
-export const listUpstreams = (catalog: Catalog, upstreams: readonly Upstream[]): readonly UpstreamView[] =>
+/** The upstreams of the configuration, and the models on each, without calling them. */
+export const listUpstreams = (catalog: Catalog, upstreams: readonly Upstream[]) =>
   chosenLanes(catalog, upstreams, []).byUpstream.map(({ upstream, lanes }) => ({
     id: upstream.id,
     wire: upstream.wire,
     dialect: upstream.dialect,
     base_url: upstream.baseUrl ?? null,
+    /** Whether a credential is configured; never the credential. */
     has_key: upstream.apiKey !== undefined,
     allow_private: upstream.allowPrivate,
     lanes: lanes.map(({ lane, models }) => ({ id: lane.id, model: lane.model, models })),

@@ -7,8 +7,14 @@ import {
 } from '../../test/fixtures/admin/usage-bench.ts'
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import { parseUsd } from '../model/money.ts'
-import { usageOverview } from './usage-overview.ts'
-import { exportUsage, type UsageAnswer, type UsageArgs, type UsedView, usageReport } from './usage-report.ts'
+import {
+  exportUsage,
+  type UsageAnswer,
+  type UsageArgs,
+  type UsedView,
+  usageOverview,
+  usageReport,
+} from './usage-report.ts'
 
 /** USAGE_RECEIPTS=20000 USAGE_RANGES=1000 USAGE_SEED=7 make a long run. */
 const RECEIPTS = Number(process.env.USAGE_RECEIPTS ?? 1500)

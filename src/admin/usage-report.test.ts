@@ -8,8 +8,7 @@ import {
 import { usageAnswer } from '../contract/owner.ts'
 import { lastUsedOf } from '../db/content/usage-totals.ts'
 import type { AccountId } from '../model/ids.ts'
-import { usageOverview } from './usage-overview.ts'
-import { exportUsage, type UsageAnswer, type UsageArgs, usageReport } from './usage-report.ts'
+import { exportUsage, type UsageAnswer, type UsageArgs, usageOverview, usageReport } from './usage-report.ts'
 
 const NOON = Date.UTC(2026, 10, 22, 12)
 const HOUR = 3_600_000
@@ -131,9 +130,9 @@ describe('usage', () => {
 
   it('is refused when there are too many steps, with the step to take instead', async () => {
     const answer = await usageReport(bench.sources, query({ from: '2026-01-01', step: 'hour' }))
-    expect(answer).toMatchObject({ reason: 'invalid_range', message: expect.stringContaining('by day') })
+    expect(answer).toMatchObject({ reason: 'invalid_range', message: expect.stringContaining('Use step day') })
     const days = await usageReport(bench.sources, query({ from: '2025-01-01', step: 'day' }))
-    expect(days).toMatchObject({ reason: 'invalid_range', message: expect.stringContaining('by month') })
+    expect(days).toMatchObject({ reason: 'invalid_range', message: expect.stringContaining('Use step month') })
     expect(await refusal({ from: '2020-01-01', step: 'month' })).toBe('invalid_range')
     expect((await report({ from: '2022-01-01', step: 'month' })).steps).toHaveLength(59)
   })

@@ -1,6 +1,14 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { z } from 'zod'
-import type { usageAnswer, usageQuery, used } from '../contract/owner.ts'
+import type {
+  latelyUsed,
+  refusedTurnsAnswer,
+  refusedTurnsQuery,
+  usageAnswer,
+  usageQuery,
+  used,
+} from '../contract/owner.ts'
+import { type RefusedFilter, readRefusedBefore } from '../db/content/refused-turns.ts'
 import {
   findSeries,
   levelOf,
@@ -13,62 +21,70 @@ import {
   type UsageSums,
 } from '../db/content/usage-totals.ts'
 import { listKeyNames } from '../db/keys.ts'
+import { QUARTER_MS } from '../db/receipts.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../db/tables.ts'
-import { QUARTER_MS } from '../db/usage-slices.ts'
 import { csvRow } from '../lib/text.ts'
+import { beginOfDay, dayAt, openTimeZone } from '../lib/time-zone.ts'
 import type { AccountId, AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
+import type { ProblemCode } from '../model/problem.ts'
 import { type OneAccount, resolveAccount } from './accounts.ts'
-import type { UsageKeeper } from './count-usage.ts'
-import { beginningsOf, type DayRange, readDayRange } from './date-ranges.ts'
+import { beginningsOf, type DayRange, HOUR_MS, hourAt, readDayRange, unknownZone } from './date-ranges.ts'
 import { findOwnedKey } from './key-views.ts'
 import { done, type Outcome, refused } from './outcome.ts'
+import type { OwnerServices } from './services.ts'
 import { isoTime } from './values.ts'
 
-export interface UsageDeps extends UsagePartsDeps {
-  readonly usage: Pick<UsageKeeper, 'readUpToDate'>
+type UsageServices = Pick<OwnerServices, 'db' | 'content' | 'usage'> & {
+  /** The maximum of parts in a report. An account with more keys sees its newest ones. */
+  readonly partsMax?: number
 }
 
 export type UsageAnswer = z.output<typeof usageAnswer>
 
-/** As many as a chart can tell apart. */
+/** As many series as a chart can distinguish. */
 const SERIES_MAX = 8
-/** With 400 steps of nine series and their sum a whole answer is about a megabyte at the very most. */
+/** With 400 steps of nine series and their sum, an answer has at most about a megabyte. */
 const TABLE_ROWS_MAX = 500
 
-/** What an account has used in a range of days, step by step, by model, key or kind. */
-export async function usageReport(deps: UsageDeps, args: UsageArgs): Promise<Outcome<UsageAnswer>> {
-  const scope = await readUsageScope(deps, args)
+/** The usage of an account in a range of days, step by step, by model, key or kind. */
+export async function usageReport(services: UsageServices, args: UsageArgs): Promise<Outcome<UsageAnswer>> {
+  const scope = await readUsageScope(services, args)
   if (scope.kind === 'refused') return scope
-  const { account } = scope.value
-  return deps.usage.readUpToDate(account, async (asOf) => done(await report(deps, scope.value, { by: args.by, asOf })))
+  return services.usage.readUpToDate(scope.value.account, async (asOf) =>
+    done(await report(services, scope.value, args.by, asOf)),
+  )
 }
 
 async function report(
-  deps: UsageDeps,
+  services: UsageServices,
   scope: UsageScope,
-  { by, asOf }: { readonly by: UsageArgs['by']; readonly asOf: number },
+  by: UsageArgs['by'],
+  asOf: number,
 ): Promise<UsageAnswer> {
   const { range, beginnings } = scope
-  const instants = [...beginnings, range.to]
-  const whole = await findSeries(deps.content, scope.whole)
-  const divided = await listUsageParts(deps, scope, by)
-  const { parts, areAll } = divided
+  const whole = await findSeries(services.content, scope.whole)
+  const { parts, areAll } = await listUsageParts(services, scope, by)
   const largest = parts.slice(0, SERIES_MAX)
   const ids = [...(whole ? [whole] : []), ...largest].map(({ series }) => series)
-  const steps = await usedBetween(deps.content, ids, instants)
+  const steps = await usedBetween(services.content, ids, [...beginnings, range.to])
   const totalSteps = (whole && steps.get(whole.series)) ?? beginnings.map(() => NO_USAGE)
-  const total = totalSteps.reduce(addUsed, NO_USAGE)
-  const shown = largest.map((part) => ({ ...part, steps: steps.get(part.series)! }))
-  const rest = {
-    used: without(
-      total,
-      shown.map(({ used }) => used),
-    ),
-    steps: restOf(totalSteps, shown),
+  const total = totalSteps.reduce((sum, used) => combine(sum, used, 1), NO_USAGE)
+  const charted: ChartedSeries[] = largest.map((part) => ({ ...part, steps: steps.get(part.series)! }))
+  if (!areAll || parts.length > largest.length) {
+    charted.push({
+      ...REST,
+      used: without(total, largest),
+      steps: totalSteps.map((used, step) => {
+        const parts = largest.map(({ series }) => ({ used: steps.get(series)![step]! }))
+        return without(used, parts)
+      }),
+    })
   }
-  const told = [...shown, ...(areAll && parts.length === shown.length ? [] : [{ ...REST, ...rest }])]
+  const listed = parts.slice(0, TABLE_ROWS_MAX)
+  const table: UsageAnswer['table'] = listed.map(({ id, name, used }) => ({ id, name, used: usedView(used) }))
+  if (!areAll || listed.length < parts.length) table.push({ ...REST, used: usedView(without(total, listed)) })
   return {
     from: isoTime(range.from),
     to: isoTime(range.to),
@@ -76,67 +92,43 @@ async function report(
     steps: beginnings.map(isoTime),
     total: usedView(total),
     total_steps: totalSteps.map(usedView),
-    series: await oneByOne(told),
-    table: tableOf(divided, total),
+    series: await seriesViews(charted),
+    table,
   }
 }
 
-type ToldSeries = Pick<UsageAnswer['series'][number], 'id' | 'name'> & Pick<UsagePart, 'used'> & StepsOf
-interface StepsOf {
+interface ChartedSeries extends Pick<UsagePart, 'used'> {
+  readonly id: string | null
+  readonly name: string
   readonly steps: readonly UsageSums[]
 }
 
-/** A year of nine series is thousands of amounts in words: whoever pays meanwhile has a turn after each. */
-async function oneByOne(told: readonly ToldSeries[]): Promise<UsageAnswer['series']> {
-  const series: UsageAnswer['series'] = []
-  for (const { id, name, used, steps } of told) {
-    series.push({ id, name, total: usedView(used), steps: steps.map(usedView) })
+/** Yields to the event loop after each series: a year of nine series has thousands of amounts to format. */
+async function seriesViews(charted: readonly ChartedSeries[]): Promise<UsageAnswer['series']> {
+  const views: UsageAnswer['series'] = []
+  for (const { id, name, used, steps } of charted) {
+    views.push({ id, name, total: usedView(used), steps: steps.map(usedView) })
     await immediate()
   }
-  return series
+  return views
 }
 
 const REST = { id: null, name: 'the rest' } as const
 
-const without = (total: UsageSums, parts: readonly UsageSums[]): UsageSums => parts.reduce(subtractUsed, total)
-
-const restOf = (total: readonly UsageSums[], shown: readonly StepsOf[]): readonly UsageSums[] =>
-  total.map((used, step) =>
-    without(
-      used,
-      shown.map(({ steps }) => steps[step]!),
-    ),
-  )
-
-function tableOf({ parts, areAll }: UsageParts, total: UsageSums): UsageAnswer['table'] {
-  const listed = parts.slice(0, TABLE_ROWS_MAX)
-  const rows = listed.map(({ id, name, used }) => ({ id, name, used: usedView(used) }))
-  if (areAll && listed.length === parts.length) return rows
-  return [
-    ...rows,
-    {
-      ...REST,
-      used: usedView(
-        without(
-          total,
-          listed.map(({ used }) => used),
-        ),
-      ),
-    },
-  ]
-}
+const without = (total: UsageSums, parts: readonly Pick<UsagePart, 'used'>[]): UsageSums =>
+  parts.reduce((left, { used }) => combine(left, used, -1), total)
 
 export type UsageArgs = z.output<typeof usageQuery> & OneAccount
 
-/** Which series a question about usage is answered from, and between which instants. */
+/** The series and the instants of a question about usage. */
 interface UsageScope {
   readonly account: number
   readonly range: DayRange
-  /** Where each step begins. */
+  /** The starts of the steps. */
   readonly beginnings: readonly number[]
   /** The one series that has all of it. */
   readonly whole: SeriesFilter
-  /** Those that it is divided into. */
+  /** The series that it is divided into. */
   readonly parts: SeriesFilter
 }
 
@@ -144,43 +136,33 @@ const STEPS_MAX = 400
 const DAY_MS = 86_400_000
 const RANGE_DAYS_MAX = 5 * 366
 
-export async function readUsageScope(deps: { readonly db: LedgerDb }, args: UsageArgs): Promise<Outcome<UsageScope>> {
-  const resolved = await resolveAccount(deps, args.account)
+async function readUsageScope({ db }: { readonly db: LedgerDb }, args: UsageArgs): Promise<Outcome<UsageScope>> {
+  const resolved = await resolveAccount({ db }, args.account)
   if (resolved.kind === 'refused') return resolved
   const read = readDayRange(args)
   if (read.kind === 'refused') return read
   const range = read.value
   const days = (range.endDay - range.firstDay) / DAY_MS
-  if (days > RANGE_DAYS_MAX) return refused('invalid_range', `The range has ${days} days, five years are the most.`)
+  if (days > RANGE_DAYS_MAX) return refused('invalid_range', `The range has ${days} days; the maximum is five years.`)
   const beginnings = beginningsOf(range, args.step, STEPS_MAX)
-  if (beginnings === undefined) return tooManySteps(args.step, days)
+  if (beginnings === undefined) {
+    const larger = days <= STEPS_MAX ? 'day' : 'month'
+    const message = `The range has more than ${STEPS_MAX} steps of one ${args.step}. Use step ${larger}.`
+    return refused('invalid_range', message, { param: 'step' })
+  }
   const account = resolved.account.row
-  const found = args.key === undefined ? undefined : await findOwnedKey(deps, args.key, account as AccountRow)
+  const found = args.key === undefined ? undefined : await findOwnedKey({ db }, args.key, account as AccountRow)
   if (found?.kind === 'refused') return found
   const filter = { account: resolved.account.id as AccountId, key: found?.key.row, model: args.model, kind: args.kind }
-  return done({ account, range, beginnings, ...seriesFor(filter, args.by) })
-}
-
-function seriesFor(filter: Omit<SeriesFilter, 'level'>, by: UsageArgs['by']): Pick<UsageScope, 'whole' | 'parts'> {
   const named = { key: filter.key !== undefined, model: filter.model !== undefined, kind: filter.kind !== undefined }
-  return {
+  return done({
+    ...{ account, range, beginnings },
     whole: { ...filter, level: levelOf(named) },
-    parts: { ...filter, level: levelOf({ ...named, [by]: true }) },
-  }
+    parts: { ...filter, level: levelOf({ ...named, [args.by]: true }) },
+  })
 }
 
-function tooManySteps(step: string, days: number) {
-  const other = days <= STEPS_MAX ? 'day' : 'month'
-  return refused(
-    'invalid_range',
-    `The range has more than ${STEPS_MAX} steps of one ${step}: ask for it by ${other}.`,
-    {
-      param: 'step',
-    },
-  )
-}
-
-/** One of those that a range is divided into, and what was used of it. */
+/** One model, key or kind, and its usage in the range. */
 interface UsagePart {
   readonly series: number
   readonly id: string
@@ -190,25 +172,17 @@ interface UsagePart {
 
 interface UsageParts {
   readonly parts: readonly UsagePart[]
-  /** Otherwise some are left out, and the parts come to less than the whole. */
+  /** False: some are left out, so the parts add up to less than the whole. */
   readonly areAll: boolean
 }
 
-interface UsagePartsDeps {
-  readonly db: LedgerDb
-  readonly content: SqliteFile
-  /** So many are looked at for a report: whoever makes more keys than that sees the newest of them one by one. */
-  readonly partsMax?: number
-}
-
-/** The thread that answers also records every settle. */
+/** Names per query, because the database thread also records every settle. */
 const NAMES_AT_ONCE = 1000
-
 const PARTS_MAX = 5000
 
-/** What something was used of, the largest by money first, then by requests. */
+/** The used parts, the largest by money first, then by requests. */
 async function listUsageParts(
-  { db, content, partsMax = PARTS_MAX }: UsagePartsDeps,
+  { db, content, partsMax = PARTS_MAX }: UsageServices,
   { parts, range }: UsageScope,
   by: UsageArgs['by'],
 ): Promise<UsageParts> {
@@ -219,18 +193,9 @@ async function listUsageParts(
   const inUse = listed
     .map((series) => ({ series, used: used.get(series.series)?.[0] ?? NO_USAGE }))
     .filter((each) => each.used.requests > 0)
-  const names =
-    by === 'key'
-      ? await namesOfKeys(
-          db,
-          inUse.map(({ series }) => series.key),
-        )
-      : undefined
-  const named = inUse.map((each) => ({
-    series: each.series.series,
-    used: each.used,
-    ...nameOf(each.series, by, names),
-  }))
+  const keys = inUse.map(({ series }) => series.key)
+  const names = by === 'key' ? await namesOfKeys(db, keys) : undefined
+  const named = inUse.map(({ series, used }) => ({ series: series.series, used, ...nameOf(series, by, names) }))
   return { parts: named.sort(largestFirst), areAll: listed.length === found.length }
 }
 
@@ -251,22 +216,18 @@ async function namesOfKeys(db: LedgerDb, rows: readonly number[]): Promise<Reado
   return names
 }
 
-function largestFirst(first: UsagePart, second: UsagePart): number {
-  const money = moneyOf(second.used) - moneyOf(first.used)
+function largestFirst({ used: one, id }: UsagePart, { used: other, id: otherId }: UsagePart): number {
+  const money = other.wallet_nano + other.plan_nano - (one.wallet_nano + one.plan_nano)
   if (money !== 0n) return money > 0n ? 1 : -1
-  return second.used.requests - first.used.requests || (first.id < second.id ? -1 : 1)
+  return other.requests - one.requests || (id < otherId ? -1 : 1)
 }
 
-/** Plain arithmetic on what was used: every count and every amount for itself. */
-export const NO_USAGE: UsageSums = {
+const NO_USAGE: UsageSums = {
   ...{ requests: 0, failed: 0, uncached_input: 0, cached_input: 0, cache_write: 0, output: 0, reasoning: 0 },
   ...{ wallet_nano: 0n, plan_nano: 0n },
 }
 
-const addUsed = (first: UsageSums, second: UsageSums): UsageSums => combine(first, second, 1)
-
-const subtractUsed = (first: UsageSums, second: UsageSums): UsageSums => combine(first, second, -1)
-
+/** Adds or subtracts every count and every amount. */
 function combine(first: UsageSums, second: UsageSums, sign: 1 | -1): UsageSums {
   const sums: { -readonly [Sum in keyof UsageSums]: UsageSums[Sum] } = { ...NO_USAGE }
   for (const count of USAGE_COUNTS) sums[count] = first[count] + sign * second[count]
@@ -274,11 +235,9 @@ function combine(first: UsageSums, second: UsageSums, sign: 1 | -1): UsageSums {
   return sums
 }
 
-const moneyOf = ({ wallet_nano, plan_nano }: UsageSums): bigint => wallet_nano + plan_nano
-
 export type UsedView = z.output<typeof used>
 
-export const usedView = ({ wallet_nano, plan_nano, ...counts }: UsageSums): UsedView => ({
+const usedView = ({ wallet_nano, plan_nano, ...counts }: UsageSums): UsedView => ({
   requests: counts.requests,
   failed: counts.failed,
   uncached_input: counts.uncached_input,
@@ -290,14 +249,14 @@ export const usedView = ({ wallet_nano, plan_nano, ...counts }: UsageSums): Used
   plan: formatUsd(plan_nano),
 })
 
-/** Rows that one question brings: the thread that answers has others waiting, and so has the one that asks. */
+/** Rows per query, so that neither thread is blocked for long. */
 const ROWS_AT_ONCE = 1000
 
 /**
- * What each series came to between each of these instants and the next one, in their order: one less than there are
- * instants. All of them are at full quarters of an hour, because the days and hours of every zone are.
+ * The usage of each series between each instant and the next one: one less than there are instants. All instants are full
+ * quarters of an hour, because the days and hours of every zone are.
  */
-export async function usedBetween(
+async function usedBetween(
   content: SqliteFile,
   series: readonly number[],
   instants: readonly number[],
@@ -311,37 +270,34 @@ export async function usedBetween(
     const found = new Map(rows.map((row) => [`${row.series} ${row.before}`, row]))
     for (const each of some) {
       const before = quarters.map((quarter) => found.get(`${each} ${quarter}`) ?? NO_USAGE)
-      used.set(
-        each,
-        before.slice(1).map((sums, index) => subtractUsed(sums, before[index]!)),
-      )
+      const between = before.slice(1).map((sums, index) => combine(sums, before[index]!, -1))
+      used.set(each, between)
     }
   }
   return used
 }
 
-/** Some megabytes, which are made before the first byte leaves: all of it is of the same moment. */
+/** A few megabytes, built before the first byte is sent, so that all of it is of the same moment. */
 const ROWS_MAX = 50_000
-
 const COUNTS = ['requests', 'failed', 'uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
-/** So many are written before whoever pays meanwhile has a turn. */
+/** Rows between two queries, after which the event loop runs other work. */
 const EXPORTED_ROWS_AT_ONCE = 400
 
-/** What an account has used as CSV: a row for each step and each model, key or kind of which something was used in it. */
-export async function exportUsage(deps: UsageDeps, args: UsageArgs): Promise<Outcome<string>> {
-  const read = await readUsageScope(deps, args)
+/** The usage of an account as CSV: a row for each step and each model, key or kind that was used in it. */
+export async function exportUsage(services: UsageServices, args: UsageArgs): Promise<Outcome<string>> {
+  const read = await readUsageScope(services, args)
   if (read.kind === 'refused') return read
   const scope = read.value
   const instants = [...scope.beginnings, scope.range.to]
-  return deps.usage.readUpToDate(scope.account, async () => {
-    const { parts, areAll } = await listUsageParts(deps, scope, args.by)
-    if (!areAll) return tooManyRows()
+  return services.usage.readUpToDate(scope.account, async () => {
+    const { parts, areAll } = await listUsageParts(services, scope, args.by)
+    if (!areAll) return tooManyRows
     const rows = [csvRow(['begins_at', args.by, 'name', ...COUNTS, 'wallet_usd', 'plan_usd'])]
     const atOnce = Math.ceil(EXPORTED_ROWS_AT_ONCE / instants.length)
     for (let from = 0; from < parts.length; from += atOnce) {
       const some = parts.slice(from, from + atOnce)
       const ids = some.map(({ series }) => series)
-      const steps = await usedBetween(deps.content, ids, instants)
+      const steps = await usedBetween(services.content, ids, instants)
       for (const { series, id, name } of some) {
         for (const [step, sums] of steps.get(series)!.entries()) {
           if (sums.requests === 0) continue
@@ -350,14 +306,93 @@ export async function exportUsage(deps: UsageDeps, args: UsageArgs): Promise<Out
           rows.push(csvRow([isoTime(instants[step]!), id, name, ...counts, used.wallet, used.plan]))
         }
       }
-      if (rows.length > ROWS_MAX) return tooManyRows()
+      if (rows.length > ROWS_MAX) return tooManyRows
     }
     return done(rows.join(''))
   })
 }
 
-const tooManyRows = () =>
-  refused(
-    'invalid_range',
-    `There are more than ${ROWS_MAX} rows: ask for a larger step, a shorter range, or one model or key.`,
-  )
+const tooManyRows = refused(
+  'invalid_range',
+  `The export has more than ${ROWS_MAX} rows. Use a larger step, a shorter range, or one model or key.`,
+)
+
+type RefusedServices = Pick<OwnerServices, 'content' | 'refusedTurns'>
+
+/** Requests refused before admission, by reason and step, in the same steps as the usage of the range. */
+export async function refusedTurnsReport(
+  services: RefusedServices & Pick<OwnerServices, 'db'>,
+  args: z.output<typeof refusedTurnsQuery> & OneAccount,
+): Promise<Outcome<z.output<typeof refusedTurnsAnswer>>> {
+  const scope = await readUsageScope(services, { ...args, by: 'kind' })
+  if (scope.kind === 'refused') return scope
+  const { beginnings, range } = scope.value
+  const reasons = await refusedBetween(services, args, [...beginnings, range.to])
+  return done({ steps: beginnings.map(isoTime), reasons })
+}
+
+interface RefusalCount {
+  readonly code: ProblemCode
+  readonly total: number
+  /** Between each instant and the next one. */
+  readonly steps: number[]
+}
+
+/** The most frequent reason first. Reasons that did not occur, or too long ago to be reported, are absent. */
+async function refusedBetween(
+  { content, refusedTurns }: RefusedServices,
+  filter: RefusedFilter,
+  instants: readonly number[],
+): Promise<RefusalCount[]> {
+  await refusedTurns.flush()
+  const firstReported = refusedTurns.firstReported()
+  const quarters = instants.map((at) => Math.max(Math.floor(at / QUARTER_MS), firstReported))
+  const rows = await readRefusedBefore(content, filter, [...new Set(quarters)])
+  const totals = new Map<ProblemCode, Map<number, number>>()
+  for (const { code, before, total } of rows) {
+    const ofCode = totals.get(code) ?? new Map<number, number>()
+    totals.set(code, ofCode.set(before, total))
+  }
+  return [...totals]
+    .map(([code, ofCode]) => {
+      const before = quarters.map((quarter) => ofCode.get(quarter) ?? 0)
+      const steps = before.slice(1).map((total, step) => total - before[step]!)
+      return { code, total: before.at(-1)! - before[0]!, steps }
+    })
+    .filter(({ total }) => total > 0)
+    .sort((first, second) => second.total - first.total || (first.code < second.code ? -1 : 1))
+}
+
+const HOURS = 24
+/** After every row: ledger time may be ahead of a clock that was set back. */
+const NEVER = Number.MAX_SAFE_INTEGER
+
+/** Usage and refusals since midnight in the zone, and the usage of each of the last 24 hours. */
+export async function usageOverview(
+  services: UsageServices & RefusedServices & { readonly clock: { now(): number } },
+  args: { readonly account: string; readonly zone: string },
+): Promise<Outcome<z.output<typeof latelyUsed>>> {
+  const zone = openTimeZone(args.zone)
+  if (zone === undefined) return unknownZone(args.zone)
+  const resolved = await resolveAccount(services, args.account)
+  if (resolved.kind === 'refused') return resolved
+  const account = resolved.account.row
+  const now = services.clock.now()
+  const thisHour = hourAt(zone, now)
+  const sinceMidnight = [beginOfDay(zone, dayAt(zone, now)), NEVER]
+  const hours = Array.from({ length: HOURS }, (_, index) => thisHour - (HOURS - 1 - index) * HOUR_MS)
+  const refused = await refusedBetween(services, { account: args.account }, sinceMidnight)
+  return services.usage.readUpToDate(account, async () => {
+    const whole = await findSeries(services.content, { account: resolved.account.id as AccountId, level: 'all' })
+    const between = async (instants: readonly number[]) =>
+      (whole && (await usedBetween(services.content, [whole.series], instants)).get(whole.series)) ??
+      instants.slice(1).map(() => NO_USAGE)
+    const [today] = await between(sinceMidnight)
+    const byHour = await between([...hours, NEVER])
+    return done({
+      today: usedView(today!),
+      refused_today: refused.reduce((sum, { total }) => sum + total, 0),
+      hours: hours.map((from, index) => ({ from: isoTime(from), used: usedView(byHour[index]!) })),
+    })
+  })
+}

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { OperationArgs, OperationName, OperationValue } from '../admin/operations.ts'
-import { shellWord } from '../lib/anywhere/shell-word.ts'
+import { shellWord } from '../lib/anywhere/text.ts'
 import { type CliDeps, EXIT, type ExitCode, type Place } from './cli-deps.ts'
 import { type Column, formatTable, type Style, styleFor } from './format.ts'
 

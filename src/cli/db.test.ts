@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
-import type { ClockReport } from '../admin/ledger-clock.ts'
+import type { ClockReport } from '../admin/ledger-maintenance.ts'
 
 const report = (over: Partial<ClockReport>) =>
   done({

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import type { ClockReport, ClockView } from '../admin/ledger-clock.ts'
+import type { ClockReport } from '../admin/ledger-maintenance.ts'
+import type { ClockView } from '../admin/server-status.ts'
 import { EXIT } from './cli-deps.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, countOf, formatFacts, formatTable, type Style } from './format.ts'

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { CapsView, FormerSecret } from '../admin/key-views.ts'
 import type { OperationArgs } from '../admin/operations.ts'
-import { shellWord } from '../lib/anywhere/shell-word.ts'
+import { shellWord } from '../lib/anywhere/text.ts'
 import { EXIT } from './cli-deps.ts'
 import {
   type CommandContext,

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Role } from '../db/tables.ts'
-import { shellWord } from '../lib/anywhere/shell-word.ts'
+import { shellWord } from '../lib/anywhere/text.ts'
 import { type CommandContext, inPages, type PageOptions, showList } from './command-context.ts'
 import { columnsOf, dayOf } from './format.ts'
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import type { CapView, WindowView } from '../admin/plans.ts'
 import { describeWindows, type SubscriptionView } from '../admin/plans.ts'
-import type { CapView, WindowView } from '../admin/windows.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
 

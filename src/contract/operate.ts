@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { planAnswer, requestDetail, wallet, wish } from './owner.ts'
+import { fundingRequest, planAnswer, requestDetail, wallet } from './owner.ts'
 import { role } from './people.ts'
 import {
   amount,
@@ -37,22 +37,22 @@ export const accountDetail = z.strictObject({
   members: z.array(
     z.strictObject({ id: z.string(), email: z.string(), role: z.string(), created_at: time, disabled: z.boolean() }),
   ),
-  asked: wish.nullable(),
+  asked: fundingRequest.nullable(),
 })
 
 export const createAccountBody = z.strictObject({ email })
 export const statusBody = z.strictObject({ status: z.enum(['active', 'suspended']) })
 
-/** What the ledger knows the credit of a code by: no operator can give such a reference. */
+/** Prefix of the ledger reference of a redeemed code. Operators cannot use it. */
 export const CODE_REF = 'code:'
 
-/** In the console a negative amount takes out. The same `ref` twice counts once. */
+/** In the console a negative amount is taken out. The same `ref` counts once. */
 export const creditBody = z.strictObject({
   amount,
   reason: line(500),
   ref: line(200).refine(
     (ref) => !ref.startsWith(CODE_REF),
-    `begins with ${CODE_REF}, which is for codes that were redeemed`,
+    `begins with ${CODE_REF}, which is reserved for redeemed codes`,
   ),
 })
 export const credited = z.strictObject({ wallet, counted: z.boolean() })
@@ -60,17 +60,17 @@ export const credited = z.strictObject({ wallet, counted: z.boolean() })
 export const assignPlanBody = z.strictObject({ plan: named.nullable() })
 export const inviteBody = z.strictObject({
   role,
-  /** Whose link it is; left out, it is the e-mail of the account. */
+  /** Default: the e-mail of the account. */
   email: email.optional(),
-  /** For somebody who has a password already and shall choose a new one: without it that is refused. The role stays theirs. */
+  /** Required to give an existing person a new password. Their role stays. */
   resets: z.boolean().optional(),
 })
-/** `link` is shown once: whoever has it becomes that person. */
+/** `link` is shown once. Its holder becomes the person. */
 export const invited = z.strictObject({ link: z.string(), expires_at: time })
 
 export const codeItem = z.strictObject({
   id: z.string(),
-  /** What a person recognises it by: its beginning and its end. */
+  /** Its beginning and its end. */
   shown: z.string(),
   amount: money,
   note: z.string(),
@@ -83,25 +83,24 @@ export const codeItem = z.strictObject({
 })
 export const codesPage = pageOf(codeItem)
 export const createCodesBody = z.strictObject({
-  /** What each of them is worth. */
   amount,
   count: z.int().min(1).max(100),
-  /** For the operator alone: whoever redeems a code is not told. */
+  /** Visible to operators only. */
   note: note(200),
   /** Null or absent: never. */
   expires: moment.nullable().optional(),
 })
-/** `secret` is the text that can be redeemed: told this once, stored nowhere. */
+/** `secret` is the text to redeem: returned once, stored nowhere. */
 export const madeCodes = z.strictObject({ items: z.array(z.strictObject({ code: codeItem, secret: z.string() })) })
 
 export const planItem = z.strictObject({
   id: z.string(),
-  /** As they are written. */
+  /** As configured. */
   models: z.array(z.string()),
-  /** What they match: the models that builder keys on this plan may call, by their base ids. */
+  /** The models that builder keys on this plan may call, by their base ids. */
   opens: z.array(z.string()),
   windows: z.array(z.strictObject({ name: z.string(), allowance: money })),
-  /** How many are on it now. */
+  /** Accounts on the plan now. */
   accounts: count,
 })
 
@@ -113,7 +112,7 @@ const laneItem = z.strictObject({
   upstream_model: z.string(),
   priority: z.int(),
   weight: z.number(),
-  /** Of new conversations: how many in a hundred ask it first now. */
+  /** The percentage of new conversations that try it first now. */
   first_percent: z.number(),
   aside: z.strictObject({ reason: z.string(), seconds_left: count }).nullable(),
 })
@@ -124,16 +123,16 @@ export const operatorModel = z.strictObject({
   price_input: moneyOrNull,
   price_output: moneyOrNull,
   context_tokens: count,
-  /** More input than `context_tokens`, as a provider counted it since the server started; null: none did. */
+  /** The largest input beyond `context_tokens` that a provider counted since the server started. */
   counted_beyond_context: count.nullable(),
-  /** How far estimated charges would have been from true ones, in proportion, without their sign; null: nothing was measured. */
+  /** Relative error of estimated charges; null: not measured yet. */
   estimate_error: z.strictObject({ turns: count, median: z.number(), p90: z.number() }).nullable(),
   lanes: z.array(laneItem),
 })
 
-export const fundingRequest = wish.extend({ account: z.string(), email: z.string() })
+export const accountFundingRequest = fundingRequest.extend({ account: z.string(), email: z.string() })
 
-/** Any request of anybody, by its id: for answers to questions. */
+/** Any request by its id, for support. */
 export const foundRequest = z.strictObject({
   account: z.strictObject({ id: z.string(), email: z.string() }),
   request: requestDetail,

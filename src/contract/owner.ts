@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SEARCH_TERMS_MAX, searchTerms } from '../lib/anywhere/words-of-search.ts'
+import { SEARCH_TERMS_MAX, searchTerms } from '../lib/anywhere/text.ts'
 import {
   amount,
   count,
@@ -19,13 +19,13 @@ const keyState = z.enum(['active', 'disabled', 'expired', 'revoked'])
 
 const cap = amount.nullable().optional()
 
-/** What it may spend in a day or a month of UTC. What is absent stays as it is; null takes a cap away. */
+/** Spend caps per day or month of UTC. Absent caps stay; null removes a cap. */
 export const keyCaps = z.strictObject({ day: cap, month: cap })
 const rate = z.int().positive().max(1_000_000_000_000).nullable().optional()
 const keyLimits = z.strictObject({ requests_per_minute: rate, tokens_per_minute: rate, concurrent: rate })
 
-/** How much of what a key may spend is gone. */
-const capStanding = z.strictObject({
+/** A spend cap in its current period. */
+const capStatus = z.strictObject({
   /** `day` or `month`. */
   name: z.string(),
   limit: money,
@@ -40,10 +40,10 @@ export const keyItem = z.strictObject({
   id: z.string(),
   name: z.string(),
   kind: keyKind,
-  /** Its beginning and its end: all that is left of it. */
+  /** Its beginning and its end. The rest is not stored. */
   shown: z.string(),
   state: keyState,
-  /** Belongs to the console's playground: no program can use it. */
+  /** The key of the console's playground, which has no secret. */
   playground: z.boolean(),
   /** Ids and globs; null admits every model of its kind. */
   models: z.array(z.string()).nullable(),
@@ -52,20 +52,20 @@ export const keyItem = z.strictObject({
     tokens_per_minute: count.nullable(),
     concurrent: count.nullable(),
   }),
-  caps: z.array(capStanding),
+  caps: z.array(capStatus),
   created_at: time,
   last_used_at: timeOrNull,
   expires_at: timeOrNull,
-  /** While a rotation lasts: the former secret still works until then. */
+  /** After a rotation: the former secret works until then. */
   former: z.strictObject({ shown: z.string(), until: time }).nullable(),
 })
 
-/** In a list: of its models how many there are and the first of them, so that no page of keys grows without an end. */
+/** In a list, only the number of models and the first ones, to bound the page. */
 export const listedKey = keyItem.extend({
   models: z.strictObject({ count, first: z.array(z.string()) }).nullable(),
 })
 
-/** All that a key is about, but for its secret. What is absent stays as it is; null takes it away. */
+/** The terms of a key. Absent terms stay; null removes one. */
 const keyTerms = z.strictObject({
   name: line(100),
   /** Ids and globs; null: every model of its kind. */
@@ -75,10 +75,9 @@ const keyTerms = z.strictObject({
   /** Null: never. */
   expires: moment.nullable().optional(),
 })
-/** As they are told when some of them change. */
 export type KeyTerms = Omit<z.output<typeof changeKeyBody>, 'disabled'>
 
-/** `search`: every word of it is in what a key is called or shown by, or in one of its models, whatever its case. */
+/** `search`: every word must occur in the name, the shown secret or a model of the key, in any case. */
 export const keysQuery = z.strictObject({
   ...pageQuery.shape,
   search: note(200)
@@ -90,10 +89,10 @@ export const createKeyBody = keyTerms.extend({ kind: keyKind })
 export const changeKeyBody = keyTerms.partial({ name: true }).extend({ disabled: z.boolean().optional() })
 export const renameKeyBody = keyTerms.pick({ name: true })
 
-/** How long the former secret goes on working: `0`, or a span such as `1h`, `24h`, `7d`. */
+/** How long the former secret works: `0`, or a span such as `1h`, `24h`, `7d`. */
 export const rotateKeyBody = z.strictObject({ grace: z.string().max(10) })
 
-/** The secret is told this once and stored nowhere. */
+/** The secret is returned once and stored nowhere. */
 export const madeKey = z.strictObject({ key: keyItem, secret: z.string() })
 
 const rates = z.strictObject({
@@ -114,9 +113,9 @@ export const modelItem = z.strictObject({
   context_tokens: count,
   max_output_tokens: count,
   kinds: z.array(keyKind),
-  /** USD per million tokens, the base price first; null: nobody may call it yet. */
+  /** USD per million tokens, the base price first; null: the model cannot be called. */
   price: z.strictObject({ tiers: z.array(rates), per_request: moneyOrNull }).nullable(),
-  /** Whether it would be answered now; never why, nor by whom: that is the operator's. */
+  /** Whether a lane is available now. The reason and the lane are visible to operators only. */
   available: z.boolean(),
   demo: z.boolean(),
 })
@@ -125,29 +124,29 @@ export const modelsAnswer = z.strictObject({ items: z.array(modelItem) })
 
 export const wallet = z.strictObject({ balance: money, held: money, available: money })
 
-/** A wish for funds that the operator has not answered yet. */
-export const wish = z.strictObject({ amount: money, note: z.string(), at: time })
+/** A funding request that no credit has answered yet. */
+export const fundingRequest = z.strictObject({ amount: money, note: z.string(), at: time })
 
-/** `held` by requests that run now. */
+/** `running` requests hold `held`. */
 export const walletAnswer = z.strictObject({
   ...wallet.shape,
   running: z.int().nonnegative(),
-  asked: wish.nullable(),
+  asked: fundingRequest.nullable(),
 })
 
-/** `charge`: a request. The others are the operator's, or a code that was redeemed. */
+/** `charge`: a request. Others come from the operator or a redeemed code. */
 const movementKind = z.enum(['charge', 'credit', 'refund', 'adjustment'])
 
-/** One line of the statement. Lines are numbered by account; what moved an allowance has its number elsewhere. */
+/** One line of the wallet's statement, numbered per account. Movements of allowances take numbers in between. */
 export const movement = z.strictObject({
   movement: z.int().positive(),
   at: time,
   kind: movementKind,
   /** Signed: a charge is negative. */
   amount: money,
-  /** The balance behind it; null where it is not known any more. */
+  /** The balance after it; null if it is no longer known. */
   balance: moneyOrNull,
-  /** The request or the operator's reference that caused it. */
+  /** The request id or the operator's reference. */
   ref: z.string(),
   reason: z.string(),
   model: z.string().nullable(),
@@ -169,11 +168,11 @@ export const redeemed = z.strictObject({ amount: money, wallet })
 export const requestFundingBody = z.strictObject({ amount, note: note(500) })
 
 export const window = z.strictObject({
-  /** `5h`, `7d`, `week`, `month`: what the plan calls it. */
+  /** `5h`, `7d`, `week`, `month`. */
   name: z.string(),
-  /** One that nobody has used has not opened, and so has no times. */
+  /** An unused window has not opened and has no times. */
   opened: z.boolean(),
-  /** To be asked for its rows; null while it has not opened. */
+  /** For `GET /plan/windows/:window`; null before it opens. */
   id: z.string().nullable(),
   start: timeOrNull,
   end: timeOrNull,
@@ -181,7 +180,7 @@ export const window = z.strictObject({
   used: money,
   held: money,
   left: money,
-  /** That have held on it; null when they are more than are counted for a page. */
+  /** Requests that held on it; null if there are too many to count. */
   requests: count.nullable(),
 })
 
@@ -194,7 +193,7 @@ export const planAnswer = z.strictObject({
   /** The models that builder keys may call, by their base ids. */
   models: z.array(z.string()),
   windows: z.array(window),
-  /** What was used of windows that are over, or that no plan of the account has any more; those that end last come first. */
+  /** Used windows that are over or no longer in the plan, the last one first. */
   past: z.array(
     z.strictObject({ id: z.string(), name: z.string(), start: timeOrNull, end: timeOrNull, limit: money, used: money }),
   ),
@@ -207,7 +206,7 @@ const tokens = z.strictObject({
   cached_input: count,
   cache_write: count,
   output: count,
-  /** Inside `output`. */
+  /** Part of `output`. */
   reasoning: count,
   estimated: z.boolean(),
 })
@@ -215,7 +214,7 @@ const tokens = z.strictObject({
 export const requestItem = z.strictObject({
   id: z.string(),
   state: requestState,
-  /** How it ended: `completed`, `client_gone`, …; null while it runs. */
+  /** `completed`, `client_gone`, …; null while it runs. */
   outcome: z.string().nullable(),
   opened_at: time,
   closed_at: timeOrNull,
@@ -223,7 +222,7 @@ export const requestItem = z.strictObject({
   /** `provider/model` that answered. */
   lane: z.string().nullable(),
   key: z.strictObject({ id: z.string(), name: z.string() }),
-  /** Who paid: the wallet, or the plan. */
+  /** Paid by the wallet or by the plan. */
   kind: keyKind,
   tokens: tokens.nullable(),
   first_byte_ms: count.nullable(),
@@ -232,7 +231,7 @@ export const requestItem = z.strictObject({
   charge: moneyOrNull,
 })
 
-/** The requests that make the bar: their charges add up to `used`, their holds to `held`. */
+/** The requests of a window: their charges add up to `used`, their holds to `held`. */
 export const windowRows = z.strictObject({
   window,
   items: z.array(requestItem),
@@ -248,19 +247,19 @@ export const requestsQuery = z.strictObject({
   kind: keyKind.optional(),
 })
 
-/** One part of a price: so many tokens at so much a million. Lines add up to `cost`. */
+/** One part of a cost. The lines add up to `cost`. */
 export const chargeLine = z.strictObject({
   what: z.enum(['uncached_input', 'cached_input', 'cache_write', 'output', 'per_request']),
   tokens: count.nullable(),
   per_million: moneyOrNull,
-  /** Exact: with more decimals than money has, before the one rounding. */
+  /** Exact, before the one rounding. */
   amount: z.string(),
 })
 
 export const requestDetail = z.strictObject({
   ...requestItem.shape,
   cost: moneyOrNull,
-  /** What it cost beyond its hold: nobody is charged for that. */
+  /** The cost beyond its hold, which is not charged. */
   shortfall: moneyOrNull,
   price_version: z.int(),
   /** `above_input_tokens` of the price that applied; 0 is the base price. */
@@ -269,7 +268,7 @@ export const requestDetail = z.strictObject({
   output_cap: count,
   input_estimate: count,
   attempts: z.array(z.strictObject({ lane: z.string(), outcome: z.string(), status: z.int().nullable(), ms: count })),
-  /** Paid as new input, because the lane that had it in its cache could not be asked. */
+  /** Input paid as new, because the lane that had cached it was not available. */
   cache_lost: z.strictObject({ tokens: count, cost: money }).nullable(),
   compaction: z.strictObject({ tokens_before: count, tokens_after: count }).nullable(),
   paid_by: z.strictObject({
@@ -278,19 +277,16 @@ export const requestDetail = z.strictObject({
     windows: z.array(z.strictObject({ name: z.string(), start: time, end: time })),
     caps: z.array(z.strictObject({ name: z.string(), start: time, end: time })),
   }),
-  /**
-   * What a repetition under the same idempotency key is told, while that is remembered: to wait, the same answer again, or
-   * that none is kept. Null: it came without one, or its time is over.
-   */
+  /** The answer to a repetition under the same idempotency key. Null: it had no key, or its retention is over. */
   idempotency: z.strictObject({ state: z.enum(['running', 'kept', 'not-kept']), until: time }).nullable(),
-  /** `movement` of the wallet's statement. */
+  /** Its number in the wallet's statement. */
   movement: z.int().nullable(),
 })
 
 const usageBy = z.enum(['model', 'key', 'kind'])
 const usageStep = z.enum(['hour', 'day', 'month'])
 
-/** Days in `zone`, an IANA name; from the first moment of `from` until before `to`. */
+/** Days in an IANA `zone`, from the first moment of `from` until before `to`. */
 export const usageQuery = z.strictObject({
   from: z.iso.date(),
   to: z.iso.date(),
@@ -302,53 +298,53 @@ export const usageQuery = z.strictObject({
   kind: keyKind.optional(),
 })
 
-/** The same days, for what was refused before it began: nobody knows which model that would have asked. */
+/** Refused requests have no model. */
 export const refusedTurnsQuery = usageQuery.omit({ by: true, model: true })
 
 export const refusedTurnsAnswer = z.strictObject({
-  /** Where each step begins: as in the usage of that range. */
+  /** The starts of the steps, as in the usage of the range. */
   steps: z.array(time),
-  /** The commonest first, by the code that clients were told. */
+  /** By problem code, the most frequent first. */
   reasons: z.array(z.strictObject({ code: z.string(), total: count, steps: z.array(count) })),
 })
 
-/** What was used: everything that ended in a span of time. */
+/** The usage of requests that ended in a period. */
 export const used = z.strictObject({
   requests: count,
-  /** Those of them that did not end as they should: failed, or left by their client. */
+  /** Failed, or abandoned by their client. */
   failed: count,
   uncached_input: count,
   cached_input: count,
   cache_write: count,
   output: count,
   reasoning: count,
-  /** Taken from the wallet. */
+  /** Charged to the wallet. */
   wallet: money,
-  /** Taken from the allowance of a plan. */
+  /** Charged to a plan. */
   plan: money,
 })
 
 const usageSeries = z.strictObject({
-  /** A model, the id of a key, or a kind; null for all that the chart does not show one by one. */
+  /** A model, a key id or a kind; null for the rest. */
   id: z.string().nullable(),
   name: z.string(),
   total: used,
-  /** One for each step. */
+  /** One per step. */
   steps: z.array(used),
 })
 
 export const usageAnswer = z.strictObject({
-  /** The range as instants, and everything that ended until then is counted in. */
+  /** The range as instants; `as_of`: everything that ended until then is counted. */
   from: time,
   to: time,
   as_of: time,
-  /** Where each step begins. */
+  /** The starts of the steps. */
   steps: z.array(time),
   total: used,
   total_steps: z.array(used),
   /** The largest by money, then by requests, then one for the rest. */
   series: z.array(usageSeries),
-  /** Every one of them, for the table, in the same order; beyond five hundred one for the rest. */
+  /** All of them in the same order; beyond 500, one row for the rest. */
   table: z.array(z.strictObject({ id: z.string().nullable(), name: z.string(), used })),
 })
 
@@ -361,17 +357,17 @@ export const overviewAnswer = z.strictObject({
   }),
   recent: z.array(requestItem),
   keys: z.strictObject({ active: count, total: count }),
-  /** A model to begin with, for an account that has asked nothing yet. */
+  /** A model for the first request of a new account. */
   suggested_model: z.string().nullable(),
 })
 
 export const latelyUsedQuery = z.strictObject({ zone: line(64) })
 
-/** Asked apart from the rest: what is wrong with the roll-ups must not hide the money. */
+/** Separate from the overview, so that a failure of the totals does not hide the money. */
 export const latelyUsed = z.strictObject({
   /** Since midnight in `zone`. */
   today: used,
-  /** In the same time: refused before they began, so that they are in no receipt. */
+  /** Refused before admission in the same time, so without a receipt. */
   refused_today: count,
   /** The last 24 hours, hour by hour. */
   hours: z.array(z.strictObject({ from: time, used })),

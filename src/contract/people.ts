@@ -3,39 +3,39 @@ import { email, line, pageQuery, time, timeOrNull } from './values.ts'
 
 export const role = z.enum(['owner', 'operator'])
 
-/** Long enough that guessing is hopeless; no rules about kinds of characters. */
+/** A minimum length, and no rules about kinds of characters. */
 const newPassword = z.string().min(10).max(200)
 const password = z.string().min(1).max(200)
 
-/** Whoever is signed in. */
+/** The signed-in person. */
 export const person = z.strictObject({
   id: z.string(),
   email: z.string(),
   role,
-  /** Null for an operator without keys and money of their own. */
+  /** Null for an operator without an account. */
   account: z.strictObject({ id: z.string(), email: z.string(), status: z.string() }).nullable(),
 })
 
-export const standing = z.strictObject({
+export const sessionStatus = z.strictObject({
   person: person.nullable(),
-  /** To be sent as `x-csrf-token` with everything that changes something. Null without a session. */
+  /** Sent as `x-csrf-token` with every mutation. Null without a session. */
   csrf: z.string().nullable(),
-  /** Until when keys and money may be touched without asking for the password again. */
+  /** Until when mutations of keys and money need no password again. */
   confirmed_until: timeOrNull,
-  /** Nobody has signed up yet: the banner of the server shows where to. */
+  /** No person has signed up yet; the server's banner has the link. */
   setup_needed: z.boolean(),
   version: z.string(),
-  /** What clients put in as base URL. */
+  /** The base URL for clients. */
   base_url: z.string(),
   currency: z.literal('USD'),
 })
 
-/** What an invitation is for, so that the page can say it before a password is chosen. */
+/** The purpose of an invitation, for the sign-up page. */
 export const invitation = z.strictObject({
-  /** Null for the first person of a server, who chooses. */
+  /** Null for the first person of a server, who enters it. */
   email: z.string().nullable(),
   role,
-  /** Somebody who has a password already gets a new one. */
+  /** The person exists and gets a new password. */
   resets: z.boolean(),
   expires_at: time,
 })
@@ -58,17 +58,17 @@ export const auditItem = z.strictObject({
   action: z.string(),
   /** An id: of a key, an account, a code, a session. */
   target: z.string().nullable(),
-  /** In words: what was changed, never a secret. */
+  /** What was changed, never a secret. */
   detail: z.string(),
 })
 
-/** Only what was done to one thing, such as a key, by its id. */
+/** `target`: only entries about one id, such as a key. */
 export const auditQuery = z.strictObject({ ...pageQuery.shape, target: line(80).optional() })
 
 export const signUp = z.strictObject({ code: line(40), email: email.optional(), password: newPassword })
-/** Whatever is typed as an e-mail is tried: that it has not even the shape of one is not said to strangers. */
+/** A malformed e-mail gets the same answer as an unknown one. */
 export const signIn = z.strictObject({ email: line(254), password })
 export const confirm = z.strictObject({ password })
 export const changePassword = z.strictObject({ current: password, next: newPassword })
-/** In a body, though it only asks: whoever has the code becomes that person, and addresses are written down on the way. */
+/** In a body, because URLs are logged and the holder of the code becomes the person. */
 export const requestInvitation = z.strictObject({ code: line(40) })

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { describeUnseen, findUnseen } from '../lib/text.ts'
 
-/** Nothing at all: for acts without a body and questions without a query. */
+/** For routes without a body or a query. */
 export const nothing = z.strictObject({})
 
-/** A decimal string in USD with at most nine decimals; a minus sign where money went. */
+/** A decimal string in USD with at most nine decimals; negative if money was taken out. */
 export const money = z.string().regex(/^-?\d+\.\d{2,9}$/)
 export const moneyOrNull = money.nullable()
 /** ISO 8601 in UTC. */
@@ -13,15 +13,14 @@ export const timeOrNull = time.nullable()
 export const count = z.int().nonnegative()
 export const keyKind = z.enum(['wallet', 'builder'])
 
-/** Lists come in pages; `next` is what to hand in as `after` for the one behind it, null at the end. */
+/** `next` is the `after` of the next page; null at the end. */
 export const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.strictObject({ items: z.array(item), next: z.string().nullable() })
 
 const LIMIT_MAX = 200
-/** How many are on a page when nobody says. */
 const PAGE_LIMIT = 50
 
-/** What every list is asked with: `after` is the `next` of the page before. Numbers in a query of HTTP are text. */
+/** `after` is the `next` of the page before. Numbers in an HTTP query are text. */
 export const pageQuery = z.strictObject({
   after: z
     .string()
@@ -32,41 +31,38 @@ export const pageQuery = z.strictObject({
 })
 export type PageQuery = z.output<typeof pageQuery>
 
-/** Only what is seen: two names that look alike are one, and a terminal obeys nothing in them. */
-const seen = (text: z.ZodString): z.ZodString =>
+/** Refuses invisible characters, which could make two names look equal or control a terminal. */
+const visible = (text: z.ZodString): z.ZodString =>
   text.refine((value) => findUnseen(value) === undefined, { error: ({ input }) => describeUnseen(String(input)) })
 
-/** A person's words on one line: nothing that cannot be seen, nothing empty, no line of a novel. */
+/** Non-empty text of limited length. */
 export const line = (charactersMax: number) => note(charactersMax).min(1, 'is empty')
 
-/** The same, and may be left empty. */
+/** Text of limited length, possibly empty. */
 export const note = (charactersMax: number) =>
-  seen(z.string().trim().max(charactersMax, `is longer than ${charactersMax} characters`))
+  visible(z.string().trim().max(charactersMax, `is longer than ${charactersMax} characters`))
 
-/** What an account, a key, a person or a request is named by: an id or an e-mail, which nobody needs to write longer. */
+/** An id or an e-mail. */
 export const named = line(320)
 
-/**
- * Only the shape is looked at: whether an address exists is found out by writing to it, and `root@localhost` is a good
- * one on a machine of one's own. Two spellings of one address must not become two accounts.
- */
-export const email = seen(z.string().trim().toLowerCase()).refine(
+/** Checks the shape only; `root@localhost` is valid. Normalized, so that two spellings of one address are one account. */
+export const email = visible(z.string().trim().toLowerCase()).refine(
   (address) => address.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(address),
   'must be an e-mail address, such as name@example.com',
 )
 
-/** An amount of USD as somebody writes it: a JSON number would already have been rounded. */
+/** An amount of USD as text, because a JSON number may be rounded. */
 export const amount = z.string().max(30)
 
-/** A moment to come: a date (`2027-01-31`), or a span from now (`30d`, `12h`). */
+/** A time in the future: a date (`2027-01-31`) or a span (`30d`, `12h`). */
 export const moment = z.string().max(40)
 
-/** Who may ask. `anyone` needs no session; an owner has an account; an operator has all of them. */
+/** Who may call a route. `anyone` needs no session; an owner has an account; an operator sees all accounts. */
 export type Requester = 'anyone' | 'signed-in' | 'owner' | 'operator'
 
 /**
- * One question or act of the console. The path is relative to `/console/api`; `:name` in it is an id. What comes in is
- * checked by these schemas, and what goes out is typed by them on both sides.
+ * A route of the console API, relative to `/console/api`; `:name` in its path is an id. The schemas check the input and type
+ * the answer on both sides.
  */
 export interface Route<
   Who extends Requester,
@@ -75,7 +71,7 @@ export interface Route<
   Answer extends z.ZodType,
 > {
   readonly who: Who
-  /** Only within minutes of a password: what makes keys or moves money. `to-widen`: where it lets a key do more. */
+  /** Needs a recently confirmed password. `to-widen`: only if a key gains rights. */
   readonly confirmed: boolean | 'to-widen'
   readonly query: Query
   readonly body: Body
@@ -84,15 +80,15 @@ export interface Route<
 
 export type AnyRoute = Route<Requester, z.ZodType, z.ZodType, z.ZodType>
 
-/** Why something was refused. The console words what it knows and shows `message` for the rest. */
+/** The console translates known codes and shows `message` for others. */
 export interface ConsoleError {
   readonly error: {
     readonly code: string
     readonly message: string
-    /** The field of the body or the query that is to blame. */
+    /** The invalid field of the body or the query. */
     readonly param: string | null
     readonly request_id: string
-    /** Whole seconds, where trying again later helps. */
+    /** Whole seconds, if a later retry helps. */
     readonly retry_after: number | null
   }
 }

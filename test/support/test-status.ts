@@ -1,5 +1,5 @@
-import { clockView } from '../../src/admin/ledger-clock.ts'
 import type { ServerStatus } from '../../src/admin/server-status.ts'
+import { clockView } from '../../src/admin/server-status.ts'
 import type { App, Serving } from '../../src/app/app.ts'
 
 interface ServerState {

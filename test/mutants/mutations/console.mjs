@@ -160,7 +160,7 @@ export const OF_THE_CONSOLE = [
   {
     name: 'act-apart-from-its-line',
     says: 'an act and its line in the trail are two steps',
-    caughtBy: ['src/admin/audit.trail.test.ts'],
+    caughtBy: ['src/admin/audit.atomic.test.ts'],
     replacements: [
       {
         file: 'src/admin/audit.ts',

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { updateAccountStatus } from '../../test/fixtures/db/set-up.ts'
 import { creditBody } from '../contract/operate.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { ActorLog } from './audit.ts'
-import { createCodes, withdrawCode } from './codes.ts'
-import { createRedeemTries, finishRedemptions, type RedeemCodeDeps, redeemCode } from './redeem-code.ts'
-import { verifyLedger } from './verify-ledger.ts'
+import { createCodes, finishRedemptions, redeemCode, withdrawCode } from './codes.ts'
+import { verifyLedger } from './ledger-maintenance.ts'
+import { createRedeemTries } from './sign-in-limits.ts'
 import { creditWallet } from './wallet.ts'
 
 const DAY_MS = 86_400_000
@@ -29,8 +29,9 @@ async function make(amount = '10.00', terms = {}) {
   return { text: outcome.value.items[0]!.secret, id: outcome.value.items[0]!.code.id }
 }
 
-const redeem = (code: string, account = ADA, deps: RedeemCodeDeps = books.deps) => redeemCode(deps, account, { code })
-const balance = async (account = ADA) => (await books.ledger.standing(account)).balance
+const redeem = (code: string, account = ADA, deps: Parameters<typeof redeemCode>[0] = books.deps) =>
+  redeemCode(deps, account, { code })
+const balance = async (account = ADA) => (await books.ledger.accountStatus(account)).balance
 const credited = (amount: string) => ({
   kind: 'done',
   value: { amount, wallet: { balance: amount, held: '0.00', available: amount } },
@@ -182,8 +183,8 @@ describe('a code that several want in the same moment', () => {
 
 describe('a crash while a code is redeemed', () => {
   const crash = new Error('the process is gone')
-  const before: Pick<RedeemCodeDeps, 'ledger'> = { ledger: { credit: () => Promise.reject(crash) } }
-  const after = (): Pick<RedeemCodeDeps, 'ledger'> => ({
+  const before: Pick<Parameters<typeof redeemCode>[0], 'ledger'> = { ledger: { credit: () => Promise.reject(crash) } }
+  const after = (): Pick<Parameters<typeof redeemCode>[0], 'ledger'> => ({
     ledger: { credit: (order) => books.ledger.credit(order).then(() => Promise.reject(crash)) },
   })
 
@@ -232,7 +233,7 @@ describe('a crash while a code is redeemed', () => {
       await expect(redeem(text, ADA, { ...books.deps, ...before })).rejects.toBe(crash)
     }
     const unfinished: [string, unknown][] = []
-    const ledger: RedeemCodeDeps['ledger'] = {
+    const ledger: Parameters<typeof redeemCode>[0]['ledger'] = {
       credit: (order) => (order.ref.endsWith(first.id) ? Promise.reject(crash) : books.ledger.credit(order)),
     }
     const onUnfinished = (code: string, reason: unknown) => unfinished.push([code, reason])

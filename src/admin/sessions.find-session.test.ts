@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openTestPeople, type TestPeople } from '../../test/fixtures/admin/people.ts'
 import { createSqliteDialect } from '../db/sqlite/kysely-dialect.ts'
 import type { LedgerTables } from '../db/tables.ts'
-import { createSessionFinder, IDLE_MS, SESSION_MS } from './people-deps.ts'
-import type { SignedIn } from './sessions.ts'
+import { createSessionFinder, IDLE_MS, SESSION_MS, type SignedIn } from './sessions.ts'
 
 let people: TestPeople
 let ann: SignedIn

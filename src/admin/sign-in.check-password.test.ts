@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from '../../test/fixtures/admin/people.ts'
-import { confirmPassword } from './passwords.ts'
 import type { SignedIn } from './sessions.ts'
-import { signIn } from './sign-in.ts'
+import { confirmPassword, signIn } from './sign-in.ts'
 
 let people: TestPeople
 let ann: SignedIn

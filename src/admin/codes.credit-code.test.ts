@@ -3,13 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openTestLedger, type TestLedger } from '../../test/fixtures/admin/books.ts'
+import { openTestLedger, type TestLedger } from '../../test/fixtures/admin/test-ledger.ts'
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { createAccount } from './accounts.ts'
-import { createCodes, withdrawCode } from './codes.ts'
-import { finishRedemptions, type RedeemCodeDeps, redeemCode } from './redeem-code.ts'
-import { verifyLedger } from './verify-ledger.ts'
+import { createCodes, finishRedemptions, redeemCode, withdrawCode } from './codes.ts'
+import { verifyLedger } from './ledger-maintenance.ts'
 
 /** CODE_SEED plays one again; CODE_ROUNDS=500 plays more. */
 const SEED = Number(process.env.CODE_SEED ?? randomInt(2 ** 31))
@@ -21,7 +20,7 @@ type Ending = (typeof ENDINGS)[number]
 const CRASH = 'the process is gone'
 
 /** The same books, of a process that dies at one point of redeeming. */
-function dyingAt(ending: Ending, { deps, ledger }: TestLedger): RedeemCodeDeps {
+function dyingAt(ending: Ending, { deps, ledger }: TestLedger): Parameters<typeof redeemCode>[0] {
   const die = () => Promise.reject(new Error(CRASH))
   const unthrottled = { ...deps, redeemTries: { take: () => undefined, giveBack: () => {} } }
   switch (ending) {
@@ -115,7 +114,7 @@ async function expectOneOwnerEach(books: TestLedger, owners: Map<string, Set<Acc
   for (const { row } of ACCOUNTS) {
     const theirs = codes.filter(({ redeemed_by }) => redeemed_by === row)
     const worth = theirs.reduce((sum, { amount_nano }) => sum + amount_nano, 0n)
-    expect((await books.ledger.standing(row)).balance).toBe(worth)
+    expect((await books.ledger.accountStatus(row)).balance).toBe(worth)
   }
   expect(await verifyLedger(books.deps)).toMatchObject({ value: { ok: true, frozen: [] } })
 }

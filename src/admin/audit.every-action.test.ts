@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { OPERATIONS, runOperation } from './operations.ts'
 import type { ServerStatus } from './server-status.ts'
 
@@ -20,7 +20,7 @@ const acts = async () =>
 const A = { account: 'a@example.com' }
 
 describe('the command line', () => {
-  it('leaves what it changes in the audit trail of the account, and what it only asks nowhere', async () => {
+  it('records mutations in the audit log of the account, and queries nowhere', async () => {
     await run('accounts.create', { email: 'a@example.com' })
     await run('accounts.create', { email: 'a@example.com' })
     await run('accounts.suspend', A)
@@ -66,7 +66,7 @@ describe('the command line', () => {
     expect(await link(behind)).toMatch(/^https:\/\/llm\.example\.com\/console\/setup\?code=/)
   })
 
-  it('finds a broken audit trail when it verifies the books', async () => {
+  it('finds a broken audit log when it verifies the ledger', async () => {
     await run('accounts.create', { email: 'a@example.com' })
     expect(await run('db.verify', {})).toMatchObject({
       ok: true,
@@ -81,7 +81,7 @@ describe('the command line', () => {
       ok: false,
       violations: 1,
       frozen: [],
-      checks: expect.arrayContaining([{ name: 'the audit trail is one unbroken chain (first at 1)', violations: 1 }]),
+      checks: expect.arrayContaining([{ name: 'the audit log is one unbroken chain (first at 1)', violations: 1 }]),
     })
   })
 

@@ -3,8 +3,7 @@ import { type BenchAccount, openUsageBench, type UsageBench } from '../../test/f
 import { refusedTurnsAnswer } from '../contract/owner.ts'
 import type { AccountId, KeyId } from '../model/ids.ts'
 import type { ProblemCode } from '../model/problem.ts'
-import { refusedTurnsReport } from './refused-turns.ts'
-import { usageOverview } from './usage-overview.ts'
+import { refusedTurnsReport, usageOverview } from './usage-report.ts'
 
 const NOON = Date.UTC(2026, 10, 22, 12)
 const HOUR = 3_600_000

@@ -3,11 +3,9 @@ import { given, HERE, openTestPeople, PASSWORD, type TestPeople } from '../../te
 import type { AccountRow } from '../model/ids.ts'
 import { listAudit, verifyAudit } from './audit.ts'
 import { inviteFirstPerson, invitePerson, signUp } from './invitations.ts'
-import { changePassword, confirmPassword } from './passwords.ts'
 import { disablePerson, enablePerson, listPeople } from './people.ts'
-import { createPeopleDeps, sweepPeople } from './people-deps.ts'
-import { endSession, listSessions, signOut } from './sessions.ts'
-import { signIn } from './sign-in.ts'
+import { createSignInServices, endSession, listSessions, signOut, sweepPeople } from './sessions.ts'
+import { changePassword, confirmPassword, signIn } from './sign-in.ts'
 
 async function liveThroughEverything({ deps, makeAccount, make }: TestPeople): Promise<void> {
   await makeAccount('you@localhost')
@@ -50,7 +48,7 @@ it('a secret of one key ring opens nothing under another', async () => {
   const ann = await people.make('ann@example.com', 'owner')
   const { db, file, clock, random, consoleUrl } = people.deps
   const other = (fill: number) =>
-    createPeopleDeps({
+    createSignInServices({
       ...{ db, file, clock, random, consoleUrl, secret: Buffer.alloc(32, fill) },
       onFailure: () => {},
       lockouts: { keep: () => {}, drop: () => {} },

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import { secureRandom } from '../lib/random-id.ts'
-import { createKnownDevices, type KnownDevices } from './known-devices.ts'
+import { createKnownDevices, type KnownDevices } from './sign-in-limits.ts'
 
 const DAY_MS = 86_400_000
 let now: number

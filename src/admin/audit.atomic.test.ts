@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { changeAccountStatus, createAccount } from './accounts.ts'
-import { createCodes, withdrawCode } from './codes.ts'
+import { createCodes, redeemCode, withdrawCode } from './codes.ts'
 import { changeKey, createKey, rotateKey } from './keys.ts'
-import { redeemCode } from './redeem-code.ts'
 import { creditWallet, requestFunding } from './wallet.ts'
 
 const ADA = 1 as AccountRow

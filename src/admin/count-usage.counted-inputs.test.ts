@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type CountedBeyond, createCountedInputs } from './models.ts'
+import { type CountedBeyond, createCountedInputs } from './count-usage.ts'
 
 it('remembers the largest input beyond the context of a model, and tells of each new maximum once', () => {
   const heard: CountedBeyond[] = []

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { useTestLedger } from '../../test/fixtures/admin/use-test-books.ts'
+import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { updateAccountStatus } from '../../test/fixtures/db/set-up.ts'
-import { fundingRequest } from '../contract/operate.ts'
+import { accountFundingRequest } from '../contract/operate.ts'
 import { requestFundingBody } from '../contract/owner.ts'
 import { pageOf } from '../contract/values.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { createCodes } from './codes.ts'
-import { redeemCode } from './redeem-code.ts'
+import { createCodes, redeemCode } from './codes.ts'
 import {
   adjustWallet,
   creditWallet,
@@ -27,7 +26,7 @@ const ask = (account = ADA, amount = '20.00', note = '') => requestFunding(books
 async function list(args: { after?: string; limit: number } = { limit: 10 }) {
   const outcome = await listFundingRequests(books.deps, args)
   if (outcome.kind === 'refused') throw new Error(outcome.message)
-  return pageOf(fundingRequest).parse(outcome.value)
+  return pageOf(accountFundingRequest).parse(outcome.value)
 }
 
 describe('asking for funds', () => {

@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { given, HERE, openTestPeople, PASSWORD, refusalOf, type TestPeople } from '../../test/fixtures/admin/people.ts'
 import { invitePerson, readInvite, signUp } from './invitations.ts'
-import { changePassword } from './passwords.ts'
-import type { PeopleDeps } from './people-deps.ts'
-import type { SignedIn } from './sessions.ts'
-import { signIn } from './sign-in.ts'
+import type { SignedIn, SignInServices } from './sessions.ts'
+import { changePassword, signIn } from './sign-in.ts'
 
 const NEXT = 'another long password'
 const body = { current: PASSWORD, next: NEXT }
@@ -64,7 +62,7 @@ describe('a new password', () => {
   it('has ended every session, although nobody heard that it was set', async () => {
     const other = given(await enter(PASSWORD))
     expect(await find(other)).toBeDefined()
-    const unheard: PeopleDeps = {
+    const unheard: SignInServices = {
       ...people.deps,
       audit: {
         ...people.deps.audit,

@@ -1,0 +1,67 @@
+import type { MintedKey } from '../auth/secrets.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { IntegrityReport } from '../db/sqlite/check-integrity.ts'
+import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { LedgerDb } from '../db/tables.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { RandomBytes } from '../lib/random-id.ts'
+import type { SteadyClock } from '../lib/steady-clock.ts'
+import type { KeyKind, LimitRates } from '../model/caller.ts'
+import type { AccountRow, KeyId } from '../model/ids.ts'
+import type { EstimateErrors } from '../pricing/estimate.ts'
+import type { LaneHealth } from '../routing/lane-health.ts'
+import type { ActorLog } from './audit.ts'
+import type { CountedInputs, RefusedTurnCounter, UsageKeeper } from './count-usage.ts'
+import type { ServerStatus } from './server-status.ts'
+import type { SignInServices } from './sessions.ts'
+import type { RedeemTries } from './sign-in-limits.ts'
+
+/** The services of all use cases of operators. `app` builds it once; each use case names what it uses of it. */
+export interface AdminServices {
+  readonly db: LedgerDb
+  readonly clock: Clock
+  readonly random: RandomBytes
+  readonly ledger: Ledger
+  readonly catalog: () => Catalog
+  readonly health: LaneHealth
+  readonly estimateErrors: Pick<EstimateErrors, 'of'>
+  readonly countedInputs: Pick<CountedInputs, 'largest'>
+  readonly auditLog: ActorLog
+  readonly people: SignInServices
+  readonly mintKey: (kind: KeyKind) => MintedKey
+  /** Digests the letters of a code under a key of the key ring. */
+  readonly digestCode: (letters: string) => Uint8Array
+  readonly redeemTries: RedeemTries
+  /** How many keys one account may have that are not revoked. */
+  readonly liveKeysMax: () => number
+  /** The limits of keys without limits of their own. */
+  readonly keyRates: () => LimitRates
+  /** Drops a key from the server's cache, so that the next request reads it again. */
+  readonly forgetKey: (id: KeyId) => void
+  /** Drops the keys of an account from the server's cache. */
+  readonly forgetAccount: (account: AccountRow) => void
+  /** Drops all cached keys and sessions. */
+  readonly forgetAll: () => void
+  readonly ledgerClock: SteadyClock
+  /** The two files whose rows have times. */
+  readonly files: { readonly ledger: SqliteFile; readonly content: SqliteFile }
+  /** Checks the structure of the database files; absent if there are none. */
+  readonly checkFiles?: () => Promise<readonly FileCheck[]>
+  readonly status: () => ServerStatus
+}
+
+export interface FileCheck {
+  /** e.g. `ledger.db`. */
+  readonly file: string
+  readonly report: IntegrityReport
+}
+
+/** The services of the use cases behind the console, which a running server has in addition. */
+export interface OwnerServices extends AdminServices {
+  readonly content: SqliteFile
+  readonly usage: Pick<UsageKeeper, 'readUpToDate'>
+  readonly refusedTurns: Pick<RefusedTurnCounter, 'flush' | 'firstReported'>
+  /** When each of these keys, by row, was last used; keys that never were are absent. */
+  readonly lastUsed: (account: AccountRow, keys: readonly number[]) => Promise<ReadonlyMap<number, number>>
+}

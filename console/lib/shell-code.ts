@@ -1,4 +1,4 @@
-import { shellWord } from '../../src/lib/anywhere/shell-word.ts'
+import { shellWord } from '../../src/lib/anywhere/text.ts'
 
 /** The variable that the client docs use, too. */
 export const KEY_VARIABLE = 'MILLRACE_KEY'

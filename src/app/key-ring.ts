@@ -6,10 +6,9 @@ import { z } from 'zod'
 import { parseSecrets } from '../config/server-schema.ts'
 import { findMeta, setMeta } from '../db/meta.ts'
 import type { LedgerDb } from '../db/tables.ts'
-import { shellWord } from '../lib/anywhere/shell-word.ts'
+import { shellWord } from '../lib/anywhere/text.ts'
 import { deriveKey } from '../lib/crypto.ts'
-import { syncFolder, writeDurably } from '../lib/files.ts'
-import { writePrivately } from '../lib/private-files.ts'
+import { syncFolder, writeDurably, writePrivately } from '../lib/files.ts'
 
 /**
  * The secrets of an installation. Everything that is sealed or peppered derives its own key from one of them, so a backup needs

@@ -5,7 +5,7 @@ import type { Terminal, Versions } from '../cli/cli-deps.ts'
 import type { Environment } from '../config/files.ts'
 import { ledgerSchema } from '../db/migrations/ledger-schema.ts'
 import { openDriver } from '../db/sqlite/connection.ts'
-import { shellWord } from '../lib/anywhere/shell-word.ts'
+import { shellWord } from '../lib/anywhere/text.ts'
 import { scrub } from '../telemetry/scrub.ts'
 
 /** Uncaught errors of the whole process. */

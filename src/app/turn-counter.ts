@@ -1,6 +1,6 @@
 import type { CutReason, OnCut } from '../gateway/cancellation.ts'
 import type { Closing } from '../lib/async.ts'
-import { createBag } from '../lib/bag.ts'
+import { createBag } from '../lib/collections.ts'
 import { createLoopStrain, watchLoopDelay } from '../lib/loop-strain.ts'
 import { createConcurrencyLimiter, type ShedReason } from '../server/concurrency-limiter.ts'
 import type { EdgeServices } from '../server/services.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { TextDecoder } from 'node:util'
-import { shellWord } from '../lib/anywhere/shell-word.ts'
+import { shellWord } from '../lib/anywhere/text.ts'
 import type { ConfigProblem } from './problem.ts'
 
 /** Variables by name. Only main.ts reads the process's own environment. */

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { InitOutcome } from '../cli/cli-deps.ts'
-import { whyNotWritten, writePrivately } from '../lib/private-files.ts'
+import { whyNotWritten, writePrivately } from '../lib/files.ts'
 import { configSchema } from './schema.ts'
 
 /** The file of `millrace init`: it works as it is and shows further keys in comments. */

@@ -1,5 +1,5 @@
 import type { Lane } from '../catalog/catalog.ts'
-import { Stopper, type StopSignal } from '../lib/stop-signal.ts'
+import { Stopper, type StopSignal } from '../lib/async.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { Sink } from './turn-input.ts'
 

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { createLruMap } from '../lib/collections.ts'
 import { deriveKey, openNow, sealNow } from '../lib/crypto.ts'
-import { createLruMap } from '../lib/lru-map.ts'
 import type { Opaque, SealPurpose, Seals } from '../model/event.ts'
 import type { AccountId, AccountRow } from '../model/ids.ts'
 import type { Compacted } from '../model/turn.ts'

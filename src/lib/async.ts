@@ -1,21 +1,21 @@
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** A process that has nothing else to do ends meanwhile. */
+/** Does not keep the process alive. */
 export const pauseIdly = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref())
 
 /**
- * Calls back when the event loop has looked at its sockets once. After the process was stopped for a while, timers fire before
- * anything is read: what has arrived meanwhile is read by then.
+ * Calls back when the event loop has read its sockets once. After the process was suspended, timers fire before anything that
+ * arrived meanwhile is read.
  */
 export function afterLoopTurn(then: () => void): () => void {
-  // The first setImmediate may run before the loop looks at its sockets, the second runs after it.
+  // The first setImmediate may run before the loop reads its sockets, the second runs after it.
   let immediate = setImmediate(() => {
     immediate = setImmediate(then)
   })
   return () => clearImmediate(immediate)
 }
 
-/** Lets one waiter pass in each turn of the event loop: however many there are, others are not held up by more than one. */
+/** Lets one waiter pass in each turn of the event loop, so that many waiters delay other work by one at a time. */
 export function createTurnstile(): () => Promise<void> {
   const waiting: (() => void)[] = []
   const letOnePass = () => {
@@ -29,7 +29,7 @@ export function createTurnstile(): () => Promise<void> {
     })
 }
 
-/** Runs so many at once, and the others after them in the order in which they came. */
+/** Runs this many at once, and the others in their order. */
 export function createQueue(atOnceMax: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
   const waiting: (() => void)[] = []
   let running = 0
@@ -46,10 +46,7 @@ export function createQueue(atOnceMax: number): <Result>(work: () => Promise<Res
   }
 }
 
-/**
- * What opens registers here how it closes, on the next line; everything is closed in reverse order, once, and one
- * failure does not keep the rest open.
- */
+/** Closes in reverse order what was opened, once. A failure does not keep the rest open. */
 export interface Closing {
   add(close: () => void | Promise<void>): void
   close(): Promise<void>
@@ -70,7 +67,32 @@ export function createClosing(): Closing {
           failures.push(error)
         }
       }
-      if (failures.length > 0) throw new AggregateError(failures, 'closing did not go through')
+      if (failures.length > 0) throw new AggregateError(failures, 'closing failed')
     },
+  }
+}
+
+/** A cancellation signal inside the process: AbortSignal without the cost of an EventTarget for each turn. */
+export interface StopSignal {
+  readonly stopped: boolean
+  /** Calls back once when it is stopped; returns how to stop listening. */
+  onStop(listener: () => void): () => void
+}
+
+export class Stopper implements StopSignal {
+  stopped = false
+  readonly #listeners: ((() => void) | undefined)[] = []
+
+  onStop(listener: () => void): () => void {
+    const index = this.#listeners.push(listener) - 1
+    return () => {
+      this.#listeners[index] = undefined
+    }
+  }
+
+  stop(): void {
+    if (this.stopped) return
+    this.stopped = true
+    for (const listener of this.#listeners) listener?.()
   }
 }

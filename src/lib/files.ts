@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync, renameSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 
-/** Makes the names in a folder durable: without it a power cut may lose a new file, although its bytes were synced. */
+/** Makes the names in a folder durable. Without it a power cut may lose a new file whose bytes were synced. */
 export async function syncFolder(path: string): Promise<void> {
-  // Windows cannot open a folder, and keeps its names durable by itself.
+  // Windows cannot open a folder, and its names are durable anyway.
   if (process.platform === 'win32') return
   const folder = await open(path, 'r')
   try {
@@ -13,7 +15,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Makes a new file for its owner alone, with its bytes synced. Its name is durable only after `syncFolder`. */
+/** Creates a file for its owner alone, with its bytes synced. Its name is durable after `syncFolder`. */
 export async function writeDurably(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   try {
@@ -24,21 +26,21 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** Why a file of the data folder is not used. It stands in the file's new name. */
+/** Why a file of the data folder is quarantined: a part of its new name. */
 export type QuarantineReason = 'damaged' | 'other-ledger' | 'ahead'
 
-/** A file that was given another name, so that nothing of it is served and nothing of it is lost. */
+/** A renamed file: its content is not used, and not lost. */
 export interface Quarantined {
   readonly file: string
   readonly reason: QuarantineReason
 }
 
-/** What SQLite keeps beside a database; it finds them again by the new name. */
+/** SQLite's files beside a database. SQLite finds them by the new name. */
 const COMPANIONS = ['', '-wal', '-shm', '-journal']
 
 export const ASIDE_NAME = /\.set-aside-(?:damaged|other-ledger|ahead)-[0-9TZ.-]+(?:-wal|-shm|-journal)?$/
 
-/** Renames a closed file and what belongs to it. A name that is taken is never written over. */
+/** Renames a closed file and its companions. Never overwrites a file. */
 export function quarantine(path: string, reason: QuarantineReason, now: number): Quarantined {
   const time = new Date(now).toISOString().replaceAll(':', '-')
   let file = `${path}.set-aside-${reason}-${time}`
@@ -49,11 +51,61 @@ export function quarantine(path: string, reason: QuarantineReason, now: number):
   return { file, reason }
 }
 
-/** An optional package that this use needs is not there. Known by its name, which outlives the way between two threads. */
+/** An optional package is not installed. Recognised by its name, because the class is lost between threads. */
 export class MissingPart extends Error {
   override readonly name = 'MissingPart'
 }
 
-/** Looks through what an error was caused by. */
+/** Looks through the causes of an error. */
 export const isMissingPart = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'MissingPart' || isMissingPart(error.cause))
+
+/**
+ * Replaces the file at a path by one that only its owner may read, in one step: a reader never sees half of it, and a power cut
+ * never leaves it empty. The old file, or the target of a link there, is not written into.
+ */
+export async function writePrivately(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    await writeDurably(temporary, text)
+    await rename(temporary, path)
+    await syncFolder(dirname(path))
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+}
+
+/** Why a path cannot be written; undefined for an unknown error code. */
+export const whyNotWritten = (error: unknown): string | undefined =>
+  WRITE_ERRORS[(error as NodeJS.ErrnoException).code ?? '']
+
+const WRITE_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'the folder above it does not exist',
+  ENOTDIR: 'a part of its path is a file',
+  EEXIST: 'there is a file of that name',
+  EISDIR: 'there is a folder of that name',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'the disk there is read-only',
+  ENOSPC: 'the disk there is full',
+  ENAMETOOLONG: 'its name is too long',
+}
+
+/**
+ * Creates the data folder for its owner alone, durably: each created folder and the one above are synced. An existing folder keeps
+ * its mode.
+ */
+export async function makeDataFolder(path: string): Promise<void> {
+  const whole = resolve(path)
+  const first = await mkdir(whole, { recursive: true, mode: 0o700 }).catch((error: Error) => {
+    const why = whyNotWritten(error) ?? error.message
+    throw new Error(`The data folder ${whole} cannot be created: ${why}. To use another one: --data or storage.data.`)
+  })
+  if (first === undefined) return
+  const above = dirname(resolve(first))
+  for (let folder = dirname(whole); ; folder = dirname(folder)) {
+    await syncFolder(folder)
+    if (folder === above) return
+  }
+}

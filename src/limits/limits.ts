@@ -1,4 +1,4 @@
-import { createLruMap } from '../lib/lru-map.ts'
+import { createLruMap } from '../lib/collections.ts'
 import { networkOf } from '../lib/network.ts'
 import { type RateRule, takeFromRate } from '../lib/rates.ts'
 import type { AppliedLimit, Caller, LimitKind, LimitRates, LimitScope, LimitStatus } from '../model/caller.ts'

@@ -1,4 +1,4 @@
-import { createLruMap } from '../lib/lru-map.ts'
+import { createLruMap } from '../lib/collections.ts'
 import type { OtherInput, TurnRequest } from '../model/turn.ts'
 
 /** The size of an input. A request has it for what its client sent. */

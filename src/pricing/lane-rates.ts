@@ -1,4 +1,4 @@
-import { createLruMap } from '../lib/lru-map.ts'
+import { createLruMap } from '../lib/collections.ts'
 import { inputTokensOf, type Usage } from '../model/price.ts'
 
 /** What is seen of a provider's work on an answer without its counts. */

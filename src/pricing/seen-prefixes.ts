@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import { createLruMap } from '../lib/lru-map.ts'
+import { createLruMap } from '../lib/collections.ts'
 
 /**
  * Digests of what conversations have sent to a provider lately. When a provider breaks off without counts, the part of the input

@@ -1,5 +1,5 @@
 import type { Lane } from '../catalog/catalog.ts'
-import { createLruMap } from '../lib/lru-map.ts'
+import { createLruMap } from '../lib/collections.ts'
 import { codecs, type LaneDialect } from '../protocols/codecs.ts'
 import { type ProviderError, refusedField } from '../protocols/refusals/provider-error.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Lane, Model } from '../catalog/catalog.ts'
-import { createLruMap } from '../lib/lru-map.ts'
+import { createLruMap } from '../lib/collections.ts'
 import { isObject } from '../lib/types.ts'
 import type { Caller } from '../model/caller.ts'
 import { memberBytes, type TurnRequest } from '../model/turn.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Stopper } from '../lib/stop-signal.ts'
+import { Stopper } from '../lib/async.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { createRetryWait } from './retry-budget.ts'
 

@@ -1,4 +1,4 @@
-import { createBag } from '../lib/bag.ts'
+import { createBag } from '../lib/collections.ts'
 
 export interface StreamTimes {
   /** The head goes out after this time even without a first event. */

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { afterLoopTurn } from '../lib/async.ts'
-import { createBag } from '../lib/bag.ts'
+import { createBag } from '../lib/collections.ts'
 import { problem } from '../model/problem.ts'
 import { createClients } from './client-address.ts'
 import { onClientError, refuseSocket } from './client-error.ts'

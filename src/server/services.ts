@@ -1,5 +1,5 @@
-import type { SignInServices } from '../admin/sessions.ts'
 import type { RefusedTurnCounter } from '../admin/count-usage.ts'
+import type { SignInServices } from '../admin/sessions.ts'
 import type { CallerFinder, CallerOutcome } from '../auth/callers.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { remember } from '../lib/lru-map.ts'
+import { remember } from '../lib/collections.ts'
 import type { Attempt } from '../model/ending.ts'
 import type { Usage } from '../model/price.ts'
 

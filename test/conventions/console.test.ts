@@ -77,7 +77,7 @@ describe('imports of the console', () => {
     expect(wrong('console/lib/a.ts', `import type { x } from '../../src/model/money.ts'`)).toBe(1)
     expect(wrong('console/lib/a.ts', `import { x } from '../../src/contract/owner.ts'`)).toBe(1)
     expect(wrong('console/lib/a.ts', `import { x } from '../../src/lib/clock.ts'`)).toBe(1)
-    expect(wrong('console/lib/a.ts', `import { x } from '../../src/lib/anywhere/shell-word.ts'`)).toBe(0)
+    expect(wrong('console/lib/a.ts', `import { x } from '../../src/lib/anywhere/text.ts'`)).toBe(0)
     expect(wrong('console/lib/a.ts', `import type { x } from '../../src/contract/owner.ts'`)).toBe(0)
     expect(wrong('console/pages/keys/A.tsx', `import { x } from '../../ui/X.tsx'`)).toBe(0)
   })

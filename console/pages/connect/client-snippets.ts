@@ -1,4 +1,4 @@
-import { shellWord } from '../../../src/lib/anywhere/shell-word.ts'
+import { shellWord } from '../../../src/lib/anywhere/text.ts'
 import { curlCommand, exportKey, KEY_VARIABLE } from '../../lib/shell-code.ts'
 import type { Catalogue } from '../../messages/catalogue.ts'
 import type { ModelItem } from '../../queries/account.ts'

@@ -1,4 +1,4 @@
-import { SEARCH_TERMS_MAX, searchTerms } from '../../../src/lib/anywhere/words-of-search.ts'
+import { SEARCH_TERMS_MAX, searchTerms } from '../../../src/lib/anywhere/text.ts'
 import type { KeyFacts, ListedKey } from './key-facts.tsx'
 
 export interface KeyFilters {

@@ -44,7 +44,7 @@ export const MUTANTS = [
     says: 'the name of a new data folder is not made durable',
     kinds: ['operator'],
     caughtBy: ['owned'],
-    replacements: [{ file: 'lib/private-files.js', find: 'await syncFolder(folder);', put: '' }],
+    replacements: [{ file: 'lib/files.js', find: 'await syncFolder(folder);', put: '' }],
   },
   {
     name: 'half-a-keyring',

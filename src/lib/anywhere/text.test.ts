@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { shellWord } from './shell-word.ts'
+import { shellWord } from './text.ts'
 
 it('leaves a plain word as it is, and puts every other in quotes', () => {
   expect(shellWord('openai/fast-coder')).toBe('openai/fast-coder')

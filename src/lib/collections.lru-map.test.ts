@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createLruMap } from './lru-map.ts'
+import { createLruMap } from './collections.ts'
 
 it('makes room by what was not used for the longest time', () => {
   const map = createLruMap<string, number>(2)

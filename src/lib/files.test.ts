@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { failureSentences } from '../app/process.ts'
-import { makeDataFolder, writePrivately } from './private-files.ts'
+import { makeDataFolder, writePrivately } from './files.ts'
 
 let folder: string
 let path: string

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createBag } from './bag.ts'
+import { createBag } from './collections.ts'
 
 const contentsOf = (bag: ReturnType<typeof createBag<{ name: string }>>): string[] => {
   const names: string[] = []

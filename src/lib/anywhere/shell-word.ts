@@ -1,3 +1,0 @@
-/** One word of a POSIX shell, whatever is in the text. */
-export const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

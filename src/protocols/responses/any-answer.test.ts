@@ -87,13 +87,13 @@ const answers = fc.record({
   sealed: fc.boolean(),
 })
 
-interface FundingRequests {
+interface ClientOptions {
   readonly summary: boolean
   readonly sealed: boolean
 }
 
-/** What the answer says, put together from its events alone. */
-interface Said {
+/** The content of an answer, from its turn events. */
+interface Content {
   text: string
   refusal: string
   reasoning: string
@@ -103,7 +103,7 @@ interface Said {
   readonly tokens: string[]
 }
 
-const nothingSaid = (): Said => ({
+const noContent = (): Content => ({
   text: '',
   refusal: '',
   reasoning: '',
@@ -119,12 +119,12 @@ const isHalf = (words: string): boolean => words.length === 1 && words >= '\ud80
 const isContent = (event: TurnEvent): boolean =>
   event.type === 'tool-call-start' || ('text' in event && event.text !== '')
 
-/** Plays the steps that are possible where they stand, and notes what was said by them. */
+/** Plays the steps that are possible in their place, and collects their content. */
 class Play {
-  readonly voice: ResponsesEncoder
+  readonly encoder: ResponsesEncoder
   adapter: StreamAdapter
   stream = ''
-  said = nothingSaid()
+  content = noContent()
   hasContent = false
   readonly openCalls = new Set<number>()
   readonly counts: Record<string, number>
@@ -132,22 +132,22 @@ class Play {
   private frames: Buffer[] = []
   private seals = 0
 
-  readonly wishes: FundingRequests
+  readonly options: ClientOptions
   private readonly fields: Record<string, unknown>
 
-  constructor(wishes: FundingRequests, counts: Record<string, number>) {
-    this.wishes = wishes
+  constructor(options: ClientOptions, counts: Record<string, number>) {
+    this.options = options
     this.fields = {
-      ...(wishes.summary ? { reasoning: { summary: 'auto' } } : {}),
-      ...(wishes.sealed ? { include: ['reasoning.encrypted_content'] } : {}),
+      ...(options.summary ? { reasoning: { summary: 'auto' } } : {}),
+      ...(options.sealed ? { include: ['reasoning.encrypted_content'] } : {}),
     }
-    this.voice = openEncoder({ fields: this.fields })
-    this.adapter = this.voice.translate(eventReader())
+    this.encoder = openEncoder({ fields: this.fields })
+    this.adapter = this.encoder.translate(eventReader())
     this.counts = counts
   }
 
   storedItems(): readonly EncodedItem[] {
-    return this.voice.storedItems() as readonly unknown[] as readonly EncodedItem[]
+    return this.encoder.storedItems() as readonly unknown[] as readonly EncodedItem[]
   }
 
   count(what: string): void {
@@ -174,7 +174,7 @@ class Play {
     else if (step.do === 'silence') this.beSilent()
     else if (step.do === 'next-lane') this.changeLane()
     else if (step.do === 'say') this.say(step.as, step.words)
-    else if (step.do === 'token') this.sayToken(step.words)
+    else if (step.do === 'token') this.addToken(step.words)
     else if (step.do === 'message') this.push({ type: 'message-start', phase: step.phase })
     else if (step.do === 'reasoning' || step.do === 'summary') this.push({ type: `${step.do}-start` })
     else if (step.do === 'usage') this.push({ type: 'usage', usage: USAGE })
@@ -186,7 +186,7 @@ class Play {
   private beSilent(): void {
     this.deliver()
     this.count('silences')
-    this.stream += this.voice.keepAlive()
+    this.stream += this.encoder.keepAlive()
   }
 
   private changeLane(): void {
@@ -194,19 +194,19 @@ class Play {
     this.count('lanes that failed before content')
     this.frame = []
     this.frames = []
-    this.said = nothingSaid()
-    this.adapter = this.voice.translate(eventReader())
+    this.content = noContent()
+    this.adapter = this.encoder.translate(eventReader())
   }
 
   private say(as: 'text' | 'refusal' | 'reasoning' | 'summary', words: string): void {
-    // Raw reasoning goes among the summaries where these are asked for.
-    this.said[as === 'reasoning' && this.wishes.summary ? 'summary' : as] += words
+    // Raw reasoning becomes a summary where the client asked for summaries.
+    this.content[as === 'reasoning' && this.options.summary ? 'summary' : as] += words
     this.push({ type: `${as}-delta`, text: words })
   }
 
-  private sayToken(words: string): void {
-    this.said.text += words
-    this.said.tokens.push(words)
+  private addToken(words: string): void {
+    this.content.text += words
+    this.content.tokens.push(words)
     this.push({ type: 'text-delta', text: words, logprobs: [{ token: words, logprob: -1, bytes: undefined, top: [] }] })
   }
 
@@ -214,14 +214,14 @@ class Play {
     this.seals += 1
     const data = `seal-${this.seals}`
     const opaque = { wire: 'responses', origin: 'lane', data } as const
-    this.said.seals.push(plainSeal(opaque))
+    this.content.seals.push(plainSeal(opaque))
     this.push({ type: 'reasoning-seal', opaque })
   }
 
   private beginCall(tool: ToolKind, namespace: string | undefined): void {
-    const call = this.said.calls.length
+    const call = this.content.calls.length
     const callId = `call_${call}`
-    this.said.calls.push({ callId, tool, words: '' })
+    this.content.calls.push({ callId, tool, words: '' })
     this.openCalls.add(call)
     if (this.openCalls.size > 1) this.count('calls beside an open one')
     this.push({ type: 'tool-call-start', call, callId, name: `tool_${call}`, namespace, tool })
@@ -229,10 +229,10 @@ class Play {
 
   private goOnCalling({ do: what, which, words }: Extract<Step, { which: number }>): void {
     const call = [...this.openCalls][which % this.openCalls.size]
-    const said = this.said.calls[call ?? -1]
-    if (call === undefined || said === undefined) return
+    const content = this.content.calls[call ?? -1]
+    if (call === undefined || content === undefined) return
     if (what === 'end-call') return void this.endCall(call)
-    said.words += words
+    content.words += words
     this.push({ type: 'tool-call-delta', call, text: words })
   }
 
@@ -243,7 +243,7 @@ class Play {
 
   finish(end: FinishReason): void {
     for (const call of this.openCalls) this.endCall(call)
-    const reason = end === 'stop' && this.said.calls.length > 0 ? 'tool-calls' : end
+    const reason = end === 'stop' && this.content.calls.length > 0 ? 'tool-calls' : end
     this.push({ type: 'turn-end', reason })
     this.deliver()
     this.stream += this.adapter.close(settledCharge())
@@ -258,7 +258,7 @@ class Play {
 
   fail(): void {
     this.deliver()
-    this.stream += this.voice.fail(problem('upstream_error', 'It broke.'))
+    this.stream += this.encoder.fail(problem('upstream_error', 'It broke.'))
   }
 }
 
@@ -272,42 +272,42 @@ interface EncodedItem {
   readonly content?: readonly { type: string; text?: string; refusal?: string; logprobs?: { token: string }[] }[]
 }
 
-/** The same, put together from the last response alone. */
-function toldBy(output: readonly EncodedItem[]): Said {
-  const told = nothingSaid()
+/** The same from the last response. */
+function contentOf(output: readonly EncodedItem[]): Content {
+  const content = noContent()
   for (const item of output) {
-    const callWords = item.arguments ?? item.input
-    if (item.call_id !== undefined && callWords !== undefined)
-      told.calls.push({
+    const callText = item.arguments ?? item.input
+    if (item.call_id !== undefined && callText !== undefined)
+      content.calls.push({
         callId: item.call_id,
         tool: item.type === 'custom_tool_call' ? 'custom' : 'function',
-        words: callWords,
+        words: callText,
       })
-    if (item.encrypted_content !== undefined) told.seals.push(item.encrypted_content)
-    for (const { text } of item.summary ?? []) told.summary += text
+    if (item.encrypted_content !== undefined) content.seals.push(item.encrypted_content)
+    for (const { text } of item.summary ?? []) content.summary += text
     for (const part of item.content ?? []) {
-      if (part.type === 'output_text') told.text += part.text
-      if (part.type === 'refusal') told.refusal += part.refusal
-      if (part.type === 'reasoning_text') told.reasoning += part.text
-      for (const { token } of part.logprobs ?? []) told.tokens.push(token)
+      if (part.type === 'output_text') content.text += part.text
+      if (part.type === 'refusal') content.refusal += part.refusal
+      if (part.type === 'reasoning_text') content.reasoning += part.text
+      for (const { token } of part.logprobs ?? []) content.tokens.push(token)
     }
   }
-  return told
+  return content
 }
 
-/** Ids go on counting where a lane before has used some. */
+/** An earlier lane may have used some ids. */
 const withoutId = (item: EncodedItem): unknown => ({ ...item, id: undefined })
 
-/** The words of all deltas, whatever they are part of. */
+/** The text of all deltas. */
 const wordsIn = (stream: string): string =>
   eventsOf(stream)
     .map(({ delta }) => (typeof delta === 'string' ? delta : ''))
     .join('')
 
-const lengthOf = ({ text, refusal, reasoning, summary, calls }: Said): number =>
+const lengthOf = ({ text, refusal, reasoning, summary, calls }: Content): number =>
   [text, refusal, reasoning, summary, ...calls.map((call) => call.words)].join('').length
 
-it('any answer is told by its grammar, and all of it', { timeout: 180_000 }, () => {
+it('any answer follows the grammar and is complete', { timeout: 180_000 }, () => {
   const counts: Record<string, number> = {}
   fc.assert(
     fc.property(answers, ({ steps, end, summary, sealed }) => {
@@ -318,20 +318,20 @@ it('any answer is told by its grammar, and all of it', { timeout: 180_000 }, () 
       expect(checkResponsesStream(play.stream)).toEqual([])
       const events = eventsOf(play.stream)
       const { output, status } = events.at(-1)!.response as { output: EncodedItem[]; status: string }
-      const told = toldBy(output)
+      const content = contentOf(output)
       play.count(status)
       for (const item of output) play.count(item.type)
       play.counts.events = (play.counts.events ?? 0) + events.length
-      expect(wordsIn(play.stream)).toHaveLength(lengthOf(told))
-      if (end === 'failure') expectBeginning(told, play)
+      expect(wordsIn(play.stream)).toHaveLength(lengthOf(content))
+      if (end === 'failure') expectBeginning(content, play)
       else {
-        expect(told).toEqual(sealed ? play.said : { ...play.said, seals: [] })
-        // Whoever stores it gets what is sealed, whether the client has asked for that or not; but what only signs words, behind
-        // them, is nothing to who does not see it.
-        const stored = toldBy(play.storedItems())
-        expect({ ...stored, seals: [] }).toEqual({ ...play.said, seals: [] })
-        if (sealed) expect(stored.seals).toEqual(play.said.seals)
-        else expect(play.said.seals.filter((seal) => stored.seals.includes(seal))).toEqual(stored.seals)
+        expect(content).toEqual(sealed ? play.content : { ...play.content, seals: [] })
+        // The store gets sealed data whether the client asked for it or not, except for a signature behind the last message
+        // that the client does not see.
+        const stored = contentOf(play.storedItems())
+        expect({ ...stored, seals: [] }).toEqual({ ...play.content, seals: [] })
+        if (sealed) expect(stored.seals).toEqual(play.content.seals)
+        else expect(play.content.seals.filter((seal) => stored.seals.includes(seal))).toEqual(stored.seals)
         const reply = play.asReply()
         expect([reply.status, reply.output.map(withoutId)]).toEqual([status, output.map(withoutId)])
       }
@@ -351,13 +351,13 @@ it('any answer is told by its grammar, and all of it', { timeout: 180_000 }, () 
   expect(never.filter((what) => !((counts[what] ?? 0) > 500))).toEqual([])
 })
 
-/** What had been said when it broke is the beginning of all that was heard; the rest had to wait. */
-function expectBeginning(told: Said, { adapter, said }: Play): void {
+/** The content that was sent before the failure is a prefix of all content; the rest was held. */
+function expectBeginning(sent: Content, { adapter, content }: Play): void {
   for (const name of ['text', 'refusal', 'reasoning', 'summary'] as const)
-    expect(said[name].startsWith(told[name])).toBe(true)
-  told.calls.forEach((call, at) => {
-    expect(said.calls[at]?.callId).toBe(call.callId)
-    expect(said.calls[at]?.words.startsWith(call.words)).toBe(true)
+    expect(content[name].startsWith(sent[name])).toBe(true)
+  sent.calls.forEach((call, at) => {
+    expect(content.calls[at]?.callId).toBe(call.callId)
+    expect(content.calls[at]?.words.startsWith(call.words)).toBe(true)
   })
-  if (adapter.state.heldBytes === 0) expect(lengthOf(told)).toBe(lengthOf(said))
+  if (adapter.state.heldBytes === 0) expect(lengthOf(sent)).toBe(lengthOf(content))
 }

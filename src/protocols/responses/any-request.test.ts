@@ -111,7 +111,7 @@ function expectReadable(request: object, covered: Covered): void {
   expect(results.filter((id) => !calls.has(id))).toEqual([])
 }
 
-/** Whoever writes it for a lane trusts the types: each text is a text. */
+/** The writers of lane requests trust the types: each text is a string. */
 function expectWhole(item: ConversationItem): void {
   const texts: unknown[] = []
   const addParts = (parts: readonly ContentPart[]) => {
@@ -134,21 +134,26 @@ function expectWhole(item: ConversationItem): void {
   for (const text of texts) if (typeof text !== 'string') throw new Error(`No text: ${JSON.stringify(item)}`)
 }
 
-describe('whatever comes', () => {
+describe('random and mutated requests', () => {
   it.each([
     ['random requests', randomRequest, { numRuns: 6000, acceptedMin: 20 }],
     ['mutated requests of real clients', mutatedRequest, { numRuns: 4000, acceptedMin: 500 }],
     ['requests of pieces', composedRequest, { numRuns: 4000, acceptedMin: 500 }],
-  ] as const)('%s never make it throw, and what is accepted converts', (name, requests, { numRuns, acceptedMin }) => {
-    const covered: Covered = { accepted: 0, items: 0, tools: 0, codes: new Map() }
-    fc.assert(
-      fc.property(requests as fc.Arbitrary<object>, (request) => expectReadable(request, covered)),
-      { seed, numRuns },
-    )
-    const { accepted, items, tools, codes } = covered
-    console.info(`${name}: seed ${seed}, ${numRuns} read, ${accepted} accepted with ${items} items and ${tools} tools`)
-    console.info(JSON.stringify(Object.fromEntries(codes)))
-    expect(accepted).toBeGreaterThan(acceptedMin)
-    expect(codes.size).toBeGreaterThan(4)
-  })
+  ] as const)(
+    '%s never make the parser throw, and accepted ones convert',
+    (name, requests, { numRuns, acceptedMin }) => {
+      const covered: Covered = { accepted: 0, items: 0, tools: 0, codes: new Map() }
+      fc.assert(
+        fc.property(requests as fc.Arbitrary<object>, (request) => expectReadable(request, covered)),
+        { seed, numRuns },
+      )
+      const { accepted, items, tools, codes } = covered
+      console.info(
+        `${name}: seed ${seed}, ${numRuns} read, ${accepted} accepted with ${items} items and ${tools} tools`,
+      )
+      console.info(JSON.stringify(Object.fromEntries(codes)))
+      expect(accepted).toBeGreaterThan(acceptedMin)
+      expect(codes.size).toBeGreaterThan(4)
+    },
+  )
 })

@@ -9,11 +9,11 @@ function read(...frames: readonly Buffer[]) {
 }
 
 const item = { id: 'cmp_1', type: 'compaction', encrypted_content: 'gAAA' }
-const done = (said: object) => event('response.output_item.done', { output_index: 0, item: said })
+const done = (item: object) => event('response.output_item.done', { output_index: 0, item })
 const completed = (...output: object[]) => ended({ output, usage: { input_tokens: 9, output_tokens: 2 } })
 const sealed = { kind: 'native', opaque: { wire: 'responses', origin: 'there', data: 'gAAA' } }
 
-describe('a conversation that its provider makes short', () => {
+describe('a native compaction', () => {
   it.each([
     ['as an item that grows', [added({ ...item, encrypted_content: 'g' }), done(item), completed(item)]],
     ['only in its last event', [completed(item)]],
@@ -25,7 +25,7 @@ describe('a conversation that its provider makes short', () => {
     expect(reader.hasFailed).toBe(false)
   })
 
-  it('is none where the provider says something else', () => {
+  it('fails where the provider sends something else', () => {
     const message = { type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: 'What?' }] }
     const reader = read(completed(message))
     expect([reader.hasFailed, reader.state.finished]).toEqual([true, false])
@@ -33,14 +33,14 @@ describe('a conversation that its provider makes short', () => {
     expect(() => reader.compacted()).toThrow('cannot stand')
   })
 
-  it('has not failed where it was cut before it could say so, and is none either', () => {
+  it('of a cut answer is missing and does not count as a failure of the server', () => {
     const response = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, output: [] }
     const reader = read(event('response.incomplete', { response }))
     expect([reader.hasFailed, reader.state.finished]).toEqual([false, false])
     expect(reader.state.error).toBeDefined()
   })
 
-  it('has not failed while it goes on, nor where the provider has', () => {
+  it('has not failed while it runs, nor when the provider reports an error', () => {
     expect(read(added(item)).hasFailed).toBe(false)
     const failed = event('response.failed', { response: { status: 'failed', error: { code: 'x', message: 'y' } } })
     expect(read(failed)).toMatchObject({ hasFailed: false, state: { error: { message: 'y' } } })

@@ -3,18 +3,18 @@ import type { KindBeyondFunctions } from '../../model/turn.ts'
 import { type DialectTraits, dialectByName } from '../shared/lane-target.ts'
 
 /**
- * The oddities of servers that speak Responses, as data: an oddity is a column, a server is a row. Facts are from the
- * vendors' references and from recorded answers; each row says what it rests on.
+ * The oddities of servers that speak Responses, as data: an oddity is a column, a server is a row. Facts come from vendors'
+ * references and recorded answers; each row names its source.
  */
 export interface ResponsesDialect extends DialectTraits {
   readonly wire: 'responses'
-  /** Kinds of tools beyond functions that the server takes; for any other they are told as functions. */
+  /** Kinds of tools beyond functions that the server takes; other servers get them as functions. */
   readonly nativeTools: readonly KindBeyondFunctions[]
   /** Top-level fields beyond the standard ones that the server understands. */
   readonly extraFields: readonly string[]
-  /** Makes a conversation short itself when it is asked to; only it can read what comes of that. */
+  /** Compacts a conversation itself on request; only it can read the result. */
   readonly compacts: boolean
-  /** May be asked for its reasoning in a form that only it can read, and takes it back. */
+  /** Sends its reasoning sealed on request, and takes it back. */
   readonly sealsReasoning: boolean
 }
 
@@ -42,7 +42,7 @@ const row = (name: string, source: string, over: Partial<ResponsesDialect> = {})
 
 const LOCAL_SAMPLING = ['top_k', 'min_p', 'repetition_penalty']
 const PENALTIES = ['presence_penalty', 'frequency_penalty']
-/** As DeepSeek's guide maps the others. */
+/** DeepSeek's guide maps the other efforts like this. */
 const NONE_LOW_HIGH_MAX = {
   ...{ none: 'none', minimal: 'low', low: 'low', medium: 'high' },
   ...{ high: 'high', xhigh: 'high', max: 'max', ultra: 'max' },

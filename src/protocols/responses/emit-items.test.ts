@@ -23,8 +23,8 @@ const rawText = (text: string) => ({ type: 'reasoning_text', text })
 const summaryText = (text: string) => ({ type: 'summary_text', text })
 const typesIn = (bytes: Buffer) => eventsIn(bytes).map(({ type }) => String(type).replace('response.', ''))
 
-describe('what a re-emitted stream shows', () => {
-  it('raw reasoning is a summary for who has asked for one, in the events, the item and what is stored', () => {
+describe('the content of a re-emitted stream', () => {
+  it('has raw reasoning as a summary for a client that asked for one, in the events, the item and the store', () => {
     const frames = [rawDelta('h'), rawDelta('m'), reasoningEnds({ summary: [], content: [rawText('hm')] }), ended()]
     const { bytes, adapter } = reEmit(frames, { rawReasoning: 'as-summary' })
     expect(expectGrammar(bytes, { whole: true })).toEqual([
@@ -48,7 +48,7 @@ describe('what a re-emitted stream shows', () => {
     expect(typesIn(asItComes.bytes)).toContain('reasoning_text.delta')
   })
 
-  it('a silence within raw reasoning that is told as a summary is broken by a piece of summary', () => {
+  it('breaks a silence in raw reasoning that is sent as a summary with an empty summary delta', () => {
     const adapter = createReEmitter(plainFrames(), laneOf({ rawReasoning: 'as-summary' }))
     adapter.read(rawDelta('h'))
     expect(eventsIn(adapter.emptyDelta()!)[0]).toMatchObject({
@@ -58,20 +58,23 @@ describe('what a re-emitted stream shows', () => {
     })
   })
 
-  it.each(['as-summary', 'as-it-comes'] as const)('a summary of its own goes before raw text, %s', (rawReasoning) => {
-    const item = { summary: [summaryText('short')], content: [rawText('long')] }
-    const whole = reEmit([reasoningEnds(item), ended()], { rawReasoning })
-    const inDeltas = reEmit([summaryDelta('short'), rawDelta('lo'), reasoningEnds(item), ended()], { rawReasoning })
-    for (const { bytes, adapter } of [whole, inDeltas]) {
-      expect(expectGrammar(bytes, { whole: true })).toEqual([
-        { id: 'rs_ours1', type: 'reasoning', summary: [summaryText('short')] },
-      ])
-      expect(adapter.storedItems()).toEqual(lastResponse(bytes).output)
-      expect(String(bytes)).not.toMatch(/reasoning_text|"lo/)
-    }
-  })
+  it.each(['as-summary', 'as-it-comes'] as const)(
+    'prefers the own summary of a reasoning to raw text, %s',
+    (rawReasoning) => {
+      const item = { summary: [summaryText('short')], content: [rawText('long')] }
+      const whole = reEmit([reasoningEnds(item), ended()], { rawReasoning })
+      const inDeltas = reEmit([summaryDelta('short'), rawDelta('lo'), reasoningEnds(item), ended()], { rawReasoning })
+      for (const { bytes, adapter } of [whole, inDeltas]) {
+        expect(expectGrammar(bytes, { whole: true })).toEqual([
+          { id: 'rs_ours1', type: 'reasoning', summary: [summaryText('short')] },
+        ])
+        expect(adapter.storedItems()).toEqual(lastResponse(bytes).output)
+        expect(String(bytes)).not.toMatch(/reasoning_text|"lo/)
+      }
+    },
+  )
 
-  it('what was told as raw text stays, though a summary follows; as a summary both are told', () => {
+  it('keeps raw text that was sent before a summary; as a summary both are sent', () => {
     const frames = [rawDelta('long'), summaryDelta('short'), ended()]
     expect(lastResponse(reEmit(frames).bytes).output).toEqual([
       { id: 'rs_ours1', type: 'reasoning', summary: [], content: [rawText('long')] },
@@ -81,16 +84,16 @@ describe('what a re-emitted stream shows', () => {
     expect(lastResponse(bytes).output[0]).toMatchObject({ summary: [summaryText('long'), summaryText('short')] })
   })
 
-  it('what is sealed behind a message, to who does not see the seal, only where it has led to something', () => {
+  it('has a seal behind a message only if another item follows, where the client does not see seals', () => {
     const message = { id: 'm', type: 'message', content: [{ type: 'output_text', text: 'x' }] }
     const seal = { id: 's', type: 'reasoning', summary: [], encrypted_content: 'sealed' }
     const call = { id: 'f', type: 'function_call', name: 'go', arguments: '' }
     const typesOf = (output: readonly object[], seals: 'hidden' | 'shown'): unknown[] => {
       const ends = output.map((item, index) => event('response.output_item.done', { output_index: index, item }))
       const { bytes, adapter } = reEmit([...ends, ended({ output })], { seals })
-      const said = expectGrammar(bytes, { whole: true }).map(({ type }) => type)
-      expect(adapter.storedItems().map(({ type }) => type)).toEqual(said)
-      return said
+      const items = expectGrammar(bytes, { whole: true }).map(({ type }) => type)
+      expect(adapter.storedItems().map(({ type }) => type)).toEqual(items)
+      return items
     }
     expect(typesOf([message, seal], 'hidden')).toEqual(['message'])
     expect(typesOf([message, seal], 'shown')).toEqual(['message', 'reasoning'])
@@ -103,7 +106,7 @@ describe('what a re-emitted stream shows', () => {
     }
   })
 
-  it('no reasoning without words or a seal, no empty message, no empty part, and no gap for them', () => {
+  it('has no empty reasoning, message or part, and no gap for them', () => {
     const message = (id: string, texts: readonly string[]) => ({
       ...{ id, type: 'message', content: texts.map((text) => ({ type: 'output_text', text })) },
     })
@@ -123,17 +126,17 @@ describe('what a re-emitted stream shows', () => {
       event('response.output_item.done', { output_index: index, item }),
     ])
     const { bytes, adapter } = reEmit([...frames, ended({ output })], { seals: 'hidden' })
-    const said = expectGrammar(bytes, { whole: true })
-    expect(said).toMatchObject([
+    const items = expectGrammar(bytes, { whole: true })
+    expect(items).toMatchObject([
       { type: 'reasoning', summary: [] },
       ...[{ content: [{ text: 'x' }] }, { type: 'function_call', name: 'go' }],
     ])
-    expect(said).toHaveLength(3)
-    expect(said[0]).not.toHaveProperty('encrypted_content')
-    expect(said[1]!.content).toHaveLength(1)
+    expect(items).toHaveLength(3)
+    expect(items[0]).not.toHaveProperty('encrypted_content')
+    expect(items[1]!.content).toHaveLength(1)
     expect(eventsIn(bytes).flatMap(({ content_index }) => content_index ?? [])).toEqual([0, 0, 0, 0])
-    // What is sealed goes back to the provider, though the client has not asked to see it.
-    expect(adapter.storedItems()).toMatchObject([{ encrypted_content: 'in our envelope: sealed' }, ...said.slice(1)])
+    // Sealed data goes back to the provider, even if the client does not see it.
+    expect(adapter.storedItems()).toMatchObject([{ encrypted_content: 'in our envelope: sealed' }, ...items.slice(1)])
     expect(lastResponse(reEmit([...frames, ended({ output })]).bytes).output).toMatchObject([
       { type: 'reasoning', summary: [], encrypted_content: 'in our envelope: sealed' },
       ...[{ type: 'message' }, { type: 'function_call' }],
@@ -146,7 +149,7 @@ describe('what a re-emitted stream shows', () => {
     ])
   })
 
-  it('annotations that come before the words of their part, with them', () => {
+  it('sends annotations that come before the text of their part with that text', () => {
     const { bytes } = reEmit([
       added({ id: 'm', type: 'message', content: [] }),
       event('response.content_part.added', { item_id: 'm', output_index: 0, part: { type: 'output_text', text: '' } }),
@@ -163,7 +166,7 @@ describe('what a re-emitted stream shows', () => {
 
 const CUT = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
 
-describe('what is not whole in a re-emitted stream', () => {
+describe('the incomplete item of a re-emitted stream', () => {
   it('is the last item of an incomplete response, although its provider has ended it as completed', () => {
     const call = { id: 'f', type: 'function_call', name: 'go', arguments: '{}', status: 'completed' }
     const message = { id: 'm', type: 'message', content: [{ type: 'output_text', text: 'x' }], status: 'completed' }
@@ -202,7 +205,7 @@ describe('what is not whole in a re-emitted stream', () => {
     expect(adapter.openItems('incomplete')).toMatchObject([{ status: 'incomplete' }])
   })
 
-  it('is no item that another one follows, nor the last of a whole answer, whatever its provider says of it', () => {
+  it('is no item that another one follows, nor the last of a whole answer, even if its provider says so', () => {
     const item = (id: string) => ({ id, type: 'function_call', name: 'go', arguments: '{}', status: 'incomplete' })
     const frames = ['a', 'b'].map((id, index) =>
       event('response.output_item.done', { output_index: index, item: item(id) }),
@@ -211,10 +214,10 @@ describe('what is not whole in a re-emitted stream', () => {
     expect(expectGrammar(bytes, { whole: true }).map(({ status }) => status)).toEqual(['completed', 'completed'])
   })
 
-  it('ends the same when its end is said twice, though it has nothing but a seal', () => {
-    const framing = plainFrames()
-    const adapter = createReEmitter(framing, laneOf())
-    const goBack = framing.checkpoint()
+  it('ends the same when its end is encoded twice, even if it has nothing but a seal', () => {
+    const frames = plainFrames()
+    const adapter = createReEmitter(frames, laneOf())
+    const goBack = frames.checkpoint()
     adapter.read(reasoningEnds({ summary: [], encrypted_content: 'sealed' }))
     adapter.read(ended())
     const first = adapter.end(SETTLED).bytes

@@ -5,34 +5,34 @@ import {
   encodeAll,
   end,
   eventReader,
+  eventSummaries,
   finalOf,
   frameOf,
   openEncoder,
   requestWith,
   seal,
   settledCharge,
-  shortly,
   text,
 } from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
 import { problem } from '../../model/problem.ts'
 
 describe('an end', () => {
-  it('may be written once to be kept and once to be sent', () => {
-    const voice = openEncoder()
-    const adapter = voice.translate(eventReader())
-    const said = String(adapter.read(frameOf(text('Hi'), end('stop'))).bytes)
+  it('may be encoded once to be stored and once to be sent', () => {
+    const encoder = openEncoder()
+    const adapter = encoder.translate(eventReader())
+    const sent = String(adapter.read(frameOf(text('Hi'), end('stop'))).bytes)
     const kept = String(adapter.close(settledCharge()))
     expect(String(adapter.close(settledCharge()))).toBe(kept)
-    const failed = String(voice.fail(problem('ledger_unavailable', 'Not now.')))
-    expect(String(voice.fail(problem('ledger_unavailable', 'Not now.')))).toBe(failed)
-    expect(checkResponsesStream(said + kept)).toEqual([])
-    expect(checkResponsesStream(said + failed)).toEqual([])
+    const failed = String(encoder.fail(problem('ledger_unavailable', 'Not now.')))
+    expect(String(encoder.fail(problem('ledger_unavailable', 'Not now.')))).toBe(failed)
+    expect(checkResponsesStream(sent + kept)).toEqual([])
+    expect(checkResponsesStream(sent + failed)).toEqual([])
   })
 
   it('of an answer without content is the same each time too', () => {
-    const voice = openEncoder({ fields: { include: ['reasoning.encrypted_content'] } })
-    const adapter = voice.translate(eventReader())
+    const encoder = openEncoder({ fields: { include: ['reasoning.encrypted_content'] } })
+    const adapter = encoder.translate(eventReader())
     expect(adapter.read(frameOf(seal('gAAA'), end('stop'))).bytes).toBeUndefined()
     const kept = String(adapter.close(settledCharge()))
     expect(String(adapter.close(settledCharge()))).toBe(kept)
@@ -40,13 +40,13 @@ describe('an end', () => {
     expect(finalOf(kept).output).toMatchObject([{ encrypted_content: 'sealed responses lane gAAA' }])
   })
 
-  it('has nothing behind it but counts', () => {
+  it('has only usage behind it', () => {
     const stream = encodeAll(openEncoder(), [text('Hi'), end('stop')], [text(' again'), callStart(0)])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output).toMatchObject([{ content: [{ text: 'Hi' }] }])
   })
 
-  it('is no end before the reader has told why', () => {
+  it('needs the ending of the reader', () => {
     const adapter = openEncoder().translate(eventReader())
     adapter.read(frameOf(text('Hi')))
     expect(() => adapter.close(settledCharge())).toThrow('before its reader has found its end')
@@ -54,22 +54,22 @@ describe('an end', () => {
 })
 
 describe('a failure', () => {
-  it('of which nothing could be told yet begins at the beginning, without what was made meanwhile', () => {
-    const voice = openEncoder({ others: { mayOpen: () => false } })
-    const adapter = voice.translate(eventReader())
+  it('of an answer that could not be sent yet starts again at the first frame', () => {
+    const encoder = openEncoder({ others: { mayOpen: () => false } })
+    const adapter = encoder.translate(eventReader())
     adapter.read(frameOf(text('x')))
-    const bytes = voice.fail(problem('server_is_overloaded', 'No room.'))
+    const bytes = encoder.fail(problem('server_is_overloaded', 'No room.'))
     expect(checkResponsesStream(String(bytes))).toEqual([])
     expect(finalOf(String(bytes))).toMatchObject({ status: 'failed', output: [] })
   })
 
   const broke = problem('upstream_error', 'It broke.', { source: 'upstream' })
 
-  it('is told twice, with the items so far, and nothing follows', () => {
-    const voice = openEncoder()
-    const adapter = voice.translate(eventReader())
+  it('is sent in two events, with the items so far, and nothing follows', () => {
+    const encoder = openEncoder()
+    const adapter = encoder.translate(eventReader())
     const before = adapter.read(frameOf(text('Hel'), callStart(0), callDelta(0, '{"a'), callStart(1))).bytes
-    const stream = `${before}${voice.fail(broke)}`
+    const stream = `${before}${encoder.fail(broke)}`
     expect(checkResponsesStream(stream)).toEqual([])
     expect(eventsOf(stream).at(-2)).toMatchObject({
       type: 'error',
@@ -88,25 +88,25 @@ describe('a failure', () => {
     const { output, error, usage } = finalOf(stream)
     expect(output).toMatchObject([{ status: 'completed' }, { status: 'incomplete', arguments: '{"a' }])
     expect({ error, usage }).toEqual({ error: { code: 'upstream_error', message: 'It broke.' }, usage: null })
-    expect(JSON.parse(voice.withoutItems(voice.status()))).toEqual({ ...finalOf(stream), output: [] })
-    expect(voice.keepAlive()).toBeUndefined()
+    expect(JSON.parse(encoder.withoutItems(encoder.status()))).toEqual({ ...finalOf(stream), output: [] })
+    expect(encoder.keepAlive()).toBeUndefined()
   })
 
-  it('opens the response first where nothing has been said', () => {
+  it('opens the response first where nothing was sent', () => {
     const stream = String(openEncoder().fail(broke))
     expect(checkResponsesStream(stream)).toEqual([])
-    expect(shortly(stream)).toEqual(['created', 'in_progress', 'error', 'failed'])
+    expect(eventSummaries(stream)).toEqual(['created', 'in_progress', 'error', 'failed'])
   })
 })
 
 describe('a response that could not be stored', () => {
-  it('says so where it is told at once, and only there', () => {
+  it('has store false once it is known', () => {
     const request = requestWith({}, { delivery: 'json', storedInput: () => [] })
-    const voice = openEncoder({ others: { request } })
-    const adapter = voice.translate(eventReader())
+    const encoder = openEncoder({ others: { request } })
+    const adapter = encoder.translate(eventReader())
     adapter.read(frameOf(text('x'), end('stop')))
     expect(JSON.parse(String(adapter.close(settledCharge())))).toMatchObject({ store: true, status: 'completed' })
-    voice.encodeUnstored()
+    encoder.encodeUnstored()
     expect(JSON.parse(String(adapter.close(settledCharge())))).toMatchObject({ store: false, status: 'completed' })
   })
 })

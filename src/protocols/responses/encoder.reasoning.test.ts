@@ -21,43 +21,45 @@ const outputOf = (answer: string, delivery: Delivery): Fields[] =>
 
 describe('reasoning', () => {
   const thought = [{ type: 'reasoning-start' } as const, reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')]
-  const told = (fields: Record<string, unknown>, events: TurnEvent[] = thought) => {
+  const reasoningItem = (fields: Record<string, unknown>, events: TurnEvent[] = thought) => {
     const stream = encodeAll(openEncoder({ fields }), events)
     expect(checkResponsesStream(stream)).toEqual([])
     return finalOf(stream).output[0]
   }
 
-  it('is told raw, or as a summary where that is asked for', () => {
-    expect(told({})).toEqual({
+  it('is sent raw, or as a summary on request', () => {
+    expect(reasoningItem({})).toEqual({
       id: 'rs_1',
       type: 'reasoning',
       summary: [],
       content: [{ type: 'reasoning_text', text: 'Hm' }],
     })
-    expect(told({ reasoning: { summary: 'auto' } })).toEqual({
+    expect(reasoningItem({ reasoning: { summary: 'auto' } })).toEqual({
       id: 'rs_1',
       type: 'reasoning',
       summary: [{ type: 'summary_text', text: 'Hm' }],
     })
   })
 
-  it('is handed out sealed where that is asked for', () => {
+  it('is sent sealed on request', () => {
     const include = ['reasoning.encrypted_content']
-    expect(told({ include })).toMatchObject({ encrypted_content: 'sealed responses lane gAAA' })
+    expect(reasoningItem({ include })).toMatchObject({ encrypted_content: 'sealed responses lane gAAA' })
     const sealOnly = [{ type: 'reasoning-start' } as const, seal('gAAA'), text('Yes'), end('stop')]
-    expect(told({ include }, sealOnly)).toEqual({
+    expect(reasoningItem({ include }, sealOnly)).toEqual({
       id: 'rs_1',
       type: 'reasoning',
       summary: [],
       encrypted_content: 'sealed responses lane gAAA',
     })
-    // Whoever has not asked for it can still refer to it by its id.
-    expect(told({}, sealOnly)).toEqual({ id: 'rs_1', type: 'reasoning', summary: [] })
+    // A client that did not ask for it can still refer to it by its id.
+    expect(reasoningItem({}, sealOnly)).toEqual({ id: 'rs_1', type: 'reasoning', summary: [] })
   })
 
-  it('that any wire has sealed is told in an envelope', () => {
+  it('that any wire has sealed is sent in an envelope', () => {
     const thought: TurnEvent = { type: 'reasoning-seal', opaque: { wire: 'chat', origin: 'lane', data: 'Hm' } }
-    expect(told({ include: ['reasoning.encrypted_content'] }, [reasoning('Hm'), thought, end('stop')])).toEqual({
+    expect(
+      reasoningItem({ include: ['reasoning.encrypted_content'] }, [reasoning('Hm'), thought, end('stop')]),
+    ).toEqual({
       id: 'rs_1',
       type: 'reasoning',
       summary: [],
@@ -66,44 +68,44 @@ describe('reasoning', () => {
     })
   })
 
-  it('is put into one envelope, which is told and stored as the same text', () => {
+  it('is sealed once, and sent and stored as the same text', () => {
     for (const delivery of ['stream', 'json'] as const) {
       let envelopes = 0
       const others = { sealReasoning: () => `envelope ${++envelopes}` }
-      const voice = openEncoder({ fields: { include: ['reasoning.encrypted_content'] }, delivery, others })
-      const answer = encodeAll(voice, [reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')])
+      const encoder = openEncoder({ fields: { include: ['reasoning.encrypted_content'] }, delivery, others })
+      const answer = encodeAll(encoder, [reasoning('Hm'), seal('gAAA'), text('Yes'), end('stop')])
       expect(answer.match(/envelope \d/g)).toEqual(
         delivery === 'stream' ? ['envelope 1', 'envelope 1'] : ['envelope 1'],
       )
-      expect(voice.storedItems()).toEqual(outputOf(answer, delivery))
+      expect(encoder.storedItems()).toEqual(outputOf(answer, delivery))
     }
   })
 
-  it('is stored with its seal though it was not asked for, and told without it', () => {
+  it('is stored with its seal and sent without it, where the client did not ask for it', () => {
     for (const delivery of ['stream', 'json'] as const) {
-      const voice = openEncoder({ delivery })
-      const answer = encodeAll(voice, [seal('gAAA'), text('Yes'), end('length')])
+      const encoder = openEncoder({ delivery })
+      const answer = encodeAll(encoder, [seal('gAAA'), text('Yes'), end('length')])
       expect(answer).not.toContain('gAAA')
       const [thought, message] = outputOf(answer, delivery)
       expect([thought, message]).toMatchObject([{ type: 'reasoning' }, { status: 'incomplete' }])
-      expect(voice.storedItems()).toEqual([{ ...thought, encrypted_content: 'sealed responses lane gAAA' }, message])
+      expect(encoder.storedItems()).toEqual([{ ...thought, encrypted_content: 'sealed responses lane gAAA' }, message])
     }
   })
 
-  it('is stored of an answer that failed as far as the client has been told of it', () => {
-    const voice = openEncoder()
-    const adapter = voice.translate(eventReader())
+  it('of a failed answer is stored as far as the client got it', () => {
+    const encoder = openEncoder()
+    const adapter = encoder.translate(eventReader())
     adapter.read(frameOf(seal('gAAA')))
-    expect(voice.storedItems()).toEqual([])
+    expect(encoder.storedItems()).toEqual([])
     adapter.read(frameOf(text('Yes')))
-    voice.fail(problem('upstream_error', 'It broke.'))
-    expect(voice.storedItems()).toMatchObject([
+    encoder.fail(problem('upstream_error', 'It broke.'))
+    expect(encoder.storedItems()).toMatchObject([
       { encrypted_content: 'sealed responses lane gAAA' },
       { type: 'message', status: 'incomplete' },
     ])
   })
 
-  it('has a summary in parts, and a raw text beside it is a second reasoning', () => {
+  it('has a summary in parts, and raw text beside it is a second item', () => {
     const start: TurnEvent = { type: 'summary-start' }
     const summary = (words: string): TurnEvent => ({ type: 'summary-delta', text: words })
     const stream = encodeAll(openEncoder(), [
@@ -122,7 +124,7 @@ describe('reasoning', () => {
     ])
   })
 
-  it('that was cut says so', () => {
-    expect(told({}, [reasoning('Hm'), end('length')])).toMatchObject({ status: 'incomplete' })
+  it('that was cut is incomplete', () => {
+    expect(reasoningItem({}, [reasoning('Hm'), end('length')])).toMatchObject({ status: 'incomplete' })
   })
 })

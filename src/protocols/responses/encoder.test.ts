@@ -6,22 +6,22 @@ import {
   encodeAll,
   end,
   eventReader,
+  eventSummaries,
   finalOf,
   frameOf,
   openEncoder,
   reasoning,
   settledCharge,
-  shortly,
   text,
 } from '../../../test/fixtures/protocols/responses/encoder.ts'
 import { checkResponsesStream, eventsOf } from '../../../test/support/responses-grammar.ts'
 import type { TurnEvent } from '../../model/event.ts'
 
 describe('a translated stream', () => {
-  it('tells a text as one message, framed, numbered and repeated at the end', () => {
+  it('sends a text as one message, framed, numbered and repeated at the end', () => {
     const stream = encodeAll(openEncoder(), [text('Hel')], [text('lo')], [end('stop')])
     expect(checkResponsesStream(stream)).toEqual([])
-    expect(shortly(stream)).toEqual([
+    expect(eventSummaries(stream)).toEqual([
       'created',
       'in_progress',
       'output_item.added msg_1',
@@ -64,24 +64,24 @@ describe('a translated stream', () => {
     })
   })
 
-  it('says nothing before the first content, and forgets what an earlier lane had begun', () => {
-    const voice = openEncoder()
-    const first = voice.translate(eventReader())
+  it('sends nothing before the first content, and drops the items of an earlier lane', () => {
+    const encoder = openEncoder()
+    const first = encoder.translate(eventReader())
     const begun = frameOf({ type: 'message-start', phase: 'commentary' }, text(''), { type: 'reasoning-start' })
     expect(first.read(begun)).toEqual({ bytes: undefined, isContent: false })
-    const second = voice.translate(eventReader())
-    const told = second.read(frameOf(text('Hi')))
-    expect(told.isContent).toBe(true)
-    const stream = `${told.bytes}${second.read(frameOf(end('stop'))).bytes}${second.close(settledCharge())}`
+    const second = encoder.translate(eventReader())
+    const encoded = second.read(frameOf(text('Hi')))
+    expect(encoded.isContent).toBe(true)
+    const stream = `${encoded.bytes}${second.read(frameOf(end('stop'))).bytes}${second.close(settledCharge())}`
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output).toHaveLength(1)
   })
 
-  it('tells of interleaved calls one after the other, and counts what waits', () => {
+  it('sends interleaved calls one after the other, and counts held bytes', () => {
     const adapter = openEncoder().translate(eventReader())
     const heldAfter = (...events: TurnEvent[]) => {
-      const told = adapter.read(frameOf(...events))
-      return [adapter.state.heldBytes, told.bytes === undefined ? [] : shortly(String(told.bytes))]
+      const { bytes } = adapter.read(frameOf(...events))
+      return [adapter.state.heldBytes, bytes === undefined ? [] : eventSummaries(String(bytes))]
     }
     expect(heldAfter(callStart(0), callDelta(0, '{'))).toEqual([
       0,
@@ -100,21 +100,21 @@ describe('a translated stream', () => {
     ])
   })
 
-  it('takes a call for content before it has any arguments', () => {
-    const told = openEncoder()
+  it('counts a call as content before it has any arguments', () => {
+    const encoded = openEncoder()
       .translate(eventReader())
       .read(frameOf(callStart(0)))
-    expect([told.isContent, shortly(String(told.bytes)).at(-1)]).toEqual([true, 'output_item.added fc_1'])
+    expect([encoded.isContent, eventSummaries(String(encoded.bytes)).at(-1)]).toEqual([true, 'output_item.added fc_1'])
   })
 
-  it('adds nothing to a call that is over, or that nobody has begun', () => {
+  it('adds nothing to a call that has ended or never began', () => {
     const late = [callDelta(0, ' late'), callDelta(7, 'never'), callEnd(7), end('tool-calls')]
     const stream = encodeAll(openEncoder(), [callStart(0), callDelta(0, '{}'), callEnd(0)], late)
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output).toMatchObject([{ arguments: '{}' }])
   })
 
-  it('keeps a text that comes inside a call for afterwards', () => {
+  it('holds a text that comes inside a call until the call ends', () => {
     const stream = encodeAll(
       openEncoder(),
       [callStart(0), callDelta(0, '{'), text('Mean')],
@@ -126,7 +126,7 @@ describe('a translated stream', () => {
     expect([call.arguments, message.content[0].text]).toEqual(['{}', 'Meanwhile'])
   })
 
-  it('gives custom tools and namespaces back as the client knows them', () => {
+  it('has custom tools and namespaces as the client declared them', () => {
     const custom: TurnEvent = {
       type: 'tool-call-start',
       call: 0,
@@ -137,7 +137,7 @@ describe('a translated stream', () => {
     }
     const stream = encodeAll(openEncoder(), [custom, callDelta(0, '*** Begin')], [callEnd(0), end('tool-calls')])
     expect(checkResponsesStream(stream)).toEqual([])
-    expect(shortly(stream).slice(2, 6)).toEqual([
+    expect(eventSummaries(stream).slice(2, 6)).toEqual([
       'output_item.added ctc_1',
       'custom_tool_call_input.delta *** Begin',
       'custom_tool_call_input.done',
@@ -162,20 +162,20 @@ describe('a translated stream', () => {
   it.each([
     ['length', 'max_output_tokens'],
     ['content-filter', 'content_filter'],
-  ] as const)('that is ended by %s has an incomplete last item', (reason, told) => {
+  ] as const)('that is ended by %s has an incomplete last item', (reason, incompleteReason) => {
     const cut = [callDelta(0, '{"a'), callEnd(0), end(reason)]
     const stream = encodeAll(openEncoder(), [text('Let me look.'), callStart(0)], cut)
     expect(checkResponsesStream(stream)).toEqual([])
     const { status, incomplete_details, completed_at, output } = finalOf(stream)
     expect({ status, incomplete_details, completed_at }).toEqual({
       status: 'incomplete',
-      incomplete_details: { reason: told },
+      incomplete_details: { reason: incompleteReason },
       completed_at: null,
     })
     expect(output.map((item: { status: string }) => item.status)).toEqual(['completed', 'incomplete'])
   })
 
-  it('takes the item before an empty one for the last', () => {
+  it('treats the item before an empty one as the last', () => {
     const stream = encodeAll(
       openEncoder(),
       [text('Hi')],
@@ -195,7 +195,7 @@ describe('a translated stream', () => {
     expect(finalOf(stream).output.map((item: { phase: string }) => item.phase)).toEqual(['commentary', 'final_answer'])
   })
 
-  it('tells a refusal as a part of its own', () => {
+  it('sends a refusal as a part of its own', () => {
     const stream = encodeAll(openEncoder(), [text('Well. '), { type: 'refusal-delta', text: 'No.' }, end('stop')])
     expect(checkResponsesStream(stream)).toEqual([])
     expect(finalOf(stream).output[0].content).toEqual([
@@ -204,9 +204,9 @@ describe('a translated stream', () => {
     ])
   })
 
-  it('carries logprobs, those of an empty text too', () => {
+  it('has logprobs, those of an empty text too', () => {
     const logprob = (token: string) => ({ token, logprob: -0.5, bytes: undefined, top: [] })
-    const told = { token: 'ä', logprob: -0.5, bytes: [], top_logprobs: [] }
+    const expected = { token: 'ä', logprob: -0.5, bytes: [], top_logprobs: [] }
     const stream = encodeAll(
       openEncoder(),
       [{ type: 'text-delta', text: '', logprobs: [logprob('ä')] }],
@@ -214,31 +214,31 @@ describe('a translated stream', () => {
       [text('!'), end('stop')],
     )
     expect(checkResponsesStream(stream)).toEqual([])
-    expect(eventsOf(stream)[4]).toMatchObject({ delta: 'ä', logprobs: [told, told] })
-    expect(finalOf(stream).output[0].content[0].logprobs).toEqual([told, told])
+    expect(eventsOf(stream)[4]).toMatchObject({ delta: 'ä', logprobs: [expected, expected] })
+    expect(finalOf(stream).output[0].content[0].logprobs).toEqual([expected, expected])
   })
 
-  it('that says nothing at all is a whole answer without items', () => {
+  it('without content is a whole answer without items', () => {
     const stream = encodeAll(openEncoder(), [{ type: 'message-start', phase: undefined }, text('')], [end('stop')])
     expect(checkResponsesStream(stream)).toEqual([])
-    expect(shortly(stream)).toEqual(['created', 'in_progress', 'completed'])
+    expect(eventSummaries(stream)).toEqual(['created', 'in_progress', 'completed'])
     expect(finalOf(stream).output).toEqual([])
   })
 })
 
 describe('a silence', () => {
   it('is broken by the opening, by the response again, and by empty deltas', () => {
-    const voice = openEncoder()
-    const adapter = voice.translate(eventReader())
-    const said = [voice.keepAlive(), voice.keepAlive()]
-    said.push(adapter.read(frameOf(callStart(0))).bytes, voice.keepAlive())
-    said.push(adapter.read(frameOf(callDelta(0, '{}'), callEnd(0))).bytes, voice.keepAlive())
-    said.push(adapter.read(frameOf(text('Hi'))).bytes, voice.keepAlive())
-    said.push(adapter.read(frameOf(end('tool-calls'))).bytes, voice.keepAlive())
-    said.push(adapter.close(settledCharge()))
-    const stream = said.join('')
+    const encoder = openEncoder()
+    const adapter = encoder.translate(eventReader())
+    const sent = [encoder.keepAlive(), encoder.keepAlive()]
+    sent.push(adapter.read(frameOf(callStart(0))).bytes, encoder.keepAlive())
+    sent.push(adapter.read(frameOf(callDelta(0, '{}'), callEnd(0))).bytes, encoder.keepAlive())
+    sent.push(adapter.read(frameOf(text('Hi'))).bytes, encoder.keepAlive())
+    sent.push(adapter.read(frameOf(end('tool-calls'))).bytes, encoder.keepAlive())
+    sent.push(adapter.close(settledCharge()))
+    const stream = sent.join('')
     expect(checkResponsesStream(stream)).toEqual([])
-    expect(shortly(stream)).toEqual([
+    expect(eventSummaries(stream)).toEqual([
       'created',
       'in_progress',
       'in_progress',
@@ -258,25 +258,25 @@ describe('a silence', () => {
       'in_progress',
       'completed',
     ])
-    expect(voice.keepAlive()).toBeUndefined()
+    expect(encoder.keepAlive()).toBeUndefined()
   })
 
-  it('is not broken before the answer could be asked for by its id', () => {
+  it('is not broken before the response can be fetched by its id', () => {
     let stored = false
-    const voice = openEncoder({ others: { mayOpen: () => stored } })
-    expect(voice.keepAlive()).toBeUndefined()
+    const encoder = openEncoder({ others: { mayOpen: () => stored } })
+    expect(encoder.keepAlive()).toBeUndefined()
     stored = true
-    expect(shortly(String(voice.keepAlive()))).toEqual(['created', 'in_progress'])
+    expect(eventSummaries(String(encoder.keepAlive()))).toEqual(['created', 'in_progress'])
   })
 
-  it('is not broken over the head of a first word that is made and still waits', () => {
+  it('is not broken while the first frame waits', () => {
     let stored = false
-    const voice = openEncoder({ others: { mayOpen: () => stored } })
-    const adapter = voice.translate(eventReader())
+    const encoder = openEncoder({ others: { mayOpen: () => stored } })
+    const adapter = encoder.translate(eventReader())
     const waiting = adapter.read(frameOf(text('x'))).bytes
-    expect(voice.keepAlive()).toBeUndefined()
+    expect(encoder.keepAlive()).toBeUndefined()
     stored = true
-    const bytes = Buffer.concat([waiting!, voice.keepAlive()!])
+    const bytes = Buffer.concat([waiting!, encoder.keepAlive()!])
     expect(eventsOf(String(bytes)).map(({ sequence_number }) => sequence_number)).toEqual([0, 1, 2, 3, 4, 5])
   })
 
@@ -288,14 +288,14 @@ describe('a silence', () => {
 describe('a translated reply', () => {
   it('is the whole response at once, and the same that a stream ends with', () => {
     const events = [reasoning('Hm'), text('Hello'), callStart(0), callDelta(0, '{}'), callEnd(0), end('tool-calls')]
-    const voice = openEncoder({ delivery: 'json' })
-    const adapter = voice.translate(eventReader())
+    const encoder = openEncoder({ delivery: 'json' })
+    const adapter = encoder.translate(eventReader())
     expect(adapter.read(frameOf(...events))).toEqual({ bytes: undefined, isContent: false })
     expect(adapter.state.heldBytes).toBe(adapter.state.outputBytes)
     const body = JSON.parse(String(adapter.close(settledCharge())))
     expect(body).toEqual(finalOf(encodeAll(openEncoder(), events)))
-    expect(JSON.parse(voice.withoutItems(voice.status()))).toEqual({ ...body, output: [] })
-    expect(voice.storedItems()).toEqual(body.output)
+    expect(JSON.parse(encoder.withoutItems(encoder.status()))).toEqual({ ...body, output: [] })
+    expect(encoder.storedItems()).toEqual(body.output)
   })
 
   it('that was cut ends with an incomplete item', () => {

@@ -39,7 +39,7 @@ export interface ResponsesEncoderOptions extends ResponseOptions, Sealing {
   readonly program: ClientProgram | undefined
 }
 
-/** Encodes the answer of a turn for a client that speaks Responses, whatever lanes it comes from. */
+/** Encodes the answer of a turn for a client that speaks Responses. */
 export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
   readonly protocol = 'responses'
   readonly responseId: string
@@ -270,12 +270,12 @@ export interface EncodedAnswer extends AnswerSoFar, Pick<StreamAdapter, 'read' |
 export interface EncodeOptions extends EmitOptions {
   readonly frames: FrameWriter
   readonly nowSeconds: () => number
-  /** Storing failed, whatever the client asked for. */
+  /** The client asked for storage, and storing failed. */
   readonly isUnstored: () => boolean
 }
 
 /**
- * Encodes an answer as a stream, whatever protocol its lane speaks: ids, numbers and the response around the items are ours,
+ * Encodes an answer of any protocol as a stream: ids, numbers and the response around the items are ours,
  * unknown fields stay. It writes nothing before the first content; `end` writes the last event.
  */
 export function encodeStream(source: ItemEventSource, options: EncodeOptions): EncodedAnswer {

@@ -2,7 +2,7 @@ import type { ResponsesRequest } from '../../model/turn.ts'
 import { controlFieldsOf, type FieldTable, integer, type NestedTable, number } from '../fields/read-fields.ts'
 import { tryParse, writtenMember } from '../json/bytes.ts'
 
-/** What happens to each field of a Responses request: `docs/protocols/responses-fields.md`. */
+/** The policy of each field of a Responses request: `docs/protocols/responses-fields.md`. */
 export const RESPONSES_FIELDS: FieldTable = {
   model: { policy: 'control', check: { kind: 'string' } },
   input: { policy: 'passed' },
@@ -56,7 +56,7 @@ export const RESPONSES_FIELDS: FieldTable = {
 
 export const CONTROL_FIELDS = controlFieldsOf(RESPONSES_FIELDS)
 
-/** What is inside the fields that are objects. Of those that are written anew, what we do not read goes nowhere. */
+/** The members of fields that are objects. An unknown member of a control field goes to no lane. */
 export const NESTED_FIELDS: NestedTable = {
   reasoning: {
     effort: { kind: 'string' },
@@ -70,8 +70,8 @@ export const NESTED_FIELDS: NestedTable = {
 }
 
 /**
- * What a request says in one of its fields, as every lane gets it; null counts as absent. It is parsed each time, because a
- * parsed value that lives as long as its turn takes ten times the memory of its bytes.
+ * The value of a field as every lane gets it; null counts as absent. It is parsed each time, because a parsed value that lives
+ * as long as its turn takes ten times the memory of its bytes.
  */
 export function requestedField(request: Pick<ResponsesRequest, 'body' | 'rewritten'>, name: string): unknown {
   const written = writtenMember(request, name)

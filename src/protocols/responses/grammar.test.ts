@@ -32,12 +32,12 @@ const whole = (reason: 'tool-calls' | 'length'): string =>
   encodeAll(openEncoder(SEALED), [...ANSWER, ...CALLS_END, { type: 'turn-end', reason }])
 
 function failed(): string {
-  const voice = openEncoder(SEALED)
-  const before = voice.translate(eventReader()).read(frameOf(...ANSWER)).bytes
-  return `${before}${voice.fail(problem('upstream_error', 'It broke.'))}`
+  const encoder = openEncoder(SEALED)
+  const before = encoder.translate(eventReader()).read(frameOf(...ANSWER)).bytes
+  return `${before}${encoder.fail(problem('upstream_error', 'It broke.'))}`
 }
 
-/** The same events as a stream again, numbered anew so that the numbers give nothing away. */
+/** The same events as a stream again, renumbered so that the numbers give nothing away. */
 const streamOf = (events: readonly StreamedEvent[]): string =>
   `${events
     .map((event, at) => `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: at })}\n\n`)
@@ -45,12 +45,12 @@ const streamOf = (events: readonly StreamedEvent[]): string =>
 
 const STREAMS = { completed: whole('tool-calls'), incomplete: whole('length'), failed: failed() }
 
-it.each(Object.entries(STREAMS))('a stream that is %s is as it should be', (_name, stream) => {
+it.each(Object.entries(STREAMS))('a stream with %s follows the grammar', (_name, stream) => {
   expect(checkResponsesStream(stream)).toEqual([])
   expect(streamOf(eventsOf(stream))).toBe(stream)
 })
 
-it.each(Object.entries(STREAMS))('an event that is missing or said twice is noticed: %s', (_name, stream) => {
+it.each(Object.entries(STREAMS))('a missing or repeated event is noticed: %s', (_name, stream) => {
   const events = eventsOf(stream)
   const unnoticed = events.flatMap((event, at) => {
     const missing = streamOf(events.toSpliced(at, 1))
@@ -60,11 +60,11 @@ it.each(Object.entries(STREAMS))('an event that is missing or said twice is noti
       ...(checkResponsesStream(twice).length === 0 ? [`twice ${event.type}`] : []),
     ]
   })
-  // The one event that may be said or not said at any time.
+  // The one event that may be present or absent at any time.
   expect(unnoticed).toEqual(['without response.in_progress', 'twice response.in_progress'])
 })
 
-it.each(Object.entries(STREAMS))('two events that have changed places are noticed: %s', (_name, stream) => {
+it.each(Object.entries(STREAMS))('two swapped events are noticed: %s', (_name, stream) => {
   const events = eventsOf(stream)
   const unnoticed = events.slice(1).flatMap((event, at) => {
     const swapped = events.toSpliced(at, 2, event, events[at]!)
@@ -88,31 +88,28 @@ function leavesOf(value: unknown, path = ''): { path: string; change(): void; re
 }
 
 /** What a stream says once only, so that nothing in it could contradict: these may be anything. */
-const SAID_ONCE =
+const SENT_ONCE =
   /^response\.(completed|incomplete)\.response\.(usage\.(?!(input|output|total)_tokens$)|incomplete_details\.reason$|completed_at$)|^error\.error\.(type|source|request_id)$/
 
-it.each(Object.entries(STREAMS))(
-  'a value that differs from what was said elsewhere is noticed: %s',
-  (_name, stream) => {
-    const events = eventsOf(stream)
-    let changed = 0
-    const unnoticed = events.flatMap((event) =>
-      leavesOf(event).flatMap(({ path, change, restore }) => {
-        if (path === '.sequence_number') return []
-        change()
-        changed += 1
-        const found = checkResponsesStream(streamOf(events))
-        restore()
-        const where = `${event.type}${path}`
-        return found.length === 0 && !SAID_ONCE.test(where) ? [where] : []
-      }),
-    )
-    expect(unnoticed).toEqual([])
-    expect(changed).toBeGreaterThan(200)
-  },
-)
+it.each(Object.entries(STREAMS))('a value that differs from another event is noticed: %s', (_name, stream) => {
+  const events = eventsOf(stream)
+  let changed = 0
+  const unnoticed = events.flatMap((event) =>
+    leavesOf(event).flatMap(({ path, change, restore }) => {
+      if (path === '.sequence_number') return []
+      change()
+      changed += 1
+      const found = checkResponsesStream(streamOf(events))
+      restore()
+      const where = `${event.type}${path}`
+      return found.length === 0 && !SENT_ONCE.test(where) ? [where] : []
+    }),
+  )
+  expect(unnoticed).toEqual([])
+  expect(changed).toBeGreaterThan(200)
+})
 
-it('framing is part of it', () => {
+it('the grammar includes the framing', () => {
   const stream = STREAMS.completed
   const found = (text: string) => checkResponsesStream(text)
   expect(found(`: keep-alive\n\n${stream}`)).toEqual([])

@@ -4,8 +4,8 @@ import { repairItems } from './input-items.ts'
 const user = { role: 'user', content: 'Hi' }
 const text = (type: string, more: object = {}) => ({ type, text: 'Hi', ...more })
 
-describe('mendItems', () => {
-  it('leaves items alone that every server takes', () => {
+describe('repairItems', () => {
+  it('leaves items alone that every server accepts', () => {
     const items = [
       user,
       { type: 'message', role: 'user', content: [text('input_text'), { type: 'input_image', image_url: 'data:' }] },
@@ -21,7 +21,7 @@ describe('mendItems', () => {
     expect(repaired).toHaveLength(items.length)
   })
 
-  it.each(['user', 'system', 'developer'])('gives a %s the parts of one who is heard', (role) => {
+  it.each(['user', 'system', 'developer'])('gives a %s message input parts', (role) => {
     const content = [text('output_text', { annotations: [], logprobs: [] }), text('text', { cache: 1 })]
     const [repaired] = repairItems([{ role, content, id: 'msg_1' }])
     expect(JSON.parse(JSON.stringify(repaired))).toEqual({
@@ -29,7 +29,7 @@ describe('mendItems', () => {
     })
   })
 
-  it('gives an assistant the parts of one who speaks', () => {
+  it('gives an assistant message output parts', () => {
     const [repaired] = repairItems([
       { type: 'message', role: 'assistant', content: [text('input_text'), text('text')] },
     ])
@@ -39,7 +39,7 @@ describe('mendItems', () => {
     ])
   })
 
-  it('gives the output of a tool the parts of what is heard', () => {
+  it('gives the output of a tool input parts', () => {
     for (const type of ['function_call_output', 'custom_tool_call_output']) {
       const [repaired] = repairItems([{ type, call_id: '1', output: [text('text')] }])
       expect(JSON.parse(JSON.stringify(repaired))).toEqual({ type, call_id: '1', output: [text('input_text')] })
@@ -47,9 +47,9 @@ describe('mendItems', () => {
   })
 
   it.each([{ content: null }, {}, { content: '' }, { content: [] }, { content: [{ type: 'output_text', text: '' }] }])(
-    'leaves out an assistant that has said nothing: $content',
-    (said) => {
-      const silent = { role: 'assistant', ...said }
+    'leaves out an empty assistant message: $content',
+    (content) => {
+      const silent = { role: 'assistant', ...content }
       expect(repairItems([user, silent, user])).toEqual([user, user])
       const thought = { type: 'reasoning', encrypted_content: 'sealed' }
       expect(repairItems([thought, silent, user]), 'what reasoning has led to').toEqual([thought, silent, user])

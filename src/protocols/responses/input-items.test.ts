@@ -13,7 +13,7 @@ it('a plain text is one message of its user', () => {
   expect(elements('"Hi \\u0041"')).toEqual(['{"type":"message","role":"user","content":"Hi \\u0041"}'])
 })
 
-it('null and what is no input have none', () => {
+it('null and other types have no items', () => {
   expect([elements('null'), elements('7'), elements('{"a":1}')]).toEqual([[], [], []])
 })
 

@@ -81,7 +81,7 @@ function trim(element: Buffer): Buffer {
 }
 
 /**
- * The items of a checked input that go to a model, whatever its lane. Items of hosted tools and of one client are left out,
+ * The items of a checked input that go to a model, on any lane. Items of hosted tools and of one client are left out,
  * and so are hosted tools that an item adds. The output of a call that is left out goes with it: `local_shell_call`, for one,
  * is answered by a `function_call_output`. An aborted call gets an output that says so, behind all calls that were made at
  * once, because providers refuse a call without an output.

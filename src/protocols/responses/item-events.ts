@@ -3,7 +3,7 @@ import type { Opaque } from '../../model/event.ts'
 import type { StreamState } from '../shared/stream-state.ts'
 
 /**
- * An answer as items, in the order of the Responses grammar whatever the lane sent: items and parts do not interleave, and
+ * An answer as items, always in the order of the Responses grammar: items and parts do not interleave, and
  * each start has its end. Answers of lanes that speak Responses are read into these events, and every answer for a Responses
  * client is written from them.
  */
@@ -65,7 +65,7 @@ export interface OutputPart {
   readonly annotations: unknown[]
 }
 
-/** Reads a lane's answer into item events, whatever protocol the lane speaks. */
+/** Reads the answer of a lane of any protocol into item events. */
 export interface ItemEventSource {
   read(frame: Buffer): readonly ItemEvent[]
   readonly state: StreamState

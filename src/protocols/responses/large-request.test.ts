@@ -11,7 +11,7 @@ const inNamespace = (tools: readonly object[]) => [{ type: 'namespace', name: 'n
 const user = (content: unknown) => [{ role: 'user', content }]
 const allOfThem = { type: 'namespace', name: 'n' }
 
-/** As much as a body may hold: whoever compares each with each, or spreads them as arguments, does not come to an end. */
+/** As much as a body may hold: code that compares each with each, or spreads them as arguments, would not end. */
 it.each([
   ['tools', { tools: many(2, custom) }],
   ['tools in a namespace', { tools: inNamespace(many(2, custom)) }],
@@ -50,10 +50,10 @@ it.each([
       input: [{ role: 'user', content: 'x' }, ...many(4, (at) => ({ type: 'additional_tools', tools: [custom(at)] }))],
     },
   ],
-])('as many %s as the door lets in are read', (_name, fields) => {
-  const asked = { model: 'demo', input: 'x', ...fields }
-  const { inputSize, ignoredTools, otherInputs } = requestOf(asked)
-  const { items, tools } = conversationOf(asked)
+])('the maximum number of %s is read', (_name, fields) => {
+  const request = { model: 'demo', input: 'x', ...fields }
+  const { inputSize, ignoredTools, otherInputs } = requestOf(request)
+  const { items, tools } = conversationOf(request)
   const inside: unknown[] = items.flatMap<unknown>((item) => {
     if (item.type === 'reasoning') return item.summary
     return item.type === 'message' ? item.content : []

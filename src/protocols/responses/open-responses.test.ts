@@ -35,33 +35,33 @@ const tools = [
 const format = { type: 'json_schema', name: 'answer', schema: { type: 'object' }, strict: true }
 const sealed = { include: ['reasoning.encrypted_content'] }
 
-const told = (fields: Record<string, unknown>, ...events: TurnEvent[]) => encodeAll(openEncoder({ fields }), events)
+const encoded = (fields: Record<string, unknown>, ...events: TurnEvent[]) => encodeAll(openEncoder({ fields }), events)
 
 function failed(): string {
-  const voice = openEncoder()
-  const opened = voice.keepAlive()
-  const adapter = voice.translate(eventReader())
-  const said = adapter.read(frameOf(text, ...call('function').slice(0, 2))).bytes
-  return `${opened}${said}${voice.keepAlive()}${voice.fail(problem('upstream_error', 'It broke.'))}`
+  const encoder = openEncoder()
+  const opened = encoder.keepAlive()
+  const adapter = encoder.translate(eventReader())
+  const sent = adapter.read(frameOf(text, ...call('function').slice(0, 2))).bytes
+  return `${opened}${sent}${encoder.keepAlive()}${encoder.fail(problem('upstream_error', 'It broke.'))}`
 }
 
 /** A stream, and the known differences that it needs. */
 const STREAMS: readonly (readonly [string, string, readonly string[]])[] = [
-  ['a text', told({}, { type: 'message-start', phase: 'final_answer' }, text, stop), []],
-  ['logprobs and a refusal', told({}, withLogprobs, { type: 'refusal-delta', text: 'No' }, stop), []],
-  ['nothing', told({}, stop), []],
-  ['a cut answer', told({}, text, { type: 'turn-end', reason: 'length' }), []],
+  ['a text', encoded({}, { type: 'message-start', phase: 'final_answer' }, text, stop), []],
+  ['logprobs and a refusal', encoded({}, withLogprobs, { type: 'refusal-delta', text: 'No' }, stop), []],
+  ['nothing', encoded({}, stop), []],
+  ['a cut answer', encoded({}, text, { type: 'turn-end', reason: 'length' }), []],
   ['a failure after silences', failed(), []],
-  ['a summary', told({ reasoning: { summary: 'auto' }, ...sealed }, ...thinking, text, stop), []],
-  ['a call', told({ tools: tools.slice(0, 1), tool_choice: 'required' }, text, ...call('function')), []],
-  ['raw reasoning', told(sealed, ...thinking, text, stop), ['response.reasoning_text.*']],
-  ['a custom call', told({}, ...call('custom')), ['custom_tool_call', 'response.custom_tool_call_input.*']],
+  ['a summary', encoded({ reasoning: { summary: 'auto' }, ...sealed }, ...thinking, text, stop), []],
+  ['a call', encoded({ tools: tools.slice(0, 1), tool_choice: 'required' }, text, ...call('function')), []],
+  ['raw reasoning', encoded(sealed, ...thinking, text, stop), ['response.reasoning_text.*']],
+  ['a custom call', encoded({}, ...call('custom')), ['custom_tool_call', 'response.custom_tool_call_input.*']],
   [
     'foreign tools',
-    told({ tools, tool_choice: { type: 'custom', name: 'patch' } }, text, stop),
+    encoded({ tools, tool_choice: { type: 'custom', name: 'patch' } }, text, stop),
     ['tool_choice', 'tools'],
   ],
-  ['a schema', told({ text: { format } }, text, stop), ['text.format.schema']],
+  ['a schema', encoded({ text: { format } }, text, stop), ['text.format.schema']],
   [
     'an effort of its own',
     encodeAll(openEncoder({ others: { effort: 'max' as never } }), [text, stop]),
@@ -73,7 +73,7 @@ const unexplained = (findings: readonly OpenFinding[]) =>
   findings.filter(({ difference }) => difference === undefined).map(({ place, message }) => `${place} ${message}`)
 
 describe.skipIf(document === undefined)('the document of Open Responses', () => {
-  it.each(STREAMS)('finds nothing else than is known in %s', (_name, stream, differences) => {
+  it.each(STREAMS)('finds only known differences in %s', (_name, stream, differences) => {
     expect(checkResponsesStream(stream)).toEqual([])
     const events = eventsOf(stream)
     const findings = events.flatMap((event) => document!.checkEvent(event))
@@ -83,7 +83,7 @@ describe.skipIf(document === undefined)('the document of Open Responses', () => 
     expect(unexplained(whole)).toEqual([])
   })
 
-  it('would find a key that is missing, and one of a wrong type', () => {
+  it('would find a missing key and one of a wrong type', () => {
     const event = eventsOf(STREAMS[0]![1]).at(-1)!
     const response = event.response as Record<string, unknown>
     const { store: _store, ...without } = response
@@ -97,7 +97,7 @@ describe.skipIf(document === undefined)('the document of Open Responses', () => 
   })
 })
 
-it('every known difference is met by some stream, and is told on the page', () => {
+it('every known difference occurs in some stream, and stands on the page', () => {
   expect(KNOWN_DIFFERENCES.map(({ name }) => name).sort()).toEqual(STREAMS.flatMap(([, , names]) => names).sort())
   const page = readFileSync(new URL('../../../docs/protocols/responses-differences.md', import.meta.url), 'utf8')
   for (const { name } of KNOWN_DIFFERENCES) expect(page).toContain(`| \`${name}\` |`)
@@ -119,7 +119,7 @@ describe('the schema checker', () => {
     expect(found({ properties: {}, additionalProperties: false }, { a: 1 })).toEqual(['/a is not allowed'])
   })
 
-  it('tells what the nearest branch misses', () => {
+  it('reports what the nearest branch misses', () => {
     const branch = (type: string) => ({
       required: ['words'],
       properties: { type: { enum: [type] }, words: { type: 'string' } },
@@ -131,7 +131,7 @@ describe('the schema checker', () => {
     expect(found({ anyOf: [{}, {}] }, 1)).toEqual([])
   })
 
-  it('does not pass over what it does not understand', () => {
+  it('rejects keywords that it does not know', () => {
     expect(() => check({ contains: {} }, [])).toThrow('contains is not understood')
     expect(() => check({ $ref: '#/kinds/other' }, 1)).toThrow('has no #/kinds/other')
   })

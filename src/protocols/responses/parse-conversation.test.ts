@@ -86,7 +86,7 @@ describe('readConversation', () => {
     expect(conversationOf(ALL_NULL)).toEqual({ ...conversationOf(base), items: [message('user', text('Hi'))] })
   })
 
-  it('leaves out what hosted tools have said, and keeps phases and refusals', () => {
+  it('leaves out the items of hosted tools, and keeps phases and refusals', () => {
     const { items } = conversationOf(FROM_ELSEWHERE)
     expect(items).toEqual([
       message('user', text('Search.')),
@@ -129,7 +129,7 @@ describe('readConversation', () => {
     ])
   })
 
-  it('reads a call without arguments, and an assistant that said nothing', () => {
+  it('reads a call without arguments, and an empty assistant message', () => {
     const call = { type: 'function_call', call_id: 'call_1', name: 'f' }
     expect(conversationOf(withItems({ role: 'assistant', content: null }, call)).items).toMatchObject([
       { type: 'message', content: [] },
@@ -138,14 +138,14 @@ describe('readConversation', () => {
     ])
   })
 
-  it('gives a call that was given up its result also where a later one has the same id', () => {
+  it('gives an aborted call its result even where a later call has the same id', () => {
     const call = { type: 'function_call', call_id: 'f:0', name: 'f', arguments: '{}' }
     const output = { type: 'function_call_output', call_id: 'f:0', output: 'done' }
-    const told = conversationOf(withItems(call, { role: 'user', content: 'Again' }, call, output)).items
-    expect(told.map(({ type }) => type)).toEqual(['tool-call', 'tool-result', 'message', 'tool-call', 'tool-result'])
+    const matched = conversationOf(withItems(call, { role: 'user', content: 'Again' }, call, output)).items
+    expect(matched.map(({ type }) => type)).toEqual(['tool-call', 'tool-result', 'message', 'tool-call', 'tool-result'])
   })
 
-  it('gives calls that were given up a result that says so, behind all that were made at once', () => {
+  it('gives aborted calls a result that says so, behind all calls that were made at once', () => {
     const call = (call_id: string) => ({ type: 'custom_tool_call', call_id, name: 'f', input: '' })
     const output = { type: 'custom_tool_call_output', call_id: 'b', output: 'done' }
     const items = conversationOf(withItems(call('a'), call('b'), output, { role: 'user', content: 'Go on' })).items
@@ -161,7 +161,7 @@ describe('readConversation', () => {
     [{ include: ['message.output_text.logprobs'] }, 0],
     [{ include: ['message.output_text.logprobs'], top_logprobs: 5 }, 5],
     [{ include: ['reasoning.encrypted_content'] }, undefined],
-  ])('%j asks for that many log probabilities', (fields, expected) => {
+  ])('%j requests that many log probabilities', (fields, expected) => {
     expect(conversationOf({ ...base, ...fields }).sampling.topLogprobs).toBe(expected)
   })
 
@@ -172,7 +172,7 @@ describe('readConversation', () => {
   })
 
   it('reads instructions, sampling and names', () => {
-    const asked = {
+    const request = {
       instructions: 'Be brief.',
       top_p: 0,
       presence_penalty: 1,
@@ -180,7 +180,7 @@ describe('readConversation', () => {
       user: 'u',
       safety_identifier: 's',
     }
-    expect(conversationOf({ ...base, ...asked, text: { format: { type: 'text' } } })).toMatchObject({
+    expect(conversationOf({ ...base, ...request, text: { format: { type: 'text' } } })).toMatchObject({
       instructions: 'Be brief.',
       format: { type: 'text' },
       sampling: { topP: 0, presencePenalty: 1, frequencyPenalty: -1 },
@@ -189,14 +189,14 @@ describe('readConversation', () => {
   })
 })
 
-describe('carriedItems', () => {
+describe('forwardedItems', () => {
   it('leaves hosted tools out of what an item adds, and the item with its last tool', () => {
     const own = { type: 'custom', name: 'a' }
     const added = (...tools: readonly object[]) => ({ type: 'additional_tools', tools })
     const whole = added(own)
     const items = [whole, added({ type: 'mcp' }, own), added({ type: 'mcp' })]
-    const carried = forwardedItems(items)
-    expect(carried).toEqual([whole, added(own)])
-    expect(carried[0]).toBe(whole)
+    const forwarded = forwardedItems(items)
+    expect(forwarded).toEqual([whole, added(own)])
+    expect(forwarded[0]).toBe(whole)
   })
 })

@@ -33,11 +33,11 @@ const refused = (id: string, words: string): Fields =>
 const end = (status: 'completed' | 'incomplete', ...output: Fields[]): Fields =>
   event(status, { response: { status, output } })
 
-function hear(...events: Fields[]) {
+function parse(...events: Fields[]) {
   const reader = createItemEventReader('lane')
-  const steps = events.flatMap((each) => reader.read(Buffer.from(`data: ${JSON.stringify(each)}\n\n`)))
-  const words = steps.flatMap((step) => (step.type === 'delta' ? [step.text] : []))
-  return { invalid: reader.state.invalid, words, steps }
+  const itemEvents = events.flatMap((each) => reader.read(Buffer.from(`data: ${JSON.stringify(each)}\n\n`)))
+  const words = itemEvents.flatMap((itemEvent) => (itemEvent.type === 'delta' ? [itemEvent.text] : []))
+  return { invalid: reader.state.invalid, words, itemEvents }
 }
 
 const DISAGREES = 'the end of an item does not match what came before it'
@@ -64,14 +64,14 @@ describe('an answer whose end', () => {
       ],
     ],
     ['of an item calls another tool', [added(call('a', 'look'), 0), done(call('a', 'find'), 0), end('completed')]],
-    ['has words of an item that was no message', [added({ ...one, type: 'nobody' }, 0), end('completed', one)]],
+    ['has text of an item that was no message', [added({ ...one, type: 'unknown' }, 0), end('completed', one)]],
     ['has a part that its item did not have', [done(one, 0), end('completed', refusal('a', 'No.'))]],
     ['is an end of a part that its item did not have', [done(one, 0), refused('a', 'No.'), end('completed', one)]],
-    ['lacks what only a part has said', [done(one, 0), refused('b', 'No.'), end('completed', one)]],
+    ['lacks the text of a part', [done(one, 0), refused('b', 'No.'), end('completed', one)]],
     ['lacks a part', [added(refusal('a', ''), 0), say('a', 0, 'one'), done(refusal('a', 'No.'), 0)]],
     ['is an end of an item that was over', [done(one, 0), done(refusal('a', 'No.'), 0), end('completed', one)]],
-  ])('%s is none', (_, events) => {
-    expect(hear(...events).invalid).toBe(DISAGREES)
+  ])('%s is invalid', (_, events) => {
+    expect(parse(...events).invalid).toBe(DISAGREES)
   })
 
   it.each<readonly [string, readonly Fields[], readonly string[]]>([
@@ -88,7 +88,7 @@ describe('an answer whose end', () => {
       ['{"l":1}'],
     ],
     [
-      'corrects the name of a call that was not told yet',
+      'corrects the name of a call that has not started',
       [
         added(call('a', 'look'), 0),
         added(call('b', 'fi'), 1),
@@ -112,48 +112,48 @@ describe('an answer whose end', () => {
       ['{"a":', '1}'],
     ],
   ])('%s is whole', (_, events, words) => {
-    expect(hear(...events)).toMatchObject({ invalid: undefined, words })
+    expect(parse(...events)).toMatchObject({ invalid: undefined, words })
   })
 
-  it('lists an item twice has it once', () => {
-    expect(hear(end('completed', one, one))).toMatchObject({ invalid: undefined, words: ['one'] })
+  it('lists an item twice contains it once', () => {
+    expect(parse(end('completed', one, one))).toMatchObject({ invalid: undefined, words: ['one'] })
   })
 
-  it('lists two alike has both, whatever came before', () => {
+  it('lists two equal items contains both', () => {
     const [first, second] = [call('a', 'look'), call('b', 'look')]
-    expect(hear(done(first, 0), done(second, 1), end('completed', first, second)).words).toEqual(['{}', '{}'])
-    expect(hear(done(second, 1), end('completed', first, second)).invalid).toBe(DISAGREES)
+    expect(parse(done(first, 0), done(second, 1), end('completed', first, second)).words).toEqual(['{}', '{}'])
+    expect(parse(done(second, 1), end('completed', first, second)).invalid).toBe(DISAGREES)
   })
 
-  it('has a call without a name is none, also where it was cut', () => {
+  it('has a call without a name is invalid, also where it was cut', () => {
     for (const status of ['completed', 'incomplete'] as const)
-      expect(hear(end(status, call('a', ''))).invalid).toBe('a tool call without a name')
+      expect(parse(end(status, call('a', ''))).invalid).toBe('a tool call without a name')
   })
 
-  it('may have cut the arguments of its last call, and spoiled none', () => {
+  it('may cut the arguments of its last call, but not break any', () => {
     const [whole, cut, spoiled] = ['{"a":1}', '{"a":', '{"a":}'].map((words) => ({
       ...call(words, 'look'),
       arguments: words,
     }))
-    expect(hear(end('incomplete', whole!, cut!)).invalid).toBeUndefined()
+    expect(parse(end('incomplete', whole!, cut!)).invalid).toBeUndefined()
     for (const items of [[spoiled], [cut, whole]])
-      expect(hear(end('incomplete', ...(items as Fields[]))).invalid).toBe('the arguments of a tool call are not JSON')
+      expect(parse(end('incomplete', ...(items as Fields[]))).invalid).toBe('the arguments of a tool call are not JSON')
   })
 
-  it('disagrees leaves what was said as it was', () => {
+  it('disagrees leaves the content as it was', () => {
     const begun = [added(one, 0), say('a', 0, 'on')]
-    const { invalid, steps } = hear(...begun, done(other, 1), end('completed', one, message('b', 'else')))
+    const { invalid, itemEvents } = parse(...begun, done(other, 1), end('completed', one, message('b', 'else')))
     expect(invalid).toBe(DISAGREES)
-    const parts = new Set(steps.flatMap((step) => (step.type === 'delta' ? [step.part] : [])))
+    const parts = new Set(itemEvents.flatMap((itemEvent) => (itemEvent.type === 'delta' ? [itemEvent.part] : [])))
     expect([...parts].map(({ text }) => text)).toEqual(['on'])
   })
 })
 
-it('words behind the whole of their part are none, and are not told again where they are a thought', () => {
+it('text behind the end of its part is invalid, and is dropped where it is reasoning', () => {
   const whole = event('output_text.done', { item_id: 'a', output_index: 0, content_index: 0, text: 'one' })
-  expect(hear(added(one, 0), whole, say('a', 0, 'one')).invalid).toBe('content after the end of its item')
+  expect(parse(added(one, 0), whole, say('a', 0, 'one')).invalid).toBe('content after the end of its item')
   const late = [added(thought('r', ''), 0), think('r', 'Hm')]
-  expect(hear(done(thought('r', 'Hm'), 0), ...late, end('completed', thought('r', 'Hm')))).toMatchObject({
+  expect(parse(done(thought('r', 'Hm'), 0), ...late, end('completed', thought('r', 'Hm')))).toMatchObject({
     ...{ invalid: undefined, words: ['Hm'] },
   })
 })

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Fields, isObject } from '../../lib/types.ts'
 import { tryParse } from '../json/bytes.ts'
-import { JsonProgress } from '../json/scan-json.ts'
+import { JsonProgress } from '../json/syntax.ts'
 import type { StreamState } from '../shared/stream-state.ts'
 import { BROKEN_ARGUMENTS, NAMELESS_CALL } from '../tools/tool-names.ts'
 import {
@@ -421,7 +421,7 @@ function hasAnotherName(item: OutputItem, { name }: Fields): boolean {
 }
 
 /**
- * A listed call under another `call_id` is another call, unless it says the same as one that has ended: vLLM mints new ids for its
+ * A listed call under another `call_id` is another call, unless it has the content of one that has ended: vLLM mints new ids for its
  * final list (https://github.com/vllm-project/vllm/pull/47916).
  */
 function isAnotherCall(received: ReceivedItem, listed: Fields): boolean {

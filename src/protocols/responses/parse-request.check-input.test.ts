@@ -27,10 +27,10 @@ describe('the items of an input', () => {
       parts({ type: 'summary_text', text: '' }, { type: 'reasoning_text', text: '' }),
     ],
     ['a refusal', { role: 'assistant', content: [{ type: 'refusal', refusal: 'No' }] }],
-    ['an assistant that said nothing', { role: 'assistant', content: null }],
+    ['an assistant without content', { role: 'assistant', content: null }],
     ['a message without parts', parts()],
     ['a phase', { role: 'assistant', content: 'Hm', phase: 'commentary' }],
-    ['a phase that nobody knows', { role: 'assistant', content: 'Hm', phase: 'later' }],
+    ['an unknown phase', { role: 'assistant', content: 'Hm', phase: 'later' }],
     ['a call without output', call],
     ['a call without arguments', { ...call, arguments: null }],
     ['a call in a namespace', { ...call, namespace: 'ns', id: 'fc_1', status: 'completed', caller: {} }],
@@ -50,11 +50,11 @@ describe('the items of an input', () => {
     ...['tool_search_call', 'tool_search_output', 'local_shell_call', 'local_shell_call_output', 'shell_call'],
     ...['shell_call_output', 'apply_patch_call', 'apply_patch_call_output', 'what_comes_next_year', '__proto__'],
   ]
-  it.each(TOLERATED)('%s is let in and left out', (type) => {
+  it.each(TOLERATED)('%s is accepted and left out', (type) => {
     const item = { type, id: 'x_1', call_id: 'call_9', output: [{ type: 'computer_screenshot' }], tools: 5 }
-    const asked = withItems(user, item)
-    expect(requestOf(asked).otherInputs).toEqual([])
-    expect(conversationOf(asked).items).toHaveLength(1)
+    const request = withItems(user, item)
+    expect(requestOf(request).otherInputs).toEqual([])
+    expect(conversationOf(request).items).toHaveLength(1)
   })
 
   it('the output of a call that is left out is left out with it', () => {
@@ -75,7 +75,7 @@ describe('the items of an input', () => {
     }
   })
 
-  it('an output without its call is refused, whatever kind it is', () => {
+  it('an output of any kind without its call is refused', () => {
     for (const type of ['function_call_output', 'custom_tool_call_output']) {
       expect(problemOf(withItems(user, { ...output, type }))).toMatchObject({
         code: 'invalid_value',
@@ -89,12 +89,15 @@ describe('the items of an input', () => {
     expect(problemOf(withItems({ type: 'reasoning', call_id: 'call_1' }, output)).param).toBe('input')
   })
 
-  it('parts that are not text are noted with their place, for the model to decide', () => {
+  it('parts that are not text are listed with their place', () => {
     const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' }
     const file = { type: 'input_file', file_url: 'https://a/b.pdf', filename: 'a.pdf', file_id: null }
     const audio = { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } }
-    const asked = withItems(parts({ type: 'text', text: '' }, image, file, audio), call, { ...output, output: [image] })
-    expect(requestOf(asked).otherInputs).toEqual([
+    const request = withItems(parts({ type: 'text', text: '' }, image, file, audio), call, {
+      ...output,
+      output: [image],
+    })
+    expect(requestOf(request).otherInputs).toEqual([
       { kind: 'image', param: 'input[0].content[1]', form: 'picture', dataBytes: 12 },
       { kind: 'file', param: 'input[0].content[2]', form: 'address', dataBytes: 0 },
       { kind: 'audio', param: 'input[0].content[3]', form: 'text', dataBytes: 0 },
@@ -102,7 +105,7 @@ describe('the items of an input', () => {
     ])
   })
 
-  it('parts in the output of a call that is left out are nobody’s input', () => {
+  it('parts in the output of a call that is left out do not count', () => {
     const shell = { type: 'local_shell_call', call_id: 'call_1', action: {} }
     const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' }
     expect(requestOf(withItems(user, shell, { ...output, output: [image] })).otherInputs).toEqual([])
@@ -113,7 +116,7 @@ describe('the items of an input', () => {
     ['a message of the system', { role: 'system' }],
     ['a message of the developer', { role: 'developer' }],
     ['a reasoning', { type: 'reasoning', summary: [] }],
-  ])('%s has words only: no lane could show the model anything else in it', (_name, item) => {
+  ])('%s may have only text', (_name, item) => {
     const image = { type: 'input_image', image_url: 'https://a/b.png' }
     expect(problemOf(withItems(user, { ...item, content: [image] }))).toMatchObject({
       code: 'unsupported_content',
@@ -137,7 +140,7 @@ describe('the items of an input', () => {
     ['a part without text', parts({ type: 'input_text' }), 'missing_required_parameter', 'input[1].content[0].text'],
     ['a text that is a number', parts({ type: 'input_text', text: 1 }), 'invalid_type', 'input[1].content[0].text'],
     ['a video', parts({ type: 'input_video', video_url: 'x' }), 'unsupported_content', 'input[1].content[0]'],
-    ['a part that nobody knows', parts({ type: 'hologram' }), 'unsupported_content', 'input[1].content[0]'],
+    ['an unknown part', parts({ type: 'hologram' }), 'unsupported_content', 'input[1].content[0]'],
     ['a part of Chat', parts({ type: 'image_url', image_url: {} }), 'unsupported_content', 'input[1].content[0]'],
     [
       'an image that is a file',
@@ -235,7 +238,7 @@ describe('the items of an input', () => {
   })
 })
 
-describe('what goes to no lane', () => {
+describe('an item that goes to no lane', () => {
   const user = { role: 'user', content: 'Hi' }
 
   it('is named by its place and type, with the output of a call that goes nowhere', () => {
@@ -250,9 +253,9 @@ describe('what goes to no lane', () => {
     ])
   })
 
-  it('is refused where nobody knows it and it has something to say', () => {
-    for (const said of [{ role: 'user' }, { content: 'Hi' }, { role: 'user', content: [] }]) {
-      const { code, param, message } = problemOf({ model: 'demo', input: [user, { type: 'mesage', ...said }] })
+  it('is refused where its type is unknown and it has content', () => {
+    for (const fields of [{ role: 'user' }, { content: 'Hi' }, { role: 'user', content: [] }]) {
+      const { code, param, message } = problemOf({ model: 'demo', input: [user, { type: 'mesage', ...fields }] })
       expect([code, param]).toEqual(['invalid_value', 'input[1].type'])
       expect(message).toContain('"mesage"')
     }

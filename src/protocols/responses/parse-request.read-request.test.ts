@@ -8,9 +8,9 @@ import {
 import { base, problemOf, read, requestOf, withItems } from '../../../test/fixtures/protocols/responses/read-request.ts'
 import { requestedField } from './fields.ts'
 
-describe('readRequest', () => {
+describe('parseRequest', () => {
   it('reads what admission decides on', () => {
-    const asked = {
+    const request = {
       ...base,
       stream: true,
       max_output_tokens: 7,
@@ -18,7 +18,7 @@ describe('readRequest', () => {
       store: false,
       previous_response_id: 'resp_1',
     }
-    expect(requestOf(asked)).toMatchObject({
+    expect(requestOf(request)).toMatchObject({
       protocol: 'responses',
       model: 'demo',
       delivery: 'stream',
@@ -33,7 +33,7 @@ describe('readRequest', () => {
     })
   })
 
-  it('stores unless told otherwise', () => {
+  it('stores by default', () => {
     expect(requestOf(base).storedInput).toBeDefined()
     expect(requestOf({ ...base, store: null }).storedInput).toBeDefined()
     expect(requestOf({ ...base, store: true }).storedInput).toBeDefined()
@@ -55,10 +55,12 @@ describe('readRequest', () => {
     expect(requestOf({ ...empties, include: [], previous_response_id: '' }).previousResponseId).toBeUndefined()
   })
 
-  it('knows what was asked besides the input, without nulls', () => {
+  it('returns the fields besides the input, without nulls', () => {
     const request = requestOf({ ...base, metadata: { a: 'b' }, user: null, temperature: 0, background: false })
-    const asked = ['metadata', 'user', 'temperature', 'background', 'text'].map((name) => requestedField(request, name))
-    expect(asked).toEqual([{ a: 'b' }, undefined, 0, false, undefined])
+    const values = ['metadata', 'user', 'temperature', 'background', 'text'].map((name) =>
+      requestedField(request, name),
+    )
+    expect(values).toEqual([{ a: 'b' }, undefined, 0, false, undefined])
   })
 
   it('repeats no tools that the client does not get', () => {
@@ -79,14 +81,20 @@ describe('readRequest', () => {
     expect(requestOf(CLIENT_REQUESTS.CODEX_LITE).inputSize).toMatchObject({ messages: 4, tools: 4 })
   })
 
-  it('names what goes to a provider only where somebody says so', () => {
-    const asked = { ...base, top_k: 3, metadata: { a: 'b' }, client_metadata: {}, max_tool_calls: 2, stop: ['x'] }
-    expect(requestOf(asked).optionalFields).toEqual(['top_k', 'metadata', 'client_metadata', 'max_tool_calls', 'stop'])
+  it('names the fields that go to a provider only if it or the operator allows them', () => {
+    const request = { ...base, top_k: 3, metadata: { a: 'b' }, client_metadata: {}, max_tool_calls: 2, stop: ['x'] }
+    expect(requestOf(request).optionalFields).toEqual([
+      'top_k',
+      'metadata',
+      'client_metadata',
+      'max_tool_calls',
+      'stop',
+    ])
     const nested = { ...base, reasoning: { effort: 'low', budget: 3 }, stream_options: { include_usage: true } }
     expect(requestOf(nested).optionalFields).toEqual(['reasoning.budget', 'stream_options.include_usage'])
   })
 
-  it('leaves what is inside `text` to whoever gets `text`', () => {
+  it('passes on unknown members of `text` with `text`', () => {
     expect(requestOf({ ...base, text: { verbosity: 'low', stop: 'x' } }).optionalFields).toEqual([])
   })
 
@@ -97,7 +105,7 @@ describe('readRequest', () => {
     ['a standard tier', { service_tier: 'auto' }],
     ['a standard way to think', { reasoning: { mode: 'standard', context: 'all_turns', summary: 'detailed' } }],
     ['the older name of a summary', { reasoning: { generate_summary: 'auto' } }],
-    ['hosted values of include', { include: ['web_search_call.action.sources', 'what nobody knows'] }],
+    ['hosted values of include', { include: ['web_search_call.action.sources', 'unknown'] }],
     ['one choice', { n: 1 }],
     ['obfuscation', { stream_options: { include_obfuscation: true } }],
     ['management of the context', { context_management: [{ type: 'compaction', compact_threshold: 9 }] }],
@@ -179,13 +187,13 @@ describe('readRequest', () => {
     expect(problemOf(body)).toMatchObject({ code, param })
   })
 
-  it('keeps the bytes of items that stay where another one goes', () => {
+  it('keeps the bytes of the other items where one is left out', () => {
     const kept = '{ "role":"user", "content":"caf\\u00e9", "x":1.0 }'
     const { rewritten } = requestOf(`{"model":"demo","input":[ ${kept} ,{"role":"assistant","content":""}]}`)
     expect(String(rewritten.get('input'))).toBe(`[${kept}]`)
   })
 
-  it('tells the kinds of tools in it by what they are, not by the words of a text', () => {
+  it('finds the kinds of tools by their types, not by the words of a text', () => {
     const kindsOf = (...input: object[]) =>
       requestOf(withItems({ role: 'user', content: 'custom' }, ...input)).toolKinds
     expect(kindsOf({ role: 'user', content: 'namespace' })).toEqual([])
@@ -196,7 +204,7 @@ describe('readRequest', () => {
     expect(requestOf({ ...base, tools }).toolKinds).toEqual(['custom', 'namespace'])
   })
 
-  it('shows only so much of what a client wrote', () => {
+  it("shows a bounded part of the client's value in messages", () => {
     const long = 'x'.repeat(100_000)
     const bodies = [
       { ...base, truncation: long },

@@ -111,7 +111,7 @@ export function parseRequest(body: ParsedBody, found: FoundInBody): ReadRequestO
 interface FoundInBody extends Pick<ResponsesRequest, 'sealed' | 'boundTo' | 'compacts' | 'previousResponseId'> {
   /** How many items of the input come from the previous response. */
   readonly previousItems: number
-  /** What would be stored of its input; undefined where nothing will be, whatever the client asks for. */
+  /** What would be stored of its input; undefined where nothing will be stored. */
   readonly storable: ResponsesRequest['storedInput']
 }
 

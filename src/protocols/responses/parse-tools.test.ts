@@ -25,8 +25,8 @@ const sentOf = (body: string | object) => {
 describe('the tools of a request', () => {
   it('may be functions, flat, of which only the name is needed', () => {
     const full = fn('a', { strict: true, description: 'A', defer_loading: false, output_schema: {} })
-    const asked = withTools(full, { type: 'function', name: 'b', parameters: null, strict: null, description: null })
-    expect(conversationOf(asked).tools).toEqual([
+    const request = withTools(full, { type: 'function', name: 'b', parameters: null, strict: null, description: null })
+    expect(conversationOf(request).tools).toEqual([
       {
         type: 'function',
         name: 'a',
@@ -44,7 +44,7 @@ describe('the tools of a request', () => {
         strict: undefined,
       },
     ])
-    expect(sentOf(asked)).toBe(JSON.stringify(asked))
+    expect(sentOf(request)).toBe(JSON.stringify(request))
   })
 
   it('may be custom, with a grammar or without', () => {
@@ -66,31 +66,31 @@ describe('the tools of a request', () => {
   })
 
   it('may stand in namespaces, where the same name may stand again', () => {
-    const asked = withTools(fn('a'), namespace('one', fn('a'), custom('b')), namespace('two', fn('a')))
-    expect(conversationOf(asked).tools.map(({ namespace, name }) => [namespace, name])).toEqual([
+    const request = withTools(fn('a'), namespace('one', fn('a'), custom('b')), namespace('two', fn('a')))
+    expect(conversationOf(request).tools.map(({ namespace, name }) => [namespace, name])).toEqual([
       [undefined, 'a'],
       ['one', 'a'],
       ['one', 'b'],
       ['two', 'a'],
     ])
-    expect(requestOf(asked).inputSize.tools).toBe(6)
+    expect(requestOf(request).inputSize.tools).toBe(6)
   })
 
-  it('may be added by items, which have the last word', () => {
+  it('may be added by items, which override earlier definitions', () => {
     const items = withItems(
       added(fn('a', { description: 'old' })),
       { role: 'user', content: 'x' },
       added(fn('a'), fn('c')),
     )
-    const asked = { ...items, tools: [fn('b')] }
-    const { tools, items: said } = conversationOf(asked)
+    const request = { ...items, tools: [fn('b')] }
+    const { tools, items: kept } = conversationOf(request)
     expect(tools.map(({ name, description }) => [name, description])).toEqual([
       ['b', undefined],
       ['a', undefined],
       ['c', undefined],
     ])
-    expect(said).toHaveLength(1)
-    expect(requestOf(asked).inputSize.tools).toBe(4)
+    expect(kept).toHaveLength(1)
+    expect(requestOf(request).inputSize.tools).toBe(4)
   })
 
   const HOSTED = [
@@ -109,7 +109,7 @@ describe('the tools of a request', () => {
   })
 
   it('are left out inside namespaces and items too, and all are named', () => {
-    const asked = {
+    const request = {
       ...withItems(added({ type: 'mcp' }, fn('x')), { role: 'user', content: 'x' }),
       tools: [
         fn('a'),
@@ -118,9 +118,9 @@ describe('the tools of a request', () => {
         namespace('m', { type: 'mcp' }),
       ],
     }
-    expect(requestOf(asked).ignoredTools).toEqual(['web_search', 'shell', 'mcp', 'mcp'])
-    expect(JSON.parse(sentOf(asked)).tools).toEqual([fn('a'), namespace('n', fn('b'))])
-    expect(requestedField(requestOf(asked), 'tools')).toEqual([fn('a'), namespace('n', fn('b'))])
+    expect(requestOf(request).ignoredTools).toEqual(['web_search', 'shell', 'mcp', 'mcp'])
+    expect(JSON.parse(sentOf(request)).tools).toEqual([fn('a'), namespace('n', fn('b'))])
+    expect(requestedField(requestOf(request), 'tools')).toEqual([fn('a'), namespace('n', fn('b'))])
   })
 
   it('keep their own bytes when others are left out', () => {
@@ -128,13 +128,13 @@ describe('the tools of a request', () => {
     expect(sentOf(text)).toContain('"tools":[ {"type":"function","name":"f","parameters":{"n":1.0}} ]')
   })
 
-  it('take their companions along when none is left', () => {
-    const asked = { ...withTools({ type: 'mcp' }), tool_choice: 'auto', parallel_tool_calls: false }
-    expect(JSON.parse(sentOf(asked))).toEqual(base)
-    expect(conversationOf(asked)).toMatchObject({ tools: [], toolChoice: undefined })
-    expect(requestedField(requestOf(asked), 'tools')).toBeUndefined()
-    expect(requestedField(requestOf(asked), 'tool_choice')).toBeUndefined()
-    const withAdded = { ...asked, input: [added(fn('a')), { role: 'user', content: 'x' }] }
+  it('remove the related fields when no tool is left', () => {
+    const request = { ...withTools({ type: 'mcp' }), tool_choice: 'auto', parallel_tool_calls: false }
+    expect(JSON.parse(sentOf(request))).toEqual(base)
+    expect(conversationOf(request)).toMatchObject({ tools: [], toolChoice: undefined })
+    expect(requestedField(requestOf(request), 'tools')).toBeUndefined()
+    expect(requestedField(requestOf(request), 'tool_choice')).toBeUndefined()
+    const withAdded = { ...request, input: [added(fn('a')), { role: 'user', content: 'x' }] }
     expect(JSON.parse(sentOf(withAdded))).toMatchObject({ tool_choice: 'auto', parallel_tool_calls: false })
     expect(JSON.parse(sentOf(withAdded))).not.toHaveProperty('tools')
   })
@@ -244,26 +244,28 @@ describe('tool_choice', () => {
 
   it('counts a tool once, however often it is allowed', () => {
     const one = { type: 'namespace', name: 'n' }
-    const asked = choosing(allowed('auto', { type: 'function', name: 'd' }, one, one, { type: 'function', name: 'c' }))
-    expect(conversationOf(asked).toolChoice).toMatchObject({ tools: [{ name: 'd' }, { name: 'c' }] })
+    const request = choosing(
+      allowed('auto', { type: 'function', name: 'd' }, one, one, { type: 'function', name: 'c' }),
+    )
+    expect(conversationOf(request).toolChoice).toMatchObject({ tools: [{ name: 'd' }, { name: 'c' }] })
   })
 
-  it('takes a name without a namespace for none of several namespaces', () => {
+  it('does not resolve a name without a namespace that several namespaces have', () => {
     const two = { ...base, tools: [namespace('n', fn('a')), namespace('m', fn('a'))] }
     expect(problemOf({ ...two, tool_choice: { type: 'function', name: 'a' } }).param).toBe('tool_choice')
     expect(read({ ...two, tool_choice: { type: 'function', name: 'a', namespace: 'm' } }).kind).toBe('read')
   })
 
   it('may name a tool that an item adds', () => {
-    const asked = {
+    const request = {
       ...withItems(added(fn('x')), { role: 'user', content: 'x' }),
       tool_choice: { type: 'function', name: 'x' },
     }
-    expect(conversationOf(asked).toolChoice).toMatchObject({ name: 'x' })
+    expect(conversationOf(request).toolChoice).toMatchObject({ name: 'x' })
   })
 
   it.each([
-    ['a word that nobody knows', 'any', 'invalid_value', 'tool_choice'],
+    ['an unknown word', 'any', 'invalid_value', 'tool_choice'],
     ['a number', 5, 'invalid_type', 'tool_choice'],
     ['an object without type', { name: 'a' }, 'missing_required_parameter', 'tool_choice.type'],
     ['a function without name', { type: 'function' }, 'missing_required_parameter', 'tool_choice.name'],

@@ -13,9 +13,9 @@ import type { EncodedAnswer } from './encoder.ts'
 
 describe('a JSON answer, re-emitted', () => {
   const replyOf = (value: unknown, over: Parameters<typeof laneOf>[0] = {}) => reEmitReply(value, laneOf(over))
-  const told = ({ end }: EncodedAnswer): Fields & { output: Fields[] } => JSON.parse(String(end(SETTLED).bytes))
+  const responseOf = ({ end }: EncodedAnswer): Fields & { output: Fields[] } => JSON.parse(String(end(SETTLED).bytes))
 
-  it.each(FIXTURES)('collects to the same as the stream: %s', (fixture) => {
+  it.each(FIXTURES)('has the same content as the stream: %s', (fixture) => {
     const { bytes, adapter, whole } = reEmit(framesIn([bytesOf(fixture)]))
     if (!whole) return
     const streamed = lastResponse(bytes)
@@ -24,7 +24,7 @@ describe('a JSON answer, re-emitted', () => {
     const isComplete = Array.isArray(theirs.output) && theirs.output.length > 0
     const reply = replyOf(isComplete ? theirs : { ...theirs, output: streamed.output })
     if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
-    const answered = told(reply.answer)
+    const answered = responseOf(reply.answer)
     expect(plainItems(answered.output)).toEqual(plainItems(streamed.output))
     expect({ ...answered, output: [] }).toEqual({ ...streamed, output: [] })
     expect([reply.answer.state.usage, reply.answer.state.outputBytes]).toEqual([
@@ -33,7 +33,7 @@ describe('a JSON answer, re-emitted', () => {
     ])
   })
 
-  it('has ids of ours, and sealed reasoning only for who has asked for it', () => {
+  it('has ids of ours, and sealed reasoning only for a client that asked for it', () => {
     const output = [
       { id: 'rs_t', type: 'reasoning', summary: [], encrypted_content: 'sealed' },
       { id: 'ws_t', type: 'web_search_call' },
@@ -41,14 +41,14 @@ describe('a JSON answer, re-emitted', () => {
     ]
     const reply = replyOf({ status: 'completed', output }, { seals: 'hidden' })
     if (reply.kind !== 'reply') return expect.fail(`it is ${reply.kind}`)
-    expect(told(reply.answer).output).toEqual([
+    expect(responseOf(reply.answer).output).toEqual([
       { id: 'rs_ours1', type: 'reasoning', summary: [] },
       expect.objectContaining({ id: 'fc_ours2', call_id: 'call_ours3', vendor: 1, status: 'completed' }),
     ])
     expect(reply.answer.storedItems()[0]).toMatchObject({ encrypted_content: 'in our envelope: sealed' })
   })
 
-  it('is an error when it says so with status 200, and invalid when it is no response', () => {
+  it('is an error when its body is one, and invalid when it is no response', () => {
     const error = { code: 'server_error', message: 'No.' }
     expect(replyOf({ error })).toEqual({ kind: 'error', said: error })
     expect(replyOf({ error: 'No.' })).toMatchObject({ kind: 'error', said: { message: 'No.' } })

@@ -24,7 +24,7 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
   const source = bytesOf(fixture)
   const frames = framesIn([source])
 
-  it('says what the provider has said, in the order of the grammar', () => {
+  it('has the content of the provider, in the order of the grammar', () => {
     const { adapter, bytes, whole } = reEmit(frames, { sealReasoning: ({ data }) => data })
     const items = expectGrammar(bytes, { whole })
     const { usage, outputBytes, heldBytes, finished, error, invalid } = adapter.state
@@ -69,14 +69,14 @@ describe.each(FIXTURES)('a stream with %s, re-emitted', (fixture) => {
 })
 
 describe('a re-emitted stream', () => {
-  it('says nothing before the first content, and then all of it at once, with a keep-alive in between', () => {
-    const framing = plainFrames()
-    const adapter = createReEmitter(framing, laneOf())
+  it('sends nothing before the first content, and then all of it at once, with a keep-alive in between', () => {
+    const frames = plainFrames()
+    const adapter = createReEmitter(frames, laneOf())
     expect(adapter.read(event('response.created', { response: {} })).bytes).toBeUndefined()
     expect(adapter.read(added({ id: 'm', type: 'message', role: 'assistant', content: [] })).bytes).toBeUndefined()
     expect(adapter.openItems('incomplete')).toEqual([])
     expect(adapter.emptyDelta()).toBeUndefined()
-    const opening = Buffer.from(framing.opening())
+    const opening = Buffer.from(frames.opening())
     const { bytes, isContent } = adapter.read(delta('x'))
     expect(isContent).toBe(true)
     expect(
@@ -101,7 +101,7 @@ describe('a re-emitted stream', () => {
     ])
   })
 
-  it('goes on with a call under the name that it was told of with', () => {
+  it('keeps the name that a call started with', () => {
     const call = (name: string) => ({ id: 'f', type: 'function_call', name, arguments: '{}' })
     const { bytes } = reEmit([
       added(call('go')),
@@ -118,7 +118,7 @@ describe('a re-emitted stream', () => {
     expect(bytes.toString()).toContain('"name":"go"')
   })
 
-  it('takes a call for content by its name, and a reasoning without a word for none', () => {
+  it('counts a named call as content, but not an empty reasoning', () => {
     const adapter = createReEmitter(plainFrames(), laneOf())
     const reasoning = { id: 'r', type: 'reasoning', summary: [] }
     expect(adapter.read(added(reasoning))).toEqual({ bytes: undefined, isContent: false })
@@ -127,7 +127,7 @@ describe('a re-emitted stream', () => {
     expect(adapter.state.outputBytes).toBe(2)
   })
 
-  it('keeps fields that nobody knows, on events, items and parts', () => {
+  it('keeps unknown fields on events, items and parts', () => {
     const { bytes } = reEmit([
       added({ id: 'm', type: 'message', content: [], vendor: 1 }),
       delta('x', { vendor: 2, obfuscation: 'pad' }),
@@ -171,7 +171,7 @@ describe('a re-emitted stream', () => {
     expect(String(bytes).endsWith('data: [DONE]\n\n')).toBe(true)
   })
 
-  it('holds back what belongs to a later item, counts it, and tells it when its turn comes', () => {
+  it('holds and counts the events of a later item until its turn', () => {
     const adapter = createReEmitter(plainFrames(), laneOf())
     const call = (id: string, name: string) => ({ id, type: 'function_call', name, call_id: id, arguments: '' })
     const words = (id: string, index: number, text: string) =>
@@ -191,7 +191,7 @@ describe('a re-emitted stream', () => {
     expect(adapter.state).toMatchObject({ outputBytes: 1 + 2 + 1 + 7, heldBytes: 0 })
   })
 
-  it('does not wait for an end that does not come: words for the next item are one', () => {
+  it('takes text of the next item for a missing end', () => {
     const adapter = createReEmitter(plainFrames(), laneOf())
     adapter.read(
       event('response.reasoning_text.delta', { item_id: 'r', output_index: 0, content_index: 0, delta: 'hm' }),
@@ -202,7 +202,7 @@ describe('a re-emitted stream', () => {
     expect(adapter.state.heldBytes).toBe(0)
   })
 
-  it('tells the words that its deltas have left out, and none twice', () => {
+  it('adds the text that its deltas left out, and none twice', () => {
     const { bytes } = reEmit([
       delta('Hel'),
       event('response.output_text.done', { item_id: 'm', output_index: 0, content_index: 0, text: 'Hello' }),
@@ -213,7 +213,7 @@ describe('a re-emitted stream', () => {
     expect(plainItems(lastResponse(bytes).output)).toEqual([{ message: ['Hello'] }])
   })
 
-  it('tells no item twice when the ids at the end are others', () => {
+  it('sends no item twice when the ids at the end are others', () => {
     const message = (id: string) => ({ id, type: 'message', content: [{ type: 'output_text', text: 'x' }] })
     const { bytes } = reEmit([
       added({ id: 'a', type: 'message', content: [] }, 3),
@@ -224,7 +224,7 @@ describe('a re-emitted stream', () => {
     expect(plainItems(lastResponse(bytes).output)).toEqual([{ message: ['x'] }])
   })
 
-  it('is invalid by what is no JSON object, and heeds nothing behind its end', () => {
+  it('is invalid with a frame that is no JSON object, and ignores frames behind its end', () => {
     for (const data of ['{"type":', '[1]', '"x"', 'null', '<html>']) {
       expect(reEmit([Buffer.from(`data: ${data}\n\n`)]).adapter.state.invalid).toBeDefined()
     }
@@ -234,7 +234,7 @@ describe('a re-emitted stream', () => {
     expect(adapter.state).toMatchObject({ finished: true, done: true, outputBytes: 0 })
   })
 
-  it('says a status that the last event belies: an incomplete answer is no complete one', () => {
+  it('is incomplete if the status in its last event says so', () => {
     const cut = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
     const { bytes } = reEmit([delta('x'), event('response.completed', { response: cut })])
     expect(eventsIn(bytes).at(-1)?.type).toBe('response.incomplete')

@@ -21,7 +21,7 @@ function read(frames: readonly Buffer[]) {
 const event = (type: string, fields: object = {}) => Buffer.from(`data: ${JSON.stringify({ type, ...fields })}\n\n`)
 const typesOf = (events: readonly TurnEvent[]) => events.map(({ type }) => type)
 
-/** Calls are begun and ended, one after the other, and only words are said of what is open. */
+/** Calls begin and end one after the other, and text belongs to the open item. */
 function expectOrder(events: readonly TurnEvent[], whole: boolean): void {
   let open: number | undefined
   let calls = 0
@@ -43,7 +43,7 @@ describe.each(FIXTURES)('a stream with %s, as events', (fixture) => {
   const frames = framesIn([bytesOf(fixture)])
   const expected = expectedOf(fixture).answer as { items: unknown; state: Record<string, unknown> }
 
-  it('means what the provider has said', () => {
+  it('has the content of the provider', () => {
     const { events, state } = read(frames)
     expectOrder(events, state.finished)
     if (state.finished) expect(plainEvents(events)).toEqual(expected.items)
@@ -71,7 +71,7 @@ describe.each(FIXTURES)('a stream with %s, as events', (fixture) => {
 })
 
 describe('the events of a stream', () => {
-  it('tell why it ended: a call makes the reason, the cap and the filter are told as such', () => {
+  it('give the finish reason: calls, the output limit, or the filter', () => {
     const reasonOf = (fixture: string) => {
       const last = read(framesIn([bytesOf(fixture)])).events.at(-1)
       return last?.type === 'turn-end' ? last.reason : undefined
@@ -83,7 +83,7 @@ describe('the events of a stream', () => {
     expect(reasonOf('failed-alone')).toBeUndefined()
   })
 
-  it('tell phases, namespaces, kinds of tools, summaries and seals', () => {
+  it('include phases, namespaces, kinds of tools, summaries and seals', () => {
     const { events } = read(framesIn([bytesOf('two-calls')]))
     expect(events[0]).toEqual({ type: 'message-start', phase: 'commentary' })
     expect(events.filter(({ type }) => type === 'tool-call-start')).toEqual([
@@ -109,20 +109,22 @@ describe('the events of a stream', () => {
     expect(read(framesIn([bytesOf('custom-call')])).events[0]).toMatchObject({ name: 'patch', tool: 'custom' })
   })
 
-  it('carry log probabilities, and leave out what is none', () => {
+  it('include log probabilities, and leave out invalid ones', () => {
     const delta = (logprobs: unknown) => event('response.output_text.delta', { delta: 'x', logprobs })
-    const told = (logprobs: unknown) => read([delta(logprobs)]).events[1]
-    expect(told([{ token: 'x', logprob: -1, bytes: [120], top_logprobs: [{ token: 'y', logprob: -2 }, 7] }])).toEqual({
+    const textDelta = (logprobs: unknown) => read([delta(logprobs)]).events[1]
+    expect(
+      textDelta([{ token: 'x', logprob: -1, bytes: [120], top_logprobs: [{ token: 'y', logprob: -2 }, 7] }]),
+    ).toEqual({
       type: 'text-delta',
       text: 'x',
       logprobs: [{ token: 'x', logprob: -1, bytes: [120], top: [{ token: 'y', logprob: -2, bytes: undefined }] }],
     })
     for (const none of [[], null, 'x', [null], [{ token: 1, logprob: 'x' }]]) {
-      expect(told(none)).toEqual({ type: 'text-delta', text: 'x' })
+      expect(textDelta(none)).toEqual({ type: 'text-delta', text: 'x' })
     }
   })
 
-  it('tell nothing of a call that has come to its end without a name', () => {
+  it('leave out a call that ended without a name', () => {
     const call = (id: string, name: unknown) =>
       event('response.output_item.done', { item: { id, type: 'function_call', name, arguments: '{}' } })
     const { events, state } = read([
@@ -137,7 +139,7 @@ describe('the events of a stream', () => {
     ])
   })
 
-  it('begin nothing for an empty message or a reasoning without a word', () => {
+  it('leave out an empty message and an empty reasoning', () => {
     const item = (fields: object) => event('response.output_item.done', { item: fields })
     const { events } = read([
       item({ id: 'r', type: 'reasoning', summary: [] }),
@@ -147,7 +149,7 @@ describe('the events of a stream', () => {
     expect(events).toEqual([{ type: 'turn-end', reason: 'stop' }])
   })
 
-  it('come in order and never throw, whatever frames come, and tell every byte that is counted', () => {
+  it('come in order and never throw for random frames, and contain every byte that is counted', () => {
     const seed = 112_020
     const random = randomFrom(seed)
     let events = 0
@@ -156,12 +158,12 @@ describe('the events of a stream', () => {
       try {
         const found = read(frames)
         expectOrder(found.events, found.state.finished)
-        const said = found.events.flatMap((each) =>
+        const texts = found.events.flatMap((each) =>
           each.type === 'tool-call-start' ? [each.name] : 'text' in each ? [each.text] : [],
         )
         const { finished, outputBytes, heldBytes } = found.state
         // What is held in the end is of calls without a name.
-        if (finished) expect(Buffer.byteLength(said.join(''))).toBe(outputBytes - heldBytes)
+        if (finished) expect(Buffer.byteLength(texts.join(''))).toBe(outputBytes - heldBytes)
         events += found.events.length
       } catch (error) {
         throw new Error(`seed ${seed}, stream ${stream}: ${frames.map(String).join('')}`, { cause: error })
@@ -171,7 +173,7 @@ describe('the events of a stream', () => {
     expect(events).toBeGreaterThan(4000)
   })
 
-  it('believe a usage of zero, and none that is not numbers; details may be missing', () => {
+  it('accept a usage of zero, and reject one that is not numbers; details may be missing', () => {
     const usageOf = (usage: unknown) => read([event('response.completed', { response: { usage } })]).state.usage
     const nothing = { uncachedInput: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
     expect(usageOf({ input_tokens: 0, output_tokens: 0 })).toEqual(nothing)

@@ -14,29 +14,29 @@ const message = (id: string, words?: string) => ({
 const call = (id: string, args: string) => ({ id, type: 'function_call', name: 'go', call_id: 'c', arguments: args })
 const end = (status = 'completed', output: unknown = undefined) => event(status, { response: { status, output } })
 
-function stepsOf(frames: readonly Buffer[]) {
+function itemEventsOf(frames: readonly Buffer[]) {
   const reader = createItemEventReader('lane')
   return frames.flatMap((frame) => [...reader.read(frame)])
 }
 
-/** The items that were told, with their words and how they ended. */
-function told(frames: readonly Buffer[]): unknown[] {
+/** The items with their texts and how they ended. */
+function itemsOf(frames: readonly Buffer[]): unknown[] {
   const items = new Map<object, unknown[]>()
-  for (const step of stepsOf(frames)) {
-    if (step.type === 'item-start') items.set(step.item, [step.item.kind])
-    if (step.type === 'delta') items.get(step.item)?.push(step.text)
-    if (step.type === 'item-end') items.get(step.item)?.push(step.item.status)
+  for (const itemEvent of itemEventsOf(frames)) {
+    if (itemEvent.type === 'item-start') items.set(itemEvent.item, [itemEvent.item.kind])
+    if (itemEvent.type === 'delta') items.get(itemEvent.item)?.push(itemEvent.text)
+    if (itemEvent.type === 'item-end') items.get(itemEvent.item)?.push(itemEvent.item.status)
   }
   return [...items.values()]
 }
-const typesOf = (steps: readonly ItemEvent[]) => steps.map(({ type }) => type)
+const typesOf = (itemEvents: readonly ItemEvent[]) => itemEvents.map(({ type }) => type)
 
 const DISAGREES = 'the end of an item does not match what came before it'
 
-describe('the steps of a stream', () => {
-  it('tell waiting items by their places, not by when they came', () => {
+describe('the item events of a stream', () => {
+  it('order waiting items by their indexes, not by when they came', () => {
     expect(
-      told([
+      itemsOf([
         added(message('a'), 0),
         added(message('c'), 2),
         added(message('b'), 1),
@@ -52,15 +52,15 @@ describe('the steps of a stream', () => {
     ])
   })
 
-  it('call only the last item of a cut answer cut', () => {
+  it('mark only the last item of a cut answer as incomplete', () => {
     const open = [added(message('a'), 0), text('a', 0, 'x'), added(message('b'), 1), text('b', 1, 'y')]
     const expected = [
       ['message', 'x', 'completed'],
       ['message', 'y', 'incomplete'],
     ]
-    expect(told([...open, end('incomplete')])).toEqual(expected)
-    expect(told([...open, end('incomplete', [message('a', 'x'), message('b', 'y')])])).toEqual(expected)
-    expect(told([end('incomplete', [message('a', 'x'), message('b', 'y')])])).toEqual(expected)
+    expect(itemsOf([...open, end('incomplete')])).toEqual(expected)
+    expect(itemsOf([...open, end('incomplete', [message('a', 'x'), message('b', 'y')])])).toEqual(expected)
+    expect(itemsOf([end('incomplete', [message('a', 'x'), message('b', 'y')])])).toEqual(expected)
   })
 
   it.each<[string, readonly Buffer[], string]>([
@@ -98,7 +98,7 @@ describe('the steps of a stream', () => {
       'the arguments of a tool call are not JSON',
     ],
     ['a call without a name', [done({ ...call('f', '{}'), name: '' }, 0), end()], 'a tool call without a name'],
-  ])('%s: it is no answer', (_, frames, invalid) => {
+  ])('%s: the answer is invalid', (_, frames, invalid) => {
     const reader = createItemEventReader('lane')
     for (const frame of frames) reader.read(frame)
     expect([reader.state.invalid, reader.state.finished, reader.ending()]).toEqual([invalid, false, undefined])
@@ -107,34 +107,36 @@ describe('the steps of a stream', () => {
   it.each([
     ['trimmed', ' abc\n', 'abc'],
     ['left out', 'abc', ''],
-  ])('believe the deltas where the whole is %s', (_, words, whole) => {
-    expect(told([text('a', 0, words), done(message('a', whole), 0), end('completed', [message('a', whole)])])).toEqual([
-      ['message', words, 'completed'],
-    ])
+  ])('keep the deltas where the whole is %s', (_, words, whole) => {
+    expect(
+      itemsOf([text('a', 0, words), done(message('a', whole), 0), end('completed', [message('a', whole)])]),
+    ).toEqual([['message', words, 'completed']])
   })
 
-  it('believe arguments that are written anew at their end, and those of an answer that was cut', () => {
+  it('accept arguments that are reformatted at their end, and those of a cut answer', () => {
     const delta = event('function_call_arguments.delta', { item_id: 'f', output_index: 0, delta: '{"a": 1}' })
-    expect(told([added(call('f', ''), 0), delta, done(call('f', '{"a":1}'), 0), end()])).toEqual([
+    expect(itemsOf([added(call('f', ''), 0), delta, done(call('f', '{"a":1}'), 0), end()])).toEqual([
       ['function_call', '{"a": 1}', 'completed'],
     ])
     const cut = { ...call('f', '{"a'), status: 'incomplete' }
-    expect(told([added(call('f', ''), 0), end('incomplete', [cut])])).toEqual([['function_call', '{"a', 'incomplete']])
+    expect(itemsOf([added(call('f', ''), 0), end('incomplete', [cut])])).toEqual([
+      ['function_call', '{"a', 'incomplete'],
+    ])
   })
 
-  it('tell no part twice whose end comes late or again', () => {
+  it('contain a part once whose end comes late or again', () => {
     const whole = (part: number, words: string) =>
       event('output_text.done', { item_id: 'a', output_index: 0, content_index: part, text: words })
     const frames = [text('a', 0, 'one', 0), text('a', 0, 'two', 1), whole(0, 'one'), whole(1, 'two'), whole(1, 'two')]
-    expect(told([...frames, done(message('a')), whole(0, 'one'), end()])).toEqual([
+    expect(itemsOf([...frames, done(message('a')), whole(0, 'one'), end()])).toEqual([
       ['message', 'one', 'two', 'completed'],
     ])
-    expect(typesOf(stepsOf(frames)).filter((type) => type === 'part-start')).toHaveLength(2)
+    expect(typesOf(itemEventsOf(frames)).filter((type) => type === 'part-start')).toHaveLength(2)
   })
 
-  it('know a new item at a place that is taken by its id, and the same one announced twice', () => {
+  it('recognize a new item at a used index by its id, and the same one announced twice', () => {
     expect(
-      told([
+      itemsOf([
         added(message('a'), 0),
         text('a', 0, 'x'),
         done(message('a', 'x'), 0),
@@ -146,11 +148,11 @@ describe('the steps of a stream', () => {
       ['message', 'x', 'completed'],
       ['message', 'y', 'completed'],
     ])
-    expect(told([added(message('a'), 0), added(message('a'), 0), text('a', 0, 'x'), end()])).toEqual([
+    expect(itemsOf([added(message('a'), 0), added(message('a'), 0), text('a', 0, 'x'), end()])).toEqual([
       ['message', 'x', 'completed'],
     ])
     expect(
-      told([
+      itemsOf([
         added(message('a'), 0),
         added(message('b'), 0),
         text('a', 0, 'x'),
@@ -164,33 +166,35 @@ describe('the steps of a stream', () => {
     ])
   })
 
-  it('take an id that nobody knows for the item at its place, and no address at all for the last one', () => {
-    expect(told([added(message('a'), 0), text('other', 0, 'x'), text(undefined, undefined, 'y'), end()])).toEqual([
+  it('resolve an unknown id by the index, and an event without id and index to the last item', () => {
+    expect(itemsOf([added(message('a'), 0), text('other', 0, 'x'), text(undefined, undefined, 'y'), end()])).toEqual([
       ['message', 'x', 'y', 'completed'],
     ])
-    expect(told([text('a', 0, 'x'), text('b', 1, 'y'), end()])).toEqual([
+    expect(itemsOf([text('a', 0, 'x'), text('b', 1, 'y'), end()])).toEqual([
       ['message', 'x', 'completed'],
       ['message', 'y', 'completed'],
     ])
   })
 
-  it('keep two items apart that share a place', () => {
+  it('keep two items apart that share an index', () => {
     const both = [added(message('a'), 0), added(message('b'), 0), text('a', 0, 'x'), text('b', 0, 'y')]
-    expect(told([...both, end()])).toEqual([
+    expect(itemsOf([...both, end()])).toEqual([
       ['message', 'x', 'completed'],
       ['message', 'y', 'completed'],
     ])
   })
 
   it('end a call that never got arguments as one that has none', () => {
-    const steps = stepsOf([added({ id: 'f', type: 'function_call', name: 'go', arguments: '' }, 0), end()])
-    expect(typesOf(steps)).toEqual(['item-start', 'part-start', 'delta', 'part-end', 'item-end'])
+    const itemEvents = itemEventsOf([added({ id: 'f', type: 'function_call', name: 'go', arguments: '' }, 0), end()])
+    expect(typesOf(itemEvents)).toEqual(['item-start', 'part-start', 'delta', 'part-end', 'item-end'])
   })
 
-  it('hear nothing in the events of a tool that the provider runs itself', () => {
+  it('ignore the events of a hosted tool', () => {
     const call = { id: 'ws', type: 'mcp_call', name: 'f', arguments: '' }
     const words = event('function_call_arguments.delta', { item_id: 'ws', output_index: 0, delta: '{}' })
-    expect(told([added(call, 0), words, done({ ...call, arguments: '{}' }, 0), end('completed', [call])])).toEqual([])
+    expect(itemsOf([added(call, 0), words, done({ ...call, arguments: '{}' }, 0), end('completed', [call])])).toEqual(
+      [],
+    )
   })
 
   it('wait for the name of a call, however late it comes', () => {
@@ -198,12 +202,12 @@ describe('the steps of a stream', () => {
     const reader = createItemEventReader('lane')
     expect(reader.read(words)).toEqual([])
     expect(reader.state).toMatchObject({ outputBytes: 2, heldBytes: 2 })
-    const steps = reader.read(event('function_call_arguments.done', { item_id: 'f', arguments: '{}', name: 'go' }))
-    expect(typesOf(steps)).toEqual(['item-start', 'part-start', 'delta'])
+    const itemEvents = reader.read(event('function_call_arguments.done', { item_id: 'f', arguments: '{}', name: 'go' }))
+    expect(typesOf(itemEvents)).toEqual(['item-start', 'part-start', 'delta'])
     expect(reader.state).toMatchObject({ outputBytes: 4, heldBytes: 0 })
   })
 
-  it('read how it ended: a failure is one whatever its response says, and what only goes on has not ended', () => {
+  it('include the ending: a failure event counts more than its status, and an unfinished status is no ending', () => {
     const ended = (type: string, response: object) => {
       const reader = createItemEventReader('lane')
       reader.read(event(type, { response }))
@@ -216,7 +220,7 @@ describe('the steps of a stream', () => {
     expect(ended('in_progress', { status: 'completed' })).toEqual([undefined, undefined, false])
   })
 
-  it('know an event by the line before its data where the data has no name', () => {
+  it('use the event line where the data has no type', () => {
     const reader = createItemEventReader('lane')
     const frame = Buffer.from('id: 1\nevent: response.output_text.delta\ndata: {"delta":"x"}\n\n')
     expect(typesOf(reader.read(frame))).toEqual(['item-start', 'part-start', 'delta'])

@@ -7,18 +7,18 @@ const classesOf = (usage: ReturnType<typeof readUsage>) =>
   usage && [inputTokensOf(usage), usage.cachedInput, usage.cacheWrite, usage.output, usage.reasoning]
 
 describe('the usage of a Responses lane', () => {
-  it.each(RESPONSES_USAGE_ROWS)('of $dialect: $source', ({ told, means }) => {
-    expect(classesOf(readUsage(told))).toEqual(means)
-    expect(means[0] + means[3]).toBe(told.total_tokens)
+  it.each(RESPONSES_USAGE_ROWS)('of $dialect: $source', ({ reported, means }) => {
+    expect(classesOf(readUsage(reported))).toEqual(means)
+    expect(means[0] + means[3]).toBe(reported.total_tokens)
   })
 
   it('is taken from the last event, also of an answer that was cut or has failed', () => {
-    const [{ told, means }] = RESPONSES_USAGE_ROWS as [(typeof RESPONSES_USAGE_ROWS)[number]]
+    const [{ reported, means }] = RESPONSES_USAGE_ROWS as [(typeof RESPONSES_USAGE_ROWS)[number]]
     for (const status of ['completed', 'incomplete', 'failed']) {
       const reader = createItemEventReader('lane')
       reader.read(
         Buffer.from(
-          `data: ${JSON.stringify({ type: `response.${status}`, response: { status, output: [], usage: told } })}\n\n`,
+          `data: ${JSON.stringify({ type: `response.${status}`, response: { status, output: [], usage: reported } })}\n\n`,
         ),
       )
       expect(classesOf(reader.state.usage)).toEqual(means)
@@ -26,8 +26,8 @@ describe('the usage of a Responses lane', () => {
   })
 
   it('is none where it is missing or no numbers', () => {
-    for (const told of [undefined, null, 7, [], {}, { input_tokens: 1 }, { input_tokens: '1', output_tokens: 1 }]) {
-      expect(readUsage(told)).toBeUndefined()
+    for (const reported of [undefined, null, 7, [], {}, { input_tokens: 1 }, { input_tokens: '1', output_tokens: 1 }]) {
+      expect(readUsage(reported)).toBeUndefined()
     }
   })
 })

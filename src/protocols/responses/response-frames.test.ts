@@ -20,7 +20,7 @@ const begun = (fields: Record<string, unknown>, others: Partial<ResponsesRequest
   JSON.parse(objectFor(fields, others).responseJson(BEGUN))
 
 describe('the response object', () => {
-  it('has every key although the client has said nothing', () => {
+  it('has every key although the client sent no fields', () => {
     expect(begun({})).toEqual({
       id: 'resp_1',
       object: 'response',
@@ -56,8 +56,8 @@ describe('the response object', () => {
     })
   })
 
-  it('repeats what the client has asked for', () => {
-    const asked = {
+  it('repeats the fields of the request', () => {
+    const fields = {
       instructions: 'Be brief.',
       max_output_tokens: 64,
       tool_choice: { type: 'function', name: 'look' },
@@ -69,8 +69,8 @@ describe('the response object', () => {
       user: 'u',
     }
     const others = { storedInput: () => [], previousResponseId: 'resp_0' }
-    expect(begun(asked, others)).toMatchObject({
-      ...asked,
+    expect(begun(fields, others)).toMatchObject({
+      ...fields,
       store: true,
       previous_response_id: 'resp_0',
     })
@@ -100,42 +100,42 @@ describe('the response object', () => {
     expect(left).toMatchObject({ tools: [], tool_choice: 'auto' })
   })
 
-  it('takes no harm from fields of a wrong type', () => {
+  it('uses defaults for fields of a wrong type', () => {
     const wrong = { temperature: 'hot', tools: {}, text: [], reasoning: 3, metadata: 'x', max_output_tokens: '9' }
     expect(begun(wrong)).toEqual(begun({}))
   })
 
-  it('says how it stands, around what it repeats', () => {
+  it('has the state around the repeated fields', () => {
     const object = objectFor(
       { tools: [{ type: 'custom', name: 'ä"\u2028' }], metadata: { a: 'b' } },
       { storedInput: () => [] },
     )
-    const told = (state: ResponseState): unknown => JSON.parse(object.responseJson(state))
+    const responseIn = (state: ResponseState): unknown => JSON.parse(object.responseJson(state))
     const whole = { status: 'completed', output: [{ id: 'msg_1' }], usage: { total_tokens: 1 } } as const
     const repeated = { tools: [{ type: 'custom', name: 'ä"\u2028' }], metadata: { a: 'b' } }
-    expect(told({ ...whole, completedAt: 1_800_000_001 })).toMatchObject({
+    expect(responseIn({ ...whole, completedAt: 1_800_000_001 })).toMatchObject({
       ...{ ...whole, ...repeated, completed_at: 1_800_000_001, error: null, incomplete_details: null, store: true },
     })
-    expect(told({ status: 'incomplete', output: [], incompleteReason: 'content_filter' })).toMatchObject({
+    expect(responseIn({ status: 'incomplete', output: [], incompleteReason: 'content_filter' })).toMatchObject({
       ...{ ...repeated, status: 'incomplete', incomplete_details: { reason: 'content_filter' }, completed_at: null },
     })
     const error = { code: 'upstream_error', message: 'It broke.' }
-    expect(told({ status: 'failed', output: [], error })).toMatchObject({ ...repeated, status: 'failed', error })
-    expect(told({ ...whole, unstored: true })).toMatchObject({ ...repeated, store: false })
+    expect(responseIn({ status: 'failed', output: [], error })).toMatchObject({ ...repeated, status: 'failed', error })
+    expect(responseIn({ ...whole, unstored: true })).toMatchObject({ ...repeated, store: false })
   })
 
-  it('puts the request into words once, however often it is said', () => {
-    let asked = 0
-    const tool = { type: 'custom', name: 'patch', toJSON: () => ({ read: ++asked }) }
+  it('serializes the request once', () => {
+    let reads = 0
+    const tool = { type: 'custom', name: 'patch', toJSON: () => ({ read: ++reads }) }
     const object = objectFor({ tools: [tool] })
     object.responseJson(BEGUN)
     object.responseJson(BEGUN)
-    expect(asked).toBe(1)
+    expect(reads).toBe(1)
   })
 })
 
-describe('the framing of an answer', () => {
-  const framing = () =>
+describe('the frames of an answer', () => {
+  const writer = () =>
     new FrameWriter({
       request: requestWith(),
       model: 'mill-1',
@@ -144,16 +144,16 @@ describe('the framing of an answer', () => {
       createdAt: 1_800_000_000,
     })
 
-  it('numbers its frames and lets no field say otherwise', () => {
-    const own = framing()
+  it('are numbered, and no field overrides the number', () => {
+    const own = writer()
     expect(own.frame('response.x', { type: 'y', sequence_number: 9, a: 1 })).toBe(
       'event: response.x\ndata: {"type":"response.x","sequence_number":0,"a":1}\n\n',
     )
     expect(own.frame('response.z', {})).toBe('event: response.z\ndata: {"type":"response.z","sequence_number":1}\n\n')
   })
 
-  it('is opened once, and can go back', () => {
-    const own = framing()
+  it('open the response once, and can go back', () => {
+    const own = writer()
     const goBack = own.checkpoint()
     const opened = own.opening()
     expect(opened.split('\n\n')).toHaveLength(3)

@@ -12,7 +12,7 @@ export interface ResponseState {
   readonly usage?: Fields
   readonly error?: { readonly code: string; readonly message: string }
   readonly incompleteReason?: 'max_output_tokens' | 'content_filter'
-  /** Storing failed, whatever the client asked for. */
+  /** The client asked for storage, and storing failed. */
   readonly unstored?: true
   /** In seconds, for a completed response. */
   readonly completedAt?: number

@@ -34,7 +34,7 @@ const NATIVE = { type: 'reasoning', summary: [], encrypted_content: OWN.data }
 const HI = { role: 'user', content: 'Hi' }
 
 describe('sealed reasoning on its way to a lane of Responses', () => {
-  it('is what the lane has sealed, without the id that is ours and without words', () => {
+  it("is the lane's own seal, without our id and without raw text", () => {
     expect(sent([HI, reasoning('mr1.own', { ...WORDS, status: 'completed' })])).toEqual([HI, NATIVE])
     expect(sent([reasoning('mr1.own', SUMMARY)])).toEqual([{ ...NATIVE, ...SUMMARY }])
     const withoutSummary = { type: 'reasoning', encrypted_content: 'mr1.own' }
@@ -51,20 +51,20 @@ describe('sealed reasoning on its way to a lane of Responses', () => {
       expect(sent([HI, reasoning(envelope, { ...WORDS, ...SUMMARY })])).toEqual([HI])
   })
 
-  it('goes in words to a lane that takes words, and never in our envelope', () => {
-    const spoken = { type: 'reasoning', ...SUMMARY, ...WORDS }
-    expect(sent([reasoning('mr1.foreign', { ...SUMMARY, ...WORDS })], { dialect: 'generic' })).toEqual([spoken])
+  it('goes as raw text to a lane that takes text, and never in our envelope', () => {
+    const readable = { type: 'reasoning', ...SUMMARY, ...WORDS }
+    expect(sent([reasoning('mr1.foreign', { ...SUMMARY, ...WORDS })], { dialect: 'generic' })).toEqual([readable])
     expect(sent([HI, reasoning('mr1.foreign')], { dialect: 'generic' })).toEqual([HI])
-    // A lane that has sealed it can open it, whatever is known of its server.
+    // A lane can open its own seal, even if its server is unknown.
     expect(sent([reasoning('mr1.own', WORDS)], { dialect: 'generic' })).toEqual([NATIVE])
   })
 
-  it('is found too where the input is written anew, because some of it goes to no model', () => {
+  it('is found too where the input is rewritten because some items go to no model', () => {
     const hosted = { type: 'web_search_call', id: 'ws_1', status: 'completed' }
     expect(sent([HI, hosted, reasoning('mr1.own')])).toEqual([HI, NATIVE])
   })
 
-  it('is left out where the lane is asked without any seals', () => {
+  it('is left out where the lane gets no seals', () => {
     expect(sent([HI, reasoning('mr1.own', SUMMARY)], { sealed: new Map() })).toEqual([HI])
     const plain = { dialect: 'generic', sealed: new Map<string, Opaque>() }
     expect(sent([reasoning('mr1.own', WORDS)], plain)).toEqual([{ type: 'reasoning', summary: [], ...WORDS }])

@@ -22,94 +22,94 @@ function requestOf(text: string, over: Partial<ResponsesRequest> = {}): Response
   })
 }
 
-type Asked = Partial<RelayTarget<ResponsesDialect>>
+type Target = Partial<RelayTarget<ResponsesDialect>>
 
-const relayed = (request: ResponsesRequest, { dialect = responsesDialect('generic'), ...over }: Asked = {}) =>
+const relayed = (request: ResponsesRequest, { dialect = responsesDialect('generic'), ...over }: Target = {}) =>
   rewriteRequest(request, relayTarget(dialect, { outputCap: 100, delivery: request.delivery, ...over }))
 const leftOutOf = (...args: Parameters<typeof relayed>) => relayed(...args).leftOut
-const retarget = (...args: Parameters<typeof relayed>) => String(relayed(...args).body)
-const retargeted = (...args: Parameters<typeof retarget>) => JSON.parse(retarget(...args))
+const rewrite = (...args: Parameters<typeof relayed>) => String(relayed(...args).body)
+const rewritten = (...args: Parameters<typeof rewrite>) => JSON.parse(rewrite(...args))
 const inputOf = (input: string, dialect = 'generic') =>
-  retarget(requestOf(`{"input":${input}}`), { dialect: responsesDialect(dialect) }).replace(
+  rewrite(requestOf(`{"input":${input}}`), { dialect: responsesDialect(dialect) }).replace(
     /^\{"input":(.*),"model":.*$/s,
     '$1',
   )
 
 describe('a Responses request for a lane of its own protocol', () => {
-  it('is the client’s own bytes but for what we decide on', () => {
+  it('is the client’s own bytes except for the control fields', () => {
     const request = requestOf(
       '{ "model":"public", "stream":false,"input" : [{"role":"user","content":"caf\\u00e9 \\/ 1.0"}],"temperature":1.50,"max_output_tokens":9,"store":true,"previous_response_id":"resp_x","vendor":1e2}',
     )
-    expect(retarget(request)).toBe(
+    expect(rewrite(request)).toBe(
       '{ "model":"lane", "stream":true,"input" : [{"role":"user","content":"caf\\u00e9 \\/ 1.0"}],"temperature":1.50,"max_output_tokens":100,"store":false,"vendor":1e2}',
     )
   })
 
   it('asks for a stream only when the client did', () => {
-    expect(retargeted(requestOf('{"input":"x","stream":true}', { delivery: 'json' }))).not.toHaveProperty('stream')
+    expect(rewritten(requestOf('{"input":"x","stream":true}', { delivery: 'json' }))).not.toHaveProperty('stream')
   })
 
-  it('writes the effort anew and keeps how the client wants to be told, but nothing that changes the price', () => {
-    const asked = '{"input":"x","reasoning":{"effort":"low","summary":"auto","context":"all_turns","mode":"pro","x":1}}'
-    expect(retargeted(requestOf(asked), { effort: effortOf('high') }).reasoning).toEqual({
+  it('rewrites the effort and keeps the summary setting, but nothing that changes the price', () => {
+    const body = '{"input":"x","reasoning":{"effort":"low","summary":"auto","context":"all_turns","mode":"pro","x":1}}'
+    expect(rewritten(requestOf(body), { effort: effortOf('high') }).reasoning).toEqual({
       effort: 'high',
       summary: 'auto',
       context: 'all_turns',
     })
-    expect(retargeted(requestOf('{"input":"x","reasoning":{"summary":null}}'))).not.toHaveProperty('reasoning')
-    expect(retargeted(requestOf('{"input":"x"}'), { effort: effortOf('low') }).reasoning).toEqual({ effort: 'low' })
+    expect(rewritten(requestOf('{"input":"x","reasoning":{"summary":null}}'))).not.toHaveProperty('reasoning')
+    expect(rewritten(requestOf('{"input":"x"}'), { effort: effortOf('low') }).reasoning).toEqual({ effort: 'low' })
     const lesson = { ...responsesDialect('openai'), withoutFields: ['reasoning'] }
-    expect(retargeted(requestOf(asked), { effort: effortOf('low'), dialect: lesson })).not.toHaveProperty('reasoning')
+    expect(rewritten(requestOf(body), { effort: effortOf('low'), dialect: lesson })).not.toHaveProperty('reasoning')
   })
 
-  it('tells a model of an effort in its own words, and names the one that has no place here', () => {
+  it('spells an effort as the model does, and names one that it cannot express', () => {
     const request = requestOf('{"input":"x","reasoning":{"effort":"medium","summary":"auto"}}')
-    const told = (efforts: Record<string, string | number>) => {
-      const asked = {
+    const reasoningFor = (efforts: Record<string, string | number>) => {
+      const target = {
         dialect: withTraits(responsesDialect('generic'), { traits: { efforts } }),
         effort: effortOf('medium'),
       }
-      return [retargeted(request, asked).reasoning, leftOutOf(request, asked)]
+      return [rewritten(request, target).reasoning, leftOutOf(request, target)]
     }
-    expect(told({ low: 'low', high: 'high' })).toEqual([{ effort: 'low', summary: 'auto' }, []])
-    expect(told({ medium: 'disabled' })).toEqual([{ effort: 'none', summary: 'auto' }, []])
-    expect(told({ medium: 9000 })).toEqual([{ summary: 'auto' }, ['reasoning.effort']])
-    expect(told({})).toEqual([{ summary: 'auto' }, ['reasoning.effort']])
+    expect(reasoningFor({ low: 'low', high: 'high' })).toEqual([{ effort: 'low', summary: 'auto' }, []])
+    expect(reasoningFor({ medium: 'disabled' })).toEqual([{ effort: 'none', summary: 'auto' }, []])
+    expect(reasoningFor({ medium: 9000 })).toEqual([{ summary: 'auto' }, ['reasoning.effort']])
+    expect(reasoningFor({})).toEqual([{ summary: 'auto' }, ['reasoning.effort']])
     const lesson = { ...responsesDialect('openai'), withoutFields: ['reasoning'] }
     const plain = requestOf('{"input":"x"}')
     expect(leftOutOf(plain, { dialect: lesson, effort: effortOf('high') })).toEqual(['reasoning.effort'])
   })
 
-  it('leaves out all that chooses words for a model that takes none of it, also where it is inside of another field', () => {
+  it('leaves out all sampling fields for a model that refuses them, also inside another field', () => {
     const dialect = withTraits(responsesDialect('generic'), { traits: { sampling: false } })
     const request = requestOf(
       '{"input":"x","temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0,"top_logprobs":2,"include":["message.output_text.logprobs"]}',
     )
-    const asked = { dialect, effort: undefined }
-    const leftOut = leftOutOf(request, asked)
+    const target = { dialect, effort: undefined }
+    const leftOut = leftOutOf(request, target)
     expect(leftOut).toEqual([
       ...['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'top_logprobs', 'include'],
     ])
-    expect(Object.keys(retargeted(request, asked))).toEqual([
+    expect(Object.keys(rewritten(request, target))).toEqual([
       ...['input', 'model', 'stream', 'max_output_tokens', 'store'],
     ])
   })
 
-  it('asks those that seal for sealed reasoning, and nobody for what hosted tools include', () => {
+  it('includes sealed reasoning where the server has it, and nothing of hosted tools', () => {
     const request = requestOf('{"input":"x","include":["file_search_call.results","message.output_text.logprobs"]}')
-    expect(retargeted(request, { dialect: responsesDialect('openai') }).include).toEqual([
+    expect(rewritten(request, { dialect: responsesDialect('openai') }).include).toEqual([
       'reasoning.encrypted_content',
       'message.output_text.logprobs',
     ])
-    expect(retargeted(request).include).toEqual(['message.output_text.logprobs'])
-    expect(retargeted(requestOf('{"input":"x","include":["reasoning.encrypted_content"]}'))).not.toHaveProperty(
+    expect(rewritten(request).include).toEqual(['message.output_text.logprobs'])
+    expect(rewritten(requestOf('{"input":"x","include":["reasoning.encrypted_content"]}'))).not.toHaveProperty(
       'include',
     )
     const lesson = { ...responsesDialect('openai'), withoutFields: ['include'] }
-    expect(retargeted(request, { dialect: lesson })).not.toHaveProperty('include')
+    expect(rewritten(request, { dialect: lesson })).not.toHaveProperty('include')
   })
 
-  it('leaves out and names what the server does not take, and what nobody passes on', () => {
+  it('leaves out and names fields that the server refuses or that are not passed on', () => {
     const request = requestOf('{"input":"x","safety_identifier":"u","top_k":3,"odd":1,"store":true}', {
       optionalFields: ['top_k', 'odd'],
     })
@@ -117,7 +117,7 @@ describe('a Responses request for a lane of its own protocol', () => {
     const left = (dialect = groq, passFields: string[] = []) => leftOutOf(request, { dialect, passFields })
     expect(left(groq, ['odd'])).toEqual(['top_k', 'safety_identifier'])
     expect(left(responsesDialect('vllm'))).toEqual(['odd'])
-    expect(retargeted(request, { dialect: groq })).toEqual({
+    expect(rewritten(request, { dialect: groq })).toEqual({
       input: [{ type: 'message', role: 'user', content: 'x' }],
       model: 'lane',
       stream: true,
@@ -125,14 +125,14 @@ describe('a Responses request for a lane of its own protocol', () => {
     })
   })
 
-  it('takes tools as they were rewritten at the door', () => {
+  it('uses the tools as the parser rewrote them', () => {
     const request = requestOf('{"input":"x","tools":[{"type":"web_search"}],"tool_choice":"auto"}', {
       rewritten: new Map([
         ['tools', Buffer.from('[]')],
         ['tool_choice', null],
       ]),
     })
-    const { tools, tool_choice } = retargeted(request)
+    const { tools, tool_choice } = rewritten(request)
     expect([tools, tool_choice]).toEqual([[], undefined])
   })
 
@@ -145,7 +145,7 @@ describe('a Responses request for a lane of its own protocol', () => {
     expect(inputOf('[["id",{"id":1}],null,"id"]')).toBe('[["id",{"id":1}],null,"id"]')
   })
 
-  it('writes an input as the beginning of the one that goes on from it', () => {
+  it('writes an input as a prefix of the next one', () => {
     const one = '{"type":"message","role":"user","content":"{\\"id\\":1}"}'
     expect(inputOf('"{\\"id\\":1}"')).toBe(`[${one}]`)
     const two = '{ "role":"user","content":"x" }'
@@ -155,14 +155,14 @@ describe('a Responses request for a lane of its own protocol', () => {
     )
   })
 
-  it('takes the input as it was expanded', () => {
+  it('uses the expanded input', () => {
     const request = requestOf('{"input":"x"}', {
       rewritten: new Map([['input', Buffer.from('[{"id":"a","role":"user"}]')]]),
     })
-    expect(retargeted(request).input).toEqual([{ role: 'user' }])
+    expect(rewritten(request).input).toEqual([{ role: 'user' }])
   })
 
-  it('leaves out reasoning that has neither words nor a seal', () => {
+  it('leaves out reasoning that has neither text nor a seal', () => {
     expect(inputOf('[{"type":"reasoning","id":"rs_1","summary":[]},{"role":"user"}]', 'openai')).toBe(
       '[{"role":"user"}]',
     )

@@ -29,7 +29,7 @@ function reEmitted(frames: readonly Buffer[]) {
 }
 
 /** The same on both roads. */
-function said(frames: readonly Buffer[]): { text: string; args: string; events: Fields[] } {
+function answerOf(frames: readonly Buffer[]): { text: string; args: string; events: Fields[] } {
   const [one, other] = [reEmitted(frames), translated(frames)]
   expect([one.state.error, one.state.invalid, one.state.finished]).toEqual([undefined, undefined, true])
   expect({ text: other.text, args: other.args, finished: other.state.finished }).toEqual({
@@ -39,7 +39,7 @@ function said(frames: readonly Buffer[]): { text: string; args: string; events: 
 }
 
 describe('the stream of a Responses lane', () => {
-  it('is without its keep-alives, whichever they are', () => {
+  it('is without any keep-alives', () => {
     const alive = [
       event('keepalive', { sequence_number: 3 }),
       Buffer.from('event: keepalive\ndata: {"type":"keepalive"}\n\n'),
@@ -47,7 +47,7 @@ describe('the stream of a Responses lane', () => {
       event('response.heartbeat'),
       event('ping'),
     ]
-    const { text, events } = said([
+    const { text, events } = answerOf([
       ...alive,
       ...CREATED,
       ...alive,
@@ -62,9 +62,9 @@ describe('the stream of a Responses lane', () => {
     expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at))
   })
 
-  it('is without events that nobody knows, and without padding', () => {
+  it('is without unknown events and padding', () => {
     const odd = event('response.something_new.delta', { delta: 'x', item_id: 'm' })
-    const { text, events } = said([
+    const { text, events } = answerOf([
       ...CREATED,
       odd,
       added(MESSAGE),
@@ -77,9 +77,9 @@ describe('the stream of a Responses lane', () => {
     expect(JSON.stringify(events)).not.toMatch(/something_new|zzz/)
   })
 
-  it('has one id, ours, whatever the lane calls its response and items', () => {
+  it('has ids of ours for the response and its items', () => {
     const again = event('response.in_progress', { response: { id: 'resp_another' } })
-    const { events } = said([
+    const { events } = answerOf([
       ...CREATED,
       added(MESSAGE),
       delta('h'),
@@ -92,17 +92,19 @@ describe('the stream of a Responses lane', () => {
     expect(JSON.stringify(events)).not.toMatch(/resp_(theirs|another|third)/)
   })
 
-  it('has the arguments that come only with their end, and items that nobody has announced', () => {
+  it('has arguments that come only with their end, and items that were not announced', () => {
     const whole = event('response.function_call_arguments.done', {
       item_id: 'f',
       output_index: 0,
       arguments: '{"a":1}',
     })
-    expect(said([...CREATED, added({ ...CALL, arguments: '' }), whole, ended({ output: [CALL] })]).args).toBe('{"a":1}')
+    expect(answerOf([...CREATED, added({ ...CALL, arguments: '' }), whole, ended({ output: [CALL] })]).args).toBe(
+      '{"a":1}',
+    )
     const done = event('response.output_item.done', { output_index: 0, item: CALL })
-    expect(said([...CREATED, done, ended({ output: [CALL] })]).args).toBe('{"a":1}')
-    expect(said([...CREATED, ended({ output: [CALL] })]).args).toBe('{"a":1}')
-    expect(said([delta('hi'), ended()]).text).toBe('hi')
+    expect(answerOf([...CREATED, done, ended({ output: [CALL] })]).args).toBe('{"a":1}')
+    expect(answerOf([...CREATED, ended({ output: [CALL] })]).args).toBe('{"a":1}')
+    expect(answerOf([delta('hi'), ended()]).text).toBe('hi')
   })
 
   const QUOTA = { type: 'insufficient_quota', code: 'insufficient_quota', message: 'You exceeded your current quota.' }
@@ -115,7 +117,7 @@ describe('the stream of a Responses lane', () => {
     ['the body of a refusal', Buffer.from(`data: ${JSON.stringify({ error: QUOTA })}\n\n`), 'credential'],
     ['a response that has failed', event('response.failed', FAILED), 'throttled'],
     ['a response that was cancelled', event('response.cancelled', { response: { status: 'cancelled' } }), 'failed'],
-  ])('that begins with %s has told its client nothing, so that another lane may', (_shape, frame, kind) => {
+  ])('that begins with %s has sent nothing, so that another lane may be tried', (_shape, frame, kind) => {
     for (const before of [[], CREATED, [...CREATED, event('keepalive'), added(MESSAGE)]]) {
       const [one, other] = [reEmitted([...before, frame]), translated([...before, frame])]
       expect([one.bytes.length, other.events.length]).toEqual([0, 0])
@@ -125,7 +127,7 @@ describe('the stream of a Responses lane', () => {
     }
   })
 
-  it('that says error and then failed has failed once, and for the first reason', () => {
+  it('with an error and a failure has failed once, for the first reason', () => {
     const both = [event('error', { error: QUOTA }), event('response.failed', FAILED)]
     expect(reEmitted([...CREATED, ...both]).state.error).toMatchObject({ code: 'insufficient_quota' })
   })

@@ -33,8 +33,8 @@ const message = (role: Speaker['role'], content: readonly ContentPart[], phase?:
 })
 type Speaker = Extract<ConversationItem, { type: 'message' }>
 
-describe('a conversation, written for a lane of Responses', () => {
-  it('is a request without state, with the cap as it was granted', () => {
+describe('a conversation, written for a Responses lane', () => {
+  it('is a request without state, with the granted output limit', () => {
     expect(write({ items: [message('user', [text('Hi')])] }, 'openai', { outputCap: 7 }).body).toEqual({
       model: 'lane',
       input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }],
@@ -51,7 +51,7 @@ describe('a conversation, written for a lane of Responses', () => {
     })
   })
 
-  it('tells who speaks by the kind of the parts, and says nothing for who has said nothing', () => {
+  it('has part types by role, and no empty assistant message', () => {
     const parts: readonly ContentPart[] = [
       text('a'),
       { type: 'refusal', text: 'no' },
@@ -92,7 +92,7 @@ describe('a conversation, written for a lane of Responses', () => {
     ])
   })
 
-  it('gives reasoning back sealed, to who has sealed it, and never in words', () => {
+  it('returns sealed reasoning to the provider that sealed it, and never raw text', () => {
     const reasoning = (wire: 'responses' | 'anthropic', origin = 'lane') =>
       ({ type: 'reasoning', summary: ['s'], text: 'raw', opaque: { wire, origin, data: 'E' } }) as const
     const items = [reasoning('responses'), reasoning('anthropic'), reasoning('responses', 'other')]
@@ -102,7 +102,7 @@ describe('a conversation, written for a lane of Responses', () => {
     expect(write({ items: items.slice(1) }, 'vllm').body.input).toEqual([])
   })
 
-  it('tells tools natively where the server knows them', () => {
+  it('has native tools where the server knows them', () => {
     const { body } = write(
       {
         tools: [
@@ -145,7 +145,7 @@ describe('a conversation, written for a lane of Responses', () => {
     })
   })
 
-  it('tells them as functions elsewhere, in definition, choice and history', () => {
+  it('has functions in their place elsewhere, in definition, choice and history', () => {
     const custom = { tool: 'custom', name: 'p', namespace: undefined } as const
     const { body } = write({
       tools: [
@@ -199,7 +199,7 @@ describe('a conversation, written for a lane of Responses', () => {
     ])
   })
 
-  it('has a result for every call, and one: who was given up is told to be, and of several the last counts', () => {
+  it('has one result for every call: an aborted call gets one, and of several the last counts', () => {
     const result = (callId: string, words: string) =>
       ({ type: 'tool-result', tool: 'function', callId, content: [text(words)] }) as const
     const [given, up] = [call({ callId: 'given' }), call({ callId: 'up', tool: 'custom', text: 'x' })]
@@ -241,13 +241,13 @@ describe('a conversation, written for a lane of Responses', () => {
     expect(write({ items: items.slice(0, 4) }).body.input).toEqual(input.slice(0, 4))
   })
 
-  it('speaks of tools only when there are any', () => {
+  it('has tool fields only when there are tools', () => {
     const { body } = write({ toolChoice: { type: 'auto' }, parallelToolCalls: true })
     expect(Object.keys(body)).not.toEqual(expect.arrayContaining(['tool_choice']))
     expect(body).not.toHaveProperty('parallel_tool_calls')
   })
 
-  it('un-nests formats, and puts verbosity, effort and summary where they belong', () => {
+  it('has a flat format, and verbosity, effort and summary in their fields', () => {
     const format = {
       type: 'json_schema',
       name: 'n',
@@ -264,20 +264,20 @@ describe('a conversation, written for a lane of Responses', () => {
     ])
   })
 
-  it('tells a model of an effort in its own words, and names the one that has no place here', () => {
-    const told = (effort: string, over: object = {}, name = 'deepseek') => {
+  it('spells an effort as the model does, and names one that it cannot express', () => {
+    const effortFor = (effort: string, over: object = {}, name = 'deepseek') => {
       const dialect = withTraits(responsesDialect(name), { traits: over })
       const { body, leftOut } = write({}, name, { dialect, effort: effortOf(effort), client: 'chat' })
       return [body.reasoning, leftOut]
     }
-    expect(told('medium')).toEqual([{ effort: 'high' }, []])
-    expect(told('medium', {}, 'generic')).toEqual([{ effort: 'medium' }, []])
-    expect(told('none', { efforts: { none: 'disabled' } })).toEqual([{ effort: 'none' }, []])
-    expect(told('low', { efforts: { low: 4096 } })).toEqual([undefined, ['reasoning_effort']])
-    expect(told('strange', { efforts: { low: 'low' } })).toEqual([undefined, ['reasoning_effort']])
+    expect(effortFor('medium')).toEqual([{ effort: 'high' }, []])
+    expect(effortFor('medium', {}, 'generic')).toEqual([{ effort: 'medium' }, []])
+    expect(effortFor('none', { efforts: { none: 'disabled' } })).toEqual([{ effort: 'none' }, []])
+    expect(effortFor('low', { efforts: { low: 4096 } })).toEqual([undefined, ['reasoning_effort']])
+    expect(effortFor('strange', { efforts: { low: 'low' } })).toEqual([undefined, ['reasoning_effort']])
   })
 
-  it('leaves out all that chooses words for a model that takes none of it, also where it is inside of another field', () => {
+  it('leaves out all sampling fields for a model that refuses them, also inside another field', () => {
     const sampling = {
       ...{ temperature: 0.5, topP: 0.5, presencePenalty: 1, frequencyPenalty: 1, stop: [], seed: undefined },
       ...{ logitBias: undefined, topLogprobs: 3 },
@@ -290,7 +290,7 @@ describe('a conversation, written for a lane of Responses', () => {
     )
   })
 
-  it('names what has no counterpart, and what the server does not take', () => {
+  it('names settings without a counterpart, and fields that the server refuses', () => {
     const sampling = {
       ...{ temperature: 0, topP: 1, presencePenalty: 0, frequencyPenalty: 0.5, stop: ['x'], seed: 0 },
       ...{ logitBias: { 1: 2 }, topLogprobs: 3 },
@@ -315,7 +315,7 @@ describe('a conversation, written for a lane of Responses', () => {
     expect(write({ sampling }).body.include).toEqual(['message.output_text.logprobs'])
   })
 
-  it('sends penalties to whoever takes them, and names them elsewhere unless they are none', () => {
+  it('has penalties where the server takes them, and names them elsewhere unless they are zero', () => {
     const sampling = { ...conversationOf().sampling, presencePenalty: -1, frequencyPenalty: 0 }
     expect(write({ sampling }, 'vllm')).toMatchObject({ leftOut: [], body: { presence_penalty: -1 } })
     const { body, leftOut } = write({ sampling }, 'openai')
@@ -329,7 +329,7 @@ describe('a conversation, written for a lane of Responses', () => {
     expect(write({ identity }, 'vllm', { dialect, cacheSalt: 'salt' }).body.prompt_cache_key).toBe('salt')
   })
 
-  it('names the names of speakers, which this protocol does not have', () => {
+  it('names message names, which this protocol does not have', () => {
     const ann = { type: 'message', role: 'user', content: [], phase: undefined, name: 'ann' } as const
     expect(write({ items: [ann] }).leftOut).toEqual(['messages.name'])
     expect(write({ items: [{ ...ann, name: undefined }] }).leftOut).toEqual([])

@@ -1,31 +1,28 @@
 import type { KeyRow } from './ids.ts'
 import type { NanoUsd } from './money.ts'
 
-/**
- * What the ledger counts in. A dollar of the wallet and a dollar's worth of a plan's allowance are two different things: no
- * transfer ever joins them.
- */
+/** A dollar of the wallet and a dollar of a plan's allowance are different units: no transfer joins them. */
 export type Unit = 'usd' | 'quota'
 
 /** An amount that may be used in each of its periods: a window of a plan, or a key's spend cap. */
 export interface Allowance {
-  /** Names the state that it is counted on, e.g. `window:5h` or `cap:17:day`; one an account. */
+  /** The name of its counter, e.g. `window:5h` or `cap:17:day`, unique per account. */
   readonly subject: string
   readonly unit: 'quota' | 'cap'
-  /** What people call it: `5h`, `week`, `month`, `day`. */
+  /** `5h`, `week`, `month`, `day`. */
   readonly name: string
   readonly cycle: Cycle
   readonly amount: NanoUsd
 }
 
-/** How an allowance renews. All but the first turn at 00:00 UTC. */
+/** How an allowance renews. All but the first kind renew at 00:00 UTC. */
 export type Cycle =
   /** Starts with the first use after the last one has ended. */
   | { readonly kind: 'anchored'; readonly ms: number }
   | { readonly kind: 'day' }
   /** From Monday. */
   | { readonly kind: 'week' }
-  /** From this day of the month, or from the last one of a month that is shorter. */
+  /** From this day of the month, or from the last one of a shorter month. */
   | { readonly kind: 'month'; readonly day: number | 'billing' }
 
 /** From `start` on, until just before `end`. */
@@ -59,7 +56,7 @@ function evenPeriod(at: number, ms: number, origin: number): Period {
   return { start, end: start + ms }
 }
 
-/** Always reckoned from the day itself, so that a short month does not pull the later ones with it. */
+/** Computed from `day` itself, so that a short month does not shift the later ones. */
 function monthAt(at: number, day: number): Period {
   const date = new Date(at)
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
@@ -74,13 +71,13 @@ function turnOf(year: number, month: number, day: number): number {
   return Date.UTC(year, month, Math.min(day, lastDay))
 }
 
-/** What one key may spend at most, in a day and in a calendar month of UTC. Null or undefined: no such cap. */
+/** The spend caps of a key, per day and calendar month of UTC. */
 interface SpendCaps {
   readonly day?: bigint | null | undefined
   readonly month?: bigint | null | undefined
 }
 
-/** The caps of a key as what a turn draws on. They count from 00:00 UTC, the month from its first day. */
+/** The spend caps of a key as allowances. */
 export function allowancesOfCaps(key: KeyRow, { day, month }: SpendCaps): Allowance[] {
   const caps: Allowance[] = []
   if (day != null) caps.push({ ...capOf(key, 'day', day), cycle: { kind: 'day' } })
@@ -95,5 +92,4 @@ const capOf = (key: KeyRow, name: 'day' | 'month', amount: bigint) => ({
   amount: amount as NanoUsd,
 })
 
-/** Names the counter of a key's spend cap. */
 export const subjectOfCap = (key: KeyRow, name: string): string => `cap:${key}:${name}`

@@ -1,8 +1,8 @@
 import type { FinishReason, Opaque, Phase, TokenLogprob, ToolKind } from './event.ts'
 
-/** What is sent to a model, in no protocol's words: read from the client's request, written in the lane's. */
+/** A request to a model, independent of protocols: decoded from the client's request, encoded for the lane. */
 export interface Conversation {
-  /** What comes before everything else and is not part of the exchange (Responses' `instructions`). */
+  /** Precedes everything else and is not part of the exchange (Responses' `instructions`). */
   readonly instructions: string | undefined
   readonly items: readonly ConversationItem[]
   readonly tools: readonly ToolDefinition[]
@@ -59,14 +59,14 @@ export type ContentPart = CanBeMarked &
   )
 
 interface CanBeMarked {
-  /** The client asks the provider to cache the prompt up to here. */
+  /** The client requests that the provider caches the prompt up to here. */
   readonly cacheMark?: CacheMark
 }
 
 export interface CacheMark {
   /** The field that carried it. */
   readonly field: 'cache_control' | 'prompt_cache_breakpoint'
-  /** It asks for being kept otherwise than for the usual five minutes. */
+  /** It requests another lifetime than the default five minutes. */
   readonly hasOwnTtl: boolean
 }
 
@@ -78,7 +78,7 @@ export interface FilePart {
   readonly name: string | undefined
 }
 
-/** A tool that the client runs itself. Hosted ones never get this far. */
+/** A tool that the client runs. Hosted tools are removed before. */
 export type ToolDefinition = FunctionTool | CustomTool
 
 interface FunctionTool extends CanBeMarked {
@@ -88,7 +88,7 @@ interface FunctionTool extends CanBeMarked {
   readonly description: string | undefined
   /** A JSON schema; undefined: no parameters. */
   readonly parameters: Readonly<Record<string, unknown>> | undefined
-  /** Undefined: the client has not said. The two protocols mean different things by that. */
+  /** Undefined: not set, which the two protocols treat differently. */
   readonly strict: boolean | undefined
 }
 
@@ -121,9 +121,9 @@ export interface SchemaFormat {
   readonly strict: boolean | undefined
 }
 
-/** The effort is not here: the catalogue decides it. Nor is whether to seal it: every server that can is asked to. */
+/** Without the effort, which the catalogue decides, and without sealing, which every capable server is asked for. */
 interface ReasoningRequest {
-  /** How the client wants to be told of the reasoning: `auto`, `concise`, `detailed`. */
+  /** `auto`, `concise` or `detailed`. */
   readonly summary: string | undefined
 }
 
@@ -135,18 +135,18 @@ export interface Sampling {
   readonly stop: readonly string[]
   readonly seed: number | undefined
   readonly logitBias: Readonly<Record<string, unknown>> | undefined
-  /** Undefined: none are asked for. */
+  /** Undefined: none requested. */
   readonly topLogprobs: number | undefined
 }
 
-/** Names by which a provider may tell users and conversations apart. */
+/** Names by which a provider may distinguish users and conversations. */
 export interface Identity {
   readonly user: string | undefined
   readonly safetyIdentifier: string | undefined
   readonly promptCacheKey: string | undefined
 }
 
-/** Whatever the provider does by itself. */
+/** The provider's defaults. */
 export const NO_SAMPLING: Sampling = {
   temperature: undefined,
   topP: undefined,
@@ -158,7 +158,6 @@ export const NO_SAMPLING: Sampling = {
   topLogprobs: undefined,
 }
 
-/** What a user says in plain words. */
 export const userMessage = (text: string): ConversationItem => ({
   type: 'message',
   role: 'user',
@@ -167,7 +166,6 @@ export const userMessage = (text: string): ConversationItem => ({
   name: undefined,
 })
 
-/** Nothing is said and nothing is asked for. */
 export const EMPTY_CONVERSATION: Conversation = {
   instructions: undefined,
   items: [],
@@ -185,28 +183,27 @@ type TextPart = Extract<ContentPart, { readonly type: 'text' | 'refusal' }>
 
 export const isText = (part: ContentPart): part is TextPart => part.type === 'text' || part.type === 'refusal'
 
-/** The words among parts, as the string that every server takes. */
+/** The texts among parts, as one string. */
 export const partsText = (parts: readonly ContentPart[], separator: string): string =>
   parts.flatMap((part) => (isText(part) ? [part.text] : [])).join(separator)
 
-/** What the assistant said, and what it refused: where both go into one text, they stay apart. */
-export const textAndRefusals = (parts: readonly ContentPart[]): readonly [said: string, refused: string] => {
-  const wordsOf = (kind: ContentPart['type']) =>
+/** The assistant's texts and refusals, each as one string. */
+export const textAndRefusals = (parts: readonly ContentPart[]): readonly [text: string, refusal: string] => {
+  const textOf = (kind: ContentPart['type']) =>
     partsText(
       parts.filter(({ type }) => type === kind),
       '',
     )
-  return [wordsOf('text'), wordsOf('refusal')]
+  return [textOf('text'), textOf('refusal')]
 }
 
-/** A whole answer, in no protocol's words: its items in the order of their beginnings. */
+/** A whole answer, independent of protocols: its items in the order of their beginnings. */
 export interface Reply {
   readonly items: readonly ReplyItem[]
-  /** Undefined while the answer goes on, and of one that broke off. */
+  /** Undefined while the answer is running, and when it broke off. */
   readonly finish: FinishReason | undefined
 }
 
-/** What was thought and called is what a conversation has of it that goes on from there. */
 export type ReplyItem = ReplyMessage | ReasoningItem | CallItem
 
 export interface ReplyMessage {

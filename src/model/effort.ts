@@ -1,17 +1,17 @@
 import type { Brand } from '../lib/types.ts'
 
-/** How hard a model shall think. An open set: a catalogue lists what its model knows. */
+/** Reasoning effort. An open set: the catalogue lists what each model supports. */
 export type Effort = Brand<string, 'effort'>
 
-/** Compared after lower-casing only: `minimal` and `low`, or `max` and `xhigh`, are different words and stay so. */
+/** Compared in lower case: `minimal` and `low`, or `max` and `xhigh`, are different efforts. */
 export const effortOf = (word: string): Effort => word.toLowerCase() as Effort
 
-/** From not at all to as much as there is: only what stands here can be compared. */
+/** From least to most. Only these can be compared. */
 const LADDER: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra']
 
 /**
- * How a model is told of an effort. One that it does not know goes as the nearest below, so that nobody pays for more
- * thinking than was asked for; where there is none below, as the least. Undefined: there is nothing near.
+ * Spells an effort for a model. An unsupported effort becomes the nearest one below, so that the client does not pay for more
+ * reasoning than requested; if there is none below, the least one. Undefined: no supported effort is comparable.
  */
 export function spellEffort(spellings: EffortSpellings | undefined, effort: Effort): EffortSpelling | undefined {
   if (spellings === undefined) return effort
@@ -25,29 +25,29 @@ export function spellEffort(spellings: EffortSpellings | undefined, effort: Effo
 }
 
 /**
- * How one model of a provider wants to be asked: what differs between models that speak the same protocol to the same
- * server. It is data of the catalogue; nothing of it is ever read out of a model's name.
+ * What differs between models of the same provider and protocol. It is data of the catalogue, and never derived from a
+ * model's name.
  */
 export interface ModelTraits {
-  /** How each effort is said to it; undefined: as the client has written it. One that is not listed goes as its nearest. */
+  /** The spelling of each effort; undefined: as the client has written it. */
   readonly efforts: EffortSpellings | undefined
   /** Takes temperature, top_p, penalties and the like. */
   readonly sampling: boolean
-  /** Can be made to call a tool. */
+  /** Supports a forced tool choice. */
   readonly forcedToolChoice: boolean
-  /** How it is made to answer in a schema: its server sees to it, a tool that it has to call does, or it cannot be. */
+  /** How answers in a JSON schema work: natively, by a forced tool call, or not at all. */
   readonly jsonSchema: 'native' | 'tool' | 'none'
-  /** Refuses a call of its own that comes back without the signature that it came with. */
+  /** Refuses its own tool call if it comes back without its signature. */
   readonly signedCalls: boolean
-  /** Takes instructions in a place of their own; else they stand in the first message of the user. */
+  /** Takes a system prompt; else instructions go into the first user message. */
   readonly systemPrompt: boolean
 }
 
-/** By the effort: the provider's word for it, a number of tokens to think with, or `disabled`, which is not to think. */
+/** By effort: the provider's word, a number of reasoning tokens, or `disabled`. */
 export type EffortSpellings = Readonly<Record<string, EffortSpelling>>
 export type EffortSpelling = string | number
 
-/** What is assumed of a model of which nothing is known: that it can do what its protocol knows. */
+/** For models without traits in the catalogue: everything their protocol supports. */
 export const PLAIN_TRAITS: ModelTraits = {
   efforts: undefined,
   sampling: true,
@@ -57,5 +57,5 @@ export const PLAIN_TRAITS: ModelTraits = {
   systemPrompt: true,
 }
 
-/** What a lane with a prompt cache is asked to cache. With any but `off`, marks of the client take precedence. */
+/** What a lane caches of a prompt. With any value but `off`, marks of the client take precedence. */
 export type PromptCache = 'off' | 'client' | 'system' | 'conversation'

@@ -2,7 +2,7 @@ import type { NanoUsd } from './money.ts'
 import type { MeteredUsage, Price } from './price.ts'
 import type { CompactedTokens } from './turn.ts'
 
-/** How a turn ended, in the word that its receipt, the log and the metrics have for it. */
+/** How a turn ended, as in its receipt, the log and the metrics. */
 export type TurnOutcome =
   | 'completed'
   | 'client_gone'
@@ -10,37 +10,37 @@ export type TurnOutcome =
   | 'drained'
   | 'ledger_unavailable'
   | 'internal_error'
-  /** Nobody can be asked any more: its process died, or a fault of ours lost it. */
+  /** Its process died, or a fault of ours lost it, so that recovery resolved its hold. */
   | 'recovered'
 
 /**
- * The end of a turn, whole. It is made once, and goes into the books and the receipt, beside an answer that is kept,
- * into the journal while the books cannot be written, and into the log. Only `kept` changes on the way.
+ * The whole end of a turn. It goes into the receipt, beside a kept answer, into the journal while the ledger cannot be
+ * written, and into the log. Only `kept` changes on the way.
  */
 export interface Ending {
   readonly outcome: TurnOutcome
-  /** Without it the hold is given back, and the turn costs nothing. */
+  /** Undefined: the hold is released, and the turn costs nothing. */
   readonly owed: Owed | undefined
-  /** The lane that answered, or the last that was tried. */
+  /** The lane that answered, or the last one that was tried. */
   readonly lane: string | undefined
   readonly attempts: readonly Attempt[]
   readonly firstByteMs: number | undefined
   readonly totalMs: number
-  /** Of a turn that has made a conversation short. */
+  /** For a turn that has compacted a conversation. */
   readonly compaction: CompactedTokens | undefined
-  /** Whoever asks again with the same idempotency key may be given the answer. Beside the answer itself it is always false. */
+  /** A repeated request with the same idempotency key may get the answer. Always false beside the answer itself. */
   readonly kept: boolean
 }
 
-/** What a turn costs; what is charged for it is never more than its hold. */
+/** What a turn costs. The charge never exceeds its hold. */
 export interface Owed {
   readonly usage: MeteredUsage
-  /** Threshold of the tier that applied, 0 for the base price. */
+  /** The threshold of the applied tier, 0 for the base price. */
   readonly tier: number
   readonly cost: NanoUsd
 }
 
-/** What the end of an answer tells about money; known only once the settle is durable. */
+/** What the end of an answer reports about money, known only once the settle is durable. */
 export interface SettledCharge {
   readonly usage: MeteredUsage
   readonly charge: NanoUsd
@@ -48,20 +48,20 @@ export interface SettledCharge {
   readonly price: Price
 }
 
-/** One time that a lane was asked. One that does not take a part of the request may be asked again, without it. */
+/** One attempt on a lane. A lane that refuses a part of the request may be tried again without it. */
 export interface Attempt {
   readonly lane: string
   readonly outcome: string
   readonly status: number | undefined
   readonly ms: number
-  /** Tokens that stood in the cache of the lane which the conversation was on before, and not in this one's. */
+  /** Tokens cached on the conversation's previous lane, and not on this one. */
   readonly cacheLost?: number
 }
 
 export const writeEnding = (ending: Ending): string =>
   JSON.stringify(ending, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
 
-/** Our own words. Those of a former version are refused: taken for these they would end a turn without its charge. */
+/** Refuses the form of an earlier version, because reading it as this one would end a turn without its charge. */
 export function readEnding(text: string): Ending {
   const { owed, ...ending } = JSON.parse(text) as Ending & { readonly owed?: Owed }
   if (ending.outcome === undefined || 'usage' in ending || 'ending' in ending)

@@ -2,12 +2,12 @@ import type { AccountId } from './ids.ts'
 import type { Usage } from './price.ts'
 
 /**
- * A piece of an answer, in no protocol's words. Readers make them of a lane's frames, writers make a client's frames of
- * them, so each meaning is translated once per protocol. Texts may be empty; what is absent is left out.
+ * A piece of an answer, independent of protocols. Adapters decode it from a lane's frames, encoders write a client's frames
+ * from it. Texts may be empty.
  *
- * The pieces of a message, of a reasoning and of a summary belong to the one that was begun last: text after a tool call or
- * a reasoning begins a new message by itself. Tool calls carry a number, from 0 in the order of their beginnings, because
- * some providers write several at once.
+ * Pieces of a message, reasoning or summary belong to the last one that was started; text after a tool call or reasoning
+ * starts a new message. Tool calls have a number, from 0 in the order of their beginnings, because some providers stream
+ * several at once.
  */
 export type TurnEvent =
   /** A new message, even where one is open: providers split commentary from the final answer. */
@@ -17,7 +17,7 @@ export type TurnEvent =
   | { readonly type: 'reasoning-start' }
   /** Raw reasoning, as open models think it. */
   | { readonly type: 'reasoning-delta'; readonly text: string }
-  /** A further part of what the provider tells of its reasoning. */
+  /** Another part of the reasoning summary. */
   | { readonly type: 'summary-start' }
   | { readonly type: 'summary-delta'; readonly text: string }
   /** Signed or encrypted reasoning that only its provider can read. */
@@ -27,7 +27,7 @@ export type TurnEvent =
   | { readonly type: 'tool-call-delta'; readonly call: number; readonly text: string }
   | { readonly type: 'tool-call-end'; readonly call: number }
   | { readonly type: 'usage'; readonly usage: Usage }
-  /** Why the answer ends. Its counts may still come. */
+  /** Why the answer ends. Usage may still follow. */
   | { readonly type: 'turn-end'; readonly reason: FinishReason }
 
 export interface CallStart {
@@ -48,10 +48,10 @@ export type Phase = 'commentary' | 'final_answer'
 /** A function takes JSON arguments, a custom tool takes free text. */
 export type ToolKind = 'function' | 'custom'
 
-/** Foreign content that is only carried, and given back to whom it came from and to nobody else. */
+/** Opaque content of a provider, which is only sent back to the provider it came from. */
 export interface Opaque {
   readonly wire: LaneWire
-  /** The provider and its model, as `Lane.origin` tells them apart. */
+  /** The provider and its model, as in `Lane.origin`. */
   readonly origin: string
   readonly data: string
 }
@@ -67,19 +67,19 @@ export interface TokenLogprob {
 const LANE_WIRES = ['chat', 'responses', 'anthropic', 'gemini'] as const
 export type LaneWire = (typeof LANE_WIRES)[number]
 
-/** The built-in demo is asked in this process, and speaks Chat. */
+/** The built-in demo runs in this process, and speaks Chat. */
 export const WIRES = [...LANE_WIRES, 'demo'] as const
 export type Wire = (typeof WIRES)[number]
 
-/** What an envelope holds: what was sealed as one of these opens as nothing else. */
+/** Content sealed for one purpose does not open for another. */
 export type SealPurpose = 'reasoning' | 'compaction'
 
 /**
- * Our envelope around what a client carries for us: nobody can read or change it, and nobody but the account that was
- * given it can give it back. Every node with the same key ring makes and opens the same ones.
+ * Seals content that a client carries for us, so that it cannot be read or changed, and only opens for the same account.
+ * Every node with the same keyring can open it.
  */
 export interface Seals {
   seal(purpose: SealPurpose, owner: AccountId, content: string): string
-  /** Undefined: it is not ours, not for this account or purpose, or was changed on the way. */
+  /** Undefined: it is not ours, not for this account or purpose, or was changed. */
   open(purpose: SealPurpose, owner: AccountId, envelope: string): string | undefined
 }

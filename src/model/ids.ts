@@ -1,17 +1,14 @@
 import { type RandomBytes, randomId, timeOrderedId } from '../lib/random-id.ts'
 import type { Brand } from '../lib/types.ts'
 
-/** Ids that people see. All are unguessable, and each shows its kind. */
+/** Public ids. All are unguessable, and each shows its kind. */
 export type RequestId = Brand<string, 'request'>
 export type AccountId = Brand<string, 'account'>
 export type KeyId = Brand<string, 'key'>
 export type PersonId = Brand<string, 'person'>
 export type SessionId = Brand<string, 'session'>
 
-/**
- * Row numbers in the ledger. They never leave the process: short integers keep the books small and quick, and the
- * public ids beside them stay unguessable.
- */
+/** Row numbers in the ledger. They never leave the process. */
 export type AccountRow = Brand<number, 'account-row'>
 export type KeyRow = Brand<number, 'key-row'>
 export type BucketRow = Brand<number, 'bucket-row'>

@@ -1,6 +1,6 @@
 import type { Brand } from '../lib/types.ts'
 
-/** Money is a whole number of nano-dollars (10⁻⁹ USD). Micro would round a 20-token request up to twice its price. */
+/** Whole nano-dollars (10⁻⁹ USD). Micro-dollars would round a 20-token request up to twice its price. */
 export type NanoUsd = Brand<bigint, 'nano-usd'>
 
 /** Prices are whole pico-dollars per token: the same number as micro-dollars per million tokens. */
@@ -11,10 +11,9 @@ export const ZERO = 0n as NanoUsd
 const NANO_PER_USD = 1_000_000_000n
 const PICO_PER_NANO = 1000n
 
-/** So many whole dollars. */
 export const dollars = (count: bigint): NanoUsd => (count * NANO_PER_USD) as NanoUsd
 
-/** Rows are int64 of nano-dollars: beyond this one would be close to its end. */
+/** Close to the end of int64, in which rows keep nano-dollars. */
 export const NANO_MAX = dollars(9_000_000_000n)
 
 export const ceilDiv = (dividend: bigint, divisor: bigint): bigint => {
@@ -48,10 +47,10 @@ export function parseUsd(text: string): NanoUsd | undefined {
 /** Nano-dollars as an exact decimal string. */
 export const formatUsd = (amount: bigint): string => formatDecimal(amount, 9)
 
-/** The same as a part of a sentence: how refusals and acts say an amount. */
+/** An amount in a sentence. */
 export const inUsd = (amount: bigint): string => `${formatUsd(amount)} USD`
 
-/** Pico-dollars as an exact decimal string: what a line of a price adds up to before the one rounding. */
+/** Pico-dollars as an exact decimal string: a line of a price before the one rounding. */
 export const formatPico = (amount: bigint): string => formatDecimal(amount, 12)
 
 /** `"3.00"` USD per million tokens to pico-dollars per token; six places at most, so that it is exact. */
@@ -64,7 +63,7 @@ export function parsePricePerMillion(text: string): PicoPerToken | undefined {
 
 export const formatPricePerMillion = (price: bigint): string => formatDecimal(price, 6)
 
-/** Exact: two places at least, no zeros behind the last digit that counts. */
+/** At least two places, and no trailing zeros after them. */
 function formatDecimal(amount: bigint, places: number): string {
   const digits = String(amount < 0n ? -amount : amount).padStart(places + 1, '0')
   const fraction = digits.slice(-places).replace(/0+$/, '').padEnd(2, '0')
@@ -74,5 +73,4 @@ function formatDecimal(amount: bigint, places: number): string {
 /** Pico to nano, rounded up: the one rounding of a request, at the very end. */
 export const nanoFromPico = (pico: bigint): NanoUsd => ceilDiv(pico, PICO_PER_NANO) as NanoUsd
 
-/** Exact: what lines of a price are added up in. */
 export const picoFromNano = (nano: bigint): bigint => nano * PICO_PER_NANO

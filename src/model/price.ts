@@ -1,6 +1,6 @@
 import { type NanoUsd, nanoFromPico, type PicoPerToken, picoFromNano } from './money.ts'
 
-/** What a token of each class costs. An absent cached or cache-write price was filled in with `input` at load. */
+/** The price of a token of each class. The catalogue fills in an absent cached or cache-write price with `input`. */
 export interface Rates {
   readonly input: PicoPerToken
   readonly cachedInput: PicoPerToken
@@ -8,12 +8,12 @@ export interface Rates {
   readonly output: PicoPerToken
 }
 
-/** Applies to the whole request when its total input is above the threshold. */
+/** Applies to the whole request if its total input is above the threshold. */
 interface PriceTier extends Rates {
   readonly aboveInputTokens: number
 }
 
-/** One version of a model's price. The version is frozen in the hold: a change in mid-stream has no effect. */
+/** One version of a model's price. The hold freezes the version, so that a change has no effect on running turns. */
 export interface Price extends Rates {
   readonly version: number
   readonly perRequest: NanoUsd
@@ -28,8 +28,8 @@ export const isFree = (price: Price): boolean =>
   )
 
 /**
- * The dearest a turn may become, as a straight line over its output cap. `metering/ceiling` draws it from the price and
- * the bounds of the request; `books` needs only the line to decide which cap the money covers.
+ * The maximum cost of a turn as a linear function of its output cap. `pricing/price.ts` computes it from the price and the
+ * bounds of the request; the ledger uses it to decide which cap the money covers.
  */
 export interface HoldTerms {
   /** Input bound × the dearest input class of the dearest tier that the input bound can reach. */
@@ -39,18 +39,18 @@ export interface HoldTerms {
   readonly perRequest: NanoUsd
 }
 
-/** How a cap is chosen for a request that names none, when the money does not cover the model's own maximum. */
+/** How a cap is chosen for a request without one, if the money does not cover the model's maximum. */
 export interface ChosenCapTerms {
-  /** Of what is available after the input, so that a second request still finds some. */
+  /** Share of what is available after the input, so that a second request still finds some. */
   readonly sharePercent: number
-  /** Never below this: a shorter answer helps nobody. */
+  /** A shorter answer is useless. */
   readonly tokensMin: number
 }
 
 export const holdFor = (terms: HoldTerms, outputCap: number): NanoUsd =>
   (nanoFromPico(terms.inputPico + BigInt(outputCap) * terms.outputPicoPerToken) + terms.perRequest) as NanoUsd
 
-/** How many output tokens `money` covers after the input bound, or undefined when it does not even cover that. */
+/** How many output tokens `money` covers after the input bound; undefined when it does not cover the input. */
 export function tokensCovered(terms: HoldTerms, money: bigint): number | undefined {
   const left = picoFromNano(money - terms.perRequest) - terms.inputPico
   if (left < 0n) return undefined
@@ -60,8 +60,8 @@ export function tokensCovered(terms: HoldTerms, money: bigint): number | undefin
 }
 
 /**
- * What a turn consumed, in token classes that do not overlap: the whole prompt is
- * `uncachedInput + cachedInput + cacheWrite`. Reasoning is inside `output` and stands beside it for show only.
+ * Token classes that do not overlap: the whole prompt is `uncachedInput + cachedInput + cacheWrite`. `reasoning` is a part
+ * of `output`, for display only.
  */
 export interface Usage {
   readonly uncachedInput: number
@@ -69,14 +69,13 @@ export interface Usage {
   readonly cacheWrite: number
   readonly output: number
   readonly reasoning: number
-  /** The provider's own total has more tokens than its classes, and nothing explains them. */
+  /** The provider's total exceeds the sum of its classes without explanation. */
   readonly doubtful?: true
 }
 
-/** The input alone, of an answer whose output is not counted yet. */
 export type InputUsage = Pick<Usage, 'uncachedInput' | 'cachedInput' | 'cacheWrite'>
 
-/** Absent is not zero: a provider that reports 0 is believed, one that reports nothing is estimated, and flagged. */
+/** `estimated`: the provider reported no usage. A reported 0 is believed. */
 export interface MeteredUsage extends Usage {
   readonly estimated: boolean
 }

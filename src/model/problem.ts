@@ -1,12 +1,11 @@
 import { assertNever } from '../lib/types.ts'
 
 /**
- * The closed table of what a client of the API can be told: status, type and whether a retry makes sense. Each protocol
- * only spells it. The console has codes of its own. `docs/api/errors.md` is kept equal to the table by a test.
+ * The closed table of API errors: status, type and retry. Each protocol only encodes them. The console has its own codes. A
+ * test keeps `docs/api/errors.md` equal to the table.
  *
- * retry: `no` sends nothing, and SDKs do by the status what they do; `never` sends `x-should-retry: false` where they
- * would retry by themselves; `after` carries Retry-After; `reset` carries Retry-After *and* forbids the automatic retry,
- * because the wait may be days.
+ * retry: `no` adds nothing, so that SDKs decide by the status; `never` sends `x-should-retry: false` where they would retry;
+ * `after` sends Retry-After; `reset` sends Retry-After and forbids the automatic retry, because the wait may be days.
  */
 export const PROBLEMS = {
   invalid_json: { status: 400, type: 'invalid_request_error', retry: 'no' },
@@ -66,7 +65,7 @@ export const PROBLEMS = {
   no_lane_available: { status: 503, type: 'service_unavailable_error', retry: 'after' },
   upstream_timeout: { status: 503, type: 'service_unavailable_error', retry: 'after' },
   provider_misconfigured: { status: 503, type: 'permission_error', retry: 'never' },
-  // Only ever said inside a stream whose head has already gone out with 200.
+  // Sent only inside a stream that has begun with status 200.
   insufficient_quota: { status: 503, type: 'insufficient_quota', retry: 'never' },
   upstream_error: { status: 503, type: 'server_error', retry: 'after' },
 } as const satisfies Record<string, ProblemRow>
@@ -79,7 +78,7 @@ interface ProblemRow {
 
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** Something the client must be told. The message says what was received and what to do next, and holds no secret. */
+/** An error for the client. The message says what was received and what to do next, and contains no secret. */
 export interface Problem {
   readonly code: ProblemCode
   readonly message: string
@@ -102,33 +101,33 @@ export const problem = (code: ProblemCode, message: string, details: ProblemDeta
   message,
 })
 
-/** A fault of ours: the log has what it was, under the id. */
+/** The log has the error under the request id. */
 export const internalError = (requestId: string): Problem =>
   problem('internal_error', `Something went wrong on our side. Tell the operator this request id: ${requestId}`)
 
-interface Passing extends ProblemDetails {
+interface RetryDetails extends ProblemDetails {
   readonly retryAfterSeconds: number
-  /** What else whoever waits should know or do, as half a sentence. */
+  /** What the client should also know or do, as half a sentence. */
   readonly first?: string | undefined
 }
 
-const again = (seconds: number): string => `try again in ${seconds}s.`
+const tryAgainIn = (seconds: number): string => `try again in ${seconds}s.`
 
-/** Something that passes: its words say when to come back, and the header that is made of it says the same. */
+/** A temporary problem. Its message and its Retry-After header name the same time. */
 export const retryableProblem = (
   code: ProblemCode,
   what: string,
-  { first = 'Nothing was charged', ...details }: Passing,
-): Problem => problem(code, `${what} ${first}; ${again(details.retryAfterSeconds)}`, details)
+  { first = 'Nothing was charged', ...details }: RetryDetails,
+): Problem => problem(code, `${what} ${first}; ${tryAgainIn(details.retryAfterSeconds)}`, details)
 
-/** The same, where another moment turns out to be right. What does not pass stays as it is. */
-export function withRetryAfter(said: Problem, retryAfterSeconds: number): Problem {
-  if (said.retryAfterSeconds === undefined) return said
-  const message = said.message.replace(again(said.retryAfterSeconds), again(retryAfterSeconds))
-  return { ...said, message, retryAfterSeconds }
+/** The same problem with another time. A problem without a time stays unchanged. */
+export function withRetryAfter(problem: Problem, retryAfterSeconds: number): Problem {
+  const { retryAfterSeconds: seconds } = problem
+  if (seconds === undefined) return problem
+  const message = problem.message.replace(tryAgainIn(seconds), tryAgainIn(retryAfterSeconds))
+  return { ...problem, message, retryAfterSeconds }
 }
 
-/** The arm of an outcome that says no: a value, until whoever holds the client's end sends it. */
 export interface Refused {
   readonly kind: 'refused'
   readonly problem: Problem
@@ -138,7 +137,7 @@ export const refused = (subject: Problem): Refused => ({ kind: 'refused', proble
 
 const RETRY_AFTER_DEFAULT = 1
 
-/** The headers that tell SDKs whether and when to come back. */
+/** The headers that tell SDKs whether and when to retry. */
 export function retryHeaders(subject: Problem): Record<string, string> {
   const after = () => String(Math.max(1, Math.ceil(subject.retryAfterSeconds ?? RETRY_AFTER_DEFAULT)))
   const { retry } = PROBLEMS[subject.code]
@@ -156,22 +155,22 @@ export function retryHeaders(subject: Problem): Record<string, string> {
   }
 }
 
-/** The one envelope of every answer that is not a success: `docs/api/errors.md`. */
+/** The envelope of every error response: `docs/api/errors.md`. */
 export function problemEnvelope(subject: Problem, requestId: string): { error: Record<string, unknown> } {
   const { code, message, param, source, details } = subject
   return { error: { message, type: PROBLEMS[code].type, param, code, source, ...details, request_id: requestId } }
 }
 
 /**
- * The envelope inside a stream, where no status shows that a failure may pass. Continue retries after the type `server_error`,
- * which OpenAI uses there, and not after `service_unavailable_error`: `docs/clients/broken-streams.md`.
+ * The envelope inside a stream, where no status shows that a failure is temporary. Continue retries after the type
+ * `server_error`, which OpenAI uses there, and not after `service_unavailable_error`: `docs/clients/broken-streams.md`.
  */
 export function streamEnvelope(subject: Problem, requestId: string): { error: Record<string, unknown> } {
   const { error } = problemEnvelope(subject, requestId)
   return error.type === 'service_unavailable_error' ? { error: { ...error, type: 'server_error' } } : { error }
 }
 
-/** A retry would be refused again. An internal error is not final: it may not happen the next time. */
+/** Whether a retry would be refused again. An internal error may not happen again. */
 export function isFinal(code: ProblemCode): boolean {
   const { retry, status } = PROBLEMS[code]
   return retry === 'never' || (retry === 'no' && status < 500)

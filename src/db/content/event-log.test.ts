@@ -129,9 +129,9 @@ describe('the log of a stream', () => {
     await bench.file.atomic([{ sql: 'UPDATE events SET sealed = zeroblob(90) WHERE event = 2', rows: [[]] }])
     await expect(eventsOf('a', 0)).rejects.toThrow('cannot be read')
     await bench.file.atomic([{ sql: 'DELETE FROM events WHERE event = 2', rows: [[]] }])
-    await expect(eventsOf('a', 0)).rejects.toThrow('went while they were read')
+    await expect(eventsOf('a', 0)).rejects.toThrow('were deleted while they were read')
     await bench.file.atomic([{ sql: 'DELETE FROM events WHERE event = 1', rows: [[]] }])
-    await expect(eventsOf('a', -1)).rejects.toThrow('went while they were read')
+    await expect(eventsOf('a', -1)).rejects.toThrow('were deleted while they were read')
   })
 
   it('goes with its response', async () => {

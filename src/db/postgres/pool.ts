@@ -1,28 +1,28 @@
 import { pause } from '../../lib/async.ts'
 
-/** What the books need of a driver: the `Pool` of `pg` is one. The program itself depends on no driver yet. */
+/** The part of a driver that the ledger uses: the `Pool` of `pg` fits. The program has no such dependency yet. */
 export interface PostgresPool {
   query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly Record<string, unknown>[] }>
 }
 
-/** The database went away, or undid what it was doing: a deadlock, a conflict, too many connections. */
-const WORTH_ASKING = /^(08|40|53|57P0)/
+/** The connection failed, or the transaction was undone: a deadlock, a conflict, too many connections. */
+const RETRYABLE = /^(08|40|53|57P0)/
 
 /**
- * Asked again, the same call may succeed, and does no harm: every operation knows what it has done already. Errors without
- * a severity are the driver's own: where the connection failed, nobody knows whether the database still did it.
+ * Whether a retry may succeed. A retry is harmless, because every operation is idempotent. Errors without a severity are the
+ * driver's own: after a failed connection it is unknown whether the database has done the call.
  */
-export function isWorthAsking(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   if (!(error instanceof Error) || !('severity' in error)) return true
-  return 'code' in error && WORTH_ASKING.test(String(error.code))
+  return 'code' in error && RETRYABLE.test(String(error.code))
 }
 
 const RETRY_MIN_MS = 50
 const RETRY_MAX_MS = 2000
 
 /**
- * Calls a function of the ledger until its outcome is known: the identical call, as often as it takes within the time.
- * Money travels as text in both directions, because JSON's numbers are doubles.
+ * Calls a function of the ledger, and retries the identical call within `retryMs` until its outcome is known. Money is text
+ * in both directions, because JSON numbers are doubles.
  */
 export async function callLedger<Result>(
   {
@@ -39,7 +39,7 @@ export async function callLedger<Result>(
       const { rows } = await pool.query(`SELECT ${call} AS result`, values)
       return rows[0]?.result as Result
     } catch (error) {
-      if (!isWorthAsking(error)) throw error
+      if (!isRetryable(error)) throw error
       onTrouble?.(error)
       if (waited >= retryMs) throw error
     }

@@ -1,3 +1,4 @@
+import { isRetryable } from '../../db/postgres/pool.ts'
 import type { Allowance } from '../../model/allowance.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import type { Ending, Owed } from '../../model/ending.ts'
@@ -6,13 +7,13 @@ import type { NanoUsd } from '../../model/money.ts'
 import type { LedgerGate } from '../core.ts'
 import type { AdmissionRefusal } from '../ledger.ts'
 import type { MarkKeeper } from '../marks.ts'
-import { type AllowanceStatus, type Claim, createLedgerState, type LedgerState } from '../state/state.ts'
+import { type AllowanceStatus, type Claim, createLedgerState } from '../state/state.ts'
 import { forgetEarnedBackRates, type LimitRefusal, limitStatusesOf, lookAtLimits } from '../state/turn-limits.ts'
 import { type AdmitRequest, type Draw, decideCap } from '../state/turns.ts'
 
 /** What the operations of a ledger on PostgreSQL share. */
 export interface PostgresCore {
-  /** Calls a function of the database, again and again within the time, until its outcome is known. */
+  /** Calls a function of the database, with retries until its outcome is known. */
   call<Result>(call: string, values: readonly unknown[]): Promise<Result>
   readonly admissions: OpBatches<AdmitRequest, AdmitRow>
   readonly closes: OpBatches<CloseOp, CloseRow>
@@ -20,20 +21,20 @@ export interface PostgresCore {
   readonly limits: SeenLimits
   /** Requests whose turn is alive in this process, from before the database is asked for their hold. */
   readonly attended: Set<RequestId>
-  /** Holds of this process that stand. */
+  /** Open holds of this process. */
   readonly open: Set<RequestId>
-  /** The run of this process, as the database knows it. Another one when a lease could not be renewed in time. */
+  /** The run of this process in the database. Replaced when its lease could not be renewed in time. */
   node: number
   readonly gate: LedgerGate
-  /** Whether the database answered when it was asked last. */
+  /** Whether the last call was answered. */
   readonly available: boolean
 }
 
-/** What `close_turns` is asked for one turn. Without a charge it is a release. */
+/** The input of `close_turns` for one turn. Without a charge it is a release. */
 export interface CloseOp extends Omit<Ending, 'owed' | 'attempts'>, Partial<Owed> {
   readonly requestId: RequestId
   readonly attempts: string
-  /** Names this close: sent again, it is known by it. */
+  /** The id of this close, by which the database knows a retry. */
   readonly closing: string
 }
 
@@ -41,11 +42,11 @@ export type CloseRow =
   | { readonly kind: 'settled' | 'released'; readonly charge: string; readonly shortfall: string }
   | { readonly kind: 'not-open' }
 
-/** What `admit_turns` answers for one turn. Money is text, because JSON's numbers are doubles. */
+/** The result of `admit_turns` for one turn. Money is text, because JSON numbers are doubles. */
 export type AdmitRow = LimitStates &
   (
     | { readonly kind: 'held'; readonly receipt: number; readonly cap: number; readonly hold: string }
-    /** The lease of this node has ended; or it was sent again, and its hold has been resolved by somebody meanwhile. */
+    /** The lease of this node has ended; or this is a retry whose hold was resolved meanwhile. */
     | { readonly kind: 'over' }
     | { readonly kind: 'claimed'; readonly claim: Claim }
     | { readonly kind: 'frozen' }
@@ -56,13 +57,13 @@ export type AdmitRow = LimitStates &
     | { readonly kind: 'limit'; readonly number: number }
   )
 
-/** The limits of the turn, in its order, as they stand after the decision. */
+/** The limits of the turn, in its order, after the decision. */
 export interface LimitStates {
   readonly ticks: number
   readonly limits: readonly { readonly reachedAt: number; readonly running: number }[]
 }
 
-/** Something that a turn draws on, as the database looked at it; the wallet has neither period nor grant. */
+/** Something that a turn draws on, as the database saw it; the wallet has neither period nor grant. */
 export interface AmountsRow {
   readonly start: number | null
   readonly end: number | null
@@ -71,7 +72,7 @@ export interface AmountsRow {
   readonly held: string
 }
 
-/** The words of a refusal: by the reducer's own rules, from the amounts that the database decided on. */
+/** Makes a refusal by the reducer's rules, from the amounts that the database decided on. */
 export function refusalOf(request: AdmitRequest, row: Exclude<AdmitRow, { kind: 'held' }>): AdmissionRefusal {
   switch (row.kind) {
     case 'claimed':
@@ -88,13 +89,12 @@ export function refusalOf(request: AdmitRequest, row: Exclude<AdmitRow, { kind: 
 }
 
 function refusedForMoney(request: AdmitRequest, { at, draws }: Extract<AdmitRow, { kind: 'money' }>): AdmissionRefusal {
-  // As the reducer does: a wallet key draws on its caps only, a builder key on no wallet.
+  // As the reducer: a wallet key draws on its caps only, a builder key on no wallet.
   const isWallet = request.kind === 'wallet'
   const allowances = request.allowances.filter(({ unit }) => !isWallet || unit === 'cap')
   const seen = draws.map((amounts, index) => drawOf(allowances[index - Number(isWallet)], amounts))
   const decided = decideCap({ ...request, at }, seen)
-  if (decided.kind === 'cap')
-    throw new Error(`The database refused ${request.requestId}, which the rules of books admit`)
+  if (decided.kind === 'cap') throw new Error(`The database refused ${request.requestId}, which the reducer admits`)
   return decided
 }
 
@@ -129,23 +129,17 @@ export const allowanceStatusFrom = (allowance: Allowance, amounts: AmountsRow): 
 })
 
 /**
- * How limits stood when this node last heard of them. Only headers are written by it; whether a turn passes is the
- * database's decision, on the database's clock, which this node's is set against with every answer.
+ * The limits as this node last saw them, for headers only: the database decides, by its own clock. Each answer gives the
+ * difference to this node's clock.
  */
 interface SeenLimits {
   learn(limits: readonly AppliedLimit[], states: LimitStates): LimitStatus[]
   statuses(limits: readonly AppliedLimit[]): LimitStatus[]
-  tidy(): void
+  evict(): void
 }
 
 export function createSeenLimits(nowMicros: () => number): SeenLimits {
-  const seen: Pick<LedgerState, 'rates' | 'running'> = createLedgerState({
-    receipt: 1,
-    transfer: 1,
-    bucket: 1,
-    subscription: 1,
-  })
-  const ledgerState = seen as LedgerState
+  const ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
   let aheadMicros = 0
   return {
     learn(limits, states) {
@@ -159,23 +153,17 @@ export function createSeenLimits(nowMicros: () => number): SeenLimits {
       return limitStatusesOf(ledgerState, limits, states.ticks)
     },
     statuses: (limits) => limitStatusesOf(ledgerState, limits, nowMicros() + aheadMicros),
-    tidy: () => forgetEarnedBackRates(ledgerState, nowMicros() + aheadMicros),
+    evict: () => forgetEarnedBackRates(ledgerState, nowMicros() + aheadMicros),
   }
 }
 
 /**
- * Gathers operations into calls: while one is on its way the next ones join, so that the window grows with the load by
- * itself. One operation that the database refuses to run does not take the others with it: they are sent one by one.
+ * Gathers operations into calls: while one call is in flight the next operations join, so that the window grows with the
+ * load. If the database fails on a batch, its operations are sent one by one, so that one of them does not fail the others.
  */
 interface OpBatches<Op, Result> {
   enqueue(op: Op): Promise<Result>
   idle(): Promise<void>
-}
-
-interface OpBatchesDeps<Op, Result> {
-  /** Results stand in the order of the operations. */
-  send(ops: readonly Op[]): Promise<readonly Result[]>
-  isWorthAsking(error: unknown): boolean
 }
 
 const OPS_MAX = 64
@@ -188,7 +176,10 @@ interface Waiting<Op, Result> {
   reject(error: unknown): void
 }
 
-export function createOpBatches<Op, Result>({ send, isWorthAsking }: OpBatchesDeps<Op, Result>): OpBatches<Op, Result> {
+/** `send` returns results in the order of the operations. */
+export function createOpBatches<Op, Result>(
+  send: (ops: readonly Op[]) => Promise<readonly Result[]>,
+): OpBatches<Op, Result> {
   const gathered: Waiting<Op, Result>[] = []
   const idleWaiters: (() => void)[] = []
   let inFlight = 0
@@ -199,7 +190,7 @@ export function createOpBatches<Op, Result>({ send, isWorthAsking }: OpBatchesDe
       const results = await send(waiting.map(({ op }) => op))
       for (const [index, { resolve }] of waiting.entries()) resolve(results[index] as Result)
     } catch (error) {
-      if (waiting.length === 1 || isWorthAsking(error)) for (const { reject } of waiting) reject(error)
+      if (waiting.length === 1 || isRetryable(error)) for (const { reject } of waiting) reject(error)
       else for (const each of waiting) await sendAll([each])
     }
   }

@@ -1,4 +1,4 @@
-import { asJson, callLedger, isWorthAsking, type PostgresPool } from '../../db/postgres/pool.ts'
+import { asJson, callLedger, type PostgresPool } from '../../db/postgres/pool.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { Batcher } from '../batcher.ts'
@@ -21,22 +21,22 @@ import {
 } from './core.ts'
 import { admitOnPostgres, recoverOnPostgres, takeRequestOnPostgres } from './turns.ts'
 
-interface PostgresLedgerDeps {
+interface PostgresLedgerOptions {
   readonly pool: PostgresPool
   readonly clock: Pick<Clock, 'nowMicros'>
   readonly markIntervalMs: number
-  /** How long other nodes wait for a sign of life before they end this one's holds. */
+  /** How long other nodes wait for a sign of life before they resolve this one's holds. */
   readonly leaseMs: number
-  /** How long an operation is asked again when the database does not answer. */
+  /** How long an operation is retried when the database does not answer. */
   readonly retryMs: number
   readonly observer: PostgresLedgerObserver
 }
 
 interface PostgresLedgerObserver {
-  /** A call failed, and is sent again. */
+  /** A call failed, and is retried. */
   trouble(error: unknown): void
   recovered(holds: number): void
-  /** The lease of this node ended before it could be renewed: others may end the holds that it had. */
+  /** The lease of this node ended before it was renewed: other nodes may resolve its holds. */
   leaseLost(): void
 }
 
@@ -44,13 +44,12 @@ interface PostgresLedgerObserver {
 const RENEWALS_A_LEASE = 3
 
 /**
- * The ledger of one node of several. The database decides, in one call for a batch of turns; this process keeps what only
- * it can know: which turns are alive here, and how far their answers have got.
+ * The ledger of one node of several. The database decides, in one call for a batch of turns. This process keeps which turns
+ * are alive here, and how far their answers have got.
  */
-export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledger> {
+export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<Ledger> {
   const { observer } = deps
   const core = await createCore(deps)
-  const operatorCommands = operatorDesk(core)
   const sweep = async () => {
     const resolved = await recoverOnPostgres(core)
     if (resolved > 0) observer.recovered(resolved)
@@ -59,7 +58,7 @@ export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledg
   await sweep()
   const stopRenewing = keepLease(core, deps)
   return {
-    ...operatorCommands,
+    ...createOperatorCommands(core),
     get available() {
       return core.available
     },
@@ -72,12 +71,12 @@ export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledg
       return { ...report, ok: report.violations === 0 }
     },
     limitStatuses: (limits) => core.limits.statuses(limits),
-    // What this node has heard of may be over, and whom it refused by that would never be told otherwise.
+    // What this node has seen may be outdated: only the database refuses.
     limitRefusal: () => undefined,
     admit: (request) => admitOnPostgres(core, request),
     takeRequest: (limits) => takeRequestOnPostgres(core, limits),
     async sweep() {
-      core.limits.tidy()
+      core.limits.evict()
       await core.call('tidy_ledger()', [])
       return sweep()
     },
@@ -87,21 +86,21 @@ export async function openPostgresLedger(deps: PostgresLedgerDeps): Promise<Ledg
       stopRenewing()
       core.marks.stop()
       await Promise.all([core.admissions.idle(), core.closes.idle()])
-      // Others may end at once what is left. Where the database does not answer, they wait for the lease to end.
+      // Other nodes may resolve the rest at once. If the database does not answer, they wait for the lease to end.
       await core.call('end_node($1)', [core.node]).catch(() => {})
     },
   }
 }
 
-async function createCore(deps: PostgresLedgerDeps): Promise<PostgresCore> {
+async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
   const { pool, retryMs, leaseMs, observer } = deps
   const gate = createLedgerGate()
   const onTrouble = (error: unknown) => {
     gate.shut()
     observer.trouble(error)
   }
-  const call = async <Result>(words: string, values: readonly unknown[]): Promise<Result> => {
-    const result = await callLedger<Result>({ pool, retryMs, onTrouble }, words, values)
+  const call = async <Result>(expression: string, values: readonly unknown[]): Promise<Result> => {
+    const result = await callLedger<Result>({ pool, retryMs, onTrouble }, expression, values)
     if (!gate.open) gate.reopen()
     return result
   }
@@ -116,14 +115,10 @@ async function createCore(deps: PostgresLedgerDeps): Promise<PostgresCore> {
       { open: true },
       { now: () => 0, intervalMs: deps.markIntervalMs },
     ),
-    admissions: createOpBatches<AdmitRequest, AdmitRow>({
-      isWorthAsking,
-      send: (turns) => call('admit_turns($1, $2)', [asJson(turns), core.node]),
-    }),
-    closes: createOpBatches<CloseOp, CloseRow>({
-      isWorthAsking,
-      send: (closes) => call('close_turns($1)', [asJson(closes)]),
-    }),
+    admissions: createOpBatches<AdmitRequest, AdmitRow>((turns) =>
+      call('admit_turns($1, $2)', [asJson(turns), core.node]),
+    ),
+    closes: createOpBatches<CloseOp, CloseRow>((closes) => call('close_turns($1)', [asJson(closes)])),
     gate,
     get available() {
       return gate.open
@@ -132,7 +127,7 @@ async function createCore(deps: PostgresLedgerDeps): Promise<PostgresCore> {
   return core
 }
 
-/** One record on its way at a time: while the database does not answer, only the newest waits. */
+/** One record in flight at a time: while the database does not answer, only the newest waits. */
 function newestOnly(send: (packed: Uint8Array) => Promise<unknown>): Pick<Batcher, 'mark'> {
   let waiting: Uint8Array | undefined
   let isSending = false
@@ -152,7 +147,7 @@ function newestOnly(send: (packed: Uint8Array) => Promise<unknown>): Pick<Batche
   }
 }
 
-function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerDeps): () => void {
+function keepLease(core: PostgresCore, { leaseMs, observer }: PostgresLedgerOptions): () => void {
   const renew = async () => {
     if (await core.call<boolean>('keep_node($1, $2, NULL)', [core.node, leaseMs])) return
     observer.leaseLost()
@@ -171,8 +166,8 @@ type OperatorCommands = Pick<
   'accountStatus' | 'credit' | 'lookUpClaim' | 'allowanceStatuses' | 'assignPlan' | 'endPlan'
 >
 
-/** What is asked and ordered by people, one call each. */
-const operatorDesk = (core: PostgresCore): OperatorCommands => ({
+/** One call each. */
+const createOperatorCommands = (core: PostgresCore): OperatorCommands => ({
   async accountStatus(account) {
     const row = await core.call<StatusRow | null>('account_standing($1)', [account])
     if (!row) throw new Error(`Account ${account} has no wallet`)
@@ -181,7 +176,7 @@ const operatorDesk = (core: PostgresCore): OperatorCommands => ({
   credit: async (order) => creditOutcomeOf(await core.call<CreditRow>('transfer_money($1)', [asJson(order)])),
   async lookUpClaim(scope) {
     const { at, claim } = await core.call<LookedUpRow>(LOOK_UP_CLAIM, [scope])
-    // Only a hint: whether the key is free is decided with the hold. What this reads has been committed.
+    // Only a hint: admission decides whether the key is free. What this reads is committed.
     return { claim: claim ?? undefined, at, durable: Promise.resolve('durable'), release() {} }
   },
   async allowanceStatuses(account, allowances) {
@@ -242,6 +237,6 @@ const subscriptionOf = (row: SubscriptionRow): Subscription => ({ ...row, endsAt
 function planOutcomeOf(row: PlanRow): PlanOutcome {
   if (row.kind === 'no-subscription') return row
   const subscription = subscriptionOf(row.subscription)
-  // What it changed is written already.
+  // The database has written the changes already.
   return row.kind === 'changed' ? { kind: row.kind, subscription, changes: [] } : { kind: row.kind, subscription }
 }

@@ -13,12 +13,12 @@ import { type AdmitRow, type CloseOp, type LimitStates, type PostgresCore, refus
 
 const UNAVAILABLE: Admission = { kind: 'refused', refusal: { kind: 'unavailable' }, statuses: [] }
 
-/** When the answer comes the hold is committed, so nothing is left to wait for. */
+/** The hold is committed when the database answers. */
 export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest): Promise<Admission> {
   const { requestId } = request
-  // Nobody waits behind a database that does not answer; the renewal of the lease finds out when it does again.
+  // No request waits for a database that does not answer; the renewal of the lease notices when it does again.
   if (!core.available) return UNAVAILABLE
-  // Before the question: a hold that the database places and nobody here attends is the sweeper's.
+  // Before the call: the sweeper resolves a hold that no turn attends.
   core.attended.add(requestId)
   const row = await core.admissions.enqueue(request).catch((error: unknown) => {
     core.attended.delete(requestId)
@@ -50,13 +50,13 @@ function admittedTurn(
     settle: (ending) => closeOnPostgres(core, { requestId, receipt }, ending),
     detach() {
       core.attended.delete(requestId)
-      // A hold that is still open keeps its progress, because the sweeper charges by it.
+      // An open hold keeps its marks, because the sweeper charges by them.
       if (!core.open.has(requestId)) core.marks.forget(receipt)
     },
   }
 }
 
-/** An answer that is given again counts as one request on every node's limits. */
+/** A replayed answer counts as one request on the limits of all nodes. */
 export async function takeRequestOnPostgres(
   core: PostgresCore,
   limits: readonly AppliedLimit[],
@@ -80,7 +80,7 @@ export async function closeOnPostgres(
     if (core.available) throw error
     return undefined
   })
-  // Not known: the hold stays, or is closed already; either way recovery finds it as it is.
+  // Unknown whether the hold is closed: recovery finds it as it is.
   if (!row) return { kind: 'lost' }
   core.open.delete(requestId)
   core.marks.forget(receipt)
@@ -123,9 +123,9 @@ interface Abandoned {
 }
 
 /**
- * Ends holds that nobody attends: of nodes whose lease has ended, and of turns that this process has lost. A lease that
- * has ended stays ended, so what is listed here is abandoned for good; should the dead come back and settle first, the
- * close finds nothing open. Returns how many were resolved.
+ * Resolves holds that no turn attends: of nodes whose lease has ended, and of turns that this process has lost. An ended
+ * lease stays ended, so listed holds are abandoned for good; if such a node settles first, the close finds nothing open.
+ * Returns how many were resolved.
  */
 export async function recoverOnPostgres(core: PostgresCore): Promise<number> {
   const { turns, marks } = await core.call<Abandoned>('abandoned_turns($1, $2)', [core.node, [...core.attended]])

@@ -37,7 +37,7 @@ export const showClock = async (services: ClockServices): Promise<Outcome<ClockR
   done(await reportClock(services, 'show'))
 
 async function reportClock(services: ClockServices, did: ClockReport['did']): Promise<ClockReport> {
-  const status = services.ledgerClock.standing()
+  const status = services.ledgerClock.status()
   const setBack = setBackOf(status)
   return {
     ...clockView(status),
@@ -50,7 +50,7 @@ async function reportClock(services: ClockServices, did: ClockReport['did']): Pr
 /** Follows a forward step of the wall clock now, without the usual wait. */
 export async function followClock(services: ClockServices): Promise<Outcome<ClockReport>> {
   const { ledgerClock, auditLog } = services
-  const { state, ledgerMs, wallMs } = ledgerClock.standing()
+  const { state, ledgerMs, wallMs } = ledgerClock.status()
   if (state !== 'step') return done(await reportClock(services, 'nothing'))
   await auditLog.announce({ action: 'clock_followed', detail: `${isoTime(ledgerMs)} to ${isoTime(wallMs)}` })
   ledgerClock.follow()
@@ -64,7 +64,7 @@ export async function followClock(services: ClockServices): Promise<Outcome<Cloc
  */
 export async function setClockBack(services: ClockServices): Promise<Outcome<ClockReport>> {
   const { ledgerClock, ledger, auditLog, files } = services
-  const setBack = setBackOf(ledgerClock.standing())
+  const setBack = setBackOf(ledgerClock.status())
   if (setBack === undefined) return done(await reportClock(services, 'nothing'))
   const repaired = await ledger.whileClosed(async () => {
     const content = await repairAll(files.content, CONTENT_TIMES_AHEAD, setBack)
@@ -81,7 +81,7 @@ export async function setClockBack(services: ClockServices): Promise<Outcome<Clo
   })
   services.forgetAll()
   return done({
-    ...clockView(ledgerClock.standing()),
+    ...clockView(ledgerClock.status()),
     did: 'set-back',
     ahead: repaired,
     to_look_at: await listUnclear(services, setBack),

@@ -154,7 +154,7 @@ function statusOf({ version, node, settings, app }: StartContext, state: Readonl
     reload_refused: reloadRefused,
     started_at: isoTime(context.startedAt),
     ledger_available: app.ledgerAvailable(),
-    clock: clockView(app.operations.ledgerClock.standing()),
+    clock: clockView(app.operations.ledgerClock.status()),
     models: app.operations.catalog().models.length,
     requests_running: context.serving.turnsRunning,
     requests_served: context.serving.requestsServed,

@@ -5,20 +5,20 @@ import type { Clock } from '../lib/clock.ts'
 import { createLruMap } from '../lib/collections.ts'
 import { assertNever } from '../lib/types.ts'
 import { allowancesOfCaps } from '../model/allowance.ts'
-import type { Caller, CallerPlan, LimitRates } from '../model/caller.ts'
+import type { Caller, LimitRates } from '../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { digestKey, KEY_LENGTH_MAX, readKey } from './secrets.ts'
 
 export interface CallerFinder {
-  /** Answers at once when the key was seen before: this is on every request's way. */
+  /** Synchronous when the key is in the cache, because every request calls this. */
   find(token: string): CallerOutcome | Promise<CallerOutcome>
   /**
-   * Judges a caller again that was found before: its key, account, plan and caps may have changed while its body came. Answers
-   * at once, with the same object, while nothing of it has changed.
+   * Checks a caller again: its key, account, plan and caps may have changed while its body arrived. Synchronous, with the same
+   * object, while nothing has changed.
    */
   findAgain(caller: Caller): CallerOutcome | Promise<CallerOutcome>
-  /** Counts the changes of keys and accounts: while the number stays, what was judged holds. */
+  /** Counts changes of keys and accounts. While it stays, an earlier check holds. */
   readonly changes: number
   /** After every change of a key, so that the next request sees it. */
   forget(key: KeyId): void
@@ -28,9 +28,9 @@ export interface CallerFinder {
   forgetAll(): void
 }
 
-/** Keys that are in use at the same time; each takes about a kilobyte. */
+/** Cached keys; each takes about a kilobyte. */
 const KNOWN_MAX = 10_000
-/** Tokens that look like keys and are none: remembered shortly, so that a client in a loop does not reach the database. */
+/** Tokens that look like keys and are not: cached shortly, so that a client in a loop does not reach the database. */
 const UNKNOWN_MAX = 10_000
 const UNKNOWN_MICROS = 5_000_000
 
@@ -38,30 +38,26 @@ const MALFORMED = { kind: 'refused', reason: 'malformed' } as const
 
 export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clock: Clock }): CallerFinder {
   const { db, pepper, clock } = deps
-  // All three know a key by its hash only: a dump of this memory holds nobody's secret.
+  // The caches have only hashes of keys, so a memory dump has no secret.
   const known = createLruMap<string, KnownKey>(KNOWN_MAX)
   const unknownUntil = createLruMap<string, number>(UNKNOWN_MAX)
   const lookingUp = new Map<string, Promise<CallerOutcome>>()
   const secrets = new WeakMap<Caller, KnownSecret>()
   let changes = 0
 
-  const judge = (key: KnownKey): CallerOutcome => judgeKey(key, clock.now())
-
   const lookUp = async (name: string, digest: Buffer): Promise<CallerOutcome> => {
     const changesBefore = changes
     const found = await findKeyByDigest(db, digest)
     const key = found && knownKeyOf(found, digest.equals(found.digest) ? 'present' : 'former')
-    // What was read before a change must not be remembered after it: a revoked key would live on in the cache.
-    if (key) rememberSecret(key, { name, digest })
+    // A key that was read before a change must not be cached after it: a revoked key would stay valid.
+    for (const each of [key?.outcome, key?.lapsed?.outcome]) {
+      if (each?.kind === 'caller') secrets.set(each.caller, { name, digest })
+    }
     if (changes === changesBefore) {
       if (key) known.set(name, key)
       else unknownUntil.set(name, clock.nowMicros() + UNKNOWN_MICROS)
     }
-    return key ? judge(key) : UNKNOWN
-  }
-
-  const rememberSecret = ({ outcome, lapsed }: KnownKey, secret: KnownSecret): void => {
-    for (const each of [outcome, lapsed?.outcome]) if (each?.kind === 'caller') secrets.set(each.caller, secret)
+    return key ? judgeKey(key, clock.now()) : UNKNOWN
   }
 
   const lookUpOnce = (name: string, digest: Buffer): Promise<CallerOutcome> => {
@@ -74,10 +70,10 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
     return started
   }
 
-  /** A key of the playground has no secret. */
+  /** For playground keys, which have no secret. */
   const findByRow = async (caller: Caller): Promise<CallerOutcome> => {
     const found = await findKeyWithAccount(db, caller.key)
-    return found ? judge(knownKeyOf(found, 'present')) : UNKNOWN
+    return found ? judgeKey(knownKeyOf(found, 'present'), clock.now()) : UNKNOWN
   }
 
   const forgetWhere = (concerns: (key: KnownKey) => boolean): void => {
@@ -92,7 +88,7 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
       if (token.length > KEY_LENGTH_MAX) return MALFORMED
       const name = nameOf(token)
       const key = known.get(name)
-      if (key) return judge(key)
+      if (key) return judgeKey(key, clock.now())
       if (readKey(token) === undefined) return MALFORMED
       const until = unknownUntil.get(name)
       if (until !== undefined && until > clock.nowMicros()) return UNKNOWN
@@ -102,7 +98,7 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
       const secret = secrets.get(caller)
       if (secret === undefined) return findByRow(caller)
       const key = known.get(secret.name)
-      return key ? judge(key) : lookUpOnce(secret.name, secret.digest)
+      return key ? judgeKey(key, clock.now()) : lookUpOnce(secret.name, secret.digest)
     },
     get changes() {
       return changes
@@ -113,13 +109,13 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
   }
 }
 
-/** By what a caller was found: the name in the cache, and the digest in the database. */
+/** The name of a key in the cache, and its digest in the database. */
 interface KnownSecret {
   readonly name: string
   readonly digest: Buffer
 }
 
-/** Plain SHA-256 is four times cheaper than the peppered digest, and 256 random bits cannot be guessed from it either. */
+/** Plain SHA-256 is four times cheaper than the peppered digest, and does not reveal 256 random bits either. */
 const nameOf = (token: string): string => hash('sha256', token, 'base64url')
 
 type CallerRefusal =
@@ -135,16 +131,16 @@ export type CallerOutcome =
   | { readonly kind: 'caller'; readonly caller: Caller }
   | { readonly kind: 'refused'; readonly reason: CallerRefusal }
 
-/** A key as it was read, with what time alone will change about it: nobody is told of those moments. */
+/** A key as it was read, with the times at which it changes without an event. */
 interface KnownKey {
   readonly id: KeyId
   readonly account: AccountRow
   readonly expiresAt: number | undefined
-  /** Of a secret that was replaced: from then on it is nobody's. */
+  /** When a replaced secret stops being valid. */
   readonly formerUntil: number | undefined
-  /** What holds as long as the key has not expired. */
+  /** The outcome until the key expires. */
   readonly outcome: CallerOutcome
-  /** What holds once the subscription has ended by itself. */
+  /** The outcome after the subscription has ended by itself. */
   readonly lapsed: { readonly from: number; readonly outcome: CallerOutcome } | undefined
 }
 
@@ -153,13 +149,12 @@ const EXPIRED = { kind: 'refused', reason: 'expired' } as const
 
 export function judgeKey({ expiresAt, formerUntil, lapsed, outcome }: KnownKey, now: number): CallerOutcome {
   if (formerUntil !== undefined && formerUntil <= now) return UNKNOWN
-  if (expiresAt !== undefined && expiresAt <= now && !isRevoked(outcome)) return EXPIRED
+  const isRevoked = outcome.kind === 'refused' && outcome.reason === 'revoked'
+  if (expiresAt !== undefined && expiresAt <= now && !isRevoked) return EXPIRED
   return lapsed !== undefined && lapsed.from <= now ? lapsed.outcome : outcome
 }
 
-const isRevoked = (outcome: CallerOutcome): boolean => outcome.kind === 'refused' && outcome.reason === 'revoked'
-
-/** `by` says with which of its two secrets it was found. */
+/** `by`: which of its two secrets was found. */
 export function knownKeyOf(key: KeyWithAccount, by: 'present' | 'former'): KnownKey {
   const refusal = refusalOf(key)
   const known = {
@@ -179,7 +174,7 @@ export function knownKeyOf(key: KeyWithAccount, by: 'present' | 'former'): Known
   }
 }
 
-/** The most final reason first: it is the one worth telling. */
+/** The most final reason first. */
 function refusalOf(key: KeyWithAccount): CallerRefusal | undefined {
   if (key.revoked_at !== null) return 'revoked'
   if (key.disabled_at !== null) return 'disabled'
@@ -197,20 +192,18 @@ const callerOf = (key: KeyWithAccount): Caller => ({
   models: key.models === null ? undefined : (JSON.parse(key.models) as string[]),
   limits: key.limits === null ? {} : (JSON.parse(key.limits) as LimitRates),
   caps: allowancesOfCaps(key.row as KeyRow, { day: key.cap_day_nano, month: key.cap_month_nano }),
-  plan: key.kind === 'builder' ? planOf(key) : undefined,
+  plan:
+    key.kind === 'builder' && key.plan !== null ? { id: key.plan, endsAt: key.plan_ends_at ?? undefined } : undefined,
 })
-
-const planOf = ({ plan, plan_ends_at }: KeyWithAccount): CallerPlan | undefined =>
-  plan === null ? undefined : { id: plan, endsAt: plan_ends_at ?? undefined }
 
 export const CHALLENGE = { headers: { 'www-authenticate': 'Bearer' } }
 
-/** The answer to a caller that may not call (any more): the same at the door and when its body has arrived. */
+/** The answer to a refused caller: the same before and after its body has arrived. */
 export function callerProblem(reason: CallerRefusal): Problem {
   switch (reason) {
     case 'malformed':
       return invalid(
-        'The API key is incomplete, mistyped or not one of this server, whose keys begin with mr_wallet_ or mr_builder_. Copy it again, whole.',
+        'The API key is incomplete, mistyped or not one of this server, whose keys begin with mr_wallet_ or mr_builder_. Copy the whole key again.',
       )
     case 'unknown':
       return invalid('The API key is not known here. Check that it belongs to this server.')

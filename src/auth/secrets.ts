@@ -10,7 +10,7 @@ const CHECKSUM_LENGTH = 6
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Letters and digits only, so that a double click selects a whole key and no shell or URL wants it quoted. */
+/** Letters and digits only, so that a double click selects a whole key and no shell or URL needs quotes. */
 export function encodeBase62(bytes: Uint8Array, length: number): string {
   let rest = 0n
   for (const byte of bytes) rest = (rest << 8n) | BigInt(byte)
@@ -22,7 +22,7 @@ export function encodeBase62(bytes: Uint8Array, length: number): string {
   return text
 }
 
-/** Not a secret: it tells a typo from a key without a look-up, and lets a scanner know a leaked key when it sees one. */
+/** Not a secret: detects typos without a look-up, and lets scanners recognise leaked keys. */
 export function checksumOf(prefixAndSecret: string): string {
   let rest = crc32(prefixAndSecret)
   let text = ''
@@ -34,18 +34,18 @@ export function checksumOf(prefixAndSecret: string): string {
 }
 
 /**
- * What is stored of a key. The pepper lies outside the database, so that a stolen copy of it cannot even be used to check
- * a guess; a slow hash is for passwords, and 256 random bits are none.
+ * The stored digest of a key. The pepper is outside the database, so a stolen copy cannot even check a guess. A slow hash is for
+ * passwords; a key has 256 random bits.
  */
 export const digestKey = (pepper: Uint8Array, token: string): Buffer =>
   createHmac('sha256', pepper).update(token).digest()
 
-/** A new secret together with the only two things about it that are kept. */
+/** A new secret, and the two things that are stored of it. */
 export interface MintedKey {
   /** Shown once. */
   readonly key: string
   readonly digest: Uint8Array
-  /** What a person recognises it by; what it leaves out could not be guessed before the sun goes out. */
+  /** The ends of the key, by which a person recognises it. */
   readonly shown: string
 }
 
@@ -59,16 +59,13 @@ export function mintKey(deps: { pepper: Uint8Array; random: RandomBytes }, kind:
   return { key, digest: digestKey(deps.pepper, key), shown: `${beginning}...${key.slice(-SHOWN_AT_EACH_END)}` }
 }
 
-/** No key is longer; what is longer is not even hashed. */
+/** A longer text is not a key, and is not hashed. */
 export const KEY_LENGTH_MAX =
   Math.max(PREFIXES.wallet.length, PREFIXES.builder.length) + SECRET_LENGTH + CHECKSUM_LENGTH
 
 const CHARACTERS = /^[0-9A-Za-z]+$/
 
-/**
- * The kind of a token that may be a key, or undefined for what certainly is none. The length is looked at first, so a
- * megabyte of anything costs no more than a typo.
- */
+/** The kind of a token that may be a key; undefined if it certainly is not. Checks the length first, so long texts cost nothing. */
 export function readKey(token: string): KeyKind | undefined {
   const kind = kindOf(token)
   if (kind === undefined || !CHARACTERS.test(token.slice(PREFIXES[kind].length))) return undefined
@@ -76,34 +73,34 @@ export function readKey(token: string): KeyKind | undefined {
 }
 
 const kindOf = (token: string): KeyKind | undefined =>
-  fits(token, 'wallet') ? 'wallet' : fits(token, 'builder') ? 'builder' : undefined
+  (['wallet', 'builder'] as const).find(
+    (kind) =>
+      token.length === PREFIXES[kind].length + SECRET_LENGTH + CHECKSUM_LENGTH && token.startsWith(PREFIXES[kind]),
+  )
 
-const fits = (token: string, kind: KeyKind): boolean =>
-  token.length === PREFIXES[kind].length + SECRET_LENGTH + CHECKSUM_LENGTH && token.startsWith(PREFIXES[kind])
-
-/** It shows what it is, so that a log that it gets into can hide it, and nobody takes it for an API key. */
+/** The prefix lets logs hide it, and distinguishes it from an API key. */
 const PREFIX = 'mr_session_'
 const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH}}$`)
 
-/** 256 random bits: what a browser is known by while it is signed in. */
+/** The secret of a browser session: 256 random bits. */
 export const mintSessionSecret = (random: RandomBytes): string => PREFIX + encodeBase62(random(32), SECRET_LENGTH)
 
-/** What certainly is none need not be looked up. */
+/** Avoids a look-up of texts that cannot be one. */
 export const isSessionSecret = (text: string): boolean =>
   text.length === PREFIX.length + SECRET_LENGTH && SHAPE.test(text)
 
-/** 120 bits are 24 letters: nobody guesses one, and a person can type it. */
+/** 120 bits are 24 letters: too many to guess, and few enough to type. */
 const BYTES = 15
 const LETTERS = 24
 const LETTERS_IN_A_GROUP = /.{4}(?=.)/g
-/** Longer text is not even looked at. */
+/** Longer text is rejected unread. */
 const TEXT_LENGTH_MAX = 100
 
-/** `K4J7-9XQM-…`: no letter looks like another one, and case does not matter. */
+/** `K4J7-9XQM-…`: no two letters look alike, and case does not matter. */
 export const mintInviteCode = (random: RandomBytes): string =>
   encodeBase32(random(BYTES)).toUpperCase().replace(LETTERS_IN_A_GROUP, '$&-')
 
-/** The letters of a code as it was minted, however it was typed; undefined for what is none. */
+/** The letters of a typed code as it was minted; undefined if it is not one. */
 export function readInviteCode(text: string): string | undefined {
   if (text.length > TEXT_LENGTH_MAX) return undefined
   const letters = text.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1')

@@ -26,7 +26,7 @@ test('reports why a file cannot be written', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-init-'))
   const writing = (file: string) => writeTemplate(folder, file, { overwrite: true })
   await expect(writing('nowhere/a.yaml')).rejects.toThrow(
-    /a\.yaml could not be written: the folder above it is not there\./,
+    /a\.yaml could not be written: the folder above it does not exist\./,
   )
   await expect(writing('.')).rejects.toThrow(/could not be written: there is a folder of that name\./)
   await rm(folder, { recursive: true })

@@ -1,15 +1,9 @@
-/** Bytes that come in pieces, as small as their sender likes, and are wanted as one. */
-interface GatheredBytes {
-  add(piece: Buffer): void
-  readonly length: number
-  whole(): Buffer
-}
-
-/** Smaller pieces are copied together: by itself each would take a hundred bytes more, and keep the read that it came with. */
+/** Smaller pieces are copied together: each costs a hundred bytes more, and keeps the buffer of its read. */
 const PIECE_BYTES_MIN = 4 * 1024
 const BLOCK_BYTES = 16 * 1024
 
-export function gatherBytes(): GatheredBytes {
+/** Gathers pieces of any size into one buffer. */
+export function gatherBytes() {
   const pieces: Buffer[] = []
   let block = Buffer.alloc(0)
   let used = 0
@@ -20,9 +14,9 @@ export function gatherBytes(): GatheredBytes {
     used = 0
   }
   return {
-    add(piece) {
+    add(piece: Buffer): void {
       length += piece.length
-      // The first may be all that there is.
+      // The first piece may be the only one.
       if (piece.length >= PIECE_BYTES_MIN || length === piece.length) {
         closeBlock()
         pieces.push(piece)
@@ -34,10 +28,10 @@ export function gatherBytes(): GatheredBytes {
       }
       used += piece.copy(block, used)
     },
-    get length() {
+    get length(): number {
       return length
     },
-    whole() {
+    whole(): Buffer {
       closeBlock()
       const [first] = pieces
       return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces, length)
@@ -45,15 +39,15 @@ export function gatherBytes(): GatheredBytes {
   }
 }
 
-/** So much memory, shared by many: whoever needs a part of it takes it first, and gives it back. */
+/** Memory shared by many users, who take a part and give it back. */
 export interface ByteBudget {
-  /** False when there is not that much left; nothing is taken then. */
+  /** False when too little is left; then nothing is taken. */
   take(bytes: number): boolean
   give(bytes: number): void
   readonly taken: number
 }
 
-/** A bound that is asked for each time may become smaller than what is taken; nothing is taken then until enough is back. */
+/** A bound that is a function may fall below what is taken. Then nothing more is taken until enough is given back. */
 export function createByteBudget(bytesMax: number | (() => number)): ByteBudget {
   const bound = typeof bytesMax === 'number' ? () => bytesMax : bytesMax
   let taken = 0

@@ -1,22 +1,22 @@
 /**
- * The only file that reads the time (`lib/loop-strain.ts` asks Node how late it is). Everybody else is handed a Clock, so tests
- * decide what time it is.
+ * The only file that reads the time (`lib/loop-strain.ts` measures the event loop delay). All others get a Clock, so tests control
+ * the time.
  *
- * `now` is wall time in milliseconds and may step either way; `steady-clock.ts` makes ledger time of it. `nowMicros` is monotonic
- * microseconds and is what limits and deadlines are computed from.
+ * `now` is wall time in milliseconds and may step either way; `steady-clock.ts` derives ledger time from it. `nowMicros` is
+ * monotonic, in microseconds, for limits and deadlines.
  */
 export interface Clock {
   now(): number
   nowMicros(): number
 }
 
-/** Of moments in microseconds. */
-export const msBetween = (fromTicks: number, toTicks: number): number => Math.round((toTicks - fromTicks) / 1000)
+/** Between two moments in microseconds. */
+export const msBetween = (fromMicros: number, toMicros: number): number => Math.round((toMicros - fromMicros) / 1000)
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   nowMicros: () => Math.floor(performance.now() * 1000),
 }
 
-/** How long somebody is asked to wait: never less than it takes, and never none at all. */
+/** A waiting time in whole seconds, rounded up, at least one. */
 export const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000))

@@ -56,8 +56,8 @@ it('says in words why the data folder cannot be made', async () => {
   const file = join(folder, 'file')
   await writeFile(file, '')
   await expect(makeDataFolder(join(file, 'data'))).rejects.toThrow(
-    /file\/data cannot be made: a part of its path is a file\./,
+    /file\/data cannot be created: a part of its path is a file\./,
   )
   const error = await makeDataFolder(file).catch((thrown: unknown) => thrown)
-  expect(failureSentences(error)).toEqual([expect.stringMatching(/cannot be made: there is a file of that name\./)])
+  expect(failureSentences(error)).toEqual([expect.stringMatching(/cannot be created: there is a file of that name\./)])
 })

@@ -1,19 +1,16 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-/** What strain is; undefined: nothing is. */
+/** When the event loop counts as strained. */
 export interface StrainTerms {
   readonly delayMs: number
-  /** So long every sample has to say the same, before it counts. */
+  /** Every sample within this time has to agree before the state changes. */
   readonly forMs: number
 }
 
-/** Strain ends below this share of where it begins: else the work that it keeps away would bring it back at once. */
+/** Strain ends below this share of its threshold. Otherwise the work that was kept away would bring it back at once. */
 const CALM_SHARE = 0.5
 
-/**
- * Whether the event loop is behind its work for good. One long step, such as reading a large body, is not strain; a moment
- * of ease in it is not its end. A function of samples: how they are taken is somebody else's.
- */
+/** Whether the event loop stays behind its work. One long step, such as reading a large body, is not strain. Without terms, never. */
 export function createLoopStrain(terms: () => StrainTerms | undefined) {
   let strained = false
   let sampledAt: number | undefined
@@ -22,7 +19,7 @@ export function createLoopStrain(terms: () => StrainTerms | undefined) {
     get strained() {
       return strained
     },
-    /** `delayMs` is of the time since the last sample; `nowMicros` are monotonic microseconds. */
+    /** `delayMs`: since the last sample. */
     sample(delayMs: number, nowMicros: number): void {
       const from = sampledAt ?? nowMicros
       sampledAt = nowMicros
@@ -37,10 +34,10 @@ export function createLoopStrain(terms: () => StrainTerms | undefined) {
   }
 }
 
-/** Often enough for a delay of a quarter of a second to be seen several times a second. */
+/** Fine enough to see a delay of a quarter of a second several times a second. */
 const RESOLUTION_MS = 20
 
-/** Calls back every so often with the 99th percentile of how late the event loop was since the last time, in milliseconds. */
+/** Calls back at intervals with the 99th percentile of the event loop delay since the last time, in milliseconds. */
 export function watchLoopDelay(
   deps: { readonly nowMicros: () => number },
   everyMs: number,
@@ -51,7 +48,7 @@ export function watchLoopDelay(
   let last = deps.nowMicros()
   const timer = setInterval(() => {
     const nowMicros = deps.nowMicros()
-    // Where nothing was counted, the loop stood still, or the time is too short for it: how late this call is says which.
+    // Without a count the loop was blocked, or the interval is too short: the delay of this call shows which.
     const delayMs =
       histogram.count === 0 ? (nowMicros - last) / 1000 - everyMs : histogram.percentile(99) / 1e6 - RESOLUTION_MS
     last = nowMicros

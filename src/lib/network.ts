@@ -6,11 +6,11 @@ export function isLoopback(host: string): boolean {
   return isIP(host) === 4 && host.startsWith('127.')
 }
 
-/** The host of a URL, by which nobody but this machine is ever reached: no name server can have it point elsewhere. */
+/** Whether a host of a URL always means this machine: no name server can change that. */
 export const isLoopbackName = (name: string): boolean =>
   name === 'localhost' || name.endsWith('.localhost') || name === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(name)
 
-/** Where a person on this machine reaches it: what listens everywhere is reached at the loopback address. */
+/** The URL for a person on this machine. A wildcard address is reached at the loopback address. */
 export function urlOf(host: string, port: number): string {
   if (host === '0.0.0.0') return `http://127.0.0.1:${port}`
   if (host === '::') return `http://[::1]:${port}`
@@ -18,8 +18,8 @@ export function urlOf(host: string, port: number): string {
 }
 
 /**
- * What one client has to itself: an IPv4 address, or the 64 bits of an IPv6 network, in which a single machine may take
- * any address it likes. IPv4 in IPv6's clothes, as a socket that serves both tells it, is the same client as without.
+ * The network of one client: an IPv4 address, or the /64 of an IPv6 address, in which one machine may take any address. An
+ * IPv4-mapped IPv6 address is the IPv4 address.
  */
 export function networkOf(address: string): string {
   if (isIPv4(address)) return address
@@ -30,20 +30,17 @@ export function networkOf(address: string): string {
   return `${network.join(':')}::/64`
 }
 
-/** The eight groups of an IPv6 address that is known to be one. */
+/** The eight groups of a valid IPv6 address. */
 function groupsOf(address: string): number[] {
-  const [start = '', end = ''] = address.split('::')
-  const head = groupsIn(start)
-  const tail = groupsIn(end)
+  const [head = [], tail = []] = address.split('::').map(groupsIn)
   return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail]
 }
 
-const groupsIn = (part: string): number[] =>
-  part === ''
-    ? []
-    : part.split(':').flatMap((group) => (group.includes('.') ? dotted(group) : Number.parseInt(group, 16)))
-
-function dotted(group: string): number[] {
-  const [first = 0, second = 0, third = 0, fourth = 0] = group.split('.').map(Number)
-  return [first * 256 + second, third * 256 + fourth]
+function groupsIn(part: string): number[] {
+  if (part === '') return []
+  return part.split(':').flatMap((group) => {
+    if (!group.includes('.')) return Number.parseInt(group, 16)
+    const [first = 0, second = 0, third = 0, fourth = 0] = group.split('.').map(Number)
+    return [first * 256 + second, third * 256 + fourth]
+  })
 }

@@ -1,13 +1,13 @@
 import { randomFillSync } from 'node:crypto'
 
-/** Where randomness comes from: handed in, so that a simulation can be replayed from its seed. */
+/** Passed in, so that a test can replay a run from its seed. */
 export type RandomBytes = (size: number) => Uint8Array
 
 const POOL_SIZE = 4096
 const pool = Buffer.alloc(POOL_SIZE)
 let used = POOL_SIZE
 
-/** Cryptographic bytes out of a pool: one system call serves some hundred ids. */
+/** Cryptographic bytes from a pool: one system call serves some hundred ids. */
 export const secureRandom: RandomBytes = (size) => {
   if (size > POOL_SIZE) return randomFillSync(Buffer.alloc(size))
   if (used + size > POOL_SIZE) {
@@ -20,13 +20,13 @@ export const secureRandom: RandomBytes = (size) => {
   return bytes
 }
 
-/** A number from 0 up to, and never, 1. */
+/** A number from 0 to less than 1. */
 export const uniform = (random: RandomBytes): number => Buffer.from(random(6)).readUIntBE(0, 6) / 2 ** 48
 
-// Crockford's alphabet: no i, l, o or u, so an id can be read out on the telephone.
+// Crockford's alphabet: no i, l, o or u, so an id can be read out.
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** Five bits a letter; the last one is filled up with zeros. */
+/** Five bits a letter; the last one is padded with zeros. */
 export function encodeBase32(bytes: Uint8Array): string {
   const letters = Buffer.allocUnsafe(Math.ceil((bytes.length * 8) / 5))
   let written = 0
@@ -45,7 +45,7 @@ export function encodeBase32(bytes: Uint8Array): string {
   return letters.toString('latin1')
 }
 
-/** 48 bits of time, then 80 random ones: sorts by age, cannot be guessed. */
+/** 48 bits of time and 80 random bits: sorts by age, and cannot be guessed. */
 export function timeOrderedId(prefix: string, now: number, random: RandomBytes): string {
   const bytes = new Uint8Array(16)
   const high = Math.floor(now / 0x10000)
@@ -59,7 +59,7 @@ export function timeOrderedId(prefix: string, now: number, random: RandomBytes):
   return prefix + encodeBase32(bytes)
 }
 
-/** 128 random bits for what lives long and is not sorted by age: accounts, keys. */
+/** 128 random bits, for accounts and keys, which are not sorted by age. */
 export function randomId(prefix: string, random: RandomBytes): string {
   return prefix + encodeBase32(random(16))
 }

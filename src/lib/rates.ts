@@ -1,7 +1,6 @@
 /**
- * The generic cell rate algorithm: one number of state a limit, exact waiting times, and never more than
- * `burst + rate × time` let through. `reachedAt` is the moment (in monotonic microseconds) at which everything taken so
- * far has been earned back.
+ * The generic cell rate algorithm (GCRA): one number of state for each limit, exact waiting times, and never more than
+ * `burst + rate × time`. `reachedAt` is the moment, in monotonic microseconds, at which everything taken so far is earned back.
  */
 export interface RateRule {
   readonly perMinute: number
@@ -11,7 +10,7 @@ export interface RateRule {
 type RateDecision =
   | { readonly kind: 'taken'; readonly reachedAt: number }
   | { readonly kind: 'wait'; readonly waitMs: number }
-  /** More than the burst: no waiting would ever let it through. */
+  /** More than the burst: waiting would never help. */
   | { readonly kind: 'too-large' }
 
 const MINUTE_MICROS = 60_000_000
@@ -24,22 +23,19 @@ export function takeFromRate(rule: RateRule, reachedAt: number, cost: number, no
   if (cost > rule.burst) return { kind: 'too-large' }
   const next = Math.max(reachedAt, nowMicros) + cost * microsPerUnit(rule)
   const over = next - nowMicros - rule.burst * microsPerUnit(rule)
-  // The first whole tick at which it is let through: drift alone must not make a second of it when that is rounded up.
+  // The first whole microsecond at which it passes. Drift alone must not round up to a second.
   if (over > EPSILON_MICROS) return { kind: 'wait', waitMs: Math.ceil(over - EPSILON_MICROS) / 1000 }
   return { kind: 'taken', reachedAt: next }
 }
 
-/** Takes back one that was taken a moment ago and does not count after all. */
+/** Gives back one that was just taken and does not count. */
 export const takeBackOne = (rule: RateRule, reachedAt: number): number => reachedAt - microsPerUnit(rule)
 
-/** Takes without asking: what was looked at just before, or what was used beyond a reservation, which delays the next one. */
+/** Takes without a check: after a check, or for use beyond a reservation, which delays the next one. */
 export const addToRate = (rule: RateRule, reachedAt: number, cost: number, nowMicros: number): number =>
   Math.max(reachedAt, nowMicros) + cost * microsPerUnit(rule)
 
-/**
- * Corrects what was reserved to what was used. A debt counts from now; what was not used comes back, but never to before
- * now: time that nobody used is not saved up.
- */
+/** Corrects a reservation to the actual use. A debt counts from now. Unused units come back, but never to before now. */
 export const correctRate = (
   rule: RateRule,
   reachedAt: number,
@@ -47,7 +43,7 @@ export const correctRate = (
   nowMicros: number,
 ): number => Math.max(nowMicros, addToRate(rule, reachedAt, used - reserved, nowMicros))
 
-/** What is left now, and how long until all of it is back. */
+/** What is left now, and the time until all of it is back. */
 export function rateStatusOf(
   rule: RateRule,
   reachedAt: number,
@@ -58,7 +54,7 @@ export function rateStatusOf(
   return { remaining: Math.max(0, remaining), resetMs: owed / 1000 }
 }
 
-/** How many there were in the last while. What is older falls out in steps of a tenth of it. */
+/** A count over a sliding window. Older items leave in steps of a tenth of the window. */
 export interface SlidingCount {
   add(): void
   total(): number

@@ -1,8 +1,8 @@
 const SHOWN = '[secret]'
 
 /**
- * A text that must not get into a log, a message or a file by accident. However it is printed, it shows that it is there
- * and nothing of itself; only who names `reveal` gets it. What others say of it is hidden by `hideSecrets`.
+ * A text that must not get into a log, a message or a file by accident. Printing shows `[secret]`; only `reveal` returns the text.
+ * `hideSecrets` removes it from other texts.
  */
 export class Secret {
   readonly #text: string
@@ -16,7 +16,7 @@ export class Secret {
     return this.#text
   }
 
-  /** Comparing by structure sees no difference between two secrets. */
+  /** A structural comparison does not see a difference between secrets. */
   equals(other: Secret): boolean {
     return this.#text === other.#text
   }
@@ -38,18 +38,15 @@ export class Secret {
   }
 }
 
-/** Shorter ones are also ordinary words (`ollama`, `EMPTY`): hiding those would garble what is said. */
+/** Shorter secrets are also ordinary words (`ollama`, `EMPTY`), and hiding those would garble messages. */
 const LENGTH_MIN = 12
 
-/**
- * Known to the whole process, because whoever repeats a secret has it from elsewhere: a provider that quotes the
- * credential it was sent, a library that puts a header into its error.
- */
+/** Process-wide, because secrets come back from outside: a provider quotes a credential, a library puts a header into its error. */
 const known = new Set<string>()
-/** Longest first, so that one inside another leaves nothing of the longer one. Put in order when it is needed. */
+/** Longest first, so that a secret inside another leaves nothing of the longer one. Sorted on demand. */
 let ordered: readonly string[] | undefined
 
-/** From here on `hideSecrets` knows this text and each of its words, in every spelling of `spellingsOf`. */
+/** `hideSecrets` now hides this text and each of its words, in every spelling of `spellingsOf`. */
 export function hideFromNowOn(secret: string): void {
   for (const text of new Set([secret, ...secret.split(/\s+/)])) {
     if (text.length < LENGTH_MIN) continue
@@ -58,7 +55,7 @@ export function hideFromNowOn(secret: string): void {
   ordered = undefined
 }
 
-/** As it is, in one letter case, in base64 wherever it stands in what was encoded, and each of them as in an address. */
+/** Unchanged, in one letter case, in base64 at any offset, and each of these URL-encoded. */
 function spellingsOf(text: string): string[] {
   const inBase64 = [0, 1, 2].map((offset) => base64Within(text, offset))
   const plain = [text, text.toLowerCase(), text.toUpperCase(), ...inBase64, ...inBase64.map(urlSafe)]
@@ -68,10 +65,7 @@ function spellingsOf(text: string): string[] {
   })
 }
 
-/**
- * The letters of base64 that depend on this text alone, where `offset` bytes, modulo three, stand before it, such as
- * `user:` of Basic authentication. What follows it, and padding, is not among them.
- */
+/** The letters of base64 that depend on this text alone, `offset` bytes (modulo three) behind the start, as in Basic authentication. */
 function base64Within(text: string, offset: number): string {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)])
   return bytes.toString('base64').slice(Math.ceil((offset * 8) / 6), Math.floor((bytes.length * 8) / 6))
@@ -80,8 +74,8 @@ function base64Within(text: string, offset: number): string {
 const urlSafe = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_')
 
 /**
- * The text without any secret that this process was ever given. To be asked before a text is cut: hiding beginnings of
- * secrets, too, would let a client whose words come back find one out letter by letter.
+ * Hides every secret that this process knows. Must run before a text is cut: hiding beginnings of secrets would let a client whose
+ * text is returned guess a secret letter by letter.
  */
 export function hideSecrets(text: string): string {
   ordered ??= [...known].sort((one, other) => other.length - one.length)
@@ -92,7 +86,7 @@ export function hideSecrets(text: string): string {
   return hidden
 }
 
-/** Half a surrogate pair has no place in an address. */
+/** Half a surrogate pair cannot be URL-encoded. */
 function encoded(text: string): string {
   try {
     return encodeURIComponent(text)

@@ -42,7 +42,7 @@ describe('a wall clock that runs well', () => {
   it('is ledger time, to the millisecond', () => {
     const { clock, pass, wall, events } = handDriven()
     for (const ms of [0, 1, 0.3, 999, HOUR, 10 * DAY]) expect(pass(ms)).toBe(wall())
-    expect(clock.standing().state).toBe('together')
+    expect(clock.status().state).toBe('together')
     expect(events).toEqual([])
   })
 
@@ -72,12 +72,12 @@ describe('a forward step', () => {
   it('of 400 days is not followed before it has held for five minutes, and windows go on meanwhile', () => {
     const { clock, step, passInPieces, pass, wall, kinds, events } = handDriven()
     expect(step(400 * DAY)).toBe(START)
-    expect(clock.standing()).toMatchObject({ state: 'step', followsInMs: HOLD_MS })
+    expect(clock.status()).toMatchObject({ state: 'step', followsInMs: HOLD_MS })
     expect(passInPieces(HOLD_MS - SECOND)).toBe(START + HOLD_MS - SECOND)
     expect(kinds()).toEqual(['stepped'])
     expect(pass(SECOND)).toBe(wall())
     expect(events.at(-1)).toEqual({ kind: 'step-followed', aheadMs: 400 * DAY })
-    expect(clock.standing().state).toBe('together')
+    expect(clock.status().state).toBe('together')
   })
 
   it('that goes back within five minutes never counts', () => {
@@ -133,7 +133,7 @@ describe('a backward step', () => {
     const { clock, step, passInPieces, pass, wall, kinds } = handDriven()
     expect(step(-HOUR)).toBe(START)
     expect(passInPieces(HOUR)).toBe(START + HOUR / 2)
-    expect(clock.standing().state).toBe('catching-up')
+    expect(clock.status().state).toBe('catching-up')
     expect(passInPieces(HOUR)).toBe(START + HOUR)
     expect(pass(MINUTE)).toBe(wall())
     expect(kinds()).toEqual(['wall-behind', 'together-again'])
@@ -150,7 +150,7 @@ describe('a backward step', () => {
     const { clock, step, passInPieces, events } = handDriven()
     step(-CATCH_UP_MAX_MS - MINUTE)
     expect(passInPieces(DAY)).toBe(START + DAY)
-    expect(clock.standing().state).toBe('ahead')
+    expect(clock.status().state).toBe('ahead')
     expect(events).toEqual([{ kind: 'wall-behind', behindMs: DAY + MINUTE, catchesUp: false }])
   })
 
@@ -160,7 +160,7 @@ describe('a backward step', () => {
     clock.setBack()
     expect(clock.now()).toBe(wall())
     expect(pass(HOUR)).toBe(START - 400 * DAY + HOUR)
-    expect(clock.standing().state).toBe('together')
+    expect(clock.status().state).toBe('together')
   })
 })
 
@@ -214,14 +214,14 @@ it('never goes back, never runs ahead of a step that has not held, and ends with
       else if (kind < 9) now = driven.step(random(6 * HOUR) - 3 * HOUR)
       else now = driven.step(random(800 * DAY) - 400 * DAY)
       judge(elapsed, before)
-      const { state } = driven.clock.standing()
+      const { state } = driven.clock.status()
       if (state === 'step') seen.unfollowed++
       else if (state !== 'together') seen[state]++
     }
     seen.followed += seenFollowed
     seen.undone += driven.kinds().filter((kind) => kind === 'step-undone').length
     // Whatever has happened: a wall clock that runs well from here on is followed, or an operator has to be asked.
-    if (driven.clock.standing().state === 'ahead') driven.clock.setBack()
+    if (driven.clock.status().state === 'ahead') driven.clock.setBack()
     driven.passInPieces(2 * CATCH_UP_MAX_MS + HOUR)
     expect(driven.clock.now() - driven.wall()).toBeLessThanOrEqual(1)
     expect(driven.clock.now() - driven.wall()).toBeGreaterThanOrEqual(0)

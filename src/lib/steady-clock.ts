@@ -13,10 +13,10 @@ import type { Clock } from './clock.ts'
  *   difference stays until an operator sets ledger time back.
  */
 export interface SteadyClock extends Clock {
-  standing(): ClockStatus
-  /** Follows a forward step now, on the operator's word. False: there is no step to follow. */
+  status(): ClockStatus
+  /** The operator follows a forward step now. False: there is no step. */
   follow(): boolean
-  /** Sets ledger time back to the wall clock, on the operator's word. */
+  /** The operator sets ledger time back to the wall clock. */
   setBack(): void
 }
 
@@ -41,7 +41,7 @@ export type ClockEvent =
   | { readonly kind: 'set-back'; readonly fromMs: number; readonly toMs: number }
 
 interface SteadyClockOptions {
-  /** The newest time that is known to have passed: ledger time does not begin before it. */
+  /** The newest recorded time: ledger time does not begin before it. */
   readonly floorMs: number
   readonly onEvent: (event: ClockEvent) => void
 }
@@ -49,7 +49,7 @@ interface SteadyClockOptions {
 export const STEP_MS = 60_000
 export const HOLD_MS = 300_000
 export const CATCH_UP_MAX_MS = 86_400_000
-/** A wall clock that jumps to and fro is reported this often at most. */
+/** A wall clock that jumps back and forth is reported at most this often. */
 const REPORT_MICROS = 60_000_000
 
 const MICROS = 1000
@@ -60,20 +60,20 @@ const CATCH_UP_MAX_MICROS = CATCH_UP_MAX_MS * MICROS
 export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyClockOptions): SteadyClock {
   // In microseconds, which doubles hold exactly, halves included, until the year 2112.
   let time = Math.max(clock.now(), floorMs) * MICROS
-  let seenTicks = clock.nowMicros()
-  let step: { readonly sinceTicks: number; readonly aheadMicros: number } | undefined
+  let seenMicros = clock.nowMicros()
+  let step: { readonly sinceMicros: number; readonly aheadMicros: number } | undefined
   let isBehind = false
-  let reportedTicks = Number.NEGATIVE_INFINITY
+  let reportedMicros = Number.NEGATIVE_INFINITY
 
   const reportSeldom = (event: ClockEvent): void => {
-    if (seenTicks - reportedTicks < REPORT_MICROS) return
-    reportedTicks = seenTicks
+    if (seenMicros - reportedMicros < REPORT_MICROS) return
+    reportedMicros = seenMicros
     onEvent(event)
   }
   const advance = (): void => {
     const nowMicros = clock.nowMicros()
-    const elapsed = Math.max(0, nowMicros - seenTicks)
-    seenTicks = nowMicros
+    const elapsed = Math.max(0, nowMicros - seenMicros)
+    seenMicros = nowMicros
     const wall = clock.now() * MICROS
     const ahead = wall - (time + elapsed)
     if (ahead > STEP_MICROS) {
@@ -91,9 +91,9 @@ export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyCloc
   }
   const holdStep = (aheadMicros: number): void => {
     if (step === undefined || Math.abs(aheadMicros - step.aheadMicros) > STEP_MICROS) {
-      step = { sinceTicks: seenTicks, aheadMicros }
+      step = { sinceMicros: seenMicros, aheadMicros }
       reportSeldom({ kind: 'stepped', aheadMs: Math.round(aheadMicros / MICROS) })
-    } else if (seenTicks - step.sinceTicks >= HOLD_MICROS) followStep()
+    } else if (seenMicros - step.sinceMicros >= HOLD_MICROS) followStep()
   }
   const followStep = (): boolean => {
     if (step === undefined) return false
@@ -127,10 +127,10 @@ export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyCloc
       return Math.floor(time / MICROS)
     },
     nowMicros: () => clock.nowMicros(),
-    standing() {
+    status() {
       advance()
       const wallMs = clock.now()
-      const heldMicros = step === undefined ? 0 : seenTicks - step.sinceTicks
+      const heldMicros = step === undefined ? 0 : seenMicros - step.sinceMicros
       return {
         state: stateOf(time - wallMs * MICROS),
         ledgerMs: Math.floor(time / MICROS),

@@ -1,4 +1,4 @@
-/** The known name that somebody most likely meant, or undefined when none is near. */
+/** The known name that was most likely meant; undefined if none is near. */
 export function nearestName(written: string, known: Iterable<string>): string | undefined {
   // `maxOutputTokens` and `max-output-tokens` mean `max_output_tokens`.
   const wanted = written
@@ -16,7 +16,7 @@ export function nearestName(written: string, known: Iterable<string>): string | 
   return best?.name
 }
 
-/** Letters added, left out, changed, or swapped with their neighbour: `prot` is one step from `port`. */
+/** Insertions, deletions, substitutions and swaps of neighbours: `prot` is one step from `port`. */
 function editDistance(a: string, b: string): number {
   let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
@@ -34,22 +34,21 @@ function editDistance(a: string, b: string): number {
 }
 
 /**
- * What nobody sees in a name, so that two names look alike or one is read in another order: control characters, marks and
- * overrides of direction, spaces without width, separators of lines, halves of pairs. Three kinds of invisible characters
- * are a part of what is seen, and stay where they are just that.
+ * Invisible characters, which make two names look alike or change their order: control characters, direction marks and overrides,
+ * zero-width spaces, line separators, halves of surrogate pairs. Three kinds are allowed where they shape visible text.
  */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]/gu
 
-/** ZWNJ and ZWJ shape the letters of many scripts, and join emoji into one. Between Latin letters they only hide. */
+/** ZWNJ and ZWJ shape letters of many scripts and join emoji. Between Latin letters they are only invisible. */
 const JOINS =
   /(?<=(?!\p{sc=Inherited})\p{M}|\uFE0F|[\p{Extended_Pictographic}\p{Emoji_Modifier}]|(?![\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Han}])\p{L})[\u200C\u200D](?=[\p{L}\p{M}\p{Extended_Pictographic}])/gu
-/** Behind a pictograph, a sign or a letter of theirs: how it is drawn. */
+/** Variation selectors after a pictograph, a sign or a letter that has variants. */
 const VARIANTS =
   /(?<=[\p{So}\p{Sm}\p{Po}\p{Extended_Pictographic}\p{sc=Han}\p{sc=Mongolian}0-9#*])[\u180B-\u180D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]/gu
-/** The flags of countries within countries are a black flag and letters that only flags have. */
+/** Subdivision flags: a black flag and tag letters. */
 const FLAGS = /(?<=\u{1F3F4})[\u{E0030}-\u{E0039}\u{E0061}-\u{E007A}]+\u{E007F}/gu
 
-/** The first character that nobody would see, as `U+202E`; undefined where all of a text is seen. */
+/** The first invisible character, as `U+202E`; undefined if there is none. */
 export function findUnseen(text: string): string | undefined {
   if (/^[\x20-\x7e]*$/.test(text)) return undefined
   const left = text.replace(JOINS, '').replace(VARIANTS, '').replace(FLAGS, '')
@@ -57,21 +56,21 @@ export function findUnseen(text: string): string | undefined {
   return unseen && `U+${unseen.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/** What is wrong with a name, as a sentence goes on behind it; undefined for nothing. */
+/** What is wrong with a name, as the end of a sentence; undefined if nothing is. */
 export function describeUnseen(text: string): string | undefined {
   const unseen = findUnseen(text)
-  return unseen && `has a character that nobody can see (${unseen})`
+  return unseen && `has an invisible character (${unseen})`
 }
 
-/** C0 and C1 controls but for tab and line feed; marks and overrides of direction and all else of Unicode's format class. */
+/** C0 and C1 controls except tab and line feed, direction marks, and the rest of Unicode's format class. */
 const CONTROLS = /(?![\n\t])\p{Cc}|[\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** Text of others without what reorders it, hides in it or steers a terminal. Joiners of letters and emoji go as well. */
+/** Removes characters that reorder or hide text or control a terminal, including joiners. */
 export const withoutControls = (text: string): string => text.replace(CONTROLS, '')
 
 /**
- * One row of a CSV file (RFC 4180). Spreadsheets calculate what begins like a formula: in front of a text that does, an
- * apostrophe keeps it a text. Numbers are handed in as numbers, and amounts as plain decimals, which stay as they are.
+ * One row of a CSV file (RFC 4180). Spreadsheets evaluate a text that begins like a formula, so such a text gets an apostrophe.
+ * Numbers and plain decimals stay unchanged.
  */
 export const csvRow = (cells: readonly (string | number)[]): string => `${cells.map(cellOf).join(',')}\r\n`
 
@@ -84,5 +83,4 @@ function cellOf(value: string | number): string {
   return /[",\r\n]|^'|^\s|\s$/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
-/** A value that is a text; undefined where it is anything else. */
 export const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

@@ -1,16 +1,16 @@
-/** How a zone's clocks stand beside UTC. Nothing here reads the time: every question names an instant. */
+/** The offset of a zone's clocks from UTC. Nothing here reads the time. */
 export interface TimeZone {
   readonly name: string
-  /** What its clocks show is this much later than UTC. */
+  /** How far its clocks are ahead of UTC. */
   offsetMs(at: number): number
 }
 
 const DAY_MS = 86_400_000
 const QUARTER_MS = 900_000
-/** No clock is further from UTC, and no day was ever skipped that is not over by then. */
+/** No clock is further from UTC, and no skipped day is longer. */
 const FAR_MS = 40 * 3_600_000
 
-/** Undefined for what is no name of the IANA list. An offset (`+01:07`) is none, though newer engines would take it. */
+/** Undefined unless the name is in the IANA list. An offset (`+01:07`) is not, though newer engines accept it. */
 export function openTimeZone(name: string): TimeZone | undefined {
   if (!/^[A-Za-z]/.test(name)) return undefined
   let format: Intl.DateTimeFormat
@@ -23,7 +23,7 @@ export function openTimeZone(name: string): TimeZone | undefined {
   return { name, offsetMs: (at) => readOffset(format.format(at)) }
 }
 
-/** `11/22/2026, GMT+05:45`; UTC itself says no more than `GMT`. */
+/** Reads `11/22/2026, GMT+05:45`; UTC is just `GMT`. */
 function readOffset(text: string): number {
   const match = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(text)
   if (match === null) throw new Error(`No offset in ${JSON.stringify(text)}`)
@@ -32,12 +32,12 @@ function readOffset(text: string): number {
   return sign === '-' ? -ms : ms
 }
 
-/** The day that its calendars show, as the midnight of that day in UTC. */
+/** The calendar day in the zone, as the midnight of that day in UTC. */
 export const dayAt = (zone: TimeZone, at: number): number => floorTo(at + zone.offsetMs(at), DAY_MS)
 
 /**
- * The first instant at which the calendars of the zone show this day or a later one; `day` is its midnight in UTC. Where
- * clocks are put forward at midnight that is one o'clock, and a day that a zone has skipped begins with the next one.
+ * The first instant of a day in the zone; `day` is its midnight in UTC. When clocks go forward at midnight that is one o'clock, and
+ * a skipped day begins with the next one.
  */
 export function beginOfDay(zone: TimeZone, day: number): number {
   const before = zone.offsetMs(day - FAR_MS)

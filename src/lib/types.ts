@@ -1,4 +1,4 @@
-/** A JSON object of which nothing is known yet. */
+/** An unchecked JSON object. */
 export type Fields = Record<string, unknown>
 
 export const isObject = (value: unknown): value is Fields =>
@@ -9,5 +9,5 @@ export function assertNever(value: never): never {
   throw new Error(`Unreachable case: ${JSON.stringify(value)}`)
 }
 
-/** Makes a distinct type out of a plain one, so that an account's id is never handed in where a key's is asked for. */
+/** A distinct type of a plain one, so that an account's id cannot be passed as a key's id. */
 export type Brand<Base, Name extends string> = Base & { readonly __brand: Name }

@@ -25,7 +25,7 @@ export const testStatus = ({ app, serving, folder, port, publicUrl }: ServerStat
   reload_refused: null,
   started_at: new Date(0).toISOString(),
   ledger_available: app.ledgerAvailable(),
-  clock: clockView(app.operations.ledgerClock.standing()),
+  clock: clockView(app.operations.ledgerClock.status()),
   models: app.operations.catalog().models.length,
   requests_running: serving.turnsRunning,
   requests_served: serving.requestsServed,

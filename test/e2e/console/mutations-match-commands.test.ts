@@ -133,7 +133,7 @@ it.each([
   ]
   for (const { status, error } of reported) {
     expect([status, error?.code]).toEqual([400, 'invalid_arguments'])
-    expect(error?.message).toContain(`has a character that nobody can see (${seen})`)
+    expect(error?.message).toContain(`has an invisible character (${seen})`)
   }
   const operations: readonly [string, object][] = [
     ['keys.create', { account: account.id, kind: 'wallet', name }],

@@ -6,11 +6,11 @@ export const OF_LIMITS = [
     says: 'ledger time follows a wall clock that jumps, without waiting until the step has held',
     caughtBy: ['src/lib/steady-clock.test.ts'],
     replacements: [
-      { file: 'src/lib/steady-clock.ts', find: 'seenTicks - step.sinceTicks >= HOLD_MICROS', put: 'seenTicks > 0' },
+      { file: 'src/lib/steady-clock.ts', find: 'seenMicros - step.sinceMicros >= HOLD_MICROS', put: 'seenMicros > 0' },
       {
         file: 'src/lib/steady-clock.ts',
-        find: '      step = { sinceTicks: seenTicks, aheadMicros }\n',
-        put: '      step = { sinceTicks: seenTicks, aheadMicros }\n      followStep()\n',
+        find: '      step = { sinceMicros: seenMicros, aheadMicros }\n',
+        put: '      step = { sinceMicros: seenMicros, aheadMicros }\n      followStep()\n',
       },
     ],
   },

@@ -1,13 +1,32 @@
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../../src/contract/console-api.ts'
 import { ConsoleProblem, hasCode } from './console-problem.ts'
-import {
-  type Address,
-  type DownloadName,
-  type MutationName,
-  methodOf,
-  type QueryName,
-  routeAddress,
-} from './route-address.ts'
+
+export type QueryName = Extract<RouteName, `GET ${string}`>
+export type DownloadName = Extract<RouteName, `GET ${string}.csv`>
+export type MutationName = Exclude<RouteName, QueryName>
+
+const BASE = '/console/api'
+
+interface Address {
+  readonly params?: Readonly<Record<string, string>> | undefined
+  readonly query?: object | undefined
+}
+
+const methodOf = (name: RouteName): string => name.slice(0, name.indexOf(' '))
+
+function routeAddress(name: RouteName, { params = {}, query = {} }: Address = {}): string {
+  const path = name.slice(name.indexOf(' ') + 1)
+  const filled = path.replace(/:(\w+)/g, (_, param: string) => {
+    const value = params[param]
+    if (value === undefined) throw new Error(`${name} needs ${param}`)
+    return encodeURIComponent(value)
+  })
+  const search = new URLSearchParams()
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') search.set(key, String(value))
+  }
+  return `${BASE}${filled}${search.size > 0 ? `?${search}` : ''}`
+}
 
 /** Makes a part of the input required, optional or forbidden, according to the route. */
 type Part<Key extends string, Value> = keyof Value extends never
@@ -147,7 +166,8 @@ async function exchange(name: RouteName, sent: Sent): Promise<unknown> {
 
 /** After the session has ended, the cookie may belong to the next person. The page must not send requests as them. */
 function refuseWhenOver(): void {
-  if (hooks.isOver()) throw new ConsoleProblem(401, { code: 'session_ended', message: 'The session of this page has ended.' })
+  if (hooks.isOver())
+    throw new ConsoleProblem(401, { code: 'session_ended', message: 'The session of this page has ended.' })
 }
 
 /** Stores the CSRF token that every session response carries. */

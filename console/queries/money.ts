@@ -2,7 +2,6 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-qu
 import type { QueryOf } from '../../src/contract/console-api.ts'
 import { pagedQueryFor, queryFor } from './query.ts'
 
-const EVERY_MS = 5_000
 
 export const useWallet = () => useQuery({ ...queryFor('GET /wallet', {}), refetchInterval: EVERY_MS })
 

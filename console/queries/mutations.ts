@@ -1,8 +1,14 @@
 import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { AnswerOf, QueryOf } from '../../src/contract/console-api.ts'
-import { fetchFile, type MutationInput, runMutation } from '../lib/api-client.ts'
+import {
+  type DownloadName,
+  fetchFile,
+  type MutationInput,
+  type MutationName,
+  type QueryName,
+  runMutation,
+} from '../lib/api-client.ts'
 import { asProblem, type ConsoleProblem, wasCancelled } from '../lib/console-problem.ts'
-import type { DownloadName, MutationName, QueryName } from '../lib/route-address.ts'
 import { toast } from '../ui/toast.ts'
 
 interface ApiMutationOptions<Name extends MutationName> {

@@ -5,8 +5,7 @@ import {
   type UseInfiniteQueryResult,
 } from '@tanstack/react-query'
 import type { AnswerOf, QueryOf } from '../../src/contract/console-api.ts'
-import { fetchQuery, type QueryInput } from '../lib/api-client.ts'
-import type { QueryName } from '../lib/route-address.ts'
+import { fetchQuery, type QueryInput, type QueryName } from '../lib/api-client.ts'
 
 /** The key of a query begins with its route name, which is what mutations invalidate. */
 export const queryFor = <Name extends QueryName>(name: Name, options: QueryInput<Name>) =>

@@ -111,9 +111,11 @@ interface StatTileProps {
 
 /** A figure with its label and a note. */
 export const StatTile = ({ label, value, note, children }: StatTileProps) => (
-  <div className="grid min-w-0 grid-cols-1 content-start gap-1 rounded-xl border border-line bg-surface p-4">
+  <div className="@container grid min-w-0 grid-cols-1 content-start gap-1 rounded-xl border border-line bg-surface p-4">
     <div className="text-sm text-soft">{label}</div>
-    <div className="figures text-lg leading-tight sm:text-2xl font-semibold tracking-tight">{value}</div>
+    <div className="figures text-[clamp(1.125rem,14cqi,1.5rem)] leading-tight font-semibold tracking-tight">
+      {value}
+    </div>
     {note !== undefined && <div className="figures text-xs text-faint">{note}</div>}
     {children}
   </div>

@@ -14,7 +14,6 @@ export const common: Catalogue['common'] = {
   loading: 'Lädt',
   working: 'Wird ausgeführt',
   optional: 'optional',
-  none: 'Keine',
   all: 'Alle',
   actions: 'Aktionen',
   minus: 'minus',
@@ -26,9 +25,6 @@ export const common: Catalogue['common'] = {
   dismiss: 'Schließen',
   meter: (used, limit, left) => `${used} von ${limit} verbraucht, ${left} übrig`,
   meterHeld: (used, held, limit, left) => `${used} von ${limit} verbraucht, ${held} reserviert, ${left} übrig`,
-  used: 'Verbraucht',
-  held: 'Reserviert',
-  left: 'Übrig',
   faults: {
     missing: 'Fülle dieses Feld aus.',
     email: 'Gib eine E-Mail-Adresse ein, zum Beispiel ada@example.com.',

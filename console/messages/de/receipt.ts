@@ -12,7 +12,6 @@ export const receipt: Catalogue['receipt'] = {
     opened: 'Beginn',
     closed: 'Ende',
     waiting: 'Läuft',
-    took: (time) => time,
     outcomes: {
       finished: 'Abgeschlossen',
       'broken-off': 'Stream abgebrochen',

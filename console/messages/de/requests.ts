@@ -93,7 +93,6 @@ export const requests: Catalogue['requests'] = {
     charge: { wallet: 'Kosten', builder: 'Tarifverbrauch' },
     chargeSoFar: 'Reserviert',
     ofHold: (hold) => `von ${hold} reserviert`,
-    freed: (amount) => `${amount} der Reservierung freigegeben`,
     tokens: 'Tokens',
     firstByte: 'Erstes Byte',
     total: 'Gesamt',

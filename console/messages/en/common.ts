@@ -12,7 +12,6 @@ export const common = {
   loading: 'Loading',
   working: 'Working',
   optional: 'optional',
-  none: 'None',
   all: 'All',
   actions: 'Actions',
   minus: 'minus',
@@ -25,9 +24,6 @@ export const common = {
   meter: (used: string, limit: string, left: string) => `${used} of ${limit} used, ${left} left`,
   meterHeld: (used: string, held: string, limit: string, left: string) =>
     `${used} of ${limit} used, ${held} held, ${left} left`,
-  used: 'Used',
-  held: 'Held',
-  left: 'Left',
   faults: {
     missing: 'Fill in this field.',
     email: 'Enter an email address, such as ada@example.com.',

@@ -33,8 +33,7 @@ export const plan = {
   notOpenedText: 'The full allowance is available. The window starts with your first request.',
   full: (when: string) => `Allowance used up. Builder keys are refused until ${when}.`,
   fullHint: 'Adding funds does not refill the allowance. Use a wallet key in the meantime.',
-  inFlight:
-    'Running requests hold the rest of the allowance. The unused part becomes available when they end.',
+  inFlight: 'Running requests hold the rest of the allowance. The unused part becomes available when they end.',
   showRows: 'Show requests',
   hideRows: 'Hide requests',
   rowsOf: (window: string) => `Requests in ${window}`,

@@ -37,7 +37,6 @@ export const playground = {
   },
   tabs: { chat: 'Chat', raw: 'Raw events', code: 'Code' },
   you: 'You',
-  answerOf: (model: string) => model,
   resultOf: (name: string) => `Result of ${name}`,
   edit: 'Edit from here',
   message: 'Your message',

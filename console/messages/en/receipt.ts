@@ -10,7 +10,6 @@ export const receipt = {
     opened: 'Started',
     closed: 'Ended',
     waiting: 'Running',
-    took: (time: string) => time,
     outcomes: {
       finished: 'Completed',
       'broken-off': 'Stream cut off',

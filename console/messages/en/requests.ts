@@ -89,7 +89,6 @@ export const requests = {
     charge: { wallet: 'Charge', builder: 'Plan usage' },
     chargeSoFar: 'Held',
     ofHold: (hold: string) => `of ${hold} held`,
-    freed: (amount: string) => `${amount} of the hold released`,
     tokens: 'Tokens',
     firstByte: 'First byte',
     total: 'Total',

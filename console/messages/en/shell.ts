@@ -48,7 +48,6 @@ export const shell = {
     next: 'Next row',
     previous: 'Previous row',
     open: 'Open row',
-    make: 'Create',
     search: 'Search',
     close: 'Close dialog',
     off: 'Single-key shortcuts are turned off. Turn them on in the settings.',

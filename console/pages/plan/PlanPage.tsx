@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { Gauge } from 'lucide-react'
-import { shareOf } from '../../lib/money.ts'
+import { isZero, shareOf } from '../../lib/money.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { usePlan } from '../../queries/money.ts'
 import { buttonClass } from '../../ui/Button.tsx'
@@ -160,7 +160,11 @@ function useColumns(): Column<Past>[] {
       id: 'share',
       header: plan.share,
       align: 'end',
-      cell: ({ used, limit }) => shareText(shareOf(used, limit), formats.percent),
+      cell: ({ used, limit }) => {
+        const share = shareOf(used, limit)
+        // A small share never shows as 0 %.
+        return share < 0.005 && !isZero(used) ? `< ${formats.percent(0.01)}` : formats.percent(share)
+      },
     },
     {
       id: 'rows',
@@ -172,7 +176,3 @@ function useColumns(): Column<Past>[] {
     },
   ]
 }
-
-/** A small share never shows as 0 %. */
-const shareText = (share: number, percent: (share: number) => string): string =>
-  share > 0 && share < 0.005 ? `< ${percent(0.01)}` : percent(share)

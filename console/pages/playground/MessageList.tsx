@@ -52,7 +52,7 @@ function MessageView({ message, nameOf, onEdit }: MessageViewProps) {
       )
     case 'model':
       return (
-        <MessageCard who={playground.answerOf(message.facts.model)} look="model">
+        <MessageCard who={message.facts.model} look="model">
           {message.reasoning !== '' && <ReasoningFold text={message.reasoning} />}
           <PlainText text={message.text} />
           {message.calls.map((call) => (
@@ -98,7 +98,7 @@ export function RunningAnswer({ run }: { run: Run }) {
   const { text, reasoning, calls } = run.answer
   return (
     <div aria-busy="true">
-      <MessageCard who={playground.answerOf(run.model)} look="model">
+      <MessageCard who={run.model} look="model">
         {reasoning !== '' && <ReasoningFold text={reasoning} />}
         <PlainText text={text} />
         {calls.map((call) => (

@@ -72,7 +72,7 @@ function Attempt({ placed, firstByteAt }: { placed: PlacedAttempt; firstByteAt: 
   const tone = toneOf(attempt.outcome)
   const notes = [
     ...(attempt.status === null ? [] : [messages.status(String(attempt.status))]),
-    messages.took(formats.duration(attempt.ms)),
+    formats.duration(attempt.ms),
   ]
   return (
     <li className="grid grid-cols-[1rem_minmax(0,1fr)] gap-x-2">

@@ -9,7 +9,7 @@ import { chatDialect } from './chat/dialects.ts'
 import { parseRewritten, readConversation as readChatConversation } from './chat/parse-conversation.ts'
 import { createEventReader as createChatReader } from './chat/read-events.ts'
 import { writeRequest as writeChatRequest } from './chat/write-request.ts'
-import { namesOfLostTtls, namesOfMarks } from './fields/cache-marks.ts'
+import { namesOfLostTtls, namesOfMarks } from './fields/content-parts.ts'
 import { geminiDialect } from './gemini/dialects.ts'
 import { createEventReader as createGeminiReader } from './gemini/read-events.ts'
 import { writeRequest as writeGeminiRequest } from './gemini/write-request.ts'
@@ -19,14 +19,7 @@ import { beyondConversation, readConversation as readResponsesConversation } fro
 import { createEventReader as createResponsesReader } from './responses/read-events.ts'
 import { writeRequest as writeResponsesRequest } from './responses/write-request.ts'
 import type { EventReader, MintIds, ReaderOptions } from './shared/codec-types.ts'
-import {
-  type DialectTraits,
-  type KnownTraits,
-  type LaneTarget,
-  type WrittenRequest,
-  withExactNumbers,
-  withTraits,
-} from './shared/lane-target.ts'
+import { type DialectTraits, type KnownTraits, type LaneTarget, type WrittenRequest, withExactNumbers, withTraits } from './shared/lane-target.ts'
 
 /** A provider's protocol: what it takes to ask and to hear one. */
 interface LaneCodec<Dialect extends DialectTraits> {

@@ -11,9 +11,9 @@ import {
   partsText,
   type ResultItem,
 } from '../../model/conversation.ts'
+import { type InlineData, inlineData } from '../fields/content-parts.ts'
 import { tryParse } from '../json/bytes.ts'
 import { opaqueForLane } from '../seals/call-seals.ts'
-import { type InlineData, inlineData } from '../shared/data-url.ts'
 import type { LaneTarget } from '../shared/lane-target.ts'
 import { ABORTED, clientName, type NamedApart, USER_BEGINS, USER_GOES_ON } from '../shared/texts.ts'
 import {

@@ -13,7 +13,7 @@ import type {
   ToolName,
 } from '../../model/conversation.ts'
 import type { ChatRequest } from '../../model/turn.ts'
-import { markIn, withMarkOf } from '../fields/cache-marks.ts'
+import { markIn, withMarkOf } from '../fields/content-parts.ts'
 import { parseInPieces } from '../json/in-pieces.ts'
 import { reasoningTextOf } from './chunk.ts'
 import { argumentsText } from './write-messages.ts'

@@ -4,21 +4,23 @@ import { type Problem, problem, type Refused, refused } from '../../model/proble
 import { type ChatRequest, type InputSize, memberBytes, type OtherInput, type TurnRequest } from '../../model/turn.ts'
 import {
   checkEach,
-  checkFileData,
-  checkImageUrl,
   checkMaybeText,
   checkNames,
-  checkOtherPart,
   checkText,
   checkToken,
   isAbsent,
   missing,
+  wrongType,
+} from '../fields/check-value.ts'
+import {
+  checkFileData,
+  checkImageUrl,
+  checkOtherPart,
   noFilesHere,
   notTaken,
   type OtherPart,
   type PartSource,
-  wrongType,
-} from '../fields/check-value.ts'
+} from '../fields/content-parts.ts'
 import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import {
   checkModel,

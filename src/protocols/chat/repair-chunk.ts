@@ -1,6 +1,6 @@
 import { stringOf } from '../../lib/text.ts'
 import { type Fields, isObject } from '../../lib/types.ts'
-import { JsonProgress } from '../json/scan-json.ts'
+import { JsonProgress } from '../json/syntax.ts'
 import type { MintIds } from '../shared/codec-types.ts'
 import { BROKEN_ARGUMENTS, CONTENT_AFTER_END } from '../tools/tool-names.ts'
 import {

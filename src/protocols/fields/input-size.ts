@@ -2,7 +2,7 @@ import { isObject } from '../../lib/types.ts'
 import { memberBytes, type RequestBody, type TurnRequest } from '../../model/turn.ts'
 import { skipString } from '../json/bytes.ts'
 
-/** How much of a request certainly is input: what is left out, or written anew for every lane, counts as it goes. */
+/** The bytes of a request that are certainly input; fields that are left out or rewritten count as they are sent. */
 export function inputBytes(
   { members }: RequestBody,
   fields: ReadonlySet<string>,
@@ -17,39 +17,36 @@ export function inputBytes(
   return bytes
 }
 
-/** What of a request makes a provider explain tools to its model. */
 interface ToolsOfRequest {
-  /** How many tools it declares. */
   readonly declared: number
-  /** The form that the answer shall have. */
   readonly format: unknown
-  /** It goes on from calls of earlier turns. */
+  /** It continues from calls of earlier turns. */
   readonly hasCalls: boolean
 }
 
 /**
- * As how many tools a prompt has them explained. A schema that the answer has to follow is explained like a tool, and on
- * some lanes it is one; calls of the past have their tools declared again where the client does not.
+ * How many tools the provider describes in the prompt. A schema for the answer is described like a tool, and on some lanes it is
+ * one; past calls have their tools declared again where the client does not declare them.
  */
 export const toolsInPrompt = ({ declared, format, hasCalls }: ToolsOfRequest): number =>
   declared + (isObject(format) && format.type === 'json_schema' ? 1 : 0) + (declared === 0 && hasCalls ? 1 : 0)
 
-/** How much text a request certainly gives its model to read. */
+/** The text that a request certainly contains. */
 interface TextSize {
-  /** Letters that follow a space: each begins a word. */
+  /** Letters that follow a space: each starts a word. */
   readonly words: number
   /** In UTF-8, without the escapes of JSON. */
   readonly bytes: number
 }
 
-/** More of an input is not looked at: what is in its beginning is read by the model whatever follows, and the loop waits meanwhile. */
-const LOOKED_AT_BYTES = 8 * 1024 * 1024
+/** Only the beginning is measured: a lower bound is enough, and the event loop waits meanwhile. */
+const MEASURED_BYTES = 8 * 1024 * 1024
 
-/** The members of messages and of results of tools that hold what the model reads. */
+/** The members of messages and tool results that have the text. */
 const TEXT_MEMBERS: ReadonlySet<string> = new Set(['content', 'text', 'output'])
 const NAME_BYTES_MAX = Math.max(...[...TEXT_MEMBERS].map((name) => name.length))
 
-/** Former reasoning is given to the model again or not, as its provider likes: with it nothing is certain. */
+/** Each provider decides whether the model gets former reasoning again, so a request with it has no certain size. */
 const REASONING = '"reasoning'
 
 const QUOTE = 0x22
@@ -59,17 +56,17 @@ const BACKSLASH = 0x5c
 const SMALL_U = 0x75
 const SMALL_A = 0x61
 const SMALL_Z = 0x7a
-/** Makes a capital of ASCII small. */
+/** Turns an ASCII capital into a small letter. */
 const SMALL_BIT = 0x20
 
 /**
- * Measures the text of messages and results of tools, from below, and stops once there is `enough` of it. Tool definitions, calls
- * and metadata are not in it. Nothing is parsed, and the bytes are known to be valid JSON.
+ * Measures a lower bound of the text of messages and tool results, and stops once there is `enough` of it. Tool definitions, calls
+ * and metadata are not in it. Nothing is parsed; the bytes are valid JSON.
  */
 export function measureText({ body, inputField, rewritten }: TurnRequest, enough: TextSize): TextSize {
   const input = rewritten.get(inputField) ?? memberBytes(body, inputField)
   if (input === undefined || input.includes(REASONING)) return { words: 0, bytes: 0 }
-  const measure = new TextMeasure(input.subarray(0, LOOKED_AT_BYTES), enough)
+  const measure = new TextMeasure(input.subarray(0, MEASURED_BYTES), enough)
   if (input[0] === QUOTE) measure.addText(1)
   else measure.addMembers()
   return measure
@@ -102,7 +99,7 @@ class TextMeasure implements TextSize {
     }
   }
 
-  /** Reads a string from its first character on; returns the place of its closing quote, or of the end of what is looked at. */
+  /** Reads a string from its first character; returns the place of its closing quote, or of the end of the measured bytes. */
   addText(from: number): number {
     const input = this.#input
     let words = 0
@@ -136,7 +133,7 @@ class TextMeasure implements TextSize {
     return this.words > this.#enough.words || this.bytes > this.#enough.bytes
   }
 
-  /** Where it is a colon, a string is the value of the member that was named last. */
+  /** A string behind a colon is the value of the last named member. */
   #byteBefore(at: number): number | undefined {
     let before = at - 1
     while (this.#input[before]! <= SPACE) before--

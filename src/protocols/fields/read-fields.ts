@@ -4,19 +4,18 @@ import { type Demand, type JsonMember, memberBytes, type TurnRequest } from '../
 import { isNullMember } from '../json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import type { ParsedBody } from '../shared/codec-types.ts'
-import type { DialectTraits } from '../shared/lane-target.ts'
+import type { DialectTraits, RelayTarget } from '../shared/lane-target.ts'
 import { checkNames, checkValue, isAbsent, wrongType } from './check-value.ts'
 
 /**
- * What happens to a field of a request. Each protocol has a table of them, and a page in `docs/protocols/` that a test keeps
- * equal to it.
+ * The policy for a field of a request. Each protocol has a table of them, and a page in `docs/protocols/` that a test keeps equal
+ * to it.
  *
- * - `control`: Millrace decides on it and writes it anew for the provider, so that what we price and what the provider
- *   reads is the same thing.
+ * - `control`: Millrace decides on it and rewrites it for the provider, so that the price and the provider's request agree.
  * - `passed`: goes to the provider as it came.
  * - `ignored`: accepted, left out of what goes to the provider, and named in `x-millrace-ignored-fields`.
- * - `standard-only`: would change price or destination; `auto`, `default`, `standard` and null count as absent, anything
- *   else is refused.
+ * - `standard-only`: would change price or destination; `auto`, `default`, `standard` and null count as absent, anything else
+ *   is refused.
  * - `refused`: asks for something that is not provided.
  */
 export type FieldPolicy = 'control' | 'passed' | 'ignored' | 'standard-only' | 'refused'
@@ -46,14 +45,13 @@ export const integer = (min: number, max: number): ValueCheck => ({ kind: 'integ
 
 export const STANDARD_VALUES: ReadonlySet<unknown> = new Set([undefined, null, 'auto', 'default', 'standard', false])
 
-/** Lower-cased names of the control fields: `Model` beside or instead of `model` is refused, some servers would read it. */
+/** The control fields, in lower case: `Model` beside or instead of `model` is refused, because some servers read it. */
 export const controlFieldsOf = (table: FieldTable): ReadonlySet<string> =>
   new Set(Object.entries(table).flatMap(([name, rule]) => (rule.policy === 'control' ? [name] : [])))
 
 /**
- * Whether a field may go to a provider as the client wrote it, if the operator says so. What a protocol decides on may not,
- * in whatever letter case, because some servers would read it in a request of another protocol too; unless that one knows
- * the field itself and lets it go.
+ * Whether the operator may pass a field on as the client wrote it. Fields that a protocol decides on are excluded in any letter
+ * case, because some servers read them in a request of another protocol too; unless that protocol itself passes the field on.
  */
 export function mayBePassedOn(tables: readonly FieldTable[], name: string): boolean {
   const lower = name.toLowerCase()
@@ -61,23 +59,16 @@ export function mayBePassedOn(tables: readonly FieldTable[], name: string): bool
   return policies.length === 0 || policies.some((policy) => policy === 'passed' || policy === 'ignored')
 }
 
-/** Neither ours to decide on nor known to go everywhere: whether the provider gets it is the lane's business. */
-const isOptional = (name: string, table: FieldTable): boolean =>
-  !Object.hasOwn(table, name) || table[name]?.policy === 'ignored'
+/** The unknown and ignored fields of a body: they go to a provider only where its dialect or the operator passes them on. */
+export const optionalNames = (members: readonly JsonMember[], table: FieldTable): string[] =>
+  members.flatMap(({ name }) => (!Object.hasOwn(table, name) || table[name]?.policy === 'ignored' ? [name] : []))
 
-/** The fields of a body that go to a provider only where somebody says so. */
-export function optionalNames(members: readonly JsonMember[], table: FieldTable): string[] {
-  const names: string[] = []
-  for (const { name } of members) if (isOptional(name, table)) names.push(name)
-  return names
-}
-
-/** What is inside the fields that are objects and are written anew: what is not listed here goes nowhere. */
+/** The members of fields that are objects and are rewritten: members that are not listed are dropped. */
 export type NestedTable = Readonly<Record<string, Readonly<Record<string, ValueCheck | 'standard-only'>>>>
 
 export type ReadNested = { readonly kind: 'read'; readonly ignored: readonly string[] } | Refused
 
-/** Checks nested control fields as strictly as the outer ones, and names what of them is ignored. */
+/** Checks nested control fields as strictly as the outer ones, and names the ignored ones. */
 export function readNested(body: ParsedBody, table: NestedTable): ReadNested {
   const ignored: string[] = []
   for (const [outer, rules] of Object.entries(table)) {
@@ -120,7 +111,6 @@ function checkStandard(param: string, given: unknown): Problem | undefined {
   return problem('unsupported_value', message, { param })
 }
 
-/** The one field without which there is nothing to ask. */
 export function checkModel(model: unknown): Problem | undefined {
   if (typeof model === 'string' && model !== '') return undefined
   if (model !== undefined && model !== null && model !== '') return checkValue('model', model, { kind: 'string' })
@@ -131,7 +121,7 @@ export function checkModel(model: unknown): Problem | undefined {
   )
 }
 
-/** Then the values of the fields that we know: their type and range, and what is not provided. Null means absent. */
+/** Checks the values of known fields: their type and range, and their policy. Null means absent. */
 export function checkValues(body: Readonly<Fields>, table: FieldTable): Problem | undefined {
   for (const name in body) {
     const value = body[name]
@@ -155,41 +145,41 @@ export function checkValues(body: Readonly<Fields>, table: FieldTable): Problem 
   return undefined
 }
 
-/** Of a checked request, whatever its protocol calls these. */
-interface Asked {
+/**
+ * The capabilities that a request requires of a lane. Other settings only shape the text of an answer: they are left out and
+ * named where a lane does not know them.
+ */
+export const demandsOf = ({
+  choices,
+  stop,
+  toolChoice,
+  format,
+}: {
   readonly choices: number
   readonly stop?: unknown
   readonly toolChoice: unknown
   readonly format: unknown
-}
-
-/**
- * What of a request a lane must be able to do. Everything else merely shapes the words of an answer: it is left out where a
- * lane does not know it, and named.
- */
-export const demandsOf = ({ choices, stop, toolChoice, format }: Asked): readonly Demand[] => [
+}): readonly Demand[] => [
   ...(choices > 1 ? (['n'] as const) : []),
-  ...(isAbsent(stop) || isEmpty(stop) ? [] : (['stop'] as const)),
+  ...(isAbsent(stop) || (Array.isArray(stop) && stop.length === 0) ? [] : (['stop'] as const)),
   ...(forcesTool(toolChoice) ? (['tool_choice'] as const) : []),
   ...(isObject(format) && format.type === 'json_schema' ? (['response_format'] as const) : []),
 ]
 
-const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
-
 function forcesTool(choice: unknown): boolean {
   if (isAbsent(choice) || choice === 'auto' || choice === 'none') return false
   if (!isObject(choice)) return true
-  // A choice among some of them need not be one of them.
+  // A choice among allowed tools may allow none of them.
   const { mode } = isObject(choice.allowed_tools) ? choice.allowed_tools : choice
   return mode !== 'auto'
 }
 
-/** What becomes of members where a client's own request goes to a lane: a new value as JSON, or null for those that go. */
+/** Changes of members in a request that is relayed: a new value as JSON, or null for members that are left out. */
 export type MemberChanges = Map<string, Buffer | string | null>
 
 /**
- * What every lane of the client's own protocol gets otherwise than it came: what was written anew at the door, and without
- * what we decide on ourselves and what counts as absent.
+ * The changes for every lane of the client's own protocol: members that the parser rewrote, and without control fields and
+ * absent values.
  */
 export function changesForLanes({ body, rewritten }: TurnRequest, table: FieldTable): MemberChanges {
   const changes: MemberChanges = new Map(rewritten)
@@ -201,11 +191,8 @@ export function changesForLanes({ body, rewritten }: TurnRequest, table: FieldTa
   return changes
 }
 
-interface PassingLane {
-  readonly dialect: DialectTraits & { readonly extraFields: readonly string[] }
-  readonly passFields: readonly string[]
-}
-
-/** The fields beyond the standard ones that neither the dialect of this lane nor the operator passes on. */
-export const optionalFieldsLeftOut = (request: TurnRequest, { dialect, passFields }: PassingLane): string[] =>
-  request.optionalFields.filter((field) => !passFields.includes(field) && !dialect.extraFields.includes(field))
+/** The optional fields that neither the dialect of this lane nor the operator passes on. */
+export const optionalFieldsLeftOut = (
+  { optionalFields }: TurnRequest,
+  { dialect, passFields }: RelayTarget<DialectTraits & { readonly extraFields: readonly string[] }>,
+): string[] => optionalFields.filter((field) => !passFields.includes(field) && !dialect.extraFields.includes(field))

@@ -9,9 +9,9 @@ import {
   type ResultItem,
   textAndRefusals,
 } from '../../model/conversation.ts'
+import { inlineData } from '../fields/content-parts.ts'
 import { tryParse } from '../json/bytes.ts'
 import { opaqueForLane } from '../seals/call-seals.ts'
-import { inlineData } from '../shared/data-url.ts'
 import type { LaneTarget } from '../shared/lane-target.ts'
 import {
   ABORTED,

@@ -5,7 +5,7 @@ import { INNER_BOUNDS, scanJson } from './scan-json.ts'
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** Where text ends that stands for itself, byte for byte: at a quote, an escape, a control character or beyond ASCII. */
+/** The end of plain text: a quote, an escape, a control character or a byte beyond ASCII. */
 export function endOfPlainText(bytes: Buffer, from: number): number {
   for (let at = from; at < bytes.length; at++) {
     const byte = bytes[at]!
@@ -16,7 +16,7 @@ export function endOfPlainText(bytes: Buffer, from: number): number {
 
 export const isQuote = (byte: number | undefined): boolean => byte === QUOTE
 
-/** Where the closing quote of a JSON string stands whose first character is at `from`; -1 when it is not there. */
+/** The closing quote of a JSON string whose first character is at `from`; -1 when it is not there. */
 export function endOfString(bytes: Buffer, from: number): number {
   for (let at = from; at < bytes.length; at++) {
     const byte = bytes[at]!
@@ -27,10 +27,7 @@ export function endOfString(bytes: Buffer, from: number): number {
   return -1
 }
 
-/**
- * How many bytes of UTF-8 the text of a JSON string holds, its quotes left out; undefined when it is not valid JSON or
- * not valid UTF-8.
- */
+/** The UTF-8 bytes of the text of a JSON string, without its quotes; undefined when it is not valid JSON or not valid UTF-8. */
 export function measureString(bytes: Buffer, from: number, end: number): number | undefined {
   let isPlain = true
   let isEscaped = false
@@ -49,9 +46,9 @@ export function measureString(bytes: Buffer, from: number, end: number): number 
 const SHORT_STRING_BYTES = 32
 
 /**
- * The offset behind the closing quote of a string, whatever is in it; -1 when it is not there. A stretch of bytes is walked,
- * then the next quote is searched natively; one that turns out to be escaped starts another stretch, so that text full of `\"`
- * does not pay a native call for each.
+ * The offset behind the closing quote of a string; -1 when it is not there. A loop reads a stretch of bytes, then a native
+ * search finds the next quote; an escaped one starts another stretch, so that text full of `\"` does not need a native call
+ * for each.
  */
 export function skipString(bytes: Buffer, openingQuote: number): number {
   const end = bytes.length
@@ -71,7 +68,7 @@ export function skipString(bytes: Buffer, openingQuote: number): number {
   }
 }
 
-/** Looks back no further than `floor`, which is known not to be escaped: so no byte is looked at twice. */
+/** Looks back no further than `floor`, which is not escaped: so no byte is read twice. */
 function backslashesBefore(bytes: Buffer, quote: number, floor: number): number {
   let offset = quote
   while (offset > floor && bytes[offset - 1] === BACKSLASH) offset -= 1
@@ -81,8 +78,8 @@ function backslashesBefore(bytes: Buffer, quote: number, floor: number): number 
 const [COLON, NEWLINE, SPACES] = [0x3a, 0x0a, new Set([0x20, 0x09, 0x0d, 0x0a])]
 
 /**
- * JSON without what servers send before it to keep a connection alive while it is made: blank lines (DeepSeek), and comments
- * as in a stream (OpenRouter). The rest is the same bytes.
+ * JSON without what servers send before it to keep the connection alive: blank lines (DeepSeek), and comments as in a stream
+ * (OpenRouter).
  */
 export function skipComments(body: Buffer): Buffer {
   let at = 0
@@ -94,7 +91,7 @@ export function skipComments(body: Buffer): Buffer {
   }
 }
 
-/** The value that a text stands for; undefined, which is no JSON, when it stands for none. */
+/** The value of a JSON text; undefined when it is not JSON. */
 export function tryParse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -103,7 +100,7 @@ export function tryParse(text: string): unknown {
   }
 }
 
-/** A member as it goes to every lane: what was written anew at the door stands for what came, and what was dropped is not there. */
+/** A member as it goes to every lane: rewritten by the parser, or as it came; undefined where it was dropped. */
 export function writtenMember(
   { body, rewritten }: Pick<TurnRequest, 'body' | 'rewritten'>,
   name: string,
@@ -114,24 +111,21 @@ export function writtenMember(
 
 const NULL = Buffer.from('null')
 
-/** Null is absent, everywhere: some clients write out every field that they know. Servers differ, and need not know. */
+/** Null counts as absent everywhere: some clients send every field that they know, and servers differ in what they accept. */
 export const isNullMember = ({ bytes }: RequestBody, { valueStart, valueEnd }: JsonMember): boolean =>
   valueEnd - valueStart === NULL.length && bytes.compare(NULL, 0, NULL.length, valueStart, valueEnd) === 0
 
 const COMMA = 0x2c
 const SPACE = 0x20
 /** How a byte outside of strings changes the depth. */
-const steps = new Int8Array(256)
-for (const byte of Buffer.from('[{')) steps[byte] = 1
-for (const byte of Buffer.from(']}')) steps[byte] = -1
+const depthSteps = new Int8Array(256)
+for (const byte of Buffer.from('[{')) depthSteps[byte] = 1
+for (const byte of Buffer.from(']}')) depthSteps[byte] = -1
 
-/**
- * The bytes of each element of an array that JSON.parse has accepted, so that some can be left out without writing the
- * others anew.
- */
+/** The bytes of each element of a valid array, so that some can be left out without rewriting the others. */
 export const arrayElements = (array: Buffer): Buffer[] => [...elementsWithin(array, array.length)]
 
-/** One after the other, as far as they end within `bytesMax`. */
+/** The elements that end within `bytesMax`, one after the other. */
 export function* elementsWithin(array: Buffer, bytesMax: number): Generator<Buffer> {
   const end = Math.min(array.length, bytesMax)
   let depth = 0
@@ -144,7 +138,7 @@ export function* elementsWithin(array: Buffer, bytesMax: number): Generator<Buff
       if (at < 0) return
       continue
     }
-    depth += steps[byte]!
+    depth += depthSteps[byte]!
     if (depth === 0) {
       const last = array.subarray(start, at)
       if (!isEmpty || !isBlank(last)) yield last
@@ -162,32 +156,23 @@ function isBlank(bytes: Buffer): boolean {
   return true
 }
 
-const OPEN = Buffer.from('[')
-const BETWEEN = Buffer.from(',')
-const CLOSE = Buffer.from(']')
+const [OPEN, BETWEEN, CLOSE] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')]
 
 /** An array of elements that are JSON already. */
-export function jsonArray(elements: readonly Buffer[]): Buffer {
-  const pieces: Buffer[] = [OPEN]
-  for (const element of elements) {
-    if (pieces.length > 1) pieces.push(BETWEEN)
-    pieces.push(element)
-  }
-  pieces.push(CLOSE)
-  return Buffer.concat(pieces)
-}
+export const jsonArray = (elements: readonly Buffer[]): Buffer =>
+  Buffer.concat([OPEN, ...elements.flatMap((element, at) => (at === 0 ? [element] : [BETWEEN, element])), CLOSE])
 
 /**
- * The same object with some members changed: a new value as JSON, or null to leave the member out; what was not there is
- * appended. Everything else stays the client's own bytes. Works for requests and for JSON answers alike.
+ * The object with some members changed: a new value as JSON, or null to leave the member out; new members are appended.
+ * Everything else stays the sender's own bytes.
  */
 export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Buffer | string | null>): Buffer {
   const { bytes, members } = body
   const pieces: Buffer[] = []
   const missing = new Set(changes.keys())
-  /** Everything before has been copied or left out on purpose. */
+  /** Everything before this offset is copied or left out. */
   let copied = 0
-  /** The end of the last member that stays: what follows it needs a comma. Undefined while none has stayed. */
+  /** The end of the last kept member: the next one needs a comma. Undefined while there is none. */
   let keptEnd: number | undefined
 
   const copyUpTo = (end: number): void => {
@@ -207,7 +192,7 @@ export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Bu
     }
     if (change !== undefined) {
       copyUpTo(member.valueStart)
-      pieces.push(asBytes(change))
+      pieces.push(typeof change === 'string' ? Buffer.from(change) : change)
       copied = member.valueEnd
     }
     keptEnd = member.valueEnd
@@ -228,11 +213,9 @@ export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Bu
   return Buffer.concat(pieces)
 }
 
-const asBytes = (value: Buffer | string): Buffer => (typeof value === 'string' ? Buffer.from(value) : value)
-
-/** The same of an object inside of a body that was scanned at the door, as one element of an array is. */
+/** The same for an object inside a scanned body, such as an element of an array. */
 export function spliceElement(element: Buffer, changes: ReadonlyMap<string, Buffer | string | null>): Buffer {
   const scanned = scanJson(element, INNER_BOUNDS)
-  if (scanned.kind !== 'scanned') throw new Error('What was parsed at the door cannot be scanned')
+  if (scanned.kind !== 'scanned') throw new Error('An element of a parsed body cannot be scanned')
   return spliceMembers({ bytes: element, members: scanned.members }, changes)
 }

@@ -8,7 +8,7 @@ import { skipString } from './bytes.ts'
 const MARK = `n${randomBytes(9).toString('base64url')}:`
 const MARK_BYTES = Buffer.from(MARK)
 const QUOTES = 2
-/** Of one text: more than anybody writes. Those behind count as the values that they are. */
+/** In one text: more than any request has. Later numbers keep only their value. */
 const MARKS_MAX = 50_000
 
 const QUOTE = 0x22
@@ -22,7 +22,7 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const inNumber = new Uint8Array(256)
 for (const byte of Buffer.from('-+.0123456789eE')) inNumber[byte] = 1
 
-/** JSON in which each number that might come back changed is a marked string; the same bytes where there is none. */
+/** JSON in which each number that JavaScript might change is a marked string; the same bytes where there is none. */
 export function markNumbers(json: Buffer): Buffer {
   const places = placesOfOddNumbers(json)
   if (places.length === 0) return json
@@ -76,7 +76,7 @@ function placesOfOddNumbers(json: Buffer): NumberPlace[] {
     const byte = json[at]!
     if (byte === QUOTE) {
       at = skipString(json, at)
-      // The parser will say what is wrong.
+      // The parser will report it.
       if (at < 0) break
     } else if (byte === MINUS || isDigit(byte)) {
       const place = { start: at, end: endOfNumber(json, at) }
@@ -87,12 +87,12 @@ function placesOfOddNumbers(json: Buffer): NumberPlace[] {
   return places
 }
 
-/** Up to fifteen digits come back as they are written. */
+/** Up to fifteen digits survive. */
 const SURE_DIGITS = 15
-/** From 0.0000001 on JavaScript writes an exponent. */
+/** JavaScript writes 0.0000001 with an exponent. */
 const SURE_ZEROS = 6
 
-/** Whether it is a number that JavaScript might write in another way. */
+/** Whether JavaScript might write the number differently. */
 function isOdd(json: Buffer, { start, end }: NumberPlace): boolean {
   let digits = 0
   let zeros = 0
@@ -121,7 +121,7 @@ function endOfNumber(json: Buffer, start: number): number {
   return end
 }
 
-/** The quote is escaped by backslashes when the JSON is inside of a string. */
+/** The quote is escaped by backslashes when the JSON is inside a string. */
 function beforeQuote(json: Buffer, mark: number): number {
   let at = mark - 1
   while (json[at - 1] === BACKSLASH) at -= 1

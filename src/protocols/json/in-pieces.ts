@@ -2,12 +2,12 @@ import { skipString, tryParse } from './bytes.ts'
 import { INNER_BOUNDS, PIECE_BYTES, passTurnstile, scanInPieces } from './scan-json.ts'
 
 /**
- * The value that a text stands for, as JSON.parse makes it, with a pause after each piece of a large one, in which other work
- * is done; undefined where it stands for none. `large` holds the offsets of its large values, from a caller who has scanned it.
+ * The value of a JSON text, as JSON.parse makes it, with a pause after each piece of a large one, in which other work runs;
+ * undefined where it is not JSON. `large` has the offsets of its large values, where the caller has scanned it.
  */
 export async function parseInPieces(bytes: Buffer, large?: ReadonlyMap<number, number>): Promise<unknown> {
   if (bytes.length <= PIECE_BYTES) return tryParse(bytes.toString('utf8'))
-  const places = large ?? (await findLarge(bytes))
+  const places = large ?? (await findLargeValues(bytes))
   // No object, too many names, or a small value among much space: parsed whole.
   if (places === undefined || places.size === 0) return tryParse(bytes.toString('utf8'))
   try {
@@ -18,7 +18,7 @@ export async function parseInPieces(bytes: Buffer, large?: ReadonlyMap<number, n
   }
 }
 
-async function findLarge(bytes: Buffer): Promise<ReadonlyMap<number, number> | undefined> {
+async function findLargeValues(bytes: Buffer): Promise<ReadonlyMap<number, number> | undefined> {
   const scan = await scanInPieces(bytes, INNER_BOUNDS, { pieceBytes: 4 * PIECE_BYTES, pause: passTurnstile })
   return scan.kind === 'scanned' ? scan.large : undefined
 }
@@ -31,7 +31,7 @@ const OPEN_BRACKET = 0x5b
 /** `\ud83d`, the longest. */
 const ESCAPE_BYTES = 6
 
-/** What a byte between tokens means; 0 is the start, or another byte, of a number or a word. */
+/** The class of a byte between tokens; 0 belongs to a number or a literal. */
 const SPACE = 1
 const OPEN = 2
 const CLOSE = 3
@@ -44,7 +44,7 @@ for (const byte of Buffer.from('",:')) classes[byte] = BETWEEN
 
 type Container = unknown[] | Record<string, unknown>
 
-/** Takes large values apart, and hands everything in them that is small to JSON.parse, as many at once as a piece holds. */
+/** Takes large values apart, and parses the small ones in them with JSON.parse, as many at once as fit into a piece. */
 class PieceParser {
   readonly #bytes: Buffer
   readonly #large: ReadonlyMap<number, number>
@@ -68,7 +68,7 @@ class PieceParser {
     return this.#parseMembers({}, start, end)
   }
 
-  /** What begins and ends at these brackets. */
+  /** Parses the members between these brackets. */
   async #parseMembers<Whole extends Container>(whole: Whole, start: number, end: number): Promise<Whole> {
     let from = -1
     let upTo = -1
@@ -117,7 +117,7 @@ class PieceParser {
     return text
   }
 
-  /** So that neither a character nor an escape is cut in two. `at` is the beginning of one. */
+  /** The last place up to `cut` that splits neither a character nor an escape. `at` is the start of one. */
   #cutBefore(cut: number, { at, end }: { readonly at: number; readonly end: number }): number {
     if (cut === end) return end
     const bytes = this.#bytes
@@ -132,7 +132,7 @@ class PieceParser {
     return isEscape ? slash : character
   }
 
-  /** To the value behind the name and its colon. */
+  /** The start of the value behind the name and its colon. */
   #skipName(at: number): number {
     if (this.#bytes[at] !== QUOTE) throw new SyntaxError('no name')
     const colon = this.#skipSpace(skipString(this.#bytes, at))
@@ -140,7 +140,7 @@ class PieceParser {
     return this.#skipSpace(colon + 1)
   }
 
-  /** Its brackets have been paired before; what is in it is for JSON.parse to judge. */
+  /** The scan has paired its brackets; JSON.parse checks the rest. */
   #skipSmall(start: number): number {
     const bytes = this.#bytes
     if (bytes[start] === QUOTE) return skipString(bytes, start)
@@ -185,19 +185,19 @@ function take(whole: Container, text: string): void {
   else for (const [name, value] of Object.entries(JSON.parse(`{${text}}`))) put(whole, name, value)
 }
 
-/** As JSON.parse does: also `__proto__` is a name like others. */
+/** As JSON.parse does: `__proto__` is a name like others. */
 function put(whole: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') whole[name] = value
   else Object.defineProperty(whole, name, { value, configurable: true, enumerable: true, writable: true })
 }
 
-/** Characters, and values, that are written without a pause. */
+/** How many characters, and values, are written without a pause. */
 const PIECE_CHARACTERS = PIECE_BYTES / 2
 const PIECE_VALUES = 20_000
 
 /**
- * What JSON.stringify makes of a value, as bytes, with a pause after each piece of a large one, in which other work is done.
- * `about` is how many bytes it is likely to take: it may be wrong.
+ * The JSON bytes of a value, as JSON.stringify makes them, with a pause after each piece of a large one, in which other work
+ * runs. `about` is the expected size: it may be wrong.
  */
 export async function writeInPieces(value: unknown, about: number): Promise<Buffer> {
   if (about <= PIECE_BYTES) return Buffer.from(JSON.stringify(value))
@@ -207,7 +207,7 @@ export async function writeInPieces(value: unknown, about: number): Promise<Buff
   return writer.end()
 }
 
-/** A container that is being written: what is left of its members. */
+/** A container that is being written. */
 interface OpenContainer {
   readonly entries: Iterator<readonly [name: string | undefined, value: unknown]>
   readonly closer: string
@@ -230,7 +230,7 @@ class PieceWriter {
         continue
       }
       const [name, member] = next.value
-      // As JSON.stringify: what has no value is left out of an object, and null in an array.
+      // As JSON.stringify: undefined is left out of an object, and null in an array.
       if (name !== undefined && member === undefined) continue
       this.#text += `${inner.isEmpty ? '' : ','}${name === undefined ? '' : `${JSON.stringify(name)}:`}`
       inner.isEmpty = false
@@ -261,8 +261,9 @@ class PieceWriter {
     this.#text += '"'
     for (let at = 0; at < value.length; ) {
       let cut = Math.min(at + PIECE_CHARACTERS, value.length)
-      // The two halves of a character stay together.
-      if (cut < value.length && isFirstHalf(value.charCodeAt(cut - 1))) cut -= 1
+      // Surrogate pairs stay together.
+      const last = value.charCodeAt(cut - 1)
+      if (cut < value.length && last >= 0xd800 && last < 0xdc00) cut -= 1
       this.#text += JSON.stringify(value.slice(at, cut)).slice(1, -1)
       at = cut
       await this.#pause()
@@ -285,5 +286,3 @@ class PieceWriter {
 function* elementsOf(list: readonly unknown[]): Generator<readonly [undefined, unknown]> {
   for (const element of list) yield [undefined, element]
 }
-
-const isFirstHalf = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00

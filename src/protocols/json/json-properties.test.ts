@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { spliceMembers } from './bytes.ts'
-import { findJsonError } from './find-json-error.ts'
 import { scanInPieces, scanJson } from './scan-json.ts'
+import { findJsonError } from './syntax.ts'
 
 const seed = Number(process.hrtime.bigint() % 1_000_000_000n)
 const bounds = { depthMax: 64, valuesMax: 1_000_000 }

@@ -11,9 +11,9 @@ export type JsonScan =
   | {
       readonly kind: 'scanned'
       readonly members: readonly JsonMember[]
-      /** What the values take in the heap once they are parsed, beside the characters of their strings. */
+      /** Heap bytes of the parsed values, without the characters of their strings. */
       readonly valueBytes: number
-      /** Where the values begin and end that are longer than a piece (`protocols/json/in-pieces.ts`). */
+      /** Start and end of the values that are longer than a piece (`protocols/json/in-pieces.ts`). */
       readonly large: ReadonlyMap<number, number>
     }
   | { readonly kind: 'not-an-object' }
@@ -22,15 +22,14 @@ export type JsonScan =
   /** The bytes end inside the outermost object, or a bracket closes what was not open: JSON.parse will refuse them too. */
   | { readonly kind: 'broken'; readonly offset: number }
 
-/** Real requests have some dozen fields; recording a million of them would cost more than the bound on values saves. */
+/** Real requests have some dozen fields; recording a million would cost more than the bound on values saves. */
 const OUTER_MEMBERS_MAX = 4096
 /** Objects of a million different names keep JSON.parse busy for a second; a hundred thousand cost about a tenth. */
 const NAMES_MAX = 100_000
 
 /**
- * What a parsed value takes in V8's heap, in bytes, rounded up. An empty array takes 43 and one in another 58, an empty
- * object 67; `value-bytes.test.ts` measures every kind. A name is counted as one that no other object has: such
- * objects become dictionaries.
+ * Bytes of a parsed value in V8's heap, rounded up. An empty array takes 43 and one in another 58, an empty object 67;
+ * `value-bytes.test.ts` measures every kind. Names are counted as unique, because objects with unique names become dictionaries.
  */
 const ARRAY_BYTES = 64
 const OBJECT_BYTES = 72
@@ -48,7 +47,7 @@ const CLOSE = 4
 const COMMA = 5
 const COLON = 6
 
-/** What a byte between tokens means; 0 is the start, or another byte, of a number or a word. */
+/** The class of a byte between tokens; 0 belongs to a number or a literal. */
 const classes = new Uint8Array(256)
 for (const byte of Buffer.from(' \t\n\r')) classes[byte] = SPACE
 classes[QUOTE] = STRING
@@ -61,8 +60,8 @@ classes[0x3a] = COLON
 const closerOf = (opener: number): number => opener + 2
 
 /**
- * One pass before any JSON.parse: bounds depth and number of values, and records where the members of the outermost
- * object stand. It does not check the whole grammar; for every text that JSON.parse accepts the offsets are exact.
+ * One pass before JSON.parse: bounds depth and number of values, and records the members of the outermost object. It does not
+ * check the whole grammar; for every text that JSON.parse accepts the offsets are exact.
  */
 export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
   const scan = advanceScan(bytes, bounds, beginScan(bytes), Number.POSITIVE_INFINITY)
@@ -70,7 +69,7 @@ export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
   return scan
 }
 
-/** The same of a large text, with a pause after each piece, in which other work is done. */
+/** The same for a large text, with a pause after each piece, in which other work runs. */
 export async function scanInPieces(
   bytes: Buffer,
   bounds: JsonBounds,
@@ -84,11 +83,10 @@ export async function scanInPieces(
   }
 }
 
-/** Where a scan stands between two pieces. */
 interface ScanState {
   readonly outer: OuterObject
   readonly closers: number[]
-  /** Where the open values begin, by their depth. */
+  /** The starts of the open values, by their depth. */
   readonly starts: number[]
   readonly large: Map<number, number>
   offset: number
@@ -113,7 +111,7 @@ const beginScan = (bytes: Buffer): ScanState => ({
   awaitsName: false,
 })
 
-/** Goes on until the result is known, or undefined when `pauseAt` was reached before. The state is used up by a result. */
+/** Scans until the result is known; undefined when `pauseAt` was reached before. A result uses up the state. */
 function advanceScan(
   bytes: Buffer,
   { depthMax, valuesMax }: JsonBounds,
@@ -195,7 +193,7 @@ function advanceScan(
   return undefined
 }
 
-/** Puts names and values of the outermost object together. */
+/** Collects the members of the outermost object. */
 class OuterObject {
   readonly members: JsonMember[] = []
   readonly #bytes: Buffer
@@ -226,7 +224,7 @@ class OuterObject {
   }
 }
 
-/** An impossible escape stays as it stands: JSON.parse refuses the whole text later. */
+/** An invalid escape stays as it is: JSON.parse refuses the whole text later. */
 function decodeName(raw: string): string {
   try {
     return JSON.parse(`"${raw}"`) as string
@@ -249,174 +247,15 @@ function endOfScalar(bytes: Buffer, start: number): number {
   return offset
 }
 
-/** For a part of a body that was bounded as a whole at the door: what is inside it is bounded too. */
+/** For a part of a body that was bounded as a whole. */
 export const INNER_BOUNDS: JsonBounds = { depthMax: 100_000, valuesMax: Number.MAX_SAFE_INTEGER }
 
-/**
- * The state of JSON that arrives in pieces. `empty`: only white space so far. `cut`: incomplete, but more text can complete it.
- * `whole`: valid JSON. `broken`: no more text can make it valid. A number counts as whole as soon as it could end.
- */
-export type JsonState = 'empty' | 'cut' | 'whole' | 'broken'
-
-/** What the grammar allows next, between two tokens. */
-type Expected = 'value' | 'value-or-end' | 'key' | 'key-or-end' | 'colon' | 'comma-or-end' | 'nothing'
-
-/** How far a number has come, and what each of its characters makes of that. */
-type NumberState = 'minus' | 'zero' | 'integer' | 'point' | 'fraction' | 'e' | 'sign' | 'exponent'
-type Step = readonly [characters: string, next: NumberState]
-
-const DIGITS = '0123456789'
-const TO_EXPONENT: Step = ['eE', 'e']
-const NUMBER_STEPS: Readonly<Record<NumberState, readonly Step[]>> = {
-  minus: [
-    ['0', 'zero'],
-    [DIGITS, 'integer'],
-  ],
-  zero: [['.', 'point'], TO_EXPONENT],
-  integer: [[DIGITS, 'integer'], ['.', 'point'], TO_EXPONENT],
-  point: [[DIGITS, 'fraction']],
-  fraction: [[DIGITS, 'fraction'], TO_EXPONENT],
-  e: [
-    [DIGITS, 'exponent'],
-    ['+-', 'sign'],
-  ],
-  sign: [[DIGITS, 'exponent']],
-  exponent: [[DIGITS, 'exponent']],
-}
-const WHOLE_NUMBERS: readonly NumberState[] = ['zero', 'integer', 'fraction', 'exponent']
-const IN_NUMBER = /[-+.\deE]/
-const IN_WORD = /[a-z]/
-const WORDS = ['true', 'false', 'null']
-const HEX = /[\da-fA-F]/
-const ESCAPES = '"\\/bfnrtu'
-const WHITESPACE = ' \t\n\r'
-
-/** Checks JSON while it arrives, and keeps none of it but the word that it is in. */
-export class JsonProgress {
-  #expected: Expected = 'value'
-  /** Open brackets, outermost first. */
-  readonly #open: ('{' | '[')[] = []
-  #token: 'key' | 'string' | 'number' | 'word' | undefined
-  #number: NumberState = 'minus'
-  /** The word so far. */
-  #text = ''
-  /** Characters that an escape still lacks: ANY_ESCAPE right after the backslash, then the digits of `\u`. */
-  #escape = 0
-  #isBroken = false
-
-  feed(text: string): void {
-    for (let at = 0; at < text.length && !this.#isBroken; at++) {
-      const char = text[at]!
-      if (this.#token === 'string' || this.#token === 'key') this.#feedString(char)
-      else if (this.#token === undefined || !this.#goesOn(char)) this.#feedBetween(char)
-    }
-  }
-
-  get state(): JsonState {
-    if (this.#isBroken) return 'broken'
-    if (this.#open.length > 0 || this.#token === 'string') return 'cut'
-    if (this.#token === undefined) return this.#expected === 'nothing' ? 'whole' : 'empty'
-    return this.#isTokenWhole() ? 'whole' : 'cut'
-  }
-
-  #feedString(char: string): void {
-    if (this.#escape === ANY_ESCAPE) {
-      this.#escape = char === 'u' ? 4 : 0
-      this.#isBroken = !ESCAPES.includes(char)
-    } else if (this.#escape > 0) {
-      this.#escape -= 1
-      this.#isBroken = !HEX.test(char)
-    } else if (char === '\\') this.#escape = ANY_ESCAPE
-    else if (char === '"') this.#endToken()
-    else if (char < ' ') this.#isBroken = true
-  }
-
-  /** Whether the character continues the number or literal; if not, the token ends here. */
-  #goesOn(char: string): boolean {
-    if ((this.#token === 'number' ? IN_NUMBER : IN_WORD).test(char)) {
-      if (this.#token === 'number') this.#feedNumber(char)
-      else this.#feedWord(char)
-      return true
-    }
-    if (this.#isTokenWhole()) this.#endToken()
-    else this.#isBroken = true
-    return this.#isBroken
-  }
-
-  #isTokenWhole(): boolean {
-    return this.#token === 'number' ? WHOLE_NUMBERS.includes(this.#number) : WORDS.includes(this.#text)
-  }
-
-  #feedNumber(char: string): void {
-    const step = NUMBER_STEPS[this.#number].find(([characters]) => characters.includes(char))
-    if (step === undefined) this.#isBroken = true
-    else this.#number = step[1]
-  }
-
-  #feedWord(char: string): void {
-    this.#text += char
-    this.#isBroken = !WORDS.some((word) => word.startsWith(this.#text))
-  }
-
-  #endToken(): void {
-    if (this.#token === 'key') this.#expected = 'colon'
-    else this.#endValue()
-    this.#token = undefined
-    this.#text = ''
-  }
-
-  #endValue(): void {
-    this.#expected = this.#open.length === 0 ? 'nothing' : 'comma-or-end'
-  }
-
-  #feedBetween(char: string): void {
-    if (WHITESPACE.includes(char)) return
-    const expected = this.#expected
-    const wantsValue = expected === 'value' || expected === 'value-or-end'
-    const wantsKey = expected === 'key' || expected === 'key-or-end'
-    if (char === '"' && (wantsValue || wantsKey)) this.#token = wantsKey ? 'key' : 'string'
-    else if (char === '{' && wantsValue) this.#begin('{', 'key-or-end')
-    else if (char === '[' && wantsValue) this.#begin('[', 'value-or-end')
-    else if (char === '}' && (expected === 'key-or-end' || expected === 'comma-or-end')) this.#end('{')
-    else if (char === ']' && (expected === 'value-or-end' || expected === 'comma-or-end')) this.#end('[')
-    else if (char === ':' && expected === 'colon') this.#expected = 'value'
-    else if (char === ',' && expected === 'comma-or-end') this.#expected = this.#open.at(-1) === '{' ? 'key' : 'value'
-    else if (wantsValue && (char === '-' || DIGITS.includes(char))) this.#beginNumber(char)
-    else if (wantsValue && IN_WORD.test(char)) this.#beginWord(char)
-    else this.#isBroken = true
-  }
-
-  #begin(bracket: '{' | '[', expected: Expected): void {
-    this.#open.push(bracket)
-    this.#expected = expected
-  }
-
-  #end(bracket: '{' | '['): void {
-    this.#isBroken = this.#open.pop() !== bracket
-    this.#endValue()
-  }
-
-  #beginNumber(char: string): void {
-    this.#token = 'number'
-    this.#number = 'minus'
-    if (char !== '-') this.#feedNumber(char)
-  }
-
-  #beginWord(char: string): void {
-    this.#token = 'word'
-    this.#feedWord(char)
-  }
-}
-
-/** Right after a backslash: any escape may follow. */
-const ANY_ESCAPE = 5
-
-/** Parsed or written without a pause: a few milliseconds of the slowest text. */
+/** The longest text that is parsed or written without a pause: a few milliseconds of the slowest text. */
 export const PIECE_BYTES = 1024 * 1024
 
-/** Of all bodies that are parsed or written in pieces, one piece runs in a turn of the event loop. */
+/** One piece of all bodies that are parsed or written in pieces runs in a turn of the event loop. */
 export const passTurnstile = createTurnstile()
 
-/** After a step that has gone through all of them: a large body gives way to others. */
+/** A pause after a step that has read all bytes of a large body. */
 export const pauseAfter = ({ length }: Buffer): Promise<void> | undefined =>
   length > PIECE_BYTES ? passTurnstile() : undefined

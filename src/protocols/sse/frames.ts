@@ -3,24 +3,6 @@ import { tryParse } from '../json/bytes.ts'
 import { markNumbers } from '../json/exact-numbers.ts'
 import type { StreamState } from '../shared/stream-state.ts'
 
-/**
- * Cuts a stream of bytes into Server-Sent Events frames, however the network cut it. A frame ends with an empty line;
- * lines may end with LF or CRLF (a lone CR too, says the standard; no provider sends it, and reading it would make every
- * frame wait for the byte after it).
- */
-export interface FrameSplitter {
-  push(bytes: Buffer): void
-  /** The next whole frame, with its closing empty line. Throws where one grows beyond its bound. */
-  next(): Buffer | undefined
-  /**
-   * Takes several frames as one piece, for whoever knows them without cutting them: handed what there is and where the
-   * next frame begins, `endOf` says where the last of its frames ends, or that same place when the next is none of them.
-   */
-  take(endOf: (bytes: Buffer, from: number) => number): Buffer | undefined
-  /** What is left when the stream ends: an unfinished frame, or nothing. */
-  rest(): Buffer
-}
-
 /** A frame is larger than it may be: the provider is broken, or is filling our memory. */
 export class FrameTooLarge extends Error {
   override readonly name = 'FrameTooLarge'
@@ -28,83 +10,109 @@ export class FrameTooLarge extends Error {
 
 const LF = 0x0a
 const CR = 0x0d
+const COLON = 0x3a
+const SPACE = 0x20
 const EMPTY = Buffer.alloc(0)
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
-/** From so many bytes on, an unfinished frame is given room to grow: each further piece of it would have all of it copied. */
+/** An unfinished frame of this size gets room to grow: else each further piece would copy all of it. */
 const ROOM_FROM_BYTES = 64 * 1024
 
-/** An unfinished frame up to this size is copied out of its read: else a stream that stands still holds all of that for it. */
+/** An unfinished frame up to this size is copied out of its read: else a stalled stream holds the whole read in memory. */
 const COPIED_BYTES_MAX = 4096
 
-export function createFrameSplitter(bounds: { readonly frameBytesMax: number }): FrameSplitter {
-  let bytes: Buffer = EMPTY
-  let start = 0
-  // Where the search for the end goes on, so that a frame that comes in many pieces is not searched again each time.
-  let searched = 0
-  // A byte order mark may open a stream, and means nothing.
-  let isAtItsBegin = true
-  /** What the bytes are the end of, up to `used`, while an unfinished frame is large. */
-  let room: Buffer | undefined
-  let used = 0
+export const createFrameSplitter = (bounds: { readonly frameBytesMax: number }): FrameSplitter =>
+  new FrameSplitter(bounds)
 
-  const append = (more: Buffer): Buffer => {
-    const rest = bytes.subarray(start)
+/**
+ * Cuts a stream of bytes into Server-Sent Events frames, however the network cut it. A frame ends with an empty line; lines end
+ * with LF or CRLF. (The standard also allows a lone CR; no provider sends it, and reading it would make every frame wait for the
+ * byte after it.)
+ */
+export class FrameSplitter {
+  readonly #frameBytesMax: number
+  #bytes: Buffer = EMPTY
+  #start = 0
+  /** Where the search for the end continues, so that a frame that comes in many pieces is not searched again each time. */
+  #searched = 0
+  /** A byte order mark may open a stream, and means nothing. */
+  #isAtStart = true
+  /** While an unfinished frame is large: the buffer whose bytes up to `#used` end with it. */
+  #room: Buffer | undefined
+  #used = 0
+
+  constructor({ frameBytesMax }: { readonly frameBytesMax: number }) {
+    this.#frameBytesMax = frameBytesMax
+  }
+
+  push(more: Buffer): void {
+    this.#searched -= this.#start
+    if (this.#bytes.length === 0) {
+      this.#room = undefined
+      this.#bytes = more
+    } else this.#bytes = this.#append(more)
+    this.#start = 0
+    if (!this.#isAtStart || this.#bytes.length < BYTE_ORDER_MARK.length) return
+    this.#isAtStart = false
+    if (this.#bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) this.#start = BYTE_ORDER_MARK.length
+    this.#searched = Math.max(this.#searched, this.#start)
+  }
+
+  /** The next whole frame, with its closing empty line. Throws where a frame exceeds its bound. */
+  next(): Buffer | undefined {
+    const end = endOfFrame(this.#bytes, this.#searched)
+    // The bound also holds for a frame that came in one read: how a stream is cut changes nothing.
+    const length = (end === -1 ? this.#bytes.length : end) - this.#start
+    if (length > this.#frameBytesMax) throw new FrameTooLarge(`over ${this.#frameBytesMax} bytes`)
+    if (end !== -1) return this.#takeUntil(end)
+    this.#searched = Math.max(this.#start, this.#bytes.length - 3)
+    if (this.#start > 0 && this.#bytes.length - this.#start <= COPIED_BYTES_MAX) {
+      this.#bytes = Buffer.from(this.#bytes.subarray(this.#start))
+      this.#searched -= this.#start
+      this.#start = 0
+      this.#room = undefined
+    }
+    return undefined
+  }
+
+  /**
+   * Takes several frames as one piece: `endOf` gets the bytes and the start of the next frame, and gives the end of the last
+   * frame to take, or the same place for none.
+   */
+  take(endOf: (bytes: Buffer, from: number) => number): Buffer | undefined {
+    const end = endOf(this.#bytes, this.#start)
+    return end === this.#start ? undefined : this.#takeUntil(end)
+  }
+
+  /** The unfinished frame that is left when the stream ends; empty for none. */
+  rest(): Buffer {
+    return this.#bytes.subarray(this.#start)
+  }
+
+  #append(more: Buffer): Buffer {
+    const rest = this.rest()
     if (rest.length < ROOM_FROM_BYTES) {
-      room = undefined
+      this.#room = undefined
       return Buffer.concat([rest, more])
     }
     const length = rest.length + more.length
-    if (room === undefined || used + more.length > room.length) {
-      room = Buffer.allocUnsafeSlow(2 * length)
-      used = rest.copy(room)
+    if (this.#room === undefined || this.#used + more.length > this.#room.length) {
+      this.#room = Buffer.allocUnsafeSlow(2 * length)
+      this.#used = rest.copy(this.#room)
     }
-    used += more.copy(room, used)
-    return room.subarray(used - length, used)
+    this.#used += more.copy(this.#room, this.#used)
+    return this.#room.subarray(this.#used - length, this.#used)
   }
-  const takeUntil = (end: number): Buffer => {
-    const isAll = end === bytes.length
-    const taken = isAll && start === 0 ? bytes : bytes.subarray(start, end)
-    // What has been taken whole is not kept: a quiet stream would hold on to its last read.
-    if (isAll) bytes = EMPTY
-    start = isAll ? 0 : end
-    searched = start
-    isAtItsBegin = false
+
+  #takeUntil(end: number): Buffer {
+    const isAll = end === this.#bytes.length
+    const taken = isAll && this.#start === 0 ? this.#bytes : this.#bytes.subarray(this.#start, end)
+    // A read that was taken whole is not kept: a quiet stream would hold on to it.
+    if (isAll) this.#bytes = EMPTY
+    this.#start = isAll ? 0 : end
+    this.#searched = this.#start
+    this.#isAtStart = false
     return taken
-  }
-  const letGoOfRead = () => {
-    if (start === 0 || bytes.length - start > COPIED_BYTES_MAX) return
-    bytes = Buffer.from(bytes.subarray(start))
-    searched -= start
-    start = 0
-    room = undefined
-  }
-  return {
-    push(more) {
-      searched -= start
-      if (bytes.length === 0) room = undefined
-      bytes = bytes.length === 0 ? more : append(more)
-      start = 0
-      if (!isAtItsBegin || bytes.length < BYTE_ORDER_MARK.length) return
-      isAtItsBegin = false
-      if (bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) start = BYTE_ORDER_MARK.length
-      searched = Math.max(searched, start)
-    },
-    next() {
-      const end = endOfFrame(bytes, searched)
-      // Also one that has come whole, in one read: how a stream is cut changes nothing.
-      const length = (end === -1 ? bytes.length : end) - start
-      if (length > bounds.frameBytesMax) throw new FrameTooLarge(`over ${bounds.frameBytesMax} bytes`)
-      if (end !== -1) return takeUntil(end)
-      searched = Math.max(start, bytes.length - 3)
-      letGoOfRead()
-      return undefined
-    },
-    take(endOf) {
-      const end = endOf(bytes, start)
-      return end === start ? undefined : takeUntil(end)
-    },
-    rest: () => bytes.subarray(start),
   }
 }
 
@@ -118,13 +126,11 @@ function endOfFrame(bytes: Buffer, from: number): number {
   return -1
 }
 
-/** One frame with one line of data, as Chat Completions streams it. */
+/** One frame with one line of data. */
 export const dataFrame = (json: unknown): Buffer => Buffer.from(`data: ${JSON.stringify(json)}\n\n`)
 
 export const DONE_FRAME = Buffer.from('data: [DONE]\n\n')
 
-const COLON = 0x3a
-const SPACE = 0x20
 const DATA = Buffer.from('data')
 
 /**
@@ -138,31 +144,18 @@ export function readData(frame: Buffer): Buffer | undefined {
     const next = found === -1 ? frame.length : found + 1
     let end = found === -1 ? frame.length : found
     if (end > start && frame[end - 1] === CR) end--
-    if (isDataLine(frame, start, end)) lines.push(valueAfterColon(frame, start, end))
+    const from = start + DATA.length
+    if (from <= end && frame.compare(DATA, 0, DATA.length, start, from) === 0) {
+      if (from === end) lines.push(EMPTY)
+      else if (frame[from] === COLON) lines.push(frame.subarray(frame[from + 1] === SPACE ? from + 2 : from + 1, end))
+    }
     start = next
   }
   if (lines.length <= 1) return lines[0]
   return Buffer.concat(lines.flatMap((line, index) => (index === 0 ? [line] : [Buffer.from('\n'), line])))
 }
 
-function isDataLine(frame: Buffer, start: number, end: number): boolean {
-  if (end - start < DATA.length || frame.compare(DATA, 0, DATA.length, start, start + DATA.length) !== 0) return false
-  return end - start === DATA.length || frame[start + DATA.length] === COLON
-}
-
-function valueAfterColon(frame: Buffer, start: number, end: number): Buffer {
-  let from = Math.min(start + DATA.length + 1, end)
-  if (from < end && frame[from] === SPACE) from++
-  return frame.subarray(from, end)
-}
-
-/**
- * The value in the data of a frame; undefined where it is no JSON, or is nested so deeply that it could not be written
- * again: JSON.stringify fails at some thousand levels, and JSON.parse takes seconds for a million.
- */
-const parseData = (data: Buffer): unknown => (isTooDeep(data) ? undefined : tryParse(data.toString('utf8')))
-
-/** Nothing that any protocol says is nested deeper than some dozens. */
+/** No protocol nests deeper than some dozens. */
 const DEPTH_MAX = 500
 
 const QUOTE = 0x22
@@ -172,8 +165,9 @@ const OPENING = 0x5b
 const CLOSING = 0x5d
 const WITHOUT_THAT_BIT = ~0x20
 
+/** JSON.stringify fails at some thousand levels, and JSON.parse takes seconds for a million. */
 function isTooDeep(data: Buffer): boolean {
-  // What opens has to close: nearly all frames are too short for it.
+  // Every bracket has to close, so nearly all frames are too short for it.
   if (data.length < 2 * DEPTH_MAX) return false
   let depth = 0
   let isInString = false
@@ -190,7 +184,9 @@ function isTooDeep(data: Buffer): boolean {
   return false
 }
 
-/** The object in a frame of a stream; undefined, with what it means noted, where there is none. */
+const DONE = Buffer.from('[DONE]')
+
+/** The object in a frame of a stream; undefined, with what it means noted in `state`, where there is none. */
 export function parseFrameData(state: Pick<StreamState, 'done' | 'invalid'>, frame: Buffer): Fields | undefined {
   if (hasLoneReturn(frame)) {
     state.invalid = 'a line that ends with CR alone'
@@ -199,11 +195,11 @@ export function parseFrameData(state: Pick<StreamState, 'done' | 'invalid'>, fra
   const data = readData(frame)
   // Comments are the provider's keep-alives; the client gets ours.
   if (data === undefined || data.length === 0) return undefined
-  if (isDone(data)) {
+  if (data.length < 2 * DONE.length && data.includes(DONE)) {
     state.done = true
     return undefined
   }
-  const value = parseData(data)
+  const value = isTooDeep(data) ? undefined : tryParse(data.toString('utf8'))
   if (isObject(value)) return value
   state.invalid = 'a frame that is not a JSON object'
   return undefined
@@ -218,18 +214,14 @@ export function markedData(frame: Buffer): Fields | undefined {
   return isObject(value) ? value : undefined
 }
 
-/** To the standard it ends a line, and two of them a frame: here it would hide one frame in another. */
+/** By the standard it ends a line, and two of them a frame: here it would hide one frame in another. */
 function hasLoneReturn(frame: Buffer): boolean {
   for (let at = frame.indexOf(CR); at !== -1; at = frame.indexOf(CR, at + 1)) if (frame[at + 1] !== LF) return true
   return false
 }
 
-/** The name on the `event:` line: it repeats the type, and is asked only where the data has none. */
-export const nameOfFrame = (frame: Buffer): string =>
-  /(?:^|\n)event: ?([\w.]+)/.exec(frame.toString('latin1', 0, NAME_WITHIN_BYTES))?.[1] ?? ''
-
 const NAME_WITHIN_BYTES = 200
 
-/** How a stream says that it is over, in most protocols or by most servers of them. */
-const DONE = Buffer.from('[DONE]')
-const isDone = (data: Buffer): boolean => data.length < 2 * DONE.length && data.includes(DONE)
+/** The name on the `event:` line: it repeats the type, and is only needed where the data has none. */
+export const nameOfFrame = (frame: Buffer): string =>
+  /(?:^|\n)event: ?([\w.]+)/.exec(frame.toString('latin1', 0, NAME_WITHIN_BYTES))?.[1] ?? ''

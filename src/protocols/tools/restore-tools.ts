@@ -1,6 +1,6 @@
 import type { ToolName } from '../../model/conversation.ts'
 import type { CallStart, TurnEvent } from '../../model/event.ts'
-import { JsonProgress } from '../json/scan-json.ts'
+import { JsonProgress } from '../json/syntax.ts'
 import type { EventReader } from '../shared/codec-types.ts'
 import { newStreamState } from '../shared/stream-state.ts'
 import { createInputDecoder, type InputDecoder } from './custom-tools.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findJsonError } from './find-json-error.ts'
+import { findJsonError } from './syntax.ts'
 
 describe('findJsonError', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkFileData, checkFileUrl, checkImageUrl } from './check-value.ts'
+import { checkFileData, checkFileUrl, checkImageUrl } from './content-parts.ts'
 
 const data = (mediaType: string, bytes: string) =>
   `data:${mediaType};base64,${Buffer.from(bytes, 'latin1').toString('base64')}`

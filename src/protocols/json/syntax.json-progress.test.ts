@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
-import { JsonProgress, type JsonState } from './scan-json.ts'
+import { JsonProgress, type JsonState } from './syntax.ts'
 
 function stateOf(...pieces: string[]): JsonState {
   const progress = new JsonProgress()

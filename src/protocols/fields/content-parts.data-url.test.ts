@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { inlineData, isBase64, readDataUrl } from './data-url.ts'
+import { inlineData, isBase64, readDataUrl } from '../fields/content-parts.ts'
 
 describe('a data URL', () => {
   it.each([

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { FinishReason, Phase, ToolKind, TurnEvent } from '../../src/model/event.ts'
-import { JsonProgress } from '../../src/protocols/json/scan-json.ts'
+import { JsonProgress } from '../../src/protocols/json/syntax.ts'
 
 // Random answers, as events in an order that a reader could give them in.
 

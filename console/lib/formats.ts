@@ -1,4 +1,4 @@
-import { exactMoney, formatMoney } from './format-money.ts'
+import { exactMoney, formatMoney } from './money.ts'
 
 /** Larger values would show as 1000k instead of 1M. */
 const MILLION_SHOWN = 999_950

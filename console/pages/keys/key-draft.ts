@@ -1,6 +1,6 @@
 import type { BodyOf } from '../../../src/contract/console-api.ts'
 import { nanoOf, readMoney } from '../../lib/money.ts'
-import { dayStart, isDay } from '../../lib/zone-days.ts'
+import { dayStart, isDay } from '../../lib/time-zones.ts'
 import type { OwnKey } from './key-facts.tsx'
 
 export const NAME_MAX = 100

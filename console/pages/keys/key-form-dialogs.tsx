@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { now } from '../../lib/clock.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
-import { useKey } from '../../queries/keys.ts'
+import { useKey } from '../../queries/account.ts'
 import { useApiMutation, useSecretMutation } from '../../queries/mutations.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Form, FormEnd } from '../../ui/Form.tsx'

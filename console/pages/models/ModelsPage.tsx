@@ -13,7 +13,6 @@ import { Checkbox, choicesOf, SearchInput, Segmented } from '../../ui/inputs.tsx
 import { Badge, Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
 import { Money, Tokens } from '../../ui/values.tsx'
-import { findModels, type ModelFilter, readModelFilter, writeModelFilter } from './find-models.ts'
 
 const ALL: ModelFilter = { text: '', kind: 'any', onlyAvailable: false }
 
@@ -253,3 +252,35 @@ const Rate = ({ amount, soft = false }: { amount: string | null; soft?: boolean 
 )
 
 const Note = ({ children }: { children: ReactNode }) => <span className="text-xs text-faint">{children}</span>
+
+export interface ModelFilter {
+  readonly text: string
+  readonly kind: 'any' | ModelItem['kinds'][number]
+  readonly onlyAvailable: boolean
+}
+
+export function findModels(models: readonly ModelItem[], { text, kind, onlyAvailable }: ModelFilter): ModelItem[] {
+  const terms = text.toLowerCase().split(/\s+/).filter(Boolean)
+  return models.filter((model) => {
+    const names = [model.id, ...model.variants].join('\n').toLowerCase()
+    return (
+      terms.every((term) => names.includes(term)) &&
+      (kind === 'any' || model.kinds.includes(kind)) &&
+      (!onlyAvailable || model.available)
+    )
+  })
+}
+
+type Search = Readonly<Record<string, string | undefined>>
+
+export const readModelFilter = (search: Search): ModelFilter => ({
+  text: search.search ?? '',
+  kind: search.kind === 'wallet' || search.kind === 'builder' ? search.kind : 'any',
+  onlyAvailable: search.available === 'yes',
+})
+
+export const writeModelFilter = ({ text, kind, onlyAvailable }: ModelFilter): Record<string, string> => ({
+  ...(text !== '' && { search: text }),
+  ...(kind !== 'any' && { kind }),
+  ...(onlyAvailable && { available: 'yes' }),
+})

@@ -1,5 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { CircleCheck, SearchX, Waypoints } from 'lucide-react'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useNow } from '../../lib/clock.ts'
 import { messageFor, useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useLanes } from '../../queries/operate.ts'
@@ -7,7 +8,6 @@ import { type Column, DataTable, Stacked } from '../../ui/DataTable.tsx'
 import { choicesOf, SearchInput, Segmented } from '../../ui/inputs.tsx'
 import { Badge, Empty, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
-import { findModels, type OperatorModel, stateOf } from './find-models.ts'
 
 const SHOWN = ['all', 'trouble'] as const
 
@@ -208,4 +208,29 @@ function First({ percent }: { percent: number }) {
       <span className="figures min-w-9 text-end">{formats.percent(percent / 100)}</span>
     </span>
   )
+}
+
+export type OperatorModel = AnswerOf<'GET /operate/lanes'>['items'][number]
+
+type ModelState = 'good' | 'some-aside' | 'all-aside' | 'no-lanes'
+
+export function stateOf({ lanes }: OperatorModel): ModelState {
+  if (lanes.length === 0) return 'no-lanes'
+  if (lanes.every(({ aside }) => aside === null)) return 'good'
+  // The time of the open lane has passed, so the next request tries it.
+  return lanes.every(({ first_percent }) => first_percent === 0) ? 'all-aside' : 'some-aside'
+}
+
+/** Matches the model id and the names of its providers. With `trouble`, keeps only models with issues. */
+export function findModels(
+  models: readonly OperatorModel[],
+  { search, trouble }: { readonly search: string; readonly trouble: boolean },
+): readonly OperatorModel[] {
+  const terms = search.toLowerCase().split(/\s+/).filter(Boolean)
+  return models.filter((model) => {
+    if (trouble && stateOf(model) === 'good' && model.counted_beyond_context === null) return false
+    const names = [model.id, ...model.lanes.flatMap(({ upstream, upstream_model }) => [upstream, upstream_model])]
+    const text = names.join('\n').toLowerCase()
+    return terms.every((term) => text.includes(term))
+  })
 }

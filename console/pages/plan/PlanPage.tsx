@@ -2,14 +2,13 @@ import { Link } from '@tanstack/react-router'
 import { Gauge } from 'lucide-react'
 import { isZero, shareOf } from '../../lib/money.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
-import { usePlan } from '../../queries/money.ts'
+import { usePlan } from '../../queries/account.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { type Column, DataTable } from '../../ui/DataTable.tsx'
 import { Badge, type BadgeTone, Empty, Explained, Page, PageHeader, Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
 import { Money, Time, TimeText } from '../../ui/values.tsx'
-import { RowsButton, useOpenWindow, WindowPanel, WindowRows } from './WindowPanel.tsx'
-import type { Plan } from './window-sums.ts'
+import { type Plan, RowsButton, useOpenWindow, WindowPanel, WindowRows } from './WindowPanel.tsx'
 
 export function PlanPage() {
   const { shell } = useMessages()

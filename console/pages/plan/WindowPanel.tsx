@@ -1,11 +1,12 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { ChevronDown, ChevronUp, CircleCheck, Hourglass, Sigma } from 'lucide-react'
 import type { ReactNode } from 'react'
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { useNow } from '../../lib/clock.ts'
 import { cx } from '../../lib/cx.ts'
-import { nanoOf } from '../../lib/money.ts'
+import { nanoOf, sumMoney } from '../../lib/money.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
-import { useWindowRows } from '../../queries/money.ts'
+import { useWindowRows } from '../../queries/account.ts'
 import { itemsOf } from '../../queries/query.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Panel } from '../../ui/layout.tsx'
@@ -14,7 +15,6 @@ import { useIsRead } from '../../ui/useHeldRows.ts'
 import { Meter, Money, MoneyText, Time, TimeText } from '../../ui/values.tsx'
 import { inOpeningOrder } from '../requests/merge-requests.ts'
 import { RequestTable } from '../requests/RequestTable.tsx'
-import { type PlanWindow, type WindowRow, windowSums } from './window-sums.ts'
 
 interface WindowPanelProps {
   readonly window: PlanWindow
@@ -257,3 +257,26 @@ export function useOpenWindow() {
       }),
   }
 }
+
+interface WindowSums {
+  readonly used: string
+  readonly held: string
+  /** `partly`: more rows can be loaded. `moved`: all rows are loaded, but their sum differs. */
+  readonly verdict: 'agrees' | 'partly' | 'moved'
+}
+
+/** Adds up charges and holds and compares them with the window. */
+export function windowSums(
+  window: Pick<PlanWindow, 'used' | 'held'>,
+  rows: readonly WindowRow[],
+  { hasMore }: { hasMore: boolean },
+): WindowSums {
+  const used = sumMoney(...rows.map(({ charge }) => charge ?? '0'))
+  const held = sumMoney(...rows.filter(({ state }) => state === 'open').map(({ hold }) => hold))
+  const isSame = nanoOf(used) === nanoOf(window.used) && nanoOf(held) === nanoOf(window.held)
+  return { used, held, verdict: hasMore ? 'partly' : isSame ? 'agrees' : 'moved' }
+}
+
+export type Plan = AnswerOf<'GET /plan'>
+type PlanWindow = Plan['windows'][number]
+export type WindowRow = AnswerOf<'GET /plan/windows/:window'>['items'][number]

@@ -3,8 +3,7 @@ import { memo } from 'react'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Empty, Scrolled } from '../../ui/layout.tsx'
-import type { RawEvent } from './turn/recent-events.ts'
-import type { Run } from './turn/run-turn.ts'
+import type { RawEvent, Run } from './turn/run-turn.ts'
 
 export function RawEvents({ raw }: { raw: Run['raw'] | undefined }) {
   const { playground } = useMessages()

@@ -3,7 +3,6 @@ import { messageFor, useFormats, useMessages } from '../../messages/MessagesProv
 import type { RequestDetail } from '../../queries/requests.ts'
 import { Panel } from '../../ui/layout.tsx'
 import { Time } from '../../ui/values.tsx'
-import { laterOf, type PlacedAttempt, placeAttempts } from './place-attempts.ts'
 
 export function AttemptsPanel({ request }: { request: RequestDetail }) {
   const { attempts: messages } = useMessages().receipt
@@ -103,4 +102,33 @@ function Attempt({ placed, firstByteAt }: { placed: PlacedAttempt; firstByteAt: 
       </div>
     </li>
   )
+}
+
+type LaneAttempt = RequestDetail['attempts'][number]
+
+interface PlacedAttempt {
+  readonly number: number
+  readonly attempt: LaneAttempt
+  /** The start and length of its bar as shares of the total time. */
+  readonly begins: number
+  readonly share: number
+  readonly isLast: boolean
+}
+
+/** The attempts can add up to more than the total because of rounding. */
+export const laterOf = (attempts: readonly LaneAttempt[], totalMs: number | null): number =>
+  Math.max(
+    totalMs ?? 0,
+    attempts.reduce((sum, { ms }) => sum + ms, 0),
+  )
+
+/** Lanes are tried one after another. */
+export function placeAttempts(attempts: readonly LaneAttempt[], wholeMs: number): PlacedAttempt[] {
+  let before = 0
+  return attempts.map((attempt, index) => {
+    const begins = wholeMs === 0 ? 0 : before / wholeMs
+    before += attempt.ms
+    const share = wholeMs === 0 ? 1 : attempt.ms / wholeMs
+    return { number: index + 1, attempt, begins, share, isLast: index === attempts.length - 1 }
+  })
 }

@@ -1,7 +1,6 @@
 import { X } from 'lucide-react'
 import { useMessages } from '../../messages/MessagesProvider.tsx'
-import { useModels } from '../../queries/account.ts'
-import { useKeys } from '../../queries/keys.ts'
+import { useKeys, useModels } from '../../queries/account.ts'
 import { itemsOf } from '../../queries/query.ts'
 import type { RequestFilter } from '../../queries/requests.ts'
 import { Button } from '../../ui/Button.tsx'

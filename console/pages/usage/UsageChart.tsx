@@ -1,5 +1,5 @@
 import type { AnswerOf, QueryOf } from '../../../src/contract/console-api.ts'
-import { stepLabels } from '../../lib/step-labels.ts'
+import { stepLabels } from '../../lib/time-zones.ts'
 import { messageFor, useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useRefusedTurns } from '../../queries/account.ts'
 import { countedChart } from '../../ui/charts/chart-data.ts'
@@ -7,10 +7,18 @@ import { StackedBars } from '../../ui/charts/StackedBars.tsx'
 import { choicesOf, Segmented } from '../../ui/inputs.tsx'
 import { Panel } from '../../ui/layout.tsx'
 import { QueryView } from '../../ui/QueryView.tsx'
-import { fewReasons, fewSeries } from './few-series.ts'
-import type { By, UsageFilter } from './usage-filter.ts'
-import { drawn, groupOf, type Measure, type MeasureGroup, MONEY_PARTS, TOKEN_PARTS, written } from './usage-measure.ts'
-import type { UsageRange } from './usage-range.ts'
+import type { By, UsageFilter, UsageRange } from './usage-filter.ts'
+import {
+  drawn,
+  fewReasons,
+  fewSeries,
+  groupOf,
+  type Measure,
+  type MeasureGroup,
+  MONEY_PARTS,
+  TOKEN_PARTS,
+  written,
+} from './usage-series.ts'
 
 export type UsageAnswer = AnswerOf<'GET /usage'>
 

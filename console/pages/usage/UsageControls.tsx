@@ -1,13 +1,21 @@
 import { X } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
-import { addDays, isDay } from '../../lib/zone-days.ts'
+import { addDays, isDay } from '../../lib/time-zones.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
-import { useKeys } from '../../queries/keys.ts'
+import { useKeys } from '../../queries/account.ts'
 import { itemsOf } from '../../queries/query.ts'
 import { Button } from '../../ui/Button.tsx'
 import { choicesOf, Segmented, Select, TextInput } from '../../ui/inputs.tsx'
-import { BYS, type By, isNarrowed, type OwnDays, PRESETS, STEPS, type UsageFilter } from './usage-filter.ts'
-import type { UsageRange } from './usage-range.ts'
+import {
+  BYS,
+  type By,
+  isNarrowed,
+  type OwnDays,
+  PRESETS,
+  STEPS,
+  type UsageFilter,
+  type UsageRange,
+} from './usage-filter.ts'
 
 interface UsageControlsProps {
   readonly filter: UsageFilter

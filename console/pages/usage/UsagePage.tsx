@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { ChartColumn, Download } from 'lucide-react'
 import { now } from '../../lib/clock.ts'
-import { dayIn } from '../../lib/zone-days.ts'
+import { dayIn } from '../../lib/time-zones.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
 import { useUsage } from '../../queries/account.ts'
 import { useDownload } from '../../queries/mutations.ts'
@@ -11,9 +11,16 @@ import { QueryView } from '../../ui/QueryView.tsx'
 import { EndingsPanel, UsageChart } from './UsageChart.tsx'
 import { UsageChips, UsageControls } from './UsageControls.tsx'
 import { UsageTable, UsageTotals } from './UsageTable.tsx'
-import { drillInto, isNarrowed, readUsageFilter, type UsageFilter, writeUsageFilter } from './usage-filter.ts'
-import { isNothing } from './usage-measure.ts'
-import { usageRange, widerThan } from './usage-range.ts'
+import {
+  drillInto,
+  isNarrowed,
+  readUsageFilter,
+  type UsageFilter,
+  usageRange,
+  widerThan,
+  writeUsageFilter,
+} from './usage-filter.ts'
+import { isNothing } from './usage-series.ts'
 
 /** The whole state is part of the address so that it can be shared. */
 export function UsagePage() {

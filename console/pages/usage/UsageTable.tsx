@@ -7,7 +7,7 @@ import { Panel, StatTile } from '../../ui/layout.tsx'
 import { inputTokens, Money, MoneyText, Tokens } from '../../ui/values.tsx'
 import { type UsageAnswer, useSeriesName } from './UsageChart.tsx'
 import type { By } from './usage-filter.ts'
-import { sumUsed, type Used } from './usage-measure.ts'
+import { sumUsed, type Used } from './usage-series.ts'
 
 export function UsageTotals({ total }: { total: Used }) {
   const { totals: messages } = useMessages().usage

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BYS, drillInto, isNarrowed, PRESETS, readUsageFilter, STEPS, writeUsageFilter } from './usage-filter.ts'
-import { MEASURES } from './usage-measure.ts'
+import { MEASURES } from './usage-series.ts'
 
 const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined })
 const filters = fc.record({

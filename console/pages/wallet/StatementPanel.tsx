@@ -1,9 +1,10 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Download, ReceiptText, SearchX, X } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { AnswerOf } from '../../../src/contract/console-api.ts'
+import type { AnswerOf, QueryOf } from '../../../src/contract/console-api.ts'
+import { addDays, isDay } from '../../lib/time-zones.ts'
 import { useFormats, useMessages } from '../../messages/MessagesProvider.tsx'
-import { useStatement } from '../../queries/money.ts'
+import { useStatement } from '../../queries/account.ts'
 import { useDownload } from '../../queries/mutations.ts'
 import { itemsOf } from '../../queries/query.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -14,7 +15,6 @@ import { Badge, type BadgeTone, Empty, Panel } from '../../ui/layout.tsx'
 import { QueryView, ShowMore } from '../../ui/QueryView.tsx'
 import { READ, useIsRead } from '../../ui/useHeldRows.ts'
 import { Money, Time } from '../../ui/values.tsx'
-import { filterQuery, MOVEMENT_KINDS, readFilters, type StatementFilters } from './statement-filters.ts'
 
 /** The filters are part of the address and apply to the file too. */
 export function StatementPanel({ fill }: { fill: ReactNode }) {
@@ -209,3 +209,37 @@ function Cause({ movement: { kind, ref, reason, model, key } }: { movement: Move
     </div>
   )
 }
+
+const MOVEMENT_KINDS = ['charge', 'credit', 'refund', 'adjustment'] as const
+type MovementKind = (typeof MOVEMENT_KINDS)[number]
+
+/** Both days are inclusive. */
+interface StatementFilters {
+  readonly kind?: MovementKind
+  readonly from?: string
+  readonly to?: string
+}
+
+type Search = Readonly<Record<string, string | undefined>>
+
+/** Ignores invalid values in the address and swaps reversed days. */
+export function readFilters({ kind, from, to }: Search): StatementFilters {
+  const known = MOVEMENT_KINDS.find((each) => each === kind)
+  const [first, last] = isDay(from) && isDay(to) && to < from ? [to, from] : [from, to]
+  return {
+    ...(known !== undefined && { kind: known }),
+    ...(isDay(first) && { from: first }),
+    ...(isDay(last) && { to: last }),
+  }
+}
+
+/** The API expects the day after the last one. */
+export const filterQuery = (
+  { kind, from, to }: StatementFilters,
+  zone: string,
+): QueryOf<'GET /wallet/statement.csv'> => ({
+  ...(kind !== undefined && { kind }),
+  ...(from !== undefined && { from }),
+  ...(to !== undefined && { to: addDays(to, 1) }),
+  ...((from !== undefined || to !== undefined) && { zone }),
+})

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { laterOf, placeAttempts } from './place-attempts.ts'
+import { laterOf, placeAttempts } from './AttemptsPanel.tsx'
 
 const attempt = (ms: number) => ({ lane: 'demo/demo', outcome: 'failed', status: null, ms })
 

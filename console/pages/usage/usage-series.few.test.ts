@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { fewReasons, fewSeries } from './few-series.ts'
-import { sumUsed } from './usage-measure.ts'
+import { fewReasons, fewSeries, sumUsed } from './usage-series.ts'
 
 const used = (requests: number) => ({ ...sumUsed([]), requests, wallet: `${requests}.000000001` })
 const series = (id: string | null, ...requests: number[]) => ({

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decimalOf } from '../../lib/money.ts'
-import { type WindowRow, windowSums } from './window-sums.ts'
+import { type WindowRow, windowSums } from './WindowPanel.tsx'
 
 const rowOf = (state: WindowRow['state'], hold: string, charge: string | null): WindowRow => ({
   ...{ id: 'req_1', state, outcome: null, opened_at: '2026-11-22T00:00:00Z', closed_at: null, model: 'm', lane: null },

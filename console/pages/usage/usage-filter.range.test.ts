@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { usageRange, widerThan } from './usage-range.ts'
+import { usageRange, widerThan } from './usage-filter.ts'
 
 const TODAY = '2026-11-22'
 const own = (from: string, through: string) => ({ from, through })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createFormats } from '../../lib/formats.ts'
-import { drawn, groupOf, isNothing, MEASURES, sumUsed, type Used, written } from './usage-measure.ts'
+import { drawn, groupOf, isNothing, MEASURES, sumUsed, type Used, written } from './usage-series.ts'
 
 const NONE: Used = {
   ...{ requests: 0, failed: 0, uncached_input: 0, cached_input: 0, cache_write: 0, output: 0, reasoning: 0 },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { codeFor, nodeLiteral, pythonLiteral } from './code-for.ts'
+import { codeFor, nodeLiteral, pythonLiteral } from './CodeTab.tsx'
 
 const HARD = `it's "so" $HOME \\n \n JSON\n\u2028 😀`
 const BODY = { model: 'm', stream: true, messages: [{ role: 'user', content: HARD }] }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addDays, dayIn, dayStart, isDay } from './zone-days.ts'
+import { addDays, dayIn, dayStart, isDay } from './time-zones.ts'
 
 const ZONES = [
   'UTC',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { findModels, type OperatorModel, stateOf } from './find-models.ts'
+import { findModels, type OperatorModel, stateOf } from './LanesPage.tsx'
 
 type Lane = OperatorModel['lanes'][number]
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { ModelItem } from '../../queries/account.ts'
-import { findModels, type ModelFilter, readModelFilter, writeModelFilter } from './find-models.ts'
+import { findModels, type ModelFilter, readModelFilter, writeModelFilter } from './ModelsPage.tsx'
 
 const model = (id: string, more: Partial<ModelItem> = {}): ModelItem => ({
   ...{ id, variants: [], efforts: [], inputs: ['text'], context_tokens: 1_000, max_output_tokens: 100 },

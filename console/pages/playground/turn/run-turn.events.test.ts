@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createRecentEvents } from './recent-events.ts'
+import { createRecentEvents } from './run-turn.ts'
 
 it('keeps the last events and counts all', () => {
   const recent = createRecentEvents()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { filterQuery, readFilters } from './statement-filters.ts'
+import { filterQuery, readFilters } from './StatementPanel.tsx'
 
 describe('statement filters', () => {
   it('are read from the address, ignoring everything else', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { stepLabels } from './step-labels.ts'
+import { stepLabels } from './time-zones.ts'
 
 const berlin = { locale: 'en-GB', zone: 'Europe/Berlin' }
 

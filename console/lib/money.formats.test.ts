@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { exactMoney, formatMoney } from './format-money.ts'
-import { decimalOf, nanoOf } from './money.ts'
+import { decimalOf, exactMoney, formatMoney, nanoOf } from './money.ts'
 
 const NANO = 1_000_000_000n
 const amounts = fc.bigInt({ min: -9_000_000_000n * NANO, max: 9_000_000_000n * NANO })

@@ -18,8 +18,8 @@ import type { SqlValue } from './sqlite/sqlite-file.ts'
 import { findLastMovement, findMovementTime, findSliceStart, listStatement, RECEIPT_KINDS } from './statement.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 
-it('what an account asks about itself is answered from an index, in its order', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'millrace-account-questions-'))
+it('queries of an account are answered from an index, in its order', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-account-queries-'))
   const { file, close } = await openDatabase({
     path: join(folder, 'ledger.db'),
     clock: { now: () => 1, nowMicros: () => 0 },
@@ -27,8 +27,8 @@ it('what an account asks about itself is answered from an index, in its order', 
   const open = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
     output_cap, output_bound, input_estimate, opened_at) VALUES (1, 'req_a', 1, 1, 'wallet', 'open', 'demo', 1, '[3]', 5, 1, 1, 1, 1)`
   await file.atomic([{ sql: open, rows: [[]] }])
-  const asked: { sql: string; parameters: readonly unknown[] }[] = []
-  const log = (event: LogEvent) => void asked.push(event.query)
+  const queries: { sql: string; parameters: readonly unknown[] }[] = []
+  const log = (event: LogEvent) => void queries.push(event.query)
   const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file), log })
   await findLastMovement(db, 1)
   for (const kinds of [RECEIPT_KINDS, ['wallet']] as const)
@@ -50,8 +50,8 @@ it('what an account asks about itself is answered from an index, in its order', 
   for (const running of [true, false]) await countByBucket(db, 1, { from: 1, before: 9, running })
   await sumClosedReceipts(db, [{ account: 1, after: 7 }], 5)
   await listReceiptsThatAreThere(db, [{ account: 1, movement: 7, closedAt: 1 }])
-  expect(asked).toHaveLength(22)
-  for (const { sql, parameters } of asked) {
+  expect(queries).toHaveLength(22)
+  for (const { sql, parameters } of queries) {
     const plan = await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[])
     const steps = plan.map((step) => String(step.detail))
     const scans = steps.filter((step) => /\bSCAN\b|AUTOMATIC|TEMP B-TREE/.test(step))
@@ -104,7 +104,7 @@ it('the oldest of many that run are found, also where a filter passes over all o
   rmSync(folder, { recursive: true })
 })
 
-/** An index that is entered by the account alone passes over all that it ever asked, but for the one of what runs. */
+/** A search by the account alone scans all its requests, except in the index of open ones. */
 const ALL_OF_AN_ACCOUNT = /^SEARCH receipts (?!USING (COVERING )?INDEX open_receipts).*\(account=\?\)$/
 
 /** What is as small as it looks: a constant, a list that was handed in and what is made of it, the buckets of one receipt, open holds, the one or two rows of a subquery. */

@@ -15,7 +15,7 @@ const ACCOUNTS = 2 * ACCOUNTS_AT_ONCE + 37
 const folder = mkdtempSync(join(tmpdir(), 'millrace-search-'))
 let database: Database
 let db: LedgerDb
-const asked: { sql: string; parameters: readonly unknown[]; rows: number }[] = []
+const queries: { sql: string; parameters: readonly unknown[]; rows: number }[] = []
 
 beforeAll(async () => {
   database = await openDatabase({ path: join(folder, 'ledger.db'), clock: systemClock })
@@ -24,7 +24,7 @@ beforeAll(async () => {
     ...file,
     async all<Row extends object>(sql: string, parameters: never[]) {
       const rows = await file.all(sql, parameters)
-      asked.push({ sql, parameters, rows: rows.length })
+      queries.push({ sql, parameters, rows: rows.length })
       return rows as Row[]
     },
   }
@@ -45,12 +45,12 @@ afterAll(async () => {
 })
 
 const search = async (text: string, page: { before?: number; limit?: number } = {}) => {
-  asked.length = 0
+  queries.length = 0
   const { before = Number.MAX_SAFE_INTEGER, limit = 50 } = page
   return (await listAccountsLike(db, { before, limit, search: text })).map(({ row }) => row)
 }
 
-describe('a search for accounts never holds the thread of the books for longer than a slice', () => {
+describe('a search for accounts never blocks the worker for longer than a slice', () => {
   it('and finds what a look at all of them would find, newest first, page by page', async () => {
     const having = (text: string) =>
       Array.from({ length: ACCOUNTS }, (_, at) => at + 1)
@@ -66,9 +66,9 @@ describe('a search for accounts never holds the thread of the books for longer t
     }
   })
 
-  it('because each question is about a bounded range of rows', async () => {
+  it('because each query is for a bounded range of rows', async () => {
     expect(await search('nobody')).toEqual([])
-    const slices = asked.filter(({ sql }) => sql.includes('instr'))
+    const slices = queries.filter(({ sql }) => sql.includes('instr'))
     expect(slices).toHaveLength(3)
     for (const { sql, parameters } of slices) {
       const bounds = parameters.filter((value): value is number => typeof value === 'number' && Math.abs(value) > 100)
@@ -80,12 +80,12 @@ describe('a search for accounts never holds the thread of the books for longer t
 
   it('and stops as soon as the page is full', async () => {
     expect(await search('@x.io', { limit: 3 })).toEqual([ACCOUNTS, ACCOUNTS - 1, ACCOUNTS - 2])
-    expect(asked).toHaveLength(2)
+    expect(queries).toHaveLength(2)
   })
 
-  it('and asks the index of ids where the text is the start of one', async () => {
+  it('and uses the index of ids where the text is the start of one', async () => {
     expect(await search('acct_00000007')).toEqual([8])
-    const [{ sql, parameters }] = asked as [(typeof asked)[number]]
+    const [{ sql, parameters }] = queries as [(typeof queries)[number]]
     const plan = await database.file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as never[])
     const steps = plan.map(({ detail }) => String(detail)).join('; ')
     expect(steps).toMatch(/SEARCH named USING COVERING INDEX/)
@@ -96,12 +96,12 @@ describe('a search for accounts never holds the thread of the books for longer t
 })
 
 it('the accounts of each plan are counted slice by slice', async () => {
-  asked.length = 0
+  queries.length = 0
   const expected = { lean: 0, pro: 0 }
   for (let at = 0; at < ACCOUNTS; at++) if (at % 5 !== 0) expected[at % 3 === 0 ? 'lean' : 'pro']++
   expect(await countRunningPlans(db, 60)).toEqual([
     { plan: 'lean', accounts: expected.lean },
     { plan: 'pro', accounts: expected.pro },
   ])
-  expect(asked.filter(({ sql }) => sql.includes('count('))).toHaveLength(3)
+  expect(queries.filter(({ sql }) => sql.includes('count('))).toHaveLength(3)
 })

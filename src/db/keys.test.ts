@@ -35,43 +35,43 @@ const insert = (made: number, account = 1, models: string | null = MODELS) =>
     ...{ digest: Buffer.alloc(32, made), models, limits: null, expires_at: null, created_at: 9 },
   })
 
-interface Asked {
+interface Query {
   readonly sql: string
   readonly parameters: readonly unknown[]
   rows: number
 }
 
-/** The same books, and what is asked of them. */
+/** The same ledger, and the queries sent to it. */
 function listening() {
-  const asked: Asked[] = []
+  const queries: Query[] = []
   const db = new Kysely<LedgerTables>({
     dialect: createSqliteDialect(database.file),
-    log: ({ query }: LogEvent) => void asked.push({ sql: query.sql, parameters: query.parameters, rows: 0 }),
+    log: ({ query }: LogEvent) => void queries.push({ sql: query.sql, parameters: query.parameters, rows: 0 }),
   }).withPlugin({
     transformQuery: ({ node }) => node,
     transformResult: async ({ result }) => {
-      asked.at(-1)!.rows = result.rows.length
+      queries.at(-1)!.rows = result.rows.length
       return result
     },
   })
-  return { db, asked }
+  return { db, queries }
 }
 
 it('looks at few keys in a statement, however many and large they are, and finds all that have every word', async () => {
   for (let made = 0; made < 3 * KEYS_AT_ONCE + 2; made++) await insert(made, made === 7 ? 2 : 1)
-  const { db, asked } = listening()
+  const { db, queries } = listening()
   const rowsOf = async (words: string[], { before = 1000, limit = 100 } = {}) =>
     (await listShownKeys(db, 1, { before, limit, words })).map(({ name }) => name)
 
   expect(await rowsOf(['number 7', 'key'])).toEqual([])
-  expect(asked.map(({ rows }) => rows)).toEqual([KEYS_AT_ONCE, KEYS_AT_ONCE, KEYS_AT_ONCE, 1])
+  expect(queries.map(({ rows }) => rows)).toEqual([KEYS_AT_ONCE, KEYS_AT_ONCE, KEYS_AT_ONCE, 1])
   expect(await rowsOf([`${'m'.repeat(196)}-499`, 'number 1'])).toEqual(
     [19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 1].map((made) => `Key number ${made}`),
   )
   expect(await rowsOf(['number 1'], { before: 19, limit: 2 })).toEqual(['Key number 17', 'Key number 16'])
 
-  expect(asked).toHaveLength(9)
-  for (const { sql, parameters } of asked) {
+  expect(queries).toHaveLength(9)
+  for (const { sql, parameters } of queries) {
     const plan = await database.file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[])
     const steps = plan.map(({ detail }) => String(detail)).join('; ')
     expect(steps).toMatch(/MATERIALIZE looked.*SEARCH keys USING INDEX keys_of_account/)
@@ -100,10 +100,10 @@ it('tells of the models of a key how many there are and the first, and never bri
 
 it('brings few whole keys in a statement, each with its owner', async () => {
   for (let made = 0; made < 2 * KEYS_AT_ONCE + 3; made++) await insert(made, made % 2 === 0 ? 1 : 2)
-  const { db, asked } = listening()
+  const { db, queries } = listening()
   const all = await listWholeKeys(db, undefined, { before: 1000, limit: 2 * KEYS_AT_ONCE + 2 })
   expect(all.map(({ row }) => row)).toEqual(Array.from({ length: 2 * KEYS_AT_ONCE + 2 }, (_, index) => 35 - index))
   expect(all[0]).toMatchObject({ models: MODELS, owner_id: 'acct_ada', owner_email: 'ada@example.com' })
-  expect(asked.map(({ rows }) => rows)).toEqual([KEYS_AT_ONCE, KEYS_AT_ONCE, 2])
+  expect(queries.map(({ rows }) => rows)).toEqual([KEYS_AT_ONCE, KEYS_AT_ONCE, 2])
   expect(await listWholeKeys(db, 2, { before: 5, limit: 9 })).toMatchObject([{ row: 4 }, { row: 2 }])
 })

@@ -43,7 +43,7 @@ describe('opening the ledger', () => {
     ])
   })
 
-  it('is never begun anew where files of an earlier ledger are: that says how it comes back', async () => {
+  it('is never created beside files of an earlier ledger: the error says how to restore it', async () => {
     await database.close()
     const ofEarlierLedger = ['content.db', 'keyring.json']
     const begin = () => openDatabase({ path, clock, ofEarlierLedger })

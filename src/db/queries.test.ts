@@ -33,7 +33,7 @@ let database: Database
 let db: LedgerDb
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'millrace-questions-'))
+  folder = mkdtempSync(join(tmpdir(), 'millrace-queries-'))
   database = await openDatabase({ path: join(folder, 'ledger.db'), clock: { now: () => 1, nowMicros: () => 0 } })
   db = database.db
   for (const name of ['ada', 'ben', 'cyd']) {
@@ -187,7 +187,7 @@ describe('receipts', () => {
     expect(await findNewestRows(db)).toMatchObject({ receipt: 3, transfer: 0 })
   })
 
-  it('tell, with transfers and marks, the latest time of the books', async () => {
+  it('give, with transfers and marks, the latest time of the ledger', async () => {
     expect(await findLatestLedgerTime(db)).toBe(0)
     await run(OPEN, [1, 'req_a', 5n, 100], [2, 'req_b', 5n, 110])
     expect(await findLatestLedgerTime(db)).toBe(110)
@@ -263,16 +263,16 @@ it('tells which plan an account is on, at which time, and how many are on each',
   expect(await countRunningPlans(db, 90)).toEqual([{ plan: 'pro', accounts: 1 }])
 })
 
-it('remembers by name, and the last word counts', async () => {
+it('remembers by name, and the last value counts', async () => {
   expect(await findMeta(db, 'note')).toBeUndefined()
   await setMeta(db, 'note', 'one')
   await setMeta(db, 'note', 'two')
   expect(await findMeta(db, 'note')).toBe('two')
 })
 
-it('answers every question that grows with the books from an index', async () => {
-  const asked: { sql: string; parameters: readonly unknown[] }[] = []
-  const log = (event: LogEvent) => void asked.push(event.query)
+it('answers every query that grows with the ledger from an index', async () => {
+  const queries: { sql: string; parameters: readonly unknown[] }[] = []
+  const log = (event: LogEvent) => void queries.push(event.query)
   const listening: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(database.file), log })
   await findAccountById(listening, 'acct_ada')
   await findAccountByEmail(listening, 'ada@example.com')
@@ -290,8 +290,8 @@ it('answers every question that grows with the books from an index', async () =>
   await listBuckets(listening, [1, 2])
   await findSubscription(listening, 1)
   await findSubscriptionAt(listening, 1, 5)
-  expect(asked).toHaveLength(16)
-  for (const { sql, parameters } of asked) {
+  expect(queries).toHaveLength(16)
+  for (const { sql, parameters } of queries) {
     const plan = await database.file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[])
     const steps = plan.map((step) => String(step.detail)).join('; ')
     expect(steps, sql).toMatch(/USING/)

@@ -43,7 +43,7 @@ async function takes(...changes: Change[]): Promise<boolean> {
 const holder = async () => (await database.db.selectFrom('claims').select(['receipt', 'state']).execute())[0]
 
 describe('an idempotency key in the file', () => {
-  it('is not taken from a request that runs, whatever memory believes and however long that takes', async () => {
+  it('is not taken from a running request, even if memory is wrong and for however long it runs', async () => {
     expect(await takes(taken(1, 0))).toBe(true)
     expect(await takes(taken(2, 10 * EXPIRY))).toBe(false)
     expect(await forgetExpiredClaims(database.file, 10 * EXPIRY, 10)).toBe(0)

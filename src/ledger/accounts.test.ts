@@ -33,7 +33,7 @@ beforeEach(async () => {
 const use = (account: number) => cache.withState(account as AccountRow, () => {})
 const there = () => [...ledgerState.accounts.keys()]
 
-it('lets nobody work on an account while it is read again', async () => {
+it('makes operations wait while an account is read again', async () => {
   const done: string[] = []
   let adopt = () => {}
   const reading = cache.readAgain(
@@ -59,10 +59,10 @@ it('lets nobody work on an account while it is read again', async () => {
   expect(cache.reading(2 as AccountRow) !== undefined).toBe(false)
 })
 
-describe('the shelf', () => {
+describe('the cache', () => {
   it('puts idle accounts away, oldest first, down to what may be there', () => {
     cache.evict(1)
-    expect(there(), 'nobody is idle yet').toEqual([1, 2, 3, 4])
+    expect(there(), 'no account is idle yet').toEqual([1, 2, 3, 4])
     nowMicros += HOUR
     void use(2)
     cache.evict(4)

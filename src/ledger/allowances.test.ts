@@ -152,7 +152,7 @@ describe('a year of a plan in the file', () => {
   }
 })
 
-/** One that nobody used counts as unopened. */
+/** An unused one counts as unopened. */
 function expectNoOverlap(periods: readonly PeriodRow[]): void {
   const used = periods.filter(({ charged_nano }) => charged_nano > 0n)
   for (const [index, next] of used.entries()) {

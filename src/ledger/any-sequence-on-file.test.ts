@@ -19,7 +19,7 @@ import { verifyLedgerState } from './verify.ts'
 const SEED = 604
 const SEQUENCES_RUN = 20
 
-it('books that are read from the file are those in memory, however the changes were batched', async () => {
+it('the state read from the file is the one in memory, however the changes were batched', async () => {
   const seen = { operations: 0, batches: 0, periods: 0, openTurns: 0, claims: 0, compactions: 0 }
   const property = fc.asyncProperty(SEQUENCES, fc.infiniteStream(fc.integer({ min: 1, max: 30 })), (sequence, sizes) =>
     withDatabase(async (database) => {
@@ -44,7 +44,7 @@ it('books that are read from the file are those in memory, however the changes w
     }),
   )
   await fc.assert(property, { seed: SEED, numRuns: SEQUENCES_RUN, endOnFailure: true })
-  console.info(`books on file: seed ${SEED}, ${JSON.stringify(seen)}`)
+  console.info(`state on file: seed ${SEED}, ${JSON.stringify(seen)}`)
   for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(20)
 }, 120_000)
 

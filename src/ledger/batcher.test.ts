@@ -5,7 +5,7 @@ import { createBatcher, type Operation } from './batcher.ts'
 const [ONE, OTHER] = [1 as AccountRow, 2 as AccountRow]
 const change = { kind: 'bucket-moved', bucket: 3 as BucketRow, posted: 1n, held: 0n } as const
 
-/** A file that is slow, and full until it is told otherwise. */
+/** A slow file, which is full until the test makes room. */
 function createScene() {
   let full = true
   const recorded: number[] = []
@@ -65,7 +65,7 @@ it('tells when all that came so far is durable, without a batch of its own', asy
 })
 
 describe('a batcher whose batch failed', () => {
-  it('loses that batch, what had gathered behind it, and at once whatever comes while it is failed', async () => {
+  it('loses that batch, what had gathered after it, and at once everything that comes while it is failed', async () => {
     const { batcher, failures, recorded, write, makeRoom } = createScene()
     const first = batcher.enqueue(ONE, [change])
     await new Promise((resolve) => setImmediate(resolve))
@@ -88,7 +88,7 @@ describe('a batcher whose batch failed', () => {
   })
 })
 
-describe('a batcher that is told to fail', () => {
+describe('a batcher that is made to fail', () => {
   it('loses what had gathered, keeps what is being written, and tells of it once', async () => {
     const { batcher, failures, recorded, write, makeRoom } = createScene()
     makeRoom()
@@ -127,7 +127,7 @@ describe('an operation that the file refuses', () => {
     expect(await again, 'the account goes on').toBe('durable')
   })
 
-  it('lets everybody hear of it who waits for a batch in which nothing is left', async () => {
+  it('resolves every waiter of a batch that was emptied', async () => {
     const { batcher, refuse, write, makeRoom } = createScene()
     makeRoom()
     refuse([ONE])

@@ -18,7 +18,7 @@ async function claimed(over = {}) {
   return { ...turn, looked }
 }
 
-/** An ending asks first whether its hold is durable, and whether the gate is open: both are said at once. */
+/** A settle first awaits its hold and the gate, both of which resolve at once. */
 async function decided(): Promise<void> {
   for (let steps = 0; steps < 4; steps++) await Promise.resolve()
 }
@@ -34,8 +34,8 @@ describe('an idempotency key', () => {
   it('is taken with the hold, and ends with the charge', async () => {
     expect(await stateOf()).toBe('free')
     const turn = await claimed()
-    expect(turn.overlap, 'a provider is not asked before its key is taken').toBe(false)
-    expect((await bench.admit()).overlap, 'and is asked at once where there is none').toBe(true)
+    expect(turn.overlap, 'a provider is not called before the key is taken').toBe(false)
+    expect((await bench.admit()).overlap, 'and is called at once without a key').toBe(true)
     expect(await stateOf()).toBe('running durable')
     const settled = turn.settle({ ...settlement(100n), kept: true })
     await decided()
@@ -47,7 +47,7 @@ describe('an idempotency key', () => {
     expect(await stateOf()).toBe('kept durable')
   })
 
-  it('is not said to be kept by a charge that was lost', async () => {
+  it('is not reported as kept by a lost charge', async () => {
     const turn = await claimed()
     bench.failWrites(/UPDATE receipts/)
     const settled = turn.settle({ ...settlement(100n), kept: true })
@@ -114,7 +114,7 @@ describe('recovery finds a kept answer', () => {
     await bench.expectBalancedLedger()
   })
 
-  it('and says of a compaction what its turn would have said', async () => {
+  it('and records a compaction as its turn would have', async () => {
     const turn = await claimed()
     const compaction = { tokensBefore: 48_210, tokensAfter: 2_034 }
     bench.keptFacts.set(turn.requestId, writeEnding({ ...ending, compaction }))
@@ -148,7 +148,7 @@ describe('recovery finds a kept answer', () => {
   })
 })
 
-it('is not in use for ever when recovery has ended its request and two ask for it before that is recorded', async () => {
+it('is not in use for ever when recovery has ended its request and two look it up before that is recorded', async () => {
   const turn = await claimed()
   turn.mark(3)
   turn.looked.release()
@@ -172,7 +172,7 @@ it('is not in use for ever when recovery has ended its request and two ask for i
   await other.settle(GIVEN_BACK)
 })
 
-/** Whoever is told that the key is in use, or that its answer is gone, does not wait. */
+/** A request whose key is in use, or whose answer is gone, does not wait. */
 async function stateInMemory(): Promise<string> {
   const { claim: found, release } = await bench.ledger.lookUpClaim('scope')
   release()

@@ -7,7 +7,7 @@ import { findReceipt } from '../db/receipts.ts'
 import { systemClock } from '../lib/clock.ts'
 import { verifyLedgerState } from './verify.ts'
 
-/** SQLite: the reducer decides, the file records. The same sentences are asked of PostgreSQL in test/postgres. */
+/** SQLite: the reducer decides, the file records. test/postgres runs the same contract on PostgreSQL. */
 function useSqliteHome(): LedgerHome {
   const bench = useLedger()
   const crash = async () => {

@@ -21,7 +21,7 @@ function journalInMemory(): SettleJournal {
 }
 
 /** What waits in the ledger. */
-function cacheInMemory(): WaitingEnds {
+function tableInMemory(): WaitingEnds {
   const records = new Map<RequestId, string>()
   return {
     read: async () => [...records.values()],
@@ -36,10 +36,10 @@ function cacheInMemory(): WaitingEnds {
 
 type Recorded = 'recorded' | 'not-open' | 'lost' | 'broken'
 
-/** What becomes of an end that was written down when the books say this of it: done, still known, in the journal, in the ledger. */
+/** What becomes of a journaled end for each result of recording it: done, still known, in the journal, in the table. */
 async function replayed(kind: Recorded) {
   const journal = journalInMemory()
-  const cache = cacheInMemory()
+  const cache = tableInMemory()
   const ends = await openJournaledEnds(journal, cache)
   await ends.write({ requestId: REQUEST, ending: settlement(1000n) })
   const done = await ends.replay(async () => ({ kind }))
@@ -47,16 +47,16 @@ async function replayed(kind: Recorded) {
 }
 
 it.each([
-  ['is done with when it is in the books', 'recorded', [true, false, 0, 0]],
-  ['is done with when it was in the books already', 'not-open', [true, false, 0, 0]],
+  ['is done when it is recorded', 'recorded', [true, false, 0, 0]],
+  ['is done when it was recorded already', 'not-open', [true, false, 0, 0]],
   ['is kept, and tried again, when the commit was lost', 'lost', [false, true, 1, 0]],
-  ['waits in the ledger until its account adds up, and leaves the journal to others', 'broken', [true, true, 0, 1]],
+  ['waits in the table until its account balances, and frees the journal for others', 'broken', [true, true, 0, 1]],
 ] as const)('the end of a turn that was written down %s', async (_, kind, left) => {
   expect(await replayed(kind)).toEqual(left)
 })
 
 it('an end that has waited in the ledger is recorded when its account adds up again, also after a restart', async () => {
-  const [journal, cache] = [journalInMemory(), cacheInMemory()]
+  const [journal, cache] = [journalInMemory(), tableInMemory()]
   const before = await openJournaledEnds(journal, cache)
   await before.write({ requestId: REQUEST, ending: settlement(1000n) })
   await before.replay(async () => ({ kind: 'broken' }))

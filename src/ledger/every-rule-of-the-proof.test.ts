@@ -15,7 +15,7 @@ const windows = [quotaOf('month', { kind: 'month', day: 'billing' }, HOLD * 9n)]
 const caps = allowancesOfCaps(1 as KeyRow, { day: HOLD * 9n, month: HOLD * 9n })
 
 /**
- * Row 1 is a charge, row 2 was given back, row 3 is open; bucket 3 is the wallet of all of them, and 4 somebody else's. A
+ * Row 1 is a charge, row 2 was given back, row 3 is open; bucket 3 is the wallet of all of them, and 4 is that of another account. A
  * plan pays rows 4 and 5, of which one is open, and rows 6 and 7 count against the caps of their key.
  */
 beforeEach(async () => {

@@ -6,27 +6,27 @@ afterEach(() => void vi.useRealTimers())
 
 it('a gate that stays shut for longer than running turns may go on says so, once an outage', async () => {
   const gate = createLedgerGate(1000)
-  let told = 0
-  const forget = gate.onOutage(() => void told++)
+  let calls = 0
+  const forget = gate.onOutage(() => void calls++)
   gate.shut()
   await vi.advanceTimersByTimeAsync(999)
   gate.shut()
-  expect(told).toBe(0)
+  expect(calls).toBe(0)
   await vi.advanceTimersByTimeAsync(5000)
-  expect(told).toBe(1)
+  expect(calls).toBe(1)
   gate.reopen()
   gate.shut()
   await vi.advanceTimersByTimeAsync(500)
   gate.reopen()
   await vi.advanceTimersByTimeAsync(5000)
-  expect(told, 'a short one is not told of').toBe(1)
+  expect(calls, 'a short one is not reported').toBe(1)
   forget()
   gate.shut()
   await vi.advanceTimersByTimeAsync(5000)
-  expect(told).toBe(1)
+  expect(calls).toBe(1)
 })
 
-it('whoever waits for it is let in when it opens, or sent away when its time is over', async () => {
+it('a caller that waits for it continues when it opens, or times out', async () => {
   const gate = createLedgerGate()
   expect(await gate.whenOpen(10)).toBe(true)
   gate.shut()

@@ -13,7 +13,7 @@ const GRANTS = Number(process.env.MILLRACE_GRANTS ?? 2000)
 const HOUR_MS = 3_600_000
 const windows = [quotaOf('5h', { kind: 'anchored', ms: 5 * HOUR_MS }, NANO_MAX)]
 
-it('any number of the largest allowances, by windows and by keys that are made, used and revoked, hinder nobody', async () => {
+it('any number of the largest allowances, by windows and by keys that are made, used and revoked, break nothing', async () => {
   await bench.credit(HOLD * 100n)
   await bench.ledger.assignPlan({ account: bench.account, plan: 'builder', windows, endsAt: undefined })
   for (let grant = 0; grant < GRANTS; grant++) {

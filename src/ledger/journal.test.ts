@@ -35,7 +35,7 @@ const repair = () => bench.failWrites(undefined)
 const opensAgain = () => expect.poll(() => bench.ledger.available, { timeout: 20_000 }).toBe(true)
 const receiptOf = (requestId: string) => findReceipt(bench.database.db, requestId)
 
-describe('the end of a turn while the books cannot be written', () => {
+describe('the end of a turn while the ledger cannot be written', () => {
   it('is durable beside them, and in them as soon as they can be written', async () => {
     await bench.credit(HOLD * 10n)
     const [charged, free] = [await bench.admit(), await bench.admit()]
@@ -65,7 +65,7 @@ describe('the end of a turn while the books cannot be written', () => {
     await bench.expectBalancedLedger()
   })
 
-  it('is in the books after a crash, before anybody guesses what the turn had cost', async () => {
+  it('is recorded after a crash, before recovery estimates what the turn had cost', async () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()
     await turn.durable
@@ -90,7 +90,7 @@ describe('the end of a turn while the books cannot be written', () => {
     expect(await bench.ledger.accountStatus(bench.account)).toMatchObject({ balance: HOLD * 9n })
   })
 
-  it('is refused at a start when it was written in another form: nobody guesses what a turn had cost', async () => {
+  it('is refused at a start if it has another form, so that recovery does not estimate what the turn had cost', async () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()
     await turn.durable
@@ -105,7 +105,7 @@ describe('the end of a turn while the books cannot be written', () => {
     }
   })
 
-  it('is charged once when it stood in the journal and, the commit having gone through, in the books too', async () => {
+  it('is charged once when it stood in the journal and, the commit having gone through, in the ledger too', async () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()
     await turn.durable
@@ -120,7 +120,7 @@ describe('the end of a turn while the books cannot be written', () => {
     await bench.expectBalancedLedger()
   })
 
-  it('is lost, and nothing that sounds like an end may be said, where neither can be written', async () => {
+  it('is lost, and no end may be sent, where neither can be written', async () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()
     await turn.durable
@@ -132,7 +132,7 @@ describe('the end of a turn while the books cannot be written', () => {
   })
 })
 
-it('an end that is written down while others are recorded is recorded too, and keeps nobody waiting', async () => {
+it('an end that is journaled while others are recorded is recorded too, and blocks no other', async () => {
   const ends = await openJournaledEnds(bench.database.journal, waitingEnds(bench.database.db, bench.database.file))
   const endOf = (requestId: string) => ({ requestId: requestId as RequestId, ending: GIVEN_BACK })
   const recorded: string[] = []
@@ -146,7 +146,7 @@ it('an end that is written down while others are recorded is recorded too, and k
   expect(await bench.database.journal.read()).toEqual([])
 })
 
-it('a journal that cannot be emptied keeps nobody waiting, and is emptied the next time', async () => {
+it('a journal that cannot be cleared blocks nothing, and is cleared the next time', async () => {
   await bench.credit(HOLD * 10n)
   const turn = await bench.admit()
   await turn.durable
@@ -204,7 +204,7 @@ it('the journal is not cleared over an end that is on its way into it', async ()
       tell()
     }
   })
-  // Durable, and whoever appended does not know it yet.
+  // Durable, before the caller of append knows.
   journal.append = () => asked.then(() => true)
   const ends = await openJournaledEnds(journal, noShelf)
   const written = ends.write({ requestId: 'req_1' as RequestId, ending: GIVEN_BACK })

@@ -61,7 +61,7 @@ async function close(): Promise<void> {
   await database.close()
 }
 
-/** As after a kill: whatever was in memory is gone, the file is as the last commit left it. */
+/** As after a kill: memory is gone, and the file is as the last commit left it. */
 async function reopen(): Promise<void> {
   await close()
   await open()

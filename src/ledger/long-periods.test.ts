@@ -64,18 +64,18 @@ it('no statement of a proof reads a whole table, or sorts one', async () => {
   await bench.credit(HOLD * 1000n)
   await bench.ledger.assignPlan({ account: bench.account, plan: 'builder', windows, endsAt: undefined })
   await use(80, 3n)
-  const asked: CompiledQuery[] = []
-  const log = (event: LogEvent) => void asked.push(event.query)
+  const queries: CompiledQuery[] = []
+  const log = (event: LogEvent) => void queries.push(event.query)
   const { file } = bench.database
   const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file), log })
   const { proved } = await verifyLedgerState({ db })
   await verifyLedgerState({ db, since: proved })
   const steps = new Set<string>()
-  for (const { sql, parameters } of asked) {
+  for (const { sql, parameters } of queries) {
     for (const { detail } of await file.all(`EXPLAIN QUERY PLAN ${sql}`, parameters as SqlValue[]))
       steps.add(String(detail))
   }
-  expect(asked.length).toBeGreaterThan(15)
+  expect(queries.length).toBeGreaterThan(15)
   const searched = [...steps].filter((step) => /SCAN|AUTOMATIC|FOR ORDER BY/.test(step))
   expect(searched.filter((step) => !BOUNDED.some((bounded) => bounded.test(step)))).toEqual([])
 })
@@ -91,11 +91,11 @@ const BOUNDED = [
 it('the caps of many keys of one account are proved in one reading of its receipts', async () => {
   await bench.credit(HOLD * 1000n)
   const costOf = async () => {
-    const asked: CompiledQuery[] = []
-    const log = (event: LogEvent) => void asked.push(event.query)
+    const queries: CompiledQuery[] = []
+    const log = (event: LogEvent) => void queries.push(event.query)
     const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(bench.database.file), log })
     expect((await verifyLedgerState({ db })).report).toMatchObject({ ok: true })
-    const caps = asked.filter(({ sql }) => sql.includes('counted'))
+    const caps = queries.filter(({ sql }) => sql.includes('counted'))
     return {
       statements: caps.length,
       letters: caps.reduce((sum, { parameters }) => sum + String(parameters).length, 0),

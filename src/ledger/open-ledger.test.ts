@@ -21,7 +21,7 @@ const liveWindows = () =>
   bench.database.file.all(`SELECT subject FROM buckets WHERE kind = 'window' AND closed_at IS NULL ORDER BY row`, [])
 const counters = () => bench.database.file.all('SELECT subject FROM spend_counters ORDER BY subject', [])
 
-it('windows that ended long ago do not stand for ever on an account that nobody uses any more', async () => {
+it('windows that ended long ago are closed on an account that is not used any more', async () => {
   await subscribe()
   await (await bench.admit(ofPlan)).settle(settlement(5n))
   bench.clock.aheadMs = 20 * DAY_MS

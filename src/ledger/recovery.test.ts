@@ -12,7 +12,7 @@ const ENDS = /UPDATE receipts/
 
 const opensAgain = () => expect.poll(() => bench.ledger.available, { timeout: 10_000 }).toBe(true)
 
-/** A turn that nobody attends any more, of which something was delivered. */
+/** A turn that no process attends, with delivered output. */
 async function leaveOrphan() {
   const orphan = await bench.admit()
   orphan.mark(5)
@@ -21,22 +21,22 @@ async function leaveOrphan() {
   return orphan
 }
 
-describe('while the books are being read back', () => {
+describe('while the ledger is being read back', () => {
   it('the sweeper changes nothing, even if it had begun before, and counts only what became durable', async () => {
     await bench.credit(HOLD * 10n)
     const orphan = await leaveOrphan()
 
-    const price = bench.holdQuestion('prices')
+    const price = bench.holdQuery('prices')
     const sweep = bench.ledger.sweep()
     await price.asked
     bench.failWrites(HOLDS)
-    const receipts = bench.holdQuestion('receipts')
+    const receipts = bench.holdQuery('receipts')
     expect(await (await bench.admit()).durable).toBe('lost')
     await receipts.asked
     price.letGo()
     expect(await sweep).toBe(0)
     expect(bench.recovered).toBe(0)
-    expect(bench.ledger.openHolds, 'books that are about to be replaced are left alone').toBe(2)
+    expect(bench.ledger.openHolds, 'a state that is about to be replaced is left alone').toBe(2)
 
     receipts.letGo()
     await opensAgain()
@@ -49,10 +49,10 @@ describe('while the books are being read back', () => {
     await bench.expectBalancedLedger()
   })
 
-  it('the sweeper does not touch books that were read back while it looked up a price', async () => {
+  it('the sweeper does not touch a state that was read back while it looked up a price', async () => {
     await bench.credit(HOLD * 10n)
     await leaveOrphan()
-    const price = bench.holdQuestion('prices')
+    const price = bench.holdQuery('prices')
     const sweep = bench.ledger.sweep()
     await price.asked
     bench.failWrites(HOLDS)
@@ -81,7 +81,7 @@ describe('while the books are being read back', () => {
     await bench.expectBalancedLedger()
   })
 
-  it('a charge that was lost is tried again once the books can be written, although the turn has left', async () => {
+  it('a charge that was lost is tried again once the ledger can be written, although the turn is over', async () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()
     await turn.durable
@@ -95,7 +95,7 @@ describe('while the books are being read back', () => {
     await bench.expectBalancedLedger()
   })
 
-  it('a turn whose books were read anew settles on them, and a mark stays what memory knows', async () => {
+  it('a turn settles after its state was read back, and keeps its newer mark in memory', async () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()
     await turn.durable
@@ -182,7 +182,7 @@ describe('a full disk', () => {
   })
 
   it.each(['settled', 'released'] as const)(
-    'a turn whose end had reached the file after all learns so: %s, and nobody calls it lost',
+    'a turn whose end had reached the file after all reports %s, and not lost',
     async (state) => {
       await bench.credit(HOLD * 10n)
       const turn = await bench.admit()
@@ -206,7 +206,7 @@ describe('a full disk', () => {
     },
   )
 
-  it('a turn that somebody else has ended meanwhile is not told that end as its own', async () => {
+  it('a turn that was ended by another caller does not report that end as its own', async () => {
     await bench.credit(HOLD * 10n)
     const turn = await bench.admit()
     await turn.durable
@@ -223,7 +223,7 @@ describe('a full disk', () => {
 })
 
 describe('an account that the file refused and that cannot be read again', () => {
-  it('makes the ledger read all of its books again: nobody goes on with what the file does not have', async () => {
+  it('makes the ledger read its whole state back, so that no operation continues on a state that the file does not have', async () => {
     await bench.credit(HOLD * 10n)
     const before = await bench.admit()
     await before.durable
@@ -232,7 +232,7 @@ describe('an account that the file refused and that cannot be read again', () =>
     const doomed = await bench.admit({ clientCap: 10 })
     const durable = doomed.durable
     expect(await durable).toBe('refused')
-    expect(await bench.ledger.admit(bench.request()), 'not on books that are ahead of the file').not.toMatchObject({
+    expect(await bench.ledger.admit(bench.request()), 'not on a state that is ahead of the file').not.toMatchObject({
       kind: 'admitted',
     })
     await expect.poll(() => bench.failures.length).toBeGreaterThanOrEqual(2)

@@ -23,7 +23,7 @@ const broken = async () =>
     .filter(({ violations }) => violations > 0)
     .map(({ name }) => name)
 
-describe('the books of usage', () => {
+describe('the ledger of usage', () => {
   it('have two entries for each charge: out of the wallet, into revenue', async () => {
     const entries = await rowsOf('SELECT receipt, bucket, delta_nano FROM usage_entries ORDER BY receipt, bucket DESC')
     expect(entries).toEqual([
@@ -47,13 +47,13 @@ describe('the books of usage', () => {
   })
 })
 
-describe('verify of books in use', () => {
-  it('agrees, whatever is opened, settled and credited while it reads', async () => {
+describe('verify of a ledger in use', () => {
+  it('agrees while turns are opened, settled and credited', async () => {
     await bench.credit(HOLD * 100n, 'more')
     const open = [await bench.admit(), await bench.admit()]
     await Promise.all(open.map((turn) => turn.durable))
     const { file } = bench.database
-    let questions = 0
+    let queries = 0
     let rowsMost = 0
     const busy: SqliteFile = {
       driver: file.driver,
@@ -66,16 +66,16 @@ describe('verify of books in use', () => {
           rowsMost = Math.max(rowsMost, rows.length)
           return rows as never
         } finally {
-          questions++
+          queries++
           await open.pop()?.settle(settlement(9n))
-          await bench.credit(5n, `during ${questions}`)
+          await bench.credit(5n, `during ${queries}`)
           await (await bench.admit()).durable
         }
       },
     }
     const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(busy) })
     expect((await verifyLedgerState({ db })).report).toMatchObject({ ok: true, accounts: 1, receipts: 6, transfers: 2 })
-    expect(questions).toBeGreaterThanOrEqual(6)
+    expect(queries).toBeGreaterThanOrEqual(6)
     expect(rowsMost, 'rows of one answer').toBeLessThan(10)
     await bench.expectBalancedLedger()
   })

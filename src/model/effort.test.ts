@@ -3,7 +3,7 @@ import { effortOf, spellEffort } from './effort.ts'
 
 const BUDGETS = { none: 'disabled', low: 4000, high: 24_000 } as const
 
-describe('how a model is told of an effort', () => {
+describe('the spelling of an effort', () => {
   it.each([
     ['none', 'disabled'],
     ['low', 4000],
@@ -28,7 +28,7 @@ describe('how a model is told of an effort', () => {
     expect(spellEffort(undefined, effortOf('turbo'))).toBe('turbo')
   })
 
-  it('is nothing where a word has no place among those that are known', () => {
+  it('is undefined for an unknown effort', () => {
     expect(spellEffort(BUDGETS, effortOf('turbo'))).toBeUndefined()
     expect(spellEffort(BUDGETS, effortOf('constructor'))).toBeUndefined()
   })

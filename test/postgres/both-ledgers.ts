@@ -25,7 +25,7 @@ import type { CompactedTokens } from '../../src/model/turn.ts'
 import { compactionOf } from '../fixtures/ledger/contract-bench.ts'
 import type { PostgresLedgerState } from './postgres-ledger.ts'
 
-export interface CloseWish {
+export interface CloseRequest {
   readonly requestId: RequestId
   readonly charge: Ending['owed']
   readonly kept: boolean
@@ -55,7 +55,7 @@ export async function createBothLedgers(
     )
   }
   for (const scope of scopes) ledgerState.claims.set(scope, undefined)
-  /** What has closed or moved since somebody looked, by the reducer. */
+  /** What has closed or moved since the last look, by the reducer. */
   let moved: string[] = []
   let compared = accounts.map(() => 0)
   const remember = (outcome: { readonly changes?: readonly Change[] } | { readonly kind: string }) => {
@@ -89,11 +89,11 @@ export async function createBothLedgers(
       }))
       return { expected, found }
     },
-    async close(wishes: readonly CloseWish[]) {
-      const expected = wishes.map((wish) => {
+    async close(closes: readonly CloseRequest[]) {
+      const expected = closes.map((request) => {
         const closed = closeTurn(ledgerState, {
-          requestId: wish.requestId,
-          ending: endingOf(wish),
+          requestId: request.requestId,
+          ending: endingOf(request),
           at: micros / 1000,
           nowMicros: micros,
         })
@@ -101,15 +101,15 @@ export async function createBothLedgers(
         remember(closed)
         return { charge: closed.charge, shortfall: closed.shortfall, compaction: compactionIn(closed.changes) }
       })
-      const ops = wishes.map(({ requestId, ...wish }) => {
-        const { owed, ...ending } = endingOf({ requestId, ...wish })
+      const ops = closes.map(({ requestId, ...request }) => {
+        const { owed, ...ending } = endingOf({ requestId, ...request })
         return { ...ending, ...owed, requestId, attempts: '[]', closing: `${++closings}` }
       })
       const rows = await call<CloseRow[]>('close_turns($1)', [asJson(ops)])
-      const compactions = await compactionsOf(wishes.map(({ requestId }) => requestId))
+      const compactions = await compactionsOf(closes.map(({ requestId }) => requestId))
       const found = rows.map((row, index) => {
         if (row.kind === 'not-open') return row.kind
-        const compaction = compactions.get(wishes[index]!.requestId)
+        const compaction = compactions.get(closes[index]!.requestId)
         return { charge: BigInt(row.charge), shortfall: BigInt(row.shortfall), compaction }
       })
       return { expected, found }
@@ -168,7 +168,7 @@ export async function createBothLedgers(
   }
 }
 
-const endingOf = ({ charge: owed, kept, compaction }: CloseWish): Ending => ({
+const endingOf = ({ charge: owed, kept, compaction }: CloseRequest): Ending => ({
   ...{ outcome: 'completed', owed, kept, compaction },
   ...{ lane: undefined, attempts: [], firstByteMs: undefined, totalMs: 1 },
 })

@@ -11,7 +11,7 @@ import { createPostgresLedgerState, type PostgresLedgerState, postgres } from '.
 const NODES = 4
 const TURNS = 400
 
-/** Several nodes ask for the same at once; the database lets as many pass as there is room for, and never one more. */
+/** Several nodes compete; the database admits as many turns as there is room for, and never one more. */
 describe.skipIf(!postgres)('four nodes at once', () => {
   let ledgerState: PostgresLedgerState
   let account: AccountRow
@@ -32,7 +32,7 @@ describe.skipIf(!postgres)('four nodes at once', () => {
   const credit = (amount: bigint) =>
     nodes[0]!.credit({ account, kind: 'credit', amount: usd(amount), reason: 'test', ref: 'first' })
 
-  /** Every node is asked in turn, all of them at once. Settles who was let in, with half of the hold. */
+  /** All nodes at once, in turn. Settles admitted turns with half of the hold. */
   async function storm(over: (turn: number) => Partial<AdmitRequest>, charge = HOLD / 2n) {
     const refusals = new Map<string, number>()
     const admitted: AdmittedTurn[] = []
@@ -69,7 +69,7 @@ describe.skipIf(!postgres)('four nodes at once', () => {
     expect(await nodes[0]!.accountStatus(account)).toEqual({ balance: 0n, held: 0n, available: 0n })
   })
 
-  it('on one window that nobody has opened yet: it is opened once, and holds what it grants', async () => {
+  it('on one unopened window: it is opened once, and holds what it grants', async () => {
     const allowances = [hours(5, HOLD * 30n), dayCap(HOLD * 25n)]
     await nodes[0]!.assignPlan({ account, plan: 'builder', windows: [hours(5, HOLD * 30n)], endsAt: undefined })
     expect((await storm(() => ({ kind: 'builder', allowances }))).admitted).toBe(25)
@@ -111,7 +111,7 @@ describe.skipIf(!postgres)('four nodes at once', () => {
     expect((await storm(() => ({ limits: [limitOf('concurrent', 23)] }))).admitted).toBe(23)
   })
 
-  it('on accounts and limits in any mixture: nobody waits for another in a circle', async () => {
+  it('on accounts and limits in any mixture: there is no deadlock', async () => {
     await credit(HOLD * 1000n)
     const others = await Promise.all(Array.from({ length: 5 }, () => ledgerState.addAccount()))
     for (const other of others) {

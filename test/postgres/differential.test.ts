@@ -15,7 +15,7 @@ const seed = Number(process.env.MILLRACE_SEED ?? Date.now() % 1_000_000_000)
 
 /** The rules of money stand in TypeScript and in the database's language. This is what holds the two together. */
 describe.skipIf(!postgres)('the reducer and the database', () => {
-  it(`decide alike, whatever comes (MILLRACE_SEED=${seed})`, { timeout: 120_000 }, async () => {
+  it(`decide alike on random operations (MILLRACE_SEED=${seed})`, { timeout: 120_000 }, async () => {
     const counts = new Map<string, number>()
     const isMissing = (kind: string) => !counts.has(kind)
     let run = 0
@@ -27,7 +27,7 @@ describe.skipIf(!postgres)('the reducer and the database', () => {
     expect(KINDS.filter(isMissing)).toEqual([])
   })
 
-  it('decide alike at the very moment when something ends, and just before', async () => {
+  it('decide alike at the moment when something ends, and just before', async () => {
     const database = await createPostgresLedgerState()
     const account = await database.addAccount()
     const both = await createBothLedgers(database, [account], ['a'])
@@ -200,7 +200,7 @@ async function compareRun(dice: Dice, counts: Map<string, number>): Promise<void
     },
     async close() {
       if (asked.length === 0) return { expected: 0, found: 0 }
-      const wishes = Array.from({ length: 1 + dice.below(5) }, () => ({
+      const closes = Array.from({ length: 1 + dice.below(5) }, () => ({
         requestId: asked[Math.max(0, asked.length - 1 - dice.below(12))]!,
         charge: dice.chance(0.7)
           ? { usage: usageOf(dice), tier: 0, cost: usd(BigInt(dice.below(dice.of([100, 5_000_000, 20_000_000])))) }
@@ -210,13 +210,13 @@ async function compareRun(dice: Dice, counts: Map<string, number>): Promise<void
           ? { tokensBefore: dice.below(1_000_000), tokensAfter: dice.below(20_000) }
           : undefined,
       }))
-      const answer = await both.close(wishes)
+      const answer = await both.close(closes)
       for (const [index, each] of answer.expected.entries()) {
         if (typeof each === 'string') {
           count(each)
           continue
         }
-        count(wishes[index]?.charge ? (each.shortfall > 0n ? 'shortfall' : 'settled') : 'released')
+        count(closes[index]?.charge ? (each.shortfall > 0n ? 'shortfall' : 'settled') : 'released')
         if (each.compaction) count('compacted')
       }
       return answer

@@ -6,7 +6,7 @@ import { settlement } from '../fixtures/model/ending.ts'
 import { cuttable, LEASE_MS, openNode } from './postgres-bench.ts'
 import { createPostgresLedgerState, type PostgresLedgerState, postgres } from './postgres-ledger.ts'
 
-/** Does what it is asked, and loses the answer of the next calls of this function: as a connection that dies in a commit. */
+/** Runs calls, and loses the answers of the next calls of this function, as a connection that dies in a commit. */
 function forgetful(pool: PostgresPool) {
   const lost = new Map<string, number>()
   return {
@@ -58,7 +58,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     expect(turns[0]?.statuses).toMatchObject([{ kind: 'concurrent', remaining: 2 }])
   })
 
-  it('a settle is sent again, charges once, and is told what it charged', async () => {
+  it('a settle is retried, charges once, and learns what it charged', async () => {
     const turn = await admit()
     connection.lose('close_turns', 2)
     expect(await turn.settle(settlement(9n))).toEqual({ kind: 'settled', charge: 9n, shortfall: 0n, tier: 0 })
@@ -72,7 +72,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     expect((await node.ledger.accountStatus(account)).balance).toBe(HOLD * 10n + 5n)
   })
 
-  it('for longer than we ask, nobody is admitted, and the hold that was placed is swept', async () => {
+  it('for longer than the retries, no turn is admitted, and the placed hold is swept', async () => {
     const impatient = await openNode(connection.pool, { retryMs: 0 })
     connection.lose('admit_turns', 1)
     const { kind, refusal } = (await impatient.ledger.admit(requestFor(account))) as { kind: string; refusal: unknown }
@@ -85,7 +85,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     await impatient.ledger.close()
   })
 
-  it('because its connections are killed again and again, the books stay exact', async () => {
+  it('because its connections are killed again and again, the ledger stays exact', async () => {
     const killer = ledgerState.connect(1)
     let kills = 0
     const killUntil = async (isOver: () => boolean) => {
@@ -114,7 +114,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     await Promise.all(Array.from({ length: 8 }, spend))
     isOver = true
     await killing
-    // A hold of which nobody heard for as long as the node asks again was refused, and stands until it is swept.
+    // A hold whose result did not arrive within the retries was refused, and stays until it is swept.
     const swept = await node.ledger.sweep()
     const { rows } = await killer.query(
       'SELECT count(*)::integer AS receipts, coalesce(sum(charge_nano), 0)::text AS told FROM receipts',
@@ -126,7 +126,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     expect(kills).toBeGreaterThan(0)
     expect(charged).toBeGreaterThan(0n)
     expect(await node.ledger.accountStatus(account)).toMatchObject({ balance: HOLD * 10n - BigInt(told), held: 0n })
-    // Whoever heard nothing of its settle may have been charged all the same.
+    // A settle without an answer may have been charged.
     expect(BigInt(told) - charged).toBeGreaterThanOrEqual(0n)
     expect(BigInt(told) - charged).toBeLessThanOrEqual(100n * BigInt(unheard))
   })
@@ -139,7 +139,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
   })
 })
 
-// Only the node's own: whoever asks how it went is let live.
+// Only the node's own connections.
 const KILL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'node' AND random() < 0.5`
 

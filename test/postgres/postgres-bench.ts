@@ -9,7 +9,7 @@ import { createPostgresLedgerState, type PostgresLedgerState } from './postgres-
 
 export const LEASE_MS = 600_000
 
-/** A pool that a test may cut: whoever asks then is never answered, as in a process that is no more. */
+/** A pool that a test may cut: queries then never return, as in a dead process. */
 export function cuttable(pool: PostgresPool): { readonly pool: PostgresPool; cut(): void } {
   let isCut = false
   return {

@@ -5,10 +5,10 @@ import { installSchema } from '../../src/db/postgres/schema.ts'
 import { secureRandom } from '../../src/lib/random-id.ts'
 import { type AccountRow, mintAccountId } from '../../src/model/ids.ts'
 
-/** Undefined: this machine has no PostgreSQL, and the run has said so. */
+/** Undefined: this machine has no PostgreSQL, which the run has reported. */
 export const postgres = inject('postgres')
 
-/** A database of its own on the server of this run, with empty books. */
+/** A database of its own on the server of this run, with an empty ledger. */
 export interface PostgresLedgerState {
   /** Another pool of connections to it, as another node has one. */
   connect(connections?: number, name?: string): pg.Pool
@@ -35,7 +35,7 @@ export async function createPostgresLedgerState(): Promise<PostgresLedgerState> 
   const pools: pg.Pool[] = []
   const connect = (connections = 4, name = 'test') => {
     const pool = new pg.Pool({ host, user, database, max: connections, application_name: name })
-    // A connection that is killed while nobody uses it is nothing to fall over.
+    // A connection that is killed while idle must not end the process.
     pool.on('error', () => {})
     pools.push(pool)
     return pool

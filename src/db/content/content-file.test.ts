@@ -9,8 +9,8 @@ import {
   json,
   openStoreBench,
   type StoreBench,
-  said,
   started,
+  userMessage,
 } from '../../../test/fixtures/db/content/stored-responses.ts'
 import { openContent } from './open-content.ts'
 
@@ -31,12 +31,12 @@ async function useEverything(): Promise<void> {
   await responses.finish(
     ended('canary1', {
       object: json({ id: 'resp_canary1', status: 'completed', instructions: 'canary-object' }),
-      input: [said('canary-question'), said('canary-question')],
+      input: [userMessage('canary-question'), userMessage('canary-question')],
       output: [answered('msg_canary', 'canary-answer'.repeat(1000))],
       events: Buffer.from(frame),
     }),
   )
-  await responses.finish(ended('canary2', { parent: 'resp_canary1', input: [said('canary-question')] }))
+  await responses.finish(ended('canary2', { parent: 'resp_canary1', input: [userMessage('canary-question')] }))
   await responses.begin(started('canary3', { parent: 'resp_canary2' }))
   await responses.end('resp_canary3', ACCOUNT, 'failed', json({ status: 'failed' }))
   await responses.begin(started('canary4'))
@@ -103,7 +103,7 @@ it('that was written before responses were stored is taken further', async () =>
   expect(await bench.responses.finish(ended('a'))).toBe(true)
 })
 
-it('that cannot be written or read is told of, and nobody is kept waiting', async () => {
+it('that cannot be written or read is reported, and blocks nothing', async () => {
   await bench.file.close()
   expect(await bench.responses.begin(started('a'))).toBe(false)
   expect(await bench.responses.finish(ended('a'))).toBe(false)

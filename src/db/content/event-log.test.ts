@@ -67,7 +67,7 @@ describe('a stream that came with a key', () => {
     expect(await found?.read()).toBe(undefined)
   })
 
-  it('is not where anything else was sent between its frames, and not where nobody has asked for it', async () => {
+  it('does not exist if other bytes were sent between its frames, nor if it was not requested', async () => {
     const [first = '', ...rest] = frames
     for (const stream of [
       whole([first, ': comment\n\n', ...rest]),

@@ -161,7 +161,7 @@ describe('the room for answers', () => {
   })
 })
 
-it('a file that cannot be written is told of, and nobody is kept waiting', async () => {
+it('a file that cannot be written is reported, and does not block the answer', async () => {
   const answers = await open()
   await file.close()
   expect(await answers.keep(answer(1))).toBe(false)

@@ -10,7 +10,7 @@ import { USAGE_SUMS } from './usage-totals.ts'
 /**
  * Stored responses. Nothing of what was said stands here in clear, and no id: ids and items are known by digests that are
  * keyed by their account. What must always hold is held by the tables themselves: deleting a response is one statement,
- * and its links, its events, the items that nobody else refers to, the count of its parent and the key of an account that
+ * and its links, its events, the items without another reference, the count of its parent and the key of an account that
  * has nothing left follow.
  */
 const responsesMigration: Migration = {
@@ -147,7 +147,7 @@ const answersMigration: Migration = {
 const SUMS = USAGE_SUMS.map((sum) => `${sum} INTEGER NOT NULL CHECK (${sum} >= 0)`).join(',\n      ')
 
 /**
- * Usage as running totals. All of it can be made anew from the receipts of the ledger: nothing here is the only copy.
+ * Usage as running totals. All of it can be rebuilt from the receipts of the ledger.
  *
  * A series is one of the ways to look at an account: all of it, or one kind, key or model, or two of them together; what
  * it does not look at is empty, or 0 for the key. A row of `usage` says how much its series had come to by the end of a
@@ -199,7 +199,7 @@ const lockoutsMigration: Migration = {
 }
 
 /**
- * Turns that were refused before they began: the books know nothing of them, so this is the only copy, and nothing rests on
+ * Turns that were refused before they began: the ledger knows nothing of them, so this is the only copy, and nothing rests on
  * it. Running totals by quarters of an hour, as those of usage are, but by public ids: numbers of rows are given again when
  * a ledger is put back from a copy. A series without a key is of all keys of its kind.
  */
@@ -248,7 +248,7 @@ const ownersMigration: Migration = {
   ],
 }
 
-/** Of which streams the log is every byte that was sent, so that whoever repeats their request is given it again from there. */
+/** Marks logs that have every byte of their stream, so that a repeated request can be answered from them. */
 const sentStreamsMigration: Migration = {
   name: '0007-sent-streams',
   statements: ['ALTER TABLE responses ADD COLUMN as_sent INTEGER NOT NULL DEFAULT 0 CHECK (as_sent IN (0, 1))'],

@@ -5,8 +5,8 @@ import {
   openStoreBench,
   STRANGER,
   type StoreBench,
-  said,
   started,
+  userMessage,
 } from '../../../test/fixtures/db/content/stored-responses.ts'
 import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 
@@ -21,7 +21,8 @@ afterEach(async () => {
 
 const random = randomFrom(7)
 /** Text that no compression makes smaller by much. */
-const noise = (size: number) => said(Array.from({ length: size }, () => String.fromCharCode(33 + random(90))).join(''))
+const noise = (size: number) =>
+  userMessage(Array.from({ length: size }, () => String.fromCharCode(33 + random(90))).join(''))
 const large = (name: string, expiresAt: number, parent?: string) =>
   bench.responses.finish(ended(name, { input: [noise(4000)], output: [], expiresAt, parent }))
 const twice = (name: string) =>
@@ -115,7 +116,7 @@ describe('the room for responses', () => {
     expect(bench.failures).toEqual([])
   })
 
-  it('is given back by what has expired, whatever was done before', async () => {
+  it('is released by what has expired, after any sequence of writes', async () => {
     const seed = 42
     const any = randomFrom(seed)
     const done = { kept: 0, begun: 0, removed: 0, swept: 0, refused: 0 }
@@ -123,7 +124,7 @@ describe('the room for responses', () => {
       const account = any(4) === 0 ? STRANGER : ACCOUNT
       const recent = () => `resp_${Math.max(0, step - 1 - any(12))}`
       const parent = any(2) === 0 ? undefined : recent()
-      const input = Array.from({ length: any(4) }, () => said(`item ${any(30)}`))
+      const input = Array.from({ length: any(4) }, () => userMessage(`item ${any(30)}`))
       const over = { account, parent, input, expiresAt: bench.time + any(3000) + 1 }
       const action = any(10)
       if (action < 6) done[(await bench.responses.finish(ended(`${step}`, over))) ? 'kept' : 'refused'] += 1

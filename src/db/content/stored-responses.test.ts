@@ -10,9 +10,9 @@ import {
   RING_KEY,
   STRANGER,
   type StoreBench,
-  said,
   started,
   textsOf,
+  userMessage,
 } from '../../../test/fixtures/db/content/stored-responses.ts'
 import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
@@ -51,7 +51,7 @@ describe('a stored response', () => {
       ...{ id: 'resp_a', object: 'response', status: 'completed', model: 'm' },
       output: [JSON.parse(String(answered('msg_a', 'answer a')))],
     })
-    expect(await found('a')).toEqual(textsOf([said('question a'), answered('msg_a', 'answer a')]))
+    expect(await found('a')).toEqual(textsOf([userMessage('question a'), answered('msg_a', 'answer a')]))
     expect(bench.failures).toEqual([])
   })
 
@@ -65,7 +65,7 @@ describe('a stored response', () => {
     expect(await bench.count('responses')).toBe(1)
   })
 
-  it('ends once: whoever comes later changes nothing', async () => {
+  it('ends once: later ends change nothing', async () => {
     await bench.responses.begin(started('a'))
     await bench.responses.end('resp_a', ACCOUNT, 'cancelled', json({ status: 'cancelled', output: [] }))
     expect(await bench.responses.finish(ended('a'))).toBe(false)
@@ -111,7 +111,7 @@ describe('a stored response', () => {
     expect(await bench.responses.factsOf(asked)).toEqual(new Map([['req_b', { facts: 'facts of b', isAsSent: false }]]))
   })
 
-  it('that was forgotten is shown to nobody, goes, and is no reason to charge; one that was deleted is', async () => {
+  it('that was forgotten is hidden, deleted and not charged; one that was deleted is charged', async () => {
     await keep('a')
     await keep('b')
     await bench.responses.begin(started('c'))
@@ -127,26 +127,28 @@ describe('a stored response', () => {
 
   it('is of any size, and comes back byte for byte', async () => {
     const random = randomFrom(1)
-    const items = Array.from({ length: 60 }, (_, at) => said(String.fromCharCode(65 + at).repeat(random(40_000))))
+    const items = Array.from({ length: 60 }, (_, at) =>
+      userMessage(String.fromCharCode(65 + at).repeat(random(40_000))),
+    )
     const large = json({ type: 'message', content: 'word '.repeat(400_000) })
     await keep('a', { input: [...items, large], output: [] })
     expect((await found('a')).join() === textsOf([...items, large]).join()).toBe(true)
     expect(await bench.responses.context(ACCOUNT, 'resp_a', MiB)).toEqual({ kind: 'too-large' })
-    expect(await bench.responses.finish(ended('many', { input: Array(5001).fill(said('x')) }))).toBe(false)
+    expect(await bench.responses.finish(ended('many', { input: Array(5001).fill(userMessage('x')) }))).toBe(false)
   })
 })
 
 describe('an item', () => {
   it('is stored once, however many responses refer to it', async () => {
-    const shared = [said('the long beginning of all'), said('and more')]
-    for (let at = 0; at < 50; at++) await keep(`a${at}`, { input: [...shared, said(`own ${at}`)], output: [] })
+    const shared = [userMessage('the long beginning of all'), userMessage('and more')]
+    for (let at = 0; at < 50; at++) await keep(`a${at}`, { input: [...shared, userMessage(`own ${at}`)], output: [] })
     expect(await bench.count('items')).toBe(52)
     expect(await bench.count('response_items')).toBe(150)
     expect((await found('a49')).slice(0, 2)).toEqual(textsOf(shared))
   })
 
   it('is stored once, however many refer to it at the same moment', async () => {
-    const input = [said('shared'), said('shared'), said('more')]
+    const input = [userMessage('shared'), userMessage('shared'), userMessage('more')]
     const all = Array.from({ length: 40 }, (_, at) => bench.responses.finish(ended(`a${at}`, { input })))
     expect((await Promise.all(all)).every(Boolean)).toBe(true)
     expect(await bench.count('items')).toBe(42)
@@ -154,19 +156,19 @@ describe('an item', () => {
   })
 
   it('is another one for another account', async () => {
-    await keep('a', { input: [said('x')], output: [] })
-    await keep('b', { input: [said('x')], output: [], account: STRANGER })
+    await keep('a', { input: [userMessage('x')], output: [] })
+    await keep('b', { input: [userMessage('x')], output: [], account: STRANGER })
     expect(await bench.count('items')).toBe(2)
     const rows = await bench.file.all('SELECT DISTINCT digest FROM items', [])
     expect(rows).toHaveLength(2)
   })
 
-  it('lives as long as somebody refers to it', async () => {
-    await keep('short', { input: [said('shared')], output: [], expiresAt: 2000 })
-    await keep('long', { input: [said('shared')], output: [], expiresAt: 3000 })
+  it('lives as long as a response refers to it', async () => {
+    await keep('short', { input: [userMessage('shared')], output: [], expiresAt: 2000 })
+    await keep('long', { input: [userMessage('shared')], output: [], expiresAt: 3000 })
     bench.time = 2500
     expect(await bench.responses.sweep()).toBe(1)
-    expect(await found('long')).toEqual(textsOf([said('shared')]))
+    expect(await found('long')).toEqual(textsOf([userMessage('shared')]))
     bench.time = 3500
     expect(await bench.responses.sweep()).toBe(1)
     for (const table of ['responses', 'items', 'response_items', 'response_objects', 'account_keys']) {
@@ -186,7 +188,7 @@ describe('a chain', () => {
   it('of 200 turns is their items in order, from every turn on', async () => {
     await grow(200)
     const all = Array.from({ length: 200 }, (_, at) =>
-      textsOf([said(`question c${at}`), answered(`msg_c${at}`, `answer c${at}`)]),
+      textsOf([userMessage(`question c${at}`), answered(`msg_c${at}`, `answer c${at}`)]),
     )
     for (const last of [0, 1, 57, 199]) expect(await found(`c${last}`)).toEqual(all.slice(0, last + 1).flat())
   })
@@ -235,8 +237,8 @@ describe('a chain', () => {
 
 describe('what cannot be read', () => {
   it('because it is damaged is told as such, or not there', async () => {
-    await keep('a', { input: [said('shared')] })
-    await keep('b', { input: [said('shared')] })
+    await keep('a', { input: [userMessage('shared')] })
+    await keep('b', { input: [userMessage('shared')] })
     await bench.file.atomic([
       { sql: 'UPDATE items SET sealed = zeroblob(60) WHERE id IS NOT NULL AND item = 2', rows: [[]] },
     ])
@@ -288,15 +290,18 @@ describe('what cannot be read', () => {
   })
 })
 
-it('what was there when it was looked for, and goes before the write, is stored anew', async () => {
+it('an item that is deleted between lookup and write is stored again', async () => {
   const keys = new Set<unknown>()
   for (let round = 0; round < 25; round++) {
-    await keep(`first${round}`, { input: [said('shared')], output: [], expiresAt: bench.time + 10 })
+    await keep(`first${round}`, { input: [userMessage('shared')], output: [], expiresAt: bench.time + 10 })
     const [row] = await bench.file.all('SELECT name FROM account_keys', [])
     keys.add(row?.name)
     bench.time += 100
     // The last response of the account goes, and the shared item and the key of the account with it.
-    const next = ended(`next${round}`, { input: [said('shared'), said(`${round}`)], expiresAt: bench.time + 50 })
+    const next = ended(`next${round}`, {
+      input: [userMessage('shared'), userMessage(`${round}`)],
+      expiresAt: bench.time + 50,
+    })
     const beginning = bench.responses.begin(started(`more${round}`, { expiresAt: bench.time + 50 }))
     const [kept] = await Promise.all([bench.responses.finish(next), bench.responses.sweep(), beginning])
     expect(kept).toBe(true)
@@ -311,7 +316,7 @@ it('what was there when it was looked for, and goes before the write, is stored 
   expect(bench.failures).toEqual([])
 })
 
-it('a ring that was rotated opens what the older key wrapped, and wraps it anew', async () => {
+it('a rotated keyring opens what the older key wrapped, and rewraps it', async () => {
   await keep('a')
   await bench.reopen({ ring: [OTHER_RING_KEY, RING_KEY] })
   expect(await found('a')).toHaveLength(2)

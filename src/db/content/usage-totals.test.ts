@@ -66,7 +66,7 @@ it('goes on in the quarter in which it had stopped', async () => {
   expect(await requestsBefore(10, 11)).toEqual([0, 2])
 })
 
-it('counts a slice once, whoever comes with it again, and none that leaves something out', async () => {
+it('counts a slice once, also when it comes again, and none that skips receipts', async () => {
   await add(0, 1, closed(10))
   await expect(add(0, 1, closed(10))).rejects.toThrow(UnexpectedChanges)
   await expect(add(5, 6, closed(11))).rejects.toThrow(UnexpectedChanges)
@@ -103,7 +103,7 @@ it('is forgotten account by account', async () => {
   expect(await requestsBefore(4)).toEqual([1])
 })
 
-it('is nobody’s any more from the first moment of being forgotten, whatever ends that in its middle', async () => {
+it('fits no ledger from the first step of being forgotten, wherever that is interrupted', async () => {
   await add(0, 1, closed(10))
   let writes = 0
   const dying: SqliteFile = {

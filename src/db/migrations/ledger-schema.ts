@@ -43,7 +43,7 @@ const clockCorrectionsMigration: readonly string[] = [
 ]
 
 /**
- * The proof of the books reads balances in slices, account by account, and keeps no balance of each any more: only
+ * The proof of the ledger reads balances in slices, account by account, and keeps no balance of each any more: only
  * that of the outside world, and for windows and spend caps with many receipts what those came to. Open
  * requests are found by account. Windows that ended long ago are found by their end, to be closed.
  */

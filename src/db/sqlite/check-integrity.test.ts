@@ -189,7 +189,7 @@ describe('the check of a database file', () => {
   })
 })
 
-it('a text that is not UTF-8 is an error of its question and ends nobody', async () => {
+it('a text that is not UTF-8 fails its query and does not end the process', async () => {
   const path = join(folder, 'text.db')
   const file = await openSqlite({ path })
   await file.atomic([

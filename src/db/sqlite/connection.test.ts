@@ -147,7 +147,7 @@ describe('statements', () => {
     expect(driver.all('SELECT count(*) AS n FROM rows', [])).toEqual([{ n: 4 }])
   })
 
-  it('stay few in memory, however many texts are asked', () => {
+  it('stay few in memory for any number of SQL texts', () => {
     for (let n = 0; n < 1000; n++) expect(driver.all(`SELECT ${n} AS n`, [])).toEqual([{ n }])
   })
 })

@@ -35,7 +35,7 @@ afterEach(async () => {
 
 const book = { title: 'The Mill on the Floss', price_nano: 9_000_000_000_000_000_000n }
 
-it('asks, inserts, updates and deletes', async () => {
+it('selects, inserts, updates and deletes', async () => {
   expect(await db.insertInto('books').values(book).returning('id').executeTakeFirstOrThrow()).toEqual({ id: 1 })
   expect(await db.selectFrom('books').selectAll().execute()).toEqual([{ id: 1, ...book }])
   const updated = await db.updateTable('books').set({ price_nano: 1n }).where('id', '=', 1).executeTakeFirst()

@@ -61,7 +61,7 @@ it('refuses a database of another program and does not touch it', async () => {
   expect(await tables()).toEqual(['recipes'])
 })
 
-it('refuses a table that somebody has added to ours', async () => {
+it('refuses a foreign table', async () => {
   await migrate(file, schema(first), clock)
   await file.atomic([{ sql: 'CREATE TABLE my_notes (id INTEGER PRIMARY KEY) STRICT', rows: [[]] }])
   await expect(migrate(file, schema(first, second), clock)).rejects.toThrow(/not ours: my_notes/)

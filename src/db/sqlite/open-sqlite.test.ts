@@ -181,7 +181,7 @@ describe('the file', () => {
     file = await openSqlite({ path })
   })
 
-  it('does not keep a process alive that has nothing more to ask', async () => {
+  it('does not keep an idle process alive', async () => {
     await file.close()
     expect(await openInChild('leave')).toBe('opened')
     file = await openSqlite({ path })
@@ -253,8 +253,8 @@ describe('a thread that dies', () => {
       parentPort.postMessage({ id: 0, kind: 'done', value: 'a driver' })
       parentPort.on('message', ({ id }) => { if (id === 3) throw new Error('out of order') })`)
     expect(await channel.opened).toBe('a driver')
-    const asked = [1, 2, 3, 4].map(() => channel.ask({ kind: 'all', sql: 'SELECT 1', parameters: [] }))
-    for (const result of await Promise.allSettled(asked)) {
+    const sent = [1, 2, 3, 4].map(() => channel.ask({ kind: 'all', sql: 'SELECT 1', parameters: [] }))
+    for (const result of await Promise.allSettled(sent)) {
       expect(result).toMatchObject({
         status: 'rejected',
         reason: { message: `The thread of the database ${path} has ended` },

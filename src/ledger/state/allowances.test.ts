@@ -122,7 +122,7 @@ describe('a window', () => {
     expect(accountOf(ledgerState).outlived.size).toBe(0)
   })
 
-  it('that nobody holds on any more is closed when the next one opens, and its rest expires', () => {
+  it('without holds is closed when the next one opens, and its rest expires', () => {
     const { ledgerState, hold, settle } = builderWith([FIVE_HOURS], T0)
     hold('a', 500, T0)
     settle('a', 1_100n, T0)
@@ -257,7 +257,7 @@ describe('a turn that costs nothing', () => {
 })
 
 describe('the status of an allowance', () => {
-  it('that nobody has drawn on says its whole amount, and no running period', () => {
+  it('that was never used has its whole amount, and no running period', () => {
     const status = allowanceStatusOf(accountOf(stateWith(0n)), capOf('day', 700n), T0)
     expect(status).toMatchObject({ running: undefined, granted: 700n, posted: 700n, held: 0n })
   })

@@ -95,7 +95,7 @@ const MUST_BE_SEEN = [
 ]
 
 it(
-  'the books agree with a naive model and with what was recorded, after any sequence of operations',
+  'the ledger agrees with a naive model and with what was recorded, after any sequence of operations',
   () => {
     const seen: Record<string, number> = {}
     const count = (what: string) => {
@@ -111,7 +111,7 @@ it(
         { seed: SEED, numRuns: Math.ceil(OPERATIONS / STEPS_AT_LEAST), endOnFailure: !IS_WHOLE },
       )
     } finally {
-      console.info(`books: seed ${SEED}, ${operations} operations\n${tableOf(seen)}`)
+      console.info(`ledger: seed ${SEED}, ${operations} operations\n${tableOf(seen)}`)
     }
     if (!IS_WHOLE) return
     expect(operations).toBeGreaterThanOrEqual(OPERATIONS)

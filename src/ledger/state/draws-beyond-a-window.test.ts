@@ -13,8 +13,8 @@ const window = (amount: bigint): Allowance => ({
   amount: amount as NanoUsd,
 })
 
-/** What a client that asks for 100 is told, on a window that was opened with `granted` of which `left` is there. */
-function told({ granted, left, plan }: { granted: bigint; left: bigint; plan: bigint }) {
+/** The refusal of a request for 100 on a window that was opened with `granted` of which `left` is there. */
+function refusalOf({ granted, left, plan }: { granted: bigint; left: bigint; plan: bigint }) {
   const account = createAccountState(1 as AccountRow, { row: 1 as BucketRow, posted: 0n, held: 0n })
   const running = { row: 2 as BucketRow, unit: 'quota' as const, subject: 'window:5h', start: 0, end: 1000, held: 0n }
   account.periods.set('window:5h', { ...running, granted, posted: left })
@@ -27,16 +27,20 @@ function told({ granted, left, plan }: { granted: bigint; left: bigint; plan: bi
 }
 
 describe('a request that a window does not cover', () => {
-  it('is told to wait when the next window will', () => {
-    expect(told({ granted: 200n, left: 50n, plan: 200n })).toMatchObject({ kind: 'exhausted', resetsInMs: 990 })
+  it('names the wait when the next window suffices', () => {
+    expect(refusalOf({ granted: 200n, left: 50n, plan: 200n })).toMatchObject({ kind: 'exhausted', resetsInMs: 990 })
   })
 
-  it('is told that waiting does not help when no window will', () => {
-    expect(told({ granted: 90n, left: 90n, plan: 90n })).toMatchObject({ kind: 'exceeds-allowance', limit: 90n })
+  it('says that waiting does not help when no window suffices', () => {
+    expect(refusalOf({ granted: 90n, left: 90n, plan: 90n })).toMatchObject({ kind: 'exceeds-allowance', limit: 90n })
   })
 
-  it('is told by the plan as it is now, whatever the running window was opened with', () => {
-    expect(told({ granted: 200n, left: 50n, plan: 90n })).toMatchObject({ kind: 'exceeds-allowance', limit: 90n })
-    expect(told({ granted: 90n, left: 80n, plan: 200n })).toMatchObject({ kind: 'exhausted', limit: 90n, used: 10n })
+  it('is judged by the present plan, not by the one that opened the running window', () => {
+    expect(refusalOf({ granted: 200n, left: 50n, plan: 90n })).toMatchObject({ kind: 'exceeds-allowance', limit: 90n })
+    expect(refusalOf({ granted: 90n, left: 80n, plan: 200n })).toMatchObject({
+      kind: 'exhausted',
+      limit: 90n,
+      used: 10n,
+    })
   })
 })

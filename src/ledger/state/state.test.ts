@@ -71,7 +71,7 @@ describe('admitTurn', () => {
     expect(ledgerState.accounts.get(ACCOUNTS[0]!)?.wallet.held).toBe(held)
   })
 
-  it('asks the limits before the money: whoever sends too much is told that, and not that the wallet is short', () => {
+  it('checks limits before money: a client over its limit gets that refusal, and not that the wallet is short', () => {
     const limitOf = (kind: AppliedLimit['kind'], cost = 1): AppliedLimit[] => [
       { scope: 'key', kind, subject: `key:1:${kind}`, limit: 1, burst: 1, cost },
     ]

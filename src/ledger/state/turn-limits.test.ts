@@ -70,7 +70,7 @@ describe('a token limit', () => {
     expect(remainingAt(0)).toBe(1500)
     startUnderLimits(ledgerState, of(1000), 0)
     endUnderLimits(ledgerState, of(1000), 0, 10 * MINUTE)
-    expect(remainingAt(10 * MINUTE), 'time that nobody used is not saved up').toBe(2000)
+    expect(remainingAt(10 * MINUTE), 'unused time is not saved up').toBe(2000)
   })
 
   it('keeps one number a limit, however many turns are open', () => {

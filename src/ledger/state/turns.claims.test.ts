@@ -58,14 +58,14 @@ describe('an idempotency key', () => {
     expect(turns.hold('b', 100, 2)).toMatchObject({ kind: 'claimed', claim: { state: 'not-kept' } })
   })
 
-  it('is answered before anything else is looked at: money, limits, and books that are frozen', () => {
+  it('is answered before anything else is looked at: money, limits, and frozen accounts', () => {
     turns.hold('a', 100, 0)
     ledgerState.accounts.get(1 as never)!.frozen = true
     expect(turns.hold('b', 4_000_000, 0).kind).toBe('claimed')
     expect(turns.hold('b', 100, 0, { claim: undefined })).toEqual({ kind: 'frozen' })
   })
 
-  it('that nobody has looked up is a broken promise, not a guess', () => {
+  it('that was not looked up is an error of the caller', () => {
     ledgerState.claims.clear()
     expect(() => turns.hold('a', 100, 0)).toThrow('was not looked up')
   })

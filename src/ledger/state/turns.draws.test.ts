@@ -26,7 +26,7 @@ describe('the kind of the key decides what is drawn on', () => {
     expect(accountOf(ledgerState).wallet).toMatchObject({ posted: 1_000_000n, held: 0n })
   })
 
-  it('a wallet key never touches a window, whatever it is handed', () => {
+  it('a wallet key never draws on a window, even if it gets one', () => {
     const { ledgerState } = builderWith([FIVE_HOURS], T0)
     const { hold } = turnsOn(ledgerState, { kind: 'wallet', allowances: [FIVE_HOURS] })
     expect(changesOf(hold('a', 8_000, T0)).find(({ kind }) => kind === 'receipt-opened')).toMatchObject({
@@ -54,13 +54,13 @@ describe('available is the least of all that is drawn on, less holds', () => {
   it('for the cap that we choose: the share of it and the least that the operator wants', () => {
     const { hold, release } = builderWith([windowOf('5h', 13_000n)], T0)
     const capWith = (sharePercent: number, tokensMin: number) => {
-      const said = hold('a', 0, T0, {
+      const outcome = hold('a', 0, T0, {
         clientCap: undefined,
         modelCap: 100_000,
         chosenCap: { sharePercent, tokensMin },
       })
       release('a', T0)
-      return said.kind === 'held' ? said.cap : said.kind
+      return outcome.kind === 'held' ? outcome.cap : outcome.kind
     }
     expect([capWith(25, 1024), capWith(50, 1024), capWith(100, 1), capWith(1, 1)]).toEqual([3_000, 6_000, 12_000, 120])
     expect([capWith(1, 5_000), capWith(1, 12_000), capWith(1, 12_001)]).toEqual([5_000, 12_000, 'exceeds-allowance'])
@@ -69,9 +69,9 @@ describe('available is the least of all that is drawn on, less holds', () => {
   it('so that the hold covers the cap that was granted, and never more than is there', () => {
     const { hold } = builderWith([windowOf('5h', 13_000n)], T0)
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) {
-      const said = hold(name, 0, T0, { clientCap: undefined, modelCap: 100_000 })
-      if (said.kind === 'held') expect(said.hold).toBe(1_000n + BigInt(said.cap))
-      else expect(said.kind).toBe('in-flight')
+      const outcome = hold(name, 0, T0, { clientCap: undefined, modelCap: 100_000 })
+      if (outcome.kind === 'held') expect(outcome.hold).toBe(1_000n + BigInt(outcome.cap))
+      else expect(outcome.kind).toBe('in-flight')
     }
   })
 
@@ -116,7 +116,7 @@ describe('a refusal names what stands in the way', () => {
     })
   })
 
-  it('more than the whole window grants is said first: waiting does not help', () => {
+  it('more than the whole window grants comes first: waiting does not help', () => {
     const { hold, settle } = builderWith([FIVE_HOURS, WEEK], T0)
     hold('a', 3_500, T0)
     settle('a', 4_500n, T0)
@@ -134,7 +134,7 @@ describe('a refusal names what stands in the way', () => {
     expect(hold('b', 1_000, T0, { allowances })).toMatchObject({ kind: 'cap-reached', allowance: { name: 'day' } })
   })
 
-  it('money that running turns hold is said to be in flight, and where', () => {
+  it('money that running turns hold is in flight, with its wallet or allowance', () => {
     const ledgerState = stateWith(50_000n)
     const { hold } = turnsOn(ledgerState, { allowances: [capOf('day', 3_000n)] })
     hold('a', 1_000, T0)

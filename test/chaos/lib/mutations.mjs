@@ -84,7 +84,7 @@ const MUTANTS = [
     caughtBy: ['I2', 'verify'],
     replacements: [
       {
-        file: 'ledger/state/close-turn.js',
+        file: 'ledger/state/turns.js',
         find: 'posted: -charge, held: -turn.hold',
         put: 'posted: -2n * charge, held: -turn.hold',
       },
@@ -122,7 +122,7 @@ const MUTANTS = [
     procedure: 'sendTurn-again',
     caughtBy: ['I10'],
     replacements: [
-      { file: 'ledger/state/close-turn.js', find: "(owed === undefined ? 'dropped'", put: "(true ? 'dropped'" },
+      { file: 'ledger/state/turns.js', find: "(owed === undefined ? 'dropped'", put: "(true ? 'dropped'" },
     ],
   },
   {

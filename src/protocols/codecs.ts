@@ -19,19 +19,24 @@ import { beyondConversation, readConversation as readResponsesConversation } fro
 import { createEventReader as createResponsesReader } from './responses/read-events.ts'
 import { writeRequest as writeResponsesRequest } from './responses/write-request.ts'
 import type { EventReader, MintIds, ReaderOptions } from './shared/codec-types.ts'
-import { type DialectTraits, type KnownTraits, type LaneTarget, type WrittenRequest, withExactNumbers, withTraits } from './shared/lane-target.ts'
+import {
+  type DialectTraits,
+  type KnownTraits,
+  type LaneTarget,
+  type WrittenRequest,
+  withExactNumbers,
+  withTraits,
+} from './shared/lane-target.ts'
 
-/** A provider's protocol: what it takes to ask and to hear one. */
+/** A provider's protocol: its dialects, its requests and its streams. */
 interface LaneCodec<Dialect extends DialectTraits> {
-  /** By its name; a name that no row has speaks the protocol plainly. */
+  /** By its name; an unknown name gives the plain protocol. */
   dialect(name: string): Dialect
-  /** A conversation in the lane's words. */
   writeRequest(conversation: Conversation, target: LaneTarget<Dialect>): WrittenRequest
-  /** Reads what the lane streams. */
   createEventReader(options: ReaderOptions<Dialect>): EventReader
 }
 
-/** One row a wire. */
+/** One row per wire. */
 const LANE_CODECS = {
   chat: { dialect: chatDialect, writeRequest: writeChatRequest, createEventReader: createChatReader },
   responses: {
@@ -47,18 +52,11 @@ const LANE_CODECS = {
   gemini: { dialect: geminiDialect, writeRequest: writeGeminiRequest, createEventReader: createGeminiReader },
 } as const satisfies Readonly<Record<LaneWire, LaneCodec<DialectTraits>>>
 
-/** A lane's language, with the oddities of its server and of the model behind it. */
+/** A lane's protocol, with the oddities of its server and its model. */
 export type LaneDialect = ReturnType<(typeof LANE_CODECS)[LaneWire]['dialect']>
-
-/** A lane, as whoever listens to it has to know it. */
-interface SpeakingLane {
-  readonly dialect: LaneDialect
-  readonly origin: string
-}
 
 const codecOf = (wire: LaneWire): LaneCodec<LaneDialect> => LANE_CODECS[wire]
 
-/** The protocols by what they are needed for. */
 export const codecs = {
   /** By the wire of an upstream, the name of its dialect, and what is known of the model and the interface. */
   dialect: (wire: Wire, name: string, known: KnownTraits = {}): LaneDialect =>
@@ -71,25 +69,26 @@ export const codecs = {
   parseRequest: async (request: TurnRequest): Promise<Fields> =>
     withExactNumbers(
       request,
-      request.protocol === 'chat' ? await parseRewritten(request) : ((await parseInPieces(request.body.bytes)) as Fields),
+      request.protocol === 'chat'
+        ? await parseRewritten(request)
+        : ((await parseInPieces(request.body.bytes)) as Fields),
     ),
 
-  /** What it says, in no protocol's words. */
   readConversation: (request: TurnRequest, value: Fields): Conversation =>
     request.protocol === 'chat' ? readChatConversation(value) : readResponsesConversation(request, value),
 
-  /** What it asks for that no conversation tells: a lane to which it is translated does not get it. */
+  /** What a conversation cannot express: a lane to which the request is translated does not get it. */
   beyondConversation: (request: TurnRequest): readonly string[] =>
     request.protocol === 'chat' ? [] : beyondConversation(request),
 
-  /** The same in a lane's words. */
   writeRequest(conversation: Conversation, target: LaneTarget<LaneDialect>): WrittenRequest {
     const written = codecOf(target.dialect.wire).writeRequest(conversation, target)
     const lost = written.keepsMarks === true ? namesOfLostTtls(conversation) : namesOfMarks(conversation)
     return lost.length === 0 ? written : { ...written, leftOut: [...written.leftOut, ...lost] }
   },
 
-  /** Reads what a lane streams. */
-  createEventReader: ({ dialect, origin }: SpeakingLane, mint: MintIds): EventReader =>
-    codecOf(dialect.wire).createEventReader({ dialect, origin, mint }),
+  createEventReader: (
+    { dialect, origin }: { readonly dialect: LaneDialect; readonly origin: string },
+    mint: MintIds,
+  ): EventReader => codecOf(dialect.wire).createEventReader({ dialect, origin, mint }),
 }

@@ -4,20 +4,17 @@ import { type DialectTraits, dialectByName } from '../shared/lane-target.ts'
 /** The oddities of servers that speak Anthropic Messages, as data: an oddity is a column, a server is a row. */
 export interface AnthropicDialect extends DialectTraits {
   readonly wire: 'anthropic'
-  /** Messages of the system may stand among the others; elsewhere their words go into the next turn of the user. */
+  /** System messages may stand among the others; elsewhere their text goes into the next user message. */
   readonly midSystem: boolean
-  /**
-   * A last message of the assistant is what the answer begins with; where it is refused, a word of the user behind it asks
-   * the model to go on.
-   */
+  /** A last assistant message is the beginning of the answer; where it is refused, a user message behind it asks the model to go on. */
   readonly prefill: boolean
-  /** It can be said how thinking is to be shown. */
+  /** `thinking.display` decides how thinking is shown. */
   readonly thinkingDisplay: boolean
-  /** Tools can be held to their schemas. */
+  /** Tools may be `strict`. */
   readonly strictTools: boolean
 }
 
-/** Words for a model that decides by itself how long it thinks. */
+/** For a model that decides by itself how long it thinks. */
 const EFFORT_WORDS: EffortSpellings = {
   none: 'disabled',
   minimal: 'low',
@@ -29,7 +26,7 @@ const EFFORT_WORDS: EffortSpellings = {
   ultra: 'max',
 }
 
-/** Tokens to think with, for one that has to be told. */
+/** For a model that needs a thinking budget. */
 const EFFORT_BUDGETS: EffortSpellings = { none: 'disabled', low: 4_000, medium: 12_000, high: 24_000 }
 
 const UNKNOWN_CLAUDE: ModelTraits = { ...PLAIN_TRAITS, efforts: EFFORT_WORDS, sampling: false }

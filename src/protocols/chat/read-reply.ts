@@ -16,7 +16,7 @@ type ChatReply =
       readonly usage: Usage | undefined
       readonly outputBytes: number
     }
-  | { readonly kind: 'error'; readonly said: UpstreamError }
+  | { readonly kind: 'error'; readonly error: UpstreamError }
   | { readonly kind: 'invalid'; readonly what: string }
 
 interface ReplyOptions {
@@ -32,13 +32,13 @@ const NO_ANSWER = { kind: 'invalid', what: 'JSON that is not a chat completion' 
 
 export function readReply(value: unknown, options: ReplyOptions): ChatReply {
   if (!isObject(value)) return NO_ANSWER
-  if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', said: readError(value.error) }
+  if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', error: readError(value.error) }
   const { dialect, mint } = options
   const isSplit = dialect.splitsChoices && options.choices === 1 && Array.isArray(value.choices)
   const choices = isSplit ? joinChoices(value.choices as unknown[], 'message') : value.choices
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(hasMessage)) return NO_ANSWER
   const failed = choices.flatMap((choice) => failureInFinish(choice) ?? [])[0]
-  if (failed) return { kind: 'error', said: failed }
+  if (failed) return { kind: 'error', error: failed }
   const usage = new UsageReader({ dialect, choices: choices.length })
   usage.read(value)
   const repaired = repairChoices(choices, options)

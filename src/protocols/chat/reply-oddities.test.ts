@@ -90,7 +90,7 @@ describe('a JSON answer of a server that speaks Chat', () => {
       'it ended with "insufficient_system_resource"',
     ],
   ])('%s is no answer', (_what, body, message) => {
-    expect(relayed(body)).toMatchObject({ kind: 'error', said: { message } })
+    expect(relayed(body)).toMatchObject({ kind: 'error', error: { message } })
   })
 
   it.each([[{}], [{ choices: null }], [{ choices: [] }], [{ choices: [{ message: null }] }], [{ choices: [7] }]])(

@@ -123,7 +123,7 @@ function writeChoice(choice: ToolChoice, names: ToolNames, dialect: ChatDialect)
 
 interface WrittenEffort {
   readonly fields: Fields
-  /** Part of the effort cannot be expressed: the client is told. */
+  /** Part of the effort cannot be expressed, and is named to the client. */
   readonly isLost: boolean
 }
 

@@ -9,14 +9,11 @@ export interface GeminiDialect extends DialectTraits {
   readonly wire: 'gemini'
   /** Calls and their results may carry an id; elsewhere their order pairs them, and an id is an unknown field. */
   readonly callIds: boolean
-  /** Knows a mode in which the model is free to call, and its arguments follow the schema when it does. */
+  /** Has a mode in which the model is free to call, and the arguments of its calls follow the schema. */
   readonly validatedCalls: boolean
 }
 
-/**
- * A model of which nothing is known thinks by level, at the three that all have which think by level at all, and wants the
- * signatures of its calls back.
- */
+/** An unknown model takes a thinking level (the three that all models with levels have) and wants the signatures of its calls back. */
 const TRAITS: ModelTraits = {
   ...PLAIN_TRAITS,
   efforts: { low: 'low', medium: 'medium', high: 'high' },
@@ -28,9 +25,9 @@ const GENERIC: GeminiDialect = {
   name: 'generic',
   aliases: [],
   withoutFields: [],
-  // Thoughts are told as summaries: their words say little of what they have cost.
+  // Thoughts are sent as summaries, whose length shows little of their cost.
   hidesReasoning: true,
-  // A candidate more would be another answer; how many of them may be asked for is another thing on every model.
+  // How many candidates may be requested differs by model.
   cannot: ['n'],
   callIds: false,
   validatedCalls: false,

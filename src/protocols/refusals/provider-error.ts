@@ -3,37 +3,37 @@ import { withoutControls } from '../../lib/text.ts'
 import { type Fields, isObject } from '../../lib/types.ts'
 import { tryParse } from '../json/bytes.ts'
 
-/** What a provider said of a failure, in whatever shape. Inside an answer this is all there is. */
+/** A provider's error, in any of its shapes. An error inside an answer has no more than this. */
 export interface UpstreamError {
   readonly message: string
-  /** The most telling word of it: Google's reason, a code, a status in words, a type. A number only where it has no word. */
+  /** The most specific code: Google's reason, a code, a status in words, a type. A number only where there is no word. */
   readonly code: string | undefined
   /** The family of the code, where the provider names both. */
   readonly type?: string
-  /** The status that the error itself names by number, where its code is a word. */
+  /** The status number in the error, where its code is a word. */
   readonly number?: number
-  /** Where in the request it sees the fault. */
+  /** The place of the fault in the request. */
   readonly param?: string | undefined
-  /** How long it asks to be left alone, where it says so in its words and not in a header. */
+  /** The requested delay before a retry, where it is in the error and not in a header. */
   readonly retryAfterMs?: number
   /** The model slipped, as with a malformed call: the same request usually succeeds when sent once more. */
   readonly slipped?: boolean
 }
 
-/** A server may have the field in every chunk, with nothing in it. */
+/** Some servers have the field in every chunk, empty. */
 export const isError = (error: unknown): boolean =>
   error !== undefined && error !== null && error !== false && error !== ''
 
-const NOTHING_SAID = 'The provider reported an error.'
+const NO_MESSAGE = 'The provider reported an error.'
 
-/** An error inside an answer, which may be an object, a text, or nothing that could be read. */
+/** Reads an error inside an answer, which may be an object, a text, or anything else. */
 export function readError(error: unknown): UpstreamError {
   if (typeof error === 'string') return { message: inBounds(error), code: undefined }
-  const said = isObject(error) ? readErrorObject(error) : { message: '', code: undefined }
-  return said.message === '' ? { ...said, message: NOTHING_SAID } : said
+  const read = isObject(error) ? readErrorObject(error) : { message: '', code: undefined }
+  return read.message === '' ? { ...read, message: NO_MESSAGE } : read
 }
 
-/** Providers spell errors in many ways; the shapes are theirs, whatever their wire. Empty words where there are none. */
+/** Providers have many shapes of errors, whatever their wire. The message is empty where there is none. */
 function readErrorObject(error: Fields): UpstreamError {
   const faults = faultsOf(error)
   const message = inBounds(messageOf(error, faults) ?? '')
@@ -53,16 +53,13 @@ function readErrorObject(error: Fields): UpstreamError {
 
 const TEXT_MAX = 1000
 
-/**
- * Secrets are hidden behind the removal of controls, which could stand between their letters, and before the cut: half of a
- * credential that is quoted back could not be told from other words.
- */
+/** Hides secrets after control characters are removed, which could split them, and before the cut, which could hide half of one. */
 const inBounds = (text: string): string => hideSecrets(withoutControls(text)).slice(0, TEXT_MAX)
 
-/** What FastAPI says of one place in the body. What stood there is in it, too, and is nobody's business. */
+/** FastAPI's error for one place in the body, without the value that stood there. */
 interface Fault {
   readonly path: string
-  readonly says: string
+  readonly message: string
   readonly kind: string | undefined
 }
 
@@ -76,12 +73,12 @@ function faultsOf({ detail, message }: Fields): Fault[] {
     .filter(isObject)
     .map(({ loc, msg, type }) => ({
       path: pathOf(loc),
-      says: typeof msg === 'string' ? msg : '',
+      message: typeof msg === 'string' ? msg : '',
       kind: wordOf(type),
     }))
 }
 
-/** A place as one word; `body` is where all of them begin. */
+/** A place as one path; all of them begin at `body`. */
 const pathOf = (loc: unknown): string =>
   (Array.isArray(loc) ? loc : [loc])
     .filter((step) => typeof step === 'number' || (typeof step === 'string' && step !== 'body'))
@@ -89,7 +86,7 @@ const pathOf = (loc: unknown): string =>
 
 function messageOf({ message, Message, error, detail, errors }: Fields, faults: readonly Fault[]): string | undefined {
   const [first] = Array.isArray(errors) ? errors : []
-  const inFaults = faults.map(({ path, says }) => (path === '' ? says : `${path}: ${says}`)).join('; ')
+  const inFaults = faults.map(({ path, message: text }) => (path === '' ? text : `${path}: ${text}`)).join('; ')
   const inDetail = isObject(detail) ? detail.message : detail
   // AWS uses both spellings.
   return [message, Message, error, inDetail, inFaults, isObject(first) ? first.message : first].find(
@@ -97,18 +94,18 @@ function messageOf({ message, Message, error, detail, errors }: Fields, faults: 
   )
 }
 
-/** The most telling word first, then its family where that is another one. */
+/** The most specific code first, then its family where that is another one. */
 function wordsOf({ code, status, type, details }: Fields, faults: readonly Fault[]): readonly (string | undefined)[] {
   const words = [reasonOf(details), inWords(code), statusWord(status), faults[0]?.kind, inWords(type), wordOf(code)]
   const family = [inWords(type), statusWord(status)].find((word) => word !== undefined)
-  const telling = words.find((word) => word !== undefined)
-  return [telling, family === telling ? undefined : family]
+  const specific = words.find((word) => word !== undefined)
+  return [specific, family === specific ? undefined : family]
 }
 
-/** Google says in a detail what its code is too general for: a wrong key is an argument that is not valid. */
+/** Google's code is general, and a detail has the reason: a wrong key is an invalid argument. */
 function reasonOf(details: unknown): string | undefined {
-  const told = Array.isArray(details) ? details.find((detail) => isObject(detail) && isText(detail.reason)) : undefined
-  return isObject(told) ? wordOf(told.reason) : undefined
+  const list = Array.isArray(details) ? details.filter(isObject) : []
+  return wordOf(list.find(({ reason }) => isText(reason))?.reason)
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
@@ -121,31 +118,31 @@ const inWords = (value: unknown): string | undefined => {
   return word === undefined || /^\d+$/.test(word) ? undefined : word
 }
 
-/** Google's, and no answer's `completed`. */
+/** Google's status, not the `completed` of an answer. */
 const statusWord = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[A-Z_]+$/.test(value) ? value : undefined
 
-/** A status by number, however it is written. */
+/** An HTTP status, as a number or as text. */
 export const statusOf = (value: unknown): number | undefined => {
   const word = wordOf(value)
   return word !== undefined && /^[45]\d\d$/.test(word) ? Number(word) : undefined
 }
 
-/** What a provider said when it refused, as far as it can be made out. None of it goes to the client as it is. */
+/** A provider's refusal. None of it goes to the client as it is. */
 export interface ProviderError extends UpstreamError {
   /** Undefined for an error inside an answer. */
   readonly status: number | undefined
   readonly param: string | undefined
 }
 
-/** A body may be any of the shapes that servers use, HTML, or nothing. */
+/** Reads a refusal, whose body may be JSON in many shapes, HTML, or empty. */
 export function readProviderError(status: number | undefined, body: Buffer): ProviderError {
   const text = body.toString('utf8')
-  const said = readBody(tryParse(text)) ?? { message: plainText(text), code: undefined }
-  return { ...said, status, param: said.param }
+  const read = readBody(tryParse(text)) ?? { message: plainText(text), code: undefined }
+  return { ...read, status, param: read.param }
 }
 
-/** An error may stand in an object of its own, at the top, or (Google, asked for a stream) in a list. */
+/** The error may be in `error`, at the top, or (Google, for a stream) in a list. */
 function readBody(parsed: unknown): UpstreamError | undefined {
   const [body] = Array.isArray(parsed) ? parsed : [parsed]
   return isObject(body) ? readErrorObject(isObject(body.error) ? body.error : body) : undefined
@@ -154,50 +151,50 @@ function readBody(parsed: unknown): UpstreamError | undefined {
 const plainText = (text: string): string => (text.trimStart().startsWith('<') ? '' : inBounds(text.trim()))
 
 /**
- * How long a provider asks to be left alone, from the body of its refusal: Google tells it nowhere else, in a detail of its
- * own kind and in its words; others say it in words only. Milliseconds; undefined where nothing is said.
+ * The delay before a retry, in milliseconds, from the body of a refusal: Google has it in a detail and in its message, others in
+ * the message only. Undefined where there is none.
  */
 function readRetryDelay(details: unknown, message: string): number | undefined {
-  const told = (Array.isArray(details) ? details : []).map((detail) =>
-    isObject(detail) && typeof detail.retryDelay === 'string' ? inWhole(detail.retryDelay) : undefined,
+  const delays = (Array.isArray(details) ? details : []).map((detail) =>
+    isObject(detail) && typeof detail.retryDelay === 'string' ? durationMs(detail.retryDelay) : undefined,
   )
-  return told.find((wait) => wait !== undefined) ?? inWhole(IN_WORDS.exec(message)?.[1] ?? '')
+  return delays.find((delay) => delay !== undefined) ?? durationMs(RETRY_IN.exec(message)?.[1] ?? '')
 }
 
 /** "Please try again in 1m12.5s", "Please retry in 37.4s", "try again in 20ms", "retry after 3 seconds". */
-const IN_WORDS = /(?:try again|retry)(?: in| after) ((?:\d{1,9}(?:\.\d{1,9})?\s?(?:ms|seconds?|s|m|h)){1,3})(?![a-z])/i
+const RETRY_IN = /(?:try again|retry)(?: in| after) ((?:\d{1,9}(?:\.\d{1,9})?\s?(?:ms|seconds?|s|m|h)){1,3})(?![a-z])/i
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-function inWhole(written: string): number | undefined {
+function durationMs(written: string): number | undefined {
   const parts = [...written.matchAll(/(\d{1,9}(?:\.\d{1,9})?)\s?(ms|s|m|h)/gi)]
   const ms = parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit.toLowerCase()] ?? 0), 0)
   return ms > 0 ? Math.ceil(ms) : undefined
 }
 
-/** What a refusal means for the turn. */
+/** The meaning of a refusal for the turn. */
 export type RefusalClass =
-  /** The request is at fault, whoever is asked. */
+  /** The request is at fault, at any provider. */
   | 'rejected'
   | 'too-long'
-  /** Its bytes are more than the provider takes in. */
+  /** The body is larger than the provider accepts. */
   | 'too-large'
-  /** This server does not take one field, or its model cannot do one thing: without it, or elsewhere, it may be fine. */
+  /** This server refuses one field, or its model lacks one capability: without it, or on another lane, the request may succeed. */
   | 'unsupported-field'
   | 'filtered'
   | 'not-found'
-  /** Our credential or our bill with the provider: nothing that the client could mend. */
+  /** Our credential or our bill with the provider: the client cannot fix it. */
   | 'credential'
   | 'throttled'
   | 'failed'
 
-/** What a refusal of a class looks like; what a row does not say may be anything. */
+/** How a refusal of a class is recognised; absent members match anything. */
 interface Sign {
   readonly means: RefusalClass
   readonly status?: readonly number[]
   /** Its code, or the family of it. */
   readonly word?: RegExp
-  /** Anything that it says in its own words, its code included. */
+  /** Its message without quotes, or its code. */
   readonly says?: RegExp
   readonly refusesField?: true
 }
@@ -205,7 +202,7 @@ interface Sign {
 const TOO_LONG =
   /context.?length|maximum context|too many tokens|(?:prompt|input) is too long|max_model_len|exceeds? the (?:model|context)|exceeds? context limit|context.?size|exceeds the maximum number of tokens|maximum prompt length|model token limit|tokens \+ `` must be|range of input length|prompt token count of \d+ exceeds|prompt_tokens_exceeded/i
 const THROTTLED = /rate.?limit|too.?many.?requests|slow.?down|throttl|resource.?exhausted/i
-/** In the words of an error: an account without money, over its own limits, in the wrong country, or with a wrong key. */
+/** In a message: an account without money, over its own limits, in the wrong country, or with a wrong key. */
 const OUR_ACCOUNT =
   /credit balance|api usage limits|(?:spend(?:ing)?|usage|budget|billing|monthly)[ _](?:limit|cap)s? (?:has been |have been |was |is )?(?:reached|exceeded)|insufficient.?(?:quota|balance|credits?|funds)|exceeded your current quota|(?:billing|payment)[^.]{0,30}(?:not active|not enabled|disabled|required)|enable billing|api.?key.{0,10}(?:not valid|invalid|expired|not found)|(?:invalid|incorrect).?api.?key|account is in good standing|user location is not supported/i
 const OUR_ACCOUNT_WORD =
@@ -219,29 +216,28 @@ const TOO_LARGE_WORD = /request_too_large|payload.?too.?large/i
 const REJECTED_WORD =
   /invalid_request|invalid_argument|failed_precondition|out_of_range|bad.?request|^extra_forbidden$/i
 const OVERLOADED = /overload|unavailable|capacity|server.?error|internal|timeout/i
-/** The model cannot do what is asked. Another one that stands behind the same id may. */
+/** The model lacks a capability. Another one behind the same id may have it. */
 const INCAPABLE =
   /(?:is|are) not (?:enabled|supported|available) (?:for|by|with|on|in) (?:this|the) model|not enabled for models\/|(?:model|models\/\S{1,100}|"") (?:does|do) not support/i
-/** OpenRouter says with 404 that it has the model, and nobody there who serves it with what this request asks for. */
+/** OpenRouter answers 404 where no endpoint of the model has a capability that the request needs. */
 const NO_ENDPOINT_CAN = /no endpoints found that (?:support|can handle)/i
-/** The model, the deployment or the address is not there. Whatever else is missing, this one request has asked for. */
+/** The model, the deployment or the address does not exist. Anything else that is missing belongs to this one request. */
 const MODEL_MISSING =
   /(?:model|deployment)_?not_?found|(?:no such|unknown|invalid) (?:model|deployment)|\bnot_found_error model: |\b(?:model|deployment)s?\b(?:[^.]|\.(?=\S)){0,200}(?:not exist|not found|not be found)|no endpoints found for|(?:invalid|unknown)(?: request)? url|page not found|cannot post/i
 
-/** Nothing of it is known. */
 const UNKNOWN: Sign = { means: 'failed' }
 
-/** The first that fits. A status says more than words; of words a code says more than a sentence, which may quote the client. */
+/** The first match wins. A status is better evidence than a code, and a code than a message, which may quote the client. */
 const REFUSED: readonly Sign[] = [
   { means: 'filtered', status: [401, 402, 403], says: FILTERED },
   { means: 'credential', status: [401, 402, 403, 407] },
   { means: 'credential', status: [429], word: OUR_ACCOUNT_WORD },
   { means: 'throttled', status: [429] },
-  // Asking again, or somebody else, may do: it took too long, was too early, met another one, or was given up.
+  // A retry or a fallback may succeed: the request timed out, came too early, was in conflict, or was abandoned.
   { means: 'failed', status: [408, 409, 425, 499] },
-  // Groq says 413 for what is more than its limit of a minute.
+  // Groq answers 413 to a request that exceeds its limit per minute.
   { means: 'throttled', word: THROTTLED },
-  // Anthropic and Google refuse with 400 what is wrong with our account.
+  // Anthropic and Google answer 400 to problems of our account.
   { means: 'credential', says: OUR_ACCOUNT },
   { means: 'too-long', says: TOO_LONG },
   { means: 'unsupported-field', status: [404], says: NO_ENDPOINT_CAN },
@@ -256,7 +252,7 @@ const REFUSED: readonly Sign[] = [
   UNKNOWN,
 ]
 
-/** An error inside an answer has no status: its words are all there is, and a number where it names one. */
+/** An error inside an answer has no status: only its code, its message, and maybe a number. */
 const REFUSED_INSIDE: readonly Sign[] = [
   { means: 'too-long', says: TOO_LONG },
   { means: 'unsupported-field', refusesField: true },
@@ -275,13 +271,13 @@ const REFUSED_INSIDE: readonly Sign[] = [
   UNKNOWN,
 ]
 
-/** What a refusal means. What it quotes of a request is never among its words. */
+/** Classifies a refusal. Quotes of the request are ignored. */
 export const classifyRefusal = (error: ProviderError): RefusalClass =>
   isServerFault(error) ? 'failed' : (signOf(error)?.means ?? 'failed')
 
 /**
- * Whether a status or the provider's own code says so. Else only a sentence did, which a client may have had a hand in: that
- * is good enough for its own turn, and nothing may be concluded from it about the lane, which serves everybody.
+ * Whether a status or a code shows the class. A message alone may contain the client's text: it is good enough for the client's own
+ * turn, and proves nothing about the lane, which serves all clients.
  */
 export function isCertain(error: ProviderError): boolean {
   if (isServerFault(error)) return true
@@ -290,16 +286,16 @@ export function isCertain(error: ProviderError): boolean {
   return fits(sign, { ...error, message: '' })
 }
 
-/** Whether the provider's own code says that it is about us: a status alone may be about a text. */
+/** Whether the code is about our account: a status alone may be about a text. */
 export const namesOurAccount = ({ code = '', type = '' }: ProviderError): boolean =>
   [code, type].some((word) => OUR_ACCOUNT_WORD.test(word))
 
-/** Whether what is not found is not there for anybody: a 404 alone may be about a file or an item that a client has named. */
+/** Whether the model is missing for all clients: a 404 alone may be about a file or an item that the client has named. */
 export const missesModel = ({ status, code = '', type = '', message }: ProviderError): boolean =>
   (status !== undefined && status !== 404) ||
   [code, type].some((word) => MODEL_MISSING.test(`${word} ${withoutQuotes(message)}`))
 
-/** 5xx is 5xx, whatever the page says that comes with it. */
+/** 5xx is a server fault, whatever its body says. */
 const isServerFault = ({ status }: ProviderError): boolean => status !== undefined && status >= 500
 
 const signOf = (error: ProviderError): Sign | undefined =>
@@ -307,9 +303,9 @@ const signOf = (error: ProviderError): Sign | undefined =>
 
 function fits(sign: Sign, error: ProviderError): boolean {
   const { status, code = '', type = '', number, message } = error
-  const standing = status ?? number ?? statusOf(code)
+  const known = status ?? number ?? statusOf(code)
   return (
-    (sign.status === undefined || (standing !== undefined && sign.status.includes(standing))) &&
+    (sign.status === undefined || (known !== undefined && sign.status.includes(known))) &&
     (sign.word === undefined || [code, type].some((word) => sign.word?.test(word))) &&
     (sign.says === undefined || sign.says.test(`${code} ${withoutQuotes(message)}`)) &&
     (sign.refusesField === undefined || refusedField(error) !== undefined)
@@ -317,13 +313,13 @@ function fits(sign: Sign, error: ProviderError): boolean {
 }
 
 /**
- * What of a request a server complains about, by the names that its own protocol has for it: top-level fields, and of
- * Gemini those inside of `generationConfig`. Writers leave out what `withoutFields` of their dialect names.
+ * The refused field, by the names of the server's own protocol: top-level fields, and for Gemini those inside `generationConfig`.
+ * Writers leave out the `withoutFields` of their dialect.
  */
 interface RefusedField {
-  /** More than one where the same words come from servers that call it differently, or for several at once. */
+  /** Several where servers with the same message have different names for it, or where the message means several fields. */
   readonly names: readonly string[]
-  /** Not the field is refused but what stood in it: the next request's may be fine. */
+  /** The server refuses the value, not the field: the next request may succeed. */
   readonly onlyValue: boolean
 }
 
@@ -332,31 +328,31 @@ export function refusedField({ code, param, message }: ProviderError): RefusedFi
   const isRefusal = code !== undefined && /^(?:unsupported_parameter|unsupported_value|extra_forbidden)$/.test(code)
   if (named === undefined && !isRefusal) return undefined
   const onlyValue = code === 'unsupported_value' || (named?.onlyValue ?? false)
-  const ownWord = param === undefined || param === '' ? undefined : namesOf(param)
-  return { names: ownWord ?? named?.names ?? [], onlyValue }
+  const fromParam = param === undefined || param === '' ? undefined : namesOf(param)
+  return { names: fromParam ?? named?.names ?? [], onlyValue }
 }
 
-/** A field's name or the way to it. What else a provider quotes a client may have written, so that it names a field. */
+/** A field's name or path. Other quotations may be the client's text, written to name a field. */
 const NAME = /^[\w.[\]-]{1,200}$/
 
 interface Complaint {
   readonly pattern: RegExp
-  /** The fields that it means; where none are named, the first group of the pattern is a path to one. */
+  /** The refused fields; without names, the first group of the pattern is the path of one. */
   readonly names?: readonly string[]
   readonly onlyValue?: true
-  /** It is a name inside of Gemini's `generationConfig`. */
+  /** A name inside Gemini's `generationConfig`. */
   readonly isSetting?: true
 }
 
-/** By whatever name it goes in a protocol. */
+/** The names in all protocols. */
 const THINKING = ['thinking', 'thinkingConfig', 'reasoning_effort', 'reasoning']
 const PENALTIES = ['presencePenalty', 'frequencyPenalty', 'presence_penalty', 'frequency_penalty']
 
-/** The first that fits. Words of real servers; what they quote of a request is never a field of it. */
+/** Messages of real servers; the first match wins. */
 const COMPLAINTS: readonly Complaint[] = [
-  // A model that does not reason has nothing to seal, and its server says so without naming the field.
+  // The server of a model without reasoning does not name the field.
   { pattern: /encrypted content is not supported/i, names: ['include'] },
-  // Google: the name, and in which object it stood.
+  // Google: the name and its object.
   { pattern: /unknown name "(\w{1,60})" at 'generation_?config': cannot find field/i, isSetting: true },
   { pattern: /unknown name "(\w{1,60})": cannot find field/i },
   { pattern: /unknown name "\w{1,60}" at '([\w.[\]]{1,200})': cannot find field/i },
@@ -368,14 +364,10 @@ const COMPLAINTS: readonly Complaint[] = [
     names: ['thinkingConfig'],
     onlyValue: true,
   },
-  {
-    pattern: /\bbudget -?\d{1,9} is invalid|only works in thinking mode/i,
-    names: ['thinkingConfig'],
-    onlyValue: true,
-  },
+  { pattern: /\bbudget -?\d{1,9} is invalid|only works in thinking mode/i, names: ['thinkingConfig'], onlyValue: true },
   { pattern: /penalty is not (?:enabled|supported)/i, names: PENALTIES },
   { pattern: /logprobs is not (?:enabled|supported)/i, names: ['responseLogprobs', 'logprobs', 'top_logprobs'] },
-  // Anthropic: the path, and what is wrong there. A thought that is asked for in another way may be fine.
+  // Anthropic: the path and the fault. Another value of `thinking` may succeed.
   { pattern: /^([a-z_]{1,60})(?:\.[\w.-]{1,200})?: extra inputs are not permitted/i },
   { pattern: /^(thinking)(?:\.[\w.-]{1,100})?: /i, onlyValue: true },
   { pattern: /^(output_config)\.effort: /i, onlyValue: true },
@@ -383,7 +375,7 @@ const COMPLAINTS: readonly Complaint[] = [
   { pattern: /does not support effort level/i, names: ['output_config'], onlyValue: true },
   { pattern: /does not support (?:the )?[`'"]?effort[`'"]?(?: parameter)?/i, names: ['output_config'] },
   { pattern: /[`'"]([a-z_]{1,60})[`'"] (?:is|are) (?:deprecated|not supported|not allowed|no longer supported)\b/i },
-  // OpenAI, and who speaks like it.
+  // OpenAI and compatible servers.
   { pattern: /unsupported value[: ]{1,3}['"`]([a-z_]+(?:\.[a-z_]+)?)['"`]/i, onlyValue: true },
   {
     pattern:
@@ -391,7 +383,7 @@ const COMPLAINTS: readonly Complaint[] = [
   },
 ]
 
-/** It is about what is said to the model, or a tool: that is no field of its own. */
+/** A fault in content or in a tool is not a fault of a field. */
 const INSIDE_CONTENT = /^(?:messages|input|contents|tools|system)\b[\w.[\]-]{0,200}:/
 
 function namedIn(message: string): RefusedField | undefined {
@@ -404,8 +396,8 @@ function namedIn(message: string): RefusedField | undefined {
 }
 
 /**
- * The field that a path leads into. What Gemini has in an object of settings is a field by itself, and goes by the name that
- * other protocols have for it as well: `topP` is `top_p` to whoever asks for it.
+ * The field at the start of a path. Gemini's members of `generationConfig` are fields of their own, and also get their name in
+ * other protocols: `topP` is `top_p`.
  */
 function namesOf(path: string, isSetting = false): readonly string[] {
   const [first = '', second] = path.split(/[.[\]]/)
@@ -418,39 +410,35 @@ function namesOf(path: string, isSetting = false): readonly string[] {
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   responseLogprobs: 'logprobs',
   logprobs: 'top_logprobs',
-  // Nobody else has it.
+  // No other protocol has it.
   thinkingConfig: 'thinkingConfig',
 }
 
-/** Google names in one spelling what it was sent in the other. */
+/** Google may name a field in the other spelling than it was sent. */
 const camelled = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 const snaked = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/**
- * It complains about sealed reasoning that it was given back: it cannot open it any more, or not in this place. Without it
- * the same request may be fine.
- */
+/** The provider cannot open sealed reasoning that it got back, or not in this place. Without it the same request may succeed. */
 export const refusesSeals = ({ status, code = '', param = '', message }: ProviderError): boolean =>
   (status === undefined || status === 400 || status === 422) && SEALS_REFUSED.test(`${code} ${param} ${message}`)
 
-/** OpenAI's words, Google's, and Anthropic's: for a seal that it cannot read, a thought that is missing, one that was changed. */
+/** OpenAI's, Google's and Anthropic's messages for a seal that cannot be read, and for thinking that is missing or changed. */
 const SEALS_REFUSED =
   /encrypted.?content|thought.?signature|signature.{0,60}(?:thinking|reasoning)|(?:thinking|reasoning).{0,60}(?:signature|without its required)|must start with a thinking block|redacted_thinking/i
 
 /**
- * It does not know what asks it to make a conversation short. A word about something else in the request says nothing about
- * the server, only about that request.
+ * The server does not know the compaction trigger. A message about another part of the request says nothing about the server.
  */
 export const refusesTrigger = ({ code = '', param, message }: ProviderError): boolean =>
   /compaction/i.test(`${code} ${message}`) && (param === undefined || /^(input(\[\d+\])?(\.type)?)?$/.test(param))
 
 /**
- * A provider's sentence without what it quotes, which may be anything that a client has written: of a quotation only its
- * marks stay. Echoes of a value, as Pydantic and FastAPI print them, go as a whole. What an error carries as the message of
- * another one is a provider's own sentence, and stays, and so does a quotation that `keeps` fits.
+ * A provider's message without quotations, which may be the client's text: only the quotation marks stay. Echoed values, as
+ * Pydantic and FastAPI print them, are removed as a whole. The message of an error inside the error is the provider's own, and
+ * stays, and so does a quotation that matches `keeps`.
  *
- * A server that quotes without escaping lets its client end the quotation, and say more. So no sentence proves anything:
- * see `isCertain` in `classify-refusal.ts`.
+ * Where a server quotes without escaping, a client can end the quotation and add text. So no message proves anything: see
+ * `isCertain`.
  */
 export function withoutQuotes(message: string, keeps?: RegExp): string {
   return message.replace(QUOTED, (stretch: string, ...found: (string | undefined)[]) => {
@@ -463,19 +451,19 @@ export function withoutQuotes(message: string, keeps?: RegExp): string {
 
 const MARKS: Readonly<Record<string, string>> = { '"': '""', "'": "''", '`': '``', '«': '«»', '“': '“”', '‘': '‘’' }
 
-/** Inside of its marks, with what is escaped there. An apostrophe inside of a word is no mark. */
+/** The inside of a quotation, with escapes. An apostrophe inside a word is not a quotation mark. */
 const IN_DOUBLE = String.raw`(?:[^"\\]|\\.)*`
 const IN_SINGLE = String.raw`(?:[^'\\]|\\.|'(?=\w))*`
 
-/** The first that begins is taken, to its end; a quotation that was cut off goes on to the end of the message. */
+/** The quotation that begins first is removed to its end; one that was cut off ends with the message. */
 const QUOTED = new RegExp(
   [
-    // Whatever follows is the client's: Pydantic says where it ends, a list of FastAPI does not.
+    // Everything behind these is the client's: Pydantic marks its end, a list of FastAPI does not.
     String.raw`\binput_value=.*?(?:, input_type=\w+|$)`,
     String.raw`['"]input['"]\s*:.*$`,
     String.raw`(?:"(?:message|msg)"|'(?:message|msg)')\s*:\s*(?:"(${IN_DOUBLE})"|'(${IN_SINGLE})'(?!\w))`,
     String.raw`"${IN_DOUBLE}(?:"|\\?$)`,
-    // What stands behind a letter is an apostrophe.
+    // Behind a letter it is an apostrophe.
     String.raw`(?<!\w)'${IN_SINGLE}(?:'|\\?$)`,
     '`[^`]*(?:`|$)',
     '«[^»]*(?:»|$)',

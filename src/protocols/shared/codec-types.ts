@@ -69,7 +69,7 @@ export type EncodedReply =
       readonly outputBytes: number
       close(settled: SettledCharge): Buffer
     }
-  | { readonly kind: 'error'; readonly said: UpstreamError }
+  | { readonly kind: 'error'; readonly error: UpstreamError }
   | { readonly kind: 'invalid'; readonly what: string }
 
 /** Reads the frames of one streamed answer, in the lane's protocol, as events. */

@@ -1,17 +1,11 @@
 import type { CustomTool } from '../../model/conversation.ts'
 import { joinTexts } from '../shared/texts.ts'
 
-/** A tool that takes free text, for a server that has functions only: one string, which is found again in its calls. */
-export function customAsFunction({ description, grammar }: CustomTool): CustomFunction {
-  // A grammar that nobody enforces is at least told to the model.
+/** A tool that takes free text, as a function of one string, for a server that has functions only. */
+export function customAsFunction({ description, grammar }: CustomTool) {
+  // The server does not enforce the grammar, so the model gets it as text.
   const rule = grammar && `The input must match this ${grammar.syntax} grammar:\n${grammar.definition}`
-  const told = joinTexts([description, rule])
-  return { description: told === '' ? undefined : told, parameters: PARAMETERS }
-}
-
-interface CustomFunction {
-  readonly description: string | undefined
-  readonly parameters: Readonly<Record<string, unknown>>
+  return { description: joinTexts([description, rule]) || undefined, parameters: PARAMETERS }
 }
 
 const PARAMETERS = {
@@ -22,41 +16,40 @@ const PARAMETERS = {
 }
 
 /**
- * Takes the input of a custom tool out of the arguments of the function that it went as, `{"input":"…"}`, while they come:
- * in pieces, however they are cut. Arguments of another shape are the input themselves.
+ * Extracts the input of a custom tool from the arguments of its function, `{"input":"…"}`, while they arrive in pieces.
+ * Arguments of another shape are the input themselves.
  *
- * What has been given out cannot be taken back. Where the text turns out not to be JSON behind the opening quote, it is
- * given as it stands from there on; what follows the closing quote says nothing and is left out.
+ * Text that was emitted cannot be taken back. Where the text behind the opening quote is not JSON, it is emitted as it stands
+ * from there on; text behind the closing quote is dropped.
  */
 export interface InputDecoder {
-  /** What of the input is known by now. */
+  /** The part of the input that is complete by now. */
   push(text: string): string
-  /** What was still waiting for its other half. */
+  /** The text that still waited. */
   end(): string
-  /** Bytes that wait. */
   heldBytes(): number
 }
 
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/
-/** Whatever may still become that. */
+/** A text that may still become an opening. */
 const MAYBE_OPENING = /^\s*(\{\s*("(i(n(p(u(t("\s*(:\s*)?)?)?)?)?)?)?)?)?$/
-/** Nobody indents that far: it is the text itself. */
+/** A longer text is not an opening but the input itself. */
 const OPENING_LENGTH_MAX = 256
 
 type Phase = 'opening' | 'inside' | 'behind' | 'plain'
 
 export function createInputDecoder(): InputDecoder {
   let phase: Phase = 'opening'
-  /** Not understood yet: a part of the opening, or of an escape. */
+  /** An incomplete opening or escape. */
   let waiting = ''
-  /** The first half of a character, which is nothing without the second. */
+  /** The first half of a surrogate pair. */
   let half = ''
 
   const inside = (text: string): string => {
-    const { said, rest, closed } = decodeString(text)
+    const { decoded, rest, closed } = decodeString(text)
     waiting = rest
     if (closed) phase = 'behind'
-    return said
+    return decoded
   }
   const decode = (text: string): string => {
     if (phase === 'behind') return ''
@@ -78,16 +71,16 @@ export function createInputDecoder(): InputDecoder {
   }
   return {
     push(text) {
-      const said = half + decode(text)
-      half = endsInHalf(said) ? said.slice(-1) : ''
-      return half === '' ? said : said.slice(0, -1)
+      const decoded = half + decode(text)
+      half = endsInHalf(decoded) ? decoded.slice(-1) : ''
+      return half === '' ? decoded : decoded.slice(0, -1)
     },
     end() {
-      const said = half + waiting
+      const decoded = half + waiting
       half = ''
       waiting = ''
       phase = 'behind'
-      return said
+      return decoded
     },
     heldBytes: () => Buffer.byteLength(waiting) + Buffer.byteLength(half),
   }
@@ -112,23 +105,23 @@ const SPECIAL = /["\\]/g
 const HEX = /^[0-9a-fA-F]*$/
 
 /** The inside of a JSON string up to its closing quote, or as far as it goes. */
-function decodeString(text: string): { said: string; rest: string; closed: boolean } {
-  let said = ''
+function decodeString(text: string): { decoded: string; rest: string; closed: boolean } {
+  let decoded = ''
   let from = 0
   for (;;) {
     SPECIAL.lastIndex = from
     const at = SPECIAL.exec(text)?.index ?? text.length
-    said += text.slice(from, at)
-    if (at === text.length) return { said, rest: '', closed: false }
-    if (text[at] === '"') return { said, rest: '', closed: true }
+    decoded += text.slice(from, at)
+    if (at === text.length) return { decoded, rest: '', closed: false }
+    if (text[at] === '"') return { decoded, rest: '', closed: true }
     const read = readEscape(text, at)
-    if (read === undefined) return { said, rest: text.slice(at), closed: false }
-    said += read.character
+    if (read === undefined) return { decoded, rest: text.slice(at), closed: false }
+    decoded += read.character
     from = at + read.length
   }
 }
 
-/** Undefined while there is too little of it; an escape that JSON does not know stands for itself. */
+/** Undefined while the escape is incomplete; an invalid escape stands for itself. */
 function readEscape(text: string, at: number): { character: string; length: number } | undefined {
   const letter = text[at + 1]
   if (letter === undefined) return undefined

@@ -75,7 +75,7 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     await expect.poll(() => server?.said(), poll).toContain('ready')
   })
 
-  it('takes effect when the file is written or replaced, and a fault in it changes nothing', async () => {
+  it('takes effect when the file is written or replaced, and an invalid file changes nothing', async () => {
     await write(configOf(['one', 'two']))
     await expect.poll(modelIds, poll).toEqual(['one', 'two'])
 
@@ -84,7 +84,7 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     expect(server?.said()).toContain('millrace.yaml:1')
     expect(await modelIds()).toEqual(['one', 'two'])
     expect(await refusal()).toContain('millrace.yaml:1')
-    expect(await run('status')).toContain('the file on disk was refused: ')
+    expect(await run('status')).toContain('the file on disk was rejected: ')
 
     await write('')
     await expect.poll(() => server?.said(), poll).toContain('empty or gone')
@@ -107,7 +107,7 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     expect(await modelIds()).toEqual(['one'])
   })
 
-  it('gives a changed price the next version, and says what waits for the next start', async () => {
+  it('gives a changed price the next version, and reports what takes effect at the next start', async () => {
     await write(configOf(['one'], '0.20').replace('port: 0,', 'port: 4999,'))
     server?.process.kill('SIGHUP')
     await expect.poll(() => server?.said(), poll).toContain('take effect at the next start')

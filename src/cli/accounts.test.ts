@@ -3,11 +3,11 @@ import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
 const account = { id: 'acct_1', email: 'a@b.c' }
 
-it('shuts an account out and lets it in again, and says with which command', async () => {
+it('suspends and activates an account, and prints the command to undo it', async () => {
   const operations = { 'accounts.suspend': done(account), 'accounts.activate': done(account) }
   const { asked, said, run } = commandLine({ operations })
   expect(await run('accounts suspend a@b.c')).toBe(0)
-  expect(said.out).toBe('Suspended a@b.c (acct_1). Its keys are refused from now on.\n')
+  expect(said.out).toBe('Suspended a@b.c (acct_1). Its keys are rejected from now on.\n')
   expect(said.err).toContain('millrace accounts activate a@b.c')
   expect(await run('accounts activate acct_1')).toBe(0)
   expect(said.out).toContain('Activated a@b.c (acct_1).\n')
@@ -22,11 +22,8 @@ it.each([
   [{ state: 'active', plan: 'pro', until: null }, 'pro (active)'],
   [{ state: 'active', plan: 'pro', until: 't9' }, 'pro (active, until t9)'],
   [{ state: 'ended', plan: 'pro', until: 't1' }, 'pro (ended)'],
-  [
-    { state: 'not_configured', plan: 'old', until: null },
-    'old (inactive: the configuration has no such plan any more)',
-  ],
-])('says of an account how its plan stands: %j', async (plan, words) => {
+  [{ state: 'not_configured', plan: 'old', until: null }, 'old (inactive: the plan is no longer in the configuration)'],
+])('shows the plan of an account: %j', async (plan, text) => {
   const wallet = { balance: '5.00', held: '1.00', available: '4.00' }
   const shown = { ...account, status: 'active', created_at: 't0', wallet, plan, active_keys: 2 }
   const { said, run } = commandLine({ operations: { 'accounts.show': done(shown) } })
@@ -43,6 +40,6 @@ it.each([
       ['held', '1.00 USD'],
       ['available', '4.00 USD'],
     ],
-    ...[['plan', words], ['active keys', '2'], ['']],
+    ...[['plan', text], ['active keys', '2'], ['']],
   ])
 })

@@ -3,39 +3,29 @@ import { type CommandContext, inPages, type PageOptions, showList } from './comm
 import { columnsOf, dayOf, formatFacts } from './format.ts'
 import { describePlan } from './plans.ts'
 
-export function addAccounts(program: Command, context: CommandContext): void {
-  const accounts = program.command('accounts').description('who uses this server')
-  addCreate(accounts, context)
-  addList(accounts, context)
-  addShow(accounts, context)
-  addSuspend(accounts, context)
-  addActivate(accounts, context)
-}
-
-function addCreate(accounts: Command, context: CommandContext): void {
-  accounts
-    .command('create')
-    .description('make an account with an empty wallet')
-    .requiredOption('--email <address>', 'the address of its owner; commands take it in place of the id')
-    .action(async ({ email }: { email: string }) => {
-      await context.operate('accounts.create', { email }, (account) => ({
-        data: `${account.id}\n`,
-        before: `Made an account for ${account.email}:\n`,
-        aside: `Its wallet is empty. To fill it:  millrace wallet credit ${account.email} 10.00 --reason "first credit" --ref first\n`,
-      }))
-    })
-}
-
 interface ListOptions extends PageOptions {
   readonly search?: string
 }
 
 const COLUMNS = columnsOf('id', 'email', 'status', '>available USD', 'plan', '>keys', 'since')
 
-function addList(accounts: Command, context: CommandContext): void {
-  inPages(accounts.command('list').description('accounts with what they may spend, newest first'))
-    .option('--search <text>', 'only those that have it in e-mail or id')
+export function addAccounts(program: Command, context: CommandContext): void {
+  const accounts = program.command('accounts').description('manage accounts')
+  accounts
+    .command('create')
+    .description('create an account with an empty wallet')
+    .requiredOption('--email <address>', 'e-mail of its owner; commands accept it instead of the id')
+    .action(async ({ email }: { email: string }) => {
+      await context.operate('accounts.create', { email }, (account) => ({
+        before: `Created an account for ${account.email}:\n`,
+        data: `${account.id}\n`,
+        note: `Its wallet is empty. To add funds:  millrace wallet credit ${account.email} 10.00 --reason "first credit" --ref first\n`,
+      }))
+    })
+  inPages(accounts.command('list').description('list accounts with their balance, newest first'))
+    .option('--search <text>', 'only accounts with this text in e-mail or id')
     .action(async (options: ListOptions) => {
+      const { search } = options
       await context.operate('accounts.list', options, ({ items, next }, style) =>
         showList(style, {
           columns: COLUMNS,
@@ -43,21 +33,18 @@ function addList(accounts: Command, context: CommandContext): void {
             ...[id, email, status, wallet.available, plan ?? '-', String(keys), dayOf(since)],
           ]),
           next,
-          command: ['accounts', 'list', ...(options.search === undefined ? [] : ['--search', options.search])],
+          command: ['accounts', 'list', ...(search === undefined ? [] : ['--search', search])],
           page: options,
           none:
-            options.search === undefined
-              ? 'There is no account yet. To make one:  millrace accounts create --email you@example.com'
-              : 'No account has that in its e-mail or id.',
+            search === undefined
+              ? 'No accounts yet. To create one:  millrace accounts create --email you@example.com'
+              : 'No account has this text in its e-mail or id.',
         }),
       )
     })
-}
-
-function addShow(accounts: Command, context: CommandContext): void {
   accounts
     .command('show <account>')
-    .description('one account, by id or e-mail')
+    .description('show an account, by id or e-mail')
     .action(async (account: string) => {
       await context.operate('accounts.show', { account }, (shown, style) => ({
         data: formatFacts(style, [
@@ -73,27 +60,21 @@ function addShow(accounts: Command, context: CommandContext): void {
         ]),
       }))
     })
-}
-
-function addSuspend(accounts: Command, context: CommandContext): void {
   accounts
     .command('suspend <account>')
-    .description('refuse every key of an account until it is activated again')
+    .description('reject all keys of an account until it is activated')
     .action(async (account: string) => {
-      await context.operate('accounts.suspend', { account }, (suspended) => ({
-        data: `Suspended ${suspended.email} (${suspended.id}). Its keys are refused from now on.\n`,
-        aside: `To let them in again:  millrace accounts activate ${suspended.email}\n`,
+      await context.operate('accounts.suspend', { account }, ({ email, id }) => ({
+        data: `Suspended ${email} (${id}). Its keys are rejected from now on.\n`,
+        note: `To undo:  millrace accounts activate ${email}\n`,
       }))
     })
-}
-
-function addActivate(accounts: Command, context: CommandContext): void {
   accounts
     .command('activate <account>')
-    .description('let the keys of a suspended account in again')
+    .description('accept the keys of a suspended account again')
     .action(async (account: string) => {
-      await context.operate('accounts.activate', { account }, (activated) => ({
-        data: `Activated ${activated.email} (${activated.id}).\n`,
+      await context.operate('accounts.activate', { account }, ({ email, id }) => ({
+        data: `Activated ${email} (${id}).\n`,
       }))
     })
 }

@@ -29,33 +29,33 @@ const shown = (lanes: LaneComparison[], all: boolean, warnings: string[] = []) =
   return formatComparison(styleFor(false), view, { all })
 }
 
-test('only what differs is shown, what costs money is said once more, on stderr', () => {
-  const { data, aside } = shown([LANE], false, ['fast is sold at a loss.'])
+test('shows only differences, and repeats losses on stderr', () => {
+  const { data, note } = shown([LANE], false, ['fast is sold at a loss.'])
   expect(data.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
-    ['model', 'lane', 'what', 'list', 'known', 'note'],
+    ['model', 'lane', 'what', 'configured', 'known', 'note'],
     ['fast', 'far/gpt-5', 'input', '1.00', '1.25', 'sold at a loss'],
     ['fast', 'far/gpt-5', 'efforts', 'none'],
-    ['fast', 'far/gpt-5', 'traits.sampling', 'yes', 'no', 'as your list says'],
+    ['fast', 'far/gpt-5', 'traits.sampling', 'yes', 'no', 'from your configuration'],
     [''],
   ])
-  expect(aside).toBe('Facts of 2026-11-22. They propose, your list decides.\nwarning: fast is sold at a loss.\n')
+  expect(note).toBe('Known facts of 2026-11-22. Your configuration decides.\nwarning: fast is sold at a loss.\n')
 })
 
-test('with --all everything is, each trait with who says it', () => {
+test('shows everything with --all, each trait with its origin', () => {
   const { data } = shown([LANE], true)
   expect(data).toMatch(/output +10\.00 +10\.00/)
-  expect(data).toMatch(/price +another one from 2027-01-01 on/)
-  expect(data).toMatch(/traits\.efforts +none=disabled low +as is known of the model/)
-  expect(data).toMatch(/traits\.json_schema +native +as the dialect assumes/)
+  expect(data).toMatch(/price +another price from 2027-01-01 on/)
+  expect(data).toMatch(/traits\.efforts +none=disabled low +from the known facts/)
+  expect(data).toMatch(/traits\.json_schema +native +assumed by the dialect/)
 })
 
-test('a lane of which nothing is known is said so, and where nothing differs that is said', () => {
+test('reports lanes without known facts, and no differences', () => {
   const unknown = { ...LANE, known: false, facts: [], traits: [], provider_model: 'gpt-99' }
-  expect(shown([unknown], false).data).toMatch(/nothing is known of gpt-99 \(openai\)/)
+  expect(shown([unknown], false).data).toMatch(/no known facts of gpt-99 \(openai\)/)
   expect(shown([{ ...unknown, wire: 'demo' }], false).data).toMatch(/built in/)
   expect(shown([{ ...LANE, facts: [], traits: [] }], false)).toMatchObject({
     data: '',
-    aside: expect.stringMatching(/^Nothing differs\./),
+    note: expect.stringMatching(/^No differences\./),
   })
-  expect(shown([], false).aside).toMatch(/^The configuration has no model\./)
+  expect(shown([], false).note).toMatch(/^The configuration has no models\./)
 })

@@ -9,7 +9,7 @@ import {
   type TraitView,
 } from '../admin/compare-catalog.ts'
 import { knownModel, knownModels } from '../catalog/known-models.ts'
-import { EXIT } from './cli-deps.ts'
+import { EXIT } from './cli-services.ts'
 import type { CommandContext, Shown } from './command-context.ts'
 import { columnsOf, formatTable, type Style } from './format.ts'
 
@@ -22,15 +22,15 @@ interface CatalogOptions {
 export function addCatalog(program: Command, context: CommandContext): void {
   program
     .command('catalog [model]')
-    .description('your models beside the known facts of their providers: where they differ, and what that costs')
-    .option('--all', 'also what does not differ')
-    .option('--known [dialect]', 'list the facts that this program comes with')
-    .option('--propose <dialect/model>', 'print an entry for the configuration, made of those facts')
+    .description('compare your models with the known facts of their providers, and show losses')
+    .option('--all', 'include facts that do not differ')
+    .option('--known [dialect]', 'list the known models of all dialects, or of one')
+    .option('--propose <dialect/model>', 'print a configuration entry for a known model')
     .action(async (model: string | undefined, { all, known, propose }: CatalogOptions) => {
       if ([model, known, propose].filter((part) => part !== undefined).length > 1) {
-        context.fail(EXIT.usage, 'Name a model, or use --known, or --propose: one of them.')
-      } else if (known !== undefined) tellKnown(context, known === true ? undefined : known)
-      else if (propose !== undefined) tellProposal(context, propose)
+        context.fail(EXIT.usage, 'Give only one of a model, --known and --propose.')
+      } else if (known !== undefined) showKnown(context, known === true ? undefined : known)
+      else if (propose !== undefined) showProposal(context, propose)
       else {
         await context.operate('catalog.compare', model === undefined ? {} : { model }, (view, style) =>
           formatComparison(style, view, { all: all === true }),
@@ -39,105 +39,92 @@ export function addCatalog(program: Command, context: CommandContext): void {
     })
 }
 
-/** The snapshot is part of the program: neither a server nor a data folder is needed to read it. */
-function tellKnown(context: CommandContext, dialect: string | undefined): void {
+/** The snapshot is part of the program, so this needs neither a server nor a data folder. */
+function showKnown(context: CommandContext, dialect: string | undefined): void {
   const models = knownViews(dialect)
-  const { asOf, pricesFrom } = knownModels()
-  if (models === undefined) context.fail(EXIT.failure, noSuchDialect(dialect ?? ''))
-  else {
-    const value = { as_of: asOf, prices_from: pricesFrom, models }
-    context.print(value, { data: formatKnown(context.style, models), aside: `Facts of ${asOf}.\n` })
+  if (models === undefined) {
+    context.fail(EXIT.failure, unknownDialect(dialect ?? ''))
+    return
   }
+  const { asOf, pricesFrom } = knownModels()
+  const value = { as_of: asOf, prices_from: pricesFrom, models }
+  context.print(value, { data: formatKnown(context.style, models), note: `Facts of ${asOf}.\n` })
 }
 
-function tellProposal(context: CommandContext, wanted: string): void {
+function showProposal(context: CommandContext, wanted: string): void {
   const [dialect = '', ...rest] = wanted.split('/')
   const id = rest.join('/')
   const known = knownModel(dialect, id)
   if (known !== undefined) {
     const yaml = proposeModel(known, id)
-    const aside = `Its lane runs on an upstream called ${dialect}: write the id of yours. Then: millrace check\n`
-    context.print({ as_of: knownModels().asOf, yaml }, { data: yaml, aside })
+    const note = `Its lane uses an upstream with the id ${dialect}: replace it by yours. Then: millrace check\n`
+    context.print({ as_of: knownModels().asOf, yaml }, { data: yaml, note })
   } else if (knownModels().providers.has(dialect)) {
-    const where = `see millrace catalog --known ${dialect}`
-    context.fail(EXIT.failure, `Nothing is known of a model ${JSON.stringify(id)} of ${dialect}: ${where}.`)
-  } else context.fail(EXIT.failure, noSuchDialect(dialect))
+    const cure = `See: millrace catalog --known ${dialect}`
+    context.fail(EXIT.failure, `There is no known model ${JSON.stringify(id)} of ${dialect}. ${cure}`)
+  } else context.fail(EXIT.failure, unknownDialect(dialect))
 }
 
-const noSuchDialect = (dialect: string): string =>
-  `Nothing is known of the dialect ${JSON.stringify(dialect)}; there is ${[...knownModels().providers.keys()].join(', ')}.`
+const unknownDialect = (dialect: string): string =>
+  `There are no known models of the dialect ${JSON.stringify(dialect)}. Dialects: ${[...knownModels().providers.keys()].join(', ')}.`
 
 const KNOWN_COLUMNS = columnsOf(
   ...['dialect', 'model', 'efforts', '>context', '>output max'],
   ...['>input', '>cached', '>cache write', '>output'],
 )
 
-/** The snapshot as a table. Longer requests may cost more: then there is a plus behind the price. */
+/** A plus after a price marks higher prices for long requests. */
 function formatKnown(style: Style, models: readonly KnownView[]): string {
-  const rows = models.map((model) => {
-    const { price } = model
+  const rows = models.map(({ dialect, id, efforts, context_tokens, max_output_tokens, price }) => {
     const more = price !== null && price.tiers.length > 0 ? '+' : ''
-    const rate = (written: string | undefined) => (written === undefined ? '' : `${written}${more}`)
+    const rates = [price?.input, price?.cached_input, price?.cache_write, price?.output]
     return [
-      model.dialect,
-      model.id,
-      model.efforts === null ? '' : model.efforts.join(' ') || 'none',
-      String(model.context_tokens ?? ''),
-      String(model.max_output_tokens ?? ''),
-      rate(price?.input),
-      rate(price?.cached_input),
-      rate(price?.cache_write),
-      rate(price?.output),
+      ...[dialect, id, efforts === null ? '' : efforts.join(' ') || 'none'],
+      ...[String(context_tokens ?? ''), String(max_output_tokens ?? '')],
+      ...rates.map((rate) => (rate === undefined ? '' : `${rate}${more}`)),
     ]
   })
   return formatTable(style, KNOWN_COLUMNS, rows)
 }
 
-const COLUMNS = columnsOf('model', 'lane', 'what', '>list', '>known', 'note')
+const COLUMNS = columnsOf('model', 'lane', 'what', '>configured', '>known', 'note')
 
-/** A row for everything that differs, or for everything; what costs money is said once more, in words. */
+/** A row for each difference, or for each fact; losses are repeated as warnings. */
 export function formatComparison(style: Style, view: CatalogView, { all }: { readonly all: boolean }): Shown {
   const rows = view.lanes.flatMap((lane) => rowsOf(lane, all))
-  const day = `Facts of ${view.as_of}. They propose, your list decides.\n`
+  const day = `Known facts of ${view.as_of}. Your configuration decides.\n`
   const warnings = view.warnings.map((warning) => `${style.yellow('warning:')} ${warning}\n`).join('')
-  if (rows.length > 0) return { data: formatTable(style, COLUMNS, rows), aside: `${day}${warnings}` }
-  const nothing = view.lanes.length === 0 ? 'The configuration has no model.\n' : 'Nothing differs.\n'
-  return { data: '', aside: `${nothing}${day}${warnings}` }
+  if (rows.length > 0) return { data: formatTable(style, COLUMNS, rows), note: `${day}${warnings}` }
+  const nothing = view.lanes.length === 0 ? 'The configuration has no models.\n' : 'No differences.\n'
+  return { data: '', note: `${nothing}${day}${warnings}` }
 }
 
-function rowsOf(lane: LaneComparison, all: boolean): string[][] {
-  const { facts, traits } = lane
+const FROM = { list: 'from your configuration', snapshot: 'from the known facts', dialect: 'assumed by the dialect' }
+
+function rowsOf({ model, lane, facts, traits, ...of }: LaneComparison, all: boolean): string[][] {
+  const unknown = of.wire === 'demo' ? 'built in' : `no known facts of ${of.provider_model} (${of.dialect})`
   const shown = [
-    ...(lane.known ? [] : [['', '', '', unknownNote(lane)]]),
-    ...facts.filter(({ differs }) => all || differs).map(factRow),
-    ...(all && lane.price_until !== null ? [['price', '', '', `another one from ${lane.price_until} on`]] : []),
-    ...traits.filter(({ differs }) => all || differs).map(traitRow),
+    ...(of.known ? [] : [['', '', '', unknown]]),
+    ...facts
+      .filter(({ differs }) => all || differs)
+      .map(({ name, list, snapshot, note }) => [name, formatValue(list), formatValue(snapshot), note ?? '']),
+    ...(all && of.price_until !== null ? [['price', '', '', `another price from ${of.price_until} on`]] : []),
+    ...traits
+      .filter(({ differs }) => all || differs)
+      .map(({ name, value, from, snapshot }) => [
+        ...[`traits.${name}`, formatValue(value), formatValue(snapshot), FROM[from]],
+      ]),
   ]
-  return shown.map((row) => [lane.model, lane.lane, ...row])
+  return shown.map((row) => [model, lane, ...row])
 }
 
-const unknownNote = ({ wire, dialect, provider_model }: LaneComparison): string =>
-  wire === 'demo' ? 'built in' : `nothing is known of ${provider_model} (${dialect})`
-
-const factRow = ({ name, list, snapshot, note }: FactView): string[] => [name, words(list), words(snapshot), note ?? '']
-
-const FROM = { list: 'as your list says', snapshot: 'as is known of the model', dialect: 'as the dialect assumes' }
-
-const traitRow = ({ name, value, from, snapshot }: TraitView): string[] => [
-  `traits.${name}`,
-  words(value),
-  words(snapshot),
-  FROM[from],
-]
-
-function words(value: FactView['list'] | TraitView['value']): string {
+function formatValue(value: FactView['list'] | TraitView['value']): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value !== 'object') return String(value)
   if (Array.isArray(value)) return value.join(' ') || 'none'
-  return (
-    Object.entries(value)
-      .map(([effort, spelling]) => (effort === spelling ? effort : `${effort}=${spelling}`))
-      .join(' ') || 'none'
+  const efforts = Object.entries(value).map(([effort, spelling]) =>
+    effort === spelling ? effort : `${effort}=${spelling}`,
   )
+  return efforts.join(' ') || 'none'
 }

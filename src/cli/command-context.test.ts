@@ -6,33 +6,33 @@ import { columnsOf, styleFor } from './format.ts'
 it.each([
   [50, "millrace keys list --account 'two words; it'\\''s' --after key_1"],
   [3, "millrace keys list --account 'two words; it'\\''s' --limit 3 --after key_1"],
-])('prints a command for the next page that a shell takes as it is, %d on a page', (limit, command) => {
+])('prints a pasteable command for the next page, %d rows per page', (limit, command) => {
   const shown = showList(styleFor(false), {
     ...{ columns: columnsOf('id'), rows: [['key_2']], next: 'key_1', none: 'None' },
     ...{ command: ['keys', 'list', '--account', "two words; it's"], page: { limit } },
   })
-  expect(shown).toEqual({ data: 'id\nkey_2\n', aside: `There are more:  ${command}\n` })
+  expect(shown).toEqual({ data: 'id\nkey_2\n', note: `Next page:  ${command}\n` })
 })
 
 it.each([
-  ['people list', 'Nobody has signed up yet'],
-  ['people list acct_1', 'Nobody signs in for that account'],
-  ['people list --after k', 'There are no more.\n'],
+  ['people list', 'No person has signed up yet'],
+  ['people list acct_1', 'That account has no people'],
+  ['people list --after k', 'No more rows.\n'],
   ['keys list', 'No keys yet'],
-  ['keys list --account a@b.c', 'That account has no keys. To make one:  millrace keys create --account a@b.c '],
-  ['keys list --after key_1', 'There are no more.\n'],
-  ['accounts list --search x', 'No account has that'],
-])('says of %s why nothing is in it', async (line, told) => {
+  ['keys list --account a@b.c', 'That account has no keys. To create one:  millrace keys create --account a@b.c '],
+  ['keys list --after key_1', 'No more rows.\n'],
+  ['accounts list --search x', 'No account has this text'],
+])('explains why %s is empty', async (line, message) => {
   const nothing = done({ items: [], next: null })
   const { said, run } = commandLine({
     operations: { 'people.list': nothing, 'keys.list': nothing, 'accounts.list': nothing },
   })
   expect(await run(line)).toBe(0)
   expect(said.out).toBe('')
-  expect(said.err.startsWith(told)).toBe(true)
+  expect(said.err.startsWith(message)).toBe(true)
 })
 
-it('lists accounts, keys and entries page by page, and says how to go on', async () => {
+it('lists accounts, keys and entries in pages, with the command for the next one', async () => {
   const account = {
     ...{ id: 'acct_1', email: 'a@b.c', status: 'active', created_at: '2026-11-22T', plan: null, keys: 3, people: 0 },
     wallet: { balance: '5.00', held: '0.00', available: '5.00' },

@@ -111,7 +111,7 @@ describe('a command', () => {
     expect(JSON.parse(said.out)).toEqual(report)
   })
 
-  it('says what is wrong with the line as JSON where JSON is asked for', async () => {
+  it('reports usage errors as JSON with --json', async () => {
     for (const line of ['wallet show --json', '--json keys creat', 'wallet show x --nonsense --json']) {
       const { said, run } = commandLine()
       expect(await run(line)).toBe(2)
@@ -128,7 +128,7 @@ describe('a command', () => {
     expect(said.out).toBe('Not running.\n')
   })
 
-  it('says on one line why a reload was refused', async () => {
+  it('shows on one line why a reload was rejected', async () => {
     const value = {
       running: true,
       reload_refused: 'a.yaml:1:1  wrong\n   Did you mean b?',
@@ -137,17 +137,17 @@ describe('a command', () => {
     }
     const { said, run } = commandLine({ operations: { status: done(value) } })
     await run('status')
-    expect(said.out).toContain('the file on disk was refused: a.yaml:1:1  wrong; Did you mean b?\n')
+    expect(said.out).toContain('the file on disk was rejected: a.yaml:1:1  wrong; Did you mean b?\n')
   })
 
-  it('asks whether the data folder is the right one where nothing is in it', async () => {
+  it('asks whether an empty data folder is the right one', async () => {
     const value = { running: false, data: '/d', has_ledger: false }
     const { said, run } = commandLine({ operations: { status: done(value) } })
     await run('status')
     expect(said.err).toContain('Data folder: /d, which has no Millrace data: is it the right one?')
   })
 
-  it('names commands as they are typed in this shell, for this folder', async () => {
+  it('prints commands ready to paste, with the options of this one', async () => {
     const operations = {
       'accounts.create': done({ id: 'acct_1', email: 'a@b.c' }),
       'keys.show': { kind: 'refused', message: 'There is no key. See: millrace keys list' },
@@ -159,7 +159,7 @@ describe('a command', () => {
     expect(said.err).toContain('See: node /x/main.js keys list\n')
   })
 
-  it('says on stderr what is wrong with a configuration, and exits with 2', async () => {
+  it('reports configuration errors on stderr, and exits with 2', async () => {
     const { said, run } = commandLine()
     expect(await run('check --config bad.yaml')).toBe(2)
     expect(said).toEqual({ out: '', err: 'bad.yaml:1:1  wrong\n' })
@@ -168,7 +168,7 @@ describe('a command', () => {
     expect(JSON.parse(json.said.out)).toEqual({ ok: false })
   })
 
-  it('writes a configuration where somebody at the terminal agrees', async () => {
+  it('writes a configuration after a confirmation at the terminal', async () => {
     for (const answers of [['n'], ['No '], []]) {
       const { said, run } = commandLine({ answers })
       expect(await run('init --force')).toBe(1)
@@ -181,7 +181,7 @@ describe('a command', () => {
     }
   })
 
-  it('does not replace a configuration unless it is forced to', async () => {
+  it('replaces a configuration only with --force', async () => {
     const { said, run } = commandLine()
     expect(await run('init')).toBe(1)
     expect(said.err).toContain('--force')

@@ -8,7 +8,7 @@ const report = (over: Partial<ClockReport>) =>
     ...{ ahead_seconds: 0, follows_in_seconds: null, did: 'show', ahead: [], to_look_at: [], ...over },
   })
 
-it('says how the clocks differ, what hangs on it, and which command repairs it', async () => {
+it('shows how the clocks differ, the affected rows, and the repair command', async () => {
   const ahead = report({
     ...{ state: 'ahead', ahead_seconds: 34_560_000 },
     ahead: [
@@ -24,12 +24,10 @@ it('says how the clocks differ, what hangs on it, and which command repairs it',
   expect(said.out).toMatch(/ledger time is 400 days ahead of the wall clock; to repair: millrace db clock --set-back/)
   expect(said.err).toMatch(/windows +3\nkept answers +2\n/)
   expect(said.err).not.toContain('sessions')
-  expect(said.err).toContain(
-    'Check when these keys end; a command cannot know what was meant: key_1, key_2 and 20 more',
-  )
+  expect(said.err).toContain('Check when these keys end, which only you can know: key_1, key_2 and 20 more')
 })
 
-it('says of a step when it is followed, and of a clock that is behind how it catches up', async () => {
+it('shows when a step is followed, and how a clock that is behind catches up', async () => {
   const step = report({ state: 'step', ahead_seconds: -7200, follows_in_seconds: 240 })
   const stepped = commandLine({ operations: { 'db.clock': step } })
   await stepped.run('db clock')
@@ -39,14 +37,14 @@ it('says of a step when it is followed, and of a clock that is behind how it cat
   expect(behind.said.out).toMatch(/90 s behind; ledger time runs at half speed/)
 })
 
-it('sets back or follows, one of them, and says so', async () => {
+it('sets back or follows, but not both', async () => {
   const operations = {
     'db.clock.set-back': report({ did: 'set-back', ahead: [{ what: 'caps', count: 4 }] }),
     'db.clock.follow': report({ did: 'nothing' }),
   }
   const { said, run, asked } = commandLine({ operations })
   expect(await run('db clock --set-back')).toBe(0)
-  expect(said.err).toMatch(/Ledger time was set back.*\nSpend caps count .*\n.*put right +rows\ncaps +4\n/)
+  expect(said.err).toMatch(/Ledger time was set back.*\nSpend caps count .*\n.*repaired +rows\ncaps +4\n/)
   expect(await run('db clock --follow')).toBe(0)
   expect(said.err).toMatch(/Nothing to do/)
   expect(asked.map(({ name }) => name)).toEqual(['db.clock.set-back', 'db.clock.follow'])

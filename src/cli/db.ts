@@ -1,51 +1,21 @@
 import type { Command } from 'commander'
 import type { ClockReport } from '../admin/ledger-maintenance.ts'
 import type { ClockView } from '../admin/server-status.ts'
-import { EXIT } from './cli-deps.ts'
+import { EXIT } from './cli-services.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, countOf, formatFacts, formatTable, type Style } from './format.ts'
-
-export function addDb(program: Command, context: CommandContext): void {
-  const db = program.command('db').description('the database')
-  addClock(db, context)
-  db.command('verify')
-    .description('add the books up again and check the database files; exit 1 when they do not hold')
-    .action(async () => {
-      const report = await context.operate('db.verify', {}, (report, style) => ({
-        data: report.ok
-          ? `${style.green('The books hold.')} ${countOf(report.accounts, 'account')}, ${countOf(report.receipts, 'receipt')}, ${countOf(report.transfers, 'transfer')}, ${countOf(report.audited, 'act')} in the audit trail.\n`
-          : `${style.red('The books do not hold:')} ${countOf(report.violations, 'violation')}.\n`,
-        ...(!report.ok && {
-          aside: formatTable(
-            style,
-            columnsOf('check', '>violations'),
-            report.checks.map((check) => [check.name, String(check.violations)]),
-          ).concat(frozenWords(report.frozen), damageWords(report.damage)),
-        }),
-        ...(report.ok && report.damage.length > 0 && { aside: damageWords(report.damage) }),
-      }))
-      if (report !== undefined && !report.ok) context.end(EXIT.failure)
-    })
-}
-
-/** What it means for the accounts: the others go on. */
-const frozenWords = (frozen: readonly string[]): string =>
-  frozen.length === 0
-    ? ''
-    : `\nFrozen until they add up: ${frozen.join(', ')}. Their requests get ledger_unavailable; all others are served.\n`
-
-const damageWords = (damage: readonly string[]): string => damage.map((words) => `${words}\n`).join('')
 
 interface ClockOptions {
   readonly follow?: true
   readonly setBack?: true
 }
 
-function addClock(db: Command, context: CommandContext): void {
+export function addDb(program: Command, context: CommandContext): void {
+  const db = program.command('db').description('maintain the database')
   db.command('clock')
-    .description('ledger time and the wall clock, and what hangs on their difference')
-    .option('--follow', 'follow a forward step of the wall clock now, without waiting for five minutes')
-    .option('--set-back', 'set ledger time back to the wall clock, and put right what ends too late')
+    .description('show ledger time and the wall clock, and the rows that depend on their difference')
+    .option('--follow', 'follow a forward step of the wall clock now, without the wait of five minutes')
+    .option('--set-back', 'set ledger time back to the wall clock, and repair times that are too late')
     .action(async ({ follow, setBack }: ClockOptions) => {
       if (follow && setBack) return context.fail(EXIT.usage, 'Give --follow or --set-back, not both.')
       const name = setBack ? 'db.clock.set-back' : follow ? 'db.clock.follow' : 'db.clock'
@@ -55,8 +25,32 @@ function addClock(db: Command, context: CommandContext): void {
           ['wall clock', report.wall_time],
           ['state', describeClock(report)],
         ]),
-        aside: `${DID[report.did]}${aheadWords(style, report)}${lookWords(report)}`,
+        note: `${DID[report.did]}${formatAhead(style, report)}${formatUnclear(report)}`,
       }))
+    })
+  db.command('verify')
+    .description('verify the ledger and check the database files; exit 1 if the ledger does not balance')
+    .action(async () => {
+      const report = await context.operate('db.verify', {}, (report, style) => {
+        const damage = report.damage.map((line) => `${line}\n`).join('')
+        if (report.ok) {
+          const counts = [
+            ...[countOf(report.accounts, 'account'), countOf(report.receipts, 'receipt')],
+            ...[countOf(report.transfers, 'transfer'), countOf(report.audited, 'audit entry', 'audit entries')],
+          ]
+          return { data: `${style.green('The ledger balances.')} ${counts.join(', ')}.\n`, note: damage }
+        }
+        const rows = report.checks.map(({ name, violations }) => [name, String(violations)])
+        const frozen =
+          report.frozen.length === 0
+            ? ''
+            : `\nFrozen until they balance: ${report.frozen.join(', ')}. Their requests get ledger_unavailable; other accounts are not affected.\n`
+        return {
+          data: `${style.red('The ledger does not balance:')} ${countOf(report.violations, 'violation')}.\n`,
+          note: `${formatTable(style, columnsOf('check', '>violations'), rows)}${frozen}${damage}`,
+        }
+      })
+      if (report !== undefined && !report.ok) context.end(EXIT.failure)
     })
 }
 
@@ -64,12 +58,12 @@ const DID: Readonly<Record<ClockReport['did'], string>> = {
   show: '',
   follow: 'Ledger time follows the wall clock.\n',
   'set-back':
-    'Ledger time was set back. Receipts, transfers and the audit log keep the times and amounts that they have.\n' +
-    'Spend caps count from the first request after the clock jumped: what they had counted before is gone until their period ends.\n',
+    'Ledger time was set back. Receipts, transfers and the audit log keep their times and amounts.\n' +
+    'Spend caps count from the first request after the clock jump: earlier spending of their current period is lost.\n',
   nothing: 'Nothing to do. If both clocks are wrong, correct the clock of the machine first.\n',
 }
 
-/** How the clocks differ, in one line. */
+/** The difference of the clocks in one line. */
 export function describeClock({ state, ahead_seconds, follows_in_seconds }: ClockView): string {
   switch (state) {
     case 'together':
@@ -83,20 +77,20 @@ export function describeClock({ state, ahead_seconds, follows_in_seconds }: Cloc
   }
 }
 
-function aheadWords(style: Style, { ahead, did }: ClockReport): string {
+function formatAhead(style: Style, { ahead, did }: ClockReport): string {
   const rows = ahead
     .filter(({ count }) => count > 0)
     .map(({ what, count }) => [what.replaceAll('_', ' '), String(count)])
   if (rows.length === 0) return ''
-  return formatTable(style, columnsOf(did === 'set-back' ? 'put right' : 'begins or ends too late', '>rows'), rows)
+  return formatTable(style, columnsOf(did === 'set-back' ? 'repaired' : 'begins or ends too late', '>rows'), rows)
 }
 
-const lookWords = ({ to_look_at: unclear }: ClockReport): string =>
+const formatUnclear = ({ to_look_at: unclear }: ClockReport): string =>
   unclear
     .filter(({ count }) => count > 0)
     .map(({ what, count, ids }) => {
       const more = count > ids.length ? ` and ${count - ids.length} more` : ''
-      return `Check when these ${what} end; a command cannot know what was meant: ${ids.join(', ')}${more}\n`
+      return `Check when these ${what} end, which only you can know: ${ids.join(', ')}${more}\n`
     })
     .join('')
 

@@ -1,6 +1,6 @@
 type Paint = (text: string) => string
 
-/** The few ways in which text is set apart. Without colours each is the text itself. */
+/** Text styles. Without colours, each returns its text. */
 export interface Style {
   readonly bold: Paint
   readonly dim: Paint
@@ -21,24 +21,25 @@ export const styleFor = (colours: boolean): Style =>
     : { bold: plain, dim: plain, green: plain, yellow: plain, red: plain }
 
 /** `1 account`, `2 accounts`. */
-export const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+export const countOf = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`
 
 export interface Column {
   readonly title: string
   readonly align?: 'left' | 'right'
 }
 
-/** Control characters would let a name move the cursor or recolour the terminal of whoever lists it. */
+/** Control characters in a name could move the cursor or recolour the terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
 
 export const printable = (text: string): string => text.replace(CONTROL, '\ufffd')
 
-/** Titles with `>` in front stand over numbers, which are flush right. */
+/** A title that starts with `>` aligns its column to the right. */
 export const columnsOf = (...titles: readonly string[]): Column[] =>
   titles.map((title) => (title.startsWith('>') ? { title: title.slice(1), align: 'right' } : { title }))
 
-/** Columns two spaces apart, numbers flush right, no lines drawn: reads well and survives `cut` and `awk`. */
+/** Columns two spaces apart, without lines, so that `cut` and `awk` can read them. */
 export function formatTable(style: Style, columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const [head, ...lines] = alignColumns([columns.map(({ title }) => title), ...rows], columns)
   return `${[style.dim(head!), ...lines].join('\n')}\n`
@@ -54,12 +55,12 @@ export function alignColumns(rows: readonly (readonly string[])[], columns: read
   return cells.map((row) => row.map(padded).join('  ').trimEnd())
 }
 
-/** `name  value` lines with the values in one column; pairs without a value are left out. */
+/** `name  value` lines with aligned values; facts without a value are left out. */
 export function formatFacts(style: Style, facts: readonly (readonly [string, string | null | undefined])[]): string {
-  const told = facts.filter((fact): fact is readonly [string, string] => fact[1] !== null && fact[1] !== undefined)
-  const width = Math.max(...told.map(([name]) => name.length))
-  return `${told.map(([name, value]) => `${style.dim(name.padEnd(width))}  ${printable(value)}`).join('\n')}\n`
+  const known = facts.filter((fact): fact is readonly [string, string] => fact[1] !== null && fact[1] !== undefined)
+  const width = Math.max(...known.map(([name]) => name.length))
+  return `${known.map(([name, value]) => `${style.dim(name.padEnd(width))}  ${printable(value)}`).join('\n')}\n`
 }
 
-/** The day of an instant. */
+/** The day of an ISO time. */
 export const dayOf = (time: string): string => time.slice(0, 10)

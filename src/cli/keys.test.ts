@@ -7,10 +7,10 @@ it('puts the secret of a new key on stdout and everything else on stderr', async
   const { said, run } = commandLine({ operations: { 'keys.create': done({ ...key, key: 'mr_wallet_x' }) } })
   expect(await run('keys create --account a@b.c --kind wallet --name ci --models a,b')).toBe(0)
   expect(said.out).toBe('mr_wallet_x\n')
-  expect(said.err).toContain('only time')
+  expect(said.err).toContain('only once')
 })
 
-it('passes the terms of a new key on', async () => {
+it('passes on the terms of a new key', async () => {
   const { asked, run } = commandLine({ operations: { 'keys.create': done({ ...key, key: 'x' }) } })
   await run(
     'keys create --account a --kind builder --name n --models a,b* --expires 30d --tokens-per-minute 9 --cap-day 5.00',
@@ -26,13 +26,13 @@ it('passes the terms of a new key on', async () => {
   })
 })
 
-it('says a new secret once, and how long the former one works', async () => {
+it('prints a new secret once, and how long the former one works', async () => {
   const former = { shown: 'mr_wallet_abcd...wxyz', until: 't1' }
   const rotated = { ...key, key: 'mr_wallet_x', former }
   const { asked, said, run } = commandLine({ operations: { 'keys.rotate': done(rotated) } })
   expect(await run('keys rotate key_1 --grace 24h')).toBe(0)
   expect(asked[0]?.args).toEqual({ key: 'key_1', grace: '24h' })
-  expect([said.out, said.err.includes('only time')]).toEqual(['mr_wallet_x\n', true])
+  expect([said.out, said.err.includes('only once')]).toEqual(['mr_wallet_x\n', true])
   expect(said.err).toContain('mr_wallet_abcd...wxyz) works until t1')
   const json = commandLine({ operations: { 'keys.rotate': done(rotated) } })
   await json.run('keys rotate key_1 --grace 0 --json')
@@ -40,7 +40,7 @@ it('says a new secret once, and how long the former one works', async () => {
   expect(await commandLine().run('keys rotate key_1')).toBe(2)
 })
 
-it('changes the terms that are named', async () => {
+it('changes the named terms', async () => {
   const changed = { ...key, caps: { day: '5.00' }, models: null }
   const { asked, said, run } = commandLine({ operations: { 'keys.change': done(changed) } })
   await run('keys change key_1 --name n --models all --expires never --cap-day 5.00 --cap-month none --concurrent none')
@@ -55,7 +55,7 @@ it('changes the terms that are named', async () => {
   expect(asked).toHaveLength(2)
 })
 
-it('sets spend caps, and takes them away with none', async () => {
+it('sets spend caps, and removes them with none', async () => {
   const { asked, said, run } = commandLine({ operations: { 'keys.caps': done({ ...key, caps: { day: '5.00' } }) } })
   expect(await run('keys caps key_1 --day 5.00 --month none')).toBe(0)
   expect(asked[0]?.args).toEqual({ key: 'key_1', day: '5.00', month: null })
@@ -65,7 +65,7 @@ it('sets spend caps, and takes them away with none', async () => {
   expect(nothing.asked).toEqual([])
 })
 
-it('refuses a key for a while, lets it in again, and gives it another name', async () => {
+it('disables, enables and renames a key', async () => {
   const operations = {
     'keys.disable': done(key),
     'keys.enable': done(key),
@@ -83,7 +83,7 @@ it('refuses a key for a while, lets it in again, and gives it another name', asy
   expect(said.err).toContain('millrace keys enable key_1')
 })
 
-describe('a key that is shown', () => {
+describe('keys show', () => {
   const bare = {
     ...{ ...key, shown: 'mr_wallet_abcd...wxyz', account: 'acct_1', state: 'active', created_at: 't0' },
     ...{ former: null, playground: false, models: null, expires_at: null, spent: [] },
@@ -94,13 +94,13 @@ describe('a key that is shown', () => {
     return said.out
   }
 
-  it('says what it may, and nothing of what it does not have', async () => {
+  it('leaves out what the key does not have', async () => {
     const text = await show({})
     expect(text).toMatch(/models +all\nexpires +never\ncreated +t0\n$/)
     expect(text).not.toMatch(/former|playground|cap/)
   })
 
-  it('tells its former secret, whose it is, its models, and what is spent of its caps', async () => {
+  it('shows the former secret, the owner, the models and the spend caps', async () => {
     const amounts = { limit: '5.00', used: '1.00', held: '0.00', left: '4.00', start: 't1', end: 't2' }
     const text = await show({
       former: { shown: 'mr_wallet_old0...old9', until: 't9' },
@@ -112,7 +112,7 @@ describe('a key that is shown', () => {
   })
 })
 
-describe('revoking a key, which cannot be undone,', () => {
+describe('keys revoke', () => {
   const operations = { 'keys.show': done(key), 'keys.revoke': done(key) }
   const acts = (asked: readonly { name: string }[]) => asked.map(({ name }) => name)
 
@@ -127,7 +127,7 @@ describe('revoking a key, which cannot be undone,', () => {
     }
   })
 
-  it('needs --yes where nobody can be asked', async () => {
+  it('needs --yes without a terminal', async () => {
     const { asked, run } = commandLine({ operations })
     expect(await run('keys revoke key_1')).toBe(2)
     expect(acts(asked)).toEqual(['keys.show'])

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
-import type { CapsView, FormerSecret } from '../admin/key-views.ts'
+import type { CapsView } from '../admin/key-views.ts'
 import type { OperationArgs } from '../admin/operations.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
-import { EXIT } from './cli-deps.ts'
+import { EXIT } from './cli-services.ts'
 import {
   type CommandContext,
   inPages,
@@ -16,17 +16,11 @@ import { columnsOf, dayOf, formatFacts } from './format.ts'
 import { formatPeriods } from './plans.ts'
 
 export function addKeys(program: Command, context: CommandContext): void {
-  const keys = program.command('keys').description('the keys that programs call with')
+  const keys = program.command('keys').description('manage API keys')
   addCreate(keys, context)
-  addList(keys, context)
-  addShow(keys, context)
-  addRevoke(keys, context)
-  addDisable(keys, context)
-  addEnable(keys, context)
-  addRename(keys, context)
-  addCaps(keys, context)
-  addChange(keys, context)
-  addRotate(keys, context)
+  addQueries(keys, context)
+  addSwitches(keys, context)
+  addChanges(keys, context)
 }
 
 interface ListOptions extends PageOptions {
@@ -35,11 +29,12 @@ interface ListOptions extends PageOptions {
 
 const COLUMNS = columnsOf('id', 'name', 'kind', 'key', 'state', 'models', 'caps', 'expires', 'account')
 
-function addList(keys: Command, context: CommandContext): void {
-  inPages(keys.command('list').description('keys, newest first; never their secrets'))
-    .option('--account <account>', 'only those of one account: id or e-mail')
+function addQueries(keys: Command, context: CommandContext): void {
+  inPages(keys.command('list').description('list keys without their secrets, newest first'))
+    .option('--account <account>', 'only keys of one account: id or e-mail')
     .action(async (options: ListOptions) => {
       const { account } = options
+      const none = account === undefined ? 'No keys yet' : 'That account has no keys'
       await context.operate('keys.list', options, ({ items, next }, style) =>
         showList(style, {
           columns: COLUMNS,
@@ -50,19 +45,13 @@ function addList(keys: Command, context: CommandContext): void {
           next,
           command: ['keys', 'list', ...(account === undefined ? [] : ['--account', account])],
           page: options,
-          none: noneOf(account),
+          none: `${none}. To create one:  millrace keys create --account ${shellWord(account ?? 'A')} --kind wallet --name N`,
         }),
       )
     })
-}
-
-const noneOf = (account: string | undefined) =>
-  `${account === undefined ? 'No keys yet' : 'That account has no keys'}. To make one:  millrace keys create --account ${shellWord(account ?? 'A')} --kind wallet --name N`
-
-function addShow(keys: Command, context: CommandContext): void {
   keys
     .command('show <key>')
-    .description('one key, never its secret, and what is left of its spend caps')
+    .description('show a key without its secret, and the rest of its spend caps')
     .action(async (key: string) => {
       await context.operate('keys.show', { key }, (shown, style) => {
         const facts = formatFacts(style, [
@@ -70,8 +59,8 @@ function addShow(keys: Command, context: CommandContext): void {
           ['name', shown.name],
           ['kind', shown.kind],
           ['key', shown.shown],
-          ...(shown.former === null ? [] : [formerFact(shown.former)]),
-          ...(shown.playground ? [['of', "the console's playground"] as const] : []),
+          ['former key', shown.former && `${shown.former.shown}, until ${shown.former.until}`],
+          ['of', shown.playground ? "the console's playground" : null],
           ['account', `${shown.email} (${shown.account})`],
           ['state', shown.state],
           ['models', shown.models?.join(',') ?? 'all'],
@@ -83,57 +72,32 @@ function addShow(keys: Command, context: CommandContext): void {
     })
 }
 
-const formerFact = ({ shown, until }: FormerSecret) => ['former key', `${shown}, until ${until}`] as const
-
-function addRevoke(keys: Command, context: CommandContext): void {
+function addSwitches(keys: Command, context: CommandContext): void {
   keys
     .command('revoke <key>')
-    .description('end a key for good; requests that are running finish')
-    .option('-y, --yes', 'do not ask')
+    .description('revoke a key permanently; running requests finish')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action(async (key: string, { yes }: { yes?: boolean }) => {
       const found = await context.operate('keys.show', { key })
       if (found === undefined) return
-      const act = { what: `Revoking key ${found.id} of ${found.email}`, name: found.name, yes: yes === true }
-      if (!(await confirmByName(context, act))) return
+      const what = `Revoking key ${found.id} of ${found.email}`
+      if (yes !== true && !(await confirmByName(context, what, found.name))) return
       await context.operate('keys.revoke', { key }, (revoked) => ({
-        data: `Revoked "${revoked.name}" (${revoked.id}). It is refused from now on.\n`,
+        data: `Revoked "${revoked.name}" (${revoked.id}). It is rejected from now on.\n`,
       }))
     })
-}
-
-/** What cannot be undone is done only after its name was typed, or with `--yes`; without a terminal nothing is asked. */
-async function confirmByName(
-  context: CommandContext,
-  act: { readonly what: string; readonly name: string; readonly yes: boolean },
-): Promise<boolean> {
-  if (act.yes) return true
-  const { terminal } = context.deps
-  if (!terminal.interactive) {
-    context.fail(EXIT.usage, `${act.what} cannot be undone, and nobody can be asked here. Repeat with --yes.`)
-    return false
-  }
-  const answer = await terminal.ask(`${act.what} cannot be undone. Type its name (${act.name}) to go on: `)
-  if (answer?.trim() === act.name) return true
-  context.fail(EXIT.failure, 'The name did not match; nothing was changed.')
-  return false
-}
-
-function addDisable(keys: Command, context: CommandContext): void {
   keys
     .command('disable <key>')
-    .description('refuse a key until it is enabled again')
+    .description('reject a key until it is enabled')
     .action(async (key: string) => {
       await context.operate('keys.disable', { key }, (disabled) => ({
         data: `Disabled "${disabled.name}" (${disabled.id}).\n`,
-        aside: `To let it in again:  millrace keys enable ${disabled.id}\n`,
+        note: `To undo:  millrace keys enable ${disabled.id}\n`,
       }))
     })
-}
-
-function addEnable(keys: Command, context: CommandContext): void {
   keys
     .command('enable <key>')
-    .description('let a disabled key in again')
+    .description('accept a disabled key again')
     .action(async (key: string) => {
       await context.operate('keys.enable', { key }, (enabled) => ({
         data: `Enabled "${enabled.name}" (${enabled.id}).\n`,
@@ -141,35 +105,20 @@ function addEnable(keys: Command, context: CommandContext): void {
     })
 }
 
-function addRename(keys: Command, context: CommandContext): void {
-  keys
-    .command('rename <key> <name>')
-    .description('give a key another name; the secret stays')
-    .action(async (key: string, name: string) => {
-      await context.operate('keys.rename', { key, name }, (renamed) => ({
-        data: `${renamed.id} is now called "${renamed.name}".\n`,
-      }))
-    })
+/** Asks for the name before an action that cannot be undone. Fails without a terminal. */
+async function confirmByName(context: CommandContext, what: string, name: string): Promise<boolean> {
+  const { terminal } = context.services
+  if (!terminal.interactive) {
+    context.fail(EXIT.usage, `${what} cannot be undone and needs confirmation. Repeat the command with --yes.`)
+    return false
+  }
+  const answer = await terminal.ask(`${what} cannot be undone. Type its name (${name}) to continue: `)
+  if (answer?.trim() === name) return true
+  context.fail(EXIT.failure, 'The name did not match. Nothing was changed.')
+  return false
 }
 
-function addRotate(keys: Command, context: CommandContext): void {
-  keys
-    .command('rotate <key>')
-    .description('give a key a new secret; caps, limits and its id stay')
-    .requiredOption('--grace <span>', 'how long the former secret goes on working: 0, or up to 30d, e.g. 1h, 24h, 7d')
-    .action(async (key: string, { grace }: { grace: string }) => {
-      await context.operate('keys.rotate', { key, grace }, (rotated) => ({
-        before: `Rotated ${rotated.kind} key "${rotated.name}" (${rotated.id}). This is the only time the new secret is shown:\n`,
-        data: `${rotated.key}\n`,
-        aside:
-          rotated.former === null
-            ? 'The former secret is refused from now on.\n'
-            : `The former one (${rotated.former.shown}) works until ${rotated.former.until}.\n`,
-      }))
-    })
-}
-
-/** What a key is about: as `keys create` and `keys change` are told it. A word takes something away. */
+/** The terms of `keys create` and `keys change`. A word removes one. */
 interface TermOptions {
   readonly name?: string
   readonly models?: string
@@ -190,102 +139,119 @@ interface CreateOptions extends TermOptions {
 function addCreate(keys: Command, context: CommandContext): void {
   keys
     .command('create')
-    .description('make a key; it is shown this once')
+    .description('create a key and print it once')
     .requiredOption('--account <account>', 'id or e-mail')
     .addOption(
-      new Option('--kind <kind>', 'what it draws on: the prepaid balance, or the subscription')
+      new Option('--kind <kind>', 'what pays for it: the wallet, or a Builder subscription')
         .choices(['wallet', 'builder'])
         .makeOptionMandatory(),
     )
-    .requiredOption('--name <name>', 'what you will know it by')
-    .option('--models <list>', 'only these models: ids or globs, separated by commas')
+    .requiredOption('--name <name>', 'name of the key')
+    .option('--models <list>', 'allowed models: ids or globs, separated by commas')
     .option('--expires <when>', 'a date (2027-01-31) or a span (30d, 12h)')
-    .option('--cap-day <usd>', 'what it may spend in a day of UTC, e.g. 5.00')
-    .option('--cap-month <usd>', 'what it may spend in a month of UTC')
-    .option('--requests-per-minute <n>', 'limit of its own', parseCount)
-    .option('--tokens-per-minute <n>', 'limit of its own', parseCount)
-    .option('--concurrent <n>', 'how many requests at once', parseCount)
+    .option('--cap-day <usd>', 'spend cap per day (UTC), e.g. 5.00')
+    .option('--cap-month <usd>', 'spend cap per month (UTC)')
+    .option('--requests-per-minute <n>', 'rate limit of this key', parseCount)
+    .option('--tokens-per-minute <n>', 'token limit of this key', parseCount)
+    .option('--concurrent <n>', 'concurrent requests', parseCount)
     .action(async ({ account, kind, name, ...options }: CreateOptions) => {
       await context.operate('keys.create', { account, kind, name, ...termsOf(options) }, (key) => ({
-        before: `Made ${key.kind} key "${key.name}" (${key.id}). This is the only time it is shown:\n`,
+        before: `Created ${key.kind} key "${key.name}" (${key.id}). It is shown only once:\n`,
         data: `${key.key}\n`,
         ...(key.kind === 'builder' && {
-          aside: 'A builder key draws on a subscription only, never on the wallet.\n',
+          note: 'A builder key is paid by a subscription only, never by the wallet.\n',
         }),
       }))
     })
 }
 
-function addChange(keys: Command, context: CommandContext): void {
+function addChanges(keys: Command, context: CommandContext): void {
   keys
-    .command('change <key>')
-    .description('the terms of a key, all in one act; what is not named stays')
-    .option('--name <name>', 'what you know it by')
-    .option('--models <list>', 'only these models: ids or globs, separated by commas; or all')
-    .option('--expires <when>', 'a date (2027-01-31) or a span (30d, 12h); or never')
-    .option('--cap-day <usd>', 'what it may spend in a day of UTC, e.g. 5.00; or none')
-    .option('--cap-month <usd>', 'what it may spend in a month of UTC; or none')
-    .option('--requests-per-minute <n>', 'limit of its own; or none', parseCountOrNone)
-    .option('--tokens-per-minute <n>', 'limit of its own; or none', parseCountOrNone)
-    .option('--concurrent <n>', 'how many requests at once; or none', parseCountOrNone)
-    .action(async (key: string, { name, ...options }: TermOptions) => {
-      const terms = { ...(name !== undefined && { name }), ...termsOf(options) }
-      if (Object.keys(terms).length === 0) {
-        context.fail(EXIT.usage, 'Say what shall change. See: millrace keys change --help')
-        return
-      }
-      await context.operate('keys.change', { key, ...terms }, (changed) => ({
-        data: `"${changed.name}" (${changed.id}) may call ${changed.models?.join(', ') ?? 'all models'} and spend ${describeCaps(changed.caps)}.\n`,
+    .command('rename <key> <name>')
+    .description('rename a key; its secret stays')
+    .action(async (key: string, name: string) => {
+      await context.operate('keys.rename', { key, name }, (renamed) => ({
+        data: `${renamed.id} is now called "${renamed.name}".\n`,
       }))
     })
-}
-
-function addCaps(keys: Command, context: CommandContext): void {
   keys
     .command('caps <key>')
-    .description('what a key may spend in a day or a month of UTC; counts at once')
+    .description('set spend caps per day or month (UTC), effective at once')
     .option('--day <usd>', 'e.g. 5.00, or none')
     .option('--month <usd>', 'e.g. 50.00, or none')
     .action(async (key: string, { day, month }: { day?: string; month?: string }) => {
       if (day === undefined && month === undefined) {
-        context.fail(EXIT.usage, 'Say --day, --month or both, in USD; none takes a cap away. See: millrace keys show')
+        context.fail(EXIT.usage, 'Give --day, --month or both, in USD; none removes a cap. See: millrace keys show')
         return
       }
       await context.operate('keys.caps', { key, ...capsOf(day, month) }, (changed) => ({
         data: `"${changed.name}" (${changed.id}) may spend ${describeCaps(changed.caps)}.\n`,
       }))
     })
+  keys
+    .command('change <key>')
+    .description('change several terms of a key at once; others stay')
+    .option('--name <name>', 'name of the key')
+    .option('--models <list>', 'allowed models: ids or globs, separated by commas; or all')
+    .option('--expires <when>', 'a date (2027-01-31) or a span (30d, 12h); or never')
+    .option('--cap-day <usd>', 'spend cap per day (UTC), e.g. 5.00; or none')
+    .option('--cap-month <usd>', 'spend cap per month (UTC); or none')
+    .option('--requests-per-minute <n>', 'rate limit of this key; or none', parseCountOrNone)
+    .option('--tokens-per-minute <n>', 'token limit of this key; or none', parseCountOrNone)
+    .option('--concurrent <n>', 'concurrent requests; or none', parseCountOrNone)
+    .action(async (key: string, { name, ...options }: TermOptions) => {
+      const terms = { ...(name !== undefined && { name }), ...termsOf(options) }
+      if (Object.keys(terms).length === 0) {
+        context.fail(EXIT.usage, 'Name at least one term to change. See: millrace keys change --help')
+        return
+      }
+      await context.operate('keys.change', { key, ...terms }, (changed) => ({
+        data: `"${changed.name}" (${changed.id}) may call ${changed.models?.join(', ') ?? 'all models'} and spend ${describeCaps(changed.caps)}.\n`,
+      }))
+    })
+  keys
+    .command('rotate <key>')
+    .description('give a key a new secret; its id, caps and limits stay')
+    .requiredOption('--grace <span>', 'how long the former secret still works: 0, or up to 30d, e.g. 1h, 24h, 7d')
+    .action(async (key: string, { grace }: { grace: string }) => {
+      await context.operate('keys.rotate', { key, grace }, (rotated) => ({
+        before: `Rotated ${rotated.kind} key "${rotated.name}" (${rotated.id}). The new secret is shown only once:\n`,
+        data: `${rotated.key}\n`,
+        note:
+          rotated.former === null
+            ? 'The former secret is rejected from now on.\n'
+            : `The former secret (${rotated.former.shown}) works until ${rotated.former.until}.\n`,
+      }))
+    })
 }
 
 type Terms = Omit<OperationArgs<'keys.change'>, 'key' | 'name'>
 
-/** Only what was said is in here: the rest stays, or is nothing special. */
+/** Only the given terms. */
 function termsOf(options: Omit<TermOptions, 'name'>): Terms {
   const { models, expires, capDay, capMonth, requestsPerMinute, tokensPerMinute, concurrent } = options
   const caps = capsOf(capDay, capMonth)
   const limits = {
-    ...(requestsPerMinute !== undefined && { requests_per_minute: unlessWord(requestsPerMinute, 'none') }),
-    ...(tokensPerMinute !== undefined && { tokens_per_minute: unlessWord(tokensPerMinute, 'none') }),
-    ...(concurrent !== undefined && { concurrent: unlessWord(concurrent, 'none') }),
+    ...(requestsPerMinute !== undefined && { requests_per_minute: nullIf(requestsPerMinute, 'none') }),
+    ...(tokensPerMinute !== undefined && { tokens_per_minute: nullIf(tokensPerMinute, 'none') }),
+    ...(concurrent !== undefined && { concurrent: nullIf(concurrent, 'none') }),
   }
   return {
     ...(models !== undefined && { models: models === 'all' ? null : parseList(models) }),
-    ...(expires !== undefined && { expires: unlessWord(expires, 'never') }),
+    ...(expires !== undefined && { expires: nullIf(expires, 'never') }),
     ...(Object.keys(caps).length > 0 && { caps }),
     ...(Object.keys(limits).length > 0 && { limits }),
   }
 }
 
 const capsOf = (day: string | undefined, month: string | undefined) => ({
-  ...(day !== undefined && { day: unlessWord(day, 'none') }),
-  ...(month !== undefined && { month: unlessWord(month, 'none') }),
+  ...(day !== undefined && { day: nullIf(day, 'none') }),
+  ...(month !== undefined && { month: nullIf(month, 'none') }),
 })
 
-const unlessWord = <Value, Word extends string>(value: Value | Word, word: Word) =>
+const nullIf = <Value, Word extends string>(value: Value | Word, word: Word) =>
   value === word ? null : (value as Exclude<Value, Word>)
 
-/** `5.00 a day, 50.00 a month`, or `without a cap`. */
-const describeCaps = ({ day, month }: CapsView): string => {
-  const words = [day && `${day} USD a day`, month && `${month} USD a month`].filter(Boolean)
-  return words.length === 0 ? 'without a cap' : words.join(', ')
-}
+/** `5.00 USD a day, 50.00 USD a month`, or `without a cap`. */
+const describeCaps = ({ day, month }: CapsView): string =>
+  [day && `${day} USD a day`, month && `${month} USD a month`].filter(Boolean).join(', ') || 'without a cap'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
-it('lists models with what may be missing of them said in words', async () => {
+it('lists models, including those without a price or efforts', async () => {
   const price = { input: '1.00', cached_input: '0.10', cache_write: '1.25', output: '5.00' }
   const model = { inputs: ['text'], context_tokens: 1000, counted_beyond_context: null, kinds: ['wallet'] }
   const lane = (id: string, prompt_cache: string | null) => ({ id, prompt_cache })
@@ -16,9 +16,9 @@ it('lists models with what may be missing of them said in words', async () => {
   expect(said.out).toMatch(/^b +any +text +1000 +no price +wallet +x\/b$/m)
   expect(said.out).toMatch(/^c +none /m)
   expect(said.err).toBe(
-    'warning: c: context_tokens looks too small: a provider counted 8000 input tokens, and it is 1000.\n',
+    'warning: c: context_tokens is 1000, but a provider counted 8000 input tokens: it looks too small.\n',
   )
   const empty = commandLine({ operations: { 'models.list': done({ models: [] }) } })
   await empty.run('models')
-  expect(empty.said).toEqual({ out: '', err: 'The configuration has no model.\n' })
+  expect(empty.said).toEqual({ out: '', err: 'The configuration has no models.\n' })
 })

@@ -1,100 +1,81 @@
 import type { Command } from 'commander'
 import type { OpenLaneView, RouteLaneView, RouteView } from '../admin/explain-route.ts'
-import type { ModelView } from '../admin/models.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, formatTable, type Style } from './format.ts'
 
 const COLUMNS = columnsOf(
   ...['id', 'efforts', 'inputs', '>context', '>input', '>cached', '>cache write', '>output'],
-  ...['kept', 'kinds', 'lanes'],
+  ...['prompt cache', 'kinds', 'lanes'],
 )
 
 export function addModels(program: Command, context: CommandContext): void {
   program
     .command('models')
-    .description('the models that are offered, with prices in USD per million tokens')
+    .description('list the models, with prices in USD per million tokens')
     .action(async () => {
       await context.operate('models.list', {}, ({ models }, style) => {
-        if (models.length === 0) return { data: '', aside: 'The configuration has no model.\n' }
-        const rows = models.map((model) => [
-          model.id,
-          model.efforts === null ? 'any' : model.efforts.join(' ') || 'none',
-          model.inputs.join(' '),
-          String(model.context_tokens),
-          model.price?.input ?? 'no price',
-          model.price?.cached_input ?? '',
-          model.price?.cache_write ?? '',
-          model.price?.output ?? '',
-          keptOf(model),
-          model.kinds.join(' '),
-          model.lanes.map((lane) => lane.id).join(' '),
+        if (models.length === 0) return { data: '', note: 'The configuration has no models.\n' }
+        const rows = models.map(({ id, efforts, inputs, context_tokens, price, kinds, lanes }) => [
+          ...[id, efforts === null ? 'any' : efforts.join(' ') || 'none', inputs.join(' '), String(context_tokens)],
+          ...[price?.input ?? 'no price', price?.cached_input ?? '', price?.cache_write ?? '', price?.output ?? ''],
+          [...new Set(lanes.flatMap(({ prompt_cache }) => prompt_cache ?? []))].join(' '),
+          ...[kinds.join(' '), lanes.map((lane) => lane.id).join(' ')],
         ])
-        return {
-          data: formatTable(style, COLUMNS, rows),
-          aside: models.map((model) => contextWarning(model, style)).join(''),
-        }
+        // A context that is too small costs money: the provider's count decides what is billed.
+        const warnings = models.flatMap(({ id, context_tokens, counted_beyond_context: counted }) =>
+          counted === null
+            ? []
+            : `${style.yellow('warning:')} ${id}: context_tokens is ${context_tokens}, but a provider counted ${counted} input tokens: it looks too small.\n`,
+        )
+        return { data: formatTable(style, COLUMNS, rows), note: warnings.join('') }
       })
     })
 }
 
-/** What of a prompt its providers are asked to keep in their caches, where they have to be asked. */
-const keptOf = ({ lanes }: ModelView): string =>
-  [...new Set(lanes.flatMap(({ prompt_cache }) => prompt_cache ?? []))].join(' ')
-
-/** What the provider counts decides what is billed, so a context that is too small costs the operator money. */
-function contextWarning({ id, context_tokens, counted_beyond_context: counted }: ModelView, style: Style): string {
-  if (counted === null) return ''
-  return `${style.yellow('warning:')} ${id}: context_tokens looks too small: a provider counted ${counted} input tokens, and it is ${context_tokens}.\n`
-}
-
-const ROUTE_COLUMNS = columnsOf('lane', '>priority', '>weight', '>asked first', 'now', 'cannot')
+const ROUTE_COLUMNS = columnsOf('lane', '>priority', '>weight', '>tried first', 'state', 'cannot')
 
 export function addRoute(program: Command, context: CommandContext): void {
-  const route = program.command('route').description('which lane answers')
+  const route = program.command('route').description('inspect routing')
   route
     .command('explain <model>')
-    .description('which lanes a request for a model would go through now, and which are left alone')
+    .description('show which lanes a request for a model would try now, and which circuits are open')
     .action(async (model: string) => {
       await context.operate('route.explain', { model }, (view, style) => ({
-        data: formatTable(style, ROUTE_COLUMNS, view.lanes.map(laneRow)),
-        aside: notesOf(view, style),
+        data: formatTable(
+          style,
+          ROUTE_COLUMNS,
+          view.lanes.map((lane) => [
+            ...[lane.id, String(lane.priority), String(lane.weight), `${lane.first_percent} %`],
+            ...[laneState(lane), lane.cannot.join(' ')],
+          ]),
+        ),
+        note: notesOf(view, style),
       }))
     })
 }
 
-const laneRow = (lane: RouteLaneView): string[] => [
-  lane.id,
-  String(lane.priority),
-  String(lane.weight),
-  `${lane.first_percent} %`,
-  nowWords(lane),
-  lane.cannot.join(' '),
-]
-
 const REASONS: Readonly<Record<OpenLaneView['reason'], string>> = {
-  failing: 'has failed',
-  busy: 'limits requests',
-  overloaded: 'is overloaded',
-  'locked-out': 'refuses the credential, the account or the model name',
+  failing: 'failing',
+  busy: 'rate-limited',
+  overloaded: 'overloaded',
+  'locked-out': 'rejects the credential, the account or the model name',
 }
 
-function nowWords({ asked, aside }: RouteLaneView): string {
-  if (aside === null) return 'is asked'
+function laneState({ asked, aside }: RouteLaneView): string {
+  if (aside === null) return 'available'
   const { reason, seconds_left: left } = aside
-  if (left > 0) return `${REASONS[reason]}; left alone for ${left} s`
-  return `${REASONS[reason]}; ${asked ? 'whoever comes to it next tries it' : 'somebody is trying it'}`
+  if (left > 0) return `${REASONS[reason]}; circuit open for ${left} s`
+  return `${REASONS[reason]}; half-open, ${asked ? 'the next request tries it' : 'a request is trying it'}`
 }
 
 function notesOf(view: RouteView, style: Style): string {
   const notes = [
-    ...(view.has_price ? [] : ['It has no price, so nobody may call it: models[].price.']),
+    ...(view.has_price ? [] : ['It has no price, so it cannot be called. Set models[].price.']),
     ...(view.lanes.length > 0 && view.lanes.every(({ asked }) => !asked)
-      ? ['No lane is asked now: requests get 503 with Retry-After, or 429 where every lane limits requests.']
+      ? ['No lane is available: requests get 503 with Retry-After, or 429 if every lane is rate-limited.']
       : []),
-    ...(view.lanes.length > 1 ? ['A conversation stays on the lane that it is on, whatever its place here.'] : []),
-    ...(view.server_runs
-      ? []
-      : ['No server runs here: what a running one has found out about its lanes is not known.']),
+    ...(view.lanes.length > 1 ? ['A running conversation stays on its lane, regardless of this order.'] : []),
+    ...(view.server_runs ? [] : ['No server is running here, so the state of the circuits is unknown.']),
   ]
   return notes.map((note) => `${style.dim(note)}\n`).join('')
 }

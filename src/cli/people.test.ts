@@ -50,7 +50,7 @@ it('lists people, disables and enables them', async () => {
     ['people.disable', { person: 'a@b.c' }],
     ['people.enable', { person: 'usr_1' }],
   ])
-  const nobody = commandLine({ operations: { 'people.list': done({ items: [], next: null }) } })
-  expect(await nobody.run('people list')).toBe(0)
-  expect(nobody.said).toMatchObject({ out: '', err: expect.stringContaining('Nobody has signed up yet') })
+  const empty = commandLine({ operations: { 'people.list': done({ items: [], next: null }) } })
+  expect(await empty.run('people list')).toBe(0)
+  expect(empty.said).toMatchObject({ out: '', err: expect.stringContaining('No person has signed up yet') })
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
-it('puts an account on a plan, and shows its windows, opened or not', async () => {
+it('assigns a plan, and shows its windows, opened or not', async () => {
   const amounts = { limit: '5.00', used: '1.00', held: '0.00', left: '4.00' }
   const shown = {
     account: 'acct_1',
@@ -21,7 +21,7 @@ it('puts an account on a plan, and shows its windows, opened or not', async () =
   expect(asked[0]?.args).toEqual({ account: 'a@b.c', plan: 'pro', until: '30d' })
   expect(said.out).toMatch(/5h +5\.00 +1\.00 +0\.00 +4\.00 +t1 +t2/)
   expect(said.out).toMatch(/month +5\.00 +0\.00 +0\.00 +5\.00 +not opened yet/)
-  expect(said.out).toMatch(/until +it is ended/)
+  expect(said.out).toMatch(/until +no end date/)
   const json = commandLine({ operations: { 'plans.assign': done(shown) } })
   expect(await json.run('plans assign a@b.c pro --json')).toBe(0)
   expect(JSON.parse(json.said.out)).toEqual(shown)
@@ -37,7 +37,7 @@ const none = {
   billing_day: null,
 }
 
-it('says of an account without a plan, and of one whose plan has ended, how it stands', async () => {
+it('shows an account without a plan, and one whose plan has ended', async () => {
   const ended = { ...none, state: 'ended', plan: 'pro', since: 't0', until: 't1', billing_day: 3, windows: [] }
   const operations = { 'plans.show': done({ ...none, windows: [] }), 'plans.end': done(ended) }
   const { asked, said, run } = commandLine({ operations })
@@ -60,5 +60,5 @@ it('lists the plans of the configuration with what each opens', async () => {
   expect(said.out).toMatch(/shut +2 +12\.00 USD every 5h +no model\n/)
   const empty = commandLine({ operations: { 'plans.list': done({ items: [] }) } })
   await empty.run('plans list')
-  expect(empty.said).toEqual({ out: '', err: 'The configuration has no plan.\n' })
+  expect(empty.said).toEqual({ out: '', err: 'The configuration has no plans.\n' })
 })

@@ -1,62 +1,44 @@
 import type { Command } from 'commander'
-import type { CapView, WindowView } from '../admin/plans.ts'
-import { describeWindows, type SubscriptionView } from '../admin/plans.ts'
+import { type CapView, describeWindows, type SubscriptionView, type WindowView } from '../admin/plans.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
 
+const COLUMNS = columnsOf('id', '>accounts', 'allowance', 'models')
+
 export function addPlans(program: Command, context: CommandContext): void {
-  const plans = program.command('plans').description('Builder subscriptions: what builder keys draw on')
-  addList(plans, context)
-  addAssign(plans, context)
-  addEnd(plans, context)
-  addShow(plans, context)
-}
-
-const COLUMNS = columnsOf('id', '>accounts', 'allowance', 'opens')
-
-function addList(plans: Command, context: CommandContext): void {
+  const plans = program.command('plans').description('manage Builder subscriptions, which pay for builder keys')
+  const show = (subscription: SubscriptionView, style: Style) => ({ data: formatSubscription(style, subscription) })
   plans
     .command('list')
-    .description('the plans of the configuration')
+    .description('list the plans of the configuration')
     .action(async () => {
       await context.operate('plans.list', {}, ({ items }, style) => {
-        if (items.length === 0) return { data: '', aside: 'The configuration has no plan.\n' }
+        if (items.length === 0) return { data: '', note: 'The configuration has no plans.\n' }
         const rows = items.map((plan) => [
           ...[plan.id, String(plan.accounts), describeWindows(plan), plan.opens.join(' ') || 'no model'],
         ])
         return { data: formatTable(style, COLUMNS, rows) }
       })
     })
-}
-
-function addAssign(plans: Command, context: CommandContext): void {
   plans
     .command('assign <account> <plan>')
-    .description('put an account on a plan, or on another one; what was used stays used')
-    .option('--until <when>', 'a date (2027-01-31) or a span (30d); without it, until it is ended')
+    .description('assign a plan to an account, or change it; used allowance stays used')
+    .option('--until <when>', 'a date (2027-01-31) or a span (30d); default: until it is ended')
     .action(async (account: string, plan: string, options: { until?: string }) => {
-      const args = { account, plan, ...options }
-      await context.operate('plans.assign', args, (shown, style) => ({ data: formatSubscription(style, shown) }))
+      await context.operate('plans.assign', { account, plan, ...options }, show)
     })
-}
-
-function addEnd(plans: Command, context: CommandContext): void {
   plans
     .command('end <account>')
-    .description('end a subscription; requests that are running finish')
-    .option('--at <when>', 'a date (2027-01-31) or a span (30d); without it, at once')
+    .description('end a subscription; running requests finish')
+    .option('--at <when>', 'a date (2027-01-31) or a span (30d); default: now')
     .action(async (account: string, options: { at?: string }) => {
-      const args = { account, ...options }
-      await context.operate('plans.end', args, (shown, style) => ({ data: formatSubscription(style, shown) }))
+      await context.operate('plans.end', { account, ...options }, show)
     })
-}
-
-function addShow(plans: Command, context: CommandContext): void {
   plans
     .command('show <account>')
-    .description('what an account is subscribed to, and what is left of each window')
+    .description('show the subscription of an account, and the rest of each window')
     .action(async (account: string) => {
-      await context.operate('plans.show', { account }, (shown, style) => ({ data: formatSubscription(style, shown) }))
+      await context.operate('plans.show', { account }, show)
     })
 }
 
@@ -64,13 +46,13 @@ const STATES = {
   none: 'no subscription',
   active: 'active',
   ended: 'ended',
-  not_configured: 'inactive: the configuration has no such plan any more',
+  not_configured: 'inactive: the plan is no longer in the configuration',
 } as const satisfies Record<SubscriptionView['state'], string>
 
-/** What an account is on, in a few words. */
+/** The plan of an account in a few words. */
 export const describePlan = ({ state, plan, until }: Pick<SubscriptionView, 'state' | 'plan' | 'until'>): string => {
-  const till = until === null ? '' : `, until ${until}`
-  return plan === null ? STATES.none : `${plan} (${STATES[state]}${state === 'active' ? till : ''})`
+  const till = state !== 'active' || until === null ? '' : `, until ${until}`
+  return plan === null ? STATES.none : `${plan} (${STATES[state]}${till})`
 }
 
 function formatSubscription(style: Style, shown: SubscriptionView): string {
@@ -79,7 +61,7 @@ function formatSubscription(style: Style, shown: SubscriptionView): string {
     ['plan', shown.plan ?? STATES.none],
     ['state', shown.plan === null ? null : STATES[shown.state]],
     ['since', shown.since],
-    ['until', shown.until ?? (shown.state === 'active' ? 'it is ended' : null)],
+    ['until', shown.until ?? (shown.state === 'active' ? 'no end date' : null)],
     ['billing day', shown.billing_day === null ? null : String(shown.billing_day)],
   ])
   return shown.windows.length === 0 ? facts : `${facts}\n${formatPeriods(style, 'window', shown.windows)}`
@@ -93,13 +75,7 @@ export function formatPeriods(
 ): string {
   const columns = columnsOf(title, '>limit', '>used', '>held', '>left', 'start', 'end')
   const rows = periods.map(({ name, limit, used, held, left, start, end }) => [
-    name,
-    limit,
-    used,
-    held,
-    left,
-    start ?? 'not opened yet',
-    end ?? '',
+    ...[name, limit, used, held, left, start ?? 'not opened yet', end ?? ''],
   ])
   return formatTable(style, columns, rows)
 }

@@ -33,22 +33,22 @@ const trace = {
   attempts: [{ lane: 'demo/demo', outcome: 'completed', status: 200, ms: 8 }],
 }
 
-it('shows a request as a person reads it', async () => {
+it('shows a finished request', async () => {
   const { said, run } = commandLine({ operations: { 'requests.trace': done(trace) } })
   expect(await run('trace req_1')).toBe(0)
-  expect(said.out).toContain('7 in (2 from the cache, 0 into it), 4 out (1 of them reasoning), estimated')
+  expect(said.out).toContain('7 in (2 from the cache, 0 written to it), 4 out (1 of them reasoning), estimated')
   expect(said.out).toMatch(/^compacted +48,210 → 2,034 tokens$/m)
   expect(said.out).toContain('0.001 USD')
   expect(said.out).not.toContain('shortfall')
   expect(said.out).toContain('1.00 in, 0.10 cached, 1.00 written, 5.00 out (version 2)')
-  expect(said.out).toContain("plan pro, windows 5h from t0; counted against the key's cap of a day")
-  expect(said.out).toContain('tried      outcome    status  ms')
+  expect(said.out).toContain("plan pro, windows 5h from t0; counted against the key's day cap")
+  expect(said.out).toContain('attempt    outcome    status  ms')
   const other = commandLine({ operations: { 'requests.trace': done({ ...trace, compaction: null }) } })
   await other.run('trace req_1')
   expect(other.said.out).not.toContain('compacted')
 })
 
-it('tells of a request that runs what is known by now', async () => {
+it('shows what is known of a running request', async () => {
   const running = {
     ...trace,
     ...{ state: 'held', outcome: null, closed_at: null, first_byte_ms: null, total_ms: null, lane: null, tokens: null },
@@ -63,7 +63,7 @@ it('tells of a request that runs what is known by now', async () => {
   expect(said.out).toMatch(/^paid by +the wallet$/m)
 })
 
-it('tells what made a request dear: a tier, a price for each request, a cache that was lost, what nobody paid', async () => {
+it('shows the causes of a high cost: a tier, a price per request, a lost cache, a shortfall', async () => {
   const dear = {
     ...trace,
     ...{ tier: 200_000, price: { ...trace.price, per_request: '0.01' }, shortfall: '0.25' },
@@ -72,7 +72,7 @@ it('tells what made a request dear: a tier, a price for each request, a cache th
   }
   const { said, run } = commandLine({ operations: { 'requests.trace': done(dear) } })
   await run('trace req_1')
-  expect(said.out).toContain('5.00 out, 0.01 a request (version 2, tier above 200000 input tokens)')
+  expect(said.out).toContain('5.00 out, 0.01 per request (version 2, tier above 200000 input tokens)')
   expect(said.out).toMatch(/^cache lost +10,412 tokens on another lane, 0\.023427 USD$/m)
   expect(said.out).toMatch(/^shortfall +0\.25 USD$/m)
   expect(said.out).toMatch(/^far\/one +connect +5000$/m)

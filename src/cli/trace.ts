@@ -6,14 +6,14 @@ import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
 export function addTrace(program: Command, context: CommandContext): void {
   program
     .command('trace <request>')
-    .description('all that is known about one request, by its req_ id')
+    .description('show everything about one request, by its req_ id')
     .action(async (request: string) => {
       await context.operate('requests.trace', { request }, (trace, style) => ({ data: formatTrace(style, trace) }))
     })
 }
 
-/** One request as a person reads it: who, what, how it went, what it cost and why, and the tries behind it. */
 export function formatTrace(style: Style, trace: RequestTrace): string {
+  const { compaction, cache_lost: lost, shortfall } = trace
   const facts = formatFacts(style, [
     ['request', trace.id],
     ['account', `${trace.account.email} (${trace.account.id})`],
@@ -22,47 +22,41 @@ export function formatTrace(style: Style, trace: RequestTrace): string {
     ['state', trace.outcome === null ? trace.state : `${trace.state}, ${trace.outcome}`],
     ['opened', trace.opened_at],
     ['closed', trace.closed_at],
-    ['first byte', spanOf(trace.first_byte_ms)],
-    ['total', spanOf(trace.total_ms)],
+    ['first byte', trace.first_byte_ms === null ? null : `${trace.first_byte_ms} ms`],
+    ['total', trace.total_ms === null ? null : `${trace.total_ms} ms`],
     ['lane', trace.lane],
     ['tokens', tokensOf(trace)],
-    ['compacted', compactionOf(trace)],
+    ['compacted', compaction && `${grouped(compaction.tokens_before)} → ${grouped(compaction.tokens_after)} tokens`],
     ['price', priceOf(trace)],
     ['paid by', payerOf(trace)],
     ['held', `${trace.hold} USD, for at most ${trace.output_cap} output tokens`],
-    ['cost', moneyOf(trace.cost)],
-    ['charge', moneyOf(trace.charge)],
-    ['cache lost', cacheLostOf(trace)],
-    ['shortfall', trace.shortfall === null || trace.shortfall === '0.00' ? null : moneyOf(trace.shortfall)],
+    ['cost', trace.cost && `${trace.cost} USD`],
+    ['charge', trace.charge && `${trace.charge} USD`],
+    ['cache lost', lost && `${grouped(lost.tokens)} tokens on another lane, ${lost.cost} USD`],
+    ['shortfall', shortfall === null || shortfall === '0.00' ? null : `${shortfall} USD`],
   ])
-  return trace.attempts.length === 0 ? facts : `${facts}\n${triesOf(style, trace)}`
+  if (trace.attempts.length === 0) return facts
+  const attempts = trace.attempts.map(({ lane, outcome, status, ms }) => [
+    ...[lane, outcome, status === null ? '' : String(status), String(ms)],
+  ])
+  return `${facts}\n${formatTable(style, columnsOf('attempt', 'outcome', '>status', '>ms'), attempts)}`
 }
-
-const spanOf = (ms: number | null): string | null => (ms === null ? null : `${ms} ms`)
-
-const moneyOf = (amount: string | null): string | null => (amount === null ? null : `${amount} USD`)
 
 function tokensOf({ tokens }: RequestTrace): string | null {
   if (tokens === null) return null
   const cached = tokens.cached_input + tokens.cache_write
-  const input = cached === 0 ? '' : ` (${tokens.cached_input} from the cache, ${tokens.cache_write} into it)`
+  const input = cached === 0 ? '' : ` (${tokens.cached_input} from the cache, ${tokens.cache_write} written to it)`
   const reasoning = tokens.reasoning === 0 ? '' : ` (${tokens.reasoning} of them reasoning)`
   const flag = tokens.estimated ? ', estimated' : ''
   return `${tokens.uncached_input + cached} in${input}, ${tokens.output} out${reasoning}${flag}`
 }
-
-const compactionOf = ({ compaction }: RequestTrace): string | null =>
-  compaction && `${grouped(compaction.tokens_before)} → ${grouped(compaction.tokens_after)} tokens`
-
-const cacheLostOf = ({ cache_lost }: RequestTrace): string | null =>
-  cache_lost && `${grouped(cache_lost.tokens)} tokens on another lane, ${cache_lost.cost} USD`
 
 /** `48,210` on every machine. */
 const grouped = (count: number): string => count.toLocaleString('en-US')
 
 function priceOf({ price_version, tier, price }: RequestTrace): string {
   const rates = `${price.input} in, ${price.cached_input} cached, ${price.cache_write} written, ${price.output} out`
-  const fixed = price.per_request === '0.00' ? '' : `, ${price.per_request} a request`
+  const fixed = price.per_request === '0.00' ? '' : `, ${price.per_request} per request`
   const above = tier === null || tier === 0 ? '' : `, tier above ${tier} input tokens`
   return `${rates}${fixed} (version ${price_version}${above})`
 }
@@ -71,17 +65,5 @@ function payerOf({ paid_by }: RequestTrace): string {
   const windows = paid_by.windows.map(({ name, start }) => `${name} from ${start}`).join(', ')
   const payer = paid_by.kind === 'wallet' ? 'the wallet' : `plan ${paid_by.plan ?? 'unknown'}, windows ${windows}`
   const caps = paid_by.caps.map(({ name }) => name).join(' and ')
-  return caps === '' ? payer : `${payer}; counted against the key's cap of a ${caps}`
+  return caps === '' ? payer : `${payer}; counted against the key's ${caps} cap`
 }
-
-const triesOf = (style: Style, { attempts }: RequestTrace): string =>
-  formatTable(
-    style,
-    columnsOf('tried', 'outcome', '>status', '>ms'),
-    attempts.map((attempt) => [
-      attempt.lane,
-      attempt.outcome,
-      attempt.status === null ? '' : String(attempt.status),
-      String(attempt.ms),
-    ]),
-  )

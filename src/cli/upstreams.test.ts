@@ -11,30 +11,30 @@ const TEST: LaneTest = {
 }
 const NOTHING = { first_word_ms: null, total_ms: null, input_tokens: null, output_tokens: null, answers_as: null }
 
-it('a lane that answers is one line', () => {
+it('a passing lane is one line', () => {
   expect(formatLaneTest(plain, TEST)).toBe(
-    'ok    far/a  answered; first word 7 ms, whole 9 ms; 3 tokens in, 2 out; as a-2026\n',
+    'ok    far/a  answered; first token 7 ms, total 9 ms; 3 tokens in, 2 out; model a-2026\n',
   )
   const uncounted = { ...TEST, input_tokens: null, first_word_ms: null, refused_fields: ['max_tokens'] }
   expect(formatLaneTest(plain, uncounted)).toBe(
-    'ok    far/a  answered; 9 ms, no word; tokens not counted; as a-2026; asked again because it refused max_tokens\n',
+    'ok    far/a  answered; 9 ms, no content; no usage reported; model a-2026; retried because it rejected max_tokens\n',
   )
 })
 
-it('one that fails has the address, the words and the cure below it; nothing in them moves a cursor', () => {
-  const failed = { ...TEST, ...NOTHING, ok: false, message: 'it refuses the key (401)' }
+it('a failing lane is followed by its URL, the provider’s message and the fix, without control characters', () => {
+  const failed = { ...TEST, ...NOTHING, ok: false, message: 'it rejects the key (401)' }
   const said = { ...failed, finding: 'key-refused' as const, provider_says: 'No\u001b[2J', cure: 'Make another one.' }
   expect(formatLaneTest(plain, said)).toBe(
     [
-      'FAIL  far/a  it refuses the key (401)\n',
-      '      asked: POST https://far.example/v1/x\n',
-      '      it says: No\ufffd[2J\n',
+      'FAIL  far/a  it rejects the key (401)\n',
+      '      request: POST https://far.example/v1/x\n',
+      '      provider: No\ufffd[2J\n',
       '      Make another one.\n',
     ].join(''),
   )
 })
 
-it('one that was not asked says nothing of an address', () => {
-  const test = { ...TEST, ...NOTHING, ok: false, finding: 'not-asked' as const, message: 'not asked' }
-  expect(formatLaneTest(plain, test)).toBe('FAIL  far/a  not asked\n')
+it('a skipped lane has no URL', () => {
+  const test = { ...TEST, ...NOTHING, ok: false, finding: 'not-asked' as const, message: 'skipped' }
+  expect(formatLaneTest(plain, test)).toBe('FAIL  far/a  skipped\n')
 })

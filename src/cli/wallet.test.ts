@@ -4,26 +4,23 @@ import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 const moved = { email: 'a@b.c', amount: '-2.50', ref: 'r1', available: '7.50', repeated: false }
 const why = '--reason because --ref r1'
 
-describe('money that is moved by hand', () => {
+describe('manual movements of money', () => {
   it.each([
     ['credit', 'wallet.credit', 'Credited 2.50 USD to a@b.c.', 'Already credited: 2.50 USD to a@b.c under ref r1.'],
-    ['refund', 'wallet.refund', 'Refunded 2.50 USD of a@b.c.', 'Already refunded under ref r1.'],
+    ['refund', 'wallet.refund', 'Refunded 2.50 USD to a@b.c.', 'Already refunded under ref r1.'],
     ['adjust', 'wallet.adjust', 'Adjusted a@b.c by 2.50 USD.', 'Already adjusted under ref r1.'],
-  ])(
-    '%s says what came of it, and of a reference that was there already that nothing did',
-    async (command, name, did, was) => {
-      for (const repeated of [false, true]) {
-        const outcome = done({ ...moved, amount: '2.50', repeated })
-        const { said, run } = commandLine({ operations: { [name]: outcome } })
-        expect(await run(`wallet ${command} a@b.c 2.50 ${why}`)).toBe(0)
-        expect(said.out).toContain(repeated ? was : did)
-        expect(said.out.includes('Nothing was')).toBe(repeated)
-        expect(said.err).toBe('Available now: 7.50 USD.\n')
-      }
-    },
-  )
+  ])('%s reports the movement, and that a repeated reference changes nothing', async (command, name, did, was) => {
+    for (const repeated of [false, true]) {
+      const outcome = done({ ...moved, amount: '2.50', repeated })
+      const { said, run } = commandLine({ operations: { [name]: outcome } })
+      expect(await run(`wallet ${command} a@b.c 2.50 ${why}`)).toBe(0)
+      expect(said.out).toContain(repeated ? was : did)
+      expect(said.out.includes('Nothing was')).toBe(repeated)
+      expect(said.err).toBe('Available now: 7.50 USD.\n')
+    }
+  })
 
-  it('goes in the direction that is said', async () => {
+  it('adjust adds, or subtracts with --take', async () => {
     const { asked, run } = commandLine({ operations: { 'wallet.adjust': done(moved) } })
     await run(`wallet adjust a@b.c 1 ${why}`)
     await run(`wallet adjust a@b.c 1 --take ${why}`)

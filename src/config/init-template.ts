@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import type { InitOutcome } from '../cli/cli-deps.ts'
+import type { InitOutcome } from '../cli/cli-services.ts'
 import { whyNotWritten, writePrivately } from '../lib/files.ts'
 import { configSchema } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import { type Command, CommanderError, type Option } from 'commander'
 import { expect, it } from 'vitest'
-import { type CliDeps, EXIT } from '../../src/cli/cli-deps.ts'
+import { type CliServices, EXIT } from '../../src/cli/cli-services.ts'
 import { createProgram } from '../../src/cli/create-program.ts'
 import { pages, textOf } from './source-files.ts'
 
@@ -13,7 +13,7 @@ const unasked = (): never => {
 
 /** The command line over nothing: it says what it would take. */
 function bareProgram(): Command {
-  const deps: CliDeps = {
+  const deps: CliServices = {
     terminal: {
       out: () => {},
       err: () => {},

@@ -77,7 +77,7 @@ export const CASES: readonly Case[] = [
     id: 'key-wrong',
     script: emitted(401, error(`Incorrect API key provided: ${KEY}`, { code: 'invalid_api_key' })),
     finds: 'key-refused',
-    message: /refuses the key \(401\).*make another one/s,
+    message: /rejects the key \(401\).*Create a new one/s,
     others: 'not-asked',
   },
   {
@@ -100,7 +100,7 @@ export const CASES: readonly Case[] = [
       error: { type: 'invalid_request_error', message: 'Your credit balance is too low' },
     }),
     finds: 'out-of-credit',
-    message: /nothing left to spend.*Pay/s,
+    message: /no credit left.*Add credit/s,
   },
   { id: 'quota', script: emitted(429, error('No.', { code: 'insufficient_quota' })), finds: 'out-of-credit' },
   {
@@ -148,7 +148,7 @@ export const CASES: readonly Case[] = [
     script: emitted(529, { error: { type: 'overloaded_error', message: 'Overloaded' } }),
     finds: 'overloaded',
   },
-  { id: 'broken', script: emitted(500, HTML), finds: 'provider-failed', message: /failed \(500\)/ },
+  { id: 'broken', script: emitted(500, HTML), finds: 'provider-failed', message: /server error \(500\)/ },
   { id: 'refusing', script: emitted(400, error('messages are wrong')), finds: 'rejected', message: /wire: chat/ },
   {
     id: 'html-200',

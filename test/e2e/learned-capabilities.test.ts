@@ -66,9 +66,9 @@ describe('millrace catalog', () => {
   it('shows where the configuration differs from known facts, and the cost, while the server runs', async () => {
     const { code, out, err } = await server.run('catalog')
     expect(code).toBe(0)
-    expect(out).toMatch(/^known +far\/gpt-5 +input +1\.00 +1\.25 +below what the provider takes: sold at a loss$/m)
+    expect(out).toMatch(/^known +far\/gpt-5 +input +1\.00 +1\.25 +below the provider’s price: sold at a loss$/m)
     expect(out).toMatch(/^known +far\/gpt-5 +output +12\.00 +10\.00$/m)
-    expect(out).toMatch(/^decided +far\/gpt-5 +traits\.sampling +yes +no +as your list says$/m)
+    expect(out).toMatch(/^decided +far\/gpt-5 +traits\.sampling +yes +no +from your configuration$/m)
     expect(out).toMatch(/^unknown +far\/gpt-5-of-our-own +nothing is known of gpt-5-of-our-own \(openai\)$/m)
     expect(out).not.toContain('context_tokens')
     expect(out + err).not.toContain('\u001b')

@@ -1,21 +1,21 @@
 import type { OperationArgs, OperationName, OperationValue } from '../admin/operations.ts'
 import type { LaneTest, UpstreamView } from '../admin/test-lanes.ts'
 
-/** Where a command speaks and listens. Data goes to `out`, everything said to a person beside it to `err`. */
+/** Data goes to `out`, everything else to `err`. */
 export interface Terminal {
   out(text: string): void
   err(text: string): void
-  /** Whether colours may be used on each stream: a TTY, unless NO_COLOR, TERM=dumb or FORCE_COLOR say otherwise. */
+  /** Whether each stream supports colours: a TTY, unless NO_COLOR, TERM=dumb or FORCE_COLOR override it. */
   readonly colours: { readonly out: boolean; readonly err: boolean }
-  /** A person sits at the input and reads the questions: only then may one be asked. */
+  /** A person can answer questions. */
   readonly interactive: boolean
-  /** A person reads both outputs as they come: only then may a secret be printed unasked. */
+  /** A person reads both streams, so a secret may be printed without being requested. */
   readonly attended: boolean
-  /** Undefined when the person closed the input instead of answering. */
+  /** Undefined if the input was closed. */
   ask(question: string): Promise<string | undefined>
 }
 
-/** Which configuration and data folder a command means; undefined leaves it to the usual order. */
+/** The configuration and data folder of a command; undefined uses the defaults. */
 export interface Place {
   readonly config: string | undefined
   readonly data: string | undefined
@@ -23,12 +23,12 @@ export interface Place {
 
 export type OperatorAnswer<Value> =
   | { readonly kind: 'done'; readonly value: Value }
-  /** Understood and not done: an unknown account, a reference that is taken. */
+  /** The operation was refused: an unknown account, a used reference. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** Nobody could be asked: bad configuration, somebody else has the data folder, the server did not answer. */
+  /** The operation did not run: invalid configuration, locked data folder, no answer from the server. */
   | { readonly kind: 'unreachable'; readonly exit: ExitCode; readonly message: string }
 
-/** Carries an operation out wherever the books are open: in the running server, or here with the data folder locked. */
+/** Runs an operation in the running server, or in this process with the data folder locked. */
 export interface Operator {
   call<Name extends OperationName>(
     place: Place,
@@ -38,20 +38,13 @@ export interface Operator {
 }
 
 export interface ServeOptions extends Place {
-  /** `false` where it is switched off. */
+  /** `false` turns the console off. */
   readonly console?: string | undefined
   readonly host: string | undefined
   readonly port: number | undefined
   readonly metricsPort: number | undefined
   readonly logLevel: string | undefined
   readonly logFormat: string | undefined
-}
-
-/** What `check` has to say about a configuration, to people and to programs. */
-interface CheckReport {
-  readonly ok: boolean
-  readonly lines: readonly string[]
-  readonly json: unknown
 }
 
 export interface Versions {
@@ -65,15 +58,15 @@ export type InitOutcome =
   | { readonly kind: 'written'; readonly path: string }
   | { readonly kind: 'exists'; readonly path: string }
 
-/** What is asked of the providers themselves: the configuration and the network are all it needs, beside a server or without. */
+/** Needs only the configuration and the network, with or without a running server. */
 export interface Upstreams {
   list(place: Place): Promise<FromConfig<readonly UpstreamView[]>>
-  /** Nothing is asked before `onBegin`; `onTested` hears of each lane as it comes. */
-  test(place: Place, wish: LaneTestRequest): Promise<FromConfig<readonly LaneTest[]>>
+  /** Calls `onBegin` before the first request, and `onTested` as each lane finishes. */
+  test(place: Place, request: LaneTestRequest): Promise<FromConfig<readonly LaneTest[]>>
 }
 
 export interface LaneTestRequest {
-  /** Ids of upstreams, models or lanes; none for all. */
+  /** Ids of upstreams, models or lanes; empty for all. */
   readonly names: readonly string[]
   onBegin(lanes: number, used: ConfigUsed): void
   onTested(test: LaneTest): void
@@ -88,30 +81,34 @@ export interface ConfigUsed {
 
 export type FromConfig<Value> =
   | { readonly kind: 'done'; readonly value: Value; readonly used: ConfigUsed }
-  /** The configuration is wrong, or does not have what was named. */
+  /** The configuration is invalid, or lacks a name. */
   | { readonly kind: 'invalid'; readonly message: string }
 
-/** All that the command line needs of the program around it; `app` hands it in. */
-export interface CliDeps {
+/** The services of the command line, built by `app`. */
+export interface CliServices {
   readonly terminal: Terminal
-  /** The command that starts this program in the user's shell: `millrace`, or `node dist/app/main.js`. */
+  /** The command that starts this program: `millrace`, or `node dist/app/main.js`. */
   readonly program: string
   readonly operator: Operator
   readonly serve: (options: ServeOptions) => Promise<ExitCode>
-  readonly checkConfig: (place: Place) => CheckReport
+  readonly checkConfig: (place: Place) => {
+    readonly ok: boolean
+    readonly lines: readonly string[]
+    readonly json: unknown
+  }
   readonly upstreams: Upstreams
-  /** Writes the commented template. An existing file is left alone unless `overwrite`. */
+  /** Writes the commented template. An existing file is kept unless `overwrite`. */
   readonly writeTemplate: (path: string, mode: { overwrite: boolean }) => Promise<InitOutcome>
   readonly versions: Versions
 }
 
-/** What scripts may rely on; `docs/operate/running.md` lists the same table. */
+/** Stable for scripts; `docs/operate/running.md` has the same table. */
 export const EXIT = {
   ok: 0,
   failure: 1,
   usage: 2,
   missingPart: 3,
-  /** Only of `status`, which needs no optional part. Service managers use 3 for a stopped service. */
+  /** Only of `status`. Service managers use 3 for a stopped service. */
   notRunning: 3,
   cannotBind: 4,
   remoteFailed: 5,

@@ -68,7 +68,7 @@ describe('the admin socket', () => {
     })
   })
 
-  it('says that the versions differ, but for status', async () => {
+  it('reports that the versions differ, except for status', async () => {
     expect(await ask('echo', {}, '0.9.0')).toMatchObject({ answer: { kind: 'other-version', version: '1.0.0' } })
     expect(await ask('status', {}, '0.9.0')).toMatchObject({ answer: { kind: 'answered' } })
   })
@@ -92,7 +92,7 @@ describe('the admin socket', () => {
     await stillServes()
   })
 
-  it('answers requests of one connection in their order, in whatever pieces they come', async () => {
+  it('answers requests of one connection in order, in pieces of any size', async () => {
     run = async (operation) => {
       if (operation === 'slow') await new Promise((resolve) => setTimeout(resolve, 20))
       return done(operation)
@@ -102,7 +102,7 @@ describe('the admin socket', () => {
     expect(answers.map((answer) => JSON.parse(answer).outcome.value)).toEqual(['slow', 'quick', 'last'])
   })
 
-  it('says no more than that it failed', async () => {
+  it('reports a failure without details', async () => {
     run = async () => {
       throw new Error('the secret is 42')
     }
@@ -143,7 +143,7 @@ describe('the admin socket', () => {
     await stillServes()
   })
 
-  it('takes the place of a socket that a killed server left', async () => {
+  it('replaces a socket that a killed server left', async () => {
     await server.close()
     const abandoned = await openAdminSocket({ version: '1', run, onFailure: () => {} }, server.path)
     server = await openAdminSocket({ version: '1.0.0', run, onFailure: () => {} }, server.path)
@@ -152,7 +152,7 @@ describe('the admin socket', () => {
   })
 })
 
-it('says what to do about a folder that stands in its place', async () => {
+it('reports a folder at its path', async () => {
   const path = join(folder, 'taken.sock')
   await mkdir(path)
   const opening = openAdminSocket({ version: '1', run, onFailure: () => {} }, path)
@@ -160,13 +160,13 @@ it('says what to do about a folder that stands in its place', async () => {
 })
 
 describe('askServer', () => {
-  it('knows when nobody is there', async () => {
+  it('detects that no server listens', async () => {
     expect(await sendToServer(join(folder, 'nobody.sock'), { version: '1', operation: 'x', args: {} })).toEqual({
       kind: 'absent',
     })
   })
 
-  it('says when no answer comes in time', async () => {
+  it('reports a timeout', async () => {
     run = () => new Promise(() => {})
     const reply = await sendToServer(server.path, { version: '1.0.0', operation: 'x', args: {} }, 20)
     expect(reply).toMatchObject({ kind: 'broken' })

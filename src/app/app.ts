@@ -113,7 +113,7 @@ export interface Core {
   readonly metrics: Metrics
   readonly database: Database
   readonly db: LedgerDb
-  readonly ring: DatabaseKeyring
+  readonly keyring: DatabaseKeyring
   /** How far the ledger has durably got. content.db stores it. */
   readonly progress: { mark: LedgerMark }
   /** The thread of a database has ended: this process cannot go on. */

@@ -61,14 +61,14 @@ describe('formatBanner', () => {
     ])
   })
 
-  it('reads the key from its file, whatever the folder is called', () => {
+  it('reads the key from its file, with any folder name', () => {
     const accounts = { kind: 'first-run', credit: '10.00', key: { file: "/tmp/it's $HOME/first-key" } } as const
     const text = banner({ accounts })
     expect(text).not.toContain('mr_wallet')
     expect(text).toContain(`Bearer $(cat '/tmp/it'\\''s $HOME/first-key')`)
   })
 
-  it('says nothing of a console that is switched off, nor how to sign up once somebody has', () => {
+  it('does not mention a console that is switched off, nor a sign-up after the first person', () => {
     expect(banner({ console: undefined })).not.toContain('onsole')
     expect(banner({ console: { url: 'http://a/console', setup: undefined } })).not.toContain('sign-up')
     expect(banner({ console: { url: 'http://a/console', setup: { file: '/data/console-setup' } } })).toContain(
@@ -76,7 +76,7 @@ describe('formatBanner', () => {
     )
   })
 
-  it('names the three commands when nobody has an account, as they are run here', () => {
+  it('names the three commands without an account, with this configuration', () => {
     const accounts = { kind: 'no-account' } as const
     const text = banner({ accounts, loopback: false })
     const commands = text.split('\n').filter((line) => line.startsWith('    run '))
@@ -89,7 +89,7 @@ describe('formatBanner', () => {
     expect(text).toContain('put TLS in front')
   })
 
-  it('is six lines for who knows it already', () => {
+  it('is six lines once the server is in use', () => {
     const known = { url: 'http://127.0.0.1:4600/console', setup: undefined }
     const lines = banner({ accounts: { kind: 'in-use' }, console: known })
       .trimEnd()

@@ -69,7 +69,7 @@ test('a plan with two windows of one length, however they are written, is refuse
   ])
 })
 
-test('a file that is not there is told by its path, and how to write it', () => {
+test('a missing file is reported with its path and how to write it', () => {
   const check = checkConfig(sourcesOf({ flags: { config: '/etc/my gateway.yaml' } }))
   expect(check.ok).toBe(false)
   expect(check.lines).toEqual([
@@ -85,7 +85,7 @@ test('without a file only flags and variables can be wrong', () => {
   expect(check.lines.at(-1)).toBe('1 problem in flags and variables; there is no file.')
 })
 
-test('a bad file is told line by line, and as data', () => {
+test('an invalid file is reported line by line, and as JSON', () => {
   const check = checkConfig(sourcesOf({ yaml: 'server: { prot: 1 }\ndrain: { timeout: 30 }' }))
   expect(check.ok).toBe(false)
   expect(check.lines).toEqual([

@@ -152,18 +152,18 @@ async function openCore(
   }
   const checked = await checkKeyring(db, loaded)
   if (checked.kind === 'refused') return checked
-  const { ring } = checked
-  if (ring.source !== 'environment' && !(await nameLedgerOfKeyring(dataDir, database.ledger))) {
+  const { keyring } = checked
+  if (keyring.source !== 'environment' && !(await nameLedgerOfKeyring(dataDir, database.ledger))) {
     log.warn({}, 'keyring.json cannot be written, so it does not record which ledger it belongs to')
   }
-  if (ring.keys.length > 1) {
-    log.info({ primary: ring.keys[0].label, keys: ring.keys.length }, 'the key ring has former keys')
+  if (keyring.keys.length > 1) {
+    log.info({ primary: keyring.keys[0].label, keys: keyring.keys.length }, 'the key ring has former keys')
   }
   // Ledger time goes on from the newest time in the ledger.
   const floorMs = await findLatestLedgerTime(db)
   const clock = createSteadyClock(systemClock, { floorMs, onEvent: (event) => logClockEvent(log, event) })
   const core = {
-    ...{ config, clock, random, overrides, log, database, db, ring, onDeath },
+    ...{ config, clock, random, overrides, log, database, db, keyring, onDeath },
     metrics: createMetrics(),
     progress: { mark: NO_MARK },
   }
@@ -172,7 +172,7 @@ async function openCore(
 
 /** Builds all services, in the order in which they need each other. */
 async function createServices(core: Core, closing: Closing): Promise<Services> {
-  const { config, clock, log, metrics, db, ring } = core
+  const { config, clock, log, metrics, db, keyring } = core
   metrics.watchAuditLog(() => findAuditLogEnd(core))
   const contents = await openContents(core, closing)
   const ledger = await openLedgerServices(core, contents, closing)
@@ -182,11 +182,11 @@ async function createServices(core: Core, closing: Closing): Promise<Services> {
   )
   return {
     ...{ ...core, ...contents, ...ledger, rules },
-    seals: createSeals(ring.keys),
+    seals: createSeals(keyring.keys),
     health: watchLanes({ ...core, rules }),
     countedInputs: createCountedInputs((found) => log.warn(found, CONTEXT_TOO_SMALL)),
     estimateErrors: createEstimateErrors(),
-    finder: createCallerFinder({ db, pepper: apiKeyPepper(ring), clock }),
+    finder: createCallerFinder({ db, pepper: apiKeyPepper(keyring), clock }),
     people: await openPeople(core, contents, closing),
   }
 }
@@ -230,10 +230,10 @@ async function openContents(core: Core, closing: Closing): Promise<Contents> {
 }
 
 /** The stores in content.db, and how many responses a dead process left running. */
-async function openStores(content: SqliteFile, { config: { retention }, clock, ring, log }: Core) {
+async function openStores(content: SqliteFile, { config: { retention }, clock, keyring, log }: Core) {
   const { now } = clock
   // Contents from before key rotation are sealed by the founding key under its label.
-  const keys: DatabaseKeyring['keys'] = [...ring.keys, { ...ring.founding, id: ring.founding.label }]
+  const keys: DatabaseKeyring['keys'] = [...keyring.keys, { ...keyring.founding, id: keyring.founding.label }]
   const answers = await createKeptAnswers({
     ...{ file: content, keys, now, bytesMax: retention.idempotencyBytesMax },
     onFailure: (error) => log.error({ error }, 'an answer could not be stored; it is charged and cannot be replayed'),
@@ -337,7 +337,7 @@ const seconds = (ms: number): number => Math.round(ms / 1000)
 
 /** People who sign in, with the lockouts, which survive a restart. */
 async function openPeople(
-  { config: { server, storage }, clock, random, ring, database: { db, file }, log }: Core,
+  { config: { server, storage }, clock, random, keyring, database: { db, file }, log }: Core,
   { content }: Contents,
   closing: Closing,
 ): Promise<SignInServices> {
@@ -347,7 +347,7 @@ async function openPeople(
   })
   closing.add(() => lockouts.close())
   const people = createSignInServices({
-    ...{ db, file, clock, random, lockouts, secret: deriveKey(ring.founding.secret, 'people') },
+    ...{ db, file, clock, random, lockouts, secret: deriveKey(keyring.founding.secret, 'people') },
     consoleUrl: () => `${server.publicUrl ?? urlOf(server.host, server.port)}/console`,
     onFailure: (error) => log.error({ error }, 'a file or a row of people who sign in could not be updated'),
     onFirstPerson: () => rm(consoleSetupFile(storage.data), { force: true }),
@@ -363,9 +363,9 @@ async function openPeople(
 /** The services of the operator's and the owner's use cases, with the command line as actor. */
 function operationsOf(services: Services): App['operations'] {
   const { clock, random, ledger, rules, health, estimateErrors, finder, people, countedInputs } = services
-  const { database, content, ring } = services
-  const pepper = apiKeyPepper(ring)
-  const codePepper = deriveKey(ring.founding.secret, 'redemption-codes')
+  const { database, content, keyring } = services
+  const pepper = apiKeyPepper(keyring)
+  const codePepper = deriveKey(keyring.founding.secret, 'redemption-codes')
   return {
     ...{ db: database.patientDb, clock, random, ledger, health, estimateErrors, people, countedInputs },
     catalog: () => rules.current.catalog,

@@ -30,7 +30,7 @@ function auditWith(answers: (() => Promise<VerifyReport>)[]) {
   return { seen, stop }
 }
 
-it('counts each audit, and says of books that do not add up what is broken', async () => {
+it('counts each audit, and reports what is broken in a ledger that does not balance', async () => {
   const { seen, stop } = auditWith([async () => reportOf(0), async () => reportOf(2)])
   await vi.advanceTimersByTimeAsync(25)
   stop()
@@ -38,7 +38,7 @@ it('counts each audit, and says of books that do not add up what is broken', asy
   expect(seen.errors).toHaveLength(1)
 })
 
-it('an audit that fails is told of, and the next one comes all the same', async () => {
+it('a failed audit is reported, and the next one runs', async () => {
   const { seen, stop } = auditWith([() => Promise.reject(new Error('busy')), async () => reportOf(0)])
   await vi.advanceTimersByTimeAsync(25)
   stop()

@@ -108,7 +108,7 @@ describe('the key ring', () => {
     await expect(load(' ')).rejects.toThrow(/has a secret of fewer than 32/)
   })
 
-  it('names a secret in the same way wherever it stands, whatever it is called, in the environment or in the file', async () => {
+  it('gives a secret the same id whatever its label, in the environment and in the file', async () => {
     const secret = 'a secret-that-was/in+the environment'.replaceAll(' ', '_')
     const key = { id: 'moved', secret: Buffer.from(secret).toString('base64url') }
     writeFileSync(keyringPath(), JSON.stringify({ version: 1, primary: 'moved', keys: [key] }))
@@ -166,10 +166,10 @@ describe('a database', () => {
   }
   const foundingOf = async (ring: Keyring) => {
     const checked = await check(ring)
-    return checked.kind === 'ours' ? checked.ring.founding.label : checked
+    return checked.kind === 'ours' ? checked.keyring.founding.label : checked
   }
 
-  it('remembers the key that it was begun with and refuses a ring without it, with the cure', async () => {
+  it('remembers its founding key and refuses a ring without it, with the remedy', async () => {
     const ring = await load()
     expect(await foundingOf(ring)).toBe('k1')
     expect(await foundingOf(await load())).toBe('k1')
@@ -189,7 +189,7 @@ describe('a database', () => {
     expect(await foundingOf(ring)).toBe('k1')
   })
 
-  it('goes on with the key that it was begun with, wherever on the ring that is and whatever it is called', async () => {
+  it('finds its founding key anywhere on the ring, under any label', async () => {
     expect(await foundingOf(await loadFile('k1', k1))).toBe('k1')
     expect(await foundingOf(await loadFile('k2', k1, k2))).toBe('k1')
     expect(await foundingOf(await loadFile('k3', k3, k2, k1))).toBe('k1')

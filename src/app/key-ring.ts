@@ -212,7 +212,7 @@ export interface DatabaseKeyring extends Keyring {
 }
 
 type KeyringCheck =
-  | { readonly kind: 'ours'; readonly ring: DatabaseKeyring }
+  | { readonly kind: 'ours'; readonly keyring: DatabaseKeyring }
   | { readonly kind: 'refused'; readonly message: string }
 
 /** The id of the founding key. */
@@ -222,16 +222,16 @@ const SEALED_BY = 'sealed_by'
  * Finds the key that this database was begun with; a new database records the primary one. Without it every API key would be
  * refused, so the start fails.
  */
-export async function checkKeyring(db: LedgerDb, ring: Keyring): Promise<KeyringCheck> {
+export async function checkKeyring(db: LedgerDb, keyring: Keyring): Promise<KeyringCheck> {
   const sealedBy = await findMeta(db, SEALED_BY)
   if (sealedBy === undefined) {
-    const [founding] = ring.keys
+    const [founding] = keyring.keys
     await setMeta(db, SEALED_BY, founding.id)
-    return { kind: 'ours', ring: { ...ring, founding } }
+    return { kind: 'ours', keyring: { ...keyring, founding } }
   }
-  const founding = ring.keys.find(({ id }) => id === sealedBy)
-  if (founding !== undefined) return { kind: 'ours', ring: { ...ring, founding } }
-  const message = `The key that this database was begun with is not on the key ring. ${remedyFor(ring)} See docs/operate/key-ring.md.`
+  const founding = keyring.keys.find(({ id }) => id === sealedBy)
+  if (founding !== undefined) return { kind: 'ours', keyring: { ...keyring, founding } }
+  const message = `The key that this database was begun with is not on the key ring. ${remedyFor(keyring)} See docs/operate/key-ring.md.`
   return { kind: 'refused', message }
 }
 
@@ -249,8 +249,8 @@ export async function findMissingKeyring(
   )
 }
 
-function remedyFor(ring: Keyring): string {
-  switch (ring.source) {
+function remedyFor({ source }: Keyring): string {
+  switch (source) {
     case 'environment':
       return (
         'Put the secret that it was begun with into MILLRACE_SECRET_KEY, alone or behind a newer one and a space; ' +

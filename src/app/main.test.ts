@@ -118,7 +118,7 @@ describe('millrace', () => {
     expect(await json(`trace ${request}`)).toEqual(trace)
   })
 
-  it('ends well with JSON asked for, and says so in its last line', async () => {
+  it('ends cleanly with a JSON log, and reports it in its last line', async () => {
     const child = start(['serve', '--port', '0', '--log-format', 'json'])
     const end = ended(child)
     await new Promise<void>((resolve) =>
@@ -165,7 +165,7 @@ describe('millrace', () => {
     expect(await json('db verify')).toMatchObject({ ok: true })
   })
 
-  it('goes on after it was killed', async () => {
+  it('recovers after it was killed', async () => {
     const first = await serve()
     first.child.kill('SIGKILL')
     await first.end
@@ -175,7 +175,7 @@ describe('millrace', () => {
     expect(await json('status')).toMatchObject({ running: true, pid: second.child.pid })
   })
 
-  it('asks upstreams by the configuration of the running server', async () => {
+  it('calls upstreams with the configuration of the running server', async () => {
     await writeFile(join(folder, 'theirs.yaml'), 'upstreams: [{ id: theirs, wire: demo }]\nmodels: []\n')
     const { child } = await serve('--config', 'theirs.yaml')
     const used = { config: join(folder, 'theirs.yaml'), server_pid: child.pid }
@@ -214,7 +214,7 @@ describe('millrace', () => {
     expect(await ended(run(status!))).toMatchObject({ code: 0 })
   })
 
-  it('says by whom a folder or a port is taken, and exits with 4', async () => {
+  it('names the holder of a folder or a port, and exits with 4', async () => {
     const { child, url } = await serve()
     const folderTaken = await millrace('serve --port 0')
     expect(folderTaken.code).toBe(4)
@@ -224,7 +224,7 @@ describe('millrace', () => {
     if (process.platform === 'linux') expect(portTaken.err).toContain(`is taken by pid ${child.pid} (millrace).`)
   })
 
-  it('serves metrics elsewhere, and says where, when their usual port is taken', async () => {
+  it('serves metrics on another port, and prints it, when the default port is taken', async () => {
     const first = start(['serve', '--port', '0', '--data', 'a'], { MILLRACE_SERVER__METRICS_PORT: '' })
     await readiness(first)
     const second = start(['serve', '--port', '0', '--data', 'b'], { MILLRACE_SERVER__METRICS_PORT: '' })
@@ -248,7 +248,7 @@ describe('millrace', () => {
     expect([code, err.includes('missing.yaml')]).toEqual([2, true])
   })
 
-  it('says what it is made of', async () => {
+  it('prints its versions', async () => {
     const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
     expect((await millrace('--version')).out).toBe(`${version}\n`)
     expect(await json('-V')).toMatchObject({ millrace: version, node: process.versions.node })

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { EXIT } from '../cli/cli-deps.ts'
+import { EXIT } from '../cli/cli-services.ts'
 import { readEnvironment } from '../config/files.ts'
 import { createFaults, createProcessTerminal, failureSentences, programCommand } from './process.ts'
 import { runMain } from './run-main.ts'

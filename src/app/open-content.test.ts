@@ -115,7 +115,7 @@ it('a ledger that was restored shows an account nothing of the one that had its 
   expect((await find(BOB, 'secret')).result).toBe(undefined)
 })
 
-it('a ledger that has gone on by itself after it was restored is not taken for the one it was copied from', async () => {
+it('a restored ledger that went on is not taken for the one it was copied from', async () => {
   await copyLedger('backup')
   await addAccount(ADA)
   await keep(ADA, 'secret')

@@ -28,7 +28,7 @@ async function listen(answer: (socket: Socket) => void): Promise<void> {
   await new Promise<void>((resolve) => server!.listen(path(), resolve))
 }
 
-it('says that nobody is there where nobody listens', async () => {
+it('reports that no server listens', async () => {
   expect(await ask()).toEqual({ kind: 'absent' })
 })
 
@@ -40,7 +40,7 @@ it.each<[string, (socket: Socket) => void, string]>([
   expect(await ask()).toEqual({ kind: 'broken', reason })
 })
 
-it('waits for an answer as long as it is told to', async () => {
+it('waits for an answer up to the timeout', async () => {
   await listen(() => {})
   expect(await ask(20)).toEqual({ kind: 'broken', reason: 'it did not answer in time' })
 })

@@ -35,7 +35,7 @@ async function listed(config?: string) {
 const runServerWith = (config: string | null | undefined, pid = process.pid) =>
   writeFile(join(data, 'server.json'), JSON.stringify({ pid, url: null, version: '1', socket: 'none', config }))
 
-describe('the configuration that upstreams are asked by', () => {
+describe('the configuration that upstreams are called with', () => {
   it('is that of the command where no server runs, or one that does not say', async () => {
     const own = { ids: ['here'], path: join(folder, 'millrace.yaml'), serverPid: null }
     expect(await listed()).toEqual(own)
@@ -57,7 +57,7 @@ describe('the configuration that upstreams are asked by', () => {
     expect(await listed('other.yaml')).toMatchObject({ ids: ['other'], serverPid: null })
   })
 
-  it('says whose it is when it cannot be read here', async () => {
+  it('names its server when it cannot be read here', async () => {
     const path = join(folder, 'other.yaml')
     await writeFile(
       path,

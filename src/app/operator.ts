@@ -14,7 +14,7 @@ import {
   type OperatorAnswer,
   type Place,
   type Upstreams,
-} from '../cli/cli-deps.ts'
+} from '../cli/cli-services.ts'
 import type { Config } from '../config/config.ts'
 import { configPathOf, type LoadedConfig, type SettingsOutcome } from '../config/load-config.ts'
 import type { ConfigFlags } from '../config/overrides.ts'

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
 import { createFaults } from './process.ts'
 
-it('whoever took the faults last gets them, of both kinds, until they are given back', () => {
+it('the newest handler gets faults of both kinds, until it is removed', () => {
   const source = new EventEmitter() as unknown as NodeJS.Process
   const story: string[] = []
   const faults = createFaults(source, (error) => story.push(`default ${String(error)}`))

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Terminal, Versions } from '../cli/cli-deps.ts'
+import type { Terminal, Versions } from '../cli/cli-services.ts'
 import type { Environment } from '../config/files.ts'
 import { ledgerSchema } from '../db/migrations/ledger-schema.ts'
 import { openDriver } from '../db/sqlite/connection.ts'

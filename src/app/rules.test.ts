@@ -40,7 +40,7 @@ const operate = async (name: string, args: object) => {
   return outcome.value
 }
 
-test('a plan that the configuration has no more is told once, and is inactive until it is back', async () => {
+test('a plan missing in the configuration is reported once, and is inactive until it is back', async () => {
   await operate('accounts.create', { email: 'a@example.com' })
   await operate('plans.assign', { account: 'a@example.com', plan: 'pro' })
   expect(missing).toEqual([])

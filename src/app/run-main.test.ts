@@ -6,7 +6,7 @@ import { createTestTerminal } from '../../test/fixtures/cli/terminal.ts'
 import { isMissingPart, MissingPart } from '../lib/files.ts'
 import { runMain } from './run-main.ts'
 
-it('ends with a sentence, not a stack, when something breaks that nobody expected', async () => {
+it('ends with a sentence, not a stack, after an unexpected failure', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-run-'))
   const terminal = createTestTerminal()
   await writeFile(join(folder, 'keyring.json'), 'garbage')

@@ -1,4 +1,4 @@
-import { type CliDeps, EXIT, type ExitCode, type Terminal } from '../cli/cli-deps.ts'
+import { type CliServices, EXIT, type ExitCode, type Terminal } from '../cli/cli-services.ts'
 import { runCli } from '../cli/create-program.ts'
 import type { Environment } from '../config/files.ts'
 import { writeTemplate } from '../config/init-template.ts'
@@ -34,7 +34,7 @@ export async function runMain(context: MainContext, argv: readonly string[]): Pr
   }
 }
 
-function cliDeps(context: MainContext): CliDeps {
+function cliDeps(context: MainContext): CliServices {
   const { terminal } = context
   const versions = readVersions()
   const common = {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openTestApp } from '../../test/fixtures/app/app.ts'
 import { createTestTerminal, type TestTerminal } from '../../test/fixtures/cli/terminal.ts'
 import type { OperationArgs, OperationName } from '../admin/operations.ts'
-import type { ServeOptions } from '../cli/cli-deps.ts'
+import type { ServeOptions } from '../cli/cli-services.ts'
 import { loadSettings } from '../config/load-config.ts'
 import { systemClock } from '../lib/clock.ts'
 import { secureRandom } from '../lib/random-id.ts'
@@ -121,7 +121,7 @@ describe('the first run', () => {
     })
   })
 
-  it('replaces the key file of an earlier database, whoever could read it or wherever it pointed', async () => {
+  it('replaces the key file of an earlier database, also a readable one or a link', async () => {
     await mkdir(data)
     await writeFile(join(folder, 'elsewhere'), 'theirs', { mode: 0o644 })
     await symlink(join(folder, 'elsewhere'), join(data, 'first-key'))
@@ -176,7 +176,7 @@ describe('serve', () => {
     expect(await readdir(data)).not.toContain('admin.sock')
   })
 
-  it('without a console says nothing of one, and makes no link to sign up in it', async () => {
+  it('without a console does not mention one, and makes no sign-up link', async () => {
     const { terminal } = await start({ console: 'false' })
     expect(terminal.said.err).toContain('Ready in')
     expect(terminal.said.err).not.toContain('onsole')
@@ -185,7 +185,7 @@ describe('serve', () => {
     expect(await readdir(join(folder, 'other'))).toContain('console-setup')
   })
 
-  it('drains, closes and exits with 1 after a fault that nobody caught', async () => {
+  it('drains, closes and exits with 1 after an uncaught error', async () => {
     const { exit, terminal, fault } = await start()
     fault(new Error('boom'))
     fault(new Error('again'))
@@ -195,14 +195,14 @@ describe('serve', () => {
     expect(await readdir(data)).not.toContain('server.json')
   })
 
-  it('exits with 2 and the place of the fault when the configuration is bad', async () => {
+  it('exits with 2 and the place of the mistake when the configuration is invalid', async () => {
     await writeFile(join(folder, 'bad.yaml'), 'server:\n  prot: 1\n')
     const { exit, terminal } = await start({ config: 'bad.yaml' })
     expect(await exit).toBe(2)
     expect(terminal.said.err).toContain('bad.yaml:2:')
   })
 
-  it('exits with 4 and says by whom when the data folder is taken', async () => {
+  it('exits with 4 and names the holder of a locked data folder', async () => {
     const first = await start()
     const { exit, terminal } = await start()
     expect(await exit).toBe(4)
@@ -210,7 +210,7 @@ describe('serve', () => {
     expect(await operate('status', {})).toMatchObject({ value: { running: true } })
   })
 
-  it('exits with 4 and says by whom when the port is taken, and lets go of the folder', async () => {
+  it('exits with 4 and names the owner of a taken port, and unlocks the folder', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as { port: number }
@@ -222,13 +222,13 @@ describe('serve', () => {
     expect((await operate('accounts.list', {})).kind).toBe('done')
   })
 
-  it('exits with 4 and says so when its address is none of this machine', async () => {
+  it('exits with 4 when its address is not one of this machine', async () => {
     const { exit, terminal } = await start({ host: '203.0.113.7' })
     expect(await exit).toBe(4)
     expect(terminal.said.err).toContain('203.0.113.7 is not an address of this machine.')
   })
 
-  it('exits with 4 when the metrics port that somebody asked for is taken', async () => {
+  it('exits with 4 when a configured metrics port is taken', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as { port: number }
@@ -296,7 +296,7 @@ describe('the operator', () => {
     expect(await script()).toBe(offline)
   })
 
-  it('finds out that a server was killed, whatever it left behind', async () => {
+  it('detects that a server was killed, whatever it left behind', async () => {
     await mkdir(data)
     await operate('accounts.create', { email: 'a@example.com' })
     await writeFile(join(data, 'admin.sock'), '')
@@ -321,7 +321,7 @@ describe('the operator', () => {
     expect((await operate('accounts.create', { email: 'a@example.com' })).kind).toBe('done')
   })
 
-  it('says that the folder is a file', async () => {
+  it('reports that the folder is a file', async () => {
     await writeFile(data, '')
     const message = expect.stringContaining(`${data} is a file, not a data folder.`)
     expect(await operate('accounts.list', {})).toMatchObject({ kind: 'unreachable', exit: 1, message })
@@ -339,12 +339,12 @@ describe('the operator', () => {
       expect(await operate(name, {})).toMatchObject({ exit: 2, message: expect.stringContaining('server.prot') })
   })
 
-  it('asked for the status of nothing makes nothing', async () => {
+  it('status of an empty folder creates nothing', async () => {
     expect(await operate('status', {})).toMatchObject({ kind: 'done', value: { running: false, data } })
     await expect(stat(data)).rejects.toThrow()
   })
 
-  it('says that the server is of another version', async () => {
+  it('reports a server of another version', async () => {
     await start()
     const other = createOperator({
       ...common(),

@@ -114,7 +114,7 @@ function createTurns(services: Services, counter: TurnCounter, send: Send): Turn
   const { clock, random, rules, ledger, answers, responses, seals, metrics, config } = services
   const { now, nowMicros } = clock
   const { frameBytesMax, bodyBytesMax, jsonDepthMax: depthMax, jsonValuesMax: valuesMax } = config.bounds
-  const founding = services.ring.founding.secret
+  const founding = services.keyring.founding.secret
   const budget = createByteBudget(KEPT_MEMORY_BYTES)
   const shared = {
     get catalog() {

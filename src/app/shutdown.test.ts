@@ -82,7 +82,7 @@ describe('shutDown', () => {
     expect((await ended).lost).toBe(0)
   })
 
-  it('cuts when the drain time is over, and says how many did not settle', async () => {
+  it('cuts when the drain time is over, and reports how many did not settle', async () => {
     const { deps, story } = fixture(2, { drainMs: 1, settleMs: 1 })
     expect(await shutDown(deps)).toEqual({ requests: 3, lost: 2 })
     expect(story).toContain('cut')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createShedLog } from './turn-counter.ts'
 
-it('a time of overload is two lines, however many it met and however often somebody looks', () => {
+it('an overload is two log lines, however many requests it sheds', () => {
   const lines: unknown[] = []
   const time = { nowMicros: 0 }
   const say = (facts: object, message: string) => void lines.push([message.split(':')[0], facts])

@@ -72,7 +72,7 @@ async function makeKey(fields: Partial<NewKey> = {}): Promise<string> {
 const refused = (reason: string) => ({ kind: 'refused', reason })
 
 describe('finding the caller', () => {
-  it('says who asks and what the key allows', async () => {
+  it('finds the account and the rights of a key', async () => {
     const token = await makeKey({ models: '["demo","fast-*"]', limits: '{"requestsPerMinute":5}' })
     expect(await finder.find(token)).toEqual({
       kind: 'caller',

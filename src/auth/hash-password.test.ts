@@ -46,7 +46,7 @@ describe('the queue of hashes', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-  it('computes two at once, lets few wait, and tells the others that it is busy', async () => {
+  it('computes two at once, queues a few, and refuses the others as busy', async () => {
     const { passwords, begun, release } = held(3)
     const asked = ['a', 'b', 'c', 'd', 'e'].map((password) => passwords.check(password, 'stored'))
     await turn()
@@ -72,7 +72,7 @@ describe('the queue of hashes', () => {
     expect(await passwords.check('a', 'stored')).toBe('right')
   })
 
-  it('computes as much for an e-mail that nobody has as for a known one', async () => {
+  it('computes as much for an unknown e-mail as for a known one', async () => {
     const { passwords, begun, release } = held(3)
     const unknown = passwords.check('guess', undefined)
     await turn()

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { secureRandom } from '../lib/random-id.ts'
 import { mintInviteCode, readInviteCode } from './secrets.ts'
 
-it('a code has 120 bits in letters that nobody mistakes, and can be read in whatever way it was typed', () => {
+it('a code has 120 bits in unambiguous letters, and is read however it was typed', () => {
   const code = mintInviteCode(secureRandom)
   expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/)
   const letters = code.replaceAll('-', '')

@@ -8,7 +8,7 @@ const deps = { pepper, random: secureRandom }
 const minted = mintKey({ pepper, random: (size) => new Uint8Array(size).fill(0xab) }, 'wallet')
 
 describe('a minted key', () => {
-  it('says its kind, has 256 random bits and a checksum, and is never minted twice', () => {
+  it('has its kind, 256 random bits and a checksum, and is never minted twice', () => {
     expect(mintKey(deps, 'wallet').key).toMatch(/^mr_wallet_[0-9A-Za-z]{49}$/)
     expect(mintKey(deps, 'builder').key).toMatch(/^mr_builder_[0-9A-Za-z]{49}$/)
     const keys = new Set(Array.from({ length: 1000 }, () => mintKey(deps, 'wallet').key))

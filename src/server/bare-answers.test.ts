@@ -88,7 +88,7 @@ describe('where Node would answer bare, our envelope stands', () => {
     expectProblem(await ask(port, getRequest('/v1/models', ...many, 'authorization: Bearer other')), 'duplicate_header')
   })
 
-  it('an Expect that nobody knows is 417', async () => {
+  it('an unknown Expect is 417', async () => {
     const { port } = await openTestEdge()
     expectProblem(await ask(port, chatRequest({ headers: ['expect: 200-maybe'] })), 'expectation_failed')
   })
@@ -108,7 +108,7 @@ describe('where Node would answer bare, our envelope stands', () => {
     expect(await client.closed()).toBe('')
   })
 
-  it('a slow body is 408, said by whoever was reading it', async () => {
+  it('a slow body is 408, with the caller in the log', async () => {
     const { port, logs } = await openTestEdge({ options: { headersTimeoutMs: 200, requestTimeoutMs: 400 } })
     const client = connectRaw(port)
     client.send(chatRequest({ headers: ['content-length: 100'] }))

@@ -226,7 +226,7 @@ describe('bodies that are too large', () => {
   })
 })
 
-describe('the moment a body is asked for', () => {
+describe('when a body is requested', () => {
   it('100 Continue comes only after key and bounds were checked', async () => {
     const { port } = await openTestEdge()
     const client = connectRaw(port)
@@ -265,7 +265,7 @@ describe('the moment a body is asked for', () => {
     expect(bodies).toEqual([])
   })
 
-  it('a client that goes while it sends is told nothing and logged', async () => {
+  it('a client that disconnects while it sends gets no answer and is logged', async () => {
     const { port, logs } = await openTestEdge()
     const client = connectRaw(port)
     client.send(chatRequest({ headers: ['content-length: 100'], body: '{"a"' }))

@@ -38,7 +38,7 @@ describe('a waiting line', () => {
     expect(order).toEqual(['a', 'b', 'c'])
   })
 
-  it('lets nobody overtake: there is room for the second, and the first still waits for more', async () => {
+  it('keeps the order: the second would fit, but the first still waits for more', async () => {
     const { shop, join, wait, give } = createShop(0)
     const large = wait(5)
     const small = wait(1)
@@ -50,7 +50,7 @@ describe('a waiting line', () => {
     expect(await small.outcome).toBe('passed')
   })
 
-  it('sends away who has waited for too long, and nothing is taken for them afterwards', async () => {
+  it('ends a wait that is too long, and takes nothing for it afterwards', async () => {
     const { shop, wait, give } = createShop(0)
     const hasty = wait(1, { lengthMax: 3, msMax: 10 })
     expect(await hasty.outcome).toBe('too-long')

@@ -21,8 +21,8 @@ function openGuard(terms = { memoryBytes: MiB, queueLength: 2, queueMs: 60_000 }
   return { state, guard, enter, placeOf }
 }
 
-describe('the guard at the door of turns', () => {
-  it('lets as many in as there is memory for, keeps an eighth for bodies, and lets the others wait in order', async () => {
+describe('the concurrency limiter', () => {
+  it('runs as many turns as fit in memory, reserves an eighth for bodies, and queues the others in order', async () => {
     const { state, guard, enter, placeOf } = openGuard()
     const first = await placeOf(enter())
     await placeOf(enter())
@@ -37,7 +37,7 @@ describe('the guard at the door of turns', () => {
     expect(guard.figures).toMatchObject({ running: 3, waiting: 1 })
   })
 
-  it('counts a body as it comes, refuses the byte too many, and gives all of it back', async () => {
+  it('counts a body as it arrives, refuses the byte too many, and gives all of it back', async () => {
     const { state, guard, enter, placeOf } = openGuard()
     const place = await placeOf(enter())
     const other = await placeOf(enter())
@@ -50,7 +50,7 @@ describe('the guard at the door of turns', () => {
     expect(state.shed).toEqual(['body'])
   })
 
-  it('says that a request is too large where it would not fit beside nothing else', async () => {
+  it('refuses a request as too large when it would not fit alone', async () => {
     const { state, guard, enter, placeOf } = openGuard()
     const place = await placeOf(enter())
     expect(place.take(MiB)).toMatchObject({ code: 'request_too_large' })
@@ -58,7 +58,7 @@ describe('the guard at the door of turns', () => {
     expect(state.shed).toEqual([])
   })
 
-  it('counts what a turn keeps instead of what it took, and gives the rest to whoever waits', async () => {
+  it('counts what a turn keeps instead of what it took, and gives the rest to waiting turns', async () => {
     const { guard, enter, placeOf } = openGuard()
     const place = await placeOf(enter())
     await placeOf(enter())
@@ -76,7 +76,7 @@ describe('the guard at the door of turns', () => {
     expect(guard.figures.bytesTaken).toBe(2 * TURN_BYTES)
   })
 
-  it('sends away whose wait was too long, and forgets who has gone', async () => {
+  it('sheds a turn that waited too long, and forgets a disconnected client', async () => {
     const { state, guard, enter, placeOf } = openGuard({ memoryBytes: MiB, queueLength: 2, queueMs: 10 })
     for (let count = 0; count < 3; count++) await placeOf(enter())
     expect(await enter()).toMatchObject({ kind: 'refused' })
@@ -94,7 +94,7 @@ describe('the guard at the door of turns', () => {
     expect(state.shed).toEqual(['memory'])
   })
 
-  it('lets one turn in however small the memory is', async () => {
+  it('runs one turn however small the memory is', async () => {
     const { guard, enter, placeOf } = openGuard({ memoryBytes: TURN_BYTES, queueLength: 0, queueMs: 10 })
     const place = await placeOf(enter())
     expect(await enter()).toMatchObject({ kind: 'refused' })
@@ -103,7 +103,7 @@ describe('the guard at the door of turns', () => {
     expect(guard.figures.running).toBe(1)
   })
 
-  it('listens to a client that waits until its wait is over, however it ends', async () => {
+  it('listens for a disconnect until the wait is over, however it ends', async () => {
     const { guard, enter, placeOf } = openGuard({ memoryBytes: MiB, queueLength: 2, queueMs: 10 })
     const places = [await placeOf(enter()), await placeOf(enter()), await placeOf(enter())]
     let listening = 0
@@ -123,7 +123,7 @@ describe('the guard at the door of turns', () => {
     expect(listening).toBe(0)
   })
 
-  it('sends everybody away while the loop is strained, to come back in one, two or three seconds', async () => {
+  it('sheds every turn while the loop is strained, with a Retry-After of one to three seconds', async () => {
     const { state, enter } = openGuard()
     state.strained = true
     const entries = await Promise.all([enter(), enter(), enter(), enter()])

@@ -34,7 +34,7 @@ const preflight = (origin: string, ...headers: string[]) =>
 describe('a preflight', () => {
   const SDK = 'Authorization,content-type,x-stainless-lang,x-stainless-retry-count'
 
-  it.each([PAGE, 'http://localhost:5173'])('of the listed origin %s is allowed what it asks for', async (origin) => {
+  it.each([PAGE, 'http://localhost:5173'])('of the listed origin %s is allowed', async (origin) => {
     const { port, logs } = await openFor()
     const answer = await ask(port, preflight(origin, `access-control-request-headers: ${SDK}`))
     expect(answer.status).toBe(200)
@@ -151,7 +151,7 @@ describe('an answer to a page of a listed origin', () => {
     expect([wait.status, exposedBy(wait).includes('retry-after')]).toEqual([429, true])
   })
 
-  it('says nothing to others, and to callers without an origin only that it may differ', async () => {
+  it('has no CORS headers for other origins, and only `vary` without an origin', async () => {
     const { port } = await openFor()
     const [refused, local, none] = await Promise.all([
       ask(port, from(OTHER)),

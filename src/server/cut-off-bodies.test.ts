@@ -37,7 +37,7 @@ const CUT_OFF: readonly [string, readonly string[], string | Buffer][] = [
 describe.each(CUT_OFF)('a client that closes its own half in the middle of a body with %s', (_how, headers, begun) => {
   const request = chatRequest({ headers, body: begun })
 
-  it('is told, when its body is being read', async () => {
+  it('gets a problem while its body is read', async () => {
     const opened = await openEdge()
     const client = connectRaw(opened.port)
     client.send(request)
@@ -47,7 +47,7 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
     await nothingStands(opened)
   })
 
-  it('is told, when its key has been looked up meanwhile', async () => {
+  it('gets a problem after its key was looked up', async () => {
     const key = later<CallerOutcome>()
     const opened = await openEdge({ findCaller: () => key.comes })
     const client = connectRaw(opened.port)
@@ -69,7 +69,7 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
     await nothingStands(opened)
   })
 
-  it('hears what was wrong with its key, said before', async () => {
+  it('gets the refusal of its key, which comes first', async () => {
     const opened = await openEdge({ findCaller: () => ({ kind: 'refused', reason: 'unknown' }) })
     const client = connectRaw(opened.port)
     client.send(request)
@@ -78,7 +78,7 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
     await nothingStands(opened)
   })
 
-  it('is told, while it waits for a place, and does not wait on', async () => {
+  it('gets a problem while it waits for a slot, and stops waiting', async () => {
     const place = later<void>()
     const limiter = guardWithOnePlace()
     const opened = await openEdge({ limiter, serveTurn: answerAfter(place.comes) })
@@ -97,7 +97,7 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
     await nothingStands(opened)
   })
 
-  it('is told, where it did so before it could wait for a place', async () => {
+  it('gets a problem when it was cut off before it waited for a slot', async () => {
     const place = later<void>()
     const key = later<CallerOutcome>()
     let asked = 0
@@ -119,7 +119,7 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
     await nothingStands(opened)
   })
 
-  it('is let go, where it has gone before it could wait for a place', async () => {
+  it('is abandoned when it disconnected before it waited for a slot', async () => {
     const place = later<void>()
     const wallet = later<undefined>()
     const limiter = guardWithOnePlace()
@@ -145,7 +145,7 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
     await nothingStands(opened)
   })
 
-  it('is let go where the loop was late', async () => {
+  it('is abandoned when the loop was late', async () => {
     const limiter = guardWithOnePlace()
     const opened = await openEdge({ limiter, isLate: () => true })
     const client = connectRaw(opened.port)
@@ -157,7 +157,7 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
 })
 
 describe('a body that is cut off', () => {
-  it('within its head is told so', async () => {
+  it('within its head gets a problem', async () => {
     const opened = await openEdge()
     const client = connectRaw(opened.port)
     client.socket.end(chatRequest().subarray(0, 40))
@@ -165,7 +165,7 @@ describe('a body that is cut off', () => {
     await nothingStands(opened)
   })
 
-  it('behind a packed part that is whole holds nobody, while its idempotency key is looked up', async () => {
+  it('behind a complete compressed part holds no connection, while its idempotency key is looked up', async () => {
     const found = later<Awaited<ReturnType<Turns['lookUpAnswer']>>>()
     const asked = later<void>()
     const lookUpAnswer: Turns['lookUpAnswer'] = () => {
@@ -185,7 +185,7 @@ describe('a body that is cut off', () => {
     await nothingStands(opened)
   })
 
-  it('of a client that waits to be asked for it holds nobody', async () => {
+  it('of a client that waits for 100 Continue holds no connection', async () => {
     const opened = await openEdge()
     const client = connectRaw(opened.port)
     client.send(chatRequest({ headers: ['expect: 100-continue', 'content-length: 200'], body: '' }))
@@ -213,14 +213,14 @@ describe('of two requests in one write, a second one that is read while the firs
     return { opened, client }
   }
 
-  it('is told that it was cut off', async () => {
+  it('gets a problem that it was cut off', async () => {
     const { opened, client } = await openWithTwo()
     client.socket.end()
     expectProblem(await client.answer(), 'malformed_request')
     await nothingStands(opened)
   })
 
-  it('is told that it took too long', async () => {
+  it('gets request_timeout', async () => {
     const { opened, client } = await openWithTwo({ headersTimeoutMs: 200, requestTimeoutMs: 400, linger: LINGER })
     expectProblem(await client.answer(), 'request_timeout')
     await nothingStands(opened)

@@ -85,7 +85,7 @@ it('an answer that is thought about for longer than a client may take nothing co
   expect((await ask(port, chatRequest())).body).toBe('{"answer":"hello"}')
 })
 
-it('a client that has not asked yet is told that its headers took too long', async () => {
+it('a client without a request gets request_timeout when its headers take too long', async () => {
   const { port } = await openTestEdge({ options: { stallMs: 50, headersTimeoutMs: 300 } })
   expectProblem(await connectRaw(port).answer(), 'request_timeout')
 })

@@ -14,7 +14,7 @@ import {
 
 afterEach(closeTestEdges)
 
-it('no comment is made for a client that had gone before its turn began', async () => {
+it('no keep-alive is made for a client that disconnected before its turn began', async () => {
   const [asked, found, ended] = [later<void>(), later<void>(), later<void>()]
   let comments = 0
   const { port } = await openTestEdge({
@@ -45,7 +45,7 @@ it('no comment is made for a client that had gone before its turn began', async 
   expect(comments).toBe(0)
 })
 
-it('a file that waits behind another answer is made no further once its client has gone', async () => {
+it('a file behind another answer is not made any further after a disconnect', async () => {
   const [begun, over] = [later<void>(), later<void>()]
   async function* pieces() {
     try {

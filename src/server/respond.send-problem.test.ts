@@ -7,13 +7,13 @@ const asked = (headers: Record<string, string>) => ({ headers }) as unknown as I
 const hints = (headers: Record<string, string>, code: ProblemCode) =>
   retryHeadersFor(asked(headers), problem(code, 'x', { retryAfterSeconds: 2 }))
 
-test('Codex is told of an overload without the header that makes it ask thirty times', () => {
+test('Codex gets no Retry-After on an overload, because it would retry thirty times', () => {
   for (const originator of ['codex_exec', 'codex_cli_rs', 'codex_vscode']) {
     expect(hints({ originator }, 'server_is_overloaded')).toEqual({ 'retry-after-ms': '2000' })
   }
 })
 
-test('everybody else, and Codex of everything else, is told in seconds', () => {
+test('other clients, and Codex in all other cases, get Retry-After in seconds', () => {
   expect(hints({}, 'server_is_overloaded')).toEqual({ 'retry-after': '2' })
   expect(hints({ originator: 'opencode' }, 'server_is_overloaded')).toEqual({ 'retry-after': '2' })
   expect(hints({ originator: 'codex_exec' }, 'rate_limit_exceeded')).toEqual({ 'retry-after': '2' })

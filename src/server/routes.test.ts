@@ -43,7 +43,7 @@ describe('what is offered', () => {
     expect(logs).toMatchObject([{ request_id: answer.headers['x-request-id'], status: 200, method: 'GET' }])
   })
 
-  it('HEAD is GET without the body, and the connection goes on', async () => {
+  it('HEAD is GET without the body, and the connection stays usable', async () => {
     const { port } = await openTestEdge()
     const client = connectRaw(port)
     for (const [target, status] of [
@@ -60,7 +60,7 @@ describe('what is offered', () => {
     expect(client.received()).toBe('')
   })
 
-  it('a node that is not ready says why', async () => {
+  it('a node that is not ready reports why', async () => {
     const { port } = await openTestEdge({ available: false })
     const answer = await ask(port, getRequest('/readyz'))
     expect([answer.status, parse(answer.body)]).toEqual([503, { status: 'not-ready', reasons: ['ledger unavailable'] }])
@@ -143,7 +143,7 @@ describe('what is not', () => {
   })
 })
 
-describe('who may ask', () => {
+describe('authentication', () => {
   const paths = ['/v1/models', '/v1/models/demo', '/v1/key', '/v1/requests/req_00000000000000000000000000']
 
   it.each(paths)('GET %s needs a key', async (target) => {
@@ -258,7 +258,7 @@ describe('headers', () => {
 })
 
 describe('draining', () => {
-  it('first says so and still serves, then refuses on kept connections, then is closed', async () => {
+  it('first fails readiness and still serves, then refuses on kept-alive connections, then is closed', async () => {
     let go = () => {}
     const { edge, port } = await openTestEdge({
       async serveTurn({ sink }) {

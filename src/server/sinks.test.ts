@@ -112,7 +112,7 @@ describe('a streamed answer', () => {
     expect(answer.headers).toMatchObject({ 'retry-after': '7', 'x-ratelimit-remaining-requests': '0' })
   })
 
-  it('makes the writer wait while the client reads nothing, and goes on when it reads', async () => {
+  it('applies backpressure while the client reads nothing, and goes on when it reads', async () => {
     const total = 20 * 1024 * 1024
     let written = 0
     let writtenUnread = 0
@@ -152,7 +152,7 @@ describe('a streamed answer', () => {
     client.socket.destroy()
   })
 
-  it('tells once that the client has gone, and releases whoever waits for the socket', async () => {
+  it('reports a disconnect once, and ends the wait for the socket', async () => {
     let calls = 0
     let removed = 0
     const { client, sink, logs } = await startTurn(async (told, reader) => {
@@ -179,7 +179,7 @@ describe('a streamed answer', () => {
     expect(late).toBe(1)
   })
 
-  it('does not call an ended answer gone when the client closes afterwards', async () => {
+  it('reports no disconnect when the client closes after the end', async () => {
     let calls = 0
     const { client, sink } = await startTurn((told) => {
       told.onDisconnect(() => {
@@ -204,7 +204,7 @@ describe('a streamed answer', () => {
     expect(received).not.toContain('0\r\n\r\n')
   })
 
-  it('breaks off, too, when the house behind it throws after the head', async () => {
+  it('is cut when the gateway throws after the head', async () => {
     const { client, logs } = await startTurn(async (sink) => {
       await sink.write(Buffer.from('data: 1\n\n'))
       throw new Error('boom')
@@ -215,7 +215,7 @@ describe('a streamed answer', () => {
   })
 })
 
-describe('two streams that were asked for in one write', () => {
+describe('two streams that were requested in one write', () => {
   /** The first turn of the connection is told by `first`, the second by `second`. */
   async function startTwo(
     first: (sink: Sink) => Promise<void>,
@@ -241,7 +241,7 @@ describe('two streams that were asked for in one write', () => {
   }
   const waitUntilGone = (sink: Sink) => new Promise<void>((resolve) => sink.onDisconnect(resolve))
 
-  it('both end when the client goes, the queued one too, whether it writes or waits', async () => {
+  it('both end on a disconnect, the queued one too, whether it writes or waits', async () => {
     for (const second of [writeUntilGone, waitUntilGone]) {
       const { client, ended, logs } = await startTwo(waitUntilGone, second)
       await sleep(50)
@@ -318,7 +318,7 @@ describe('an answer in one piece', () => {
     expect(logs).toMatchObject([{ request_id: answer.headers['x-request-id'], code: 'internal_error', status: 500 }])
   })
 
-  it('tells when the client goes before the answer', async () => {
+  it('reports a disconnect before the answer', async () => {
     let gone = false
     const { client } = await startTurn(async (told) => {
       told.onDisconnect(() => {

@@ -122,7 +122,7 @@ describe('an upgrade in the trailers of a body', () => {
 })
 
 describe('CONNECT', () => {
-  it('behind a running answer closes the connection and is never answered in the place of that answer', async () => {
+  it('behind a running answer closes the connection and is never taken for that answer', async () => {
     const { port, asked, release } = await openSlowEdge()
     const client = connectRaw(port)
     client.send(getRequest('/v1/key'))

@@ -23,7 +23,7 @@ describe('a server that stops', () => {
     expect(await silent.closed()).toBe('')
   })
 
-  it('still tells whoever has only just connected', async () => {
+  it('still answers a client that has just connected', async () => {
     const { edge, port } = await openTestEdge()
     const client = connectRaw(port)
     await once(client.socket, 'connect')

@@ -23,7 +23,7 @@ async function sendSlowly(client: RawClient, rest: Buffer): Promise<void> {
   }
 }
 
-describe('the rest of a body that nobody reads on does not stand in front of the next request', () => {
+describe('an unread rest of a body does not block the next request', () => {
   it('where there was no memory left in the middle of it', async () => {
     const { port } = await openTestEdge({
       limiter: {

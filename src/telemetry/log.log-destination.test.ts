@@ -38,7 +38,7 @@ function makePipe(): string {
 }
 
 describe('a log whose reader', () => {
-  it('takes everything has all lines in order, whatever the sizes they came in', async () => {
+  it('takes everything has all lines in order, in pieces of any size', async () => {
     const path = join(folder, 'log')
     const log = open(openSync(path, 'a'))
     const lines = Array.from({ length: 300 }, (_, index) => `${index} ${'ä'.repeat((index * 37) % 4_000)}\n`)
@@ -47,7 +47,7 @@ describe('a log whose reader', () => {
     expect(readFileSync(path, 'utf8')).toBe(lines.join(''))
   })
 
-  it('has stalled keeps what there is room for, and says how many lines were lost as soon as it reads again', async () => {
+  it('has stalled keeps what there is room for, and the number of lost lines is logged when it reads again', async () => {
     const path = makePipe()
     const to = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
     const lost: number[] = []
@@ -66,7 +66,7 @@ describe('a log whose reader', () => {
     expect(lost).toEqual([10_000 - numbers.length + 2])
   })
 
-  it('has gone costs nobody anything, and no time', async () => {
+  it('is closed costs neither errors nor time', async () => {
     // No wait is ever over: the end does not come from patience.
     vi.useFakeTimers()
     const path = makePipe()
@@ -103,7 +103,7 @@ describe('a process that ends without closing its log', () => {
     end()
   })
 
-  it('does not wait for a reader that has gone', () => {
+  it('does not wait for a closed reader', () => {
     const path = makePipe()
     const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const end = endAfter(() => open(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)).write('to nobody\n'))

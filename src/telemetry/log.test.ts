@@ -52,7 +52,7 @@ const finished = {
 }
 
 describe('the log as JSON lines', () => {
-  it('tells of a request what is on the list and nothing else', async () => {
+  it('writes the listed fields of a request and nothing else', async () => {
     const log = open('json')
     log.request(finished)
     await log.close()
@@ -87,7 +87,7 @@ describe('the log as JSON lines', () => {
     ])
   })
 
-  it('says of a refusal its code, whoever named it', async () => {
+  it('writes the code of a refusal', async () => {
     const log = open('json')
     log.request({ request_id: 'req_1', status: 401, code: 'invalid_api_key' })
     log.request({ request_id: 'req_2', status: 429, outcome: 'refused', code: 'rate_limit_exceeded' })
@@ -106,7 +106,7 @@ describe('the log as JSON lines', () => {
     ])
   })
 
-  it('tells errors with their causes and without any secret', async () => {
+  it('writes errors with their causes and without secrets', async () => {
     const log = open('json')
     const cause = Object.assign(new Error(`connect https://user:pass@host/ with ${SECRET}`), { code: 'ECONNREFUSED' })
     const error = Object.assign(new Error(`provider said ${SECRET}`, { cause }), { request: { headers: SECRET } })
@@ -125,7 +125,7 @@ describe('the log as JSON lines', () => {
     expect(request).toMatchObject({ level: 'error', request_id: 'req_1', err: { name: 'Error' } })
   })
 
-  it('survives what cannot be told: loops of causes, odd errors, money, functions, deep facts', async () => {
+  it('writes odd values: loops of causes, odd errors, money, functions, deep facts', async () => {
     const log = open('json')
     const loop = new Error('loop')
     loop.cause = loop

@@ -48,7 +48,7 @@ it('turns and requests show up in their series', async () => {
   }
 })
 
-it('open holds are asked for at each scrape', async () => {
+it('open holds are read at each scrape', async () => {
   const metrics = createMetrics()
   let open = 5
   metrics.watchOpenHolds(() => open)
@@ -57,7 +57,7 @@ it('open holds are asked for at each scrape', async () => {
   expect((await metrics.render()).body).toContain('\nmillrace_holds_open 0\n')
 })
 
-it('the length of the audit log and its head are of one reading, and not there where there is none', async () => {
+it('the length of the audit log and its head are read together, and absent without a row', async () => {
   const metrics = createMetrics()
   let acts = 0
   // Somebody acts between any two readings.
@@ -72,7 +72,7 @@ it('the length of the audit log and its head are of one reading, and not there w
   expect(await auditLog()).toEqual(['millrace_audit_trail_rows 4', 'millrace_audit_trail_head 104'])
 })
 
-it('how loaded the process is, is asked once a scrape for all its series', async () => {
+it('the load is read once a scrape for all its series', async () => {
   const metrics = createMetrics()
   let asked = 0
   metrics.watchLoad(() => {
@@ -101,7 +101,7 @@ it('the process and the delay of its event loop are there, and two registries do
   expect(body).toContain('millrace_holds_recovered_total 0')
 })
 
-it('a configuration that was refused is told of at each scrape', async () => {
+it('a refused configuration is shown at each scrape', async () => {
   const metrics = createMetrics()
   let isRefused = true
   metrics.watchReload(() => isRefused)

@@ -45,7 +45,7 @@ describe('scrub', () => {
   })
 })
 
-describe('whatever stands around a key', () => {
+describe('text around a key', () => {
   const alphabet = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
   const body = (minLength: number) =>
     fc

@@ -41,8 +41,8 @@ function authorized(asked: Pick<Access<Requester>, 'who'> & Partial<Access<Reque
 const CHANGES = { request: { changes: true } }
 const STRANGER = { request: { signedIn: undefined } }
 
-describe('who may ask what', () => {
-  it('is anyone, signed in, an owner or an operator, as the question says', () => {
+describe('authorization of console requests', () => {
+  it('requires anyone, a signed-in person, an owner or an operator, as the route says', () => {
     expect(authorized({ who: 'anyone' }, STRANGER)).toBe('may')
     for (const who of ['signed-in', 'owner', 'operator'] as const)
       expect(authorized({ who }, STRANGER)).toBe('session_ended')
@@ -53,7 +53,7 @@ describe('who may ask what', () => {
     expect(authorized({ who: 'owner' }, { role: 'operator', status: 'none' })).toBe('no_account')
   })
 
-  it('is whoever has given their password within a quarter of an hour, where keys and money are touched', () => {
+  it('requires a recent password confirmation for changes of keys and money', () => {
     const asked = { who: 'owner', confirmed: true } as const
     expect(authorized(asked, { confirmedAt: NOW - CONFIRMED_MS + 1 })).toBe('may')
     expect(authorized(asked, { confirmedAt: NOW - CONFIRMED_MS })).toBe('confirm_password')
@@ -78,7 +78,7 @@ describe('who may ask what', () => {
     }
   })
 
-  it('is nobody whose password would travel in the clear', () => {
+  it('refuses passwords over unencrypted connections', () => {
     const site = { origin: 'http://mill.example', isSecure: false, isPrivate: false }
     for (const who of ['anyone', 'signed-in', 'owner', 'operator'] as const) {
       expect(authorized({ who }, { role: 'operator', request: { changes: true, site } })).toBe('https_needed')

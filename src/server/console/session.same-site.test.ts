@@ -22,7 +22,7 @@ describe('a request that changes something', () => {
 })
 
 describe('the token of a session', () => {
-  it('is its own and nobody else’s', () => {
+  it('accepts its own pages only', () => {
     expect(isCsrfToken(csrfTokenOf('one'), 'one')).toBe(true)
     expect(isCsrfToken(csrfTokenOf('two'), 'one')).toBe(false)
     expect(isCsrfToken('one', 'one')).toBe(false)

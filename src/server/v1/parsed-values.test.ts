@@ -26,7 +26,7 @@ function guardOf(memoryBytes: number) {
 }
 
 describe('what is parsed of a body', () => {
-  it('is gone while its turn runs, and only what the turn keeps is counted', async () => {
+  it('is released while its turn runs, and only the memory of the turn is counted', async () => {
     const limiter = guardOf(64 * MiB)
     let parsed: WeakRef<object> | undefined
     let whileRead = 0

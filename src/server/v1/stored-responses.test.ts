@@ -49,7 +49,7 @@ const remove = (id: string) =>
 const frame = (sequence: number, text = '') => `data: {"type":"e","sequence_number":${sequence},"text":"${text}"}\n\n`
 
 describe('GET /v1/responses/{id}', () => {
-  it('gives a response with its output, whatever is asked to be included', async () => {
+  it('returns a response with its output, whatever `include` names', async () => {
     await bench.responses.finish(ended('a', MINE))
     for (const target of ['resp_a', 'resp_a/', 'resp_a?include=x&include[]=y', 'resp_a?stream=false', 'resp%5Fa']) {
       const answer = await get(target)
@@ -129,7 +129,7 @@ describe('GET /v1/responses/{id}?stream=true', () => {
   })
 })
 
-it('DELETE /v1/responses/{id} says so once, and a chain that was built on it goes on', async () => {
+it('DELETE /v1/responses/{id} succeeds once, and a chain that was built on it stays usable', async () => {
   await bench.responses.finish(ended('a', MINE))
   await bench.responses.finish(
     ended('b', { ...MINE, parent: 'resp_a', object: json({ id: 'resp_b', status: 'completed' }) }),

@@ -184,8 +184,8 @@ export class ItemEmitter {
     this.#earlyAnnotations = []
     this.#open = { item, part }
     this.#startItem(item)
-    if (kind !== 'arguments' && kind !== 'input') {
-      const name = kind === 'summary_text' ? 'response.reasoning_summary_part' : 'response.content_part'
+    const name = EVENTS[kind].part
+    if (name !== undefined) {
       this.unsent.push([`${name}.added`, { ...addressOf(item, part), part: partAtStart(part) }])
     }
     for (const event of annotations) this.unsent.push(annotationEvent(event, item, part))
@@ -229,13 +229,14 @@ const isEmitted = ({ outputIndex }: EmittedItem): boolean => outputIndex !== und
 
 // Events.
 
-const EVENT_NAMES: Readonly<Record<PartKind, string>> = {
-  output_text: 'response.output_text',
-  refusal: 'response.refusal',
-  reasoning_text: 'response.reasoning_text',
-  summary_text: 'response.reasoning_summary_text',
-  arguments: 'response.function_call_arguments',
-  input: 'response.custom_tool_call_input',
+/** The names of the events of a part, and the field of its text. A call has no part events. */
+const EVENTS: Readonly<Record<PartKind, { readonly text: string; readonly field: string; readonly part?: string }>> = {
+  output_text: { text: 'response.output_text', field: 'text', part: 'response.content_part' },
+  refusal: { text: 'response.refusal', field: 'refusal', part: 'response.content_part' },
+  reasoning_text: { text: 'response.reasoning_text', field: 'text', part: 'response.content_part' },
+  summary_text: { text: 'response.reasoning_summary_text', field: 'text', part: 'response.reasoning_summary_part' },
+  arguments: { text: 'response.function_call_arguments', field: 'arguments' },
+  input: { text: 'response.custom_tool_call_input', field: 'input' },
 }
 
 function addressOf({ id, outputIndex }: EmittedItem, { kind, index }: EmittedPart): Fields {
@@ -248,7 +249,7 @@ function addressOf({ id, outputIndex }: EmittedItem, { kind, index }: EmittedPar
 const deltaEvent = ({ event, text }: DeltaEvent, item: EmittedItem, part: EmittedPart): UnsentEvent =>
   event === undefined
     ? { template: plainTemplate(item, part), text }
-    : [`${EVENT_NAMES[part.kind]}.delta`, deltaFields(item, part, text, event)]
+    : [`${EVENTS[part.kind].text}.delta`, deltaFields(item, part, text, event)]
 
 function deltaFields(item: EmittedItem, part: EmittedPart, delta: string, event: Fields | undefined): Fields {
   const fields = addressOf(item, part)
@@ -263,7 +264,7 @@ function plainTemplate(item: EmittedItem, part: EmittedPart): DeltaTemplate {
   const members = JSON.stringify(deltaFields(item, part, '', undefined)).slice(1, -1)
   // The first match is the right one: only ids and indexes stand before it.
   const at = members.indexOf('"delta":""') + '"delta":"'.length
-  const head = frameHead(`${EVENT_NAMES[part.kind]}.delta`)
+  const head = frameHead(`${EVENTS[part.kind].text}.delta`)
   part.template = { head, before: `,${members.slice(0, at)}`, behind: members.slice(at) }
   return part.template
 }
@@ -275,29 +276,14 @@ function annotationEvent({ event, index }: AnnotationEvent, item: EmittedItem, p
 
 function partEndEvents(item: EmittedItem, part: EmittedPart): readonly UnsentEvent[] {
   const { kind, source } = part
-  const { text, ended } = source
-  const address = addressOf(item, part)
-  const done = (fields: Fields): UnsentEvent => [
-    `${EVENT_NAMES[kind]}.done`,
-    withProviderFields({ ...address, ...fields }, ended),
-  ]
-  const partDone = (name: string): UnsentEvent => [name, { ...address, part: partAtEnd(part) }]
-  switch (kind) {
-    case 'arguments':
-      return [done({ name: nameOfCall(item.source), arguments: text })]
-    case 'input':
-      return [done({ input: text })]
-    case 'refusal':
-      return [done({ refusal: text }), partDone('response.content_part.done')]
-    case 'output_text':
-      return [done({ text, logprobs: logprobsOf(source) }), partDone('response.content_part.done')]
-    case 'reasoning_text':
-      return [done({ text }), partDone('response.content_part.done')]
-    case 'summary_text':
-      return [done({ text }), partDone('response.reasoning_summary_part.done')]
-    default:
-      return assertNever(kind)
-  }
+  const names = EVENTS[kind]
+  const fields = addressOf(item, part)
+  if (kind === 'arguments') fields.name = nameOfCall(item.source)
+  fields[names.field] = source.text
+  if (kind === 'output_text') fields.logprobs = logprobsOf(source)
+  const textDone: UnsentEvent = [`${names.text}.done`, withProviderFields(fields, source.ended)]
+  if (names.part === undefined) return [textDone]
+  return [textDone, [`${names.part}.done`, { ...addressOf(item, part), part: partAtEnd(part) }]]
 }
 
 /** Adds the fields of the provider's event that we do not write ourselves. */

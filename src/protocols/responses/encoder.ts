@@ -2,7 +2,6 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { ClientProgram } from '../../model/caller.ts'
 import type { SettledCharge } from '../../model/ending.ts'
 import { isFinal, type Problem, type ProblemCode, streamEnvelope } from '../../model/problem.ts'
-import type { ResponsesRequest } from '../../model/turn.ts'
 import { isError, readError } from '../refusals/provider-error.ts'
 import {
   type CompactionReader,
@@ -60,6 +59,8 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
     const { request, responseId, mint, sealReasoning, sealCompaction } = options
     const frames = new FrameWriter(options)
     const include = requestedField(request, 'include')
+    const reasoning = requestedField(request, 'reasoning')
+    const { summary, generate_summary: olderSummary } = isObject(reasoning) ? reasoning : {}
     this.responseId = responseId
     this.showsSeals = Array.isArray(include) && include.includes(SEALED_REASONING)
     this.#options = options
@@ -67,7 +68,7 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
     this.#rewindToStart = frames.checkpoint()
     this.#encodeOptions = {
       ...{ frames, mint, sealReasoning, sealCompaction },
-      rawReasoning: wantsSummary(request) ? 'as-summary' : 'as-it-comes',
+      rawReasoning: typeof (summary ?? olderSummary) === 'string' ? 'as-summary' : 'as-it-comes',
       seals: this.showsSeals ? 'shown' : 'hidden',
       nowSeconds: () => this.#nowSeconds(),
       isUnstored: () => this.#isUnstored,
@@ -121,7 +122,10 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
     }
   }
 
-  /** Encodes a failure in two events, because clients differ in which of them they read. */
+  /**
+   * Encodes a failure. Some clients read the event `error` flat, some nested, and some wait for `response.failed`, so `error` has
+   * everything twice and is not the last event.
+   */
   fail(problem: Problem): Buffer {
     const { mayOpen, program, requestId } = this.#options
     if (mayOpen()) this.#beginEnd()
@@ -131,12 +135,12 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
       this.#answer = undefined
     }
     const spelled = problemFor(program, problem)
-    const { code, message } = spelled
+    const { code, message, param } = spelled
     const output = this.#answer?.openItems('incomplete') ?? []
     this.#final = { status: 'failed', output, error: { code, message } }
     return Buffer.from(
       this.#frames.opening() +
-        this.#frames.frame('error', errorFields(spelled, requestId)) +
+        this.#frames.frame('error', { code, message, param, ...streamEnvelope(spelled, requestId) }) +
         this.#frames.responseFrame('response.failed', this.#final) +
         DONE,
     )
@@ -220,12 +224,6 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
 
 const DONE = DONE_FRAME.toString()
 
-function wantsSummary(request: ResponsesRequest): boolean {
-  const reasoning = requestedField(request, 'reasoning')
-  const { summary, generate_summary } = isObject(reasoning) ? reasoning : {}
-  return typeof (summary ?? generate_summary) === 'string'
-}
-
 const FINAL_FOR_CODEX: ReadonlySet<ProblemCode> = new Set([
   'invalid_prompt',
   'context_length_exceeded',
@@ -240,15 +238,6 @@ const problemFor = (program: ClientProgram | undefined, problem: Problem): Probl
   program === undefined || FINAL_FOR_CODEX.has(problem.code) || !isFinal(problem.code)
     ? problem
     : { ...problem, code: 'invalid_prompt' }
-
-/**
- * The fields of the event `error`. Some clients read it flat and some nested, and some ignore it and wait for
- * `response.failed`, so it contains everything twice and is never the last event.
- */
-function errorFields(problem: Problem, requestId: string): Fields {
-  const { code, message, param } = problem
-  return { code, message, param, ...streamEnvelope(problem, requestId) }
-}
 
 // One lane's answer.
 
@@ -360,12 +349,12 @@ type ReadReply = { readonly kind: 'reply'; readonly answer: EncodedAnswer } | Ex
 /** Encodes a lane's JSON answer, which is read like the end of a stream. */
 export function encodeWhole(value: unknown, origin: string, options: EncodeOptions): ReadReply {
   if (!isObject(value)) return NO_RESPONSE
-  if (isError(value.error)) return { kind: 'error', said: readError(value.error) }
+  if (isError(value.error)) return { kind: 'error', error: readError(value.error) }
   if (!Array.isArray(value.output) && value.status === undefined) return NO_RESPONSE
   const reader = createItemEventReader(origin)
   // Some servers send no status. A JSON answer is whole.
   const events = reader.readResponse(typeof value.status === 'string' ? value : { ...value, status: 'completed' })
-  if (reader.state.error) return { kind: 'error', said: reader.state.error }
+  if (reader.state.error) return { kind: 'error', error: reader.state.error }
   if (reader.ending() === undefined) return NO_RESPONSE
   return { kind: 'reply', answer: encodeReply(reader, options, events) }
 }

@@ -180,10 +180,10 @@ export class ItemQueue {
 
   /** When text comes for a later item and all parts of the first item have ended, the end event of the first one is missing. */
   #endIdleBefore(received: ReceivedItem): void {
-    let [first] = this.#waiting
-    while (first !== undefined && first !== received && isIdle(first)) {
+    for (let [first] = this.#waiting; first !== undefined && first !== received; [first] = this.#waiting) {
+      const { parts } = first.item
+      if (first.hasEnded || parts.length === 0 || parts.some(({ ended }) => ended === undefined)) return
       this.end(first, 'completed')
-      first = this.#waiting[0]
     }
   }
 
@@ -228,10 +228,6 @@ function push(events: ItemEvent[], event: ItemEvent): void {
   if (continues) events[events.length - 1] = { ...event, text: last.text + event.text }
   else events.push(event)
 }
-
-/** All parts that it began have ended. */
-const isIdle = ({ item, hasEnded }: ReceivedItem): boolean =>
-  !hasEnded && item.parts.length > 0 && item.parts.every(({ ended }) => ended !== undefined)
 
 /**
  * Finds the item that an event means. Servers name it by id, by index, by both or by neither, and some change the id midway.

@@ -5,25 +5,27 @@ import { type Problem, problem, refused } from '../../model/problem.ts'
 import type { KindBeyondFunctions, OtherInput, ResponsesRequest } from '../../model/turn.ts'
 import {
   checkEach,
-  checkFileData,
-  checkFileUrl,
-  checkImageUrl,
   checkMaybeText,
   checkName,
   checkNames,
-  checkOtherPart,
   checkText,
   checkToken,
   checkValue,
   isAbsent,
   missing,
+  shown,
+  wrongType,
+} from '../fields/check-value.ts'
+import {
+  checkFileData,
+  checkFileUrl,
+  checkImageUrl,
+  checkOtherPart,
   noFilesHere,
   notTaken,
   type OtherPart,
   type PartSource,
-  shown,
-  wrongType,
-} from '../fields/check-value.ts'
+} from '../fields/content-parts.ts'
 import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import { checkModel, checkValues, demandsOf, optionalNames, readNested } from '../fields/read-fields.ts'
 import { jsonArray } from '../json/bytes.ts'

@@ -2,7 +2,6 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
 import type { ToolKind } from '../../model/event.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
-import { markIn } from '../fields/cache-marks.ts'
 import {
   checkEach,
   checkMaybeText,
@@ -15,6 +14,7 @@ import {
   shown,
   wrongType,
 } from '../fields/check-value.ts'
+import { markIn } from '../fields/content-parts.ts'
 import type { ParsedBody } from '../shared/codec-types.ts'
 import { hostedChoice, rewriteTools, type ToolFate, toolNameOf, WITHOUT_TOOLS } from '../tools/tool-names.ts'
 

@@ -50,8 +50,8 @@ describe('a JSON answer, re-emitted', () => {
 
   it('is an error when its body is one, and invalid when it is no response', () => {
     const error = { code: 'server_error', message: 'No.' }
-    expect(replyOf({ error })).toEqual({ kind: 'error', said: error })
-    expect(replyOf({ error: 'No.' })).toMatchObject({ kind: 'error', said: { message: 'No.' } })
+    expect(replyOf({ error })).toEqual({ kind: 'error', error: error })
+    expect(replyOf({ error: 'No.' })).toMatchObject({ kind: 'error', error: { message: 'No.' } })
     expect(replyOf({ status: 'failed', error: null, output: [] })).toMatchObject({ kind: 'error' })
     for (const value of [undefined, null, [], 'x', {}, { output: 'x' }, { status: 'queued', output: [] }]) {
       expect(replyOf(value).kind).toBe('invalid')

@@ -73,7 +73,9 @@ export function createItemEventReader(origin: string, { functionsAreCustom = fal
       if (event === undefined) return NO_EVENTS
       const type = typeof event.type === 'string' && event.type !== '' ? event.type : nameOfFrame(frame)
       if (type === 'error' || isBareError(event)) {
-        state.error = readErrorEvent(event)
+        // An `error` event is flat, or nested, or both. The type of a flat one is only "error", and the code may be null.
+        const { error, message, code } = event
+        state.error = readError(isObject(error) || typeof error === 'string' ? error : { message, code })
         return NO_EVENTS
       }
       if (ENDINGS.has(type)) return readEnd(isObject(event.response) ? event.response : {}, type)
@@ -85,11 +87,6 @@ export function createItemEventReader(origin: string, { functionsAreCustom = fal
 /** Some servers end a stream with the body of a refusal: `{"error": …}` without an event type. */
 const isBareError = (event: Fields): boolean =>
   isError(event.error) && !(typeof event.type === 'string' && event.type.startsWith('response.'))
-
-/** An `error` event is flat, or nested, or both; the code may be null. The type of a flat one is only "error". */
-function readErrorEvent({ error, message, code }: Fields): UpstreamError {
-  return readError(isObject(error) || typeof error === 'string' ? error : { message, code })
-}
 
 type Ending = AnswerEnding | { readonly kind: 'failed'; readonly error: UpstreamError }
 

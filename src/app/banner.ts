@@ -32,12 +32,13 @@ export async function announceReady(context: ServeContext): Promise<void> {
   const config = configPathOf(settings)
   const attended = terminal.attended && !logsJson(context)
   const accounts = await setUpFirstRun(context, attended)
-  const console = await inviteToConsole(context, attended)
+  const consoleLink = await inviteToConsole(context, attended)
   if (logsJson(context)) {
     // Secrets are not logged, only the files that hold them.
     const firstKey = accounts.kind === 'first-run' && 'file' in accounts.key ? { first_key: accounts.key.file } : {}
-    const setup = console?.setup !== undefined && 'file' in console.setup ? { console_setup: console.setup.file } : {}
-    const facts = { url, data: storage.data, config: config ?? null, console: console?.url, ...firstKey, ...setup }
+    const setup =
+      consoleLink?.setup !== undefined && 'file' in consoleLink.setup ? { console_setup: consoleLink.setup.file } : {}
+    const facts = { url, data: storage.data, config: config ?? null, console: consoleLink?.url, ...firstKey, ...setup }
     return app.log.info(facts, 'ready')
   }
   const flags = `${config === undefined ? '' : ` --config ${shellWord(config)}`} --data ${shellWord(storage.data)}`
@@ -49,7 +50,7 @@ export async function announceReady(context: ServeContext): Promise<void> {
     url,
     publicUrl: server.publicUrl,
     metricsUrl: context.metricsUrl,
-    console,
+    console: consoleLink,
     loopback: isLoopback(server.host),
     upstreams: upstreams.map(({ id, wire, baseUrl }) => ({
       id,
@@ -67,8 +68,9 @@ export async function announceReady(context: ServeContext): Promise<void> {
 
 /** The link by which the first person signs up is a secret, so it is shown or stored like the first key. */
 async function inviteToConsole(context: ServeContext, attended: boolean): Promise<BannerConsole | undefined> {
-  const { server, storage, console } = context.settings.config
-  if (!console.enabled) return undefined
+  const { config } = context.settings
+  const { server, storage } = config
+  if (!config.console.enabled) return undefined
   const url = `${server.publicUrl ?? context.url}/console`
   const invited = await inviteFirstPerson(context.app.operations.people)
   const file = consoleSetupFile(storage.data)
@@ -216,11 +218,12 @@ const FIRST_COMMANDS = [
 ]
 
 /** The person who opens the link becomes the operator of this server. */
-function signUpLines(style: Style, { console }: BannerFacts): string[] {
-  if (console?.setup === undefined) return []
-  return 'link' in console.setup
-    ? [`Console sign-up:   ${style.green(console.setup.link)}   (valid 15 minutes)`]
-    : [`The link to sign up in the console is in  ${console.setup.file}   (valid 15 minutes)`]
+function signUpLines(style: Style, facts: BannerFacts): string[] {
+  const setup = facts.console?.setup
+  if (setup === undefined) return []
+  return 'link' in setup
+    ? [`Console sign-up:   ${style.green(setup.link)}   (valid 15 minutes)`]
+    : [`The link to sign up in the console is in  ${setup.file}   (valid 15 minutes)`]
 }
 
 /** A line to paste. `-N` makes curl show each word when it arrives. */

@@ -22,23 +22,23 @@ const NOT_BUILT = 'The console has not been built. In a clone, run: npm run buil
 /** Everything below `/console`: files, API and playground. `path` follows `/console/`. */
 export async function serveConsole(context: RequestContext, path: string): Promise<void> {
   const { request, edge } = context
-  const { console } = edge
-  if (console === undefined) {
+  const services = edge.console
+  if (services === undefined) {
     return sendProblem(context, refuseUnknownPath(request.method ?? 'GET', context.path, []))
   }
   context.ownHeaders = path.startsWith(API) ? API_HEADERS : PAGE_HEADERS
-  const found = findSite(request, console.site, edge.isHttps(request))
+  const found = findSite(request, services.site, edge.isHttps(request))
   if (found.kind === 'foreign') {
     const name = JSON.stringify(found.host.slice(0, 100))
     const message = `The console is not served under the name ${name}. The operator can allow it: server.public_url or console.hosts.`
     return sendRefusal(context, refuse('host_not_allowed', message))
   }
   const { site } = found
-  if (!path.startsWith(API)) return servePage(context, console, path)
-  const refusal = refuseRequest(context, console, site)
+  if (!path.startsWith(API)) return servePage(context, services, path)
+  const refusal = refuseRequest(context, services, site)
   if (refusal) return sendRefusal(context, refusal)
-  if (path.startsWith(PLAYGROUND)) return servePlayground(context, console, site, path.slice(PLAYGROUND.length))
-  await serveApi(context, console, site)
+  if (path.startsWith(PLAYGROUND)) return servePlayground(context, services, site, path.slice(PLAYGROUND.length))
+  await serveApi(context, services, site)
 }
 
 /** Every path that is not a file is the page, which routes it in the browser. */

@@ -172,14 +172,14 @@ function refuseWhenOver(): void {
 
 /** Stores the CSRF token that every session response carries. */
 function applySession(name: RouteName, { person, csrf: token }: Session): void {
-  const isAsked = name === 'GET /session'
+  const isQuery = name === 'GET /session'
   // Another tab may have signed out, or signed in someone else. Then this page is over.
-  if (isAsked && signedInAs !== undefined && person?.id !== signedInAs) {
+  if (isQuery && signedInAs !== undefined && person?.id !== signedInAs) {
     throw sessionOver(new ConsoleProblem(401, { code: 'session_ended', message: 'Another person is signed in now.' }))
   }
   signedInAs = person?.id
   csrf = token ?? undefined
-  if (isAsked) return
+  if (isQuery) return
   changes += 1
   hooks.sessionChanged()
 }

@@ -129,10 +129,10 @@ const WINDOW_UNITS = { m: 'minute', h: 'hour', d: 'day', w: 'week' } as const
 const SPELLED: Readonly<Record<string, string>> = { day: '1d', week: '1w' }
 
 function windowName(name: string, locale: string): string {
-  const said = (count: number, unit: string) =>
+  const format = (count: number, unit: string) =>
     new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(count)
-  if (name === 'month') return said(1, 'month')
+  if (name === 'month') return format(1, 'month')
   const [, count = '', letter = ''] = /^(\d+)([mhdw])$/.exec(SPELLED[name] ?? name) ?? []
   const unit = WINDOW_UNITS[letter as keyof typeof WINDOW_UNITS]
-  return unit === undefined ? name : said(Number(count), unit)
+  return unit === undefined ? name : format(Number(count), unit)
 }

@@ -2,16 +2,16 @@ import type { PluralForms } from '../lib/formats.ts'
 import type { base, lazy } from './en.ts'
 
 /** A catalogue with the same keys as the English one. */
-type Translated<Words> = {
-  readonly [Key in keyof Words]: Words[Key] extends string
+type Translated<Messages> = {
+  readonly [Key in keyof Messages]: Messages[Key] extends string
     ? string
-    : Words[Key] extends (...given: infer Given) => string
+    : Messages[Key] extends (...given: infer Given) => string
       ? (...given: Given) => string
-      : Words[Key] extends readonly string[]
+      : Messages[Key] extends readonly string[]
         ? readonly string[]
-        : Words[Key] extends PluralForms
+        : Messages[Key] extends PluralForms
           ? PluralForms
-          : Translated<Words[Key]>
+          : Translated<Messages[Key]>
 }
 
 type Lazy = { readonly [Area in keyof typeof lazy]: Awaited<ReturnType<(typeof lazy)[Area]>> }

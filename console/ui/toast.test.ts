@@ -3,7 +3,8 @@ import { ConsoleProblem } from '../lib/console-problem.ts'
 import { dismissToast, holdToasts, shownToasts, toast } from './toast.ts'
 
 const LONG_MS = 60_000
-const said = () => shownToasts().map(({ toast: each }) => (each.tone === 'bad' ? each.problem.message : each.text))
+const shownTexts = () =>
+  shownToasts().map(({ toast: each }) => (each.tone === 'bad' ? each.problem.message : each.text))
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => {
@@ -15,17 +16,17 @@ it('successes disappear by themselves, errors stay', () => {
   toast({ tone: 'good', text: 'It is done.' })
   toast({ tone: 'bad', problem: new ConsoleProblem(500, { code: 'unexpected', message: 'It is not.' }) })
   vi.advanceTimersByTime(LONG_MS)
-  expect(said()).toEqual(['It is not.'])
+  expect(shownTexts()).toEqual(['It is not.'])
 })
 
 it('toasts stay while the pointer is on them', () => {
   toast({ tone: 'good', text: 'It is done.' })
   holdToasts(true)
   vi.advanceTimersByTime(LONG_MS)
-  expect(said()).toEqual(['It is done.'])
+  expect(shownTexts()).toEqual(['It is done.'])
   holdToasts(false)
   vi.advanceTimersByTime(LONG_MS)
-  expect(said()).toEqual([])
+  expect(shownTexts()).toEqual([])
 })
 
 it('dismissing a toast under the pointer does not hold the others', () => {
@@ -34,5 +35,5 @@ it('dismissing a toast under the pointer does not hold the others', () => {
   holdToasts(true)
   dismissToast(shownToasts()[0]?.id ?? 0)
   vi.advanceTimersByTime(LONG_MS)
-  expect(said()).toEqual([])
+  expect(shownTexts()).toEqual([])
 })

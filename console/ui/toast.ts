@@ -24,11 +24,11 @@ function change(next: readonly ShownToast[]) {
 }
 
 /** Shows a toast. Errors stay until they are dismissed. */
-export function toast(said: Toast): void {
+export function toast(next: Toast): void {
   count += 1
   const id = count
-  change([...shown, { id, toast: said }].slice(-SHOWN_MAX))
-  if (said.tone !== 'bad') goLater(id)
+  change([...shown, { id, toast: next }].slice(-SHOWN_MAX))
+  if (next.tone !== 'bad') goLater(id)
 }
 
 const goLater = (id: number) => setTimeout(() => (held ? goLater(id) : dismissToast(id)), GOES_AFTER_MS)

@@ -40,17 +40,17 @@ export function Money({ amount, as = 'plain', digits = 'short' }: MoneyProps) {
 
 interface MoneyTextProps {
   /** A message that contains the amounts. */
-  readonly say: (...amounts: string[]) => string
+  readonly message: (...amounts: string[]) => string
   /** Decimal strings of the API. */
   readonly amounts: readonly string[]
   readonly className?: string
 }
 
-export function MoneyText({ say, amounts, className }: MoneyTextProps) {
+export function MoneyText({ message, amounts, className }: MoneyTextProps) {
   const formats = useFormats()
   return (
-    <span title={say(...amounts.map(formats.exactMoney))} className={className}>
-      {say(...amounts.map(formats.money))}
+    <span title={message(...amounts.map(formats.exactMoney))} className={className}>
+      {message(...amounts.map(formats.money))}
     </span>
   )
 }
@@ -78,18 +78,18 @@ export function Time({ at, as = 'relative' }: TimeProps) {
 
 interface TimeTextProps {
   /** A message that contains the time. */
-  readonly say: (at: string) => string
+  readonly message: (at: string) => string
   /** ISO 8601. */
   readonly at: string
   readonly as?: 'time' | 'day' | 'relative'
 }
 
-export function TimeText({ say, at, as = 'time' }: TimeTextProps) {
+export function TimeText({ message, at, as = 'time' }: TimeTextProps) {
   const formats = useFormats()
   const now = useNow()
   return (
     <time dateTime={at} title={`${formats.exactTime(at)}\n${formats.utc(at)}`}>
-      {say(as === 'relative' ? formats.relative(at, now) : formats[as](at))}
+      {message(as === 'relative' ? formats.relative(at, now) : formats[as](at))}
     </time>
   )
 }

@@ -18,31 +18,32 @@ describe.skipIf(CHROMIUM === undefined)('15 minutes after the sign-in', () => {
     await page.getByRole('button', { name: 'Create key' }).click()
     const dialog = page.getByRole('dialog', { name: 'Confirm your password' })
     await dialog.waitFor()
-    const made = async () => (await user.asked.ask('GET /keys')).items.filter(({ name }) => name === 'late').length
-    return { page, dialog, made }
+    const createdKeys = async () =>
+      (await user.session.ask('GET /keys')).items.filter(({ name }) => name === 'late').length
+    return { page, dialog, createdKeys }
   }
 
   it('creating a key asks for the password and creates one key', async () => {
-    const { page, dialog, made } = await startKeyCreation()
+    const { page, dialog, createdKeys } = await startKeyCreation()
     await dialog.getByLabel('Password', { exact: true }).fill('not this one')
     await dialog.getByRole('button', { name: 'Confirm' }).click()
     await dialog.getByRole('alert').waitFor()
-    expect(await made()).toBe(0)
+    expect(await createdKeys()).toBe(0)
     await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await dialog.getByRole('button', { name: 'Confirm' }).click()
     await page.getByRole('dialog', { name: 'Save your key' }).waitFor()
     await page.getByRole('button', { name: 'Done' }).click()
-    expect(await made()).toBe(1)
+    expect(await createdKeys()).toBe(1)
   })
 
   it('cancelling the password dialog creates nothing and shows no error', async () => {
-    const { page, dialog, made } = await startKeyCreation()
+    const { page, dialog, createdKeys } = await startKeyCreation()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Create key', disabled: false }).waitFor()
     expect(await page.getByRole('list', { name: 'Notifications' }).getByRole('listitem').count()).toBe(0)
     expect(await page.getByRole('alert').count()).toBe(0)
-    expect(await made()).toBe(0)
+    expect(await createdKeys()).toBe(0)
   })
 
   it('leaving the page closes the password dialog and drops its mutation', async () => {

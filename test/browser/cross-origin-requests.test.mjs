@@ -29,10 +29,10 @@ describe.skipIf(CHROMIUM === undefined)('pages of other sites', () => {
   })
 
   /** The response that a page of that site can read, or the browser's error. */
-  async function askFrom(origin, { body, method = 'POST', path = '/chat/completions', secret = key }) {
+  async function fetchFrom(origin, { body, method = 'POST', path = '/chat/completions', secret = key }) {
     const page = await browser.newPage()
     await page.goto(origin)
-    const told = await page.evaluate(
+    const response = await page.evaluate(
       async ({ url, method, body, secret }) => {
         try {
           const answer = await fetch(url, {
@@ -53,25 +53,25 @@ describe.skipIf(CHROMIUM === undefined)('pages of other sites', () => {
       { url: `${server().baseUrl}${path}`, method, body, secret },
     )
     await page.close()
-    return told
+    return response
   }
 
   const CHAT = { model: 'calm', messages: [{ role: 'user', content: 'Hello' }], stream: true }
 
   it('can read streams, models and errors if their origin is allowed', async () => {
-    const streamed = await askFrom(LISTED, { body: CHAT })
+    const streamed = await fetchFrom(LISTED, { body: CHAT })
     expect(streamed).toMatchObject({ status: 200, requestId: expect.stringMatching(/^req_/) })
     expect(streamed.text).toContain('data: [DONE]')
-    const models = await askFrom(LISTED, { method: 'GET', path: '/models' })
+    const models = await fetchFrom(LISTED, { method: 'GET', path: '/models' })
     expect(JSON.parse(models.text).data.length).toBeGreaterThan(0)
-    const refused = await askFrom(LISTED, { body: CHAT, secret: 'sk-unknown' })
+    const refused = await fetchFrom(LISTED, { body: CHAT, secret: 'sk-unknown' })
     expect(refused.status).toBe(401)
     expect(JSON.parse(refused.text).error.code).toBe('invalid_api_key')
   })
 
   it('can send nothing and pay nothing if their origin is not allowed', async () => {
     const before = await server().operate('accounts.list', {})
-    expect(await askFrom(OTHER, { body: CHAT })).toEqual({ refused: 'TypeError: Failed to fetch' })
+    expect(await fetchFrom(OTHER, { body: CHAT })).toEqual({ refused: 'TypeError: Failed to fetch' })
     expect(await server().operate('accounts.list', {})).toEqual(before)
   })
 })

@@ -44,8 +44,8 @@ describe.skipIf(CHROMIUM === undefined)('the first load', () => {
     expect(scripts.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(SCRIPT_BYTES_MAX)
     // The browser requests the favicon, and nothing waits for it.
     // Count polled addresses once.
-    const asked = requests.filter(({ type }) => type !== 'Other').map(({ url }) => url.slice(origin().length))
-    const addresses = [...new Set(asked)]
+    const sent = requests.filter(({ type }) => type !== 'Other').map(({ url }) => url.slice(origin().length))
+    const addresses = [...new Set(sent)]
     expect(addresses.length, addresses.join('\n')).toBeLessThanOrEqual(REQUESTS_MAX)
   })
 })

@@ -6,7 +6,7 @@ describe.skipIf(CHROMIUM === undefined)('an invalid form', () => {
   const button = (place, name) => place.getByRole('button', { name, exact: true })
 
   /** The error message connected to a field. */
-  async function saidOf(field) {
+  async function errorOf(field) {
     await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true')
     const ids = (await field.getAttribute('aria-describedby')).split(' ')
     return field
@@ -28,7 +28,7 @@ describe.skipIf(CHROMIUM === undefined)('an invalid form', () => {
     ],
   ])(
     'shows errors at its fields in the language of the console and sends nothing (%s)',
-    async (locale, names, words) => {
+    async (locale, names, text) => {
       const [email, password, send] = names
       // The sign-in form appears only after the first sign-up.
       await person()
@@ -39,12 +39,12 @@ describe.skipIf(CHROMIUM === undefined)('an invalid form', () => {
       page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()))
       await field.waitFor()
       await button(page, send).click()
-      expect(await saidOf(field)).toBe(words[0])
-      expect(await saidOf(secret)).toBe(words[0])
+      expect(await errorOf(field)).toBe(text[0])
+      expect(await errorOf(secret)).toBe(text[0])
       expect(await field.evaluate((input) => input === document.activeElement)).toBe(true)
       await field.fill('ada')
       await page.keyboard.press('Enter')
-      expect(await saidOf(field)).toBe(words[1])
+      expect(await errorOf(field)).toBe(text[1])
       await field.fill('ada@example.com')
       expect(await field.getAttribute('aria-invalid')).toBeNull()
       expect(sent).toEqual([])
@@ -55,7 +55,7 @@ describe.skipIf(CHROMIUM === undefined)('an invalid form', () => {
     const page = await open('/settings', await person())
     await page.getByLabel('New password').pressSequentially('too short')
     await button(page, 'Change password').click()
-    expect(await saidOf(page.getByLabel('New password'))).toBe('Enter at least 10 characters.')
+    expect(await errorOf(page.getByLabel('New password'))).toBe('Enter at least 10 characters.')
   })
 
   it("never uses the browser's own validation messages", async () => {

@@ -18,8 +18,8 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
 
   async function watch() {
     const owner = await person()
-    const ask = async (words = 'Hello!') => {
-      const messages = [{ role: 'user', content: words }]
+    const ask = async (text = 'Hello!') => {
+      const messages = [{ role: 'user', content: text }]
       return (await streamChat(origin(), owner.account.key, { messages })).id
     }
     const ids = [await ask(), await ask(), await ask()]
@@ -80,13 +80,13 @@ describe.skipIf(CHROMIUM === undefined)('the list of requests', () => {
     await rowsOf(page).nth(2).waitFor()
     expect(page.url()).not.toContain('outcome')
     await page.getByRole('button', { name: 'Pause' }).click()
-    const asked = []
-    page.on('request', (sent) => asked.push(sent.url()))
+    const urls = []
+    page.on('request', (request) => urls.push(request.url()))
     await ask()
     await page.keyboard.press('/')
     await page.keyboard.type(ids[0].slice(-6))
     await expect.poll(() => rowsOf(page).count()).toBe(1)
-    expect(asked.filter((url) => url.includes('/api/requests'))).toEqual([])
+    expect(urls.filter((url) => url.includes('/api/requests'))).toEqual([])
     await page.keyboard.press('Enter')
     await expect.poll(() => page.url()).toMatch(new RegExp(`/requests/${ids[0]}$`))
   })

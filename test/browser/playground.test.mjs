@@ -18,13 +18,13 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
     const page = await open('/playground', user)
     await page.getByLabel('Model').selectOption('calm')
     await page.getByRole('group', { name: 'Protocol' }).getByText(protocol).click()
-    const send = async (words) => {
-      await page.getByLabel('Your message').fill(words)
+    const send = async (text) => {
+      await page.getByLabel('Your message').fill(text)
       await page.getByRole('button', { name: 'Send', exact: true }).click()
     }
     const newest = async () => {
-      const { items } = await user.asked.ask('GET /requests')
-      return user.asked.ask('GET /requests/:request', { params: { request: items[0].id } })
+      const { items } = await user.session.ask('GET /requests')
+      return user.session.ask('GET /requests/:request', { params: { request: items[0].id } })
     }
     return { page, send, newest }
   }

@@ -68,10 +68,10 @@ describe.skipIf(CHROMIUM === undefined)('the secrets of keys and sessions', () =
     places['what scripts can read'] = await page.evaluate(() => document.cookie)
     places.addresses = addresses.join('\n')
     places.log = program.output()
-    for (const told of await queryEveryRoute(page)) {
-      expect(told.status, `${told.name}: ${told.text}`).toBe(200)
-      expect(rowsIn(told), `the rows of ${told.name}`).not.toBe(0)
-      places[`the answer to ${told.name}`] = told.text
+    for (const outputs of await queryEveryRoute(page)) {
+      expect(outputs.status, `${outputs.name}: ${outputs.text}`).toBe(200)
+      expect(rowsIn(outputs), `the rows of ${outputs.name}`).not.toBe(0)
+      places[`the answer to ${outputs.name}`] = outputs.text
     }
     expect(places['the answer to GET /keys'], 'what tells the key apart, which is no secret').toContain('canary')
     for (const [name, text] of await filesOf(program.data)) places[`the file ${name}`] = text

@@ -22,20 +22,20 @@ describe.skipIf(CHROMIUM === undefined)('a secret that is shown once', () => {
     const held = new Promise((resolve) => {
       letGo = resolve
     })
-    let acts = 0
+    let mutations = 0
     await page.route('**/console/api/**', async (route) => {
       if (route.request().method() === 'POST') {
-        acts += 1
+        mutations += 1
         await held
       }
       await route.continue()
     })
-    return { letGo, acts: () => acts }
+    return { letGo, mutations: () => mutations }
   }
 
   /** Waits until the page shows that the form was submitted. */
-  async function isOnItsWay(held, dialog) {
-    await expect.poll(held.acts).toBe(1)
+  async function isPending(held, dialog) {
+    await expect.poll(held.mutations).toBe(1)
     await expect.poll(() => button(dialog, 'Cancel').isDisabled()).toBe(true)
   }
 
@@ -58,7 +58,7 @@ describe.skipIf(CHROMIUM === undefined)('a secret that is shown once', () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('seen')
     await dialog.getByLabel('Name').press('Enter')
-    await isOnItsWay(held, dialog)
+    await isPending(held, dialog)
     await tryToLeave(page, dialog)
     held.letGo()
     const secret = page.getByRole('dialog', { name: 'Save your key' })
@@ -86,7 +86,7 @@ describe.skipIf(CHROMIUM === undefined)('a secret that is shown once', () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Amount per code in USD').fill('1.00')
     await button(dialog, 'Create codes').click()
-    await isOnItsWay(held, dialog)
+    await isPending(held, dialog)
     await tryToLeave(page, dialog)
     held.letGo()
     await button(dialog, 'Done').waitFor()
@@ -104,7 +104,7 @@ describe.skipIf(CHROMIUM === undefined)('a secret that is shown once', () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Email').fill('invited@browser.example')
     await button(dialog, 'Create link').click()
-    await isOnItsWay(held, dialog)
+    await isPending(held, dialog)
     await tryToLeave(page, dialog)
     held.letGo()
     const link = dialog.getByText(/\/console\/setup\?code=/)

@@ -61,11 +61,11 @@ writeFileSync(join(folder, 'seed.json'), JSON.stringify({ email: EMAIL, keys }, 
 
 const began = performance.now()
 const counts = await fillLedger()
-say(`filled in ${seconds(began)} s: ${JSON.stringify(counts)}`)
+log(`filled in ${seconds(began)} s: ${JSON.stringify(counts)}`)
 const counted = performance.now()
 await countUsage()
-say(`usage counted from the first receipt in ${seconds(counted)} s`)
-say(JSON.stringify(await verifyLedger(place)))
+log(`usage counted from the first receipt in ${seconds(counted)} s`)
+log(JSON.stringify(await verifyLedger(place)))
 
 async function fillLedger() {
   const end = systemClock.now() - 60_000
@@ -220,6 +220,6 @@ function seconds(since) {
   return ((performance.now() - since) / 1000).toFixed(1)
 }
 
-function say(words) {
-  console.log(words)
+function log(text) {
+  console.log(text)
 }

@@ -37,8 +37,8 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
   }
 
   /** Renews the session as another tab would, without notifying this one. */
-  const giveSession = (page, { asked }) => page.context().addCookies([cookieFor(origin(), asked.cookie)])
-  const namesOf = async ({ asked }) => (await asked.ask('GET /keys')).items.map(({ name }) => name)
+  const giveSession = (page, { session }) => page.context().addCookies([cookieFor(origin(), session.cookie)])
+  const namesOf = async ({ session }) => (await session.ask('GET /keys')).items.map(({ name }) => name)
 
   /** Waits until the page has rendered the response. */
   const twoFrames = (page) =>
@@ -54,7 +54,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     await question.getByLabel('Password', { exact: true }).fill(PASSWORD)
     // Block polling, which would notice first.
     await page.route('**/console/api/keys*', () => {})
-    await first.asked.ask('DELETE /session')
+    await first.session.ask('DELETE /session')
     await button(question, 'Confirm').click()
     await heading(page, 'Sign in').waitFor()
     await page.unroute('**/console/api/keys*')
@@ -72,9 +72,9 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     await makeKey(page, name)
     const secret = page.getByRole('dialog', { name: 'Save your key' })
     await secret.waitFor()
-    const heard = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
+    const answered = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
     await signOut(await another(page, '/settings'), user)
-    await heard
+    await answered
     await twoFrames(page)
     return { page, secret }
   }
@@ -89,11 +89,11 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
 
   it('sends no requests from a page that only waits for its secret to be dismissed', async () => {
     const { page, secret } = await secretOfOneSignedOut('still')
-    const asked = []
-    page.on('request', (request) => asked.push(request.url()))
+    const urls = []
+    page.on('request', (request) => urls.push(request.url()))
     await reopenPage(page)
     await twoFrames(page)
-    expect(asked).toEqual([])
+    expect(urls).toEqual([])
     expect(await secret.getByText(/^mr_/).first().isVisible()).toBe(true)
   })
 
@@ -104,9 +104,9 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     await page.route('**/console/api/session', async (route) => {
       if (route.request().method() !== 'DELETE') return route.continue()
       const response = await route.fetch()
-      const told = page.waitForResponse((each) => each.status() === 401)
+      const noticed = page.waitForResponse((each) => each.status() === 401)
       await reopenPage(page)
-      await told
+      await noticed
       await twoFrames(page)
       await route.fulfill({ response })
     })
@@ -122,7 +122,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     const held = new Promise((resolve) => {
       letGo = resolve
     })
-    const asked = new Promise((resolve) => {
+    const fetched = new Promise((resolve) => {
       void page.route('**/console/api/session', async (route) => {
         if (route.request().method() !== 'GET') return route.continue()
         const response = await route.fetch()
@@ -132,7 +132,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
       })
     })
     await reopenPage(page)
-    await asked
+    await fetched
     // The sign-in page stays until the next one has loaded.
     let show = () => {}
     const shown = new Promise((resolve) => {
@@ -145,9 +145,9 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     const signedIn = page.waitForResponse((response) => response.request().method() === 'POST')
     await signIn(page, user.email)
     await signedIn
-    const told = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
+    const noticed = page.waitForResponse((response) => response.url().endsWith('/console/api/session'))
     letGo()
-    await told
+    await noticed
     show()
     await twoFrames(page)
     await button(page, user.email).waitFor()
@@ -177,7 +177,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     const user = await person()
     const page = await open('/keys', user)
     await heading(page, 'Keys').waitFor()
-    await user.asked.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
+    await user.session.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
     await giveSession(page, user)
     await makeKey(page, 'across')
     await button(page, 'Done').click()

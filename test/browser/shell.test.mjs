@@ -9,7 +9,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
 
   it('works by keyboard: shortcuts, rows, command palette and dialogs', async () => {
     const user = await person()
-    await user.asked.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
+    await user.session.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
     const page = await open('/settings', user)
     await heading(page, 'Sessions').waitFor()
     await page
@@ -132,7 +132,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
 
   it('does not open a row on a click inside its popover', async () => {
     const user = await person()
-    await user.asked.ask('POST /keys', { body: { name: 'two', kind: 'wallet', models: ['paid', 'calm'] } })
+    await user.session.ask('POST /keys', { body: { name: 'two', kind: 'wallet', models: ['paid', 'calm'] } })
     const page = await open('/keys', user)
     await page.getByRole('button', { name: '2 entries' }).click()
     const models = page.getByRole('dialog')
@@ -178,9 +178,9 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     const held = new Promise((resolve) => {
       letGo = resolve
     })
-    let asked = 0
+    let requests = 0
     await page.route('**/console/api/password', async (route) => {
-      asked += 1
+      requests += 1
       await held
       await route.continue()
     })
@@ -200,7 +200,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
     letGo()
     await page.getByText('Incorrect password.').waitFor()
     expect(await hasFocus()).toBe(true)
-    expect(asked).toBe(1)
+    expect(requests).toBe(1)
   })
 
   it('shows the hint of an icon on hover and focus until Esc', async () => {
@@ -236,18 +236,18 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
 
   it('ends another session', async () => {
     const user = await person()
-    const former = user.asked.cookie
-    await user.asked.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
+    const former = user.session.cookie
+    await user.session.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
     const page = await open('/settings', user)
     await page
       .getByRole('button', { name: /^Sign out / })
       .first()
       .click()
     await page.getByText('Session ended').first().waitFor()
-    const now = user.asked.cookie
-    user.asked.cookie = former
-    expect((await user.asked.send('GET /keys')).status).toBe(401)
-    user.asked.cookie = now
-    expect((await user.asked.send('GET /keys')).status).toBe(200)
+    const now = user.session.cookie
+    user.session.cookie = former
+    expect((await user.session.send('GET /keys')).status).toBe(401)
+    user.session.cookie = now
+    expect((await user.session.send('GET /keys')).status).toBe(200)
   })
 })

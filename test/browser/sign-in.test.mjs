@@ -77,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined)('the sign-in', () => {
     await page.goBack().catch(() => {})
     await page.goto(`${origin()}/console/keys`)
     await heading(page, 'Sign in').waitFor()
-    expect((await user.asked.send('GET /keys')).status).toBe(401)
+    expect((await user.session.send('GET /keys')).status).toBe(401)
   })
 
   it('returns to the same page after a sign-out in another tab', async () => {
@@ -86,7 +86,7 @@ describe.skipIf(CHROMIUM === undefined)('the sign-in', () => {
     await heading(page, 'Usage').waitFor()
     // Otherwise the polling of this page would notice first.
     await page.waitForLoadState('networkidle')
-    await user.asked.ask('DELETE /session')
+    await user.session.ask('DELETE /session')
     await page.getByRole('link', { name: 'Models', exact: true }).click()
     await page.getByText('Your session has ended.').waitFor()
     expect(new URL(page.url()).searchParams.get('next')).toBe('/models')

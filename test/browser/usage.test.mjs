@@ -7,14 +7,14 @@ import { CHROMIUM, useConsole } from './lib/use-console.mjs'
 
 describe.skipIf(CHROMIUM === undefined)('the page of usage', () => {
   const { origin, person, open } = useConsole()
-  const say = (words) => [{ role: 'user', content: words }]
+  const prompt = (text) => [{ role: 'user', content: text }]
 
   async function used() {
     const owner = await person()
     const narrow = await owner.account.createKey({ name: 'narrow', limits: { requests_per_minute: 2 } })
     const ask = async (key, body) => (await streamChat(origin(), key, body)).status
-    expect(await ask(owner.account.key, { model: 'swift', messages: say('count to 30') })).toBe(200)
-    expect(await ask(owner.account.key, { model: 'trap-high', messages: say('count to 7') })).toBe(200)
+    expect(await ask(owner.account.key, { model: 'swift', messages: prompt('count to 30') })).toBe(200)
+    expect(await ask(owner.account.key, { model: 'trap-high', messages: prompt('count to 7') })).toBe(200)
     for (const status of [200, 200, 429, 429]) expect(await ask(narrow.key, { model: 'swift' })).toBe(status)
     expect(await ask(owner.account.key, { model: 'unknown' })).toBe(404)
     return { owner, narrow }

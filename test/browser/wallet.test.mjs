@@ -78,8 +78,8 @@ describe.skipIf(CHROMIUM === undefined)('the wallet in the console', () => {
 
   it('downloads a file with the same sums as the page', async () => {
     const owner = await person({ credit: '10.00' })
-    for (const words of ['one', 'count to 40', 'count to 7']) {
-      await streamChat(origin(), owner.account.key, { model: 'swift', messages: [{ role: 'user', content: words }] })
+    for (const text of ['one', 'count to 40', 'count to 7']) {
+      await streamChat(origin(), owner.account.key, { model: 'swift', messages: [{ role: 'user', content: text }] })
     }
     const page = await open('/wallet', owner)
     await rowsOf(page).nth(3).waitFor()

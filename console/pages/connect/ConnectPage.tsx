@@ -147,7 +147,7 @@ function ClientPanel({ client, target, snippets }: ClientPanelProps) {
       <div className="grid grid-cols-1 gap-3">
         {client === 'agents' && <AgentSettings target={target} />}
         {snippets.map(({ label, code }) => (
-          <CodeBlock key={code} label={'file' in label ? label.file : connect.labels[label.word]} code={code} />
+          <CodeBlock key={code} label={'file' in label ? label.file : connect.labels[label.message]} code={code} />
         ))}
       </div>
       <section className="grid gap-2">

@@ -8,7 +8,7 @@ type LabelId = keyof Catalogue['connect']['labels']
 
 /** A snippet is labelled with a file name or a message. */
 export interface Snippet {
-  readonly label: { readonly file: string } | { readonly word: LabelId }
+  readonly label: { readonly file: string } | { readonly message: LabelId }
   readonly code: string
 }
 
@@ -26,14 +26,14 @@ export const CLIENT_SNIPPETS: Readonly<Record<ClientId, (target: Target) => read
   curl: (target) => [
     environment(target),
     {
-      label: { word: 'chat' },
+      label: { message: 'chat' },
       code: curl(target, 'chat/completions', { messages: [{ role: 'user', content: PROMPT }] }),
     },
-    { label: { word: 'responses' }, code: curl(target, 'responses', { input: PROMPT }) },
+    { label: { message: 'responses' }, code: curl(target, 'responses', { input: PROMPT }) },
   ],
   python: (target) => [
     environment(target),
-    { label: { word: 'install' }, code: 'pip install openai' },
+    { label: { message: 'install' }, code: 'pip install openai' },
     {
       label: { file: 'hello.py' },
       code: `import os
@@ -46,7 +46,7 @@ print(answer.output_text, answer._request_id)`,
   ],
   node: (target) => [
     environment(target),
-    { label: { word: 'install' }, code: 'npm install openai' },
+    { label: { message: 'install' }, code: 'npm install openai' },
     {
       label: { file: 'hello.mjs' },
       code: `import OpenAI from 'openai'
@@ -58,7 +58,7 @@ console.log(answer.output_text, answer._request_id)`,
   ],
   aiSdk: (target) => [
     environment(target),
-    { label: { word: 'install' }, code: 'npm install ai @ai-sdk/openai' },
+    { label: { message: 'install' }, code: 'npm install ai @ai-sdk/openai' },
     {
       label: { file: 'hello.mjs' },
       code: `import { createOpenAI } from '@ai-sdk/openai'
@@ -83,12 +83,12 @@ wire_api = "responses"
 model_catalog_url = ${quoted(`${target.baseUrl}/models`)}`,
     },
     environment(target),
-    { label: { word: 'run' }, code: 'codex' },
+    { label: { message: 'run' }, code: 'codex' },
   ],
   opencode: (target) => [
     { label: { file: 'opencode.json' }, code: JSON.stringify(opencode(target), null, 2) },
     environment(target),
-    { label: { word: 'run' }, code: 'opencode' },
+    { label: { message: 'run' }, code: 'opencode' },
   ],
   agents: ({ baseUrl, model, kind }) => [
     {
@@ -115,7 +115,7 @@ aider --model ${shellWord(`openai/${model}`)}`,
 export const keyLike = (kind: Target['kind']): string => `mr_${kind}_…`
 
 const environment = ({ kind }: Target): Snippet => ({
-  label: { word: 'environment' },
+  label: { message: 'environment' },
   code: exportKey(keyLike(kind)),
 })
 

@@ -195,7 +195,7 @@ function KeyTerms({ keyItem }: { keyItem: OwnKey }) {
         {former !== null && (
           <Term name={keys.shown}>
             <span className="text-held">
-              <TimeText say={(until) => keys.formerUntil(former.shown, until)} at={former.until} />
+              <TimeText message={(until) => keys.formerUntil(former.shown, until)} at={former.until} />
             </span>
           </Term>
         )}

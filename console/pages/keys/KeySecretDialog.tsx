@@ -55,7 +55,7 @@ function FormerNote({ made: { former } }: { made: CreatedKey['key'] }) {
   if (former === null) return null
   return (
     <p className="text-sm text-soft">
-      <TimeText say={keys.formerLasts} at={former.until} />
+      <TimeText message={keys.formerLasts} at={former.until} />
     </p>
   )
 }

@@ -71,7 +71,7 @@ function NameCell({ keyItem }: { keyItem: ListedKey }) {
       {playground && <span className="text-xs font-normal text-faint">{keys.playgroundHint}</span>}
       {former !== null && (
         <span className="text-xs font-normal text-held">
-          <TimeText say={(until) => keys.formerUntil(former.shown, until)} at={former.until} />
+          <TimeText message={(until) => keys.formerUntil(former.shown, until)} at={former.until} />
         </span>
       )}
     </div>

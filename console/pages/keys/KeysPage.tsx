@@ -62,15 +62,15 @@ export function KeysPage() {
 /** `/keys?new=yes` opens the dialog. The parameter is removed so that a reload shows the list. */
 function useCreating() {
   const navigate = useNavigate()
-  const { new: asked } = useSearch({ strict: false })
-  const [isOpen, setIsOpen] = useState(asked !== undefined)
+  const { new: openDialog } = useSearch({ strict: false })
+  const [isOpen, setIsOpen] = useState(openDialog !== undefined)
   return {
     isOpen,
     open: () => setIsOpen(true),
     close: () => {
       setIsOpen(false)
       // The closing dialog still blocks navigation, and this navigation stays on the page.
-      if (asked !== undefined) void navigate({ to: '/keys', search: {}, replace: true, ignoreBlocker: true })
+      if (openDialog !== undefined) void navigate({ to: '/keys', search: {}, replace: true, ignoreBlocker: true })
     },
   }
 }

@@ -117,7 +117,7 @@ function ExpiryChoice({ expiresAt, draft, onChange, wrong }: DraftProps & { expi
     >
       {draft.expiry === 'keep' && expiresAt !== null && (
         <p className="text-xs text-faint">
-          <TimeText say={keys.expiresNow} at={expiresAt} />
+          <TimeText message={keys.expiresNow} at={expiresAt} />
         </p>
       )}
       {draft.expiry === 'day' && (
@@ -157,7 +157,7 @@ export function KindChoice({ kind, onPick }: { kind: Kind; onPick: (kind: Kind) 
             wallet === undefined ? (
               keys.drawsWalletPlain
             ) : (
-              <MoneyText say={keys.drawsWallet} amounts={[wallet.available]} />
+              <MoneyText message={keys.drawsWallet} amounts={[wallet.available]} />
             )
           }
           checked={kind === 'wallet'}

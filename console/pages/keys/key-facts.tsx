@@ -62,7 +62,7 @@ function CapBar({ cap, as }: { cap: Caps[number]; as: 'short' | 'long' }) {
       <span className="flex flex-wrap justify-between gap-x-3 text-start">
         <span className={as === 'short' ? 'text-xs text-faint' : 'font-medium'}>{label}</span>
         <MoneyText
-          say={keys.capOf}
+          message={keys.capOf}
           amounts={[cap.used, cap.limit]}
           className={as === 'short' ? 'figures text-xs text-soft' : 'figures'}
         />
@@ -70,7 +70,7 @@ function CapBar({ cap, as }: { cap: Caps[number]; as: 'short' | 'long' }) {
       <Meter label={label} used={cap.used} held={cap.held} limit={cap.limit} left={cap.left} />
       {as === 'long' && (
         <span className="text-xs text-faint">
-          <TimeText say={keys.resets} at={cap.end} />{' '}
+          <TimeText message={keys.resets} at={cap.end} />{' '}
           <span className="text-faint">
             (<Time at={cap.end} />)
           </span>

@@ -61,10 +61,10 @@ interface EditKeyProps {
 export function EditKeyDialog({ keyId, title, onClose }: EditKeyProps) {
   // A cached key may be outdated, so the form waits for a fresh one.
   const query = useKey(keyId, { fresh: true })
-  const heard = query.isFetchedAfterMount ? query : { ...query, data: undefined }
+  const freshQuery = query.isFetchedAfterMount ? query : { ...query, data: undefined }
   return (
     <Dialog title={title} open onClose={onClose} width="wide">
-      <QueryView query={heard} lines={8}>
+      <QueryView query={freshQuery} lines={8}>
         {(keyItem) => <EditKeyForm keyItem={keyItem} onClose={onClose} />}
       </QueryView>
     </Dialog>

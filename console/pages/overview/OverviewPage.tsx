@@ -121,7 +121,7 @@ function BalanceTiles({ account: { wallet, keys } }: { account: OverviewData }) 
           value={<Money amount={wallet.balance} />}
           note={
             isHeld ? (
-              <MoneyText say={messages.balanceNote} amounts={[wallet.held, wallet.available]} />
+              <MoneyText message={messages.balanceNote} amounts={[wallet.held, wallet.available]} />
             ) : (
               messages.nothingHeld
             )
@@ -152,7 +152,7 @@ function TodayTiles({ recentUsage }: { recentUsage: RecentUsage }) {
         <StatTile
           label={messages.todayCost}
           value={<Money amount={sumMoney(today.wallet, today.plan)} />}
-          note={<MoneyText say={messages.todayCostNote} amounts={[today.wallet, today.plan]} />}
+          note={<MoneyText message={messages.todayCostNote} amounts={[today.wallet, today.plan]} />}
         />
       </Tile>
       <Tile to="/requests">
@@ -250,11 +250,11 @@ function WindowLine({ window: { name, opened, end, used, held, left, limit } }: 
     <li className="grid gap-1">
       <div className="flex flex-wrap justify-between gap-x-4 text-sm">
         <span className="font-medium">{title}</span>
-        <MoneyText say={messages.left} amounts={[left, limit]} className="figures text-soft" />
+        <MoneyText message={messages.left} amounts={[left, limit]} className="figures text-soft" />
       </div>
       <Meter label={title} used={used} held={held} left={left} limit={limit} />
       <p className="text-xs text-faint">
-        {opened && end !== null ? <TimeText say={messages.resets} at={end} as="relative" /> : messages.notOpened}
+        {opened && end !== null ? <TimeText message={messages.resets} at={end} as="relative" /> : messages.notOpened}
       </p>
     </li>
   )

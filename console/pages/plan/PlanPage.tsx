@@ -53,8 +53,8 @@ function PlanLine({ plan: given }: { plan: Plan | undefined }) {
     <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
       <span>
         {plan.aboutActive(given.plan)}
-        {since !== null && <TimeText say={(when) => `, ${plan.since(when)}`} at={since} as="day" />}
-        {until !== null && <TimeText say={(when) => `, ${plan.until(when)}`} at={until} as="day" />}
+        {since !== null && <TimeText message={(when) => `, ${plan.since(when)}`} at={since} as="day" />}
+        {until !== null && <TimeText message={(when) => `, ${plan.until(when)}`} at={until} as="day" />}
       </span>
       <Badge tone={TONES[given.state]}>{plan.states[given.state]}</Badge>
     </span>
@@ -63,7 +63,7 @@ function PlanLine({ plan: given }: { plan: Plan | undefined }) {
 
 function NoPlan({ plan: { state, plan: name, until } }: { plan: Plan }) {
   const { plan } = useMessages()
-  const said = {
+  const reason = {
     none: { title: plan.none, text: plan.noneText },
     ended: {
       title: plan.ended,
@@ -71,13 +71,13 @@ function NoPlan({ plan: { state, plan: name, until } }: { plan: Plan }) {
         until === null ? (
           plan.endedText(name ?? '')
         ) : (
-          <TimeText say={(when) => plan.endedOn(name ?? '', when)} at={until} as="day" />
+          <TimeText message={(when) => plan.endedOn(name ?? '', when)} at={until} as="day" />
         ),
     },
     not_configured: { title: plan.notConfigured, text: plan.notConfiguredText(name ?? '') },
     active: undefined,
   }[state]
-  if (said === undefined) return null
+  if (reason === undefined) return null
   const action = (
     <Link to="/wallet" className={buttonClass('primary')}>
       {plan.toWallet}
@@ -85,7 +85,7 @@ function NoPlan({ plan: { state, plan: name, until } }: { plan: Plan }) {
   )
   return (
     <Panel>
-      <Empty icon={Gauge} title={said.title} text={said.text} action={action} />
+      <Empty icon={Gauge} title={reason.title} text={reason.text} action={action} />
     </Panel>
   )
 }

@@ -41,7 +41,7 @@ export function WindowPanel({ window, billingDay }: WindowPanelProps) {
             <span className="text-2xl leading-tight font-semibold tracking-tight">
               <Money amount={left} />
             </span>
-            <MoneyText say={plan.leftOf} amounts={[limit]} className="figures text-soft" />
+            <MoneyText message={plan.leftOf} amounts={[limit]} className="figures text-soft" />
           </p>
           {window.end === null ? (
             <p className="font-medium text-soft">{plan.notOpened}</p>
@@ -136,7 +136,7 @@ function WindowFull({ window: { left, held, end } }: { window: PlanWindow }) {
       <Hourglass aria-hidden="true" className="mt-0.5 size-4 shrink-0 text-held" />
       <div>
         <p className="font-medium text-held">
-          {isHeld ? plan.inFlight : end === null ? plan.full('') : <TimeText say={plan.full} at={end} />}
+          {isHeld ? plan.inFlight : end === null ? plan.full('') : <TimeText message={plan.full} at={end} />}
         </p>
         {!isHeld && <p className="text-sm">{plan.fullHint}</p>}
       </div>

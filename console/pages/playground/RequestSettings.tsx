@@ -238,8 +238,8 @@ function useFault(): (outcome: ToolsOutcome) => string | undefined {
       case 'same-name':
         return toolsWrong.sameName(outcome.name)
       case 'wrong-tool': {
-        const word = { 'no-function': 'noFunction', 'no-name': 'noName', parameters: 'parameters' } as const
-        return toolsWrong[word[outcome.why]](formats.count(outcome.number))
+        const messageKey = { 'no-function': 'noFunction', 'no-name': 'noName', parameters: 'parameters' } as const
+        return toolsWrong[messageKey[outcome.why]](formats.count(outcome.number))
       }
     }
   }

@@ -61,7 +61,7 @@ function ChargeTile({ request: { state, kind, charge, hold } }: { request: Reque
     <StatTile
       label={requests.detail.charge[kind]}
       value={<Money amount={charge ?? '0.00'} />}
-      note={<MoneyText say={requests.detail.ofHold} amounts={[hold]} />}
+      note={<MoneyText message={requests.detail.ofHold} amounts={[hold]} />}
     />
   )
 }
@@ -146,15 +146,15 @@ function useNotes({ cache_lost, compaction, shortfall }: RequestDetail): Note[] 
   const formats = useFormats()
   const found: Note[] = []
   if (cache_lost !== null) {
-    const say = (cost: string) => notes.cacheLost(formats.count(cache_lost.tokens), cost)
-    found.push({ id: 'cache', note: <MoneyText say={say} amounts={[cache_lost.cost]} /> })
+    const message = (cost: string) => notes.cacheLost(formats.count(cache_lost.tokens), cost)
+    found.push({ id: 'cache', note: <MoneyText message={message} amounts={[cache_lost.cost]} /> })
   }
   if (compaction !== null) {
     const [before, after] = [formats.count(compaction.tokens_before), formats.count(compaction.tokens_after)]
     found.push({ id: 'compaction', note: notes.compaction(before, after) })
   }
   if (shortfall !== null && !isZero(shortfall)) {
-    found.push({ id: 'shortfall', note: <MoneyText say={notes.shortfall} amounts={[shortfall]} /> })
+    found.push({ id: 'shortfall', note: <MoneyText message={notes.shortfall} amounts={[shortfall]} /> })
   }
   return found
 }

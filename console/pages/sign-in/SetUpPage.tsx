@@ -144,7 +144,7 @@ function SignUpForm({ code, invitation }: SignUpFormProps) {
         {people.setUp.go}
       </Button>
       <p className="text-center text-xs text-faint">
-        <TimeText say={people.setUp.expires} at={invitation.expires_at} />
+        <TimeText message={people.setUp.expires} at={invitation.expires_at} />
       </p>
     </Form>
   )

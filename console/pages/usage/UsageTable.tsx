@@ -18,7 +18,7 @@ export function UsageTotals({ total }: { total: Used }) {
       <StatTile
         label={messages.cost}
         value={<Money amount={sumMoney(total.wallet, total.plan)} />}
-        note={<MoneyText say={messages.costNote} amounts={[total.wallet, total.plan]} />}
+        note={<MoneyText message={messages.costNote} amounts={[total.wallet, total.plan]} />}
       />
       <StatTile
         label={messages.requests}

@@ -99,7 +99,7 @@ function FundingRequestNote({ asked, onChange }: FundingRequestNoteProps) {
       <div className="min-w-48 flex-1">
         <p className="font-medium text-held">{wallet.askedTitle}</p>
         <p className="text-sm">
-          <MoneyText say={wallet.asked} amounts={[asked.amount]} />, <Time at={asked.at} />.
+          <MoneyText message={wallet.asked} amounts={[asked.amount]} />, <Time at={asked.at} />.
         </p>
         {asked.note !== '' && <p className="text-sm wrap-anywhere whitespace-pre-line text-soft">“{asked.note}”</p>}
       </div>

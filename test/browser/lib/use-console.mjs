@@ -61,11 +61,11 @@ export function useConsole(options = {}) {
       people += 1
       const account = await openAccount(server(), { credit })
       const email = `person-${people}@browser.example`
-      const asked = await signUp(server(), { email, role, account: account.id })
-      return { email, account, asked }
+      const session = await signUp(server(), { email, role, account: account.id })
+      return { email, account, session }
     },
     /** Opens a page as that person or signed out. */
     open: (path, person, look = {}) =>
-      openPage(origin(), path, { ...look, ...(person && { cookie: person.asked.cookie }) }),
+      openPage(origin(), path, { ...look, ...(person && { cookie: person.session.cookie }) }),
   }
 }

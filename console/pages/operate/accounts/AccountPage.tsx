@@ -145,7 +145,7 @@ function FundingRequestNote({ asked, onCredit }: FundingRequestNoteProps) {
     <div className="flex flex-wrap items-center justify-between gap-3 rounded-xl border border-line bg-held-wash px-4 py-3">
       <div className="min-w-0">
         <p className="font-semibold text-held">
-          <MoneyText say={accounts.asks} amounts={[asked.amount]} />
+          <MoneyText message={accounts.asks} amounts={[asked.amount]} />
         </p>
         <p className="break-words">{asked.note}</p>
         <p className="text-sm text-soft">

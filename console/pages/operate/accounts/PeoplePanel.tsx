@@ -218,7 +218,7 @@ function Made({ invited, onClose }: { invited: Invited; onClose: () => void }) {
         {invited.link}
       </p>
       <p className="text-sm text-faint">
-        <TimeText say={invite.goodUntil} at={invited.expires_at} />
+        <TimeText message={invite.goodUntil} at={invited.expires_at} />
       </p>
       <DialogActions>
         <CopyButton text={invited.link} label={invite.copy} look="button" />

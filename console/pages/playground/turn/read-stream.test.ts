@@ -8,16 +8,16 @@ import { readResponsesEvent } from './responses.ts'
 type ReadEvent = typeof readChatEvent
 
 const CHARGE = { charge: '0.0000105', currency: 'USD', tier: 0, price_version: 1 }
-const told = (value: object | string) => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`
+const frame = (value: object | string) => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`
 const chat = (delta: object, finish: string | null = null) =>
-  told({ choices: [{ index: 0, delta, finish_reason: finish }] })
+  frame({ choices: [{ index: 0, delta, finish_reason: finish }] })
 
-function readAll(hear: ReadEvent, text: string, sizes: readonly number[] = []): Answer {
+function readAll(readEvent: ReadEvent, text: string, sizes: readonly number[] = []): Answer {
   const reader = createServerEventReader()
   let [answer, at] = [NO_ANSWER, 0]
   const bytes = new TextEncoder().encode(text)
   for (const size of [...sizes, bytes.length]) {
-    for (const event of reader.read(bytes.subarray(at, at + size))) answer = hear(answer, event)
+    for (const event of reader.read(bytes.subarray(at, at + size))) answer = readEvent(answer, event)
     at += size
   }
   return answer
@@ -33,7 +33,7 @@ const CHAT_STREAM = [
   chat({ tool_calls: [{ index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '' } }] }),
   chat({ tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }),
   chat({}, 'tool_calls'),
-  told({
+  frame({
     choices: [],
     usage: {
       prompt_tokens: 9,
@@ -43,7 +43,7 @@ const CHAT_STREAM = [
       millrace: CHARGE,
     },
   }),
-  told('[DONE]'),
+  frame('[DONE]'),
 ].join('')
 
 const USAGE = { input: 9, cached: 3, output: 24, reasoning: 5, charge: '0.0000105', estimated: false }
@@ -75,7 +75,7 @@ describe('a Chat stream', () => {
   })
 
   it('yields the failure and no end', () => {
-    const broken = chat({ content: 'So' }) + told({ error: { code: 'upstream_error', message: 'broke off' } })
+    const broken = chat({ content: 'So' }) + frame({ error: { code: 'upstream_error', message: 'broke off' } })
     const { text, failure, ended } = readAll(readChatEvent, broken)
     expect({ text, failure, ended }).toEqual({
       text: 'So',
@@ -90,14 +90,17 @@ const OUTPUT = [
   { type: 'function_call', id: 'fc_1', call_id: 'a', name: 'f', arguments: '{"x":1}' },
 ]
 const RESPONSES_STREAM = [
-  told({ type: 'response.created', response: { id: 'resp_1' } }),
-  told({ type: 'response.reasoning_summary_text.delta', delta: 'Hm' }),
-  told({ type: 'response.output_text.delta', delta: 'Grüß' }),
-  told({ type: 'response.output_text.delta', delta: ' Gott' }),
-  told({ type: 'response.output_item.added', item: { type: 'function_call', call_id: 'a', name: 'f', arguments: '' } }),
-  told({ type: 'response.function_call_arguments.delta', delta: '{"x"' }),
-  told({ type: 'response.output_item.done', item: OUTPUT[1] as object }),
-  told({
+  frame({ type: 'response.created', response: { id: 'resp_1' } }),
+  frame({ type: 'response.reasoning_summary_text.delta', delta: 'Hm' }),
+  frame({ type: 'response.output_text.delta', delta: 'Grüß' }),
+  frame({ type: 'response.output_text.delta', delta: ' Gott' }),
+  frame({
+    type: 'response.output_item.added',
+    item: { type: 'function_call', call_id: 'a', name: 'f', arguments: '' },
+  }),
+  frame({ type: 'response.function_call_arguments.delta', delta: '{"x"' }),
+  frame({ type: 'response.output_item.done', item: OUTPUT[1] as object }),
+  frame({
     type: 'response.completed',
     response: {
       status: 'completed',
@@ -111,7 +114,7 @@ const RESPONSES_STREAM = [
       },
     },
   }),
-  told('[DONE]'),
+  frame('[DONE]'),
 ].join('')
 
 describe('a Responses stream', () => {
@@ -130,7 +133,7 @@ describe('a Responses stream', () => {
 
   it('reports an answer that hit its output limit', () => {
     const response = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, output: [] }
-    expect(readAll(readResponsesEvent, told({ type: 'response.incomplete', response }))).toMatchObject({
+    expect(readAll(readResponsesEvent, frame({ type: 'response.incomplete', response }))).toMatchObject({
       finish: 'max_output_tokens',
       ended: true,
     })
@@ -138,9 +141,9 @@ describe('a Responses stream', () => {
 
   it('keeps the first failure', () => {
     const broken =
-      told({ type: 'error', code: 'upstream_error', message: 'broke off' }) +
-      told({ type: 'response.failed', response: { error: { code: 'server_error', message: 'x' } } }) +
-      told('[DONE]')
+      frame({ type: 'error', code: 'upstream_error', message: 'broke off' }) +
+      frame({ type: 'response.failed', response: { error: { code: 'server_error', message: 'x' } } }) +
+      frame('[DONE]')
     expect(readAll(readResponsesEvent, broken)).toMatchObject({
       failure: { code: 'upstream_error', message: 'broke off' },
       ended: false,
@@ -150,5 +153,5 @@ describe('a Responses stream', () => {
 
 it('an invalid charge is ignored', () => {
   const usage = { prompt_tokens: 1, completion_tokens: 1, millrace: { charge: 'NaN' } }
-  expect(readAll(readChatEvent, told({ choices: [], usage })).usage?.charge).toBe(null)
+  expect(readAll(readChatEvent, frame({ choices: [], usage })).usage?.charge).toBe(null)
 })

@@ -52,8 +52,8 @@ export const MUTANTS = [
     kinds: ['keyring'],
     caughtBy: ['verify'],
     replacements: [
-      { file: 'app/key-keyring.js', find: 'await writeDurably(temporary,', put: 'await writeDurably(path,' },
-      { file: 'app/key-keyring.js', find: 'await link(temporary, path);', put: '' },
+      { file: 'app/key-ring.js', find: 'await writeDurably(temporary,', put: 'await writeDurably(path,' },
+      { file: 'app/key-ring.js', find: 'await link(temporary, path);', put: '' },
     ],
   },
 ]

@@ -203,7 +203,7 @@ async function relayJson(
       }
     case 'error':
       // Some servers send errors with status 200.
-      return refusedInside(reply.said, request)
+      return refusedInside(reply.error, request)
     case 'invalid':
       return unusable(invalidAnswer(reply.what))
   }

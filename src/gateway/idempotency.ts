@@ -3,7 +3,6 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import type { KeptAnswers } from '../db/content/kept-answers.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Claim } from '../ledger/state/state.ts'
 import type { ClaimRequest } from '../ledger/state/turns.ts'
 import type { ByteBudget } from '../lib/bytes.ts'
 import { deriveKey } from '../lib/crypto.ts'
@@ -14,7 +13,7 @@ import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import { CONTENT_TYPES } from './keep-answer.ts'
 import { claimProblem, ledgerUnavailable, notReplayableProblem, rateProblem } from './refusals.ts'
 
-/** A request that came with an idempotency key, once its body is there. */
+/** A received request with an idempotency key. */
 export interface KeyedCall {
   readonly caller: Caller
   readonly method: string
@@ -30,13 +29,13 @@ export interface IdempotencyServices {
   readonly digests: RequestDigests
   readonly limits: ConfiguredLimits
   readonly keptMs: number
-  /** Memory for answers on their way out of the file, and into it. */
+  /** The memory of recordings and of answers that are sent again. */
   readonly budget: ByteBudget
 }
 
-/** What a key says of a request. Whoever asked calls `release` once, when the request is over. */
+/** The caller calls `release` once, when the request is over. */
 export type LookedUpAnswer =
-  /** Nobody has the key: it is claimed when the turn is admitted. */
+  /** The key is new: it is claimed when the turn is admitted. */
   (
     | { readonly kind: 'first'; readonly claim: ClaimRequest }
     | {
@@ -56,79 +55,64 @@ export type LookedUpAnswer =
       }
   ) & { release(): void }
 
-/** Before anything of the body is understood: whether this request is the first with its key, or what the first has left. */
-export async function lookUpAnswer(deps: IdempotencyServices, call: KeyedCall): Promise<LookedUpAnswer> {
-  const fingerprint = await deps.digests.fingerprintOf(call.body)
-  // Nothing waits between this look and the question: what is asked while books are read back would be asked of nobody.
-  if (!deps.ledger.available) return { kind: 'refused', problem: ledgerUnavailable(), release() {} }
-  const { caller, method, path, idempotencyKey } = call
-  const scope = deps.digests.scopeOf({ key: caller.key, method, path, idempotencyKey })
-  const { claim, at, durable, release } = await deps.ledger.lookUpClaim(scope)
+/** Before the body is parsed: whether this request is the first with its key, or what became of the first. */
+export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCall): Promise<LookedUpAnswer> {
+  const { digests, ledger, limits, keptMs, budget } = services
+  const { caller } = call
+  const fingerprint = await digests.fingerprintOf(call.body)
+  // Nothing may wait between this check and the lookup: the ledger could be read back meanwhile.
+  if (!ledger.available) return { kind: 'refused', problem: ledgerUnavailable(), release() {} }
+  const scope = digests.scopeOf({ ...call, key: caller.key })
+  const { claim, at, durable, release } = await ledger.lookUpClaim(scope)
   if (claim === undefined) {
-    return { kind: 'first', claim: { scope, fingerprint, expiresAt: at + deps.keptMs }, release }
+    return { kind: 'first', claim: { scope, fingerprint, expiresAt: at + keptMs }, release }
   }
   const sameBody = claim.fingerprint === fingerprint
   if (!sameBody || claim.state !== 'kept')
     return { kind: 'refused', problem: claimProblem({ claim, sameBody }), release }
-  // What memory has decided and the file does not know yet is no answer to tell.
+  // What is only in memory yet must not be sent.
   if ((await durable) === 'lost') return { kind: 'refused', problem: ledgerUnavailable(), release }
-  return await giveAgain(deps, call, claim, release)
-}
 
-/** It costs nothing, and counts as one request of its key and account: no model is asked, and none is known here. */
-async function giveAgain(
-  deps: IdempotencyServices,
-  { caller }: KeyedCall,
-  { requestId }: Claim,
-  release: () => void,
-): Promise<LookedUpAnswer> {
-  const counted = await deps.ledger.takeRequest(limitsOfCaller(deps.limits, caller))
+  // A replay costs nothing, and counts as one request of its key and account, without a model.
+  const counted = await ledger.takeRequest(limitsOfCaller(limits, caller))
   const headers = limitHeaders(counted.statuses)
   if (counted.kind === 'refused') return { kind: 'refused', problem: rateProblem(counted.refusal), headers, release }
+  const { requestId } = claim
   let taken = 0
-  const leaveBoth = () => {
-    deps.budget.give(taken)
+  const releaseAll = () => {
+    budget.give(taken)
     release()
   }
-  const refused = (said: Problem) => ({ kind: 'refused', problem: said, headers, release: leaveBoth }) as const
+  const refused = (problem: Problem) => ({ kind: 'refused', problem, headers, release: releaseAll }) as const
   try {
-    const answer = await findKept(deps, requestId, caller.accountId)
+    const answer = await findKept(services, requestId, caller.accountId)
     if (answer === undefined) return refused(notReplayableProblem(requestId))
-    if (!deps.budget.take(answer.rawBytes)) return refused(tooMany())
+    if (!budget.take(answer.rawBytes)) {
+      const message = 'Too many kept answers are being sent at the moment.'
+      return refused(retryableProblem('server_is_overloaded', message, { first: FREE_RETRY, retryAfterSeconds: 1 }))
+    }
     taken = answer.rawBytes
     const body = await answer.read()
     if (body === undefined) return refused(notReplayableProblem(requestId))
     const { status, contentType } = answer
-    return { kind: 'kept', original: requestId, status, contentType, body, headers, release: leaveBoth }
+    return { kind: 'kept', original: requestId, status, contentType, body, headers, release: releaseAll }
   } catch (error) {
-    return { ...refused(unreadable()), error }
+    // The answer exists and may be readable in a moment: a final problem would be wrong.
+    const message = 'The answer to this Idempotency-Key is kept and cannot be read at the moment.'
+    const problem = retryableProblem('ledger_unavailable', message, { first: FREE_RETRY, retryAfterSeconds: 2 })
+    return { ...refused(problem), error }
   }
 }
 
-/** A stream whose response is stored is kept there, and nowhere else. */
+const FREE_RETRY = 'Nothing was charged for this retry'
+
+/** The stream of a stored response is kept with it, and nowhere else. */
 async function findKept({ answers, responses }: IdempotencyServices, requestId: RequestId, account: AccountId) {
   const answer = await answers.find(requestId, account)
   if (answer !== undefined) return answer
   const stream = await responses.sent(account, requestId)
   return stream && { status: 200, contentType: CONTENT_TYPES.stream, rawBytes: stream.rawBytes, read: stream.read }
 }
-
-/** It is there, and may be readable in a moment: to call it gone would be a lie that the client believes. */
-const unreadable = (): Problem =>
-  retryableProblem(
-    'ledger_unavailable',
-    'The answer to this Idempotency-Key is kept and cannot be read at the moment.',
-    {
-      first: 'Nothing was charged for asking again',
-      retryAfterSeconds: 2,
-    },
-  )
-
-const tooMany = (): Problem =>
-  retryableProblem('server_is_overloaded', 'Too many kept answers are being given at this moment.', {
-    first: 'Nothing was charged for asking again',
-    retryAfterSeconds: 1,
-  })
 
 type IdempotencyKeyOutcome =
   | { readonly kind: 'none' }
@@ -139,7 +123,7 @@ const KEY = /^[\x21-\x7e]{1,255}$/
 /** A structured-field string: in quotes, with a backslash before a quote and before a backslash. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/
 
-/** The header `Idempotency-Key`, bare or in quotes: both spell the same key. */
+/** The header `Idempotency-Key`, bare or in quotes: both are the same key. */
 export function readIdempotencyKey(header: string | string[] | undefined): IdempotencyKeyOutcome {
   if (header === undefined) return { kind: 'none' }
   const text = String(header)
@@ -156,7 +140,7 @@ const INVALID: IdempotencyKeyOutcome = {
   ),
 }
 
-/** Whose request a key names: another API key, method or path is another request. */
+/** What an idempotency key belongs to: with another API key, method or path it is another key. */
 interface KeyedRequest {
   readonly key: KeyRow
   readonly method: string
@@ -164,17 +148,17 @@ interface KeyedRequest {
   readonly idempotencyKey: string
 }
 
-/** What stands in the books instead of an idempotency key and of the body that it came with. */
+/** What the ledger stores instead of an idempotency key and its body. */
 interface RequestDigests {
   scopeOf(request: KeyedRequest): string
   /** Of the body's bytes after decompression. */
   fingerprintOf(body: Buffer): Promise<string>
 }
 
-/** Digested without a pause: some milliseconds. */
+/** Some milliseconds without a pause. */
 const SLICE_BYTES = 2 * 1024 * 1024
 
-/** Keyed by the ring: who reads the database can neither find a key by trying, nor tell whether a body was sent. */
+/** Keyed by the key ring: the database reveals neither a key, nor whether a body was sent. */
 export function createRequestDigests(secret: Uint8Array): RequestDigests {
   const scopeKey = deriveKey(secret, 'idempotency-scope')
   const fingerprintKey = deriveKey(secret, 'idempotency-fingerprint')

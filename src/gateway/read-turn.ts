@@ -21,13 +21,12 @@ import {
   replaceInput,
 } from './stored-input.ts'
 
-/** What happens to a tool that only a provider could run: left out and named, or the request is refused. */
+/** Tools that only a provider can run are left out and named, or the request is refused. */
 export type HostedTools = 'ignore' | 'reject'
 
-/** Where a body was sent to: what runs a turn, in the words of its protocol. */
+/** The endpoints that run a turn. */
 export type TurnEndpoint = Protocol | 'compact'
 
-/** A body, and whereto and by whom it was sent. */
 export interface SentBody {
   readonly endpoint: TurnEndpoint
   readonly caller: Caller
@@ -40,7 +39,7 @@ export interface ReadServices extends ExpandServices {
   readonly hostedTools: HostedTools
 }
 
-/** Reads the request that a body is, with all that it refers to by id in its place. */
+/** Parses a request, with everything that it refers to by id inserted. */
 export async function readTurn(deps: ReadServices, sent: SentBody): Promise<ReadRequestOutcome> {
   const read = sent.endpoint === 'chat' ? readChatRequest(sent.body) : await readResponsesTurn(deps, sent)
   const hosted = read.kind === 'read' ? read.request.ignoredTools[0] : undefined
@@ -51,7 +50,7 @@ export async function readTurn(deps: ReadServices, sent: SentBody): Promise<Read
 
 const SHOWN_MAX = 40
 
-/** What it refers to comes first, then what is sealed in that: whoever reads the request sees one whole input. */
+/** References are resolved first, then seals are opened, so that the parser sees one whole input. */
 async function readResponsesTurn(
   deps: ReadServices,
   { endpoint, caller, body }: SentBody,
@@ -68,12 +67,12 @@ async function readResponsesTurn(
   return readResponsesRequest(opened.body, {
     ...{ sealed, boundTo, previousResponseId: expanded.previous, previousItems: expanded.previousItems },
     compacts: isAtEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined,
-    // What the endpoint for compactions answers is no response.
+    // The endpoint for compactions answers with no response object.
     storable: deps.responses.keeps && !isAtEndpoint ? storableInput(expanded, hasTrigger) : undefined,
   })
 }
 
-/** Admission finds the model. Here it is looked for only where megabytes would be fetched for one that is not there. */
+/** Admission finds the model. Here it is checked only so that nothing is fetched for a model that does not exist. */
 function missingModel(
   { catalog }: ReadServices,
   caller: Caller,
@@ -83,7 +82,7 @@ function missingModel(
   return named?.kind === 'refused' ? named.problem : undefined
 }
 
-/** What will not be stored, because it is too much, says so from its beginning. The trigger is no part of the conversation. */
+/** A response that would have too many items is not stored from its beginning. The trigger is no part of the conversation. */
 function storableInput(
   { body, previousItems, ownInput }: ExpandedRequest,
   hasTrigger: boolean,
@@ -97,7 +96,7 @@ function storableInput(
 
 function checkCompact({ value }: ParsedBody): Problem | undefined {
   if (value.stream !== true) return undefined
-  const message = 'A conversation is made short in one piece: `stream` is not possible at this endpoint. Leave it out.'
+  const message = 'This endpoint answers with one JSON object: `stream` is not possible. Leave it out.'
   return problem('unsupported_parameter', message, { param: 'stream' })
 }
 
@@ -109,15 +108,15 @@ type OpenedInput =
   | Refused
 
 const INPUT = new Set(['input'])
-/** Opened without a pause: a few milliseconds of the smallest envelopes, or of the largest. */
+/** Opened without a pause: a few milliseconds, of the smallest envelopes or of the largest. */
 const OPENED_IN_A_ROW = 64
 const OPENED_CHARACTERS_IN_A_ROW = 1024 * 1024
 
 const passTurnstile = createTurnstile()
 
 /**
- * Opens what the client has carried for us: sealed reasoning, which its provider gets back, and the conversation made
- * short, of which the summary is put in its place. What is malformed is not judged here.
+ * Opens what the client carries for us: sealed reasoning, which its provider gets back, and compactions, whose summary replaces
+ * them. Malformed input is left to the parser.
  */
 export async function openInput(
   bounds: InputBounds,
@@ -146,7 +145,7 @@ const NOTHING_SEALED = { sealed: new Map<string, Opaque>(), boundTo: undefined }
 interface OpenedItems {
   readonly kind: 'opened'
   readonly sealed: Map<string, Opaque>
-  /** By their places in the input. */
+  /** By their index in the input. */
   readonly compactions: Map<number, Compacted>
 }
 
@@ -156,7 +155,7 @@ async function openSealed(envelopes: Envelopes, input: readonly unknown[]): Prom
   let characters = 0
   for (const [index, item] of input.entries()) {
     if (!isObject(item) || typeof item.encrypted_content !== 'string') continue
-    // Clients send reasoning back that was never sealed; a conversation that is not in its item is lost.
+    // Clients send reasoning back that was never sealed; a compaction without content is lost.
     if (item.encrypted_content === '' && item.type !== 'compaction') continue
     if (!openItem(envelopes, opened, index, item)) return refused(notOurs(`input[${index}].encrypted_content`))
     count += 1
@@ -190,7 +189,7 @@ const notOurs = (param: string): Problem =>
     { param },
   )
 
-/** Only the last one goes to a model. */
+/** Only the last compaction goes to a model. */
 function boundToBy(compactions: ReadonlyMap<number, Compacted>): string | undefined {
   const last = [...compactions.values()].at(-1)
   return last?.kind === 'native' ? last.opaque.origin : undefined

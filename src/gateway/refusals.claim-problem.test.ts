@@ -6,8 +6,8 @@ import { claimProblem } from './refusals.ts'
 const claimIn = (state: Claim['state']): Claim => ({ ...({} as Claim), requestId: 'req_1' as RequestId, state })
 
 it.each([
-  ['running', 'idempotency_in_progress', /is still running\..*asks again with the same key/],
-  ['kept', 'idempotency_in_progress', /has ended just now\..*asks again with the same key/],
+  ['running', 'idempotency_in_progress', /is still running\..*A retry with the same key/],
+  ['kept', 'idempotency_in_progress', /has ended just now\..*A retry with the same key/],
   ['not-kept', 'idempotency_not_replayable', /was charged, and its answer is not kept/],
 ] as const)(
   'a request that lost its key to one that is %s in the moment of admission hears %s',

@@ -16,7 +16,7 @@ import { isFree } from '../model/price.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 
-/** Somebody has to look first. */
+/** The operator has to look first. */
 const FROZEN_RETRY_SECONDS = 60
 
 const LIMIT_WORDS = {
@@ -31,15 +31,15 @@ const ADVICE = {
   concurrent: 'Reduce simultaneous requests',
 } as const
 
-/** Whose a limit is: how the configuration spells it, how a sentence says it, and whether its holder can keep it alone. */
+/** How the configuration spells the scope of a limit, how a message names it, and whether the client can keep it alone. */
 const SCOPES = {
   key: { spelled: 'key', holder: 'This key', terms: '', isOwn: true },
   account: { spelled: 'account', holder: 'This account', terms: '', isOwn: true },
   'account-model': { spelled: 'account_model', holder: 'This account', terms: ' with this model', isOwn: true },
-  model: { spelled: 'model', holder: 'This model', terms: ', everybody together', isOwn: false },
+  model: { spelled: 'model', holder: 'This model', terms: ', all accounts together', isOwn: false },
 } as const satisfies Record<LimitScope, object>
 
-/** Why admission said no, in words that tell what to do. A rate limit is never worded like an empty wallet. */
+/** The problem of a refused admission. A rate limit is never worded like an empty wallet. */
 export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest): Problem {
   switch (refusal.kind) {
     case 'limited':
@@ -56,7 +56,7 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
     case 'frozen':
       return problem(
         'ledger_unavailable',
-        'The books of this account did not add up when they were last checked, and nothing moves on it until its operator has looked. Nothing was charged.',
+        'The ledger of this account did not balance when it was last verified, and the account is frozen until the operator has looked. Nothing was charged.',
         { retryAfterSeconds: FROZEN_RETRY_SECONDS },
       )
     case 'no-subscription':
@@ -65,17 +65,13 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
         'This Builder key has no active subscription to draw on. Ask the operator for a plan, or use a Wallet key.',
       )
     case 'plan-changed':
-      return retryableProblem(
-        'ledger_unavailable',
-        'The plan of this account was changed while this request was on its way.',
-        { retryAfterSeconds: 1 },
-      )
+      return retryableProblem('ledger_unavailable', 'The plan of this account changed during this request.', {
+        retryAfterSeconds: 1,
+      })
     case 'rights-changed':
-      return retryableProblem(
-        'ledger_unavailable',
-        'Keys or accounts were changed again and again while this request was on its way.',
-        { retryAfterSeconds: 1 },
-      )
+      return retryableProblem('ledger_unavailable', 'Keys or accounts kept changing during this request.', {
+        retryAfterSeconds: 1,
+      })
     case 'account-suspended':
     case 'account-closed':
       return callerProblem(refusal.kind)
@@ -86,39 +82,39 @@ export function refusalProblem(refusal: AdmissionRefusal, request: TurnRequest):
   }
 }
 
-/** `capParam` names what would make the request smaller. */
+/** `capParam` names the field that would make the request smaller. */
 export function rateProblem(refusal: LimitRefusal, capParam = 'output limit'): Problem {
-  if (refusal.kind === 'limited') return limitProblem(refusal.limit, refusal.retryAfterMs)
+  if (refusal.kind === 'limited') {
+    const { limit, retryAfterMs } = refusal
+    return retryableProblem('rate_limit_exceeded', `${sentenceOf(limit)}.`, {
+      first: SCOPES[limit.scope].isOwn ? ADVICE[limit.kind] : 'Wait or use another model',
+      retryAfterSeconds: wholeSeconds(retryAfterMs),
+      // SDKs read this first and retry twice at most: with the next slot of a fast rate, all but one of the waiting requests
+      // would fail again.
+      headers: { 'retry-after-ms': String(Math.max(Math.ceil(retryAfterMs), 1000)) },
+      details: limitDetails(limit),
+    })
+  }
+  const { kind, cost, burst } = refusal.limit
   return problem(
     'request_too_large_for_limit',
-    `This request alone takes about ${refusal.limit.cost} ${nameOf(refusal.limit)}. ${sentenceOf(refusal.limit)}, and at most ${refusal.limit.burst} at once. Send less input or a smaller ${capParam}.`,
+    `This request alone takes about ${cost} ${kind === 'tokens' ? 'tokens' : 'requests'}. ${sentenceOf(refusal.limit)}, and at most ${burst} at once. Send less input or a smaller ${capParam}.`,
     { details: limitDetails(refusal.limit) },
   )
 }
-
-const limitProblem = (limit: AppliedLimit, retryAfterMs: number): Problem =>
-  retryableProblem('rate_limit_exceeded', `${sentenceOf(limit)}.`, {
-    first: SCOPES[limit.scope].isOwn ? ADVICE[limit.kind] : 'Wait or use another model',
-    retryAfterSeconds: wholeSeconds(retryAfterMs),
-    // SDKs read this first, and come back twice at most: told the next slot of a fast rate, all but one of those who wait
-    // would come in vain, and then again.
-    headers: { 'retry-after-ms': String(Math.max(Math.ceil(retryAfterMs), 1000)) },
-    details: limitDetails(limit),
-  })
 
 function sentenceOf({ scope, kind, limit }: AppliedLimit): string {
   const { holder, terms } = SCOPES[scope]
   return `${holder} is limited to ${limit} ${LIMIT_WORDS[kind]}${terms}`
 }
 
-const nameOf = (limit: AppliedLimit) => (limit.kind === 'tokens' ? 'tokens' : 'requests')
 const limitDetails = ({ scope, kind, limit }: AppliedLimit) => ({
   limit: { scope: SCOPES[scope].spelled, kind, value: limit },
 })
 
-type OfAllowance = Extract<MoneyRefusal, { readonly resetsAt: number }>
+type AllowanceRefusal = Extract<MoneyRefusal, { readonly resetsAt: number }>
 
-/** Too little money, in words that name what is short, by how much, and what helps: paying, asking for less, or waiting. */
+/** Too little money: the message names what is short, by how much, and what helps. */
 function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
   const needed = inUsd(refusal.needed)
   const free = inUsd(refusal.available)
@@ -140,28 +136,31 @@ function moneyProblem(refusal: MoneyRefusal, request: TurnRequest): Problem {
           details: { ...(refusal.of && { window: refusal.of.name }), ...amounts },
         },
       )
-    case 'exceeds-allowance':
+    case 'exceeds-allowance': {
+      const whole = `a whole ${refusal.allowance.name} window of the plan has ${inUsd(refusal.limit)}`
       return problem(
         'request_exceeds_allowance',
-        `This request may use up to ${needed} of the allowance; a whole ${windowOf(refusal)} of the plan has ${inUsd(refusal.limit)}. ${smaller(refusal, request, 'Ask the operator for a larger plan')}`,
+        `This request may use up to ${needed} of the allowance; ${whole}. ${smaller(refusal, request, 'Ask the operator for a larger plan')}`,
         { details: detailsOf(refusal) },
       )
-    case 'cap-reached':
+    }
+    case 'cap-reached': {
+      const spent = `This key may spend ${inUsd(refusal.limit)} a ${refusal.allowance.name}; ${inUsd(refusal.used)} are spent`
       return problem(
         'key_spend_cap_reached',
-        `This key may spend ${inUsd(refusal.limit)} a ${refusal.allowance.name}; ${inUsd(refusal.used)} are spent, and this request may cost up to ${needed}. It begins anew at ${timeOf(refusal)}. ${smaller(refusal, request, 'Raise its cap')}`,
+        `${spent}, and this request may cost up to ${needed}. ${resetOf(refusal)} ${smaller(refusal, request, 'Raise its cap')}`,
         { details: detailsOf(refusal) },
       )
-    case 'exhausted':
-      return exhaustedProblem(refusal)
+    }
+    case 'exhausted': {
+      const used = `${formatUsd(refusal.used)} of ${inUsd(refusal.limit)} are used`
+      return problem(
+        'allowance_exhausted',
+        `The allowance of the ${refusal.allowance.name} window is used up: ${used}, and this request may use up to ${needed}. ${resetOf(refusal)}`,
+        { retryAfterSeconds: wholeSeconds(refusal.resetsInMs), details: detailsOf(refusal) },
+      )
+    }
   }
-}
-
-function exhaustedProblem(refusal: OfAllowance): Problem {
-  const { limit, used } = refusal
-  const message = `The allowance of the ${windowOf(refusal)} is used up: ${formatUsd(used)} of ${inUsd(limit)} are used, and this request may use up to ${inUsd(refusal.needed)}. It begins anew at ${timeOf(refusal)}.`
-  const retryAfterSeconds = wholeSeconds(refusal.resetsInMs)
-  return problem('allowance_exhausted', message, { retryAfterSeconds, details: detailsOf(refusal) })
 }
 
 const holderOf = (of: Allowance | undefined): string => {
@@ -169,64 +168,43 @@ const holderOf = (of: Allowance | undefined): string => {
   return of.unit === 'cap' ? `The spend cap of this key (${of.name})` : `The allowance (${of.name})`
 }
 
-const windowOf = ({ allowance }: OfAllowance): string => `${allowance.name} window`
+const resetOf = ({ resetsAt }: AllowanceRefusal): string => `It resets at ${new Date(resetsAt).toISOString()}.`
 
-const timeOf = ({ resetsAt }: OfAllowance): string => new Date(resetsAt).toISOString()
-
-/** For programs: the same facts as in the words. */
-const detailsOf = ({ allowance, limit, used, resetsAt }: OfAllowance) => ({
+/** The same facts for programs. */
+const detailsOf = ({ allowance, limit, used, resetsAt }: AllowanceRefusal) => ({
   window: allowance.name,
   limit: formatUsd(limit),
   used: formatUsd(used),
   resets_at: Math.ceil(resetsAt / 1000),
 })
 
-function smaller({ tokensCovered }: MoneyRefusal, request: TurnRequest, retryRule: string): string {
+function smaller({ tokensCovered }: MoneyRefusal, request: TurnRequest, advice: string): string {
   return tokensCovered === undefined || tokensCovered < 1
-    ? `The input alone is more than what is left. ${retryRule}.`
-    : `${retryRule}, or set ${request.outputCapParam} to ${tokensCovered} or less.`
+    ? `The input alone is more than what is left. ${advice}.`
+    : `${advice}, or set ${request.outputCapParam} to ${tokensCovered} or less.`
 }
 
-/** What a request is told whose idempotency key another one has taken, long ago or in the moment of admission. */
+/** The problem of an idempotency key that another request has taken, long ago or just now. */
 export function claimProblem({ claim, sameBody }: { readonly claim: Claim; readonly sameBody: boolean }): Problem {
-  if (!sameBody) return keyReusedProblem(claim)
-  switch (claim.state) {
-    case 'running':
-      return inProgressProblem(claim.requestId)
-    case 'kept':
-      return endedMeanwhileProblem(claim.requestId)
-    case 'not-kept':
-      return notReplayableProblem(claim.requestId)
-  }
-}
-
-const inProgressProblem = (requestId: RequestId): Problem =>
-  retryableProblem('idempotency_in_progress', `The request ${requestId} with this Idempotency-Key is still running.`, {
-    first: 'Its answer is given to whoever asks again with the same key',
-    retryAfterSeconds: 2,
+  const { requestId } = claim
+  if (!sameBody)
+    return problem(
+      'idempotency_key_reused',
+      `This Idempotency-Key came with another body in the request ${requestId}. A key belongs to one request: send a new one with this body.`,
+    )
+  if (claim.state === 'not-kept') return notReplayableProblem(requestId)
+  // A kept answer ended between the look at its key and this admission.
+  const [what, retryAfterSeconds] = claim.state === 'running' ? ['is still running', 2] : ['has ended just now', 1]
+  return retryableProblem('idempotency_in_progress', `The request ${requestId} with this Idempotency-Key ${what}.`, {
+    first: 'A retry with the same key gets its answer',
+    retryAfterSeconds,
   })
-
-/** Between the look at its key and its admission the other one has come and gone. */
-const endedMeanwhileProblem = (requestId: RequestId): Problem =>
-  retryableProblem(
-    'idempotency_in_progress',
-    `The request ${requestId} with this Idempotency-Key has ended just now.`,
-    {
-      first: 'Its answer is given to whoever asks again with the same key',
-      retryAfterSeconds: 1,
-    },
-  )
+}
 
 export const notReplayableProblem = (requestId: RequestId): Problem =>
   problem(
     'idempotency_not_replayable',
-    `The request ${requestId} with this Idempotency-Key was charged, and its answer is not kept. GET /v1/requests/${requestId} tells what became of it; send a new request only with a new key.`,
-  )
-
-const keyReusedProblem = (claim: Claim): Problem =>
-  problem(
-    'idempotency_key_reused',
-    `This Idempotency-Key came with another body in the request ${claim.requestId}. A key belongs to one request: send a new one with this body.`,
+    `The request ${requestId} with this Idempotency-Key was charged, and its answer is not kept. GET /v1/requests/${requestId} shows its outcome; send a new request only with a new key.`,
   )
 
 interface EarlyRefusalServices {
@@ -236,33 +214,26 @@ interface EarlyRefusalServices {
 }
 
 /**
- * What can be refused before the body is read, which spares a client from sending megabytes first: an empty wallet, unless the
- * key may call something that costs nothing, and a limit of its key or account on how many requests. Nothing is taken here. What
- * a turn takes of tokens, and of a model's limits, is known when it has been read. Where no waiting helps, that is what is said.
+ * Refuses before the body is read: for an empty wallet, unless the key may call a free model, and for a limit on requests of its
+ * key or account. Nothing is taken from a limit here. Limits on tokens and models need the body.
  */
-export async function earlyRefusal(deps: EarlyRefusalServices, caller: Caller): Promise<Problem | undefined> {
-  if (!deps.ledger.available) return undefined
-  if (caller.kind === 'wallet' && (await isEmpty(deps, caller)) && !mayCallSomethingFree(deps.catalog, caller)) {
-    return problem(
-      'insufficient_balance',
-      'The wallet is empty. Add funds to the account, then send the request again.',
-    )
+export async function earlyRefusal(
+  { ledger, catalog, limits }: EarlyRefusalServices,
+  caller: Caller,
+): Promise<Problem | undefined> {
+  if (!ledger.available) return undefined
+  if (caller.kind === 'wallet') {
+    const { balance } = await ledger.accountStatus(caller.account)
+    if (balance <= 0n && !visibleModels(catalog, caller).some(({ model: { price } }) => price && isFree(price))) {
+      const message = 'The wallet is empty. Add funds to the account, then send the request again.'
+      return problem('insufficient_balance', message)
+    }
   }
-  // Without a plan it is refused by that, which admission says.
+  // Admission refuses a Builder key without a plan: waiting for a limit would not help.
   if (caller.kind === 'builder' && caller.plan === undefined) return undefined
-  const limits = limitsOfCaller(deps.limits, caller).filter(({ kind }) => kind !== 'tokens')
-  const limited = deps.ledger.limitRefusal(limits)
+  const limited = ledger.limitRefusal(limitsOfCaller(limits, caller).filter(({ kind }) => kind !== 'tokens'))
   return limited && rateProblem(limited)
 }
 
-async function isEmpty({ ledger }: EarlyRefusalServices, { account }: Caller): Promise<boolean> {
-  const { balance } = await ledger.accountStatus(account)
-  return balance <= 0n
-}
-
-const mayCallSomethingFree = (catalog: Catalog, caller: Caller): boolean =>
-  visibleModels(catalog, caller).some((entry) => entry.model.price !== undefined && isFree(entry.model.price))
-
-/** What is said wherever a turn meets books that cannot be written. */
 export const ledgerUnavailable = (): Problem =>
   retryableProblem('ledger_unavailable', 'The ledger cannot record requests at the moment.', { retryAfterSeconds: 2 })

@@ -12,8 +12,8 @@ import {
   until,
   upstreamAt,
 } from '../../test/fixtures/providers/provider.ts'
-import { Secret } from '../lib/secret.ts'
 import type { StopSignal } from '../lib/async.ts'
+import { Secret } from '../lib/secret.ts'
 
 afterEach(closeAll)
 

@@ -19,8 +19,8 @@ import {
   until,
   upstreamAt,
 } from '../../test/fixtures/providers/provider.ts'
-import { Secret } from '../lib/secret.ts'
 import { Stopper } from '../lib/async.ts'
+import { Secret } from '../lib/secret.ts'
 import type { ResolveHost } from './address-guard.ts'
 import { isUntouched } from './upstream-answer.ts'
 

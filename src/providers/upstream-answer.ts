@@ -1,49 +1,49 @@
 import type { DeadlinePhase } from './deadlines.ts'
 
-/** What came of asking a provider. The body is read by whoever asked; `cancel` ends the exchange at any moment. */
+/** The outcome of a call. */
 export type UpstreamOutcome = UpstreamAnswer | UpstreamFailed
 
 /** No answer: why, and whether the provider may have begun to work on the request. */
 export interface UpstreamFailed {
   readonly kind: 'failed'
   readonly reason: UpstreamFailure
-  /** For the operator's log: it names the upstream by its id, and holds no address and no credential. */
+  /** For the operator's log: without addresses and credentials. */
   readonly message: string
-  /** What was waited for when it took too long. */
+  /** Of a timeout: what was waited for. */
   readonly expired?: DeadlinePhase
-  /** Of a cancelled call: nothing of it had left. */
+  /** Of a cancelled call: nothing was sent. */
   readonly wasSent?: false
-  /** Of the error beneath: the network's, the library's, or one of ours. */
+  /** The code of the underlying error: the network's, undici's, or ours. */
   readonly code?: string
 }
 
 /**
- * `not-sent`: nothing of the request left. `broken-off`: it left, and what became of it is not known. `redirected`: the
- * provider points elsewhere, where nobody goes.
+ * `not-sent`: nothing of the request was sent. `broken-off`: it was sent, and its outcome is unknown. `redirected`: the provider
+ * answered with a redirect, which is not followed.
  */
 export type UpstreamFailure = 'not-sent' | 'broken-off' | 'timeout' | 'cancelled' | 'redirected'
 
-/** Certainly no work was begun, so that asking again can cost nobody anything. */
+/** The provider certainly has not begun to work, so a retry costs nothing. */
 export const isUntouched = ({ reason, expired, wasSent }: UpstreamFailed): boolean =>
   reason === 'not-sent' || reason === 'redirected' || expired === 'connect' || wasSent === false
 
 export interface UpstreamAnswer {
   readonly kind: 'answer'
   readonly status: number
-  /** By lower-case name, as far as anybody needs them. */
+  /** The headers that we use, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: UpstreamBody
 }
 
 export interface UpstreamBody {
   /**
-   * Everything that has arrived since the last call, or the next that arrives; an empty list at the end. One read of the
-   * provider's socket is one list, so that it becomes one write to the client's.
+   * Everything that has arrived since the last call, or the next chunks; an empty list at the end. One read of the provider's
+   * socket is one list, so that it becomes one write to the client's.
    */
   read(): Promise<readonly Buffer[]>
   /** Cuts the connection, so that the provider stops working. */
   cancel(): void
-  /** Nothing more is wanted, and the end must be near: it is waited for briefly, so that the connection can serve again. */
+  /** Waits briefly for the end, which must be near, so that the connection can be used again. */
   release(): void
 }
 
@@ -73,10 +73,10 @@ export class UpstreamRedirected extends Error {
   override readonly name = 'UpstreamRedirected'
 }
 
-/** Error bodies are short; what is longer is a page, and its beginning is enough. */
+/** Error bodies are short; of an HTML page the beginning is enough. */
 const BYTES_MAX = 64 * 1024
 
-/** What a refusal says, read to its end or to its bound. */
+/** The body of an error response, up to a bound. */
 export async function readBeginning(body: UpstreamBody): Promise<Buffer> {
   const parts: Buffer[] = []
   let size = 0
@@ -86,19 +86,16 @@ export async function readBeginning(body: UpstreamBody): Promise<Buffer> {
       parts.push(...chunks)
     }
   } catch {
-    // A refusal that breaks off is a refusal all the same.
+    // An error response that breaks off is still an error.
   }
   body.cancel()
   return Buffer.concat(parts).subarray(0, BYTES_MAX)
 }
 
-/** A provider that asks for more than this is asked again sooner: its word is advice, and some send nonsense. */
+/** Longer waits are cut to this, because some providers send nonsense. */
 export const WAIT_MAX_MS = 600_000
 
-/**
- * How long a provider asks to be left alone. Seconds, with a fraction or not, or a date; milliseconds where it is more
- * exact. Undefined for anything that is not a time to come.
- */
+/** The provider's Retry-After: seconds, a date, or exact milliseconds. Undefined for anything that is not in the future. */
 export function readRetryAfter(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const waits = [
     millisecondsOf(headers['retry-after-ms'], 1),
@@ -118,7 +115,7 @@ function untilDate(text: string | undefined, now: number): number | undefined {
   return Number.isNaN(at) ? undefined : at - now
 }
 
-/** Between what a provider pushes and what the turn pulls. Whoever pushes is told when to pause and when to go on. */
+/** Between a provider that pushes and a turn that pulls: backpressure pauses the source. */
 export interface ChunkQueue {
   readonly body: UpstreamBody
   push(chunk: Buffer): void
@@ -126,18 +123,18 @@ export interface ChunkQueue {
   fail(error: Error): void
 }
 
-/** Where the chunks come from. */
+/** The source of the chunks. */
 export interface ChunkSource {
   pause(): void
   resume(): void
   cancel(): void
-  /** What still comes is dropped: the source may want to bound how long it goes on. */
+  /** What still comes is dropped; the source may bound how long that takes. */
   release?(): void
 }
 
 /**
- * How much may stand here. A reader that waits takes it in the same moment, so that its bound is the size of one read. What
- * comes while nobody waits stands behind a client that does not read, for as long as that lasts, and for each such client.
+ * How much the queue holds. A waiting reader takes everything at once, so its bound is the size of one read. Without one the
+ * chunks stay in memory as long as the client does not read.
  */
 interface QueueBounds {
   readonly awaitedMax: number
@@ -196,7 +193,7 @@ export function createChunkQueue(source: ChunkSource, bounds: QueueBounds): Chun
         paused = true
         source.pause()
       }
-      // After this turn of the parser: what else the same read of the socket holds is gathered first.
+      // After this turn of the parser: the other chunks of the same socket read are gathered first.
       if (waiting && !settling) {
         settling = true
         queueMicrotask(settleWaiting)

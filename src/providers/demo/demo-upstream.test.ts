@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { Stopper, type StopSignal } from '../../lib/async.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { secureRandom } from '../../lib/random-id.ts'
-import { Stopper, type StopSignal } from '../../lib/async.ts'
 import type { UpstreamBody } from '../upstream-answer.ts'
 import type { DemoReply } from './compose-reply.ts'
 import { createDemoUpstream, createSpeaker, demoChunks } from './demo-upstream.ts'

@@ -1,6 +1,6 @@
+import type { StopSignal } from '../../lib/async.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type RandomBytes, randomId } from '../../lib/random-id.ts'
-import type { StopSignal } from '../../lib/async.ts'
 import { DONE_FRAME, dataFrame } from '../../protocols/sse/frames.ts'
 import { type ChunkQueue, createChunkQueue, type UpstreamOutcome } from '../upstream-answer.ts'
 import { composeReply, type DemoReply } from './compose-reply.ts'

@@ -94,7 +94,7 @@ describe('a spend cap', () => {
     const capped = await account.createKey({ caps: { day: '0.05', month: '0.08' } })
     expect((await spend(server(), capped, 50)).status).toBe(200)
     const refused = await spend(server(), capped, 1)
-    expectProblem(refused, 'key_spend_cap_reached', { message: /begins anew at .*T00:00:00\.000Z/ })
+    expectProblem(refused, 'key_spend_cap_reached', { message: /resets at .*T00:00:00\.000Z/ })
     expect(refused.json.error).toMatchObject({ window: 'day', limit: '0.05', used: '0.05' })
     expect(refused.json.error.resets_at % 86_400).toBe(0)
     expect((await spend(server(), account, 50)).status).toBe(200)

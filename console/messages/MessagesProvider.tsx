@@ -26,7 +26,7 @@ export function MessagesProvider({ children }: { children: ReactNode }) {
 }
 
 function given<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw new Error('outside of WordsProvider')
+  if (value === undefined) throw new Error('used outside MessagesProvider')
   return value
 }
 

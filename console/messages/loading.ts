@@ -85,7 +85,7 @@ async function complete(): Promise<void> {
 }
 
 export function currentMessages(): LoadedMessages {
-  if (current === undefined) throw new Error('nothing can be said before keepLanguage()')
+  if (current === undefined) throw new Error('followLanguage() has not loaded the messages yet')
   return current
 }
 

@@ -42,7 +42,7 @@ function PasswordForm() {
         onText={setPassword}
       />
       <FormEnd
-        act={confirm}
+        mutation={confirm}
         errorShownAtField
         go={shell.confirm.go}
         disabled={password === ''}

@@ -10,14 +10,14 @@ import { ProblemNote } from './QueryView.tsx'
 interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit' | 'noValidate'> {
   readonly onSend: () => void
   /** `send`: `onSend` validates the fields itself, with better messages. */
-  readonly judgedBy?: 'fields' | 'send'
+  readonly validatedBy?: 'fields' | 'send'
 }
 
 /**
  * A form that stays on the page. An invalid field shows its own message (`TextField`), because the browser's bubble
  * disappears, uses the browser's language and is not read by every screen reader.
  */
-export const Form = ({ onSend, judgedBy = 'fields', className = 'grid gap-4', ...rest }: FormProps) => (
+export const Form = ({ onSend, validatedBy = 'fields', className = 'grid gap-4', ...rest }: FormProps) => (
   <form
     {...rest}
     noValidate
@@ -25,14 +25,14 @@ export const Form = ({ onSend, judgedBy = 'fields', className = 'grid gap-4', ..
     onSubmit={(event) => {
       event.preventDefault()
       const form = event.currentTarget
-      if (judgedBy === 'send' || form.checkValidity()) onSend()
+      if (validatedBy === 'send' || form.checkValidity()) onSend()
       else form.querySelector<HTMLElement>('input:invalid, textarea:invalid, select:invalid')?.focus()
     }}
   />
 )
 
 interface FormEndProps {
-  readonly act: { readonly error: ConsoleProblem | null; readonly isPending: boolean }
+  readonly mutation: { readonly error: ConsoleProblem | null; readonly isPending: boolean }
   /** The error is already shown at a field. */
   readonly errorShownAtField?: boolean
   readonly go: string
@@ -42,7 +42,7 @@ interface FormEndProps {
 
 /** The error, unless the user cancelled, and the buttons of a form in a dialog. */
 export function FormEnd({
-  act: { error, isPending },
+  mutation: { error, isPending },
   errorShownAtField = false,
   go,
   disabled = false,
@@ -66,21 +66,21 @@ export function FormEnd({
 }
 
 /** Connects a control with its label, hint and error. */
-interface FieldProps {
+interface ControlProps {
   readonly id: string
   readonly 'aria-describedby': string | undefined
   readonly 'aria-invalid': true | undefined
 }
 
-interface Props {
+interface FieldProps {
   readonly label: string
   readonly hint?: ReactNode
   readonly error?: string | undefined
   readonly optional?: boolean
-  readonly children: (control: FieldProps) => ReactNode
+  readonly children: (control: ControlProps) => ReactNode
 }
 
-export function Field({ label, hint, error, optional = false, children }: Props) {
+export function Field({ label, hint, error, optional = false, children }: FieldProps) {
   const id = useId()
   const { common } = useMessages()
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean).join(' ')

@@ -20,8 +20,8 @@ interface KeyDialogsProps {
 export function KeyDialogs({ picked, onClose, onRotated }: KeyDialogsProps) {
   const { keys } = useMessages()
   if (picked === undefined) return null
-  const { act, key } = picked
-  switch (act) {
+  const { action, key } = picked
+  switch (action) {
     case 'edit':
       return <EditKeyDialog keyId={key.id} title={keys.editTitle(key.name)} onClose={onClose} />
     case 'rename':
@@ -54,7 +54,7 @@ function RenameKeyDialog({ keyItem, onClose }: { keyItem: KeyFacts; onClose: () 
           onText={setName}
           onFocus={(event) => event.target.select()}
         />
-        <FormEnd act={rename} go={common.save} disabled={name.trim() === ''} onCancel={onClose} />
+        <FormEnd mutation={rename} go={common.save} disabled={name.trim() === ''} onCancel={onClose} />
       </Form>
     </Dialog>
   )
@@ -113,7 +113,7 @@ function RotateKeyDialog({ keyItem, onClose, onRotated }: RotateKeyDialogProps) 
         {keyItem.former !== null && (
           <p className="rounded-md bg-held-wash px-3 py-2 text-held">{keys.graceAgain(keyItem.former.shown)}</p>
         )}
-        <FormEnd act={rotate} go={keys.makeNew} onCancel={onClose} />
+        <FormEnd mutation={rotate} go={keys.makeNew} onCancel={onClose} />
       </Form>
     </Dialog>
   )
@@ -129,7 +129,7 @@ export function KeyMenu({ keyItem, onAction }: KeyMenuProps) {
   const { keys } = useMessages()
   const toggle = useDisableKey(keyItem)
   if (keyItem.state === 'revoked') return null
-  const pick = (act: KeyAction) => () => onAction({ act, key: keyItem })
+  const pick = (action: KeyAction) => () => onAction({ action, key: keyItem })
   return (
     <Menu trigger={<IconButton icon={Ellipsis} label={keys.actionsOf(keyItem.name)} />}>
       <MenuItem icon={SquarePen} onPick={pick('edit')}>

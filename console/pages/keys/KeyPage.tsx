@@ -94,12 +94,12 @@ function KeyButtons({ keyItem, onAction }: { keyItem: OwnKey; onAction: (picked:
   if (keyItem.state === 'revoked') return null
   return (
     <>
-      <Button onClick={() => onAction({ act: 'edit', key: keyItem })}>
+      <Button onClick={() => onAction({ action: 'edit', key: keyItem })}>
         <SquarePen aria-hidden="true" />
         {keys.edit}
       </Button>
       {!keyItem.playground && (
-        <Button onClick={() => onAction({ act: 'rotate', key: keyItem })}>
+        <Button onClick={() => onAction({ action: 'rotate', key: keyItem })}>
           <RefreshCw aria-hidden="true" />
           {keys.rotate}
         </Button>

@@ -13,7 +13,7 @@ export type CreatedKey = AnswerOf<'POST /keys'>
 export type KeyAction = 'edit' | 'rename' | 'rotate' | 'revoke'
 
 export interface PickedAction {
-  readonly act: KeyAction
+  readonly action: KeyAction
   readonly key: KeyFacts
 }
 

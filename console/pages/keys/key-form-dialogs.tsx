@@ -35,7 +35,7 @@ export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
       width="wide"
       closing={create.isPending ? 'by-button' : 'anyhow'}
     >
-      <Form className="grid gap-5" onSend={send} judgedBy="send">
+      <Form className="grid gap-5" onSend={send} validatedBy="send">
         <NameField draft={draft} onChange={setDraft} wrong={wrong} />
         <KindChoice
           kind={kind}
@@ -46,7 +46,7 @@ export function CreateKeyDialog({ onClose, onMade }: CreateKeyDialogProps) {
           }}
         />
         <TermFields kind={kind} expiresAt={null} draft={draft} onChange={setDraft} wrong={wrong} />
-        <FormEnd act={create} go={keys.make} onCancel={onClose} />
+        <FormEnd mutation={create} go={keys.make} onCancel={onClose} />
       </Form>
     </Dialog>
   )
@@ -92,10 +92,10 @@ function EditKeyForm({ keyItem: newest, onClose }: { keyItem: OwnKey; onClose: (
     else change.mutate({ params: { key: keyItem.id }, body })
   }
   return (
-    <Form className="grid gap-5" onSend={send} judgedBy="send">
+    <Form className="grid gap-5" onSend={send} validatedBy="send">
       <NameField draft={draft} onChange={setDraft} wrong={wrong} />
       <TermFields kind={keyItem.kind} expiresAt={keyItem.expires_at} draft={draft} onChange={setDraft} wrong={wrong} />
-      <FormEnd act={change} go={common.save} onCancel={onClose} />
+      <FormEnd mutation={change} go={common.save} onCancel={onClose} />
     </Form>
   )
 }

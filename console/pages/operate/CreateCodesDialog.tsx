@@ -94,7 +94,7 @@ function CreateCodesForm({ make, onClose }: CreateCodesFormProps) {
       {read !== undefined && many !== undefined && many > 1 && (
         <p className="figures text-sm text-soft">{codes.worth(formats.money(timesMoney(read, many)))}</p>
       )}
-      <FormEnd act={make} go={codes.go} disabled={read === undefined || many === undefined} onCancel={onClose} />
+      <FormEnd mutation={make} go={codes.go} disabled={read === undefined || many === undefined} onCancel={onClose} />
     </Form>
   )
 }

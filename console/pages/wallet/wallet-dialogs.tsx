@@ -40,7 +40,7 @@ export function RedeemDialog({ onClose }: { onClose: () => void }) {
           className="font-mono"
         />
         <FormEnd
-          act={redeem}
+          mutation={redeem}
           errorShownAtField={wrong !== undefined}
           go={wallet.redeemGo}
           disabled={code.trim() === ''}
@@ -91,7 +91,7 @@ export function RequestFundsDialog({ asked, onClose, onRedeem }: RequestFundsDia
   }
   return (
     <Dialog title={wallet.askTitle} open onClose={onClose}>
-      <Form onSend={send} judgedBy="send">
+      <Form onSend={send} validatedBy="send">
         <p className="text-soft">{asked === null ? wallet.askText : wallet.askAgain}</p>
         <p>
           <button type="button" className="min-h-6 text-accent hover:underline" onClick={onRedeem}>
@@ -118,7 +118,7 @@ export function RequestFundsDialog({ asked, onClose, onRedeem }: RequestFundsDia
             />
           )}
         </Field>
-        <FormEnd act={ask} go={wallet.askGo} onCancel={onClose} />
+        <FormEnd mutation={ask} go={wallet.askGo} onCancel={onClose} />
       </Form>
     </Dialog>
   )

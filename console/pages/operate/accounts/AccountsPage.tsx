@@ -187,7 +187,7 @@ function CreateAccountForm({ onClose }: { onClose: () => void }) {
         value={email}
         onText={setEmail}
       />
-      <FormEnd act={make} go={accounts.make} onCancel={onClose} />
+      <FormEnd mutation={make} go={accounts.make} onCancel={onClose} />
     </Form>
   )
 }

@@ -129,7 +129,7 @@ function CreditForm({ account, onClose, onDone, ...first }: CreditFormProps) {
         value={ref}
         onText={setRef}
       />
-      <FormEnd act={credit} go={messages[direction]} disabled={read === undefined} onCancel={onClose} />
+      <FormEnd mutation={credit} go={messages[direction]} disabled={read === undefined} onCancel={onClose} />
     </Form>
   )
 }

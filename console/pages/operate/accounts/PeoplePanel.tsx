@@ -204,7 +204,7 @@ function InviteForm({ account, resets, onClose, make }: InviteFormProps) {
           />
         </>
       )}
-      <FormEnd act={make} go={person.makeLink} onCancel={onClose} />
+      <FormEnd mutation={make} go={person.makeLink} onCancel={onClose} />
     </Form>
   )
 }

@@ -59,12 +59,12 @@ const bytesOf = (frames: readonly EncodedFrame[]): Buffer =>
   )
 
 /** Reasoning that a wire tells as it is and one that it tells as a summary are one thing for who has asked for summaries. */
-const voiceOf = (client: Protocol, delivery: 'stream' | 'json') =>
+const encoderOf = (client: Protocol, delivery: 'stream' | 'json') =>
   client === 'chat' ? chatEncoder(delivery) : openEncoder({ fields: { reasoning: { summary: 'auto' } }, delivery })
 
 function play(wire: LaneWire, client: Protocol, delivery: 'stream' | 'json', bytes: Buffer): Played {
-  const voice = voiceOf(client, delivery)
-  return playEncoder(voice, voice.translate(readerOf(wire)), [bytes], 9)
+  const encoder = encoderOf(client, delivery)
+  return playEncoder(encoder, encoder.translate(readerOf(wire)), [bytes], 9)
 }
 
 it('an answer is the same for its client on each of the four wires, and so are its counts', {
@@ -93,9 +93,9 @@ it('an answer is the same for its client on each of the four wires, and so are i
 })
 
 function usageOf(wire: LaneWire, bytes: Buffer) {
-  const voice = chatEncoder('stream')
-  const adapter = voice.translate(readerOf(wire))
-  playEncoder(voice, adapter, [bytes], 9)
+  const encoder = chatEncoder('stream')
+  const adapter = encoder.translate(readerOf(wire))
+  playEncoder(encoder, adapter, [bytes], 9)
   return adapter.state.usage
 }
 

@@ -3,11 +3,11 @@ import type { TurnEvent } from '../../src/model/event.ts'
 import type { Protocol } from '../../src/model/turn.ts'
 import { chatDialect } from '../../src/protocols/chat/dialects.ts'
 import { createChatEncoder } from '../../src/protocols/chat/encoder.ts'
-import { type LaneDialect, codecs } from '../../src/protocols/codecs.ts'
+import { codecs, type LaneDialect } from '../../src/protocols/codecs.ts'
 import { responsesDialect } from '../../src/protocols/responses/dialects.ts'
 import type { ClientEncoder, EventReader } from '../../src/protocols/shared/codec-types.ts'
 import { createFrameSplitter } from '../../src/protocols/sse/frames.ts'
-import { SETTLED, requestOf } from '../fixtures/protocols/chat/translate.ts'
+import { requestOf, SETTLED } from '../fixtures/protocols/chat/translate.ts'
 import { collectReply } from '../fixtures/protocols/collect-reply.ts'
 import { countedIds } from '../fixtures/protocols/mint-ids.ts'
 import { openEncoder } from '../fixtures/protocols/responses/encoder.ts'
@@ -59,12 +59,12 @@ function splitFrames(bytes: Buffer): Buffer[] {
   return frames
 }
 
-interface Heard {
+interface ReadAnswer {
   readonly events: readonly TurnEvent[]
   readonly meaning: unknown
 }
 
-function hear(dialect: LaneDialect, frames: readonly Buffer[]): Heard {
+function readFrames(dialect: LaneDialect, frames: readonly Buffer[]): ReadAnswer {
   const reader = readerFor(dialect)
   const events = frames.flatMap((frame) => reader.read(frame))
   const { usage } = reader.state
@@ -76,14 +76,14 @@ function hear(dialect: LaneDialect, frames: readonly Buffer[]): Heard {
 const NONE = { uncachedInput: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
 /** What the client is told of what a lane has said, and what it understands by that. */
-function carry({ lane, client }: Way, told: Told, what: string): { meant: Heard; understood: Heard } {
+function carry({ lane, client }: Way, told: Told, what: string): { meant: ReadAnswer; understood: ReadAnswer } {
   const dialect = SEALS.get(what) ?? DIALECTS[lane]
   const frames = framesOf(told)
   const adapter = openClient(client).translate(readerFor(dialect))
   const said = frames.map((frame) => adapter.read(frame).bytes ?? Buffer.alloc(0))
   const usage = { ...(adapter.state.usage ?? NONE), estimated: false }
   const stream = Buffer.concat([...said, adapter.close({ ...SETTLED, usage })])
-  return { meant: hear(dialect, frames), understood: hear(DIALECTS[client], splitFrames(stream)) }
+  return { meant: readFrames(dialect, frames), understood: readFrames(DIALECTS[client], splitFrames(stream)) }
 }
 
 function rowOf(way: Way, { what, without, with: withIt }: Specimen): string[] {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import type { ReplyItem } from '../../src/model/conversation.ts'
 import type { TurnEvent } from '../../src/model/event.ts'
-import type { ReplyItem } from '../../src/model/reply.ts'
 import { SETTLED } from '../fixtures/protocols/chat/translate.ts'
 import { collectReply } from '../fixtures/protocols/collect-reply.ts'
 import { lossRows } from './loss-pages.ts'

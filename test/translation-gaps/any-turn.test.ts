@@ -1,11 +1,11 @@
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { problem } from '../../src/model/problem.ts'
 import type { Protocol } from '../../src/model/turn.ts'
 import type { StreamAdapter } from '../../src/protocols/shared/codec-types.ts'
 import { SETTLED } from '../fixtures/protocols/chat/translate.ts'
-import { type RandomAnswer, type Said, randomAnswer, saidBy, saidInChat } from './random-answer.ts'
-import { type Told, createCutter, framesIn, openClient, readerOf, sentBy, toldIn, toldInJson } from './turns.ts'
-import fc from 'fast-check'
+import { type RandomAnswer, randomAnswer, type Said, saidBy, saidInChat } from './random-answer.ts'
+import { createCutter, framesIn, openClient, readerOf, sentBy, type Told, toldIn, toldInJson } from './turns.ts'
 
 const SEED = 20_262
 /** In every run a quarter of them: RANDOM_TURNS=10000. */
@@ -79,10 +79,10 @@ interface Played {
 function play({ answer, road, delivery, newline, ...turn }: Turn): Played {
   const stream = PING + sentBy(road.lane, answer.events)
   const pieces = cut(Buffer.from(stream.replaceAll('\n', newline)), turn.cuts)
-  const voice = openClient(road.client, delivery)
+  const encoder = openClient(road.client, delivery)
   const said: (Buffer | undefined)[] = []
-  if (turn.isSecond) said.push(voice.translate(readerOf(road.lane)).read(framesIn(pieces)[1]!).bytes)
-  const adapter = voice.translate(readerOf(road.lane))
+  if (turn.isSecond) said.push(encoder.translate(readerOf(road.lane)).read(framesIn(pieces)[1]!).bytes)
+  const adapter = encoder.translate(readerOf(road.lane))
   const look = watch(adapter)
   const taken = delivery === 'json' ? pieces : pieces.slice(0, turn.breakBehind)
   const take = createCutter()
@@ -91,10 +91,10 @@ function play({ answer, road, delivery, newline, ...turn }: Turn): Played {
       said.push(adapter.read(frame).bytes)
       look()
     }
-    if (turn.silences.includes(at) && !adapter.state.finished) said.push(voice.keepAlive())
+    if (turn.silences.includes(at) && !adapter.state.finished) said.push(encoder.keepAlive())
   }
   const end = adapter.state.finished ? 'finished' : 'failed'
-  const last = end === 'finished' ? adapter.close(SETTLED) : voice.fail(problem('upstream_error', 'It broke.'))
+  const last = end === 'finished' ? adapter.close(SETTLED) : encoder.fail(problem('upstream_error', 'It broke.'))
   return {
     said: Buffer.concat([...said.filter((each) => each !== undefined), last]),
     end,

@@ -5,7 +5,7 @@ import type { Opaque } from '../../src/model/event.ts'
 import type { TurnRequest } from '../../src/model/turn.ts'
 import { CHAT_DIALECTS } from '../../src/protocols/chat/dialects.ts'
 import { CHAT_FIELDS } from '../../src/protocols/chat/parse-request.ts'
-import { type LaneDialect, codecs } from '../../src/protocols/codecs.ts'
+import { codecs, type LaneDialect } from '../../src/protocols/codecs.ts'
 import type { FieldTable } from '../../src/protocols/fields/read-fields.ts'
 import { RESPONSES_DIALECTS } from '../../src/protocols/responses/dialects.ts'
 import { RESPONSES_FIELDS } from '../../src/protocols/responses/fields.ts'
@@ -14,9 +14,9 @@ import { conversationIn } from '../fixtures/protocols/conversation-in.ts'
 import { laneTarget } from '../fixtures/protocols/lane-target.ts'
 import { requestOf as responsesRequestOf } from '../fixtures/protocols/responses/read-request.ts'
 import { CHAT_SPECIMENS } from './chat-specimens.ts'
-import { type Fate, differences, fateOf, lossRows } from './loss-pages.ts'
+import { differences, type Fate, fateOf, lossRows } from './loss-pages.ts'
 import { RESPONSES_SPECIMENS } from './responses-specimens.ts'
-import { type Specimen, fieldsOf } from './specimen.ts'
+import { fieldsOf, type Specimen } from './specimen.ts'
 
 /** One way: what clients can say, and the lanes that it goes to. */
 interface Way {
@@ -125,8 +125,8 @@ describe.each(Object.entries(WAYS))('a request from %s', (_name, way) => {
 
   it('is looked at field by field: those that no lane gets are in the page of the fields', () => {
     const looked = new Set([...way.specimens.flatMap(fieldsOf), ...NEVER_THE_CLIENTS])
-    const carried = Object.entries(way.fields).filter(([, { policy }]) => policy === 'passed' || policy === 'control')
-    expect(carried.map(([name]) => name).filter((name) => !looked.has(name))).toEqual([])
+    const encoded = Object.entries(way.fields).filter(([, { policy }]) => policy === 'passed' || policy === 'control')
+    expect(encoded.map(([name]) => name).filter((name) => !looked.has(name))).toEqual([])
   })
 
   it('gets nothing to a lane of what no lane gets', () => {

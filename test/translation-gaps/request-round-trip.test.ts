@@ -25,7 +25,7 @@ const askedIn = (protocol: Protocol, body: object): TurnRequest =>
 type ClientDialect = Extract<LaneDialect, { readonly wire: Protocol }>
 
 /** What the protocol of a lane leaves of a conversation, read as if a client had sent it. */
-function carried(conversation: Conversation, dialect: ClientDialect): Conversation {
+function relayed(conversation: Conversation, dialect: ClientDialect): Conversation {
   const body = JSON.parse(JSON.stringify(codecs.writeRequest(conversation, laneTarget(dialect)).body))
   // Asked of every server that seals, whoever wants it.
   if (Array.isArray(body.include)) body.include = body.include.filter((what: string) => what !== SEALED_REASONING)
@@ -89,7 +89,7 @@ it.each(WAYS)(
         for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1
         let conversation = conversationIn(askedIn(from, body))
         for (const leg of legs) {
-          const after = carried(conversation, leg.dialect)
+          const after = relayed(conversation, leg.dialect)
           expect(after).toEqual(left(conversation, leg))
           conversation = after
         }

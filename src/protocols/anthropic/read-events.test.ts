@@ -3,9 +3,9 @@ import {
   begin,
   delta,
   finish,
-  hear,
   over,
   readerOf,
+  readFrames,
   says,
   signs,
   sse,
@@ -50,7 +50,7 @@ describe('an answer', () => {
   })
 
   it('with thinking and a call becomes a sealed summary and a call, with its usage', () => {
-    const { events, reader } = hear(
+    const { events, reader } = readFrames(
       begin({ input_tokens: 25, cache_creation_input_tokens: 0, cache_read_input_tokens: 10, output_tokens: 1 }),
       ...[start(0, THINKING), { type: 'ping' }, thinks(0, 'Need weather.'), signs(0, 'EqQB'), stop(0)],
       ...[start(1, use('get_weather')), writes(1, ''), writes(1, '{"city":'), writes(1, '"Oslo"}'), stop(1)],
@@ -76,7 +76,7 @@ describe('an answer', () => {
   })
 
   it('in several blocks of text is one message, and behind a call another', () => {
-    const { events } = hear(
+    const { events } = readFrames(
       ...[start(0, TEXT), says(0, 'a'), stop(0), start(1, { type: 'text', text: 'b' }), says(1, 'c'), stop(1)],
       ...[start(2, use('look')), stop(2), start(3, TEXT), says(3, 'd'), stop(3), finish('end_turn')],
     )
@@ -87,7 +87,7 @@ describe('an answer', () => {
 
   it('has every thinking as a reasoning of its own, redacted ones without words', () => {
     const redacted = { type: 'redacted_thinking', data: 'Rk9P' }
-    const { events } = hear(
+    const { events } = readFrames(
       ...[start(0, THINKING), signs(0, 'Eq'), signs(0, 'QB'), stop(0), start(1, redacted), stop(1)],
       ...[start(2, THINKING), thinks(2, 'so'), stop(2), start(3, TEXT), says(3, 'a')],
     )
@@ -113,14 +113,14 @@ describe('an answer', () => {
   })
 
   it('gives arguments whole where they came with the start, and none where there are none', () => {
-    expect(hear(start(0, use('look', 't1', { at: 'x' })), stop(0)).events).toEqual([
+    expect(readFrames(start(0, use('look', 't1', { at: 'x' })), stop(0)).events).toEqual([
       ...[called(0), args(0, '{"at":"x"}'), ended(0)],
     ])
-    expect(hear(start(0, use('look', 't1', { at: 'x' })), writes(0, '{"at":"y"}'), stop(0)).events).toEqual([
+    expect(readFrames(start(0, use('look', 't1', { at: 'x' })), writes(0, '{"at":"y"}'), stop(0)).events).toEqual([
       ...[called(0), args(0, '{"at":"y"}'), ended(0)],
     ])
     // Cut off before they were told: nobody knows them.
-    expect(hear(start(0, use('look')), finish('max_tokens')).events).toEqual([called(0), ended(0), end('length')])
+    expect(readFrames(start(0, use('look')), finish('max_tokens')).events).toEqual([called(0), ended(0), end('length')])
   })
 
   it.each([
@@ -133,20 +133,20 @@ describe('an answer', () => {
     ['a new word', 'stop'],
     ['constructor', 'stop'],
   ])('that stops for %s without calls ends with %s', (reason, expected) => {
-    expect(hear(finish(reason)).events).toEqual([end(expected)])
+    expect(readFrames(finish(reason)).events).toEqual([end(expected)])
   })
 })
 
 describe('what goes wrong', () => {
   it('an error inside the stream is one, and nothing is read behind it', () => {
-    const { events, reader } = hear(
+    const { events, reader } = readFrames(
       { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
       says(0, 'a'),
     )
     expect(events).toEqual([])
     expect(reader.state.error).toEqual({ message: 'Overloaded', code: 'overloaded_error' })
-    expect(hear({ error: { message: 'x' } }).reader.state.error).toMatchObject({ message: 'x' })
-    expect(hear({ type: 'error' }).reader.state.error).toMatchObject({ code: undefined })
+    expect(readFrames({ error: { message: 'x' } }).reader.state.error).toMatchObject({ message: 'x' })
+    expect(readFrames({ type: 'error' }).reader.state.error).toMatchObject({ code: undefined })
   })
 
   it('what is no JSON is invalid, and what nobody knows is nothing', () => {
@@ -155,7 +155,7 @@ describe('what goes wrong', () => {
       expect(reader.read(Buffer.from(frame))).toEqual([])
       expect(reader.state.invalid).toBeDefined()
     }
-    const { events, reader } = hear(
+    const { events, reader } = readFrames(
       ...[{ type: 'ping' }, { type: 'new_event', delta: { text: 'x' } }, {}, { type: 5 }, { type: '__proto__' }],
       ...[start(0, { type: 'server_tool_use', id: 's', name: 'search', input: {} }), writes(0, '{"q":1}'), stop(0)],
       ...[start(1, { type: 'compaction' }), delta(1, 'compaction_delta', { content: 'x' }), delta(1, 'new', {})],
@@ -179,14 +179,16 @@ describe('what goes wrong', () => {
   })
 
   it('nothing is lost of blocks that are not announced, or not ended', () => {
-    expect(hear(says(0, 'a'), thinks(4, 'hm'), signs(9, 'S'), says(0, 'b'), finish('end_turn'), over).events).toEqual([
+    expect(
+      readFrames(says(0, 'a'), thinks(4, 'hm'), signs(9, 'S'), says(0, 'b'), finish('end_turn'), over).events,
+    ).toEqual([
       ...[text('a'), ...told('hm'), seal({ type: 'thinking', thinking: 'hm', signature: 'S' }), text('b'), end('stop')],
     ])
   })
 
   it('two calls at once keep their arguments apart', () => {
     expect(
-      hear(
+      readFrames(
         ...[
           start(0, use('look', 't1')),
           start(1, use('see', 't2')),
@@ -232,14 +234,14 @@ describe('what goes wrong', () => {
     ['an end without a reason', [start(0, TEXT), says(0, 'a'), stop(0), over], 'message_stop without a stop_reason'],
     ['words behind the end', [finish('end_turn'), says(0, 'a')], 'content after the end of the answer'],
   ])('%s is no answer', (_, frames, invalid) => {
-    const { events, reader } = hear(...frames)
+    const { events, reader } = readFrames(...frames)
     expect(reader.state.invalid).toBe(invalid)
     expect(events.filter(({ type }) => type === 'turn-end')).toHaveLength(reader.state.finished ? 1 : 0)
     expect(reader.read(sse(says(0, 'more')))).toEqual([])
   })
 
   it('words that are none are nothing', () => {
-    const { events, reader } = hear(
+    const { events, reader } = readFrames(
       ...[start(0, { type: 'text', text: null }), delta(0, 'text_delta', { text: 5 }), says(0, '')],
       ...[start(1, { type: 'thinking' }), thinks(1, ''), signs(1, '')],
       ...[start(3, { type: 'redacted_thinking' }), finish('end_turn'), stop(0), over],
@@ -251,20 +253,24 @@ describe('what goes wrong', () => {
 
 describe('what is counted', () => {
   it('before the answer has its count there is none: the first one is of the prompt alone', () => {
-    const { reader } = hear(begin({ input_tokens: 25, output_tokens: 1 }), start(0, TEXT), says(0, 'a long answer'))
+    const { reader } = readFrames(
+      begin({ input_tokens: 25, output_tokens: 1 }),
+      start(0, TEXT),
+      says(0, 'a long answer'),
+    )
     expect(reader.state.usage).toBeUndefined()
     expect(reader.state.inputCounted).toEqual({ uncachedInput: 25, cachedInput: 0, cacheWrite: 0 })
   })
 
   it('an answer that is never counted has no usage, whatever stood at its beginning', () => {
-    const { reader } = hear(begin({ input_tokens: 25, output_tokens: 7 }), finish('end_turn', {}), over)
+    const { reader } = readFrames(begin({ input_tokens: 25, output_tokens: 7 }), finish('end_turn', {}), over)
     expect(reader.state).toMatchObject({ finished: true, usage: undefined, inputCounted: { uncachedInput: 25 } })
   })
 })
 
 it('whose arguments nobody could write down again is no answer', () => {
   const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`
-  const { reader } = hear(begin())
+  const { reader } = readFrames(begin())
   reader.read(
     Buffer.from(
       sse(start(0, use('f', 't', { a: 'HERE' })))
@@ -276,7 +282,7 @@ it('whose arguments nobody could write down again is no answer', () => {
 })
 
 it('signatures that do not end are no answer', () => {
-  const { reader } = hear(begin(), start(0, THINKING))
+  const { reader } = readFrames(begin(), start(0, THINKING))
   const frame = sse(signs(0, 'x'.repeat(1_000_000)))
   for (let i = 0; i < 8; i++) reader.read(frame)
   expect(reader.state.invalid).toBeUndefined()

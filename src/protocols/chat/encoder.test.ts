@@ -48,9 +48,9 @@ function encoderFor(body: object) {
 
 function carry(body: object) {
   const adapter = encoderFor(body).translate(readerOf(EVENTS))
-  const carried = EVENTS.map(() => adapter.read(FRAME))
-  const said = Buffer.concat(carried.flatMap(({ bytes }) => bytes ?? []))
-  return { carried, said: String(said), closing: String(adapter.close(SETTLED)) }
+  const encoded = EVENTS.map(() => adapter.read(FRAME))
+  const said = Buffer.concat(encoded.flatMap(({ bytes }) => bytes ?? []))
+  return { encoded, said: String(said), closing: String(adapter.close(SETTLED)) }
 }
 
 const chunksIn = (frames: string) =>
@@ -60,9 +60,9 @@ const chunksIn = (frames: string) =>
     .map((each) => JSON.parse(each.slice(6)))
 
 it('a stream says what is content, and closes with the usage for whoever asked for it', () => {
-  const { carried, closing } = carry({ stream: true, stream_options: { include_usage: true } })
-  expect(carried.map(({ isContent }) => isContent)).toEqual([false, ...EVENTS.slice(1).map(() => true)])
-  expect(carried[0]?.bytes).toBeUndefined()
+  const { encoded, closing } = carry({ stream: true, stream_options: { include_usage: true } })
+  expect(encoded.map(({ isContent }) => isContent)).toEqual([false, ...EVENTS.slice(1).map(() => true)])
+  expect(encoded[0]?.bytes).toBeUndefined()
   expect(closing.endsWith('data: [DONE]\n\n')).toBe(true)
   expect(chunksIn(closing)).toEqual([
     {
@@ -76,14 +76,14 @@ it('a stream says what is content, and closes with the usage for whoever asked f
 
 it('an end without words is no content', () => {
   const adapter = encoderFor({ stream: true }).translate(readerOf([[{ type: 'turn-end', reason: 'length' }]]))
-  const carried = adapter.read(FRAME)
-  expect(carried.isContent).toBe(false)
-  expect(chunksIn(String(carried.bytes)).at(-1).choices[0].finish_reason).toBe('length')
+  const encoded = adapter.read(FRAME)
+  expect(encoded.isContent).toBe(false)
+  expect(chunksIn(String(encoded.bytes)).at(-1).choices[0].finish_reason).toBe('length')
 })
 
 it('a JSON answer is handed out whole, when its charge is known', () => {
-  const { carried, closing } = carry({})
-  expect(carried).toEqual(EVENTS.map(() => ({ bytes: undefined, isContent: false })))
+  const { encoded, closing } = carry({})
+  expect(encoded).toEqual(EVENTS.map(() => ({ bytes: undefined, isContent: false })))
   expect(JSON.parse(closing)).toEqual({
     ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 7, model: 'public' },
     choices: [
@@ -131,18 +131,18 @@ it('no calls and no reasoning leave no empty member behind, and a refusal alone 
 })
 
 it('an answer keeps its id and time when its lane fails and another one speaks', () => {
-  const voice = encoderFor({ stream: true })
-  const first = voice.translate(readerOf([[{ type: 'message-start', phase: undefined }]]))
+  const encoder = encoderFor({ stream: true })
+  const first = encoder.translate(readerOf([[{ type: 'message-start', phase: undefined }]]))
   expect(first.read(FRAME).bytes).toBeUndefined()
-  const second = voice.translate(readerOf([[{ type: 'text-delta', text: 'a' }]]))
+  const second = encoder.translate(readerOf([[{ type: 'text-delta', text: 'a' }]]))
   const [role, words] = chunksIn(String(second.read(FRAME).bytes))
   expect([role.id, words.id, role.choices[0].delta.role]).toEqual(['chatcmpl-1', 'chatcmpl-1', 'assistant'])
 })
 
 it('a comment breaks its silence, and a failure is said in an error frame without an end', () => {
-  const voice = encoderFor({ stream: true })
-  expect(voice.keepAlive()).toBeUndefined()
-  const said = String(voice.fail(problem('upstream_error', 'It broke.')))
+  const encoder = encoderFor({ stream: true })
+  expect(encoder.keepAlive()).toBeUndefined()
+  const said = String(encoder.fail(problem('upstream_error', 'It broke.')))
   expect(JSON.parse(said.slice(6))).toMatchObject({ error: { message: 'It broke.', request_id: 'req_1' } })
   expect(said).not.toContain('[DONE]')
 })

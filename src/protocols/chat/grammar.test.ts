@@ -34,9 +34,9 @@ function whole(usage: boolean): string {
 }
 
 function failed(): string {
-  const voice = encoderFor(true)
-  const { bytes } = voice.translate(readerOf([ANSWER.slice(0, 6)])).read(frame({}))
-  return `${bytes}${voice.fail(problem('upstream_error', 'It broke.'))}`
+  const encoder = encoderFor(true)
+  const { bytes } = encoder.translate(readerOf([ANSWER.slice(0, 6)])).read(frame({}))
+  return `${bytes}${encoder.fail(problem('upstream_error', 'It broke.'))}`
 }
 
 const STREAMS = { counted: whole(true), uncounted: whole(false), failed: failed() }

@@ -8,11 +8,11 @@ import { createChatEncoder } from './encoder.ts'
 /** What a client gets of a provider's JSON answer. */
 function relayed(value: object) {
   const request = requestOf({ messages: [{ role: 'user', content: 'q' }] })
-  const voice = createChatEncoder({ request, model: 'mill', requestId: 'req_1', mint: countedIds(), now: () => 1 })
+  const encoder = createChatEncoder({ request, model: 'mill', requestId: 'req_1', mint: countedIds(), now: () => 1 })
   const bytes = Buffer.from(JSON.stringify(value))
   const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 1000 })
   if (scanned.kind !== 'scanned') throw new Error('not JSON')
-  const reply = voice.relayReply(
+  const reply = encoder.relayReply(
     { body: { bytes, members: scanned.members }, value },
     {
       model: 'lane',

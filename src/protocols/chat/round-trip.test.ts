@@ -138,7 +138,7 @@ function randomPair(random: Random, dialect: Dialect): Pair {
   return pair
 }
 
-const carried = (conversation: Conversation, dialect: Dialect): Conversation =>
+const throughChat = (conversation: Conversation, dialect: Dialect): Conversation =>
   conversationIn(requestOf(written(conversation, dialect).body))
 
 it.each(['openai', 'deepseek'] as const)('items that chat has carried to %s lose only what is known', (dialect) => {
@@ -147,7 +147,7 @@ it.each(['openai', 'deepseek'] as const)('items that chat has carried to %s lose
   let items = 0
   for (let round = 0; round < 500; round++) {
     const { sent, left } = randomPair(random, dialect)
-    expect(carried(conversationOf(sent), dialect).items, `seed ${seed}, round ${round}`).toEqual(left)
+    expect(throughChat(conversationOf(sent), dialect).items, `seed ${seed}, round ${round}`).toEqual(left)
     items += sent.length
   }
   console.log(`round trip over ${dialect}: seed ${seed}, 500 conversations, ${items} items`)
@@ -157,8 +157,8 @@ it.each(['openai', 'deepseek'] as const)('items that chat has carried to %s lose
 it('what was carried once loses nothing when it is carried again', () => {
   const random = randomFrom(47)
   for (let round = 0; round < 300; round++) {
-    const once = carried(conversationOf(randomPair(random, 'openai').sent), 'openai')
-    expect(carried(once, 'openai')).toEqual(once)
+    const once = throughChat(conversationOf(randomPair(random, 'openai').sent), 'openai')
+    expect(throughChat(once, 'openai')).toEqual(once)
   }
 })
 
@@ -200,7 +200,7 @@ it('settings and tools come back, but for what chat has no words for', () => {
         promptCacheKey: pick([undefined, 'k']),
       },
     })
-    expect(carried(conversation, 'openai')).toEqual(conversation)
+    expect(throughChat(conversation, 'openai')).toEqual(conversation)
   }
 })
 
@@ -210,5 +210,5 @@ it('lost are: that instructions are none of the messages, a wish for plain text,
     format: { type: 'text' },
     reasoning: { summary: 'auto' },
   })
-  expect(carried(sent, 'openai')).toEqual(conversationOf([message('developer', 'i'), message('user', 'q')]))
+  expect(throughChat(sent, 'openai')).toEqual(conversationOf([message('developer', 'i'), message('user', 'q')]))
 })

@@ -245,19 +245,19 @@ const ODDITIES: Record<string, Oddity> = {
 
 const ROADS = ['relay', 'translation'] as const
 
-function carrierOn(road: (typeof ROADS)[number]): StreamAdapter {
+function adapterOn(road: (typeof ROADS)[number]): StreamAdapter {
   const request = requestOf({ messages: [{ role: 'user', content: 'q' }], stream: true })
   const mint = countedIds()
-  const voice = createChatEncoder({ request, model: 'mill', requestId: 'req_1', mint, now: () => 1_800_000_000_000 })
+  const encoder = createChatEncoder({ request, model: 'mill', requestId: 'req_1', mint, now: () => 1_800_000_000_000 })
   const dialect = chatDialect('generic')
-  if (road === 'relay') return voice.relay({ model: 'lane', dialect })
+  if (road === 'relay') return encoder.relay({ model: 'lane', dialect })
   const reader = createEventReader({ dialect, origin: 'lane', mint })
-  return voice.translate(restoreTools(reader, createToolNames([], { custom: 'as-function', namespace: 'flat' })))
+  return encoder.translate(restoreTools(reader, createToolNames([], { custom: 'as-function', namespace: 'flat' })))
 }
 
 /** What its client sees of a stream that comes in pieces of that many bytes. */
-function hear(road: (typeof ROADS)[number], stream: string, pieceBytes: number) {
-  const adapter = carrierOn(road)
+function readFrames(road: (typeof ROADS)[number], stream: string, pieceBytes: number) {
+  const adapter = adapterOn(road)
   const splitter = createFrameSplitter({ frameBytesMax: 100_000 })
   const isOver = () => adapter.state.done || adapter.state.error !== undefined || adapter.state.invalid !== undefined
   let sent = ''
@@ -315,7 +315,7 @@ function collect(sent: string): Said {
 describe.each(ROADS)('on the road of %s', (road) => {
   describe.each(Object.entries(ODDITIES))('%s', (_name, { stream, says }) => {
     it.each([1, 7, 100_000])('is one clean answer, in pieces of %d bytes', (pieceBytes) => {
-      const { sent, state } = hear(road, stream, pieceBytes)
+      const { sent, state } = readFrames(road, stream, pieceBytes)
       if (says.failed !== undefined) {
         expect(state.error?.message).toBe(says.failed)
         expect(sent).not.toContain('"finish_reason":"')
@@ -333,7 +333,7 @@ describe.each(ROADS)('on the road of %s', (road) => {
 
   it('a stream that just ends is no answer, whatever it had said', () => {
     for (const stream of ['', hi, hi + DONE, called(fn('look', '{"a":1}', { index: 0, id: 'x' }))]) {
-      expect(hear(road, stream, 100_000).state.finished).toBe(false)
+      expect(readFrames(road, stream, 100_000).state.finished).toBe(false)
     }
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ends, hear, readerOf, said, sse } from '../../../test/fixtures/protocols/gemini/lane.ts'
+import { ends, readerOf, readFrames, said, sse } from '../../../test/fixtures/protocols/gemini/lane.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { classifyRefusal } from '../refusals/provider-error.ts'
 import { createFrameSplitter } from '../sse/frames.ts'
@@ -23,7 +23,7 @@ const weather = (more: object = {}) => ({ functionCall: { name: 'get_weather', a
 
 describe('an answer', () => {
   it('is told with its thoughts as a summary, its calls whole, and what signs them in front of them', () => {
-    const { events, reader } = hear(
+    const { events, reader } = readFrames(
       said([{ text: 'Check', thought: true }], {}, { usageMetadata: { promptTokenCount: 20, thoughtsTokenCount: 8 } }),
       said([{ text: 'ing', thought: true }, { text: 'Wait.' }]),
       said(
@@ -51,14 +51,14 @@ describe('an answer', () => {
   })
 
   it('has a signature behind the text that it came with, or came after', () => {
-    expect(hear(said([{ text: 'Hi', thoughtSignature: 'a' }])).events).toEqual([text('Hi'), seal('a', 'text')])
+    expect(readFrames(said([{ text: 'Hi', thoughtSignature: 'a' }])).events).toEqual([text('Hi'), seal('a', 'text')])
     const late = said([{ text: '', thoughtSignature: 'b' }], { finishReason: 'STOP' })
-    expect(hear(said([{ text: 'Hi' }]), late).events).toEqual([text('Hi'), seal('b', 'text'), end('stop')])
+    expect(readFrames(said([{ text: 'Hi' }]), late).events).toEqual([text('Hi'), seal('b', 'text'), end('stop')])
   })
 
   it('begins another reasoning where it thinks again, and forgets what signs a thought', () => {
     const thought = (words: string) => ({ text: words, thought: true, thoughtSignature: 'x' })
-    const { events } = hear(said([thought('a')]), said([{ text: 'b' }]), said([thought('c')]))
+    const { events } = readFrames(said([thought('a')]), said([{ text: 'b' }]), said([thought('c')]))
     expect(events.map(({ type }) => type)).toEqual([
       ...['reasoning-start', 'summary-start', 'summary-delta', 'text-delta'],
       ...['reasoning-start', 'summary-start', 'summary-delta'],
@@ -67,7 +67,7 @@ describe('an answer', () => {
 
   it('may be empty', () => {
     for (const chunk of [ends(), said([], { finishReason: 'STOP' }), { candidates: [{ finishReason: 'STOP' }] }]) {
-      const { events, reader } = hear(chunk)
+      const { events, reader } = readFrames(chunk)
       expect(events).toEqual([end('stop')])
       expect(reader.state).toMatchObject({ finished: true, error: undefined, outputBytes: 0 })
     }
@@ -75,16 +75,16 @@ describe('an answer', () => {
 
   it('is its first candidate, without the parts that nobody has asked for', () => {
     const other = { content: { parts: [{ text: 'B' }] }, index: 1, finishReason: 'STOP' }
-    const { events, reader } = hear({ candidates: [other, { content: { parts: [{ text: 'A' }] }, index: 0 }] })
+    const { events, reader } = readFrames({ candidates: [other, { content: { parts: [{ text: 'A' }] }, index: 0 }] })
     expect(events).toEqual([text('A')])
     expect(reader.state.finished).toBe(false)
-    expect(hear({ candidates: [other] }).events).toEqual([])
+    expect(readFrames({ candidates: [other] }).events).toEqual([])
     const odd = [
       { inlineData: { mimeType: 'image/png', data: 'AA==' } },
       { executableCode: { language: 'PYTHON', code: '1' } },
       { codeExecutionResult: { outcome: 'OUTCOME_OK' } },
     ]
-    expect(hear(said(odd)).events).toEqual([])
+    expect(readFrames(said(odd)).events).toEqual([])
   })
 
   it('has its log probabilities with the text that they belong to', () => {
@@ -96,18 +96,20 @@ describe('an answer', () => {
       { token: 'Ho', logprob: -1, bytes: undefined },
     ]
     const logprobs = [{ token: 'Hi', logprob: -0.5, bytes: undefined, top }]
-    expect(hear(said([{ text: 'Hi' }], { logprobsResult })).events).toEqual([{ ...text('Hi'), logprobs }])
-    expect(hear(said([], { logprobsResult }), said([{ text: 'Hi' }])).events).toEqual([{ ...text('Hi'), logprobs }])
+    expect(readFrames(said([{ text: 'Hi' }], { logprobsResult })).events).toEqual([{ ...text('Hi'), logprobs }])
+    expect(readFrames(said([], { logprobsResult }), said([{ text: 'Hi' }])).events).toEqual([
+      { ...text('Hi'), logprobs },
+    ])
   })
 
   it('goes on being counted behind its end, and says nothing more', () => {
     const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 5, totalTokenCount: 8 }
-    const { events, reader } = hear(said([{ text: 'Hi' }]), ends(), said([{ text: '' }]), ends('SAFETY'), {
+    const { events, reader } = readFrames(said([{ text: 'Hi' }]), ends(), said([{ text: '' }]), ends('SAFETY'), {
       usageMetadata,
     })
     expect(events).toEqual([text('Hi'), end('stop')])
     expect(reader.state.usage).toMatchObject({ uncachedInput: 3, output: 5 })
-    const late = hear(said([{ text: 'Hi' }]), ends(), said([{ text: 'more' }]))
+    const late = readFrames(said([{ text: 'Hi' }]), ends(), said([{ text: 'more' }]))
     expect([late.events, late.reader.state.invalid]).toEqual([
       [text('Hi'), end('stop')],
       'content after the end of the answer',
@@ -115,7 +117,7 @@ describe('an answer', () => {
   })
 
   it('that only its prompt was counted of is estimated, on the input that was counted', () => {
-    const { reader } = hear(
+    const { reader } = readFrames(
       said([{ text: 'Hi' }], {}, { usageMetadata: { promptTokenCount: 30, cachedContentTokenCount: 10 } }),
     )
     expect(reader.state.usage).toBeUndefined()
@@ -128,7 +130,7 @@ describe('a call', () => {
   const piece = (jsonPath: string, value: object) => ({ jsonPath, ...value })
 
   it('that comes in pieces is told when it is whole', () => {
-    const { events, reader } = hear(
+    const { events, reader } = readFrames(
       part({ name: 'book', willContinue: true }, { thoughtSignature: 's' }),
       part({ partialArgs: [piece('$.city', { stringValue: 'Os' })], willContinue: true }),
       part({
@@ -148,8 +150,8 @@ describe('a call', () => {
 
   it('in pieces ends with the answer, or where another one begins', () => {
     const begun = part({ name: 'a', partialArgs: [piece('$.x', { stringValue: '1' })], willContinue: true })
-    expect(hear(begun, ends('MAX_TOKENS')).events).toEqual([...called(0, '{"x":"1"}', 'a'), end('length')])
-    expect(hear(begun, part({ name: 'b', args: {} })).events).toEqual([
+    expect(readFrames(begun, ends('MAX_TOKENS')).events).toEqual([...called(0, '{"x":"1"}', 'a'), end('length')])
+    expect(readFrames(begun, part({ name: 'b', args: {} })).events).toEqual([
       ...called(0, '{"x":"1"}', 'a'),
       ...called(1, '{}', 'b'),
     ])
@@ -161,7 +163,7 @@ describe('a call', () => {
       partialArgs: [piece('$.city', { stringValue: 'Long'.repeat(9) })],
       willContinue: true,
     })
-    const { events, reader } = hear(begun, part({ name: 'a', args: { city: 'Oslo' } }))
+    const { events, reader } = readFrames(begun, part({ name: 'a', args: { city: 'Oslo' } }))
     expect(events).toEqual(called(0, '{"city":"Oslo"}', 'a'))
     expect(reader.state).toMatchObject({ outputBytes: 1 + 4 * 9, heldBytes: 0 })
   })
@@ -180,7 +182,7 @@ describe('a call', () => {
       '$.__proto__.x',
     ]
     const partialArgs = [...paths.map((path) => piece(path, { stringValue: 'v' })), null, 7, { jsonPath: 7 }]
-    const { events } = hear(
+    const { events } = readFrames(
       part({ name: 'a', partialArgs: [...partialArgs, piece('$.b', {}), piece('$.c.d', { numberValue: 1 })] }),
     )
     const delta = events.find(({ type }) => type === 'tool-call-delta') as { text: string }
@@ -189,9 +191,10 @@ describe('a call', () => {
   })
 
   it('without a name is none; without arguments it has an empty object of them', () => {
-    for (const name of [undefined, null, '', 7, {}]) expect(hear(part({ name, args: {} })).events).toEqual([])
-    for (const args of [undefined, null]) expect(hear(part({ name: 'a', args })).events).toEqual(called(0, '{}', 'a'))
-    expect(hear(part({ name: 'a', args: '{"x":1}' })).events).toEqual(called(0, '{"x":1}', 'a'))
+    for (const name of [undefined, null, '', 7, {}]) expect(readFrames(part({ name, args: {} })).events).toEqual([])
+    for (const args of [undefined, null])
+      expect(readFrames(part({ name: 'a', args })).events).toEqual(called(0, '{}', 'a'))
+    expect(readFrames(part({ name: 'a', args: '{"x":1}' })).events).toEqual(called(0, '{"x":1}', 'a'))
   })
 
   it('has the numbers that were sent, digit for digit', () => {
@@ -243,13 +246,13 @@ describe('an end', () => {
       ['', 'stop'],
     ],
   ] as [string, string][])('with the word %s is told as %s', (word, reason) => {
-    expect(hear(ends(word)).events).toEqual([end(reason)])
+    expect(readFrames(ends(word)).events).toEqual([end(reason)])
   })
 
   it('with calls is one that waits for their results, unless it was cut', () => {
-    expect(hear(said([weather()]), ends()).events.at(-1)).toEqual(end('tool-calls'))
-    expect(hear(said([weather()]), ends('MAX_TOKENS')).events.at(-1)).toEqual(end('length'))
-    expect(hear(said([weather()]), ends('OTHER')).events.at(-1)).toEqual(end('tool-calls'))
+    expect(readFrames(said([weather()]), ends()).events.at(-1)).toEqual(end('tool-calls'))
+    expect(readFrames(said([weather()]), ends('MAX_TOKENS')).events.at(-1)).toEqual(end('length'))
+    expect(readFrames(said([weather()]), ends('OTHER')).events.at(-1)).toEqual(end('tool-calls'))
   })
 
   it.each([
@@ -257,7 +260,7 @@ describe('an end', () => {
     ...['MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE'],
   ])('with the word %s is a failure, so that somebody else is asked', (word) => {
     const usageMetadata = { promptTokenCount: 3, totalTokenCount: 3 }
-    const { events, reader } = hear(said([{ text: 'Hi' }], { finishReason: word }, { usageMetadata }))
+    const { events, reader } = readFrames(said([{ text: 'Hi' }], { finishReason: word }, { usageMetadata }))
     expect(events).toEqual([])
     expect(reader.state).toMatchObject({ finished: false, error: { message: `it ended with "${word}"` } })
     const error = { status: undefined, param: undefined, message: '', code: undefined, ...reader.state.error }
@@ -267,23 +270,29 @@ describe('an end', () => {
 
   it('of a prompt that is blocked is one of the content, and no failure', () => {
     const usageMetadata = { promptTokenCount: 8, totalTokenCount: 8 }
-    const { events, reader } = hear({ promptFeedback: { blockReason: 'SAFETY' }, usageMetadata })
+    const { events, reader } = readFrames({ promptFeedback: { blockReason: 'SAFETY' }, usageMetadata })
     expect(events).toEqual([end('content-filter')])
     expect(reader.state).toMatchObject({ finished: true, error: undefined, usage: { uncachedInput: 8, output: 0 } })
-    expect(hear({ promptFeedback: { blockReason: 'OTHER' }, candidates: [] }).events).toEqual([end('content-filter')])
-    expect(hear({ promptFeedback: { safetyRatings: [] }, candidates: null }).events).toEqual([])
+    expect(readFrames({ promptFeedback: { blockReason: 'OTHER' }, candidates: [] }).events).toEqual([
+      end('content-filter'),
+    ])
+    expect(readFrames({ promptFeedback: { safetyRatings: [] }, candidates: null }).events).toEqual([])
   })
 
   it('that never comes is none', () => {
-    expect(hear(said([{ text: 'Hi' }])).reader.state).toMatchObject({ finished: false, done: false, error: undefined })
+    expect(readFrames(said([{ text: 'Hi' }])).reader.state).toMatchObject({
+      finished: false,
+      done: false,
+      error: undefined,
+    })
   })
 
   it('with an error is its error', () => {
     const error = { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' }
-    const { events, reader } = hear({ error }, said([{ text: 'Hi' }]))
+    const { events, reader } = readFrames({ error }, said([{ text: 'Hi' }]))
     expect(events).toEqual([])
     expect(reader.state.error).toMatchObject({ message: error.message })
-    expect(hear({ error: null, ...said([{ text: 'Hi' }]) }).events).toEqual([text('Hi')])
+    expect(readFrames({ error: null, ...said([{ text: 'Hi' }]) }).events).toEqual([text('Hi')])
   })
 })
 
@@ -339,7 +348,7 @@ describe('what is no answer', () => {
         ...['name', 'args', 'partialArgs', 'willContinue', 'id'].map((name) => said([weather({ [name]: value })])),
         { usageMetadata: value, promptFeedback: value },
       ]) {
-        const { reader } = hear(chunk, ends())
+        const { reader } = readFrames(chunk, ends())
         expect([undefined, 'a tool call without a name'], JSON.stringify(chunk)).toContain(reader.state.invalid)
         expect(reader.state.error, JSON.stringify(chunk)).toBeUndefined()
       }
@@ -352,7 +361,7 @@ describe('what is no answer', () => {
       said([{ ...weather(), thoughtSignature: 'q' }]),
       ends(),
     ]
-    const whole = hear(...chunks).events
+    const whole = readFrames(...chunks).events
     for (const lineEnd of ['\n', '\r\n']) {
       const bytes = Buffer.from(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}${lineEnd}${lineEnd}`).join(''))
       for (let at = 0; at <= bytes.length; at++) {
@@ -371,11 +380,13 @@ describe('what is no answer', () => {
 
 it('a chunk may have more log probabilities than a function takes arguments', () => {
   const chosenCandidates = Array.from({ length: 200_000 }, () => ({ token: '', logProbability: 0 }))
-  expect(hear(said([], { logprobsResult: { chosenCandidates } })).reader.state.invalid).toBeUndefined()
+  expect(readFrames(said([], { logprobsResult: { chosenCandidates } })).reader.state.invalid).toBeUndefined()
 })
 
 it('arguments in pieces count, whatever the pieces are', () => {
   const partialArgs = Array.from({ length: 50 }, (_, at) => ({ jsonPath: `$.a[${at}]`, numberValue: 1 }))
-  const { reader } = hear(said([{ functionCall: { name: 'f', partialArgs, args: { b: 'cd' }, willContinue: true } }]))
+  const { reader } = readFrames(
+    said([{ functionCall: { name: 'f', partialArgs, args: { b: 'cd' }, willContinue: true } }]),
+  )
   expect(reader.state).toMatchObject({ outputBytes: 61, heldBytes: 61 })
 })

@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../../../src/model/event.ts'
-import type { InputUsage, Usage } from '../../../src/model/usage.ts'
+import type { InputUsage, Usage } from '../../../src/model/price.ts'
 import type { StreamState } from '../../../src/protocols/shared/stream-state.ts'
 
 /** Judges what a reader says, event by event and count by count; throws at the first thing that may not be. */

@@ -90,8 +90,8 @@ describe.each(LANE_WIRES)('a stream of %s', (wire) => {
     const dice = diceOf(randomFrom(bytes.length))
     for (let end = 0; end <= bytes.length; end += 11) {
       const client = end % 2 === 0 ? 'chat' : 'responses'
-      const voice = client === 'chat' ? chatEncoder('stream') : responsesEncoder(dice, 'stream')
-      judgeStream(client, playEncoder(voice, voice.translate(readerOf(wire)), [bytes.subarray(0, end)], 1))
+      const encoder = client === 'chat' ? chatEncoder('stream') : responsesEncoder(dice, 'stream')
+      judgeStream(client, playEncoder(encoder, encoder.translate(readerOf(wire)), [bytes.subarray(0, end)], 1))
     }
   })
 

@@ -26,7 +26,7 @@ function play(number: number, tally: Tally): void {
   }
 }
 
-it('readers and voices survive whatever a provider may send', { timeout: 3_600_000 }, () => {
+it('readers and encoders survive whatever a provider may send', { timeout: 3_600_000 }, () => {
   const tally = createTally()
   const began = performance.now()
   const at = (number: number) => play(number, tally)

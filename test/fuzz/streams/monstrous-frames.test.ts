@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { problem } from '../../../src/model/problem.ts'
 import { chatDialect } from '../../../src/protocols/chat/dialects.ts'
-import { FrameTooLarge, createFrameSplitter } from '../../../src/protocols/sse/frames.ts'
+import { createFrameSplitter, FrameTooLarge } from '../../../src/protocols/sse/frames.ts'
 import { randomFrom } from '../../fixtures/lib/seeded-random.ts'
-import { type EncodedFrame, diceOf } from './dice.ts'
+import { diceOf, type EncodedFrame } from './dice.ts'
 import { LAST, MONSTERS } from './monsters.ts'
 import { judgeStream, playEncoder, withoutForeign } from './play-encoder.ts'
 import { readWhole } from './play-reader.ts'
@@ -57,8 +57,8 @@ describe.each(MONSTERS.map((monster) => [`${monster.wire}: ${monster.what}`, mon
     })
 
     it.each(['chat', 'responses'] as const)('is told a %s client', (client) => {
-      const voice = client === 'chat' ? chatEncoder('stream') : responsesEncoder(dice, 'stream')
-      const played = playEncoder(voice, voice.translate(readerOf(wire)), piecesOf(bytes), 50)
+      const encoder = client === 'chat' ? chatEncoder('stream') : responsesEncoder(dice, 'stream')
+      const played = playEncoder(encoder, encoder.translate(readerOf(wire)), piecesOf(bytes), 50)
       const isGivenUp = end === 'given up' || (client === 'responses' && GIVEN_UP_FOR_RESPONSES.has(name))
       expect(played.end).toBe(isGivenUp ? 'failed' : 'finished')
       // A word of one byte comes in a frame of its own: that is what there is of amplification.
@@ -67,18 +67,18 @@ describe.each(MONSTERS.map((monster) => [`${monster.wire}: ${monster.what}`, mon
     })
 
     const isReEmitted = () => {
-      const voice = responsesEncoder(dice, 'stream')
-      const played = playEncoder(voice, voice.relay({ origin: 'lane' }), piecesOf(bytes), 50)
+      const encoder = responsesEncoder(dice, 'stream')
+      const played = playEncoder(encoder, encoder.relay({ origin: 'lane' }), piecesOf(bytes), 50)
       expect(played.end).toBe(end === 'given up' ? 'failed' : 'finished')
       if (played.emitted.length < 1_000_000) judgeStream('responses', withoutForeign(played))
     }
     if (wire === 'responses') it('is re-emitted', isReEmitted)
 
     const isRelayed = () => {
-      const voice = chatEncoder('stream')
+      const encoder = chatEncoder('stream')
       const played = playEncoder(
-        voice,
-        voice.relay({ model: 'lane', dialect: chatDialect('generic') }),
+        encoder,
+        encoder.relay({ model: 'lane', dialect: chatDialect('generic') }),
         piecesOf(bytes),
         50,
       )
@@ -117,8 +117,8 @@ describe('a line of ten megabytes', () => {
     expect(reader.read(splitter.next()!)).toEqual([{ type: 'text-delta', text: 'a' }])
     splitter.push(Buffer.alloc(frameBytesMax + 1, 'y'))
     expect(() => splitter.next()).toThrow(FrameTooLarge)
-    const voice = chatEncoder('stream')
-    expect(String(voice.fail(problem('upstream_error', 'The provider sent a frame that is too large.')))).toContain(
+    const encoder = chatEncoder('stream')
+    expect(String(encoder.fail(problem('upstream_error', 'The provider sent a frame that is too large.')))).toContain(
       'error',
     )
   })

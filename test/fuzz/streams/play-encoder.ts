@@ -18,7 +18,7 @@ const FRAME_BYTES_MAX = 4 * 1024 * 1024
 
 /** As a turn does it: nothing is read behind an end, an error or what is no frame of the wire. */
 export function playEncoder(
-  voice: ClientEncoder,
+  encoder: ClientEncoder,
   adapter: StreamAdapter,
   pieces: Iterable<Buffer>,
   silentIn: number,
@@ -31,16 +31,16 @@ export function playEncoder(
   for (const piece of pieces) {
     splitter.push(piece)
     while (!state.done && state.invalid === undefined && state.error === undefined) {
-      const carried = adapter.readTemplated?.(splitter) ?? readNext(adapter, splitter.next())
-      if (carried === undefined) break
-      if (carried.bytes !== undefined) emitted.push(carried.bytes)
-      hasContent ||= carried.isContent
+      const encoded = adapter.readTemplated?.(splitter) ?? readNext(adapter, splitter.next())
+      if (encoded === undefined) break
+      if (encoded.bytes !== undefined) emitted.push(encoded.bytes)
+      hasContent ||= encoded.isContent
     }
-    const silence = at++ % silentIn === 0 && !state.finished ? voice.keepAlive() : undefined
+    const silence = at++ % silentIn === 0 && !state.finished ? encoder.keepAlive() : undefined
     if (silence !== undefined) emitted.push(silence)
   }
   const isWhole = state.finished && state.invalid === undefined && state.error === undefined
-  emitted.push(isWhole ? adapter.close(SETTLED) : voice.fail(problem('upstream_error', 'It broke.')))
+  emitted.push(isWhole ? adapter.close(SETTLED) : encoder.fail(problem('upstream_error', 'It broke.')))
   return { emitted: Buffer.concat(emitted), end: isWhole ? 'finished' : 'failed', hasContent }
 }
 

@@ -27,7 +27,7 @@ const DIALECTS: Readonly<Record<LaneWire, readonly string[]>> = {
 export const readerOf = (wire: LaneWire, dialect = DIALECTS[wire][0]!): EventReader =>
   codecs.createEventReader({ dialect: codecs.dialect(wire, dialect), origin: 'lane' }, countedIds())
 
-/** Plays one stream through its reader, whole and cut, and through the voices above it; throws at what may not be. */
+/** Plays one stream through its reader, whole and cut, and through the encoders above it; throws at what may not be. */
 export function playStream({ wire, bytes, dice }: HostileStream, tally: Tally): Read {
   const dialect = dice.pick(DIALECTS[wire])
   const whole = readWhole(readerOf(wire, dialect), bytes)
@@ -41,8 +41,8 @@ export function playStream({ wire, bytes, dice }: HostileStream, tally: Tally): 
   const reader = () => withWrappers(dice, readerOf(wire, dialect))
   for (const client of [dice.pick(['chat', 'responses'] as const)]) {
     const delivery = dice.onceIn(6) ? 'json' : 'stream'
-    const voice = client === 'chat' ? chatEncoder(delivery) : responsesEncoder(dice, delivery)
-    const played = playEncoder(voice, voice.translate(reader()), pieces, dice.between(1, 5))
+    const encoder = client === 'chat' ? chatEncoder(delivery) : responsesEncoder(dice, delivery)
+    const played = playEncoder(encoder, encoder.translate(reader()), pieces, dice.between(1, 5))
     if (delivery === 'stream') judgeStream(client, played)
     else judgeJson(client, played)
     tally.count(`${client} client, ${delivery}: ${played.end}`)
@@ -53,8 +53,8 @@ export function playStream({ wire, bytes, dice }: HostileStream, tally: Tally): 
     tally.count(`re-emitted: ${played.end}`)
   }
   if (wire === 'chat') {
-    const voice = chatEncoder('stream')
-    const played = playEncoder(voice, voice.relay({ model: 'lane', dialect: chatDialect(dialect) }), pieces, 9)
+    const encoder = chatEncoder('stream')
+    const played = playEncoder(encoder, encoder.relay({ model: 'lane', dialect: chatDialect(dialect) }), pieces, 9)
     judgeRelay(played)
     tally.count(`relayed: ${played.end}`)
   }
@@ -62,8 +62,8 @@ export function playStream({ wire, bytes, dice }: HostileStream, tally: Tally): 
 }
 
 function reEmitted(dice: Dice, pieces: readonly Buffer[]): Played {
-  const voice = responsesEncoder(dice, 'stream')
-  return playEncoder(voice, voice.relay({ origin: 'lane' }), pieces, dice.between(1, 5))
+  const encoder = responsesEncoder(dice, 'stream')
+  return playEncoder(encoder, encoder.relay({ origin: 'lane' }), pieces, dice.between(1, 5))
 }
 
 const byteByByte = (bytes: Buffer): Buffer[] =>

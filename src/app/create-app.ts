@@ -245,7 +245,7 @@ async function openStores(content: SqliteFile, { config: { retention }, clock, k
   return { content, answers, responses, failed: await responses.recover() }
 }
 
-/** Usage is counted when somebody reads it, and at least this often. */
+/** Usage is counted when it is read, and at least this often. */
 const USAGE_INTERVAL_MS = 500
 
 /** Opens the ledger and recovers what a dead process left open. */

@@ -5,7 +5,7 @@ import { ASIDE_NAME, type QuarantineReason } from '../lib/files.ts'
 import type { ContentFound } from './app.ts'
 import { findLedgerOfKeyring } from './key-ring.ts'
 
-/** Where the sign-up link of the first person is, when nobody reads the banner. */
+/** The file with the sign-up link of the first person, when no person reads the banner. */
 export const consoleSetupFile = (data: string): string => join(data, 'console-setup')
 
 /** Files that only a started ledger leaves. A key ring may exist before a ledger, and names none then. */

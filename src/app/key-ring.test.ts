@@ -108,7 +108,7 @@ describe('the key ring', () => {
     await expect(load(' ')).rejects.toThrow(/has a secret of fewer than 32/)
   })
 
-  it('gives a secret the same id whatever its label, in the environment and in the file', async () => {
+  it('gives a secret the same id under any label, in the environment and in the file', async () => {
     const secret = 'a secret-that-was/in+the environment'.replaceAll(' ', '_')
     const key = { id: 'moved', secret: Buffer.from(secret).toString('base64url') }
     writeFileSync(keyringPath(), JSON.stringify({ version: 1, primary: 'moved', keys: [key] }))

@@ -137,7 +137,7 @@ describe('the first run', () => {
     expect(await first.exit).toBe(0)
     const { terminal } = await start()
     expect(terminal.said.err).not.toContain('First run')
-    // With where the console is, and the link for whoever signs up first: nobody has yet.
+    // With the address of the console and the sign-up link of the first person.
     expect(terminal.said.err.trimEnd().split('\n')).toHaveLength(7)
     expect(await operate('accounts.list', {})).toMatchObject({ value: { items: [{}] } })
   })
@@ -284,7 +284,7 @@ describe('the operator', () => {
           .replace(/(acct|key)_[0-9a-z]{26}/g, '$1')
           .replace(/mr_wallet_[\w.]+/g, 'mr_wallet')
           .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
-          // A server that starts has made the link for whoever signs up first.
+          // A starting server has made the sign-up link of the first person.
           .replace(/"audited": \d+/, 'audited')
           .replace(/[0-9a-f]{64}/, 'hash')
       )
@@ -296,7 +296,7 @@ describe('the operator', () => {
     expect(await script()).toBe(offline)
   })
 
-  it('detects that a server was killed, whatever it left behind', async () => {
+  it('detects that a server was killed, by what it left behind', async () => {
     await mkdir(data)
     await operate('accounts.create', { email: 'a@example.com' })
     await writeFile(join(data, 'admin.sock'), '')

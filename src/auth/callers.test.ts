@@ -106,7 +106,7 @@ describe('finding the caller', () => {
     expect(lookUps).toBe(1)
   })
 
-  it('asks nobody about what cannot be a key', () => {
+  it('looks nothing up for a text that cannot be a key', () => {
     for (const token of ['', 'sk-1', 'mr_wallet_x', '\0'.repeat(1_000_000), 'mr_wallet_'.repeat(100_000)]) {
       expect(finder.find(token)).toEqual(refused('malformed'))
     }
@@ -234,13 +234,13 @@ describe('a key that ends', () => {
       expect(await finder.findAgain(caller)).toEqual(refused('account-suspended'))
     })
 
-    it('is refused when it expires, although nobody tells of that', async () => {
+    it('is refused when it expires, without an event', async () => {
       const { caller } = await found({ expires_at: time + 100 })
       time += 100
       expect(finder.findAgain(caller)).toEqual(refused('expired'))
     })
 
-    it('is not known by its id: a secret that was replaced is nobody', async () => {
+    it('is not found by its id: a replaced secret has no caller', async () => {
       const { caller } = await found()
       const { digest } = mintKey({ pepper, random: secureRandom }, 'wallet')
       await database.db.updateTable('keys').set({ digest }).where('row', '=', 1).execute()

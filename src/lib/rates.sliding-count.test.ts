@@ -27,7 +27,7 @@ it('is between what the last nine tenths and the whole of the span had, whenever
   console.log(`sliding counts: seed 20261122, asked ${asked} times in ${SCHEDULES} schedules`)
 })
 
-it('begins anew when it is cleared', () => {
+it('begins at zero when it is cleared', () => {
   const count = createSlidingCount(() => 5, SPAN)
   count.add()
   count.clear()

@@ -31,7 +31,7 @@ test('it says that it is there', () => {
 })
 
 describe('hideSecrets', () => {
-  it('knows a secret from the moment it is one, whatever it looks like', () => {
+  it('knows any secret from the moment it exists', () => {
     // Another in each run: a process that runs many tests may know one from elsewhere.
     const text = randomBytes(12).toString('base64url')
     expect(hideSecrets(`refused: ${text}.`)).toBe(`refused: ${text}.`)

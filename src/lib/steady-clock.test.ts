@@ -90,7 +90,7 @@ describe('a forward step', () => {
     expect(kinds()).toEqual(['stepped', 'step-undone'])
   })
 
-  it('that becomes another step has to hold anew', () => {
+  it('that becomes another step has to hold again', () => {
     const { step, passInPieces, pass, wall } = handDriven()
     step(400 * DAY)
     passInPieces(HOLD_MS - 10 * SECOND)
@@ -99,7 +99,7 @@ describe('a forward step', () => {
     expect(pass(10 * SECOND)).toBe(wall())
   })
 
-  it('that nobody looked at for an hour still has to hold from the first look', () => {
+  it('that was not observed for an hour has to hold from the first observation', () => {
     const { clock, step, pass, wall } = handDriven()
     clock.now()
     pass(HOUR)
@@ -139,7 +139,7 @@ describe('a backward step', () => {
     expect(kinds()).toEqual(['wall-behind', 'together-again'])
   })
 
-  it('does not stand still however often somebody looks', () => {
+  it('does not stand still however often it is read', () => {
     const { step, pass } = handDriven()
     step(-HOUR)
     for (let at = 0; at < 10_000; at++) pass(0.001)
@@ -220,7 +220,7 @@ it('never goes back, never runs ahead of a step that has not held, and ends with
     }
     seen.followed += seenFollowed
     seen.undone += driven.kinds().filter((kind) => kind === 'step-undone').length
-    // Whatever has happened: a wall clock that runs well from here on is followed, or an operator has to be asked.
+    // After any history, a wall clock that runs well is followed, or an operator has to act.
     if (driven.clock.status().state === 'ahead') driven.clock.setBack()
     driven.passInPieces(2 * CATCH_UP_MAX_MS + HOUR)
     expect(driven.clock.now() - driven.wall()).toBeLessThanOrEqual(1)

@@ -5,7 +5,7 @@ it('quotes what would end a cell, and leaves numbers alone', () => {
   expect(csvRow(['a', 'b,c', 'd"e', 'f\ng', '', 7, '-1.50'])).toBe('a,"b,c","d""e","f\ng",,7,-1.50\r\n')
 })
 
-it('makes no formula of what somebody chose as a name', () => {
+it('makes no formula of a chosen name', () => {
   for (const name of [
     '=1+1',
     '+A1',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findUnseen } from './text.ts'
 
-describe('a character that nobody sees', () => {
+describe('an invisible character', () => {
   it.each([
     ['a line break', 'a\nb', 'U+000A'],
     ['an escape', '\u001b[2J', 'U+001B'],

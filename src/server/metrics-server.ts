@@ -14,7 +14,7 @@ interface Answer {
   readonly body: string
 }
 
-/** One request a connection: a scraper comes every few seconds, and whatever follows its request is not one. */
+/** One request a connection: a scraper connects every few seconds, and later bytes are ignored. */
 export function createMetricsServer(deps: {
   render(): Promise<{ readonly contentType: string; readonly body: string }>
 }): MetricsServer {

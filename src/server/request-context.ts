@@ -23,7 +23,7 @@ export class RequestContext implements OpenRequest {
   readonly startedAt: number
   /** Its answer closes the connection, and later bytes are not requests. */
   readonly isLast: boolean
-  /** Fields of the log line, added by whatever learns them. */
+  /** Fields of the log line. */
   readonly log: Record<string, unknown> = {}
   expectation: Expectation
   /** Known once the key has been checked. */

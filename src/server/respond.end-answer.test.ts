@@ -66,7 +66,7 @@ describe.each(ANSWERS)('an answer %s that has ended and is not taken yet', (_how
     const idle = connectRaw(port)
     idle.send(getRequest('/healthz'))
     expect((await idle.answer()).status).toBe(200)
-    // There is one connection too many: it is refused, and the idle one is closed for whoever comes next.
+    // There is one connection too many: it is refused, and the idle one is closed to make room.
     await connectRaw(port).closed()
     expect(await idle.closed()).toBe('')
     const stopped = edge.stopAccepting()

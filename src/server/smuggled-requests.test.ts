@@ -14,7 +14,7 @@ import { createMetricsServer } from './metrics-server.ts'
 
 afterEach(closeTestEdges)
 
-/** A request that nobody sent: it stands in the body of another one. */
+/** A smuggled request: it is in the body of another one. */
 const HIDDEN = chatRequest({ body: '{"model":"demo","hidden":true}' })
 
 /** An edge whose key description answers only when the test says so, so that bytes can arrive behind a running answer. */
@@ -56,7 +56,7 @@ async function attack(first: Buffer, rest: Buffer) {
 
 const OFFERS: readonly (readonly [string, readonly string[]])[] = [
   ['h2c', ['connection: Upgrade, HTTP2-Settings', 'upgrade: h2c', 'http2-settings: AAA']],
-  ['a token that nobody knows', ['connection: Upgrade', 'upgrade: foo/3']],
+  ['an unknown token', ['connection: Upgrade', 'upgrade: foo/3']],
   ['TLS', ['connection: upgrade', 'upgrade: TLS/1.3, HTTP/1.1']],
   ['a list of tokens', ['connection: keep-alive , UPGRADE', 'upgrade: HTTP/2.0, foo']],
   ['two Connection headers', ['connection: keep-alive', 'connection: Upgrade', 'upgrade: h2c']],

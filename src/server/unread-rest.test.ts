@@ -15,7 +15,7 @@ afterEach(closeTestEdges)
 
 const KiB = 1024
 
-/** More than a request keeps of its body while nobody reads on, in several reads of its socket. */
+/** More bytes than an unread request buffers, in several reads of its socket. */
 async function sendSlowly(client: RawClient, rest: Buffer): Promise<void> {
   for (let at = 0; at < rest.length; at += 16 * KiB) {
     client.send(rest.subarray(at, at + 16 * KiB))

@@ -30,7 +30,7 @@ function close(descriptor: number): void {
   opened.delete(descriptor)
 }
 
-/** A pipe in the file system, for which somebody may come to read or nobody. */
+/** A pipe in the file system, with or without a reader. */
 function makePipe(): string {
   const path = join(folder, 'pipe')
   execFileSync('mkfifo', [path])

@@ -60,7 +60,7 @@ it('open holds are read at each scrape', async () => {
 it('the length of the audit log and its head are read together, and absent without a row', async () => {
   const metrics = createMetrics()
   let acts = 0
-  // Somebody acts between any two readings.
+  // The audit log grows between any two readings.
   metrics.watchAuditLog(async () => {
     acts += 1
     return acts === 3 ? undefined : { rows: acts, head: 100 + acts }

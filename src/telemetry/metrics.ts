@@ -16,7 +16,7 @@ export const METRIC = {
   estimateError: 'millrace_estimate_error_ratio',
   laneAttempts: 'millrace_lane_attempts_total',
   failovers: 'millrace_failovers_total',
-  lanesAside: 'millrace_lanes_aside',
+  openLanes: 'millrace_lanes_aside',
   reloadRefused: 'millrace_config_reload_refused',
   turnsRunning: 'millrace_turns_running',
   memoryUsed: 'millrace_memory_budget_used_bytes',
@@ -213,7 +213,7 @@ function createWatchedMetrics(registry: Registry, readings: Reading[]) {
     /** The lanes whose circuit is open. */
     watchOpenLanes(read: () => readonly { readonly lane: string; readonly reason: string }[]): void {
       const openLanes = new Gauge({
-        name: METRIC.lanesAside,
+        name: METRIC.openLanes,
         help: 'Lanes whose circuit is open, and why.',
         labelNames: ['lane', 'reason'],
         registers: [registry],

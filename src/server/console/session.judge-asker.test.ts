@@ -24,7 +24,7 @@ function sessionOf({ role = 'owner', status = 'active', confirmedAt = NOW }: Fun
   }
 }
 
-/** What comes of somebody who asks, from a page of their own session. */
+/** The outcome of a request from a page of its own session. */
 function authorized(asked: Pick<Access<Requester>, 'who'> & Partial<Access<Requester>>, wish: FundingRequest = {}) {
   const request: ConsoleRequest = {
     ...{ requestId: 'req_1', address: '192.0.2.1', agent: 'a browser', changes: false, log: {} },

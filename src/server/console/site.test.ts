@@ -19,7 +19,7 @@ describe('the names that the console answers to', () => {
   )
 
   it.each(['evil.example', 'evil.example:4600', '127.0.0.1.evil.example:4600', 'localhost.evil.example', ''])(
-    'are not those that somebody else can have point here: %s',
+    'are refused when another site can have them point here: %s',
     (host) => {
       expect(ask(host)).toEqual({ kind: 'foreign', host })
     },

@@ -42,7 +42,7 @@ async function acquireAndServe(context: RequestContext, endpoint: TurnEndpoint, 
   const { edge, request } = context
   const named = readIdempotencyKey(request.headers['idempotency-key'])
   if (named.kind === 'invalid') return refuse(context, named.problem)
-  // With a key there may be an answer already, whatever limits and wallet say now.
+  // With a key there may be an answer already, which limits and wallet do not affect.
   const early = named.kind === 'none' ? await edge.turns.refuseEarly(caller) : undefined
   if (early) return refuse(context, early)
 

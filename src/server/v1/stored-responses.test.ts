@@ -49,7 +49,7 @@ const remove = (id: string) =>
 const frame = (sequence: number, text = '') => `data: {"type":"e","sequence_number":${sequence},"text":"${text}"}\n\n`
 
 describe('GET /v1/responses/{id}', () => {
-  it('returns a response with its output, whatever `include` names', async () => {
+  it('returns a response with its output, with any `include`', async () => {
     await bench.responses.finish(ended('a', MINE))
     for (const target of ['resp_a', 'resp_a/', 'resp_a?include=x&include[]=y', 'resp_a?stream=false', 'resp%5Fa']) {
       const answer = await get(target)

@@ -10,57 +10,55 @@ import type { Price } from '../model/price.ts'
 export interface Upstream {
   readonly id: string
   readonly wire: Wire
-  /** Names the server's known oddities, which are data: a row of the `dialects.ts` of its wire. */
+  /** Names the server's known deviations from its wire: a row of the wire's dialects. */
   readonly dialect: string
   readonly baseUrl: string | undefined
-  /** The version of its interface, where a header names it; undefined: the one that the wire was built for. */
+  /** The API version, if a header names it; undefined: the wire's default. */
   readonly apiVersion: string | undefined
   readonly apiKey: Secret | undefined
   readonly allowPrivate: boolean
   readonly timeouts: UpstreamTimeouts
-  /** What every call carries besides its own headers. Values may be credentials. */
+  /** Extra headers for every call. Values may be credentials. */
   readonly headers: ReadonlyMap<string, Secret>
-  /** What happens to a call whose client hangs up. */
   readonly disconnectPolicy: DisconnectPolicy
 }
 
 /**
- * `cancel_estimate`: the provider is cut, input and what it produced are charged. `drain`: it is read on without the client
- * for a while, and what it counts is charged. `cancel_free`: it is cut, and nothing is charged.
+ * What happens to a call after its client disconnects. `cancel_estimate`: cancel it and charge the input and the output so
+ * far. `drain`: read on for a while and charge the provider's usage. `cancel_free`: cancel it and charge nothing.
  */
 export type DisconnectPolicy = 'cancel_estimate' | 'drain' | 'cancel_free'
 
 /** How long each phase of a call may take. */
 export interface UpstreamTimeouts {
-  /** Until the connection stands, the look-up of the name and the TLS handshake included. */
+  /** Until the connection is established, DNS lookup and TLS handshake included. */
   readonly connectMs: number
   /** Until the head of a stream. */
   readonly firstByteMs: number
-  /** Until the head of an answer in one piece. */
+  /** Until the head of a non-streamed response. */
   readonly jsonAnswerMs: number
   /** Between two bytes. */
   readonly idleMs: number
-  /** Between two bytes that are more than a sign of life. */
+  /** Between two pieces of content. */
   readonly noProgressMs: number
   readonly totalMs: number
 }
 
-/** One way to run a model: a provider and the name it knows the model by. */
+/** One way to run a model: a provider and its name for the model. */
 export interface Lane {
-  /** `upstream/model`: how logs, receipts and messages name it. */
+  /** `upstream/model`, as in logs, receipts and messages. */
   readonly id: string
   readonly upstream: Upstream
   readonly model: string
-  /** The same wherever the same provider is asked for the same model with the same credential: who seals can open. */
+  /** Equal for lanes with the same provider, model and credential: they can open each other's seals. */
   readonly origin: string
   /** Lower is tried first. */
   readonly priority: number
   readonly weight: number
-  /** What is known of how this model wants to be asked; for the rest its dialect's assumption stands. */
+  /** Known capabilities of the model; its dialect assumes the rest. */
   readonly traits: Partial<ModelTraits>
-  /** What of it the operator has written: it goes before the facts of the snapshot. */
+  /** Capabilities from the configuration, which override the snapshot. */
   readonly listedTraits: Partial<ModelTraits>
-  /** What its provider is asked to keep of a prompt, where it has to be asked. */
   readonly promptCache: PromptCache
 }
 
@@ -70,44 +68,43 @@ export interface Model {
   /** Seconds since 1970, as the model list shows it. */
   readonly createdAt: number
   readonly description?: string | undefined
-  /** Undefined: any effort is forwarded. Empty: the model has none, any effort is refused. */
+  /** Undefined: any effort is passed on. Empty: any effort is refused. */
   readonly efforts: readonly Effort[] | undefined
-  /** What it reads: text, and parts of these kinds. */
+  /** Accepted input types. */
   readonly inputs: readonly string[]
-  /** The most tokens that one part can count for; there is one for every input but text. */
+  /** The most tokens that one part can count for, for every input but text. */
   readonly inputTokensMax: Readonly<Partial<Record<'image' | 'file', number>>>
   readonly contextTokens: number
   readonly maxOutputTokens: number
-  /** For estimates where a provider reports nothing. */
+  /** For estimates when a provider reports no usage. */
   readonly bytesPerToken: number
   readonly choicesMax: number
-  /** Undefined: the operator has set no price, so nobody may call it: what it costs would be a guess. */
+  /** Undefined: the operator has set no price, so the model cannot be called. */
   readonly price: Price | undefined
   readonly kinds: readonly KeyKind[]
   readonly passFields: readonly string[]
   readonly lanes: readonly Lane[]
 }
 
-/** One id that a client may write: a model, or a model with its effort fixed by a registered suffix. */
+/** An id that clients may use: a model, or a model with its effort fixed by a suffix. */
 export interface CatalogEntry {
   readonly id: string
   readonly model: Model
   readonly suffixEffort: Effort | undefined
 }
 
-/** What a Builder subscription grants: models, and what may be used of them in each of its windows. */
+/** What a Builder subscription grants: models, and an allowance per window. */
 export interface Plan {
   readonly id: string
-  /** Ids and globs, in the same language as a key's list. */
+  /** Ids and globs, as in a key's list. */
   readonly models: readonly string[]
   readonly windows: readonly Allowance[]
 }
 
-/** Everything that can be called, by every id it goes by. Rebuilt whole from the configuration, never edited. */
+/** Everything that can be called, by id. Rebuilt from the configuration, never edited. */
 export interface Catalog {
   readonly entries: ReadonlyMap<string, CatalogEntry>
   readonly models: readonly Model[]
-  /** What Builder subscriptions may be on, by id. */
   readonly plans: ReadonlyMap<string, Plan>
 }
 
@@ -119,8 +116,8 @@ const UNITS = [
 ] as const
 
 /**
- * What a window is called, and with it which ones are the same: `7d` and `168h` are one window, `7d` and `week` are two.
- * An account that changes to another plan goes on with the windows that both have.
+ * The name identifies a window: `7d` and `168h` are the same, `7d` and `week` are not. An account that changes its plan keeps
+ * the windows that both plans have.
  */
 export function windowName(cycle: Cycle): string {
   if (cycle.kind !== 'anchored') return cycle.kind

@@ -1,38 +1,26 @@
 import type { Effort } from '../model/effort.ts'
 import type { CatalogEntry } from './catalog.ts'
 
-/** One entry of the model list: the four fields that SDKs type, and what user interfaces like to know. */
-interface ModelDescription {
-  readonly id: string
-  readonly object: 'model'
-  readonly created: number
-  readonly owned_by: string
-  readonly description?: string
-  readonly context_length: number
-  readonly max_output_tokens: number
-  readonly input_modalities: readonly string[]
-  /** Left out where any effort is passed on. */
-  readonly supported_reasoning_efforts?: readonly Effort[]
-}
-
-export function describeModel({ id, model, suffixEffort }: CatalogEntry): ModelDescription {
+/** An entry of the model list: the four fields that SDKs type, and fields for user interfaces. */
+export function describeModel({ id, model, suffixEffort }: CatalogEntry) {
   const efforts = suffixEffort === undefined ? model.efforts : [suffixEffort]
   return {
     id,
-    object: 'model',
+    object: 'model' as const,
     created: model.createdAt,
     owned_by: model.ownedBy,
     ...(model.description === undefined ? {} : { description: model.description }),
     context_length: model.contextTokens,
     max_output_tokens: model.maxOutputTokens,
     input_modalities: model.inputs,
+    // Left out if any effort is passed on.
     ...(efforts === undefined ? {} : { supported_reasoning_efforts: efforts }),
   }
 }
 
 /**
- * What Codex tells a model it does not know by itself. Its list of models has to bring such a text, and an empty one would
- * leave the agent without a word about what it is. Our own words; `model_instructions_file` in Codex's settings replaces them.
+ * The instructions that Codex gives a model it does not know. Its model list requires a text, and an empty one would leave the
+ * agent without instructions. `model_instructions_file` in Codex's settings replaces it.
  */
 const CODEX_INSTRUCTIONS = `You are a coding agent in Codex, a program that runs in the user's terminal. You and the user work in the same folder on the same machine: what you do with your tools really happens there.
 
@@ -66,28 +54,23 @@ const CODEX_INSTRUCTIONS = `You are a coding agent in Codex, a program that runs
 - Questions are answered with words, not with changes.
 `
 
-interface EffortLevel {
-  readonly effort: Effort
-  readonly description: string
-}
-
 /**
- * One entry of the list that Codex reads beside `data`. What it needs and what it makes of it was measured with Codex 0.169:
- * `docs/clients/codex.md`. A single entry that it cannot decode loses it the whole list.
+ * One entry of the list that Codex reads beside `data`, as measured with Codex 0.169: `docs/clients/codex.md`. Codex ignores the
+ * whole list if it cannot decode one entry.
  */
 interface CodexModel {
   readonly slug: string
   readonly display_name: string
   readonly description?: string
-  readonly supported_reasoning_levels: readonly EffortLevel[]
-  /** What it sends where its user has set nothing. Left out: it sends no effort. */
+  readonly supported_reasoning_levels: readonly { readonly effort: Effort; readonly description: string }[]
+  /** The effort that it sends by default. Left out: none. */
   readonly default_reasoning_level?: Effort
   readonly visibility: 'list' | 'hide'
   readonly supported_in_api: true
-  /** Lower stands higher in its picker. */
+  /** Lower is higher in its picker. */
   readonly priority: number
   readonly base_instructions: string
-  /** It compacts at nine tenths of it. */
+  /** It compacts at 90 percent. */
   readonly context_window: number
   readonly input_modalities: readonly string[]
   readonly shell_type: 'unified_exec'
@@ -97,7 +80,7 @@ interface CodexModel {
   readonly experimental_supported_tools: readonly string[]
 }
 
-/** How much of a tool's output it keeps: what it does for models of its own. */
+/** How much of a tool's output it keeps, as for its own models. */
 const TOOL_OUTPUT_TOKENS = 10_000
 
 export const describeForCodex = (entries: readonly CatalogEntry[]): CodexModel[] => entries.map(describeEntry)
@@ -105,8 +88,7 @@ export const describeForCodex = (entries: readonly CatalogEntry[]): CodexModel[]
 function describeEntry({ id, model, suffixEffort }: CatalogEntry, index: number): CodexModel {
   const efforts = suffixEffort === undefined ? (model.efforts ?? []) : [suffixEffort]
   const levels = efforts.filter(isSentAsNamed).map((effort) => ({ effort, description: `${effort} effort` }))
-  // Whoever has chosen a suffix has chosen the effort: another default, such as that of a model of its own whose name begins
-  // alike, would be a conflict. Where there is no suffix the provider decides, as for every other client.
+  // A suffix fixes the effort: another default, such as that of a Codex model with a similar name, would be a conflict.
   const fixed = suffixEffort !== undefined && isSentAsNamed(suffixEffort) ? suffixEffort : undefined
   return {
     slug: id,
@@ -114,14 +96,13 @@ function describeEntry({ id, model, suffixEffort }: CatalogEntry, index: number)
     ...(model.description === undefined ? {} : { description: model.description }),
     supported_reasoning_levels: levels,
     ...(fixed === undefined ? {} : { default_reasoning_level: fixed }),
-    // Its picker asks for `none` from a model without levels, which such a model does not have. Named in the settings or by
-    // `-m`, the same model is asked for nothing.
+    // Its picker sends `none` to a model without levels, which refuses it. In the settings or with `-m`, Codex sends no effort.
     visibility: levels.length > 0 ? 'list' : 'hide',
     supported_in_api: true,
     priority: index,
     base_instructions: CODEX_INSTRUCTIONS,
     context_window: model.contextTokens,
-    input_modalities: model.inputs.filter(isKnownToCodex),
+    input_modalities: model.inputs.filter((input) => input === 'text' || input === 'image'),
     shell_type: 'unified_exec',
     apply_patch_tool_type: 'freeform',
     support_verbosity: false,
@@ -130,7 +111,5 @@ function describeEntry({ id, model, suffixEffort }: CatalogEntry, index: number)
   }
 }
 
-/** It decodes any word as an effort and sends it as it is, but for `ultra`, which it sends as `max`. */
+/** Codex sends any effort as it is, except `ultra`, which it sends as `max`. */
 export const isSentAsNamed = (effort: Effort): boolean => effort !== 'ultra'
-
-const isKnownToCodex = (input: string): boolean => input === 'text' || input === 'image'

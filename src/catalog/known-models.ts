@@ -35,20 +35,27 @@ interface SnapshotRates {
   readonly output: string
 }
 
-function readKnownModels({ as_of, prices_from, providers }: Snapshot): KnownModels {
+/**
+ * Facts about models on one day, made by scripts/make-known-models.mjs. They only fill gaps of the configuration: prices and
+ * promises to clients never come from here.
+ */
+type KnownModels = ReturnType<typeof readKnownModels>
+
+function readKnownModels({ as_of, prices_from, providers }: Snapshot) {
   const read = Object.entries(providers).map(
-    ([dialect, provider]) => [dialect, { wires: provider.wires, models: modelsOf(dialect, provider) }] as const,
+    ([dialect, provider]) =>
+      // `wires`: those that the traits apply to. A number of tokens means nothing where an effort is a word.
+      [dialect, { wires: provider.wires, models: modelsOf(dialect, provider) }] as const,
   )
   return { asOf: as_of, pricesFrom: prices_from, providers: new Map(read) }
 }
 
-function modelsOf(dialect: string, { traits, models }: SnapshotProvider): Map<string, KnownModel> {
+/** By every id of a model. */
+function modelsOf(dialect: string, { traits, models }: SnapshotProvider): ReadonlyMap<string, KnownModel> {
   const byId = new Map<string, KnownModel>()
   for (const [id, { also = [], price, ...model }] of Object.entries(models)) {
     const known: KnownModel = {
-      dialect,
-      id,
-      also,
+      ...{ dialect, id, also },
       contextTokens: model.context_tokens,
       maxOutputTokens: model.max_output_tokens,
       inputs: model.inputs,
@@ -73,23 +80,23 @@ const ratesOf = ({ input, cached_input, cache_write, output }: SnapshotRates): K
 
 function rateOf(written: string): PicoPerToken {
   const rate = parsePricePerMillion(written)
-  if (rate === undefined) throw new Error(`The snapshot of models has a price that is none: ${written}`)
+  if (rate === undefined) throw new Error(`The snapshot of models has an invalid price: ${written}`)
   return rate
 }
 
 let loaded: KnownModels | undefined
 
-/** Read when somebody first asks, and once. */
+/** Read once, at the first use. */
 export function knownModels(): KnownModels {
   loaded ??= readKnownModels(createRequire(import.meta.url)('./known-models.json') as Snapshot)
   return loaded
 }
 
-/** By the exact name that the provider knows it by: nothing is ever read out of a name. */
+/** By the provider's exact name; names are never interpreted. */
 export const knownModel = (dialect: string, model: string): KnownModel | undefined =>
   knownModels().providers.get(dialect)?.models.get(model)
 
-/** How a model on this upstream wants to be asked, as far as the snapshot knows. */
+/** The known capabilities of a model on this upstream. */
 export function knownTraits(
   { wire, dialect }: Pick<Upstream, 'wire' | 'dialect'>,
   model: string,
@@ -98,22 +105,22 @@ export function knownTraits(
   return knownModel(dialect, model)?.traits ?? {}
 }
 
-/** What is known of a provider's model on the day of the snapshot. What is not known is left out. */
+/** The known facts about a model. Unknown facts are undefined. */
 export interface KnownModel {
   readonly dialect: string
-  /** As its provider calls it; other names that mean the same model are in `also`. */
+  /** The provider's name; `also` are other names of the same model. */
   readonly id: string
   readonly also: readonly string[]
   readonly contextTokens: number | undefined
   readonly maxOutputTokens: number | undefined
   readonly inputs: readonly string[] | undefined
   readonly price: KnownPrice | undefined
-  /** The day on which the price ends, where one is announced. */
+  /** The day on which the price ends, if it is announced. */
   readonly priceUntil: string | undefined
   readonly traits: Partial<ModelTraits>
 }
 
-/** What a provider takes. A class that it does not name apart is undefined here, and not the price of input. */
+/** The provider's rates. Undefined: the provider has no such rate. */
 export interface KnownRates {
   readonly input: PicoPerToken
   readonly cachedInput: PicoPerToken | undefined
@@ -125,25 +132,7 @@ export interface KnownPrice extends KnownRates {
   readonly tiers: readonly (KnownRates & { readonly aboveInputTokens: number })[]
 }
 
-/**
- * Facts of models on one day, made by scripts/make-known-models.mjs. They propose: how a lane asks its model, where the
- * operator has written nothing. What a request costs, and what clients are promised, never comes from here.
- */
-interface KnownModels {
-  /** The day, as YYYY-MM-DD. */
-  readonly asOf: string
-  readonly pricesFrom: string
-  /** By dialect, then by every id that a model goes by. */
-  readonly providers: ReadonlyMap<string, KnownProvider>
-}
-
-interface KnownProvider {
-  /** The wires that its traits are written for: a number of tokens means nothing where an effort is a word. */
-  readonly wires: readonly string[]
-  readonly models: ReadonlyMap<string, KnownModel>
-}
-
-/** The efforts that make a difference: of several words for the same, the provider's own, else the one that asks for most. */
+/** The efforts that differ. Of several names for one, the provider's own, else the one that thinks hardest. */
 export function knownEfforts(spellings: EffortSpellings): string[] {
   const bySpelling = new Map<string | number, string>()
   for (const [effort, spelling] of Object.entries(spellings)) {
@@ -163,7 +152,7 @@ interface WrittenTraits {
   readonly system_prompt?: boolean | undefined
 }
 
-/** Their names there and here. */
+/** Written names and our names. */
 export const TRAIT_NAMES = [
   ['efforts', 'efforts'],
   ['sampling', 'sampling'],
@@ -173,7 +162,7 @@ export const TRAIT_NAMES = [
   ['system_prompt', 'systemPrompt'],
 ] as const satisfies readonly (readonly [keyof WrittenTraits, keyof ModelTraits])[]
 
-/** What is not written is left out, so that it does not stand over what others know. */
+/** Absent traits stay absent, so that they do not override others. */
 export function readTraits(written: WrittenTraits): Partial<ModelTraits> {
   const known = TRAIT_NAMES.filter(([name]) => written[name] !== undefined)
   return Object.fromEntries(known.map(([name, own]) => [own, written[name]]))

@@ -31,11 +31,11 @@ test('a lane carries its upstream and is named after both', () => {
   expect(catalog.models[0]?.lanes[0]).toMatchObject({ id: 'demo/a', model: 'a', upstream: { wire: 'demo' } })
 })
 
-test('what validation should have refused is a broken promise', () => {
+test('invalid definitions throw', () => {
   const twice = definitionOf(modelDefinition('a', { efforts: ['high'] }), modelDefinition('a-high'))
-  expect(() => loadCatalog(twice, () => 1)).toThrow('a-high is taken twice')
+  expect(() => loadCatalog(twice, () => 1)).toThrow('a-high occurs twice')
   const lanes = [{ upstream: 'gone', model: 'x', priority: 1, weight: 1 }]
   expect(() => loadCatalog(definitionOf(modelDefinition('a', { lanes })), () => 1)).toThrow(
-    'gone, which is no upstream',
+    'unknown upstream gone',
   )
 })

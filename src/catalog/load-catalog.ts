@@ -5,7 +5,7 @@ import type { Catalog, CatalogEntry, Lane, Model, Plan, Upstream } from './catal
 import { knownTraits } from './known-models.ts'
 import { variantsOf } from './resolve-model.ts'
 
-/** A price as the operator wrote it; which version it is, the ledger knows. */
+/** A price of the configuration. The ledger numbers its versions. */
 export type PriceList = Omit<Price, 'version'>
 
 export interface LaneDefinition {
@@ -14,9 +14,9 @@ export interface LaneDefinition {
   readonly model: string
   readonly priority: number
   readonly weight: number
-  /** The operator's word on how the model wants to be asked. */
+  /** Capabilities from the configuration. */
   readonly traits?: Partial<ModelTraits>
-  /** Undefined: the whole conversation, where the price knows what keeping it costs. */
+  /** Undefined: the whole conversation, if the price has a cache write rate. */
   readonly promptCache?: PromptCache | undefined
 }
 
@@ -31,16 +31,16 @@ export interface CatalogDefinition {
   readonly plans?: readonly Plan[]
 }
 
-/** Numbers a model's price list: the same list gets the same number, a changed one the next. */
+/** Numbers a model's price: an equal price gets the same number, a changed one the next. */
 type PriceVersionOf = (modelId: string, price: PriceList) => number
 
-/** Builds what can be called. The definition was validated: an id that dangles or occurs twice is a broken promise. */
+/** Builds the catalog. The definition was validated, so unknown or duplicate ids are bugs. */
 export function loadCatalog(definition: CatalogDefinition, priceVersionOf: PriceVersionOf): Catalog {
   const upstreams = new Map(definition.upstreams.map((upstream) => [upstream.id, upstream]))
   const models = definition.models.map((model) => loadModel(model, upstreams, priceVersionOf))
   const entries = new Map<string, CatalogEntry>()
   for (const entry of models.flatMap(entriesOf)) {
-    if (entries.has(entry.id)) throw new Error(`The model id ${entry.id} is taken twice`)
+    if (entries.has(entry.id)) throw new Error(`The model id ${entry.id} occurs twice`)
     entries.set(entry.id, entry)
   }
   return { entries, models, plans: new Map(definition.plans?.map((plan) => [plan.id, plan])) }
@@ -65,7 +65,7 @@ function loadLane(
   upstreams: ReadonlyMap<string, Upstream>,
 ): Lane {
   const upstream = upstreams.get(upstreamId)
-  if (upstream === undefined) throw new Error(`A lane runs on ${upstreamId}, which is no upstream`)
+  if (upstream === undefined) throw new Error(`A lane uses the unknown upstream ${upstreamId}`)
   return {
     id: `${upstream.id}/${model}`,
     upstream,
@@ -75,26 +75,20 @@ function loadLane(
     weight,
     traits: { ...knownTraits(upstream, model), ...traits },
     listedTraits: traits,
-    promptCache: promptCache ?? cachePaidBy(price),
+    // Cache writes cost more than input. Without a price for them, the operator would pay for unrequested caching.
+    promptCache: promptCache ?? (price !== undefined && price.cacheWrite > price.input ? 'conversation' : 'client'),
   }
 }
 
-/** Cache writes cost more than input. Without a price for them, the operator would pay for caching that no client asked for. */
-const cachePaidBy = (price: PriceList | undefined): PromptCache =>
-  price !== undefined && price.cacheWrite > price.input ? 'conversation' : 'client'
-
-/** Digested, because the credential is in it; it is only compared, and only seen inside of seals. */
+/** A digest, because it contains the credential. It is compared, and stored inside seals. */
 function originOf({ id, wire, baseUrl, apiKey }: Upstream, model: string): string {
-  const parts = JSON.stringify([wire, baseUrl ?? id, apiKey?.reveal() ?? null, model])
-  return createHash('sha256').update(parts).digest('base64url').slice(0, ORIGIN_LENGTH)
+  const identity = JSON.stringify([wire, baseUrl ?? id, apiKey?.reveal() ?? null, model])
+  return createHash('sha256').update(identity).digest('base64url').slice(0, ORIGIN_LENGTH)
 }
 
 const ORIGIN_LENGTH = 16
 
-function entriesOf(model: Model): CatalogEntry[] {
-  const variants = variantsOf(model.id, model.efforts)
-  return [
-    { id: model.id, model, suffixEffort: undefined },
-    ...variants.map(({ id, effort }) => ({ id, model, suffixEffort: effort })),
-  ]
-}
+const entriesOf = (model: Model): CatalogEntry[] => [
+  { id: model.id, model, suffixEffort: undefined },
+  ...variantsOf(model.id, model.efforts).map(({ id, effort }) => ({ id, model, suffixEffort: effort })),
+]

@@ -8,12 +8,12 @@ import { isSentAsNamed } from './describe-model.ts'
 
 const SHOWN_MAX = 128
 
-/** As received, but never a screenful of it. */
+/** As received, but shortened. */
 const quoted = (text: string): string => `'${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text}'`
 
 type EffortRequest = Pick<TurnRequest, 'effort' | 'effortParam'>
 
-/** An id that ends in an effort has decided; a field beside it may only say the same. */
+/** An id with an effort suffix fixes the effort; the effort field may only repeat it. */
 function refuseEffort(entry: CatalogEntry, { effort, effortParam }: EffortRequest): Problem | undefined {
   if (effort === undefined) return undefined
   const { model, suffixEffort } = entry
@@ -23,7 +23,7 @@ function refuseEffort(entry: CatalogEntry, { effort, effortParam }: EffortReques
   if (model.efforts === undefined || model.efforts.includes(effort)) return undefined
   const allowed =
     model.efforts.length === 0
-      ? // Whoever reads this may never have set one.
+      ? // The reader may never have set an effort.
         `the model ${quoted(model.id)} has no effort levels: leave ${effortParam} out. A client that sends it unasked has a setting for the effort of this model.${forCodex(effortParam, LIST)}`
       : `the model ${quoted(model.id)} has ${model.efforts.join(', ')}.${forCodex(effortParam, ONE_OF_THEM)}`
   return problem('unsupported_value', `${effortParam} is ${quoted(effort)}, but ${allowed}`, { param: effortParam })
@@ -40,28 +40,28 @@ const LIST = 'set model_catalog_url = "<base_url>/models" for this provider'
 const ONE_OF_THEM = 'set model_reasoning_effort to one of them'
 
 /**
- * Codex sends an effort of its own for ids that begin like a model it knows, and its user cannot leave the field out: what
- * helps is written in its settings. It speaks Responses, so the field of Chat is not its.
+ * Codex sends its own effort for ids that begin like a model it knows, and its user cannot omit the field; a setting helps. It
+ * uses the Responses API, so the field of Chat Completions is not from Codex.
  */
 const forCodex = (param: string, cure: string): string => (param === 'reasoning.effort' ? ` In Codex, ${cure}.` : '')
 
 interface ModelRequest extends EffortRequest {
-  /** As the client wrote it, effort suffix included. */
+  /** As received, including an effort suffix. */
   readonly model: string
 }
 
-/** What a turn runs on: the entry, its price, and the effort that the provider is asked for. */
+/** The entry, its price, and the effort for the provider. */
 interface ResolvedModel {
   readonly kind: 'resolved'
   readonly entry: CatalogEntry
   readonly price: Price
-  /** Undefined: the provider's own default, nothing is sent. */
+  /** Undefined: none is sent, and the provider's default applies. */
   readonly effort: Effort | undefined
 }
 
 type ModelResolution = ResolvedModel | Refused
 
-/** Rights first, then the effort: nobody learns from a refused effort that a model is there. */
+/** Checks rights before the effort, so that a refused effort does not reveal that a model exists. */
 export function resolveModel(catalog: Catalog, rights: ModelRights, request: ModelRequest): ModelResolution {
   const found = findModel(catalog, rights, request.model)
   if (found.kind === 'refused') return found
@@ -73,7 +73,7 @@ export function resolveModel(catalog: Catalog, rights: ModelRights, request: Mod
 
 type FoundModel = { readonly kind: 'found'; readonly entry: CatalogEntry; readonly price: Price } | Refused
 
-/** One id for one caller. A model that is not there and one that is not for this key get the same answer. */
+/** An unknown model and one that the key may not use get the same answer. */
 export function findModel(catalog: Catalog, rights: ModelRights, id: string): FoundModel {
   const entry = catalog.entries.get(id)
   const price = entry?.model.price
@@ -85,10 +85,10 @@ export function findModel(catalog: Catalog, rights: ModelRights, id: string): Fo
   return refused(problem('model_not_found', message, { param: 'model' }))
 }
 
-/** What decides which models exist for somebody: configuration, key and plan, never an outage. */
+/** Key and plan decide which models exist for a caller; an outage does not. */
 type ModelRights = Pick<Caller, 'kind' | 'models' | 'plan'>
 
-/** Exactly what a caller may call, effort variants included, in the order of the configuration. */
+/** The models that a caller may call, effort variants included, in configuration order. */
 export const visibleModels = (catalog: Catalog, rights: ModelRights): CatalogEntry[] =>
   [...catalog.entries.values()].filter((entry) => mayCall(catalog, rights, entry))
 
@@ -96,37 +96,32 @@ function mayCall(catalog: Catalog, { kind, models, plan }: ModelRights, entry: C
   const { model } = entry
   if (model.price === undefined || !model.kinds.includes(kind)) return false
   if (models !== undefined && !isListed(models, entry)) return false
-  // Without a plan that is there, what the key could call with one stays listed: a call says what is missing.
+  // Without a configured plan, the models stay listed, and a call reports the missing plan.
   const covered = kind === 'builder' && plan !== undefined ? catalog.plans.get(plan.id)?.models : undefined
   return covered === undefined || isListed(covered, entry)
 }
 
 const isListed = (names: readonly string[], entry: CatalogEntry): boolean => names.some((name) => admits(name, entry))
 
-/** A base id admits its variants, a variant admits only itself, a pattern is held against base ids. */
+/** A base id admits its variants, a variant only itself, and a pattern is matched against base ids. */
 export const admits = (listed: string, entry: CatalogEntry): boolean =>
   isGlob(listed) ? matchesGlob(listed, entry.model.id) : listed === entry.id || listed === entry.model.id
 
-/** The models that a plan opens to its builder keys, by their base ids. */
+/** The base ids of the models that builder keys on a plan may call: those with a price and for builder keys. */
 export function modelsOfPlan(entries: Iterable<CatalogEntry>, { models }: Plan): string[] {
   const found = new Set<string>()
-  for (const entry of entries) if (models.some((name) => matchesForBuilder(name, entry))) found.add(entry.model.id)
+  for (const entry of entries) {
+    const { id, price, kinds } = entry.model
+    if (price === undefined || !kinds.includes('builder')) continue
+    if (models.some((name) => admits(name, entry))) found.add(id)
+  }
   return [...found]
 }
 
-/** A model without a price, or for wallet keys only, is not opened by a plan that names it. */
-const matchesForBuilder = (name: string, entry: CatalogEntry): boolean =>
-  entry.model.price !== undefined && entry.model.kinds.includes('builder') && admits(name, entry)
-
-/** The id of a model with its effort fixed. Such ids are registered, never taken apart. */
+/** The id of a model with a fixed effort. Such ids are registered, never parsed. */
 export const variantId = (modelId: string, effort: string): string => `${modelId}-${effort}`
 
-interface VariantId {
-  readonly id: string
-  readonly effort: Effort
-}
-
-export const variantsOf = (modelId: string, efforts: readonly Effort[] | undefined): VariantId[] =>
+export const variantsOf = (modelId: string, efforts: readonly Effort[] | undefined) =>
   (efforts ?? []).map((effort) => ({ id: variantId(modelId, effort), effort }))
 
 /** Whether an entry of a key or a plan is a pattern, not an id. */

@@ -61,7 +61,7 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
       // Before the provider's 2xx head it has not accepted the request: a cancel costs nothing.
       if (!fate.accepted && !wasMade(fate, bounds)) return free(outcome)
       if (fate.reason === 'client-gone') return disconnected(run, fate.used, bounds)
-      // A response with status 503 is free, whatever the provider has begun.
+      // A response with status 503 is free, even if the provider has begun to work.
       return bounds.headGone ? charge(outcome, fate.used, bounds) : free(outcome)
     }
     case 'failed':

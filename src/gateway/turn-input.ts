@@ -29,7 +29,7 @@ export interface TurnInput {
 /**
  * Where an answer goes. The gateway decides what is written and when the end may be written; the sink only writes.
  *
- * quiet → head (status and headers have gone, perhaps keep-alives) → body (the first content has gone) → ended
+ * quiet → head (status and headers are sent, perhaps keep-alives) → body (the first content is sent) → ended
  */
 export type SinkPhase = 'quiet' | 'head' | 'body' | 'ended'
 
@@ -37,7 +37,7 @@ export interface Sink {
   readonly phase: SinkPhase
   /** The client's connection is closed; nothing written from now on arrives. */
   readonly disconnected: boolean
-  /** Adds headers to the head, or removes those that are undefined; without effect once the head has gone. */
+  /** Adds headers to the head, or removes those that are undefined; without effect once the head is sent. */
   announce(headers: Readonly<Record<string, string | undefined>>): void
   /** What is written after a silence; undefined: a comment. JSON answers have no silence. */
   onSilence(keepAlive: () => Buffer | undefined): void

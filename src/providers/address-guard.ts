@@ -5,8 +5,8 @@ import type { buildConnector } from 'undici'
 import type { Upstream } from '../catalog/catalog.ts'
 
 /**
- * Which addresses a provider may have. Addresses are written by the operator, but names resolve to whatever somebody
- * else's name server says: so every resolved address is judged, and the connection goes to a judged one.
+ * Which addresses a provider may have. The operator writes names, and a foreign name server resolves them: so every resolved
+ * address is checked, and the connection goes to a checked one.
  */
 interface AddressRules {
   readonly allowPrivate: boolean
@@ -14,7 +14,7 @@ interface AddressRules {
 
 type Range = readonly [network: string, prefix: number]
 
-/** Ours, our neighbours' or our provider's: only for servers that the operator says are meant. */
+/** Private networks: only for upstreams with `allow_private`. */
 const PRIVATE_V4: readonly Range[] = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -35,8 +35,8 @@ const PRIVATE_V6: readonly Range[] = [
 ]
 
 /**
- * Where clouds hand credentials to whoever asks: of machines (all clouds; Alibaba; Azure; Oracle; IPv6 of AWS and Google)
- * and of containers (AWS).
+ * Metadata services, which give credentials to any caller: of machines (all clouds; Alibaba; Azure; Oracle; IPv6 of AWS and
+ * Google) and of containers (AWS).
  */
 const METADATA_V4: readonly Range[] = [
   ['169.254.169.0', 24],
@@ -50,7 +50,7 @@ const METADATA_V6: readonly Range[] = [
   ['fd20:ce::254', 128],
 ]
 
-/** No server lives here: unspecified (which systems connect to themselves), documentation, multicast, reserved. */
+/** No servers: unspecified (which systems connect to themselves), documentation, multicast, reserved. */
 const NOWHERE_V4: readonly Range[] = [
   ['0.0.0.0', 8],
   ['192.0.2.0', 24],
@@ -67,8 +67,8 @@ const NOWHERE_V6: readonly Range[] = [
 ]
 
 /**
- * Old tunnels whose end cannot be judged: Teredo hides it (RFC 4380), and IPv4-compatible has none. IPv4-translated
- * (`::ffff:0:a.b.c.d`, RFC 2765) is a translator's own. The unspecified, ::1 and what wraps a private address are told first.
+ * Old tunnels whose end cannot be checked: Teredo hides it (RFC 4380), and IPv4-compatible has none. IPv4-translated
+ * (`::ffff:0:a.b.c.d`, RFC 2765) is a translator's own. The lists above are checked first.
  */
 const TUNNELS_V6: readonly Range[] = [
   ['2001::', 32],
@@ -81,7 +81,7 @@ const nowhere = listOf(NOWHERE_V4, NOWHERE_V6)
 const privateOnes = listOf(PRIVATE_V4, PRIVATE_V6)
 const tunnels = listOf([], TUNNELS_V6)
 
-/** IPv4 ranges count in every form: as they are and mapped (the list does both), translated, behind NAT64, and as 6to4. */
+/** IPv4 ranges count in every form: plain and mapped (the list does both), translated, behind NAT64, and as 6to4. */
 function listOf(v4: readonly Range[], v6: readonly Range[]): BlockList {
   const list = new BlockList()
   for (const [network, prefix] of v4) {
@@ -99,11 +99,11 @@ function sixToFour(v4: string): string {
   return `2002:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}::`
 }
 
-/** Why this address may not be connected to, as the end of a sentence; undefined if it may. */
+/** Why this address is refused, as the end of a sentence; undefined if it is not. */
 export function refusalOfAddress(address: string, rules: AddressRules): string | undefined {
   const bare = address.replace(/%.*$/, '')
   const version = isIP(bare)
-  if (version === 0) return 'is no address'
+  if (version === 0) return 'is not an address'
   const family = version === 4 ? 'ipv4' : 'ipv6'
   if (metadata.check(bare, family)) return 'serves credentials of the machine and is never connected to'
   if (nowhere.check(bare, family)) return 'is unspecified, multicast or reserved'
@@ -111,9 +111,9 @@ export function refusalOfAddress(address: string, rules: AddressRules): string |
   return tunnels.check(bare, family) ? 'is an address of an old tunnel' : undefined
 }
 
-/** What can be said of a base URL before anything is resolved. */
+/** Checks a base URL before its name is resolved. */
 export function refusalOfBaseUrl(url: URL, rules: AddressRules): string | undefined {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'speaks neither https nor http'
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'is neither https nor http'
   if (url.protocol === 'http:' && !rules.allowPrivate) return 'is plain http: allow_private is not set'
   const host = bareHost(url.hostname)
   return isIP(host) === 0 ? undefined : refusalOfAddress(host, rules)
@@ -122,7 +122,7 @@ export function refusalOfBaseUrl(url: URL, rules: AddressRules): string | undefi
 /** The host as sockets want it: an IPv6 address without its brackets. */
 export const bareHost = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1')
 
-/** All addresses of a name, in the order in which they should be tried. */
+/** All addresses of a name, in the order in which they are tried. */
 export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>
 
 export interface ConnectorDeps {
@@ -132,21 +132,21 @@ export interface ConnectorDeps {
   readonly ca?: string
 }
 
-/** The address may not be connected to; nothing was sent. */
+/** The address was refused; nothing was sent. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused'
   readonly code = 'ADDRESS_REFUSED'
 }
 
-/** What a socket may read ahead. Of more than this, the library's own choice, each client that does not read holds a second read. */
+/** What a socket may read ahead. With undici's larger default, each client that does not read would hold a second read. */
 const READ_AHEAD_BYTES = 16 * 1024
 
-/** Tried one after another, each for this long: a provider may be further away than the 250 ms that Node gives by itself. */
+/** Addresses are tried one after another. A provider may be further away than Node's default of 250 ms. */
 const ADDRESS_ATTEMPT_MS = 1000
 
 /**
- * Opens connections to one upstream and to nobody else: the name is resolved once for each, every address is judged, and
- * the socket is given just those, so that a second answer of the name server has no say.
+ * Opens connections to one upstream only: the name is resolved once for each connection, every address is checked, and the socket
+ * gets these addresses, so that a second answer of the name server has no effect.
  */
 export function createGuardedConnector(deps: ConnectorDeps, upstream: Upstream): buildConnector.connector {
   const connect = deps.buildConnector({
@@ -156,12 +156,12 @@ export function createGuardedConnector(deps: ConnectorDeps, upstream: Upstream):
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
     lookup: createGuardedLookup(deps, upstream),
     highWaterMark: READ_AHEAD_BYTES,
-    // Said aloud, because an environment variable could turn it off for the whole process.
+    // Explicit, because an environment variable could turn it off for the whole process.
     rejectUnauthorized: true,
     ...(deps.ca === undefined ? {} : { ca: deps.ca }),
   } as buildConnector.BuildOptions)
   return (options, callback) => {
-    // A socket looks up names only: what is an address already is judged here.
+    // A socket looks up only names: an address is checked here.
     const refusal = isIP(options.hostname) === 0 ? undefined : refusalOfAddress(options.hostname, upstream)
     if (refusal !== undefined) return callback(new AddressRefused(`The address of ${upstream.id} ${refusal}`), null)
     connect(options, (...connected) => {
@@ -174,7 +174,7 @@ export function createGuardedConnector(deps: ConnectorDeps, upstream: Upstream):
 
 function createGuardedLookup({ resolve }: ConnectorDeps, upstream: Upstream): LookupFunction {
   return (hostname, options, callback) => {
-    judged(hostname).then(
+    checkedAddresses(hostname).then(
       ([first, ...others]) => {
         if (options.all === true) callback(null, [first, ...others])
         else callback(null, first.address, first.family)
@@ -183,47 +183,47 @@ function createGuardedLookup({ resolve }: ConnectorDeps, upstream: Upstream): Lo
     )
   }
 
-  async function judged(hostname: string): Promise<[LookupAddress, ...LookupAddress[]]> {
+  async function checkedAddresses(hostname: string): Promise<[LookupAddress, ...LookupAddress[]]> {
     const [first, ...others] = await resolve(hostname)
     if (first === undefined) throw new AddressRefused(`The name of ${upstream.id} has no address`)
     for (const { address } of [first, ...others]) {
       const refusal = refusalOfAddress(address, upstream)
-      // One bad address among good ones is how a name server probes: none of them is used.
+      // One refused address among good ones is how an attacker probes: none of them is used.
       if (refusal !== undefined) throw new AddressRefused(`An address of ${upstream.id} ${refusal}`)
     }
     return [first, ...others]
   }
 }
 
-/** As the machine resolves names, its hosts file included. */
+/** Resolves names as the machine does, its hosts file included. */
 export const resolveHost: ResolveHost = (host) => lookup(host, { all: true })
 
-/** What the library keeps at its socket, under a symbol of its own. */
-interface LibraryParser {
+/** undici's parser, which it keeps at the socket under a symbol of its own. */
+interface UndiciParser {
   paused: boolean
-  /** Does nothing where it is not paused, or its socket is destroyed. */
+  /** Does nothing if it is not paused, or its socket is destroyed. */
   resume(): void
 }
 
 /**
- * A provider may close its connection while its answer is paused, because nobody reads it at the moment. The library then fails
- * an assertion of its own, outside of every call, which would end the process (nodejs/undici#5360, mended in its version 8 only,
- * which runs on newer Nodes only). So its parser goes on before it hears of the end: all that has come is in its hands by then.
- * To be called before the library listens to the socket.
+ * A provider may close its connection while backpressure pauses its answer. undici then fails an assertion outside of every call,
+ * which would end the process (https://github.com/nodejs/undici/issues/5360, fixed only in version 8, which needs a newer Node).
+ * So its parser is resumed before it learns of the end: it has all bytes by then. To be called before undici listens to the
+ * socket.
  */
 function letPausedAnswersEnd(socket: Socket): void {
-  const goOn = () => {
+  const resume = () => {
     const parser = parserOf(socket)
     if (parser === undefined) return
     parser.resume()
-    // On a socket that broke it did not, and there is nothing left to go on with.
+    // On a broken socket `resume` does nothing.
     parser.paused = false
   }
-  socket.on('end', goOn).on('error', goOn).on('close', goOn)
+  socket.on('end', resume).on('error', resume).on('close', resume)
 }
 
-/** Undefined where the library has let go of the socket. */
-function parserOf(socket: Socket): LibraryParser | undefined {
+/** Undefined once undici has released the socket. */
+function parserOf(socket: Socket): UndiciParser | undefined {
   const symbol = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'parser')
   return symbol === undefined ? undefined : (Reflect.get(socket, symbol) ?? undefined)
 }

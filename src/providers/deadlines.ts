@@ -32,7 +32,7 @@ export function startDeadlines(deps: { readonly nowMicros: () => number }, terms
   // A JSON answer may send nothing, or only blanks, for as long as a whole call. Once it has begun it has no reason to stop.
   const firstByteMs = isStream ? timeouts.firstByteMs : timeouts.jsonAnswerMs
   const noProgressMs = isStream ? timeouts.noProgressMs : totalMs
-  // Checked so often, no deadline that begins after the timer was set is late, and the timer is never set anew.
+  // Checked so often, no deadline that begins after the timer was set is late, and the timer never has to be set again.
   const checkEveryMs = Math.min(firstByteMs, idleMs, noProgressMs)
   const isSignOfLife = createLifeSigns()
   let startedAt = deps.nowMicros()

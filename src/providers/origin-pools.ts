@@ -4,9 +4,9 @@ import { type ConnectorDeps, createGuardedConnector } from './address-guard.ts'
 
 /** The connections to each provider, kept alive between calls. */
 export interface OriginPools {
-  /** At once when it is open already: this is on every request's way. */
+  /** At once when it is open: every request calls this. */
   poolOf(upstream: Upstream): Pool | Promise<Pool>
-  /** Loads the library, so that no request has to wait for it. */
+  /** Loads undici, so that no request has to wait for it. */
   warmUp(): Promise<void>
   /** Open sockets to a provider, idle ones included. */
   connectionsOf(upstream: Upstream): Promise<number>
@@ -16,9 +16,9 @@ export interface OriginPools {
 }
 
 /**
- * A connection that its server is just closing fails the call that is sent on it, and nobody knows whether it was read:
- * so idle ones are given up before servers do. In front of providers on the internet stand proxies that wait a minute or
- * more. Servers of one's own (uvicorn, Node) wait five seconds, and connecting to them anew costs nothing.
+ * A call on a connection that its server is just closing fails, and may have been read: so idle connections are closed before
+ * servers close them. Proxies of providers on the internet wait a minute or more; one's own servers (uvicorn, Node) wait five
+ * seconds, and connecting to them again costs nothing.
  */
 const IDLE_MS = { 'https:': 30_000, 'http:': 4000 } as const
 
@@ -28,7 +28,7 @@ const HEAD_BYTES_MAX = 32 * 1024
 export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): OriginPools {
   const pools = new Map<Upstream, Pool | Promise<Pool>>()
   let library: Promise<typeof import('undici')> | undefined
-  // A tenth of a second and more: paid only where a provider is on the network.
+  // A tenth of a second and more: paid only if a provider is on the network.
   const load = () => {
     library ??= import('undici')
     return library
@@ -39,7 +39,7 @@ export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): 
     const idleMs = protocol === 'https:' ? IDLE_MS['https:'] : IDLE_MS['http:']
     return new Pool(origin, {
       connect: createGuardedConnector({ ...deps, buildConnector }, upstream),
-      // One call for each connection, and as many connections as there are calls.
+      // One connection for each running call.
       pipelining: 1,
       connections: null,
       keepAliveTimeout: idleMs,
@@ -54,7 +54,7 @@ export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): 
     const known = pools.get(upstream)
     if (known !== undefined) return known
     const opening = open(upstream).then((pool) => {
-      // It may have been given up meanwhile.
+      // It may have been removed meanwhile.
       if (pools.get(upstream) === opening) pools.set(upstream, pool)
       return pool
     })
@@ -71,9 +71,9 @@ export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): 
       return pool?.stats.connected ?? 0
     },
     async keepOnly(upstreams) {
-      const gone = [...pools].filter(([upstream]) => !upstreams.includes(upstream))
-      for (const [upstream] of gone) pools.delete(upstream)
-      await Promise.all(gone.map(async ([, pool]) => (await pool).close()))
+      const removed = [...pools].filter(([upstream]) => !upstreams.includes(upstream))
+      for (const [upstream] of removed) pools.delete(upstream)
+      await Promise.all(removed.map(async ([, pool]) => (await pool).close()))
     },
     async close() {
       const open = [...pools.values()]

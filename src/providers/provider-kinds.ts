@@ -38,7 +38,7 @@ const KINDS: Readonly<Record<LaneWire, ProviderKind>> = {
     headers: ({ apiVersion }) => [['anthropic-version', apiVersion ?? '2023-06-01']],
   },
   gemini: {
-    // A colon ends the name, so one inside it is escaped; a slash parts its segments.
+    // A colon ends the name, so one inside it is escaped; slashes separate its segments.
     path: ({ model, delivery }) =>
       `/models/${model.split('/').map(encodeURIComponent).join('/')}:${delivery === 'stream' ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     credential: keyHeader('x-goog-api-key'),
@@ -75,7 +75,7 @@ export function providerKindOf({ wire, dialect }: Upstream): ProviderKind | unde
 const SPEAKER = /"(?:role|type)"\s*:\s*"(user|assistant|tool|[a-z_]+_output)"/g
 const TAIL_BYTES = 64 * 1024
 
-/** GitHub bills what a person asks, not the steps that an agent takes from there. The last message tells which it is. */
+/** GitHub bills what a person asks, not the steps of an agent. The last message tells which it is. */
 function initiatorOf(body: Buffer): 'user' | 'agent' {
   for (let end = body.length; end > 0; end -= TAIL_BYTES) {
     // The pieces overlap, so a member that one of them cuts is whole in the next.
@@ -86,11 +86,11 @@ function initiatorOf(body: Buffer): 'user' | 'agent' {
   return 'user'
 }
 
-/** Where one call goes, behind the origin of a base URL. */
+/** The path of one call. */
 export const pathBehind = ({ pathname }: URL, kind: ProviderKind, call: CalledModel): string =>
   pathname.replace(/\/+$/, '') + kind.path(call)
 
-/** The whole address that a call asks, for people: nothing of a credential is in it. Undefined without a network. */
+/** The address of a call, for people: it contains no credential. Undefined without a network. */
 export function addressOf(upstream: Upstream, call: CalledModel): string | undefined {
   const kind = providerKindOf(upstream)
   if (kind === undefined || upstream.baseUrl === undefined) return undefined
@@ -98,8 +98,8 @@ export function addressOf(upstream: Upstream, call: CalledModel): string | undef
   return url.origin + pathBehind(url, kind, call)
 }
 
-/** All that goes out besides the body: names and values in turn. Nothing of it comes from a client. */
-export function headersFor(upstream: Upstream, kind: ProviderKind, call: CallManner): string[] {
+/** Names and values in turn. Nothing of them comes from a client. */
+export function headersFor(upstream: Upstream, kind: ProviderKind, call: CallOptions): string[] {
   const { apiKey } = upstream
   const headers = new Map<string, string>([
     ['user-agent', call.userAgent],
@@ -108,13 +108,13 @@ export function headersFor(upstream: Upstream, kind: ProviderKind, call: CallMan
     ...[...upstream.headers].map(([name, value]) => [name, value.reveal()] as const),
     ['content-type', 'application/json'],
     ['accept', call.delivery === 'stream' ? 'text/event-stream' : 'application/json'],
-    // Frames are read as they come: a compressed stream would wait for its compressor.
+    // A compressed stream would wait for its compressor.
     ['accept-encoding', 'identity'],
   ])
   return [...headers].flat()
 }
 
-interface CallManner {
+interface CallOptions {
   readonly delivery: Delivery
   readonly userAgent: string
 }

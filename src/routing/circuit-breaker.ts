@@ -46,7 +46,7 @@ const SILENCES_MAX = 5
 const PROBES_FIRST = 3
 const PROBES_MAX = 64
 const PROBES_MICROS = 10_000_000
-/** A lane that limits requests is not probed: it has said how long to wait. */
+/** A lane that limits requests is not probed: its Retry-After applies. */
 const PROBED: ReadonlySet<OpenReason> = new Set(['failing', 'locked-out'])
 
 /** A circuit that has just closed gets a tenth of its calls, then linearly more. */
@@ -115,7 +115,7 @@ export class CircuitBreaker {
 
   /**
    * A permit while the circuit is open, for a request without another lane to fall back to. Few get one at first, more after each
-   * success. Undefined if too many probes are recent or still running, or if the lane itself has said when to come back.
+   * success. Undefined if too many probes are recent or still running, or if the lane limits requests.
    */
   probe(by?: unknown): Permit | undefined {
     const state = this.#state

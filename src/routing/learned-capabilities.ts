@@ -137,4 +137,4 @@ export function laneDialect(lane: Lane): LaneDialect {
 }
 
 /** The cap as the lane accepts it: at least its server's minimum. */
-export const capOn = (lane: Lane, asked: number): number => Math.max(asked, laneDialect(lane).outputTokensMin ?? 0)
+export const capOn = (lane: Lane, cap: number): number => Math.max(cap, laneDialect(lane).outputTokensMin ?? 0)

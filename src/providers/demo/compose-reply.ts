@@ -1,11 +1,11 @@
 import { type Fields, isObject } from '../../lib/types.ts'
-import type { DemoRequest, DemoTool, ParsedDemoRequest } from './demo-request.ts'
+import type { DemoQuestion, DemoRequest, DemoTool } from './demo-request.ts'
 
-/** What the demo says, in the pieces it says it in: each piece counts as one token. Every choice says the same. */
+/** The demo's answer in pieces that count as one token each. All choices are the same. */
 export interface DemoReply {
   readonly choices: number
   readonly reasoning: readonly string[]
-  /** Begins anew with each call; a long answer is never there as a whole. */
+  /** Starts over with each call; a long answer is never in memory as a whole. */
   words(): Iterable<string>
   readonly call: { readonly name: string; readonly arguments: string } | undefined
   readonly finish: 'stop' | 'length' | 'tool_calls'
@@ -18,7 +18,7 @@ const CHARACTERS_PER_TOKEN = 4
 const COUNT_MAX = 100_000
 const QUOTED_MAX = 200
 
-/** Harder thinking is more of it: enough to see the effort arrive in the usage. */
+/** More effort is more reasoning, so that the effort shows in the usage. */
 const THOUGHT_PIECES: Readonly<Record<string, number>> = {
   minimal: 4,
   low: 8,
@@ -28,29 +28,27 @@ const THOUGHT_PIECES: Readonly<Record<string, number>> = {
   max: 64,
 }
 
-/** The same question gives the same answer, so that tests and first steps are repeatable. */
+/** The same question gets the same answer, so that tests and first steps are repeatable. */
 export function composeReply(request: DemoRequest): DemoReply {
   const { choices, promptTokens, outputCap } = request
-  const reasoning = thoughts(request).slice(0, outputCap)
-  const said = saidIn(request, outputCap - reasoning.length)
+  const thoughts = THOUGHT_PIECES[request.effort ?? ''] ?? 0
+  const reasoning = Array.from({ length: Math.min(thoughts, outputCap) }, (_, index) =>
+    index === 0 ? 'Thinking' : index % 8 === 0 ? ' further' : '.',
+  )
+  const answer = answerWithin(request, outputCap - reasoning.length)
   return {
     choices,
     reasoning,
     promptTokens,
-    words: said.words,
-    call: said.call,
-    finish: said.finish,
-    completionTokens: (reasoning.length + said.tokens) * choices,
+    words: answer.words,
+    call: answer.call,
+    finish: answer.finish,
+    completionTokens: (reasoning.length + answer.tokens) * choices,
     reasoningTokens: reasoning.length * choices,
   }
 }
 
-function thoughts(request: DemoRequest): string[] {
-  const pieces = THOUGHT_PIECES[request.effort ?? ''] ?? 0
-  return Array.from({ length: pieces }, (_, index) => (index === 0 ? 'Thinking' : index % 8 === 0 ? ' further' : '.'))
-}
-
-type Said = Pick<DemoReply, 'words' | 'call' | 'finish'> & { readonly tokens: number }
+type DemoAnswer = Pick<DemoReply, 'words' | 'call' | 'finish'> & { readonly tokens: number }
 
 const NO_WORDS = () => []
 
@@ -62,12 +60,12 @@ function subjectOf(question: string): string | undefined {
   return quoted ?? path ?? name
 }
 
-function saidIn(request: DemoRequest, room: number): Said {
+function answerWithin(request: DemoRequest, room: number): DemoAnswer {
   if (room === 0) return { words: NO_WORDS, call: undefined, finish: 'length', tokens: 0 }
-  return request.tool ? callOf(request.tool, request.heard, room) : wordsOf(request, room)
+  return request.tool ? callOf(request.tool, request.question, room) : wordsOf(request, room)
 }
 
-function callOf(tool: DemoTool, { end }: ParsedDemoRequest, room: number): Said {
+function callOf(tool: DemoTool, { end }: DemoQuestion, room: number): DemoAnswer {
   const written = exampleJson(tool.parameters, subjectOf(end))
   const tokens = Math.ceil(written.length / CHARACTERS_PER_TOKEN) + 1
   if (tokens <= room) {
@@ -77,29 +75,29 @@ function callOf(tool: DemoTool, { end }: ParsedDemoRequest, room: number): Said 
   return { words: NO_WORDS, call: { name: tool.name, arguments: cut }, finish: 'length', tokens: room }
 }
 
-function wordsOf({ heard, stop, schema }: DemoRequest, room: number): Said {
-  const answer = schema ? wordsIn(exampleJson(schema)) : answerTo(heard)
+function wordsOf({ question, stop, schema }: DemoRequest, room: number): DemoAnswer {
+  const answer = schema ? wordsIn(exampleJson(schema)) : answerTo(question)
   const end = stop.length === 0 ? undefined : placeOfStop(answer, stop)
   const words = () => firstOf(answer(), room, end)
-  // One word more than there is room for shows that the answer is cut.
+  // One word more than fits shows that the answer is cut.
   const wanted = countOf(firstOf(answer(), room + 1, end))
   return { words, call: undefined, finish: wanted > room ? 'length' : 'stop', tokens: Math.min(wanted, room) }
 }
 
-/** A word at a time, because a long answer said at once would stop the server's thread. */
-type Answer = () => Iterable<string>
+/** One word at a time, because composing a long answer at once would block the server's thread. */
+type Words = () => Iterable<string>
 
-function answerTo({ from, start, end }: ParsedDemoRequest): Answer {
+function answerTo({ from, start, end }: DemoQuestion): Words {
   if (from === 'tool') return wordsIn(`The tool said: ${quoted(start)}. This is Millrace's built-in demo model.`)
   const count = /\bcount to (\d{1,6})\b/i.exec(end)?.[1]
   if (count) return () => numbersTo(Math.min(Number(count), COUNT_MAX))
-  const heard = start.trim() === '' ? 'You said nothing.' : `You said: ${quoted(start)}.`
+  const echo = start.trim() === '' ? 'You said nothing.' : `You said: ${quoted(start)}.`
   return wordsIn(
-    `Hello from Millrace's built-in demo model. ${heard} No provider was asked; connect one in millrace.yaml to talk to a real model.`,
+    `Hello from Millrace's built-in demo model. ${echo} No provider was asked; connect one in millrace.yaml to talk to a real model.`,
   )
 }
 
-const wordsIn = (text: string): Answer => {
+const wordsIn = (text: string): Words => {
   const words = text.match(/\s*\S+/g) ?? []
   return () => words
 }
@@ -113,7 +111,7 @@ const quoted = (start: string): string => {
   return `"${text.length > QUOTED_MAX ? `${text.slice(0, QUOTED_MAX)}…` : text}"`
 }
 
-/** At most this many words, and no character beyond the end: a stop word may leave white space behind the last word. */
+/** At most this many words, and no character beyond the end. */
 function* firstOf(words: Iterable<string>, wordsMax: number, end = Number.POSITIVE_INFINITY): Iterable<string> {
   let count = 0
   let length = 0
@@ -125,7 +123,7 @@ function* firstOf(words: Iterable<string>, wordsMax: number, end = Number.POSITI
   }
 }
 
-function placeOfStop(answer: Answer, stops: readonly string[]): number | undefined {
+function placeOfStop(answer: Words, stops: readonly string[]): number | undefined {
   const text = [...answer()].join('')
   const places = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1)
   return places.length === 0 ? undefined : Math.min(...places)
@@ -138,20 +136,20 @@ function countOf(words: Iterable<string>): number {
 }
 
 const STRING = 'demo'
-/** The whole example takes no more than this, in characters, but for brackets, quotes and escapes. */
+/** The most characters of an example, without brackets, quotes and escapes. */
 const ROOM = 4000
-/** What each value takes besides its name; in return its first characters are free. */
+/** What each value takes besides its name; its first characters are free. */
 const VALUE_ROOM = 20
-/** What one value is put together from: its schema, with all that this refers to. */
+/** The schemas that one value is composed from. */
 const PARTS_MAX = 20
 /** More than the room allows. */
 const REQUIRED_MAX = ROOM / VALUE_ROOM
 const REFERENCE_MAX = 200
 
 /**
- * What fits a schema, of a tool or of an answer, as far as a schema says it plainly: a pattern, or what two schemas demand
- * together, it may miss. Free text is what the question is about, if that is known. A client writes the schema, so the work
- * is bounded too: where the room is used up, and inside itself, a schema is given the smallest value.
+ * An example of a schema of a tool or an answer. It may miss a pattern, or what two schemas demand together. Free text is the
+ * subject of the question, if that is known. The client writes the schema, so the work is bounded: where the room is used up, and
+ * inside itself, a schema gets the smallest value.
  */
 export function exampleJson(schema: Fields, subject = STRING): string {
   return JSON.stringify(exampleOf(schema, { root: schema, subject, room: new Room(), around: new Set() }))
@@ -161,14 +159,14 @@ interface Place {
   readonly root: Fields
   readonly subject: string
   readonly room: Room
-  /** The schemas that this value is inside of. */
+  /** The schemas around this value. */
   readonly around: ReadonlySet<unknown>
 }
 
 class Room {
   left = ROOM
 
-  /** What does not fit uses up the rest, so that little is looked at in vain. */
+  /** What does not fit uses up the rest, to end the work soon. */
   take(characters: number): boolean {
     const fits = characters <= this.left
     this.left = fits ? this.left - characters : 0
@@ -209,7 +207,7 @@ function exampleOf(given: Fields, place: Place): unknown {
   }
 }
 
-/** A schema, what it refers to, the first of its alternatives, and all that it is besides. */
+/** A schema, what it refers to, the first of its alternatives, and its `allOf`. */
 function partsOf(given: Fields, { root, around }: Place): readonly Fields[] {
   const parts = [given]
   const targetOf = ({ $ref }: Fields) => (typeof $ref === 'string' ? lookUp($ref, root) : undefined)
@@ -309,7 +307,7 @@ function exampleArray({ items, minItems }: Fields, place: Place): unknown[] {
   return places.filter(() => place.room.take(VALUE_ROOM)).map(() => exampleOf(fieldsOf(items), place))
 }
 
-/** What is required; all where nothing is said of that. Room is taken for all of it before any of it is filled. */
+/** The required properties, or all of them. Room is taken for all of them before any is filled. */
 function exampleObject(parts: readonly Fields[], place: Place): Fields {
   const { room } = place
   if (room.left === 0) return {}

@@ -1,22 +1,22 @@
 import { isObject } from '../../lib/types.ts'
 
-/** What the demo understands of a Chat request. It was checked at the door; what is missing or odd simply counts as absent. */
+/** What the demo uses of a Chat request. The request is valid; an odd field counts as absent. */
 export interface DemoRequest {
   readonly model: string
   readonly promptTokens: number
-  readonly heard: ParsedDemoRequest
+  readonly question: DemoQuestion
   readonly stream: boolean
   readonly effort: string | undefined
   readonly outputCap: number
   readonly choices: number
   readonly stop: readonly string[]
   readonly tool: DemoTool | undefined
-  /** Where the answer has to be JSON, what it has to be like; any object will do where nothing is said of it. */
+  /** Set for a JSON answer; empty for any object. */
   readonly schema: Record<string, unknown> | undefined
 }
 
-/** What the demo answers to: the last thing that the user or a tool said, as far as the demo listens. */
-export interface ParsedDemoRequest {
+/** The beginning and the end of the last message of the user or a tool. */
+export interface DemoQuestion {
   readonly from: 'user' | 'tool'
   readonly start: string
   readonly end: string
@@ -35,8 +35,8 @@ interface DemoMessage {
 type Fields = Record<string, unknown>
 
 const BYTES_PER_TOKEN = 4
-/** The demo runs in the server's own thread: however long a message is, it looks at this much of either end. */
-const HEARD_MAX = 2048
+/** The demo runs in the server's own thread, so it reads only this much of either end of a message. */
+const QUESTION_MAX = 2048
 
 const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isObject) : [])
 
@@ -46,17 +46,17 @@ export function readDemoRequest(body: Buffer): DemoRequest {
     role: String(message.role),
     text: textOf(message.content),
   }))
-  const heard = heardIn(messages)
+  const question = questionIn(messages)
   return {
     model: String(fields.model),
     promptTokens: tokensOf(messages),
-    heard,
+    question,
     stream: fields.stream === true,
     effort: typeof fields.reasoning_effort === 'string' ? fields.reasoning_effort : undefined,
     outputCap: Number(fields.max_completion_tokens),
     choices: typeof fields.n === 'number' ? fields.n : 1,
     stop: [fields.stop].flat().filter((word): word is string => typeof word === 'string' && word !== ''),
-    tool: toolToCall(fields, messages.at(-1), heard),
+    tool: toolToCall(fields, messages.at(-1), question),
     schema: schemaOf(fields.response_format),
   }
 }
@@ -79,19 +79,23 @@ const tokensOf = (messages: readonly DemoMessage[]): number =>
   )
 
 /** The last message of the user or a tool. Instructions after it are not part of the conversation. */
-function heardIn(messages: readonly DemoMessage[]): ParsedDemoRequest {
+function questionIn(messages: readonly DemoMessage[]): DemoQuestion {
   const last = messages.findLast(({ role }) => role === 'user' || role === 'tool')
   const text = last?.text ?? ''
-  return { from: last?.role === 'tool' ? 'tool' : 'user', start: text.slice(0, HEARD_MAX), end: text.slice(-HEARD_MAX) }
+  return {
+    from: last?.role === 'tool' ? 'tool' : 'user',
+    start: text.slice(0, QUESTION_MAX),
+    end: text.slice(-QUESTION_MAX),
+  }
 }
 
 /**
- * Which tool the demo calls: the one that the client forces, else, when the user spoke last, the one whose name has most
- * words in common with the message. After a tool's result it answers in words, so that a tool loop ends.
+ * The tool that the demo calls: the one that the client forces, else, after a message of the user, the one whose name shares most
+ * words with it. After a tool result it answers with text, so that a tool loop ends.
  */
-function toolToCall(fields: Fields, last: DemoMessage | undefined, heard: ParsedDemoRequest): DemoTool | undefined {
+function toolToCall(fields: Fields, last: DemoMessage | undefined, question: DemoQuestion): DemoTool | undefined {
   const choice = fields.tool_choice
-  if (choice === 'none' || heard.from === 'tool') return undefined
+  if (choice === 'none' || question.from === 'tool') return undefined
   const tools = listOf(fields.tools)
     .map((tool) => tool.function)
     .filter(isObject)
@@ -100,7 +104,7 @@ function toolToCall(fields: Fields, last: DemoMessage | undefined, heard: Parsed
     return toolOf(tools.find((tool) => tool.name === forced))
   }
   const mustCall = choice === 'required' || fields.model === 'demo-tools'
-  const named = mustCall || last?.role === 'user' ? namedTool(tools, heard.end) : undefined
+  const named = mustCall || last?.role === 'user' ? namedTool(tools, question.end) : undefined
   return toolOf(named ?? (mustCall ? tools[0] : undefined))
 }
 
@@ -112,12 +116,12 @@ const toolOf = (definition: Fields | undefined): DemoTool | undefined =>
 
 /** The tool whose name shares most words with the text, the first one in a tie. */
 function namedTool(tools: readonly Fields[], text: string): Fields | undefined {
-  const said = new Set(text.toLowerCase().match(/[\w-]+/g))
-  const words = new Set([...said].flatMap(wordsOfName))
+  const spelled = new Set(text.toLowerCase().match(/[\w-]+/g))
+  const words = new Set([...spelled].flatMap(wordsOfName))
   let best: { readonly tool: Fields; readonly score: number } | undefined
   for (const tool of tools) {
     const name = String(tool.name)
-    const score = said.has(name.toLowerCase())
+    const score = spelled.has(name.toLowerCase())
       ? Number.POSITIVE_INFINITY
       : wordsOfName(name).filter((word) => words.has(word)).length
     if (score > (best?.score ?? 0)) best = { tool, score }
@@ -125,7 +129,7 @@ function namedTool(tools: readonly Fields[], text: string): Fields | undefined {
   return best?.tool
 }
 
-/** Common words in tool names that do not say what the tool is for. */
+/** Common words in tool names that do not tell the tools apart. */
 const STOP_WORDS: ReadonlySet<string> = new Set([
   ...['get', 'set', 'use', 'call', 'tool', 'tools', 'function', 'the', 'and', 'for', 'with', 'from', 'has', 'are'],
   ...['all', 'new', 'out', 'can', 'you', 'this', 'that', 'what', 'how', 'not', 'mcp', 'fetch', 'make', 'give'],

@@ -7,14 +7,14 @@ import { composeReply, type DemoReply } from './compose-reply.ts'
 import { type DemoRequest, readDemoRequest } from './demo-request.ts'
 
 /**
- * The provider that is built in: it needs no network and no key, answers in the bytes of the chat wire, and is reached
- * through the same `send` as any other, so that relay, limits and money run for real.
+ * The built-in provider: it needs no network and no key, and answers in the bytes of the chat wire through the same `send` as any
+ * other, so that relay, limits and money are real.
  */
 export interface DemoUpstream {
   answer(body: Buffer, signal: StopSignal): Promise<UpstreamOutcome>
 }
 
-/** As fast as a person likes to see words appear; the `-fast` model is for measuring. */
+/** A comfortable reading speed; the `-fast` model is for measuring. */
 const WORD_PAUSE_MS = 20
 const THOUGHT_PAUSE_MS = 10
 
@@ -40,7 +40,7 @@ const CANCELLED: UpstreamOutcome = { kind: 'failed', reason: 'cancelled', messag
 const paceOf = (request: DemoRequest): number => (request.model.endsWith('-fast') ? 0 : 1)
 
 function streamed(request: DemoRequest, reply: DemoReply, stamp: DemoStamp, signal: StopSignal): UpstreamOutcome {
-  const { body } = createSpeaker({
+  const { body } = streamChunks({
     chunks: demoChunks(reply, stamp),
     pauseMs: WORD_PAUSE_MS * paceOf(request),
     headStartMs: reply.reasoning.length * THOUGHT_PAUSE_MS * paceOf(request),
@@ -67,7 +67,7 @@ async function whole(
   return { kind: 'answer', status: 200, headers: { 'content-type': 'application/json' }, body: queue.body }
 }
 
-/** True when it was cancelled meanwhile. */
+/** True if it was cancelled. */
 function pause(ms: number, signal: StopSignal): Promise<boolean> {
   if (ms === 0) return Promise.resolve(false)
   return new Promise((resolve) => {
@@ -83,18 +83,18 @@ function pause(ms: number, signal: StopSignal): Promise<boolean> {
   })
 }
 
-interface Speech {
+interface PacedChunks {
   readonly chunks: Iterator<Buffer>
   readonly pauseMs: number
   readonly headStartMs: number
   readonly signal: StopSignal
 }
 
-/** What is said ahead of its reader. Beyond it the speech stands still, not yet composed. */
+/** What is composed ahead of its reader. */
 const QUEUE_BYTES_MAX = 64 * 1024
 
-/** Says one chunk after another until all are said, it is cancelled, or nobody takes them any more. */
-export function createSpeaker({ chunks, pauseMs, headStartMs, signal }: Speech): ChunkQueue {
+/** Sends one chunk after another until the end or a cancel; backpressure pauses it. */
+export function streamChunks({ chunks, pauseMs, headStartMs, signal }: PacedChunks): ChunkQueue {
   let timer: NodeJS.Timeout | undefined
   let paused = false
   let over = false
@@ -104,11 +104,11 @@ export function createSpeaker({ chunks, pauseMs, headStartMs, signal }: Speech):
     clearTimeout(timer)
     forgetSignal()
   }
-  const cancelled = () => {
+  const cancel = () => {
     end()
     queue.fail(new Error('cancelled'))
   }
-  const say = () => {
+  const sendNext = () => {
     do {
       if (over) return
       const { value, done } = chunks.next()
@@ -121,8 +121,8 @@ export function createSpeaker({ chunks, pauseMs, headStartMs, signal }: Speech):
     if (!paused) schedule(pauseMs)
   }
   const schedule = (ms: number) => {
-    if (ms === 0) setImmediate(say)
-    else timer = setTimeout(say, ms)
+    if (ms === 0) setImmediate(sendNext)
+    else timer = setTimeout(sendNext, ms)
   }
 
   const queue = createChunkQueue(
@@ -139,12 +139,12 @@ export function createSpeaker({ chunks, pauseMs, headStartMs, signal }: Speech):
     },
     { awaitedMax: QUEUE_BYTES_MAX, unawaitedMax: QUEUE_BYTES_MAX },
   )
-  const forgetSignal = signal.onStop(cancelled)
+  const forgetSignal = signal.onStop(cancel)
   schedule(headStartMs)
   return queue
 }
 
-/** What is the same in every chunk of one answer. */
+/** The fields that all chunks of one answer share. */
 interface DemoStamp {
   readonly id: string
   readonly callId: string
@@ -155,8 +155,8 @@ interface DemoStamp {
 type Delta = Record<string, unknown>
 
 /**
- * The answer as a Chat stream, `[DONE]` included: one step after another, each composed when it is asked for, so that a
- * long answer takes no more room than its reader lets it. All choices speak in step.
+ * The answer as a Chat stream, `[DONE]` included. A chunk is composed only when it is read, so that a long answer takes little
+ * memory. All choices advance together.
  */
 export function* demoChunks(reply: DemoReply, stamp: DemoStamp): Generator<Buffer, void> {
   const head = headOf(stamp, 'chat.completion.chunk')

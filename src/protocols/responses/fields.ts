@@ -1,5 +1,6 @@
 import type { ResponsesRequest } from '../../model/turn.ts'
-import { controlFieldsOf, type FieldTable, integer, type NestedTable, number } from '../fields/read-fields.ts'
+import { type FieldTable, type NestedTable, controlFieldsOf } from '../fields/read-fields.ts'
+import { integer, number } from '../fields/check-value.ts'
 import { tryParse, writtenMember } from '../json/bytes.ts'
 
 /** The policy of each field of a Responses request: `docs/protocols/responses-fields.md`. */

@@ -1,6 +1,6 @@
 import type { ResponsesRequest } from '../../model/turn.ts'
-import { type FieldTable, type NestedTable, controlFieldsOf } from '../fields/read-fields.ts'
 import { integer, number } from '../fields/check-value.ts'
+import { controlFieldsOf, type FieldTable, type NestedTable } from '../fields/read-fields.ts'
 import { tryParse, writtenMember } from '../json/bytes.ts'
 
 /** The policy of each field of a Responses request: `docs/protocols/responses-fields.md`. */

@@ -17,25 +17,25 @@ const withPlan = (id: string, allowance = '1') =>
   }).config
 
 let folder: string
-let books: TestLedger
+let ledger: TestLedger
 let rules: RuleBook
 let missing: (readonly MissingPlan[])[]
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-rules-'))
-  books = await openTestLedger(folder)
+  ledger = await openTestLedger(folder)
   missing = []
-  const { db, clock } = books.deps
+  const { db, clock } = ledger.services
   rules = await createRuleBook({ db, clock, onPlansMissing: (plans) => missing.push(plans) }, withPlan('pro'))
 })
 afterEach(async () => {
-  await books.close()
+  await ledger.close()
   await rm(folder, { recursive: true })
 })
 
 const operate = async (name: string, args: object) => {
   const status = () => ({ running: false, version: '', node: '', data: '' }) as const
-  const outcome = await runOperation({ ...books.deps, catalog: () => rules.current.catalog, status }, name, args)
+  const outcome = await runOperation({ ...ledger.services, catalog: () => rules.current.catalog, status }, name, args)
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   return outcome.value
 }

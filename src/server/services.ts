@@ -19,7 +19,6 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { Clients } from './client-address.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { ConsoleRequest } from './console/handler.ts'
-import type { ConsoleFiles } from './console/load-files.ts'
 import type { SiteOptions } from './console/site.ts'
 import type { Heartbeat, StreamTimes } from './heartbeat.ts'
 
@@ -80,6 +79,25 @@ export interface EdgeConsole {
   readonly addresses: Pick<AddressRates, 'take'>
   /** The playground key of an account, which is the caller of a turn in the playground. */
   findPlayer(account: AccountRow, kind: Caller['kind']): Promise<CallerOutcome>
+}
+
+/** The built console, in memory: about a megabyte, read once. */
+export interface ConsoleFiles {
+  /** By the path below `/console/`. */
+  find(path: string): ConsoleFile | undefined
+  /** The answer for every path that is not a file; undefined without a build. */
+  readonly page: ConsoleFile | undefined
+}
+
+export interface ConsoleFile {
+  readonly type: string
+  /** Of the plain bytes. Each encoding has a strong ETag of its own (RFC 9110, section 8.8.3.3). */
+  readonly digest: string
+  /** Its name changes with its content. */
+  readonly isImmutable: boolean
+  readonly plain: Buffer
+  readonly br: Buffer | undefined
+  readonly gzip: Buffer | undefined
 }
 
 /** The services, with the state that the edge keeps itself. */

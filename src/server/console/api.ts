@@ -15,14 +15,7 @@ import { CONSOLE_CODES, type ConsoleRefusal, consoleErrorOf, refuse, sendRefusal
 import { API_HEADERS } from './files.ts'
 import type { AnyReply, ConsoleRequest, ConsoleServices, FileReply, Handlers, Input, RouteOf } from './handler.ts'
 import { createHandlers } from './handlers.ts'
-import {
-  authorizeRequester,
-  deviceCookie,
-  endedCookie,
-  findSignedIn,
-  readConsoleRequest,
-  sessionCookie,
-} from './session.ts'
+import { authorizeRequester, deviceCookie, findSignedIn, readConsoleRequest, sessionCookie } from './session.ts'
 import type { Site } from './site.ts'
 
 /** Serves one request of the console's API: receives its body, and passes it to the Hono routes. */
@@ -140,7 +133,7 @@ function writeReply(c: ApiContext, reply: AnyReply): Response {
     case 'session': {
       const { site } = c.env
       const { deviceTokens } = reply
-      c.header('set-cookie', reply.secret === undefined ? endedCookie(site) : sessionCookie(reply.secret, site))
+      c.header('set-cookie', sessionCookie(reply.secret, site))
       if (deviceTokens !== undefined) c.header('set-cookie', deviceCookie(deviceTokens, site), { append: true })
       return c.json(reply.value as object)
     }

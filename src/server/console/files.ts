@@ -1,6 +1,62 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
 import type { RequestContext } from '../request-context.ts'
 import { endAnswer, writeHead } from '../respond.ts'
-import type { ConsoleFile } from './load-files.ts'
+import type { ConsoleFile, ConsoleFiles } from '../services.ts'
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.txt': 'text/plain; charset=utf-8',
+  '.webmanifest': 'application/manifest+json',
+}
+
+const PAGE = 'index.html'
+
+/** A missing folder means a server without a console. */
+export async function loadConsoleFiles(folder: string): Promise<ConsoleFiles> {
+  const names = await listFiles(folder)
+  const files = new Map<string, ConsoleFile>()
+  for (const name of names) {
+    const type = TYPES[extname(name)]
+    if (type !== undefined) files.set(name, await loadFile(folder, name, { type, names }))
+  }
+  return { find: (path) => files.get(path), page: files.get(PAGE) }
+}
+
+async function listFiles(folder: string): Promise<ReadonlySet<string>> {
+  try {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+    const files = entries.filter((entry) => entry.isFile())
+    return new Set(files.map((file) => join(file.parentPath, file.name).slice(folder.length + 1)))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Set()
+    throw error
+  }
+}
+
+async function loadFile(
+  folder: string,
+  name: string,
+  { type, names }: { readonly type: string; readonly names: ReadonlySet<string> },
+): Promise<ConsoleFile> {
+  const packed = (ending: string) => (names.has(name + ending) ? readFile(join(folder, name + ending)) : undefined)
+  const plain = await readFile(join(folder, name))
+  return {
+    type,
+    digest: createHash('sha256').update(plain).digest('base64url').slice(0, 22),
+    isImmutable: name.startsWith('assets/'),
+    plain,
+    br: await packed('.br'),
+    gzip: await packed('.gz'),
+  }
+}
 
 /** Sends a file of the console, in the best encoding that the browser accepts. */
 export function sendFile(context: RequestContext, file: ConsoleFile): void {

@@ -107,7 +107,7 @@ export function readConsoleRequest(context: RequestContext, site: Site): Omit<Co
     agent: String(request.headers['user-agent'] ?? ''),
     changes: isChange(context),
     csrfToken: request.headers['x-csrf-token'],
-    deviceTokens: readCookie(request.headers.cookie, deviceCookieName(site)),
+    deviceTokens: readCookie('device', request.headers.cookie, site),
   }
 }
 
@@ -117,7 +117,7 @@ export async function findSignedIn(
   sessions: EdgeConsole['sessions'],
   site: Site,
 ): Promise<ConsoleRequest['signedIn']> {
-  const secret = readCookie(request.headers.cookie, cookieName(site))
+  const secret = readCookie('session', request.headers.cookie, site)
   const session = secret === undefined ? undefined : await sessions.find(secret)
   return secret === undefined || session === undefined ? undefined : { secret, session }
 }
@@ -126,16 +126,17 @@ export async function findSignedIn(
  * `__Host-`: only this host can set the cookie, and only over TLS. Over plain HTTP, which is for this machine alone, browsers
  * reject that name.
  */
-const cookieName = ({ isSecure }: Site): string => (isSecure ? '__Host-millrace_session' : 'millrace_session')
+const cookieName = (of: 'session' | 'device', { isSecure }: Site): string =>
+  `${isSecure ? '__Host-' : ''}millrace_${of}`
 
-const deviceCookieName = ({ isSecure }: Site): string => (isSecure ? '__Host-millrace_device' : 'millrace_device')
-
-const readCookie = (header: string | undefined, name: string): string | undefined =>
-  header === undefined ? undefined : parse(header, name)[name]
+function readCookie(of: 'session' | 'device', header: string | undefined, site: Site): string | undefined {
+  const name = cookieName(of, site)
+  return header === undefined ? undefined : parse(header, name)[name]
+}
 
 /** Outlives the session and grants nothing: wrong passwords from a known browser are counted apart from those of strangers. */
 export const deviceCookie = (tokens: string, site: Site): string =>
-  serialize(deviceCookieName(site), tokens, {
+  serialize(cookieName('device', site), tokens, {
     path: '/',
     httpOnly: true,
     secure: site.isSecure,
@@ -143,24 +144,17 @@ export const deviceCookie = (tokens: string, site: Site): string =>
     maxAge: DEVICE_MS / 1000,
   })
 
-/** Scripts cannot read it, and other sites send it only with a plain link. */
-export const sessionCookie = (secret: string, site: Site): string =>
-  serialize(cookieName(site), secret, {
+/**
+ * Starts the session of a browser, or ends it without a secret. Scripts cannot read the cookie, and other sites send it only with a
+ * plain link. The server ends a session sooner than the cookie.
+ */
+export const sessionCookie = (secret: string | undefined, site: Site): string =>
+  serialize(cookieName('session', site), secret ?? '', {
     path: '/',
     httpOnly: true,
     secure: site.isSecure,
     sameSite: 'Lax',
-    // The server ends a session sooner.
-    maxAge: SESSION_MS / 1000,
-  })
-
-export const endedCookie = (site: Site): string =>
-  serialize(cookieName(site), '', {
-    path: '/',
-    httpOnly: true,
-    secure: site.isSecure,
-    sameSite: 'Lax',
-    maxAge: 0,
+    maxAge: secret === undefined ? 0 : SESSION_MS / 1000,
   })
 
 /**

@@ -32,7 +32,7 @@ const plain = (code: string): string =>
 
 /** What runs the program and what installs it stands in sentences there. */
 const isSetting = ({ label }: ReturnType<(typeof CLIENT_SNIPPETS)['curl']>[number]): boolean =>
-  'file' in label ? !label.file.startsWith('Cline') : label.word === 'chat' || label.word === 'responses'
+  'file' in label ? !label.file.startsWith('Cline') : label.message === 'chat' || label.message === 'responses'
 
 describe('docs/clients', () => {
   it.each(PAGES)('say of %s in %s what the console shows', (client, page, model) => {

@@ -2,7 +2,7 @@ import type { ProviderAnswer } from './answers.ts'
 
 /** What a healthy provider says, in the words of the Responses wire, for fakes to say whole, in part or wrongly. */
 
-/** The same counts as `USAGE` of chat-words.ts: of the eleven tokens of input four came from the cache. */
+/** The same counts as `USAGE` in chat-frames.ts: four of the eleven input tokens are cached. */
 export const RESPONSES_USAGE = {
   input_tokens: 11,
   input_tokens_details: { cached_tokens: 4 },

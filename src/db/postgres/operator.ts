@@ -1,4 +1,4 @@
-/** Accounts, money by the operator's word and plans: ledger/state/transfer-money.ts and subscriptions.ts once more. */
+/** Accounts, credits and plans: the rules of ledger/state/operator-commands.ts in SQL. */
 export const OPERATOR_FUNCTIONS = `
 -- An account is never without its wallet, which is also its lock.
 CREATE FUNCTION add_account(public_id text, address text) RETURNS bigint LANGUAGE plpgsql AS $$

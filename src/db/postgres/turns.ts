@@ -1,7 +1,7 @@
 /**
- * A batch of admissions as one call: claim, limits and hold of each turn, or nothing of it. The rules are those of
- * ledger/state/admit-turn.ts and ledger/state/admit-turn.ts. Only whether and how much is decided here; what a refusal says is
- * worked out by the same code as ever, from the amounts that this call looked at and sends back.
+ * A batch of admissions as one call: claim, limits and hold of each turn, or none of them. The rules are those of `admitTurn` in
+ * ledger/state/turns.ts. This function decides whether and how much; the reducer writes the refusal from the amounts that this call
+ * returns.
  */
 export const ADMIT_FUNCTIONS = `
 CREATE FUNCTION nano_of(pico numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$ SELECT ceil(pico / 1000) $$;
@@ -245,9 +245,8 @@ END $$;
 `
 
 /**
- * The one way in which holds end here: ledger/state/close-turn.ts once more, for a batch. Nothing of it decides on a balance, so all
- * buckets move in one statement at the end, or before a period is closed. Each close is a compare-and-set: who comes second
- * changes nothing.
+ * The one function that ends holds: `closeTurn` of ledger/state/turns.ts for a batch. It decides on no balance, so all buckets move
+ * in one statement at the end, or before a period is closed. Each close is a compare-and-set: a second one changes nothing.
  */
 export const CLOSE_FUNCTIONS = `
 -- The wallet as it is when the closes before this one in the batch, whose buckets have not moved yet, have moved it.

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { nextStep } from './scripted-model.mjs'
 import { emitsFirstText, WIRES } from './scripted-model-wires.mjs'
 
-/** A provider on both wires that plays the script of `miller.mjs`, and keeps every request. */
+/** A provider on both wires that runs the script of `scripted-model.mjs` and records every request. */
 export async function startScriptedProvider() {
   const requests = []
   const server = createServer(async (request, response) => {

@@ -11,7 +11,7 @@ const NAMES_WIRES = new Set([
 
 /** What stands in the folder of every wire, because lanes speak it; and in those of clients' languages besides. */
 const OF_LANES = ['dialects', 'read-events', 'write-request']
-const OF_CLIENTS = ['fields', 'parse-request', 'parse-conversation', 'rewrite-request', 'encoder']
+const OF_CLIENTS = ['parse-request', 'parse-conversation', 'encoder']
 
 const filesIn = (folder: string): string[] =>
   programFiles().flatMap(({ path }) => {

@@ -343,13 +343,13 @@ export function mergeUsage(known: Fields, usage: unknown): Fields {
 }
 
 /** The counts before the answer: what they say of the output is not of this answer. */
-export function promptCounts(usage: unknown): Fields {
+function promptCounts(usage: unknown): Fields {
   const { output_tokens, output_tokens_details, iterations, ...counts } = isObject(usage) ? usage : {}
   return counts
 }
 
 /** The prompt in classes that do not overlap: uncached, read from a cache, written into one. */
-export function readInput(counts: Fields): InputUsage | undefined {
+function readInput(counts: Fields): InputUsage | undefined {
   const { input, cached = 0, written = 0 } = totalsOf(counts)
   return input === undefined ? undefined : { uncachedInput: input, cachedInput: cached, cacheWrite: written }
 }

@@ -8,8 +8,10 @@ import {
   checkNames,
   checkText,
   checkToken,
+  integer,
   isAbsent,
   missing,
+  number,
   wrongType,
 } from '../fields/check-value.ts'
 import {
@@ -28,13 +30,12 @@ import {
   controlFieldsOf,
   demandsOf,
   type FieldTable,
-  integer,
   type NestedTable,
-  number,
   optionalNames,
   readNested,
 } from '../fields/read-fields.ts'
-import { arrayElements, jsonArray, spliceElement } from '../json/bytes.ts'
+import { arrayElements, jsonArray } from '../json/bytes.ts'
+import { spliceElement } from '../json/scan-json.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../shared/codec-types.ts'
 import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../tools/tool-names.ts'
 
@@ -373,10 +374,10 @@ export const CHAT_FIELDS: FieldTable = {
   audio: { policy: 'refused' },
 }
 
-export const CONTROL_FIELDS = controlFieldsOf(CHAT_FIELDS)
+const CONTROL_FIELDS = controlFieldsOf(CHAT_FIELDS)
 
 /** The members of control fields that are objects. They are rewritten, so members that are not listed are dropped. */
-export const NESTED_FIELDS: NestedTable = {
+const NESTED_FIELDS: NestedTable = {
   reasoning: { effort: { kind: 'string' }, mode: 'standard-only' },
   stream_options: { include_usage: { kind: 'boolean' } },
 }

@@ -11,7 +11,8 @@ import {
   textAndRefusals,
 } from '../../model/conversation.ts'
 import type { TurnRequest } from '../../model/turn.ts'
-import { arrayElements, jsonArray, spliceElement, writtenMember } from '../json/bytes.ts'
+import { arrayElements, jsonArray, writtenMember } from '../json/bytes.ts'
+import { spliceElement } from '../json/scan-json.ts'
 import { opaqueForLane } from '../seals/call-seals.ts'
 import type { LaneTarget } from '../shared/lane-target.ts'
 import {

@@ -1,7 +1,22 @@
 import { isObject } from '../../lib/types.ts'
 import { type Problem, problem } from '../../model/problem.ts'
 import type { JsonMember } from '../../model/turn.ts'
-import type { ValueCheck } from './read-fields.ts'
+
+export type ValueCheck =
+  | { readonly kind: 'number'; readonly min: number; readonly max: number }
+  | { readonly kind: 'integer'; readonly min: number; readonly max: number }
+  | { readonly kind: 'boolean' }
+  | { readonly kind: 'string' }
+  | { readonly kind: 'object' }
+  | { readonly kind: 'array' }
+  | { readonly kind: 'string-or-strings'; readonly most: number }
+  | { readonly kind: 'string-or-object' }
+  | { readonly kind: 'strings' }
+  | { readonly kind: 'one-of'; readonly words: readonly string[] }
+  | { readonly kind: 'text-only' }
+
+export const number = (min: number, max: number): ValueCheck => ({ kind: 'number', min, max })
+export const integer = (min: number, max: number): ValueCheck => ({ kind: 'integer', min, max })
 
 /** The type and range of one value. */
 export function checkValue(param: string, value: unknown, check: ValueCheck): Problem | undefined {

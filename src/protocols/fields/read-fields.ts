@@ -5,7 +5,7 @@ import { isNullMember } from '../json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import type { ParsedBody } from '../shared/codec-types.ts'
 import type { DialectTraits, RelayTarget } from '../shared/lane-target.ts'
-import { checkNames, checkValue, isAbsent, wrongType } from './check-value.ts'
+import { checkNames, checkValue, isAbsent, type ValueCheck, wrongType } from './check-value.ts'
 
 /**
  * The policy for a field of a request. Each protocol has a table of them, and a page in `docs/protocols/` that a test keeps equal
@@ -27,23 +27,7 @@ interface FieldRule {
 
 export type FieldTable = Readonly<Record<string, FieldRule>>
 
-export type ValueCheck =
-  | { readonly kind: 'number'; readonly min: number; readonly max: number }
-  | { readonly kind: 'integer'; readonly min: number; readonly max: number }
-  | { readonly kind: 'boolean' }
-  | { readonly kind: 'string' }
-  | { readonly kind: 'object' }
-  | { readonly kind: 'array' }
-  | { readonly kind: 'string-or-strings'; readonly most: number }
-  | { readonly kind: 'string-or-object' }
-  | { readonly kind: 'strings' }
-  | { readonly kind: 'one-of'; readonly words: readonly string[] }
-  | { readonly kind: 'text-only' }
-
-export const number = (min: number, max: number): ValueCheck => ({ kind: 'number', min, max })
-export const integer = (min: number, max: number): ValueCheck => ({ kind: 'integer', min, max })
-
-export const STANDARD_VALUES: ReadonlySet<unknown> = new Set([undefined, null, 'auto', 'default', 'standard', false])
+const STANDARD_VALUES: ReadonlySet<unknown> = new Set([undefined, null, 'auto', 'default', 'standard', false])
 
 /** The control fields, in lower case: `Model` beside or instead of `model` is refused, because some servers read it. */
 export const controlFieldsOf = (table: FieldTable): ReadonlySet<string> =>

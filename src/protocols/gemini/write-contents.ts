@@ -299,7 +299,7 @@ export const writeSignature = ({ signature, on }: ThoughtSignature): string =>
   JSON.stringify({ thoughtSignature: signature, on })
 
 /** Undefined for anything else: a client may return any data. */
-export function readSignature(data: string | undefined): ThoughtSignature | undefined {
+function readSignature(data: string | undefined): ThoughtSignature | undefined {
   const parsed = data === undefined ? undefined : tryParse(data)
   if (!isObject(parsed)) return undefined
   const { thoughtSignature: signature, on } = parsed

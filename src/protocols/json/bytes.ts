@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import { type JsonMember, memberBytes, type RequestBody, type TurnRequest } from '../../model/turn.ts'
-import { INNER_BOUNDS, scanJson } from './scan-json.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -211,11 +210,4 @@ export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Bu
   }
   copyUpTo(bytes.length)
   return Buffer.concat(pieces)
-}
-
-/** The same for an object inside a scanned body, such as an element of an array. */
-export function spliceElement(element: Buffer, changes: ReadonlyMap<string, Buffer | string | null>): Buffer {
-  const scanned = scanJson(element, INNER_BOUNDS)
-  if (scanned.kind !== 'scanned') throw new Error('An element of a parsed body cannot be scanned')
-  return spliceMembers({ bytes: element, members: scanned.members }, changes)
 }

@@ -1,6 +1,6 @@
 import { createTurnstile } from '../../lib/async.ts'
 import type { JsonMember } from '../../model/turn.ts'
-import { skipString } from './bytes.ts'
+import { skipString, spliceMembers } from './bytes.ts'
 
 export interface JsonBounds {
   readonly depthMax: number
@@ -259,3 +259,10 @@ export const passTurnstile = createTurnstile()
 /** A pause after a step that has read all bytes of a large body. */
 export const pauseAfter = ({ length }: Buffer): Promise<void> | undefined =>
   length > PIECE_BYTES ? passTurnstile() : undefined
+
+/** `spliceMembers` for an object inside a scanned body, such as an element of an array. */
+export function spliceElement(element: Buffer, changes: ReadonlyMap<string, Buffer | string | null>): Buffer {
+  const scanned = scanJson(element, INNER_BOUNDS)
+  if (scanned.kind !== 'scanned') throw new Error('An element of a parsed body cannot be scanned')
+  return spliceMembers({ bytes: element, members: scanned.members }, changes)
+}

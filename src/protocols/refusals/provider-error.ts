@@ -123,7 +123,7 @@ const statusWord = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[A-Z_]+$/.test(value) ? value : undefined
 
 /** An HTTP status, as a number or as text. */
-export const statusOf = (value: unknown): number | undefined => {
+const statusOf = (value: unknown): number | undefined => {
   const word = wordOf(value)
   return word !== undefined && /^[45]\d\d$/.test(word) ? Number(word) : undefined
 }

@@ -179,7 +179,7 @@ export const OF_THE_WIRE = [
     name: 'output-is-forgotten',
     says: 'text that was copied without parsing counts for nothing',
     caughtBy: ['src/protocols/chat/frame-template.test.ts'],
-    replacements: [{ file: 'src/protocols/chat/tap.ts', find: `      state.outputBytes += run.textBytes\n`, put: '' }],
+    replacements: [{ file: 'src/protocols/chat/tap.ts', find: `    state.outputBytes += run.textBytes\n`, put: '' }],
   },
   {
     name: 'numbers-are-rounded',

@@ -8,7 +8,7 @@ describe('a server that speaks Messages', () => {
     for (const name of ['vllm', 'constructor', '']) expect(anthropicDialect(name).name).toBe('generic')
   })
 
-  it('takes no sampling from a version of its interface on, whatever is known of the model', () => {
+  it('takes no sampling from a version of its interface on, for every model', () => {
     const sampling = (apiVersion: string | undefined) =>
       codecs.dialect('anthropic', 'anthropic', { traits: { sampling: true }, apiVersion }).traits.sampling
     expect([undefined, '2023-06-01', '2026-10-20'].map(sampling)).toEqual([true, true, true])

@@ -85,7 +85,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('has every thinking as a reasoning of its own, redacted ones without words', () => {
+  it('has a reasoning for each thinking block, without text for redacted ones', () => {
     const redacted = { type: 'redacted_thinking', data: 'Rk9P' }
     const { events } = readFrames(
       ...[start(0, THINKING), signs(0, 'Eq'), signs(0, 'QB'), stop(0), start(1, redacted), stop(1)],
@@ -149,7 +149,7 @@ describe('what goes wrong', () => {
     expect(readFrames({ type: 'error' }).reader.state.error).toMatchObject({ code: undefined })
   })
 
-  it('what is no JSON is invalid, and what nobody knows is nothing', () => {
+  it('a frame that is not JSON is invalid, and an unknown frame gives nothing', () => {
     for (const frame of ['data: <html>\n\n', 'data: [1]\n\n', 'data: null\n\n', 'data: {"type"\n\n']) {
       const reader = readerOf()
       expect(reader.read(Buffer.from(frame))).toEqual([])
@@ -240,7 +240,7 @@ describe('what goes wrong', () => {
     expect(reader.read(sse(says(0, 'more')))).toEqual([])
   })
 
-  it('words that are none are nothing', () => {
+  it('malformed text gives nothing', () => {
     const { events, reader } = readFrames(
       ...[start(0, { type: 'text', text: null }), delta(0, 'text_delta', { text: 5 }), says(0, '')],
       ...[start(1, { type: 'thinking' }), thinks(1, ''), signs(1, '')],
@@ -262,13 +262,13 @@ describe('what is counted', () => {
     expect(reader.state.inputCounted).toEqual({ uncachedInput: 25, cachedInput: 0, cacheWrite: 0 })
   })
 
-  it('an answer that is never counted has no usage, whatever stood at its beginning', () => {
+  it('an answer that is never counted has no usage, despite the counts at its start', () => {
     const { reader } = readFrames(begin({ input_tokens: 25, output_tokens: 7 }), finish('end_turn', {}), over)
     expect(reader.state).toMatchObject({ finished: true, usage: undefined, inputCounted: { uncachedInput: 25 } })
   })
 })
 
-it('whose arguments nobody could write down again is no answer', () => {
+it('with arguments that cannot be written as JSON is invalid', () => {
   const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`
   const { reader } = readFrames(begin())
   reader.read(

@@ -24,7 +24,7 @@ describe('usage', () => {
     expect(read(both)).toMatchObject({ cacheWrite: 7 })
   })
 
-  it('is the sum of all times that the model was asked, but for where another one went on', () => {
+  it('is the sum of all iterations, unless another model continued', () => {
     const iterations = [
       { type: 'compaction', input_tokens: 1000, output_tokens: 50 },
       { type: 'message', input_tokens: 200, output_tokens: 20, cache_read_input_tokens: 3 },

@@ -30,7 +30,7 @@ describe('who speaks', () => {
     expect(body.messages).toEqual([user(text('hi')), { role: 'system', content: [text('d')] }, user(text('e'))])
   })
 
-  it('a model without a place for the system hears it from the user first', () => {
+  it('a model without a system prompt gets it as the first user message', () => {
     const conversation = conversationOf([hi], { instructions: 'Be brief.' })
     const { body } = written(conversation, spoken('anthropic', { systemPrompt: false }), { promptCache: 'system' })
     expect(body.system).toBeUndefined()
@@ -57,7 +57,7 @@ describe('who speaks', () => {
     ])
   })
 
-  it('names of speakers are named as what is left out, refusals are words', () => {
+  it('names are left out and reported, refusals are text', () => {
     const named = { ...message('user', 'a'), name: 'ann' } as typeof hi
     const refusal: ContentPart = { type: 'refusal', text: 'No.' }
     const { body, leftOut } = written(conversationOf([named, message('assistant', [refusal]), hi]))
@@ -67,7 +67,7 @@ describe('who speaks', () => {
 })
 
 describe('calls and results', () => {
-  it('results stand in one message behind their calls, in their order, before any other words', () => {
+  it('results stand in one message behind their calls, in their order, before other content', () => {
     expect(
       messagesOf(
         ...[hi, message('assistant', 'Looking.'), call('a', { text: '{"x":1}' }), call('b')],
@@ -79,7 +79,7 @@ describe('calls and results', () => {
     ])
   })
 
-  it('a missing result is made up, and one without a call becomes words and is named', () => {
+  it('a missing result is made up, and one without a call becomes text and is reported', () => {
     const { body, leftOut } = written(conversationOf([hi, call('a'), result('zz', 'lost'), message('user', 'b')]))
     expect(body.messages.slice(1)).toEqual([
       assistant(used('a')),
@@ -97,7 +97,7 @@ describe('calls and results', () => {
     )
   })
 
-  it('arguments are an object, whatever they were', () => {
+  it('arguments are always an object', () => {
     const deep = `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
     const inputs = ['', ' ', '{"a":1}', '[1]', 'null', '{"a":', '"x"', deep].map(
       (args) => messagesOf(hi, call('a', { text: args }))[1]?.content[0]?.input,
@@ -150,21 +150,21 @@ describe('what was thought', () => {
     expect(messagesOf(hi, sealed({ type: 'text', text: 'x' }), sealed([]), call('a'))[1]).toEqual(assistant(used('a')))
   })
 
-  it('is followed by a word of the user where the user has said nothing, in every later request too', () => {
+  it('is followed by a user text where the user message is empty, in every later request too', () => {
     const silent = [hi, message('assistant', 'a'), message('user', ' ')]
     const goesOn = user(text('Go on.'))
     expect(messagesOf(...silent)).toEqual([user(text('hi')), assistant(text('a')), goesOn])
     expect(messagesOf(...silent, message('assistant', 'b'), hi).slice(0, 3)).toEqual(messagesOf(...silent))
   })
 
-  it('begins behind the same word of the user, whether the assistant has said anything or not', () => {
+  it('starts behind the same user text, with and without content of the assistant', () => {
     const begins = user(text('Begin.'))
     expect(messagesOf()).toEqual([begins])
     expect(messagesOf(message('assistant', 'a'), hi)).toEqual([begins, assistant(text('a')), user(text('hi'))])
     expect(messagesOf(message('assistant', ' '), hi)).toEqual([user(text('Begin.'), text('hi'))])
   })
 
-  it('by somebody else before the last calls keeps a model with a budget from thinking', () => {
+  it('by another model before the last calls switches off thinking by budget', () => {
     const loop = (...first: Parameters<typeof messagesOf>) =>
       written(conversationOf([hi, ...first, call('a'), result('a', 'A')]), spoken('generic'), {
         effort: 'low' as never,
@@ -217,7 +217,7 @@ describe('images and files', () => {
     expect(shown(file({ url: 'https://a.b/c.pdf' }))[0]).toMatchObject({ source: { type: 'url' } })
   })
 
-  it('that cannot go leave a word behind and are named', () => {
+  it('that cannot be sent leave a text in their place and are reported', () => {
     const gone = (what: string, name: string) => [text(`[Here stood ${what} that cannot be shown.]`), [name]]
     expect(shown(image('data:image/svg+xml;base64,AAAA'))).toEqual(gone('an image', 'input_image'))
     expect(shown(image('file:///etc/passwd'))).toEqual(gone('an image', 'input_image'))

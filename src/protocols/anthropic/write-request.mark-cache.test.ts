@@ -30,7 +30,7 @@ function marks(promptCache: PromptCache, conversation = CONVERSATION): string[] 
 const BREAKPOINT: CacheMark = { field: 'prompt_cache_breakpoint', hasOwnTtl: false }
 const EPHEMERAL = '{"type":"ephemeral"}'
 
-describe('what a server is asked to keep', () => {
+describe('the parts that a server is asked to cache', () => {
   it('is nothing, what comes before the conversation, or the conversation too', () => {
     expect(marks('off')).toEqual([])
     const before = [`/system/0 ${EPHEMERAL}`, `/tools/1 ${EPHEMERAL}`]

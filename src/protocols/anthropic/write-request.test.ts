@@ -90,7 +90,7 @@ describe('thinking', () => {
       ...{ effort: effort === undefined ? undefined : effortOf(effort), client: 'responses', ...over },
     })
 
-  it('is asked for by words where the model decides how long', () => {
+  it('is requested as an effort where the model decides how long it thinks', () => {
     expect(think('anthropic', 'high').body).toMatchObject({
       ...{ thinking: { type: 'adaptive' }, output_config: { effort: 'high' }, max_tokens: 8_000 },
     })
@@ -100,7 +100,7 @@ describe('thinking', () => {
     expect(think('anthropic', undefined).body.thinking).toBeUndefined()
   })
 
-  it('is as little as a model can that cannot be told not to', () => {
+  it('is as little as possible for a model whose thinking cannot be switched off', () => {
     const between = { efforts: { none: 'between_tools', low: 'low' } }
     expect(think('anthropic', 'none', {}, between).body.thinking).toEqual({ type: 'between_tools' })
     const always = think('anthropic', 'none', {}, { efforts: { low: 'low' } })
@@ -129,7 +129,7 @@ describe('thinking', () => {
     expect(leftOut).toEqual(['reasoning.effort'])
   })
 
-  it('is shown in a summary to who asks for one, and to Chat clients that ask for an effort', () => {
+  it('is summarised for clients that request a summary, and for Chat clients that request an effort', () => {
     const summary = conversationOf([hi], { reasoning: { summary: 'auto' } })
     const shown = { type: 'adaptive', display: 'summarized' }
     const ways = [undefined, 'low'].map((effort) => (effort === undefined ? {} : { effort: effortOf(effort) }))
@@ -141,7 +141,7 @@ describe('thinking', () => {
     expect(written(summary, spoken('generic'), { client: 'responses' }).body.thinking).toBeUndefined()
   })
 
-  it('that a server has refused is not asked for again', () => {
+  it('that a server has refused is not requested again', () => {
     const taught = { ...spoken('anthropic'), withoutFields: ['thinking', 'output_config', 'cache_control'] }
     const { body, leftOut } = written(conversationOf([hi]), taught, {
       ...{ effort: effortOf('low'), promptCache: 'conversation' },

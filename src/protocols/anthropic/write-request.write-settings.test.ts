@@ -14,7 +14,7 @@ const sampled = (sampling: Partial<Sampling>, dialect = spoken('generic'), effor
   return { temperature, top_p, stop_sequences, leftOut }
 }
 
-describe('how words are chosen', () => {
+describe('sampling', () => {
   it('goes up to 1, and by one of the two', () => {
     expect(sampled({ temperature: 1.5 })).toMatchObject({ temperature: 1, leftOut: [] })
     expect(sampled({ temperature: 0 })).toMatchObject({ temperature: 0 })
@@ -38,7 +38,7 @@ describe('how words are chosen', () => {
   })
 })
 
-describe('who asks', () => {
+describe('the user', () => {
   const identity = (user: string | undefined, safetyIdentifier: string | undefined) => {
     const { body, leftOut } = asked({ identity: { user, safetyIdentifier, promptCacheKey: undefined } })
     return [body.metadata, leftOut]

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { canBeHeld, heldSchema, isHeldAsIs } from './write-tools.ts'
 
-it('every object is closed, and what the server does not know is told to the model', () => {
+it('closes every object, and moves unknown keywords into the description', () => {
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
@@ -44,7 +44,7 @@ it('every object is closed, and what the server does not know is told to the mod
   })
 })
 
-it('names of members are no words of a schema, not even those that objects have', () => {
+it('member names are not keywords of a schema, even where they are names that every object has', () => {
   const schema = JSON.parse(
     '{"type":"object","properties":{"__proto__":{"type":"string","minLength":1},"constructor":{}}}',
   )
@@ -61,7 +61,7 @@ it('a map of any names cannot be held, a closed object can', () => {
   expect(canBeHeld({ type: 'object', additionalProperties: false })).toBe(true)
 })
 
-it('is the same where nothing is lost, whatever the order of its words', () => {
+it('is enforced as it is where nothing is lost, in any order of its keywords', () => {
   expect(isHeldAsIs({ additionalProperties: false, type: 'object', properties: {} })).toBe(true)
   expect(isHeldAsIs({ type: 'object', properties: {} })).toBe(false)
   expect(isHeldAsIs({ type: 'object', additionalProperties: false, properties: { a: { minimum: 1 } } })).toBe(false)

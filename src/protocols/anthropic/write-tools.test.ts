@@ -32,7 +32,7 @@ describe('tools', () => {
     expect(body.tool_choice).toBeUndefined()
   })
 
-  it('of free text are functions of one string, with the grammar in words', () => {
+  it('of free text are functions of one string, with the grammar in the description', () => {
     const grammar = { syntax: 'lark', definition: 'start: "a"' }
     const { body } = asked({ tools: [{ type: 'custom', name: 'p', namespace: undefined, description: 'd', grammar }] })
     expect(body.tools).toEqual([
@@ -63,7 +63,7 @@ describe('tools', () => {
 })
 
 describe('the choice of a tool', () => {
-  it('is said in the words of the server', () => {
+  it('is written with the server’s names', () => {
     expect(chosen({ type: 'auto' })).toEqual({ type: 'auto' })
     expect(chosen({ type: 'none' })).toEqual({ type: 'none' })
     expect(chosen({ type: 'required' })).toEqual({ type: 'any' })
@@ -126,7 +126,7 @@ describe('an answer in a form', () => {
     expect(beside(LOOK).body.tools).toHaveLength(1)
   })
 
-  it('of any JSON is asked for in words', () => {
+  it('of any JSON is requested by a sentence', () => {
     const { body } = asked({ format: { type: 'json_object' }, instructions: 'Be brief.' })
     expect(body.system).toEqual([
       { type: 'text', text: 'Be brief.' },

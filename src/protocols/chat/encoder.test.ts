@@ -59,7 +59,7 @@ const chunksIn = (frames: string) =>
     .filter((each) => each !== '' && each !== 'data: [DONE]')
     .map((each) => JSON.parse(each.slice(6)))
 
-it('a stream says what is content, and closes with the usage for whoever asked for it', () => {
+it('a stream marks content, and closes with the usage where the client requested it', () => {
   const { encoded, closing } = carry({ stream: true, stream_options: { include_usage: true } })
   expect(encoded.map(({ isContent }) => isContent)).toEqual([false, ...EVENTS.slice(1).map(() => true)])
   expect(encoded[0]?.bytes).toBeUndefined()
@@ -74,14 +74,14 @@ it('a stream says what is content, and closes with the usage for whoever asked f
   expect(carry({ stream: true }).closing).toBe('data: [DONE]\n\n')
 })
 
-it('an end without words is no content', () => {
+it('an end without text is not content', () => {
   const adapter = encoderFor({ stream: true }).translate(readerOf([[{ type: 'turn-end', reason: 'length' }]]))
   const encoded = adapter.read(FRAME)
   expect(encoded.isContent).toBe(false)
   expect(chunksIn(String(encoded.bytes)).at(-1).choices[0].finish_reason).toBe('length')
 })
 
-it('a JSON answer is handed out whole, when its charge is known', () => {
+it('a JSON answer is written as a whole, when its charge is known', () => {
   const { encoded, closing } = carry({})
   expect(encoded).toEqual(EVENTS.map(() => ({ bytes: undefined, isContent: false })))
   expect(JSON.parse(closing)).toEqual({
@@ -107,7 +107,7 @@ it('a JSON answer is handed out whole, when its charge is known', () => {
   })
 })
 
-it('a stream and a JSON answer have the same words', () => {
+it('a stream and a JSON answer have the same text', () => {
   const deltas = chunksIn(carry({ stream: true }).said).map((chunk) => chunk.choices[0].delta)
   const { message } = JSON.parse(carry({}).closing).choices[0]
   const joined = (slot: string) => deltas.map((delta) => delta[slot] ?? '').join('')
@@ -130,7 +130,7 @@ it('no calls and no reasoning leave no empty member behind, and a refusal alone 
   expect(of({ type: 'refusal-delta', text: 'no' }).message).toEqual({ role: 'assistant', content: null, refusal: 'no' })
 })
 
-it('an answer keeps its id and time when its lane fails and another one speaks', () => {
+it('an answer keeps its id and time after a fallback to another lane', () => {
   const encoder = encoderFor({ stream: true })
   const first = encoder.translate(readerOf([[{ type: 'message-start', phase: undefined }]]))
   expect(first.read(FRAME).bytes).toBeUndefined()
@@ -139,7 +139,7 @@ it('an answer keeps its id and time when its lane fails and another one speaks',
   expect([role.id, words.id, role.choices[0].delta.role]).toEqual(['chatcmpl-1', 'chatcmpl-1', 'assistant'])
 })
 
-it('a comment breaks its silence, and a failure is said in an error frame without an end', () => {
+it('a comment is its keep-alive, and a failure is an error frame without `[DONE]`', () => {
   const encoder = encoderFor({ stream: true })
   expect(encoder.keepAlive()).toBeUndefined()
   const said = String(encoder.fail(problem('upstream_error', 'It broke.')))

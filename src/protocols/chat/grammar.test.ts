@@ -48,7 +48,7 @@ describe.each(Object.entries(STREAMS))('a stream that is %s', (name, stream) => 
   const frames = framesOf(stream)
   const noticed = (changed: readonly string[]) => typeof readChatStream(streamOf(changed), usageOf(name)) === 'string'
 
-  it('is as it should be, and says what was said', () => {
+  it('follows the grammar, and has the content of the events', () => {
     expect(readChatStream(stream, usageOf(name))).toMatchObject({
       ...{ content: 'Hel', refusal: 'No', reasoning: 'Plan', tokens: ['Hel'] },
       calls: [

@@ -131,7 +131,7 @@ describe('an answer of GitHub Copilot', () => {
     { message: { role: 'assistant', content: null, tool_calls: [LOOK] }, finish_reason: 'tool_calls' },
   ]
 
-  it('whose words and calls are in two choices is one', () => {
+  it('with text and calls in two choices is joined', () => {
     expect(replied('github-copilot', SPLIT)).toMatchObject({
       choices: [
         {
@@ -186,7 +186,7 @@ describe('a stream of', () => {
     expect(choices[0]).toMatchObject({ delta: { tool_calls: [{ index: 0, ...signed }] }, finish_reason: 'tool_calls' })
   })
 
-  it('the AI Gateway tells its reasoning once, although it says it in two ways', () => {
+  it('the AI Gateway’s reasoning is read once, although it comes in two fields', () => {
     const { events } = heardOf('vercel-gateway', [
       delta({ role: 'assistant', reasoning: 'Rain?', reasoning_details: [{ type: 'reasoning.text', text: 'Rain?' }] }),
       delta({ content: 'Yes.' }, { finish_reason: 'stop' }),

@@ -63,7 +63,7 @@ describe('messages', () => {
     ])
   })
 
-  it('of an assistant are reasoning, then words, then calls', () => {
+  it('of an assistant are reasoning, then text, then calls', () => {
     expect(
       itemsIn({
         role: 'assistant',
@@ -74,7 +74,7 @@ describe('messages', () => {
     ).toEqual([reasoning('hm'), message('assistant', 'Looking.'), call('1')])
   })
 
-  it('that only called have said nothing, whether by null, an empty text or silence', () => {
+  it('with calls only have no content, whether null, empty or absent', () => {
     const calls = { tool_calls: [{ id: '1', type: 'function', function: { name: 'look', arguments: '{}' } }] }
     for (const said of [{ content: null }, { content: '' }, {}, { content: [{ type: 'text', text: '' }] }]) {
       expect(itemsIn({ role: 'assistant', ...said, ...calls })).toEqual([call('1')])
@@ -145,7 +145,7 @@ describe('tools', () => {
     ])
   })
 
-  it('that only a provider could run have been left out at the door, and so has what belongs to tools', () => {
+  it('that only a provider could run are left out by the parser, and so are the fields of tools', () => {
     expect(chatIn({ tools: [look, { type: 'web_search' }] }).tools).toHaveLength(1)
     const none = chatIn({ tools: [{ type: 'web_search' }], tool_choice: 'auto', parallel_tool_calls: true })
     expect(none).toMatchObject({ tools: [], toolChoice: undefined, parallelToolCalls: undefined })
@@ -159,7 +159,7 @@ describe('tools', () => {
     })
   })
 
-  it('are chosen by a word, by name, or from a list', () => {
+  it('are chosen by a mode, by name, or from a list', () => {
     const choose = (tool_choice: unknown) => chatIn({ tools: [look], tool_choice }).toolChoice
     for (const type of ['auto', 'none', 'required']) expect(choose(type)).toEqual({ type })
     const named = { name: 'look', namespace: undefined }
@@ -178,7 +178,7 @@ describe('tools', () => {
   })
 })
 
-it('an empty name is nobody’s', () => {
+it('an empty name counts as absent', () => {
   const { identity } = chatIn({ user: '', safety_identifier: '', prompt_cache_key: '' })
   expect(identity).toEqual({ user: undefined, safetyIdentifier: undefined, promptCacheKey: undefined })
 })
@@ -205,7 +205,7 @@ it('settings are read, null counts as absent, and zero is a value', () => {
   expect(chatIn({ response_format: null, stop: null, seed: null }).sampling.stop).toEqual([])
 })
 
-it('whatever the door lets through is read without a throw', () => {
+it('every request that the parser accepts is read without a throw', () => {
   const seed = 5
   const random = randomFrom(seed)
   const pick = <Value>(values: readonly Value[]): Value => values[random(values.length)]!

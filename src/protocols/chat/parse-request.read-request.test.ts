@@ -266,7 +266,7 @@ describe('retargetRequest', () => {
     return String(rewriteRequest(request, relayTarget(over.dialect ?? chatDialect('openai'), asked)).body)
   }
 
-  it('writes the control fields anew and copies everything else byte for byte', () => {
+  it('rewrites the control fields and copies everything else byte for byte', () => {
     const body =
       '{ "messages" : [ {"role":"user","content":"\\u0041  \\"model\\":\\"demo\\""} ],"temperature":1.0,"model":"demo-high","max_tokens":9999,"stream":true,"stream_options":{"include_usage":false} }'
     const request = requestOf(body)

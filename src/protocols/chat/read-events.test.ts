@@ -33,7 +33,7 @@ const over = (reason: string) => ({ type: 'turn-end', reason })
 const fragments = (...calls: object[]) => chunk({ tool_calls: calls })
 const fragment = (index: number, said: object, over: object = {}) => ({ index, function: said, ...over })
 
-describe('words', () => {
+describe('text', () => {
   it('text, refusal and reasoning become events, and empty strings none', () => {
     expect(
       read(
@@ -58,7 +58,7 @@ describe('words', () => {
     ).toEqual([thought('a'), thought('b'), thought('d'), thought('c')])
   })
 
-  it('reasoning that its server wants back is sealed where it ends, for whoever keeps nothing else', () => {
+  it('reasoning that its server wants back is sealed where it ends, for clients that keep only sealed data', () => {
     const reader = readerOf('deepseek')
     const seal = (data: string) => ({ type: 'reasoning-seal', opaque: { wire: 'chat', origin: 'lane', data } })
     const chunks = [
@@ -142,7 +142,7 @@ describe('calls', () => {
     expect(reader.read(frame(fragments(fragment(1, { arguments: 'x' }))))).toEqual([args(0, 'x')])
   })
 
-  it('that stopped are calls, under whatever word: stop, eos, function_call', () => {
+  it('that stopped are calls, whatever the finish reason: stop, eos, function_call', () => {
     const called = fragments(fragment(0, { name: 'look', arguments: '{}' }))
     for (const word of ['stop', 'eos', 'function_call', 'tool_calls', 'whatever']) {
       expect(read(called, chunk({}, word)).at(-1)).toEqual(over('tool-calls'))
@@ -150,7 +150,7 @@ describe('calls', () => {
     expect(read(called, chunk({}, 'length')).at(-1)).toEqual(over('length'))
   })
 
-  it('that were cut in their arguments have not ended to call, whatever their server says', () => {
+  it('that were cut in their arguments end with length, whatever their server reports', () => {
     const cut = fragments(fragment(0, { name: 'look', arguments: '{"a' }))
     for (const word of ['tool_calls', 'stop', 'eos', 'length']) {
       expect(read(cut, chunk({}, word)).at(-1)).toEqual(over('length'))
@@ -168,7 +168,7 @@ describe('calls', () => {
       expect(read(cut, whole, chunk({}, word)).at(-1)).toEqual(over('tool-calls'))
   })
 
-  it('of which one has no name are no answer, however it is said to end', () => {
+  it('of which one has no name are invalid, whatever the finish reason', () => {
     const whole = fragments(fragment(1, { name: 'look', arguments: '{}' }, { id: 'b' }))
     const nameless = fragments(fragment(2, { arguments: '{"a' }, { id: 'c' }))
     const empty = fragments(fragment(2, {}, { id: 'c' }))
@@ -230,7 +230,7 @@ describe('calls', () => {
 })
 
 describe('the end', () => {
-  it('is said in our words, once, and nothing comes behind it', () => {
+  it('is reported in our own words, once, and nothing comes behind it', () => {
     const words = {
       stop: 'stop',
       length: 'length',
@@ -257,7 +257,7 @@ describe('the end', () => {
     expect(reader.state).toMatchObject({ done: true, error: undefined, invalid: undefined, outputBytes: 1 })
   })
 
-  it('a message that stands where a delta should is what was said, and beside one it is not', () => {
+  it('a message in place of a delta is read, and a message beside one is not', () => {
     const said = { role: 'assistant', content: 'Hi' }
     const choice = (over: object) => ({ choices: [{ index: 0, finish_reason: null, ...over }] })
     expect(read(choice({ message: said }))).toEqual([text('Hi')])

@@ -101,7 +101,7 @@ describe('a JSON answer of a server that speaks Chat', () => {
   )
 })
 
-it('a JSON answer with a call that has no name is none, whatever else it says', () => {
+it('a JSON answer with a nameless call is invalid, whatever else it contains', () => {
   const nameless = { id: 'x', type: 'function', function: { arguments: '{}' } }
   for (const calls of [[nameless], [{ ...call('{}'), id: 'a' }, nameless]])
     expect(relayed(answer({ role: 'assistant', content: 'hi', tool_calls: calls }))).toEqual({

@@ -154,7 +154,7 @@ it.each(['openai', 'deepseek'] as const)('items that chat has carried to %s lose
   expect(items).toBeGreaterThan(3000)
 })
 
-it('what was carried once loses nothing when it is carried again', () => {
+it('a second pass through chat loses nothing', () => {
   const random = randomFrom(47)
   for (let round = 0; round < 300; round++) {
     const once = throughChat(conversationOf(randomPair(random, 'openai').sent), 'openai')
@@ -162,7 +162,7 @@ it('what was carried once loses nothing when it is carried again', () => {
   }
 })
 
-it('settings and tools come back, but for what chat has no words for', () => {
+it('settings and tools come back, except those that chat cannot express', () => {
   const random = randomFrom(53)
   const pick = <Value>(values: readonly Value[]): Value => values[random(values.length)]!
   const name = { name: 'look', namespace: undefined, tool: 'function' } as const

@@ -331,7 +331,7 @@ describe.each(ROADS)('on the road of %s', (road) => {
     })
   })
 
-  it('a stream that just ends is no answer, whatever it had said', () => {
+  it('a stream that just ends is not an answer, whatever it contained', () => {
     for (const stream of ['', hi, hi + DONE, called(fn('look', '{"a":1}', { index: 0, id: 'x' }))]) {
       expect(readFrames(road, stream, 100_000).state.finished).toBe(false)
     }

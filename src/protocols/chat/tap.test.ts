@@ -175,7 +175,7 @@ describe('the chat tap', () => {
     }
   })
 
-  it('is finished when every choice has said why it ended, not when the first has', () => {
+  it('is finished when every choice has a finish reason, not when the first has', () => {
     const tap = tapOf('public', 'generic', 2)
     tap.read(frame(chunk({}, 'stop')))
     expect(tap.state.finished).toBe(false)
@@ -251,7 +251,7 @@ describe('the chat tap', () => {
     expect([beside.state.outputBytes, instead.state.outputBytes]).toEqual([2, 2])
   })
 
-  it('turns parts into words: thinking apart from text', () => {
+  it('turns parts into strings: thinking apart from text', () => {
     const seen = whole(tapOf(), [
       chunk({ role: 'assistant', content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }),
       chunk({ content: [{ type: 'text', text: 'yes' }] }),
@@ -275,7 +275,7 @@ describe('the chat tap', () => {
     else expect(tap.state.usage).toBeUndefined()
   })
 
-  it('hears usage in the choice that ends, and keeps it from the client until it is charged', () => {
+  it('reads usage in the choice that ends, and keeps it from the client until it is charged', () => {
     const ending = { index: 0, delta: {}, finish_reason: 'stop' }
     const usage = { prompt_tokens: 2, completion_tokens: 3, cached_tokens: 1 }
     const tap = tapOf('public', 'moonshot')
@@ -289,7 +289,7 @@ describe('the chat tap', () => {
     expect(two.state.usage).toBeUndefined()
   })
 
-  it('hears usage and errors in x_groq, and a finish that is a failure', () => {
+  it('reads usage and errors in x_groq, and a finish reason that is a failure', () => {
     const tap = tapOf('public', 'groq')
     const [last] = whole(tap, [
       { ...chunk({ role: 'assistant' }, 'stop'), x_groq: { usage: { prompt_tokens: 2, completion_tokens: 3 } } },

@@ -38,7 +38,7 @@ function translated(items: readonly ConversationItem[], lane = 'deepseek') {
 const thought: ConversationItem = { type: 'reasoning', summary: [], text: 'Hm.', opaque: undefined }
 
 describe('a server that wants its reasoning back', () => {
-  it('goes on without thinking from calls that come without any, and the client is told', () => {
+  it('continues without thinking from calls without reasoning, and the client learns it', () => {
     for (const none of [undefined, null, '']) {
       expect(relayed([QUESTION, called(none), ANSWER])).toEqual({ said: OFF, leftOut: ['reasoning_effort'] })
     }
@@ -50,7 +50,7 @@ describe('a server that wants its reasoning back', () => {
     expect(relayed(later, { more: { thinking: { type: 'enabled' } } }).said).toEqual(OFF)
   })
 
-  it('thinks as it was asked to where all of them come with their own, or there are none', () => {
+  it('thinks as requested where all calls have their reasoning, or there are none', () => {
     const on = { thinking: { type: 'enabled' }, reasoning_effort: 'high' }
     expect(relayed([QUESTION, called('Hm.'), ANSWER])).toEqual({ said: on, leftOut: [] })
     expect(relayed([QUESTION, { role: 'assistant', content: 'ok' }, QUESTION])).toEqual({ said: on, leftOut: [] })
@@ -58,7 +58,7 @@ describe('a server that wants its reasoning back', () => {
     expect(translated([message('user', 'hi'), thought, call('call_1'), result('call_1', 'ok')]).said).toEqual(on)
   })
 
-  it('is the only one: nobody else stops thinking', () => {
+  it('is the only dialect that stops thinking', () => {
     const said = { thinking: undefined, reasoning_effort: 'high' }
     expect(relayed([QUESTION, called(), ANSWER], { lane: 'generic' })).toEqual({ said, leftOut: [] })
     expect(translated([message('user', 'hi'), call('call_1'), result('call_1', 'ok')], 'generic').said).toEqual(said)

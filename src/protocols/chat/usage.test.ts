@@ -87,7 +87,7 @@ describe('the usage of every server', () => {
     expect(CHAT_DIALECTS.map(({ name }) => name).filter((name) => name !== 'demo' && !known.has(name))).toEqual([])
   })
 
-  it('that is told is believed before what was measured, whichever comes last', () => {
+  it('that is reported wins over timings, whichever comes last', () => {
     const usage = { prompt_tokens: 1, completion_tokens: 2 }
     const timings = { prompt_n: 5, predicted_n: 6 }
     for (const chunks of [
@@ -124,7 +124,7 @@ describe('the usage of every server', () => {
     }
   })
 
-  it('never has classes that overlap or are below zero, whatever is told', () => {
+  it('never has classes that overlap or are below zero, whatever a server reports', () => {
     const seed = 11
     const random = randomFrom(seed)
     const oddity = () => [0, 1, 7, 100, -3, 1.5, 1e300, null, 'x', undefined, [], {}][random(12)]

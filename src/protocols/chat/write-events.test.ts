@@ -102,7 +102,7 @@ it('an answer that begins with a call has null for content', () => {
   expect(deltasOf(start(0))?.[0]).toEqual({ ...ROLE, content: null })
 })
 
-it('the finish chunk has the reason in the words of chat', () => {
+it('the finish chunk has the finish reason of chat', () => {
   const reasons = {
     stop: 'stop',
     length: 'length',

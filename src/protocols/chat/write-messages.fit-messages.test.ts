@@ -19,7 +19,7 @@ const called = (id: string) => ({
 const answered = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'ok' })
 
 describe('messages that are relayed', () => {
-  it('lose the names that a server refuses, which is told; names of tools stay', () => {
+  it('lose the names that a server refuses, which is reported; names of tools stay', () => {
     const messages = [{ role: 'user', name: 'ann', content: 'hi' }, called('x'), answered('x')]
     expect(relayed('groq', messages)).toMatchObject({
       sent: [{ role: 'user', content: 'hi' }, called('x'), answered('x')],

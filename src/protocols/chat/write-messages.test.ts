@@ -57,7 +57,7 @@ describe('who speaks', () => {
     expect(messagesOf([message('user', parts.slice(2))])[0]!.content).toBe('')
   })
 
-  it('an image that an assistant or the system is said to have sent is named and left out', () => {
+  it('an image in an assistant or system message is left out and reported', () => {
     const { body, leftOut } = written(conversationOf([message('assistant', [image]), message('system', [image])]))
     expect(body.messages).toEqual([
       { role: 'assistant', content: '' },
@@ -74,7 +74,7 @@ describe('who speaks', () => {
     expect(groq.leftOut).toEqual(['input.name'])
   })
 
-  it('a refusal is one where the server knows refusals, and words elsewhere', () => {
+  it('a refusal stays one where the server knows refusals, and is text elsewhere', () => {
     const items = [message('assistant', [{ type: 'refusal', text: 'No.' }])]
     expect(messagesOf(items)).toEqual([{ role: 'assistant', content: null, refusal: 'No.' }])
     expect(messagesOf(items, 'generic')).toEqual([{ role: 'assistant', content: 'No.' }])
@@ -97,7 +97,7 @@ describe('what an assistant says and calls', () => {
     ])
   })
 
-  it('calls without words have null for content', () => {
+  it('calls without text have null for content', () => {
     expect(messagesOf([call('1')])[0]).toEqual({ role: 'assistant', content: null, tool_calls: [asked('1')] })
   })
 
@@ -195,7 +195,7 @@ describe('results', () => {
     expect(leftOut).toEqual([])
   })
 
-  it('that nobody asked for are left out, and named', () => {
+  it('without a call are left out, and reported', () => {
     const { body, leftOut } = written(conversationOf([message('user', 'x'), result('9', 'a')]))
     expect(body.messages).toEqual([{ role: 'user', content: 'x' }])
     expect(leftOut).toEqual(['function_call_output'])

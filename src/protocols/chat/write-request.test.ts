@@ -24,7 +24,7 @@ const patch: ToolDefinition = {
 }
 const withTools = (over: Partial<Conversation> = {}) => conversationOf(ITEMS, { tools: [look, patch], ...over })
 
-describe('what is always said', () => {
+describe('fields of every request', () => {
   it('model, cap under the name of the dialect, stream and the wish for usage', () => {
     expect(written(conversationOf(ITEMS), 'openai').body).toEqual({
       model: 'lane',
@@ -36,7 +36,7 @@ describe('what is always said', () => {
     expect(written(conversationOf(ITEMS), 'generic').body).toMatchObject({ max_tokens: 100 })
   })
 
-  it('JSON is asked for without a word about streams', () => {
+  it('a JSON request has no stream fields', () => {
     const target = laneTarget(chatDialect('openai'), { delivery: 'json' })
     const body = JSON.parse(JSON.stringify(writeRequest(conversationOf(ITEMS), target).body))
     expect(Object.keys(body)).toEqual(['model', 'messages', 'max_completion_tokens'])
@@ -107,14 +107,14 @@ describe('settings', () => {
     ])
   })
 
-  it('plain text is not asked for, an object is', () => {
+  it('plain text is the default, an object is requested', () => {
     expect(written(conversationOf(ITEMS, { format: { type: 'text' } })).body).not.toHaveProperty('response_format')
     expect(written(conversationOf(ITEMS, { format: { type: 'json_object' } })).body.response_format).toEqual({
       type: 'json_object',
     })
   })
 
-  it('nothing is said of what was not asked for', () => {
+  it('settings that were not requested are absent', () => {
     const empty = conversationOf(ITEMS, {
       sampling: NO_SAMPLING,
       toolChoice: { type: 'auto' },
@@ -141,7 +141,7 @@ describe('tools', () => {
     ])
   })
 
-  it('a custom tool goes as a function of one string elsewhere, its grammar told in the description', () => {
+  it('a custom tool goes as a function of one string elsewhere, with its grammar in the description', () => {
     const { body, tools } = written(withTools(), 'generic')
     expect((body.tools as unknown[])[1]).toEqual({
       type: 'function',
@@ -159,7 +159,7 @@ describe('tools', () => {
     expect(tools.clientName('edit__patch')).toEqual({ name: 'patch', namespace: 'edit', tool: 'custom' })
   })
 
-  it('what belongs to tools is only said beside some', () => {
+  it('fields of tools are only sent beside tools', () => {
     const over = { toolChoice: { type: 'required' }, parallelToolCalls: false } as const
     expect(written(withTools(over)).body).toMatchObject({ tool_choice: 'required', parallel_tool_calls: false })
     const without = written(conversationOf(ITEMS, over)).body

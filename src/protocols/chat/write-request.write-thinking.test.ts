@@ -97,7 +97,7 @@ describe('an effort', () => {
     expect(told(dialect, 'high', { spellings: { high: spelling } })).toEqual(said)
   })
 
-  it('that nothing of the model is near to is not said, and named', () => {
+  it('that no effort of the model is near to is left out and reported', () => {
     expect(told('openai', 'strange', { spellings: { low: 'low' } })).toBe('nothing')
     expect(told('openai', 'high', { spellings: {} })).toBe('nothing')
   })
@@ -144,7 +144,7 @@ describe('a switch of the server’s own, written by the client', () => {
     expect(leftOut).toEqual(Object.keys(body))
   })
 
-  it('stays where the effort could not be said: nothing is there to contradict', () => {
+  it('stays where the effort could not be expressed, because nothing contradicts it', () => {
     const theirs = { thinking: { type: 'disabled' } }
     expect(relayed('deepseek', 'high', { spellings: {} }, theirs)).toEqual({
       said: theirs,
@@ -152,7 +152,7 @@ describe('a switch of the server’s own, written by the client', () => {
     })
   })
 
-  it('keeps what else a template is told', () => {
+  it('keeps the other arguments of a template', () => {
     const asked = { spellings: { none: 'disabled' } }
     const theirs = { chat_template_kwargs: { enable_thinking: true, documents: [1.5] } }
     expect(relayed('vllm', 'none', asked, theirs)).toEqual({
@@ -175,7 +175,7 @@ describe('a switch of the server’s own, written by the client', () => {
   })
 })
 
-it('a model that takes no sampling gets none of it on either road, and its client is told', () => {
+it('a model without sampling gets no sampling fields, relayed or translated, and the client learns it', () => {
   const sampling = {
     ...{ temperature: 0.5, topP: 0.5, presencePenalty: 1, frequencyPenalty: 1, stop: [], seed: undefined },
     ...{ logitBias: { 5: 1 }, topLogprobs: 2 },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { GEMINI_DIALECTS, geminiDialect } from './dialects.ts'
 
 describe('the dialects of generateContent', () => {
-  it('are found by every name they have, which nobody else has, and a name that nobody knows speaks it plainly', () => {
+  it('are found by their unique names and aliases, and an unknown name gives the plain protocol', () => {
     const names = GEMINI_DIALECTS.flatMap(({ name, aliases }) => [name, ...aliases])
     expect(new Set(names).size).toBe(names.length)
     for (const dialect of GEMINI_DIALECTS) {

@@ -9,7 +9,7 @@ import { providerKindOf } from '../../providers/provider-kinds.ts'
 import { codecs } from '../codecs.ts'
 
 describe('a lane of wire gemini', () => {
-  it('is asked at the address of its model, which says whether to stream, with its key in a header', () => {
+  it('is called at the address of its model and mode, with its key in a header', () => {
     const kind = providerKindOf({ wire: 'gemini', dialect: 'google' } as Upstream)!
     expect(kind.path({ model: 'gemini-3-pro', delivery: 'stream' })).toBe(
       '/models/gemini-3-pro:streamGenerateContent?alt=sse',
@@ -20,7 +20,7 @@ describe('a lane of wire gemini', () => {
     expect(kind.headers({} as Upstream)).toEqual([])
   })
 
-  it('is spoken by one row, which writes what it is asked and reads what it says', () => {
+  it('has one row, which writes its requests and reads its answers', () => {
     const dialect = codecs.dialect('gemini', 'google')
     expect([dialect.wire, dialect.name, dialect.hidesReasoning, dialect.cannot]).toEqual([
       'gemini',

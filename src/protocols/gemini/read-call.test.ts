@@ -7,7 +7,7 @@ afterEach(() => {
   delete (Object.prototype as Record<string, unknown>).polluted
 })
 
-it('a path never leaves the arguments, whatever stood there whole before', () => {
+it('a path never leaves the arguments, whatever value stood there before', () => {
   for (const jsonPath of PATHS) {
     const args = Object.assign(noArgs(), { x: {}, list: [{}] })
     addPartialArg(args, { jsonPath, stringValue: 'yes' })

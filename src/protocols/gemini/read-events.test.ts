@@ -22,7 +22,7 @@ const text = (words: string) => ({ type: 'text-delta', text: words })
 const weather = (more: object = {}) => ({ functionCall: { name: 'get_weather', args: { city: 'Oslo' }, ...more } })
 
 describe('an answer', () => {
-  it('is told with its thoughts as a summary, its calls whole, and what signs them in front of them', () => {
+  it('has its thoughts as a summary, its calls whole, and their signatures in front of them', () => {
     const { events, reader } = readFrames(
       said([{ text: 'Check', thought: true }], {}, { usageMetadata: { promptTokenCount: 20, thoughtsTokenCount: 8 } }),
       said([{ text: 'ing', thought: true }, { text: 'Wait.' }]),
@@ -73,7 +73,7 @@ describe('an answer', () => {
     }
   })
 
-  it('is its first candidate, without the parts that nobody has asked for', () => {
+  it('is its first candidate, without the parts that no client requests', () => {
     const other = { content: { parts: [{ text: 'B' }] }, index: 1, finishReason: 'STOP' }
     const { events, reader } = readFrames({ candidates: [other, { content: { parts: [{ text: 'A' }] }, index: 0 }] })
     expect(events).toEqual([text('A')])
@@ -129,7 +129,7 @@ describe('a call', () => {
   const part = (functionCall: object, more: object = {}) => said([{ functionCall, ...more }])
   const piece = (jsonPath: string, value: object) => ({ jsonPath, ...value })
 
-  it('that comes in pieces is told when it is whole', () => {
+  it('that comes in pieces is emitted when it is complete', () => {
     const { events, reader } = readFrames(
       part({ name: 'book', willContinue: true }, { thoughtSignature: 's' }),
       part({ partialArgs: [piece('$.city', { stringValue: 'Os' })], willContinue: true }),
@@ -157,7 +157,7 @@ describe('a call', () => {
     ])
   })
 
-  it('in pieces that is told otherwise behind them has been produced all the same', () => {
+  it('in pieces that changes later has been produced all the same', () => {
     const begun = part({
       name: 'a',
       partialArgs: [piece('$.city', { stringValue: 'Long'.repeat(9) })],
@@ -211,7 +211,7 @@ describe('a call', () => {
     ])
   })
 
-  it('whose arguments nobody could write down again is no answer', () => {
+  it('with arguments that cannot be written as JSON is invalid', () => {
     const depth = 100_000
     const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`
     const reader = readerOf()
@@ -321,7 +321,7 @@ describe('what is no answer', () => {
     expect(reader.state).toMatchObject({ invalid: undefined, done: true })
   })
 
-  it('does no harm, whatever it is made of', () => {
+  it('never throws, whatever it contains', () => {
     const odd = [
       null,
       undefined,

@@ -47,7 +47,7 @@ describe('the counts of an answer', () => {
     expect(read(counts)).toEqual({ ...prompt(9), output, reasoning })
   })
 
-  it('are as told, and in doubt, where the total has more and no class is missing', () => {
+  it('are as reported, and doubtful, where the total is larger and no class is missing', () => {
     const counts = { promptTokenCount: 9, candidatesTokenCount: 4, thoughtsTokenCount: 8, totalTokenCount: 500 }
     expect(read(counts)).toEqual({ ...prompt(9), output: 12, reasoning: 8, doubtful: true })
   })
@@ -67,7 +67,7 @@ describe('the counts of an answer', () => {
     expect(read(older, { candidatesTokenCount: 6 })).toMatchObject({ output: 6 })
   })
 
-  it('tell nothing of the output of an answer that has said something while only the prompt was counted', () => {
+  it('are no usage for an answer with content while only the prompt was counted', () => {
     expect(read({ promptTokenCount: 9 })).toBeUndefined()
     expect(read({ promptTokenCount: 9, totalTokenCount: 9 })).toBeUndefined()
     const counts = readCounts(NO_COUNTS, { promptTokenCount: 9, totalTokenCount: 9 })

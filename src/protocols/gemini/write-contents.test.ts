@@ -26,7 +26,7 @@ const answered = (id: string, said: string) => ({ functionResponse: { id, name: 
 const text = (words: string) => ({ text: words })
 
 describe('turns', () => {
-  it('are of the user and of the model, one after the other, whoever says how much', () => {
+  it('alternate between user and model, however many messages each has', () => {
     const items = [
       asked,
       message('user', 'r'),
@@ -37,7 +37,7 @@ describe('turns', () => {
     expect(contentsOf(...items)).toEqual([user(text('q'), text('r')), model(text('a\n\nb')), user(text('s'))])
   })
 
-  it('keep what is refused apart from what is said', () => {
+  it('keep refusals apart from text', () => {
     const content: ContentPart[] = [
       { type: 'text', text: 'a' },
       { type: 'refusal', text: 'no' },
@@ -50,7 +50,7 @@ describe('turns', () => {
     ])
   })
 
-  it('begin and end with the user, even where nobody speaks', () => {
+  it('begin and end with the user, even without messages', () => {
     expect(contentsOf(message('assistant', 'a'))).toEqual([
       user(text('Begin.')),
       model(text('a')),
@@ -76,7 +76,7 @@ describe('instructions', () => {
     })
   })
 
-  it('that come later are told in the next turn of the user, as what they are', () => {
+  it('that come later stand in the next user turn, marked with their role', () => {
     expect(contentsOf(asked, message('assistant', 'a'), system, message('user', 'r'))).toEqual([
       user(text('q')),
       model(text('a')),
@@ -89,7 +89,7 @@ describe('instructions', () => {
     ])
   })
 
-  it('stand where they always do when nobody else has spoken yet', () => {
+  it('are the system instruction as long as no other message stands before them', () => {
     const place = { systemInstruction: { parts: [{ text: 's' }] } }
     expect(sent([system]).body).toMatchObject({ ...place, contents: [user(text('Begin.'))] })
     expect(sent([system, message('assistant', 'a'), asked]).body).toMatchObject({
@@ -106,7 +106,7 @@ describe('instructions', () => {
     expect((later.contents as object[]).slice(0, 3)).toEqual(contents)
   })
 
-  it('are said by the user to a model that knows no such place', () => {
+  it('are a user message for a model without a system instruction', () => {
     const { body } = sent([system, asked], { dialect: spoken('google', { systemPrompt: false }) })
     expect(body.contents).toEqual([user(text('s'), text('q'))])
     expect(body.systemInstruction).toBeUndefined()
@@ -114,7 +114,7 @@ describe('instructions', () => {
 })
 
 describe('calls and their results', () => {
-  it('stand behind each other, as many and in their order, whatever stood between them', () => {
+  it('stand behind each other, one for each call and in their order, whatever stood between them', () => {
     const items = [
       asked,
       call('a'),
@@ -130,7 +130,7 @@ describe('calls and their results', () => {
     ])
   })
 
-  it('are whole: what is missing is made up, what is there twice is there once, what belongs to nothing is told', () => {
+  it('are complete: missing ones are made up, duplicates are dropped, orphans are reported', () => {
     const items = [asked, call('a'), call('a', { text: '{"x":1}' }), message('user', 'r'), result('zz', 'Z')]
     const { body, leftOut } = sent(items)
     expect(body.contents).toEqual([
@@ -251,7 +251,7 @@ describe('what this model has signed', () => {
     expect(contentsOf(asked, signed('s1'), message('user', 'r'))).toEqual([user(text('q'), text('r'))])
   })
 
-  it('by somebody else, or that is no signature, is left out, and so is every thought in words', () => {
+  it('of another model, or that is not a signature, is left out, and so is the text of every thought', () => {
     const nobody = [
       'x',
       '{}',

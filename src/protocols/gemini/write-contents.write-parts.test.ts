@@ -3,7 +3,7 @@ import { writePart } from './write-contents.ts'
 
 const inline = (mimeType: string) => ({ inlineData: { mimeType, data: 'AAAA' } })
 
-it('data is told by the kind that the server knows, in whatever letters it came', () => {
+it('data gets the media type that the server knows, in any letter case', () => {
   const image = (url: string) => writePart({ type: 'image', url, detail: undefined })
   expect(image('data:image/jpg;base64,AAAA')).toEqual(inline('image/jpeg'))
   expect(image('DATA:Image/PNG;BASE64,AAAA')).toEqual(inline('image/png'))

@@ -82,7 +82,7 @@ describe('an answer in JSON', () => {
   const inSchema = { type: 'json_schema', name: 'n', description: 'd', schema, strict: true } as const
   const json = { maxOutputTokens: 1000, responseMimeType: 'application/json' }
 
-  it('is asked for by its type, and by its schema as it stands', () => {
+  it('is requested by its type, and by its schema as it stands', () => {
     expect(ask({ format: { type: 'text' } }).body.generationConfig).toEqual({ maxOutputTokens: 1000 })
     expect(ask({ format: { type: 'json_object' } }).body.generationConfig).toEqual(json)
     expect(ask({ format: inSchema }).body.generationConfig).toEqual({ ...json, responseJsonSchema: schema })
@@ -121,7 +121,7 @@ describe('an answer in JSON', () => {
     expect(ask({ format: { type: 'json_object' } }, { dialect }).body.generationConfig).toEqual(json)
   })
 
-  it('of a model that cannot be made to, is asked for in words', () => {
+  it('of a model without JSON mode is requested by a sentence', () => {
     const { body } = ask(
       { format: { type: 'json_object' }, instructions: 'i' },
       { dialect: spoken('google', { jsonSchema: 'none' }) },
@@ -159,7 +159,7 @@ describe('thinking', () => {
     expect(thinkingOf('unheard_of')).toEqual([undefined, ['reasoning.effort']])
   })
 
-  it('that a server has refused is not asked for again, nor a setting that it calls by its own name', () => {
+  it('that a server has refused is not sent again, nor a setting under the server’s own name', () => {
     const taught = { ...spoken(), withoutFields: ['thinkingConfig', 'topP'] }
     expect(thinkingOf('low', { dialect: taught }, 'auto')).toEqual([
       undefined,
@@ -181,14 +181,14 @@ describe('thinking', () => {
     ])
   })
 
-  it('leaves a quarter of the cap for the answer, and is not asked for where nothing is left of it', () => {
+  it('leaves a quarter of the cap for the answer, and is left out where the budget is too small', () => {
     const dialect = spoken('google', { efforts: budgets })
     expect(thinkingOf('high', { dialect, outputCap: 1000 })).toEqual([{ thinkingBudget: 750 }, []])
     expect(thinkingOf('high', { dialect, outputCap: 100 })).toEqual([undefined, ['reasoning.effort']])
     expect(thinkingOf('high', { dialect, outputCap: 100, client: 'chat' })).toEqual([undefined, ['reasoning_effort']])
   })
 
-  it('is told to a Responses client that asks for a summary, and to a Chat client that asks for an effort', () => {
+  it('is summarised for a Responses client that requests a summary, and for a Chat client that requests an effort', () => {
     expect(thinkingOf(undefined, {}, 'auto')).toEqual([{ includeThoughts: true }, []])
     expect(thinkingOf('high', {}, 'auto')).toEqual([{ thinkingLevel: 'high', includeThoughts: true }, []])
     expect(thinkingOf('high', { client: 'chat' })).toEqual([{ thinkingLevel: 'high', includeThoughts: true }, []])
@@ -196,7 +196,7 @@ describe('thinking', () => {
     expect(thinkingOf(undefined, { client: 'chat' })).toEqual([undefined, []])
   })
 
-  it('that is not done is not told, and whoever wanted to hear of it is', () => {
+  it('that is switched off has no summary, and a client that requested one learns it', () => {
     const dialect = spoken('google', { efforts: budgets })
     expect(thinkingOf('none', { dialect }, 'auto')).toEqual([{ thinkingBudget: 0 }, ['reasoning.summary']])
     const never = spoken('google', { efforts: {} })
@@ -207,7 +207,7 @@ describe('thinking', () => {
     ])
   })
 
-  it('that a server has refused is not asked for again, and named', () => {
+  it('that a server has refused is not sent again, and reported', () => {
     const dialect = { ...spoken(), withoutFields: ['thinkingConfig'] }
     expect(thinkingOf('high', { dialect })).toEqual([undefined, ['reasoning.effort']])
     expect(thinkingOf(undefined, { dialect }, 'auto')).toEqual([undefined, ['reasoning.summary']])

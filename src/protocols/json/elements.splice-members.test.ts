@@ -16,7 +16,7 @@ const splice = (text: string, changes: Record<string, string | null>) =>
   ).toString()
 
 describe('spliceMembers', () => {
-  it('leaves every byte alone that it was not asked to change', () => {
+  it('changes only the requested bytes', () => {
     expect(splice('{ "model" : "x-high",\n "a":1.50e1 , "b":"\\u0041" }', { model: '"y"' })).toBe(
       '{ "model" : "y",\n "a":1.50e1 , "b":"\\u0041" }',
     )

@@ -88,7 +88,7 @@ describe('a field that a server does not take', () => {
   })
 })
 
-describe('words about thoughts that came back', () => {
+describe('messages about thinking that came back', () => {
   it.each([
     'messages.1.content.0: Invalid `signature` in `thinking` block',
     'messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).',

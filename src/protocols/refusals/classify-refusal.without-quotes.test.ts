@@ -59,7 +59,7 @@ describe('a refusal that quotes what its client has written', () => {
   ]
 
   describe.each(Object.entries(WORDS))('that sounds like %s', (means, words) => {
-    it('would be that in the words of the provider', () => {
+    it('would be that in the provider’s own message', () => {
       expect(classifyRefusal(inside(words))).toBe(means === 'unsupported-field' ? 'failed' : means)
       if (means !== 'throttled') expect(classifyRefusal(read(400, { error: words }))).toBe(means)
     })

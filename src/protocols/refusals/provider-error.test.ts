@@ -137,7 +137,7 @@ describe('what is read of a refusal', () => {
     expect(read(401, { error: { message: `wrong key ${spread}` } }).message).toBe('wrong key [secret]')
   })
 
-  it('is bounded, so that no words of a provider can be long enough to hold anybody up', () => {
+  it('is bounded, so that no message of a provider can block the process', () => {
     const words = 'unsupported thinking '.repeat(200_000)
     expect(readError({ message: words }).message).toHaveLength(1000)
     expect(read(400, words).message).toHaveLength(1000)

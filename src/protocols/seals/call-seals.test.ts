@@ -17,7 +17,7 @@ it('a seal goes to the lane that made it, and to no other', () => {
   expect(opaqueForLane(sealed, { origin: 'here', dialect: deepseek })).toBeUndefined()
 })
 
-it('the words of a chat lane go to every one that wants its reasoning back', () => {
+it('the reasoning of a chat lane goes to every lane that wants reasoning back', () => {
   expect(opaqueForLane(thought, { origin: 'elsewhere', dialect: deepseek })).toBe('Hm')
   expect(opaqueForLane(thought, { origin: 'here', dialect: plain })).toBeUndefined()
   expect(opaqueForLane(thought, { origin: 'here', dialect: openai })).toBeUndefined()

@@ -40,7 +40,7 @@ it('each call has what is sealed right in front of it, and of calls at once the 
   expect(keptOf([seal('1'), seal('2'), ...call(0)])).toEqual({ call_0: ['1', '2'] })
 })
 
-it('it is known what was said between a seal and its call', () => {
+it('text between a seal and its call is remembered', () => {
   const refusal: TurnEvent = { type: 'refusal-delta', text: 'no' }
   expect(keptOf([seal('1'), text('Let'), text(' me'), seal('2'), ...call(0)])).toEqual({ call_0: ['1, words', '2'] })
   expect(keptOf([seal('1'), refusal, ...call(0)])).toEqual({ call_0: ['1, words'] })

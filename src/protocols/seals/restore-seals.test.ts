@@ -25,7 +25,7 @@ it('what was sealed stands in front of its call again', () => {
   ])
 })
 
-it('what was sealed before the model spoke stands in front of its words', () => {
+it('a seal from before the model’s text stands in front of the text', () => {
   const items = [message('user', 'Go'), message('assistant', 'Let me see.'), call('a'), result('a', 'x')]
   expect(restored(items, { a: [seal('1', true), seal('2')] })).toEqual([
     ...['user', 'seal 1', 'assistant', 'seal 2', 'tool-call a', 'tool-result a'],

@@ -70,7 +70,7 @@ it('text after a call, a reasoning or a new beginning is a new message', () => {
   ])
 })
 
-it('a piece without words begins nothing and parts nothing', () => {
+it('an empty delta begins nothing and separates nothing', () => {
   const empty = (['text', 'refusal', 'reasoning', 'summary'] as const).map(
     (of) => ({ type: `${of}-delta`, text: '' }) as const,
   )

@@ -43,7 +43,7 @@ it('a conversation that is to be summed up goes as it is, with one more message 
   expect(sampling).toMatchObject({ temperature: undefined, stop: [] })
 })
 
-it('a transcript has every word but those of the system and of thoughts', () => {
+it('a transcript has all text except that of the system and of reasoning', () => {
   expect(transcriptOf(talk)).toBe(
     'user: Look it up\n\ncall c1 of web.look: {"q":1}\n\nresult of c1: found\n\nassistant: There it is',
   )
@@ -54,7 +54,7 @@ it('a summary says what it is', () => {
   expect(framedSummary('They met.')).toMatch(/^\[compaction\] .*They met\.$/s)
 })
 
-it('a conversation with more than words in it has no transcript: only the model can tell of an image', () => {
+it('a conversation with more than text has no transcript: only the model can describe an image', () => {
   const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' }
   const shown = conversationOf(withItems({ role: 'user', content: [{ type: 'input_text', text: 'Look' }, image] }))
   expect(transcriptOf(shown)).toBe('')

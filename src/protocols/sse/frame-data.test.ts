@@ -27,7 +27,7 @@ describe('the object in a frame', () => {
     expect(parseFrameData({ done: false, invalid: undefined }, Buffer.from('event: a\r\ndata: {}\r\n\r\n'))).toEqual({})
   })
 
-  it('takes brackets in words for words', () => {
+  it('takes brackets in strings for text', () => {
     const words = '[{'.repeat(1000)
     expect(parsed(JSON.stringify({ text: words, quoted: `"${words}\\"` }))).toEqual({
       text: words,

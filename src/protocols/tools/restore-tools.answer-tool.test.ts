@@ -22,7 +22,7 @@ const read = (events: readonly TurnEvent[]) => {
 const message = { type: 'message-start', phase: undefined }
 const text = (said: string) => ({ type: 'text-delta', text: said })
 
-it('what is written into the tool is the answer, and no call', () => {
+it('the input of the tool is the answer, and not a call', () => {
   expect(read([started(0, 'answer'), delta(0, '{"a":'), delta(0, '1}'), ended(0), end])).toEqual([
     ...[message, text('{"a":'), text('1}'), { type: 'turn-end', reason: 'stop' }],
   ])

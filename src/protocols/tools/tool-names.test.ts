@@ -29,7 +29,7 @@ it('a fine name stays even where another before it would be flattened into it', 
   expect(names.clientName(other)).toEqual(named('wait', 'agents'))
 })
 
-it('a long name is cut and told apart by a hash', () => {
+it('a long name is cut and made unique by a hash', () => {
   const [one, two] = [`${'x'.repeat(70)}1`, `${'x'.repeat(70)}2`]
   const names = createToolNames([tool(one), tool(two)], FLAT)
   expect(names.upstreamName(named(one))).toMatch(FINE)
@@ -61,7 +61,7 @@ it('where namespaces are known to the lane, the same name may be in two of them'
   expect(names.clientName('wait', 'two')).toEqual(named('wait', 'two'))
 })
 
-it('whatever the tools are called: every name is fine, unique, and the same the next time', () => {
+it('every name is valid, unique, and the same the next time, whatever the tools are called', () => {
   const seed = 7
   const random = randomFrom(seed)
   const letters = ['a', 'B', '_', '-', '.', '/', 'é', '__', 'x'.repeat(40), ' ', '漢', '__proto__']

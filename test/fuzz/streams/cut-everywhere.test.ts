@@ -59,7 +59,7 @@ describe.each(LANE_WIRES)('a stream of %s', (wire) => {
   const bytes = Buffer.from(linesOf(wire))
   const whole = readWhole(readerOf(wire), bytes)
 
-  it('says something of every kind', () => {
+  it('has events of every kind', () => {
     expect(whole.state).toMatchObject({ finished: true, invalid: undefined, error: undefined })
     expect(whole.state.usage).toMatchObject({ uncachedInput: 25, cachedInput: 10, output: 42, reasoning: 12 })
     for (const type of ['text-delta', 'tool-call-start', 'tool-call-delta', 'tool-call-end', 'turn-end']) {
@@ -67,7 +67,7 @@ describe.each(LANE_WIRES)('a stream of %s', (wire) => {
     }
   })
 
-  it('says the same in two pieces, wherever it is cut, and byte by byte', () => {
+  it('gives the same events in two pieces, wherever it is cut, and byte by byte', () => {
     for (let cut = 0; cut <= bytes.length; cut++) {
       compareReadings(whole, readInPieces(readerOf(wire), [bytes.subarray(0, cut), bytes.subarray(cut)]))
     }
@@ -75,7 +75,7 @@ describe.each(LANE_WIRES)('a stream of %s', (wire) => {
     compareReadings(whole, readInPieces(readerOf(wire), single))
   })
 
-  it.each(Object.entries(SPELLINGS))('says the same with %s, cut or whole', (_, spelling) => {
+  it.each(Object.entries(SPELLINGS))('gives the same events with %s, cut or whole', (_, spelling) => {
     const other = Buffer.from(spelling(linesOf(wire)))
     const { frames: _frames, ...emitted } = readWhole(readerOf(wire), other)
     expect(emitted.events).toEqual(whole.events)
@@ -86,7 +86,7 @@ describe.each(LANE_WIRES)('a stream of %s', (wire) => {
     }
   })
 
-  it('is told in the grammar of both clients when it breaks off anywhere', () => {
+  it('follows the grammar of both clients when it breaks off anywhere', () => {
     const dice = diceOf(randomFrom(bytes.length))
     for (let end = 0; end <= bytes.length; end += 11) {
       const client = end % 2 === 0 ? 'chat' : 'responses'
@@ -95,12 +95,12 @@ describe.each(LANE_WIRES)('a stream of %s', (wire) => {
     }
   })
 
-  it('says nothing where lines end with CR alone, which no provider does', () => {
+  it('gives no events where lines end with CR alone, which no provider sends', () => {
     const { events, frames } = readWhole(readerOf(wire), Buffer.from(linesOf(wire).replaceAll('\n', '\r')))
     expect({ events, frames }).toEqual({ events: [], frames: 0 })
   })
 
-  it('says all that is UTF-8 of words that are not', () => {
+  it('gives the valid parts of text that is not UTF-8', () => {
     const broken = Buffer.from(linesOf(wire).replaceAll('漢', '\u0001')).map((byte) => (byte === 1 ? 0xff : byte))
     const { events, state } = readWhole(readerOf(wire), Buffer.from(broken))
     expect(state.finished).toBe(true)

@@ -110,7 +110,7 @@ describe('a line of ten megabytes', () => {
     },
   )
 
-  it('without an end is refused as well, and what came before it is told', () => {
+  it('without an end is refused as well, and the content before it is emitted', () => {
     const splitter = createFrameSplitter({ frameBytesMax })
     const reader = readerOf('chat')
     splitter.push(Buffer.from('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'))

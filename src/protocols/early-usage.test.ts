@@ -56,7 +56,7 @@ const words = { content: 'word '.repeat(20) }
 describe.each(['chat, relayed', 'chat, translated'] as const)('%s', (name) => {
   const state = (...frames: object[]) => heardBy(listeners[name](), frames)
 
-  it('takes a usage that comes before the words for a lower bound, to the end', () => {
+  it('takes a usage that comes before the content for a lower bound, to the end', () => {
     const frames = [chat({ role: 'assistant' }, null, 0), chat(words, null), chat({}, 'stop')]
     expect(state(...frames)).toEqual([
       [false, 0],
@@ -80,7 +80,7 @@ describe.each(['chat, relayed', 'chat, translated'] as const)('%s', (name) => {
     expect(state(chat(words, null, 0), chat({}, 'stop')).at(-1), 'no words were counted').toEqual([false, 0])
   })
 
-  it('believes a zero that is told behind the finish', () => {
+  it('believes a zero that is reported behind the finish', () => {
     const last = { ...chat({}, null), choices: [], usage: usage(0) }
     expect(state(chat(words, null), chat({}, 'stop'), last).at(-1)).toEqual([true, 0])
   })

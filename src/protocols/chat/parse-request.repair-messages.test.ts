@@ -18,8 +18,8 @@ const mendedAssistant = (message: object): unknown => {
 
 const tool_calls = [{ id: '1', type: 'function', function: { name: 'look', arguments: '' } }]
 
-describe('mendMessages', () => {
-  it('leaves messages alone that every server takes', () => {
+describe('repairMessages', () => {
+  it('does not change messages that every server takes', () => {
     expect(
       repaired('[{"role":"user","content":""},{"role":"assistant","content":""},{"role":"system","content":[]}]'),
     ).toBe(undefined)
@@ -29,7 +29,7 @@ describe('mendMessages', () => {
     expect(mendedAssistant({ content: null, function_call: { name: 'look', arguments: '' } })).toBe('as it came')
   })
 
-  it('writes an empty text where an assistant neither says nor calls anything', () => {
+  it('writes an empty text where an assistant has neither content nor calls', () => {
     const silent = { role: 'assistant', content: '' }
     for (const said of [{}, { content: null }, { content: [] }]) {
       for (const calls of [{}, { tool_calls: null }, { tool_calls: [] }, { function_call: null }]) {
@@ -39,7 +39,7 @@ describe('mendMessages', () => {
     expect(mendedAssistant({ content: [], tool_calls })).toEqual({ ...silent, content: null, tool_calls })
   })
 
-  it('leaves out of any message what is null, except its content', () => {
+  it('leaves out null members of any message, except its content', () => {
     expect(repaired('[{"role":"user","name":null,"content":"Hi"}]')).toBe('[{"role":"user","content":"Hi"}]')
     expect(mendedAssistant({ content: 'Hi', refusal: null, audio: null, tool_calls: [] })).toEqual({
       ...{ role: 'assistant', content: 'Hi' },
@@ -47,7 +47,7 @@ describe('mendMessages', () => {
     expect(repaired('[{"role":"function","name":"look","content":null}]')).toBe(undefined)
   })
 
-  it('keeps every other byte: spaces, escapes, numbers and what it does not know', () => {
+  it('keeps every other byte: spaces, escapes, numbers and unknown members', () => {
     const others = [
       '{ "role": "user", "content": "caf\\u00e9" }',
       '{"role":"tool","tool_call_id":"1","content":"1.0e2"}',

@@ -1,7 +1,7 @@
+import type { AnswerOf } from '../../../src/contract/console-api.ts'
 import { shellWord } from '../../../src/lib/anywhere/text.ts'
 import { curlCommand, exportKey, KEY_VARIABLE } from '../../lib/shell-code.ts'
 import type { Catalogue } from '../../messages/catalogue.ts'
-import type { ModelItem } from '../../queries/account.ts'
 
 export type ClientId = keyof Catalogue['connect']['names']
 type LabelId = keyof Catalogue['connect']['labels']
@@ -15,7 +15,7 @@ export interface Snippet {
 export interface Target {
   readonly baseUrl: string
   readonly model: string
-  readonly details: ModelItem
+  readonly details: AnswerOf<'GET /models'>['items'][number]
   readonly kind: 'wallet' | 'builder'
 }
 

@@ -11,7 +11,7 @@ import { RESPONSES_FIELDS } from './fields.ts'
 
 const seed = Number(process.hrtime.bigint() % 1_000_000_000n)
 
-/** Words that mean something somewhere, so that random values get further than the first check. */
+/** Known strings, so that random values get past the first check. */
 const WORDS = [
   ...['message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'reasoning'],
   ...['additional_tools', 'item_reference', 'compaction', 'web_search_call', 'user', 'assistant', 'developer'],
@@ -85,7 +85,7 @@ interface Covered {
 const inputTypes = ({ input }: { readonly input?: unknown }): unknown[] =>
   Array.isArray(input) ? input.map((item) => (isObject(item) ? item.type : undefined)) : []
 
-/** Accepted ones convert, refused ones say what is wrong in few words. Neither throws. */
+/** Accepted requests convert, refused ones have a short message. Neither throws. */
 function expectReadable(request: object, covered: Covered): void {
   const outcome = read(request)
   if (outcome.kind === 'refused') {

@@ -87,7 +87,7 @@ function leavesOf(value: unknown, path = ''): { path: string; change(): void; re
   })
 }
 
-/** What a stream says once only, so that nothing in it could contradict: these may be anything. */
+/** The values that a stream contains once, so that no other event contradicts them. */
 const SENT_ONCE =
   /^response\.(completed|incomplete)\.response\.(usage\.(?!(input|output|total)_tokens$)|incomplete_details\.reason$|completed_at$)|^error\.error\.(type|source|request_id)$/
 

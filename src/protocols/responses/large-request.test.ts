@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { conversationOf, requestOf } from '../../../test/fixtures/protocols/responses/read-request.ts'
 
-/** The door lets a hundred thousand names in. */
+/** A body may have a hundred thousand names. */
 const NAMES = 95_000
 const many = <Value>(namesEach: number, make: (at: number) => Value): Value[] =>
   Array.from({ length: Math.floor(NAMES / namesEach) }, (_, at) => make(at))

@@ -35,7 +35,7 @@ it('a re-emitted stream never throws and keeps the grammar for random frames', (
   expect(contentful).toBeGreaterThan(700)
 })
 
-/** It has words or a name, no part without any, and of a reasoning either summaries or a text; or it has a seal. */
+/** It has text or a name, no empty part, and as a reasoning either summaries or raw text; or it has a seal. */
 function expectWorthShowing(item: Fields): void {
   if (item.type !== 'message' && item.type !== 'reasoning') return
   const content = (item.content ?? []) as Fields[]

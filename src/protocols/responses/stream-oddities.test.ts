@@ -7,7 +7,7 @@ import { classifyRefusal } from '../refusals/provider-error.ts'
 import { responsesDialect } from './dialects.ts'
 import { createEventReader } from './read-events.ts'
 
-/** What a lane says before its answer, and the answer. */
+/** The frames of a lane before its answer, and the answer. */
 const CREATED = [event('response.created', { response: { id: 'resp_theirs', status: 'in_progress' } })]
 const MESSAGE = { type: 'message', id: 'm', role: 'assistant', content: [] }
 const CALL = { type: 'function_call', id: 'f', call_id: 'c', name: 'look', arguments: '{"a":1}' }

@@ -50,7 +50,7 @@ export const OF_THE_WIRE = [
   {
     name: 'early-usage-is-believed',
     says: 'a usage that was told before the words counts the whole answer',
-    caughtBy: ['src/protocols/usage-told-early.test.ts'],
+    caughtBy: ['src/protocols/early-usage.test.ts'],
     replacements: [
       {
         file: 'src/protocols/shared/stream-state.ts',

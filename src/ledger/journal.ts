@@ -10,7 +10,7 @@ export type TurnEnd = Omit<CloseTurn, 'at' | 'nowMicros'>
  * the ledger can be written again, before recovery may end the same turns by an estimate.
  */
 export interface JournaledEnds {
-  /** True when the end is durable, so that the client may be told. */
+  /** True when the end is durable and may be sent to the client. */
   write(end: TurnEnd): Promise<boolean>
   /** Records the waiting ends. False when one was lost again; true when the rest waits only for frozen accounts. */
   replay(record: RecordEnd): Promise<boolean>

@@ -8,7 +8,7 @@ import type { AtomicStatement, SqliteFile } from '../sqlite/sqlite-file.ts'
 import { USAGE_SUMS } from './usage-totals.ts'
 
 /**
- * Stored responses. Nothing of what was said stands here in clear, and no id: ids and items are known by digests that are
+ * Stored responses. Neither content nor ids are in plain text: ids and items are found by digests that are
  * keyed by their account. What must always hold is held by the tables themselves: deleting a response is one statement,
  * and its links, its events, the items without another reference, the count of its parent and the key of an account that
  * has nothing left follow.

@@ -33,7 +33,7 @@ import type {
   StoredResponses,
 } from './stored-responses.ts'
 
-/** For a longer conversation the client is told to send it whole. */
+/** Beyond these the client has to send the whole conversation. */
 const CHAIN_LENGTH_MAX = 10_000
 const CONTEXT_ITEMS_MAX = 100_000
 /** Links or ids in one query. */

@@ -1,6 +1,6 @@
-import { openChatVoice } from '../../dist/protocols/chat/encoder.js'
+import { createChatEncoder } from '../../dist/protocols/chat/encoder.js'
 import { codecs } from '../../dist/protocols/codecs.js'
-import { openResponsesVoice } from '../../dist/protocols/responses/encoder.js'
+import { ResponsesEncoder } from '../../dist/protocols/responses/encoder.js'
 import { createFrameSplitter } from '../../dist/protocols/sse/frames.js'
 import { median } from './measure.mjs'
 import { FRAMES } from './mock-frames.mjs'
@@ -18,12 +18,13 @@ const mint = {
 }
 const now = () => 1_760_000_000_000
 const request = (protocol) => ({
-  ...{ protocol, model: 'public', delivery: 'stream', wantsUsage: false, choices: 1, fields: {} },
-  ...{ rewritten: new Map(), previousResponseId: undefined, effort: undefined },
+  ...{ protocol, model: 'public', delivery: 'stream', wantsUsage: false, choices: 1 },
+  body: { bytes: Buffer.from('{}'), members: [] },
+  ...{ rewritten: new Map(), previousResponseId: undefined, effort: undefined, functionForm: false },
 })
-const chatEncoder = () => openChatVoice({ request: request('chat'), model: 'public', requestId: 'req_1', mint, now })
+const chatEncoder = () => createChatEncoder({ request: request('chat'), model: 'public', requestId: 'req_1', mint, now })
 const responsesEncoder = () =>
-  openResponsesVoice({
+  new ResponsesEncoder({
     ...{ request: request('responses'), model: 'public', effort: undefined, requestId: 'req_1', mint, now },
     ...{ mayOpen: () => true, responseId: mint.responseId(), createdAt: 1_760_000_000 },
   })
@@ -84,19 +85,19 @@ function time({ open }, reads) {
   for (let stream = 0; stream < STREAMS; stream++) {
     const adapter = open()
     const splitter = createFrameSplitter({ frameBytesMax: 1024 * 1024 })
-    for (const read of reads) hear(adapter, splitter, read)
+    for (const read of reads) readBytes(adapter, splitter, read)
   }
   return ((performance.now() - before) * 1000) / (STREAMS * FRAMES_A_STREAM)
 }
 
 /** As a turn does with a read; what it hands on is one piece. */
-function hear(adapter, splitter, read) {
+function readBytes(adapter, splitter, read) {
   const pieces = []
   splitter.push(read)
-  while (!adapter.heard.done) {
-    const carried = adapter.readAlike(splitter) ?? next(adapter, splitter)
-    if (carried === undefined) break
-    if (carried.bytes) pieces.push(carried.bytes)
+  while (!adapter.state.done) {
+    const encoded = adapter.readTemplated?.(splitter) ?? next(adapter, splitter)
+    if (encoded === undefined) break
+    if (encoded.bytes) pieces.push(encoded.bytes)
   }
   return pieces.length > 1 ? Buffer.concat(pieces) : pieces[0]
 }

@@ -25,10 +25,10 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY, { probes = false, patienc
     failing: () => ({ firstMs: 10_000, longestMs: 300_000 }),
     onChange() {},
   })
-  const said: string[] = []
+  const reports: string[] = []
   const health: LaneHealth = {
     ...known,
-    permit: (lane, by) => state(known.permit(lane, by), lane.model, said),
+    permit: (lane, by) => state(known.permit(lane, by), lane.model, reports),
     probe: (lane, by) => (probes ? known.probe(lane, by) : undefined),
   }
   const waits: number[] = []
@@ -41,7 +41,7 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY, { probes = false, patienc
     },
   }
   const turn = async (...plays: readonly Play[]) => {
-    said.length = 0
+    reports.length = 0
     const { fate, attempts } = await playLanes({
       delivery: 'stream',
       plays,
@@ -57,56 +57,56 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY, { probes = false, patienc
   const turns = async (count: number, ...plays: readonly Play[]) => {
     for (let turned = 0; turned < count; turned++) await turn(...plays)
   }
-  return { time, budget, said, waits, turn, turns }
+  return { time, budget, reports, waits, turn, turns }
 }
 
 /** Notes on the way what is told of a lane. */
-function state(permit: ReturnType<LaneHealth['permit']>, lane: string, said: string[]): typeof permit {
+function state(permit: ReturnType<LaneHealth['permit']>, lane: string, reports: string[]): typeof permit {
   return (
     permit && {
       report(verdict) {
-        said.push(`${lane} ${verdict.kind}`)
+        reports.push(`${lane} ${verdict.kind}`)
         permit.report(verdict)
       },
       release() {
-        said.push(`${lane} released`)
+        reports.push(`${lane} released`)
         permit.release()
       },
     }
   )
 }
 
-describe('a turn tells of its lanes', () => {
-  it('at its head, at the first word that one answers, at its end, and that it has released', async () => {
-    const { said, turn } = setUp()
+describe('a turn reports on its lanes', () => {
+  it('at the head, the first content and the end of an answer, and releases the permit', async () => {
+    const { reports, turn } = setUp()
     await turn(good)
-    expect(said).toEqual(['lane-0 responded', 'lane-0 succeeded', 'lane-0 succeeded', 'lane-0 released'])
+    expect(reports).toEqual(['lane-0 responded', 'lane-0 succeeded', 'lane-0 succeeded', 'lane-0 released'])
   })
 
-  it('that an answer broke off which had begun', async () => {
-    const { said, turn } = setUp()
+  it('that an answer broke off after it began', async () => {
+    const { reports, turn } = setUp()
     expect(await turn(breaksOff, good)).toMatchObject({ asked: ['lane-0'], fate: 'broken-off' })
-    expect(said).toEqual(['lane-0 responded', 'lane-0 succeeded', 'lane-0 failed', 'lane-0 released'])
+    expect(reports).toEqual(['lane-0 responded', 'lane-0 succeeded', 'lane-0 failed', 'lane-0 released'])
   })
 
-  it('that it has left, where its own code throws', async () => {
-    const { said, turn } = setUp()
+  it('and releases the permit when our own code throws', async () => {
+    const { reports, turn } = setUp()
     const throws: Play = () => {
       throw new Error('a fault of ours')
     }
     await expect(turn(throws)).rejects.toThrow('a fault of ours')
-    expect(said).toEqual(['lane-0 released'])
+    expect(reports).toEqual(['lane-0 released'])
   })
 })
 
-describe('a lane that is put aside', () => {
-  it('is passed over, and those behind it are asked', async () => {
+describe('a lane with an open circuit', () => {
+  it('is skipped, and the next lane is called', async () => {
     const { turn, turns } = setUp()
     await turns(5, bad, good)
     expect(await turn(bad, good)).toMatchObject({ asked: ['lane-1'], fate: 'finished' })
   })
 
-  it('with all the others is named with the moment at which the first is asked again', async () => {
+  it('like all others gives the moment at which the first may be called again', async () => {
     const { time, turn, turns } = setUp()
     await turns(5, bad)
     await turn(limited, limited)
@@ -117,7 +117,7 @@ describe('a lane that is put aside', () => {
     })
   })
 
-  it('for its limits, with all the others, is a limit', async () => {
+  it('because of its rate limit, like all others, is a rate limit for the client', async () => {
     const { turn } = setUp()
     expect(await turn(limited, limited)).toMatchObject({
       asked: ['lane-0', 'lane-1'],
@@ -130,7 +130,7 @@ describe('a lane that is put aside', () => {
   })
 })
 
-describe('the moment that a client is told', () => {
+describe('the Retry-After of a client', () => {
   const SECOND = 1_000_000
 
   it.each<[what: string, before: number, play: Play, seconds: number]>([
@@ -192,10 +192,10 @@ describe('the moment that a client is told', () => {
 
 describe('the budget for retries', () => {
   it('is taken from after a failure; where it is spent the first failure is the answer, and the next lane is released', async () => {
-    const { said, turn } = setUp(1)
+    const { reports, turn } = setUp(1)
     const all = await turn(limited, bad, good)
     expect(all).toMatchObject({ asked: ['lane-0', 'lane-1'], problem: { code: 'upstream_busy' } })
-    expect(said).toEqual([
+    expect(reports).toEqual([
       ...['lane-0 responded', 'lane-0 busy', 'lane-0 released'],
       ...['lane-1 responded', 'lane-1 failed', 'lane-1 released', 'lane-2 released'],
     ])
@@ -208,19 +208,19 @@ describe('the budget for retries', () => {
   })
 })
 
-describe('where every lane is put aside', () => {
+describe('when every circuit is open', () => {
   const probing = () => setUp(Number.POSITIVE_INFINITY, { probes: true })
   const patient = (patienceMs = 10_000) => setUp(Number.POSITIVE_INFINITY, { patienceMs })
 
-  it('one that fails is asked all the same, and is asked by everybody when that has gone well three times', async () => {
-    const { said, turn, turns } = probing()
+  it('a failing lane is probed, and closes its circuit after three successes', async () => {
+    const { reports, turn, turns } = probing()
     await turns(5, bad)
     for (let probe = 0; probe < 3; probe++) {
       expect(await turn(good)).toMatchObject({ asked: ['lane-0'], fate: 'finished' })
-      expect(said, 'no ordinary visit').toEqual([])
+      expect(reports, 'no ordinary permit').toEqual([])
     }
     await turn(good)
-    expect(said).toContain('lane-0 succeeded')
+    expect(reports).toContain('lane-0 succeeded')
   })
 
   it('one that fails again is the answer, and others are asked before', async () => {
@@ -263,7 +263,7 @@ describe('where every lane is put aside', () => {
     })
   })
 
-  it('nobody waits for longer than the patience, for what only the operator mends, or for a lane that is asked', async () => {
+  it('a request does not wait beyond its limit, for what only the operator can fix, or for a closed circuit', async () => {
     const { time, waits, turn } = patient()
     expect(await turn(saying(429, 11))).toMatchObject({ problem: { code: 'upstream_busy', retryAfterSeconds: 11 } })
     time.now += 12_000_000

@@ -24,7 +24,7 @@ export async function openSend(
   const send = createSend({
     demo: createDemoUpstream({ clock, random }),
     pools,
-    nowMicros: () => clock.nowMicros(),
+    nowMicros: clock.nowMicros,
     userAgent: `millrace/${readVersions().millrace}`,
   })
   return { pools, send }

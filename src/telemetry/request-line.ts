@@ -7,7 +7,7 @@ import { type DescribedError, describeError, scrub, scrubPath } from './scrub.ts
 export type RequestFacts = Readonly<Record<string, unknown>>
 
 /** One request in the log: ids, times, tokens, charge, outcome. Never contents, never a key. */
-export type RequestLine = ReturnType<typeof requestLine>
+type RequestLine = ReturnType<typeof requestLine>
 
 const FOREIGN_LENGTH_MAX = 200
 

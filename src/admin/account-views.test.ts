@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { useOperatorLedger } from '../../test/fixtures/admin/operations.ts'
 import { updateAccountStatus } from '../../test/fixtures/db/set-up.ts'
 
-const { books, callerOf, makeKey, must, pagesOf, refusal } = useOperatorLedger()
+const { fixture, callerOf, makeKey, must, pagesOf, refusal } = useOperatorLedger()
 
 describe('accounts', () => {
   it('are refused with all their keys from the next request after they were suspended, until they are activated', async () => {
@@ -12,14 +12,14 @@ describe('accounts', () => {
       id: account,
       status: 'suspended',
     })
-    expect(await books.finder.find(key)).toEqual({ kind: 'refused', reason: 'account-suspended' })
+    expect(await fixture.finder.find(key)).toEqual({ kind: 'refused', reason: 'account-suspended' })
     expect(await must('accounts.activate', { account })).toMatchObject({ status: 'active' })
     expect((await callerOf(key)).accountId).toBe(account)
   })
 
   it('that are closed stay closed', async () => {
     const { id } = await must('accounts.create', { email: 'a@example.com' })
-    await updateAccountStatus(books.deps.db, 1, 'closed')
+    await updateAccountStatus(fixture.services.db, 1, 'closed')
     expect(await refusal('accounts.activate', { account: id })).toMatchObject({ reason: 'account_closed' })
     expect(await must('accounts.show', { account: id })).toMatchObject({ status: 'closed' })
   })
@@ -36,7 +36,7 @@ describe('accounts', () => {
     ['keys.rename', { key: 'key_\0', name: 'x' }],
     ['keys.create', { account: 'a\0', kind: 'wallet', name: 'x' }],
     ['requests.trace', { request: 'req_\0' }],
-  ] as const)('%s refuses a name that nobody could have typed: %j', async (name, args) => {
+  ] as const)('%s refuses an invalid name: %j', async (name, args) => {
     const { reason, message } = await refusal(name, args)
     expect(reason).toBe('invalid_arguments')
     expect(message.length).toBeLessThan(200)

@@ -3,17 +3,17 @@ import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { OPERATIONS, runOperation } from './operations.ts'
 import type { ServerStatus } from './server-status.ts'
 
-const books = useTestLedger()
+const fixture = useTestLedger()
 
 const absent: ServerStatus = { running: false, version: '0', node: '0', data: '' }
 
 async function run(name: string, args: object, status: ServerStatus = absent): Promise<Record<string, unknown>> {
-  const outcome = await runOperation({ ...books.deps, status: () => status }, name, args)
+  const outcome = await runOperation({ ...fixture.services, status: () => status }, name, args)
   return outcome.kind === 'done' ? (outcome.value as Record<string, unknown>) : { ...outcome }
 }
 
 const acts = async () =>
-  (await books.database.file.all('SELECT actor, action, account, detail FROM audit ORDER BY seq', [])).map((row) =>
+  (await fixture.database.file.all('SELECT actor, action, account, detail FROM audit ORDER BY seq', [])).map((row) =>
     [row.actor, row.action, String(row.account), row.detail].join(' | '),
   )
 
@@ -40,7 +40,7 @@ describe('the command line', () => {
       'operator | key_changed | 1 | renamed to "nightly" (wallet)',
       'operator | key_revoked | 1 | revoked "nightly" (wallet)',
     ])
-    expect(JSON.stringify(await books.database.file.all('SELECT * FROM audit', []))).not.toContain(key)
+    expect(JSON.stringify(await fixture.database.file.all('SELECT * FROM audit', []))).not.toContain(key)
   })
 
   it('invites, lists, disables and enables people', async () => {
@@ -57,7 +57,7 @@ describe('the command line', () => {
     })
   })
 
-  it('links to where the running server is reached', async () => {
+  it('uses the address of the running server in links', async () => {
     await run('accounts.create', { email: 'a@example.com' })
     const server = { running: true, url: 'http://127.0.0.1:9', public_url: null } as ServerStatus
     const link = async (status: ServerStatus) => (await run('people.invite', { role: 'owner', ...A }, status)).link
@@ -73,7 +73,7 @@ describe('the command line', () => {
       audited: 1,
       audit_head: expect.stringMatching(/^[0-9a-f]{64}$/),
     })
-    await books.database.file.atomic([
+    await fixture.database.file.atomic([
       { sql: 'DROP TRIGGER audit_is_final', rows: [[]] },
       { sql: `UPDATE audit SET detail = 'b@example.com'`, rows: [[]] },
     ])
@@ -85,7 +85,7 @@ describe('the command line', () => {
     })
   })
 
-  it('leaves a line for every operation that changes something', async () => {
+  it('writes an entry for every mutation', async () => {
     const { id } = await run('accounts.create', { email: 'a@example.com' })
     const { id: key } = await run('keys.create', { ...A, kind: 'wallet', name: 'ci' })
     const made = await run('codes.create', { amount: '5.00', count: 2, note: 'n' })
@@ -112,8 +112,8 @@ describe('the command line', () => {
       'plans.assign': { ...A, plan: 'none such' },
       'plans.end': A,
       'people.invite': { role: 'owner', ...A },
-      'people.disable': { person: 'nobody@example.com' },
-      'people.enable': { person: 'nobody@example.com' },
+      'people.disable': { person: 'unknown@example.com' },
+      'people.enable': { person: 'unknown@example.com' },
       'db.clock.follow': {},
       'db.clock.set-back': {},
     }
@@ -125,10 +125,10 @@ describe('the command line', () => {
     )
     for (const [name, args] of Object.entries(samples)) {
       const before = (await acts()).length
-      const told = await run(name, args)
-      // There is no plan here, and nobody has signed up; an end without a subscription is an order, and one without effect.
+      const outcome = await run(name, args)
+      // There is no plan and no person; ending a missing subscription is an order without effect.
       // The clocks agree; what a clock command leaves when they do not is in the walk of a clock that jumps.
-      const nothing = told.kind === 'refused' || name.startsWith('db.clock')
+      const nothing = outcome.kind === 'refused' || name.startsWith('db.clock')
       const lines = name === 'plans.end' ? 2 : nothing ? 0 : 1
       expect([name, (await acts()).length - before]).toEqual([name, lines])
     }

@@ -11,8 +11,8 @@ beforeEach(async () => {
 })
 afterEach(() => people.close())
 
-const record = (detail: string) => people.deps.audit.record({ actor: 'operator', action: 'key_changed', detail })
-const verify = () => verifyAudit(people.deps)
+const record = (detail: string) => people.services.audit.record({ actor: 'operator', action: 'key_changed', detail })
+const verify = () => verifyAudit(people.services)
 
 /** What a thief of the machine could do: the triggers go first. */
 const tamper = (sql: string, ...row: SqlValue[]) =>
@@ -23,13 +23,13 @@ const tamper = (sql: string, ...row: SqlValue[]) =>
   ])
 
 describe('the chain', () => {
-  it('of nothing holds', async () => {
+  it('of an empty log holds', async () => {
     expect(await verify()).toEqual({ rows: 0, violations: 0, broken_at: null, head: '00'.repeat(32) })
   })
 
-  it('holds when fifty acts come in the same millisecond, and goes on where another process left off', async () => {
+  it('holds for fifty concurrent actions, and across a restart', async () => {
     await Promise.all(Array.from({ length: 50 }, (_, index) => record(`act ${index}`)))
-    const { db, file, clock, random, consoleUrl } = people.deps
+    const { db, file, clock, random, consoleUrl } = people.services
     const lockouts = { keep: () => {}, drop: () => {} }
     const ground = { db, file, clock, random, consoleUrl, lockouts, secret: Buffer.alloc(32), onFailure: () => {} }
     const next = createSignInServices(ground)
@@ -41,7 +41,7 @@ describe('the chain', () => {
     expect(seqs).toEqual(Array.from({ length: 51 }, (_, index) => index + 1))
   })
 
-  it('holds whatever a browser calls itself', async () => {
+  it('holds for any user agent', async () => {
     for (const detail of ['', 'a\0b', '\ud800 alone', 'x'.repeat(10_000), '\u202e"]}', 'line\nline'])
       await record(detail)
     expect(await verify()).toMatchObject({ rows: 6, violations: 0 })
@@ -49,7 +49,7 @@ describe('the chain', () => {
     expect(details.every((detail) => !/\p{Cc}/u.test(detail) && detail.length <= 500)).toBe(true)
   })
 
-  it('is longer than one slice', async () => {
+  it('holds across slices', async () => {
     await Promise.all(Array.from({ length: 2001 }, (_, index) => record(`act ${index}`)))
     expect(await verify()).toMatchObject({ rows: 2001, violations: 0 })
   })
@@ -72,16 +72,16 @@ describe('the chain', () => {
     expect(proof.violations).toBeGreaterThan(0)
   })
 
-  it('shows a row whose forger has given it the hash that belongs to it', async () => {
+  it('detects a forged row with a matching hash', async () => {
     for (let act = 1; act <= 5; act++) await record(`act ${act}`)
-    const row = (await listAuditFrom(people.deps.db, 2, 1))[0]!
+    const row = (await listAuditFrom(people.services.db, 2, 1))[0]!
     await tamper(`UPDATE audit SET detail = 'forged', hash = ? WHERE seq = 3`, auditHash({ ...row, detail: 'forged' }))
     expect(await verify()).toMatchObject({ violations: 1, broken_at: 4 })
   })
 
-  it('shows that a row is missing where the next one was chained to the one before it', async () => {
+  it('detects a missing row whose neighbours were chained', async () => {
     for (let act = 1; act <= 3; act++) await record(`act ${act}`)
-    const [one, , three] = await listAuditFrom(people.deps.db, 0, 3)
+    const [one, , three] = await listAuditFrom(people.services.db, 0, 3)
     const row = { ...three!, prev_hash: one!.hash }
     const sql = 'UPDATE audit SET prev_hash = ?, hash = ? WHERE seq = 3'
     await tamper(sql, row.prev_hash, auditHash(row))
@@ -89,7 +89,7 @@ describe('the chain', () => {
     expect(await verify()).toMatchObject({ violations: 1, broken_at: 3 })
   })
 
-  it('that was cut off at its end has another head', async () => {
+  it('has another head when its end was cut off', async () => {
     for (let act = 1; act <= 5; act++) await record(`act ${act}`)
     const { head } = await verify()
     await tamper('DELETE FROM audit WHERE seq = 5')
@@ -105,7 +105,7 @@ describe('the table', () => {
     await expect(run('DELETE FROM audit')).rejects.toThrow('never deleted')
   })
 
-  it('takes nothing behind a row that is not the one it was chained to, and goes on behind the one that is there', async () => {
+  it('refuses a row that does not follow the last one, and continues after the last one', async () => {
     await record('one')
     await record('two')
     await tamper('DELETE FROM audit WHERE seq = 2')
@@ -114,14 +114,14 @@ describe('the table', () => {
     expect(await verify()).toMatchObject({ rows: 2, violations: 0 })
   })
 
-  it('has neither the act nor its row when one of them fails', async () => {
+  it('has neither the action nor its entry when one of them fails', async () => {
     const account = { sql: `INSERT INTO meta VALUES ('note', 'x')`, rows: [[]] }
     const impossible = { sql: 'DELETE FROM meta WHERE name IS NULL', rows: [[]], expectChanges: 1 }
     const entry = { actor: 'operator', action: 'signed_in' } as const
-    await expect(people.deps.audit.record(entry, [account, impossible])).rejects.toThrow()
+    await expect(people.services.audit.record(entry, [account, impossible])).rejects.toThrow()
     expect(await people.rows(`SELECT * FROM meta WHERE name = 'note'`)).toEqual([])
     expect(await verify()).toMatchObject({ rows: 0 })
-    await people.deps.audit.record(entry, [account])
+    await people.services.audit.record(entry, [account])
     expect(await verify()).toMatchObject({ rows: 1, violations: 0 })
   })
 })

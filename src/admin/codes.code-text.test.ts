@@ -6,7 +6,7 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const MISTYPED = { kind: 'mistyped' }
 
 describe('the text of a code', () => {
-  it('is five groups of letters that nobody confuses, each time others', () => {
+  it('is five groups of unambiguous random letters', () => {
     const texts = Array.from({ length: 1000 }, () => mintCodeText(secureRandom).text)
     for (const text of texts) expect(text).toMatch(/^MR(-[0-9A-HJKMNP-TV-Z]{5}){5}$/)
     expect(new Set(texts).size).toBe(1000)
@@ -27,7 +27,7 @@ describe('the text of a code', () => {
     }
   })
 
-  it('is known as mistyped with any one letter wrong, any two exchanged, one missing or one too many', () => {
+  it('is detected as mistyped with one letter wrong, two swapped, one missing or one extra', () => {
     const { letters } = mintCodeText(secureRandom)
     for (let at = 0; at < letters.length; at++) {
       const [before, letter, after] = [letters.slice(0, at), letters[at]!, letters.slice(at + 1)]
@@ -59,7 +59,7 @@ describe('the text of a code', () => {
     expect(readCodeText(text)).toEqual(MISTYPED)
   })
 
-  it('is shown by its ends', () => {
+  it('is shown by its beginning and end', () => {
     expect(shownCode('MR-ABCDE-FGHJK-MNPQR-STVWX-YZ012')).toBe('MR-ABCDE...Z012')
   })
 })

@@ -19,10 +19,10 @@ const ENDINGS = ['well', 'before-credit', 'after-credit'] as const
 type Ending = (typeof ENDINGS)[number]
 const CRASH = 'the process is gone'
 
-/** The same books, of a process that dies at one point of redeeming. */
-function dyingAt(ending: Ending, { deps, ledger }: TestLedger): Parameters<typeof redeemCode>[0] {
+/** The same fixture, of a process that dies at one point of redeeming. */
+function dyingAt(ending: Ending, { services, ledger }: TestLedger): Parameters<typeof redeemCode>[0] {
   const die = () => Promise.reject(new Error(CRASH))
-  const unthrottled = { ...deps, redeemTries: { take: () => undefined, giveBack: () => {} } }
+  const unthrottled = { ...services, redeemTries: { take: () => undefined, giveBack: () => {} } }
   switch (ending) {
     case 'well':
       return unthrottled
@@ -34,7 +34,7 @@ function dyingAt(ending: Ending, { deps, ledger }: TestLedger): Parameters<typeo
 }
 
 it(
-  'leaves every code with one owner and one credit, whoever wanted it and wherever a process died',
+  'leaves every code with one owner and one credit, whatever crashes',
   async () => {
     const below = randomFrom(SEED)
     const seen: Record<string, number> = {}
@@ -42,12 +42,12 @@ it(
       seen[what] = (seen[what] ?? 0) + 1
     }
     const folder = await mkdtemp(join(tmpdir(), 'millrace-finish-'))
-    let books = await openTestLedger(folder)
+    let fixture = await openTestLedger(folder)
     try {
-      for (const { name } of ACCOUNTS) await createAccount(books.deps, { email: `${name}@example.com` })
+      for (const { name } of ACCOUNTS) await createAccount(fixture.services, { email: `${name}@example.com` })
       const owners = new Map<string, Set<AccountRow>>()
       for (let round = 0; round < ROUNDS; round++) {
-        const made = await createCodes(books.deps, {
+        const made = await createCodes(fixture.services, {
           amount: `${1 + below(9)}.00000000${below(10)}`,
           count: 1,
           note: '',
@@ -57,11 +57,11 @@ it(
         const paid = new Set<AccountRow>()
         owners.set(code.id, paid)
         const act = async (): Promise<void> => {
-          if (below(8) === 0) return count(`withdraw ${(await withdrawCode(books.deps, { code: code.id })).kind}`)
+          if (below(8) === 0) return count(`withdraw ${(await withdrawCode(fixture.services, { code: code.id })).kind}`)
           const { row } = ACCOUNTS[below(ACCOUNTS.length)]!
           const ending = ENDINGS[below(ENDINGS.length)]!
           try {
-            const outcome = await redeemCode(dyingAt(ending, books), row, { code: secret })
+            const outcome = await redeemCode(dyingAt(ending, fixture), row, { code: secret })
             if (outcome.kind === 'done') paid.add(row)
             count(`${ending} ${outcome.kind}`)
           } catch (error) {
@@ -71,18 +71,18 @@ it(
         }
         await Promise.all(Array.from({ length: 1 + below(5) }, act))
         if (below(8) === 0) {
-          await books.close()
-          books = await openTestLedger(folder)
+          await fixture.close()
+          fixture = await openTestLedger(folder)
           count('restart')
         }
-        if (below(4) === 0) await finishAll(books, count)
+        if (below(4) === 0) await finishAll(fixture, count)
       }
-      await finishAll(books, count)
-      await expectOneOwnerEach(books, owners)
+      await finishAll(fixture, count)
+      await expectOneOwnerEach(fixture, owners)
     } catch (error) {
       throw new Error(`CODE_SEED=${SEED} CODE_ROUNDS=${ROUNDS}`, { cause: error })
     } finally {
-      await books.close()
+      await fixture.close()
       await rm(folder, { recursive: true })
     }
     console.info(`codes: seed ${SEED}, ${ROUNDS} rounds, ${JSON.stringify(seen)}`)
@@ -90,16 +90,16 @@ it(
   30_000 + ROUNDS * 1000,
 )
 
-async function finishAll(books: TestLedger, count: (what: string) => void): Promise<void> {
+async function finishAll(fixture: TestLedger, count: (what: string) => void): Promise<void> {
   const finished = await finishRedemptions({
-    ...books.deps,
+    ...fixture.services,
     onUnfinished: (code, reason) => expect.unreachable(`${code}: ${reason}`),
   })
   count(finished > 0 ? 'finished some' : 'finished none')
 }
 
-async function expectOneOwnerEach(books: TestLedger, owners: Map<string, Set<AccountRow>>): Promise<void> {
-  const { db } = books.database
+async function expectOneOwnerEach(fixture: TestLedger, owners: Map<string, Set<AccountRow>>): Promise<void> {
+  const { db } = fixture.database
   const transfers = await db.selectFrom('transfers').select(['ref', 'account', 'amount_nano']).execute()
   const codes = await db.selectFrom('codes').selectAll().execute()
   for (const code of codes) {
@@ -108,13 +108,13 @@ async function expectOneOwnerEach(books: TestLedger, owners: Map<string, Set<Acc
     expect(credits).toMatchObject(due)
     expect(credits).toHaveLength(due.length)
     expect((code.redeemed_at === null) === (code.credited_at === null)).toBe(true)
-    // Who was told that it was theirs, it was.
-    for (const told of owners.get(code.id) ?? []) expect(told).toBe(code.redeemed_by)
+    // Every reported owner is the owner.
+    for (const owner of owners.get(code.id) ?? []) expect(owner).toBe(code.redeemed_by)
   }
   for (const { row } of ACCOUNTS) {
     const theirs = codes.filter(({ redeemed_by }) => redeemed_by === row)
     const worth = theirs.reduce((sum, { amount_nano }) => sum + amount_nano, 0n)
-    expect((await books.ledger.accountStatus(row)).balance).toBe(worth)
+    expect((await fixture.ledger.accountStatus(row)).balance).toBe(worth)
   }
-  expect(await verifyLedger(books.deps)).toMatchObject({ value: { ok: true, frozen: [] } })
+  expect(await verifyLedger(fixture.services)).toMatchObject({ value: { ok: true, frozen: [] } })
 }

@@ -36,7 +36,7 @@ async function compared(
 }
 
 describe('the list compared with the known facts', () => {
-  test('differs in nothing where it says the same', async () => {
+  test('has no differences when the facts agree', async () => {
     const { lane, differing, warnings, as_of } = await compared()
     expect(lane).toMatchObject({ model: 'mine', lane: 'claude/claude-sonnet-4-5', known: true, price_until: null })
     expect(lane.facts.map(({ name }) => name)).toEqual([
@@ -46,7 +46,7 @@ describe('the list compared with the known facts', () => {
     expect(as_of).toMatch(/^\d{4}-\d{2}-\d{2}$/)
   })
 
-  test('names each class that is sold for less than it costs, in words', async () => {
+  test('reports each class that is sold below its cost', async () => {
     const { differing, warnings } = await compared({
       price: { ...THEIR_PRICE, input: usd(4), cachedInput: usd(0.29), cacheWrite: usd(3), output: usd(14.999999) },
     })
@@ -63,7 +63,7 @@ describe('the list compared with the known facts', () => {
     ])
   })
 
-  test('is judged for long requests too, where they can be that long', async () => {
+  test('compares the prices of long requests up to the context', async () => {
     const flat = { price: { ...THEIR_PRICE, tiers: [] } }
     expect((await compared(flat)).warnings).toEqual([])
     const { warnings } = await compared({ ...flat, contextTokens: 1_000_000 })
@@ -73,7 +73,7 @@ describe('the list compared with the known facts', () => {
     )
   })
 
-  test('a tier of the list alone is held against the one price that there is', async () => {
+  test('compares a tier of the list with the provider’s only price', async () => {
     const tier = { aboveInputTokens: 100_000, ...PRICE, output: usd(1) }
     const { warnings } = await compared({ price: { ...PRICE, tiers: [tier] } })
     expect(warnings).toEqual([
@@ -81,7 +81,7 @@ describe('the list compared with the known facts', () => {
     ])
   })
 
-  test('without a price has only the provider’s to show, and sells nothing at a loss', async () => {
+  test('shows only the provider’s price, without a loss, when the list has none', async () => {
     const { differing, warnings } = await compared({ price: undefined })
     expect(differing.map(({ name, list }) => [name, list])).toContainEqual(['output', null])
     expect(warnings).toEqual([])
@@ -94,7 +94,7 @@ describe('the list compared with the known facts', () => {
     expect(notes).toContainEqual(['max_output_tokens', null])
   })
 
-  test('warns of a context that is smaller than the model has', async () => {
+  test('warns of a context smaller than that of the model', async () => {
     const { differing, warnings } = await compared({ contextTokens: 8192, maxOutputTokens: 4096 })
     const notes = differing.map(({ name, note }) => [name, note])
     expect(notes).toContainEqual(['context_tokens', 'less than the provider has: long requests are refused here'])
@@ -118,14 +118,14 @@ describe('the list compared with the known facts', () => {
     ])
   })
 
-  test('has nothing beside it where the model is not known by exactly that name', async () => {
+  test('compares nothing when the exact name is unknown', async () => {
     const { lane } = await compared({}, { model: 'claude-sonnet-4-5-but-ours' })
     expect(lane).toMatchObject({ known: false, facts: [] })
     expect(lane.traits.every(({ from }) => from === 'dialect')).toBe(true)
   })
 })
 
-describe('how a lane is asked', () => {
+describe('the traits of a lane', () => {
   const gpt = async (lane: Partial<LaneDefinition> = {}) => {
     const definition = definitionOf(
       modelDefinition('mine', { lanes: [{ upstream: 'far', model: 'gpt-5', priority: 1, weight: 1, ...lane }] }),
@@ -137,7 +137,7 @@ describe('how a lane is asked', () => {
     return outcome.value.lanes[0]!.traits
   }
 
-  test('is told trait by trait, with who says it', async () => {
+  test('are listed with their origin', async () => {
     const traits = await gpt({ traits: { sampling: true, systemPrompt: false } })
     expect(traits.map(({ name, from }) => [name, from])).toEqual([
       ['efforts', 'snapshot'],
@@ -152,12 +152,12 @@ describe('how a lane is asked', () => {
     expect(traits[5]).toMatchObject({ value: false, snapshot: null, differs: false })
   })
 
-  test('is no difference where the list says the same', async () => {
+  test('do not differ when the list agrees', async () => {
     expect((await gpt({ traits: { sampling: false } })).some(({ differs }) => differs)).toBe(false)
   })
 })
 
-test('a model that the list does not have is not found; a variant stands for its model', async () => {
+test('an unknown model is not found; a variant selects its model', async () => {
   const catalog = loadCatalog(
     definitionOf(modelDefinition('one', { efforts: ['low'] }), modelDefinition('two')),
     () => 1,

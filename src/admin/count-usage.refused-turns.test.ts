@@ -37,7 +37,7 @@ const counts = async (over: Partial<Args> = {}) =>
   (await report(over)).reasons.map(({ code, total }) => `${code} ${total}`)
 
 describe('turns that were refused', () => {
-  it('are counted by reason and hour, the commonest first, and nobody sees those of others', async () => {
+  it('are counted by reason and hour, the most frequent first, per account', async () => {
     const ben = await bench.addAccount('ben@example.com')
     refuse('insufficient_balance')
     refuse('rate_limit_exceeded')
@@ -54,7 +54,7 @@ describe('turns that were refused', () => {
     expect(await counts({ account: ben.id })).toEqual(['rate_limit_exceeded 1'])
   })
 
-  it('are narrowed to a key and to a kind of key', async () => {
+  it('can be filtered by key and kind', async () => {
     for (const key of [0, 0, 1, 2]) refuse('rate_limit_exceeded', ada, key)
     expect(await counts({ key: ada.keys[0]!.id })).toEqual(['rate_limit_exceeded 2'])
     expect(await counts({ kind: 'wallet' })).toEqual(['rate_limit_exceeded 3'])
@@ -67,7 +67,7 @@ describe('turns that were refused', () => {
     expect(stranger).toMatchObject({ kind: 'refused', reason: 'key_not_found' })
   })
 
-  it('are still there after a restart, and what comes later is added to them', async () => {
+  it('survive a restart and are added to', async () => {
     refuse('rate_limit_exceeded')
     await bench.restart()
     refuse('rate_limit_exceeded')
@@ -77,7 +77,7 @@ describe('turns that were refused', () => {
     expect(await counts({ to: '2026-11-24', step: 'day' })).toEqual(['rate_limit_exceeded 3'])
   })
 
-  it('wait for a disk that does not take them, and count once', async () => {
+  it('wait for a failing disk, and count once', async () => {
     refuse('rate_limit_exceeded')
     bench.failing = 1
     expect(await counts()).toEqual([])
@@ -86,7 +86,7 @@ describe('turns that were refused', () => {
     expect(await counts()).toEqual(['rate_limit_exceeded 1'])
   })
 
-  it('count for the hour in which they came, should a clock ever have been wrong', async () => {
+  it('count for their own hour after a clock error', async () => {
     refuse('rate_limit_exceeded')
     await bench.refusedTurns.flush()
     bench.clock.at -= 2 * HOUR
@@ -95,7 +95,7 @@ describe('turns that were refused', () => {
     expect(reason?.steps.slice(9, 14)).toEqual([0, 1, 0, 1, 0])
   })
 
-  it('are told for 400 days, the same before and after the old ones are forgotten', async () => {
+  it('are reported for 400 days, before and after the sweep', async () => {
     refuse('rate_limit_exceeded')
     bench.clock.at += 24 * HOUR
     refuse('rate_limit_exceeded')
@@ -113,7 +113,7 @@ describe('turns that were refused', () => {
     expect(await bench.content.all('SELECT * FROM refused_series', [])).toEqual([])
   })
 
-  it('are told of today on the page of everything', async () => {
+  it('of today are in the usage overview', async () => {
     refuse('rate_limit_exceeded')
     bench.clock.at += 20 * HOUR
     refuse('insufficient_balance')

@@ -57,7 +57,7 @@ async function settled(): Promise<void> {
   }
 }
 
-it('counts what has closed once an interval, however much is noted while it counts', async () => {
+it('counts once per interval, however much is noted meanwhile', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   await ask()
   whenWriting = noteAda
@@ -76,7 +76,7 @@ it('counts what has closed once an interval, however much is noted while it coun
   expect(writes).toBe(2)
 })
 
-it('counts later what could not be written, waits longer each time, and answers with what it has', async () => {
+it('retries failed writes with growing delays, and answers with the counted totals', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   await ask()
   bench.failing = 2
@@ -102,7 +102,7 @@ it('counts later what could not be written, waits longer each time, and answers 
 const countedTo = async (account: BenchAccount = ada) =>
   (await findCountedUpTo(bench.content, [account.id])).get(account.id)?.movement
 
-it('has what is read belong to one moment, while others read and more is counted', async () => {
+it('reads consistently while others read and count', async () => {
   await ask()
   const moments: (number | undefined)[][] = []
   let begun = () => {}
@@ -130,7 +130,7 @@ it('has what is read belong to one moment, while others read and more is counted
   ])
 })
 
-it('is read in the end although more is counted whenever it is read', async () => {
+it('completes a read although every read is interrupted', async () => {
   await ask()
   let reads = 0
   const answer = await keeper.readUpToDate(ada.row, async () => {
@@ -148,7 +148,7 @@ it('is read in the end although more is counted whenever it is read', async () =
   expect(answer[0]).toBe(answer[1])
 })
 
-it('forgets what was counted of other books account by account: who asks for one waits for no other', async () => {
+it('deletes totals of another ledger account by account', async () => {
   const ben = await bench.addAccount('ben@example.com')
   await bench.restart(() => bench.copyLedger('ledger.copy'))
   const foreign = { model: 'demo', outcome: 'completed', tokens: [1, 0, 0, 1, 0], cost: 5n } as const
@@ -162,7 +162,7 @@ it('forgets what was counted of other books account by account: who asks for one
   expect(await countedTo(ben)).toBeUndefined()
 })
 
-it('counts nothing any more once it is closed', async () => {
+it('counts nothing after it is closed', async () => {
   await ask()
   await keeper.close()
   noteAda()
@@ -185,7 +185,7 @@ const copyNewestReceipt = async (times: number): Promise<void> => {
   await file.atomic([{ sql, rows: [[]] }])
 }
 
-it('lets nobody wait for all that there is to count, and says until when it has counted', async () => {
+it('bounds the wait for the count, and reports how far it has counted', async () => {
   await ask()
   await copyNewestReceipt(5000)
   const begun = bench.clock.at
@@ -203,18 +203,18 @@ it('lets nobody wait for all that there is to count, and says until when it has 
   expect((await findCountedUpTo(bench.content, [ada.id])).get(ada.id)?.closedAt).toBe(begun + 5000 * 1000)
 })
 
-it('keeps nothing of what it has told', async () => {
+it('retains no results', async () => {
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void
-  const told: WeakRef<object>[] = []
+  const results: WeakRef<object>[] = []
   for (let count = 0; count < 20; count++) {
     await keeper.readUpToDate(ada.row, async () => {
       const report = { count }
-      told.push(new WeakRef(report))
+      results.push(new WeakRef(report))
       return report
     })
   }
   await settled()
   collectGarbage()
-  expect(told.filter((report) => report.deref() !== undefined).length).toBeLessThanOrEqual(1)
+  expect(results.filter((report) => report.deref() !== undefined).length).toBeLessThanOrEqual(1)
 })

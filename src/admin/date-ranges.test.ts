@@ -21,18 +21,18 @@ const stepsOf = (range: DayRange, step: RangeInterval): number[] => beginningsOf
 const iso = (at: number): string => new Date(at).toISOString()
 
 describe('a range of days', () => {
-  it('lies where the clocks of its zone are', () => {
+  it('starts and ends at midnight of its zone', () => {
     const range = rangeOf('2026-11-22', '2026-11-23', 'Asia/Kathmandu')
     expect([iso(range.from), iso(range.to)]).toEqual(['2026-11-21T18:15:00.000Z', '2026-11-22T18:15:00.000Z'])
   })
 
-  it('has an hour less when clocks are put forward, one more when they are put back, and half an hour on Lord Howe', () => {
+  it('is shorter or longer on days of clock changes', () => {
     expect(hoursOf('2026-03-29', '2026-03-30', 'Europe/Berlin')).toBe(23)
     expect(hoursOf('2026-10-25', '2026-10-26', 'Europe/Berlin')).toBe(25)
     expect(hoursOf('2026-10-04', '2026-10-05', 'Australia/Lord_Howe')).toBe(23.5)
   })
 
-  it('may be open at either end, and does not end before it begins', () => {
+  it('may be open at either end, and must not end before it begins', () => {
     const [from, to] = ['2026-11-22', '2026-11-23']
     const at = Date.parse('2026-11-22T00:00:00Z')
     expect(readOpenRange({})).toMatchObject({ value: { from: undefined, before: undefined } })
@@ -43,11 +43,11 @@ describe('a range of days', () => {
       expect(readOpenRange(wrong)).toMatchObject({ reason: 'invalid_range' })
   })
 
-  it('begins at one o’clock on a day that has no midnight', () => {
+  it('begins at 01:00 on a day without midnight', () => {
     expect(iso(rangeOf('2018-11-04', '2018-11-05', 'America/Sao_Paulo').from)).toBe('2018-11-04T03:00:00.000Z')
   })
 
-  it('passes over a day that its zone has skipped', () => {
+  it('skips a day that its zone skipped', () => {
     const range = rangeOf('2011-12-28', '2012-01-01', 'Pacific/Apia')
     expect(stepsOf(range, 'day')).toHaveLength(3)
     expect(readDayRange({ from: '2011-12-30', to: '2011-12-31', zone: 'Pacific/Apia' })).toMatchObject({
@@ -55,7 +55,7 @@ describe('a range of days', () => {
     })
   })
 
-  it('is refused in a zone or between days that there are not, and when nothing lies in it', () => {
+  it('is refused for unknown zones and days, and when it is empty', () => {
     const refusals = [
       ['2026-11-22', '2026-11-23', 'Mars/Olympus'],
       ['2026-11-22', '2026-11-23', '+01:07'],
@@ -76,24 +76,24 @@ describe('a range of days', () => {
 })
 
 describe('the steps of a range', () => {
-  it('are the days of its calendar, whatever their length', () => {
+  it('are calendar days of any length', () => {
     const days = stepsOf(rangeOf('2026-10-24', '2026-10-27', 'Europe/Berlin'), 'day')
     expect(days.map(iso)).toEqual(['2026-10-23T22:00:00.000Z', '2026-10-24T22:00:00.000Z', '2026-10-25T23:00:00.000Z'])
   })
 
-  it('are months that may begin and end in their middle', () => {
+  it('are months, partial at either end', () => {
     const months = stepsOf(rangeOf('2026-01-31', '2026-03-10', 'UTC'), 'month')
     expect(months.map(iso)).toEqual(['2026-01-31', '2026-02-01', '2026-03-01'].map((day) => `${day}T00:00:00.000Z`))
   })
 
-  it('are full hours of its clocks, the one that comes twice counted twice', () => {
+  it('are hours of the zone’s clock, a repeated one counted twice', () => {
     expect(stepsOf(rangeOf('2026-10-25', '2026-10-26', 'Europe/Berlin'), 'hour')).toHaveLength(25)
     expect(stepsOf(rangeOf('2026-03-29', '2026-03-30', 'Europe/Berlin'), 'hour')).toHaveLength(23)
     const [first] = stepsOf(rangeOf('2026-11-22', '2026-11-23', 'Asia/Kolkata'), 'hour')
     expect(iso(first!)).toBe('2026-11-21T18:30:00.000Z')
   })
 
-  it('are not made when there are too many', () => {
+  it('are refused when there are too many', () => {
     const range = rangeOf('2026-01-01', '2026-01-31', 'UTC')
     expect(beginningsOf(range, 'day', 30)).toHaveLength(30)
     expect(beginningsOf(range, 'day', 29)).toBeUndefined()

@@ -22,7 +22,7 @@ function setUp(...places: readonly (readonly [priority: number, weight: number])
   })
   const clock = { nowMicros: () => time.now } as Clock
   const status = () => ({ running: true }) as ServerStatus
-  const deps: Parameters<typeof explainRoute>[0] = { catalog: () => catalog, health, clock, status }
+  const services: Parameters<typeof explainRoute>[0] = { catalog: () => catalog, health, clock, status }
   const laneAt = (at: number) => catalog.models[0]!.lanes[at]!
   const fails = (at: number, times = 5) => {
     for (let count = 0; count < times; count++) {
@@ -32,7 +32,7 @@ function setUp(...places: readonly (readonly [priority: number, weight: number])
     }
   }
   const shown = async () => {
-    const outcome = await explainRoute(deps, { model: 'm' })
+    const outcome = await explainRoute(services, { model: 'm' })
     if (outcome.kind !== 'done') throw new Error('there is no such model')
     return outcome.value.lanes.map(({ id, first_percent, asked, aside }) => [
       id.slice('demo/'.length),
@@ -42,7 +42,7 @@ function setUp(...places: readonly (readonly [priority: number, weight: number])
     ])
   }
   const operatedDeps = {
-    ...deps,
+    ...services,
     countedInputs: createCountedInputs(() => {}),
     estimateErrors: { of: () => undefined },
   }
@@ -50,7 +50,7 @@ function setUp(...places: readonly (readonly [priority: number, weight: number])
   return { time, health, laneAt, fails, shown, operated }
 }
 
-it('a lane that is left alone is behind all that are asked', async () => {
+it('a lane with an open circuit is listed last', async () => {
   const { fails, shown } = setUp([1, 1], [2, 3], [2, 1])
   fails(0)
   expect(await shown()).toEqual([
@@ -60,7 +60,7 @@ it('a lane that is left alone is behind all that are asked', async () => {
   ])
 })
 
-it('one whose time is over is asked in its place by whoever comes next, and passed over while it is tried', async () => {
+it('a half-open lane is tried by the next request, and skipped during the trial', async () => {
   const { time, health, laneAt, fails, shown, operated } = setUp([1, 1], [2, 1])
   fails(0)
   time.now = 10 * SECOND
@@ -78,7 +78,7 @@ it('one whose time is over is asked in its place by whoever comes next, and pass
   expect(operated()).toEqual([100, 0])
 })
 
-it('the only lane is asked when its time is over, and nobody is while it is tried', async () => {
+it('the only lane is tried when half-open, and unavailable during the trial', async () => {
   const { time, health, laneAt, fails, shown } = setUp([1, 1])
   fails(0)
   expect(await shown()).toEqual([['lane-0', 0, false, 10]])
@@ -88,7 +88,7 @@ it('the only lane is asked when its time is over, and nobody is while it is trie
   expect(await shown()).toEqual([['lane-0', 0, false, 0]])
 })
 
-it('of two whose time is over each has its weight in the draw', async () => {
+it('two half-open lanes are drawn by weight', async () => {
   const { time, fails, shown } = setUp([1, 3], [1, 1])
   fails(0)
   fails(1)

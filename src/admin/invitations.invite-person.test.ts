@@ -9,10 +9,10 @@ beforeEach(async () => {
 afterEach(() => people.close())
 
 type Order = Parameters<typeof invitePerson>[1]
-const invite = (order: Order) => invitePerson(people.deps, order, 'operator')
+const invite = (order: Order) => invitePerson(people.services, order, 'operator')
 
 describe('an invitation', () => {
-  it('is a link that is good for a week, and says what it is for', async () => {
+  it('is a link that is valid for a week', async () => {
     const id = await people.makeAccount('ann@example.com')
     const made = given(await invite({ role: 'owner', account: id }))
     expect(made).toMatchObject({
@@ -24,14 +24,14 @@ describe('an invitation', () => {
     })
     expect(made.link).toBe(`https://example.com/console/setup?code=${made.code}`)
     const read = { email: 'ann@example.com', role: 'owner', resets: false, expires_at: made.expires_at }
-    expect(given(await readInvite(people.deps, made.code.toLowerCase()))).toEqual(read)
+    expect(given(await readInvite(people.services, made.code.toLowerCase()))).toEqual(read)
     people.pass(7 * 86_400_000 - 1)
-    expect(given(await readInvite(people.deps, made.code))).toEqual(read)
+    expect(given(await readInvite(people.services, made.code))).toEqual(read)
     people.pass(1)
-    expect(refusalOf(await readInvite(people.deps, made.code)).reason).toBe('invite_not_valid')
+    expect(refusalOf(await readInvite(people.services, made.code)).reason).toBe('invite_not_valid')
   })
 
-  it('is stored as a digest, and its code is nowhere in the file', async () => {
+  it('is stored as a digest without its code', async () => {
     await people.makeAccount('ann@example.com')
     const { code } = given(await invite({ role: 'owner', email: 'ann@example.com' }))
     const rows = JSON.stringify([await people.rows('SELECT * FROM invites'), await people.rows('SELECT * FROM audit')])
@@ -40,41 +40,45 @@ describe('an invitation', () => {
     expect(rows).not.toContain(code.replaceAll('-', ''))
   })
 
-  it('takes the place of an older one for the same e-mail that nobody has used', async () => {
+  it('replaces an unused one for the same e-mail', async () => {
     await people.makeAccount('ann@example.com')
     const one = given(await invite({ role: 'owner', email: 'ann@example.com' }))
     const two = given(await invite({ role: 'owner', email: 'ann@example.com' }))
-    expect(refusalOf(await readInvite(people.deps, one.code)).reason).toBe('invite_not_valid')
-    expect(given(await readInvite(people.deps, two.code)).email).toBe('ann@example.com')
+    expect(refusalOf(await readInvite(people.services, one.code)).reason).toBe('invite_not_valid')
+    expect(given(await readInvite(people.services, two.code)).email).toBe('ann@example.com')
   })
 
-  it('lets a second person into an account', async () => {
+  it('may add a second person to an account', async () => {
     const id = await people.makeAccount('team@example.com')
     const { code } = given(await invite({ role: 'owner', account: id, email: 'ben@example.com' }))
-    const { session } = given(await signUp(people.deps, { code, password: PASSWORD }, HERE))
+    const { session } = given(await signUp(people.services, { code, password: PASSWORD }, HERE))
     expect(session).toMatchObject({ person: { email: 'ben@example.com', role: 'owner' }, account: { id } })
   })
 
   it.each([
     ['an owner without an account', { role: 'owner', email: 'new@example.com' }, 'account_not_found'],
-    ['an account that is not there', { role: 'operator', account: 'acct_none' }, 'account_not_found'],
+    ['an unknown account', { role: 'operator', account: 'acct_none' }, 'account_not_found'],
     ['an operator without a name', { role: 'operator' }, 'email_missing'],
-    ['somebody who is here', { role: 'operator', email: 'ann@example.com' }, 'person_exists'],
-    ['a new password for nobody', { role: 'owner', email: 'new@example.com', resets: true }, 'person_not_found'],
+    ['an existing person', { role: 'operator', email: 'ann@example.com' }, 'person_exists'],
+    [
+      'a new password for an unknown person',
+      { role: 'owner', email: 'new@example.com', resets: true },
+      'person_not_found',
+    ],
     ['a new password without an e-mail', { role: 'owner', resets: true }, 'email_missing'],
   ] as const)('is refused for %s', async (_, order, reason) => {
     await people.make('ann@example.com', 'owner')
     expect(refusalOf(await invite(order)).reason).toBe(reason)
   })
 
-  it('is refused for an account that is closed', async () => {
+  it('is refused for a closed account', async () => {
     await people.makeAccount('ann@example.com')
     await people.rows(`UPDATE accounts SET status = 'closed' RETURNING row`)
     const order = { role: 'owner', email: 'ann@example.com' } as const
     expect(refusalOf(await invite(order)).reason).toBe('account_closed')
   })
 
-  it('is in the audit trail of its account', async () => {
+  it('is in the audit log of its account', async () => {
     await people.makeAccount('ann@example.com')
     await invite({ role: 'owner', email: 'ann@example.com' })
     expect(await people.rows('SELECT actor, action, account, detail FROM audit')).toEqual([
@@ -83,40 +87,40 @@ describe('an invitation', () => {
   })
 })
 
-describe('the invitation for whoever comes first', () => {
-  it('is good for a quarter of an hour, and the next start makes another', async () => {
-    const one = (await inviteFirstPerson(people.deps))!
+describe('the invitation of the first person', () => {
+  it('is valid for 15 minutes, and each start creates another', async () => {
+    const one = (await inviteFirstPerson(people.services))!
     expect(one).toMatchObject({ email: null, role: 'operator', account: null, expires_at: '2026-11-22T00:15:00.000Z' })
-    const two = (await inviteFirstPerson(people.deps))!
-    expect(refusalOf(await readInvite(people.deps, one.code)).reason).toBe('invite_not_valid')
+    const two = (await inviteFirstPerson(people.services))!
+    expect(refusalOf(await readInvite(people.services, one.code)).reason).toBe('invite_not_valid')
     people.pass(15 * 60_000 - 1)
-    expect(given(await readInvite(people.deps, two.code))).toMatchObject({ email: null, role: 'operator' })
+    expect(given(await readInvite(people.services, two.code))).toMatchObject({ email: null, role: 'operator' })
     people.pass(1)
-    expect(refusalOf(await readInvite(people.deps, two.code)).reason).toBe('invite_not_valid')
+    expect(refusalOf(await readInvite(people.services, two.code)).reason).toBe('invite_not_valid')
   })
 
-  it('is void as soon as anybody has signed up, in whatever way', async () => {
-    const { code } = (await inviteFirstPerson(people.deps))!
+  it('is void after the first sign-up of any kind', async () => {
+    const { code } = (await inviteFirstPerson(people.services))!
     await people.make('ann@example.com', 'operator')
-    expect(refusalOf(await readInvite(people.deps, code)).reason).toBe('invite_not_valid')
+    expect(refusalOf(await readInvite(people.services, code)).reason).toBe('invite_not_valid')
     const body = { code, email: 'late@example.com', password: PASSWORD }
-    expect(refusalOf(await signUp(people.deps, body, HERE)).reason).toBe('invite_not_valid')
-    expect(await inviteFirstPerson(people.deps)).toBeUndefined()
+    expect(refusalOf(await signUp(people.services, body, HERE)).reason).toBe('invite_not_valid')
+    expect(await inviteFirstPerson(people.services)).toBeUndefined()
   })
 })
 
-it('a link says what it is for until it is used, and of all that open nothing the same is said', async () => {
+it('a link describes its purpose until it is used, and invalid ones get one message', async () => {
   await people.makeAccount('ann@example.com')
   const { code, expires_at } = given(
-    await invitePerson(people.deps, { role: 'owner', email: 'ann@example.com' }, 'operator'),
+    await invitePerson(people.services, { role: 'owner', email: 'ann@example.com' }, 'operator'),
   )
   const read = { email: 'ann@example.com', role: 'owner', resets: false, expires_at }
-  expect(given(await readInvite(people.deps, code))).toEqual(read)
-  expect(given(await readInvite(people.deps, code))).toEqual(read)
-  given(await signUp(people.deps, { code, password: PASSWORD }, HERE))
+  expect(given(await readInvite(people.services, code))).toEqual(read)
+  expect(given(await readInvite(people.services, code))).toEqual(read)
+  given(await signUp(people.services, { code, password: PASSWORD }, HERE))
   const said = new Set<string>()
   for (const none of [code, '', 'x'.repeat(10_000), '0000-0000-0000-0000-0000-0000', `${code}0`]) {
-    said.add(JSON.stringify(refusalOf(await readInvite(people.deps, none))))
+    said.add(JSON.stringify(refusalOf(await readInvite(people.services, none))))
   }
   expect(said.size).toBe(1)
 })

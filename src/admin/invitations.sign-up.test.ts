@@ -11,17 +11,17 @@ beforeEach(async () => {
   people = await openTestPeople()
 })
 afterEach(async () => {
-  expect(await verifyAudit(people.deps)).toMatchObject({ violations: 0 })
+  expect(await verifyAudit(people.services)).toMatchObject({ violations: 0 })
   await people.close()
 })
 
 const take = (code: string, said?: string, password = PASSWORD) =>
-  signUp(people.deps, { code, password, ...(said !== undefined && { email: email.parse(said) }) }, HERE)
-const first = async () => (await inviteFirstPerson(people.deps))!.code
+  signUp(people.services, { code, password, ...(said !== undefined && { email: email.parse(said) }) }, HERE)
+const first = async () => (await inviteFirstPerson(people.services))!.code
 
 /** Each has found the link open before any of them uses it. */
 function bothAtOnce(bodies: readonly { readonly code: string; readonly password: string }[]) {
-  const { passwords } = people.deps
+  const { passwords } = people.services
   let missing = bodies.length
   let open = () => {}
   const allAreHere = new Promise<void>((resolve) => {
@@ -33,14 +33,14 @@ function bothAtOnce(bodies: readonly { readonly code: string; readonly password:
     await allAreHere
     return passwords.hash(password)
   }
-  const deps = { ...people.deps, passwords: { ...passwords, hash } }
-  return Promise.all(bodies.map((body) => signUp(deps, body, HERE)))
+  const services = { ...people.services, passwords: { ...passwords, hash } }
+  return Promise.all(bodies.map((body) => signUp(services, body, HERE)))
 }
 
 const count = async (table: string) => (await people.rows(`SELECT count(*) AS n FROM ${table}`))[0]!.n
 
 describe('the first person', () => {
-  it('takes over the account that the first run has made, and is signed in as an operator', async () => {
+  it('gets the account of the first run, and is signed in as an operator', async () => {
     const account = await people.makeAccount('you@localhost')
     const { secret, session } = given(await take(await first(), ' Ann@Example.com '))
     expect(session).toMatchObject({
@@ -49,17 +49,17 @@ describe('the first person', () => {
     })
     expect(session.person.id).toMatch(/^usr_[0-9a-z]{26}$/)
     expect(session.id).toMatch(/^ses_[0-9a-z]{26}$/)
-    expect(await people.deps.sessions.find(secret)).toEqual(session)
+    expect(await people.services.sessions.find(secret)).toEqual(session)
     expect(await count('accounts')).toBe(1)
   })
 
-  it('gets a new account with a wallet where there is none', async () => {
+  it('gets a new account with a wallet if there is none', async () => {
     const { session } = given(await take(await first(), 'ann@example.com'))
     expect(session.account).toMatchObject({ email: 'ann@example.com', status: 'active' })
     expect(await people.rows(`SELECT subject FROM buckets WHERE account = 1`)).toEqual([{ subject: 'wallet' }])
   })
 
-  it('gets the account of that e-mail where the operator has made it already', async () => {
+  it('gets the existing account of that e-mail', async () => {
     await people.makeAccount('you@localhost')
     const account = await people.makeAccount('ann@example.com')
     const { session } = given(await take(await first(), 'ann@example.com'))
@@ -70,14 +70,14 @@ describe('the first person', () => {
     ])
   })
 
-  it('who was invited by e-mail gets an account too; the next operator needs none', async () => {
+  it('gets an account when invited by e-mail; the next operator does not', async () => {
     const one = await people.make('ann@example.com', 'operator')
     const two = await people.make('ben@example.com', 'operator')
     expect(one.session.account?.email).toBe('ann@example.com')
     expect(two.session.account).toBeUndefined()
   })
 
-  it('has to say an e-mail', async () => {
+  it('has to enter an e-mail', async () => {
     const code = await first()
     expect(refusalOf(await take(code)).reason).toBe('email_missing')
     for (const none of ['', 'ann', 'a b@example.com']) {
@@ -87,7 +87,7 @@ describe('the first person', () => {
     given(await take(code, 'ann@example.com'))
   })
 
-  it('is one, however many come with the code at the same moment', async () => {
+  it('is only one of several concurrent sign-ups', async () => {
     await people.makeAccount('you@localhost')
     const code = await first()
     const outcomes = await Promise.all(Array.from({ length: 8 }, (_, index) => take(code, `user${index}@example.com`)))
@@ -101,10 +101,10 @@ describe('the first person', () => {
 describe('a link', () => {
   const invite = async (email: string) => {
     await people.makeAccount(email)
-    return given(await invitePerson(people.deps, { role: 'owner', email }, 'operator')).code
+    return given(await invitePerson(people.services, { role: 'owner', email }, 'operator')).code
   }
 
-  it('makes one person, once', async () => {
+  it('creates one person, once', async () => {
     const code = await invite('ann@example.com')
     given(await take(code))
     expect(refusalOf(await take(code)).reason).toBe('invite_not_valid')
@@ -113,28 +113,28 @@ describe('a link', () => {
     expect(await count('people')).toBe(1)
   })
 
-  it('makes the person that it was made for, whatever e-mail comes with it', async () => {
+  it('creates the invited person, not the e-mail of the body', async () => {
     const code = await invite('ann@example.com')
     const { session } = given(await take(code, 'thief@example.com'))
     expect(session.person.email).toBe('ann@example.com')
   })
 
-  it('that is none costs no hash', async () => {
+  it('that is invalid costs no hash', async () => {
     for (const code of ['', 'x', '0000-0000-0000-0000-0000-0000', 'Z'.repeat(1000)]) {
       expect(refusalOf(await take(code, 'ann@example.com')).reason).toBe('invite_not_valid')
     }
     expect(people.hashes()).toBe(0)
   })
 
-  it('stays good when the server is busy', async () => {
+  it('stays valid when the server is busy', async () => {
     const code = await invite('ann@example.com')
-    const busy = { ...people.deps, passwords: { ...people.deps.passwords, hash: async () => 'busy' as const } }
+    const busy = { ...people.services, passwords: { ...people.services.passwords, hash: async () => 'busy' as const } }
     const refusal = refusalOf(await signUp(busy, { code, password: PASSWORD }, HERE))
     expect(refusal).toMatchObject({ reason: 'busy', retryAfterSeconds: 2 })
     given(await take(code))
   })
 
-  it('stays good when somebody of that e-mail has come to be meanwhile, and makes nothing', async () => {
+  it('stays valid when the e-mail was taken meanwhile', async () => {
     const code = await invite('ann@example.com')
     const second = await invite('ben@example.com')
     given(await take(second))
@@ -150,23 +150,23 @@ describe('a link', () => {
 describe('a link for a new password', () => {
   const NEXT = 'another long password'
   const reset = async () =>
-    given(await invitePerson(people.deps, { role: 'operator', email: 'ann@example.com', resets: true }, 'operator'))
+    given(await invitePerson(people.services, { role: 'operator', email: 'ann@example.com', resets: true }, 'operator'))
 
-  it('ends all sessions, changes nothing else, and the old password is over', async () => {
+  it('ends all sessions and replaces the old password', async () => {
     const before = await people.make('ann@example.com', 'owner')
-    expect(await people.deps.sessions.find(before.secret)).toBeDefined()
+    expect(await people.services.sessions.find(before.secret)).toBeDefined()
     const made = await reset()
     expect(made).toMatchObject({ resets: true, role: 'owner', email: 'ann@example.com' })
     const after = given(await take(made.code, undefined, NEXT))
     expect(after.session.person).toEqual(before.session.person)
-    expect(await people.deps.sessions.find(before.secret)).toBeUndefined()
+    expect(await people.services.sessions.find(before.secret)).toBeUndefined()
     expect(await count('sessions')).toBe(1)
-    const signed = (password: string) => signIn(people.deps, { email: 'ann@example.com', password }, HERE)
+    const signed = (password: string) => signIn(people.services, { email: 'ann@example.com', password }, HERE)
     expect(refusalOf(await signed(PASSWORD)).reason).toBe('wrong_password')
     given(await signed(NEXT))
   })
 
-  it('sets one, once, when two come with it at the same moment', async () => {
+  it('sets one password for two concurrent requests', async () => {
     await people.make('ann@example.com', 'owner')
     const { code } = await reset()
     const outcomes = await bothAtOnce([NEXT, 'a third long password'].map((password) => ({ code, password })))
@@ -175,20 +175,20 @@ describe('a link for a new password', () => {
       'invite_not_valid',
     ])
     expect(await count('sessions')).toBe(1)
-    // Whoever came second would end the session of the first, who is then refused too: the trail knows better.
+    // The second request may end the session of the first, which is then refused as well: the audit log decides.
     expect(await people.rows(`SELECT action FROM audit WHERE action = 'password_reset'`)).toHaveLength(1)
   })
 
-  it('lets somebody in who has used up their tries', async () => {
+  it('allows sign-in after a lockout', async () => {
     await people.make('ann@example.com', 'owner')
-    const signed = (password: string) => signIn(people.deps, { email: 'ann@example.com', password }, HERE)
+    const signed = (password: string) => signIn(people.services, { email: 'ann@example.com', password }, HERE)
     for (let tries = 0; tries < 6; tries++) await signed('forgotten password')
     expect(refusalOf(await signed(PASSWORD)).reason).toBe('too_many_tries')
     given(await take((await reset()).code, undefined, NEXT))
     given(await signed(NEXT))
   })
 
-  it('is void when its person is disabled meanwhile', async () => {
+  it('is void after its person was disabled', async () => {
     await people.make('ann@example.com', 'owner')
     const { code } = await reset()
     await people.rows('UPDATE people SET disabled_at = 5 RETURNING row')

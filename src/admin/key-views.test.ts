@@ -9,30 +9,33 @@ import { type CreatedKey, changeKey, createKey, playgroundKey, revokeKey, rotate
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
 
-const books = useTestLedger({ owners: ['ada', 'ben'] })
-let deps: Parameters<typeof listOwnKeys>[0]
+const fixture = useTestLedger({ owners: ['ada', 'ben'] })
+let services: Parameters<typeof listOwnKeys>[0]
 let used: Map<number, number>
 
 beforeEach(() => {
   used = new Map()
-  deps = { ...books.deps, lastUsed: async (_account, rows) => new Map([...used].filter(([row]) => rows.includes(row))) }
+  services = {
+    ...fixture.services,
+    lastUsed: async (_account, rows) => new Map([...used].filter(([row]) => rows.includes(row))),
+  }
 })
 
 async function make(name: string, owner: 'ada' | 'ben' = 'ada', terms = {}): Promise<CreatedKey> {
-  const outcome = await createKey(books.deps, { account: `${owner}@example.com`, kind: 'wallet', name, ...terms })
+  const outcome = await createKey(fixture.services, { account: `${owner}@example.com`, kind: 'wallet', name, ...terms })
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   return outcome.value
 }
 
 async function list(args: object = {}, account = ADA) {
-  const outcome = await listOwnKeys(deps, account, keysQuery.parse(args))
+  const outcome = await listOwnKeys(services, account, keysQuery.parse(args))
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   expect(outcome.value.items.map((item) => listedKey.parse(item))).toEqual(outcome.value.items)
   return outcome.value
 }
 
 describe('the keys of an account', () => {
-  it('are searched by what they are called and by every model that they may call', async () => {
+  it('are searched by name and model', async () => {
     const models = [...Array.from({ length: 20 }, () => 'demo'), 'dem*']
     await make('Build server', 'ada', { models })
     await make('laptop')
@@ -46,21 +49,21 @@ describe('the keys of an account', () => {
     expect(await found('build '.repeat(30))).toEqual(['Build server'])
   })
 
-  it('are searched for few words at once', () => {
+  it('are searched for a limited number of words', () => {
     expect(keysQuery.safeParse({ search: 'a b c d e f g h A' }).success).toBe(true)
     expect(keysQuery.safeParse({ search: 'a b c d e f g h i' }).error?.issues[0]?.message).toBe(
       'has more than 8 different words',
     )
   })
 
-  it('are told with all that their owner may know, in the words of the console', async () => {
+  it('are listed with all facts for their owner', async () => {
     await make('first')
     const made = await make('second', 'ada', { caps: { day: '5.00', month: '9.00' }, limits: { concurrent: 2 } })
     await make('third', 'ada', { caps: { month: '7.00' }, models: ['demo', 'dem*'] })
     used.set(2, Date.UTC(2026, 10, 22))
-    await rotateKey(books.deps, { key: made.id, grace: '1h' })
-    await changeKey(books.deps, { key: made.id, disabled: true })
-    await playgroundKey(books.deps, ADA, 'builder')
+    await rotateKey(fixture.services, { key: made.id, grace: '1h' })
+    await changeKey(fixture.services, { key: made.id, disabled: true })
+    await playgroundKey(fixture.services, ADA, 'builder')
     const { items, next } = await list()
     expect(next).toBeNull()
     expect(items.map(({ name, playground, caps }) => [name, playground, caps.map(({ limit }) => limit)])).toEqual([
@@ -76,14 +79,14 @@ describe('the keys of an account', () => {
       ...{ caps: [{ name: 'day', used: '0.00', held: '0.00', left: '5.00' }, { name: 'month' }] },
       former: { shown: made.shown },
     })
-    expect(await showOwnKey(deps, ADA, made.id)).toEqual({ kind: 'done', value: items[2] })
+    expect(await showOwnKey(services, ADA, made.id)).toEqual({ kind: 'done', value: items[2] })
   })
 
-  it('fill no page beyond a megabyte, however many models each of them names', async () => {
+  it('fill at most a megabyte per page', async () => {
     // Patterns of the longest names that match something.
     const models = Array.from({ length: 500 }, (_, index) => `${'*'.repeat(199 - (index % 100))}o`)
     const { id } = await make('long', 'ada', { models })
-    const [row] = await books.deps.db.selectFrom('keys').selectAll().where('id', '=', id).execute()
+    const [row] = await fixture.services.db.selectFrom('keys').selectAll().where('id', '=', id).execute()
     for (let more = 0; more < 199; more++) {
       const next = {
         ...row!,
@@ -92,28 +95,28 @@ describe('the keys of an account', () => {
         digest: Buffer.from(`digest ${more}`),
         name: 'n'.repeat(100),
       }
-      await insertKey(books.deps.db, next)
+      await insertKey(fixture.services.db, next)
     }
     const page = await list({ limit: 200 })
     expect(page.items).toHaveLength(200)
     expect(page.items[0]!.models).toEqual({ count: 500, first: models.slice(0, 10) })
     expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(1_000_000)
-    const shown = await showOwnKey(deps, ADA, id)
+    const shown = await showOwnKey(services, ADA, id)
     expect(shown).toMatchObject({ kind: 'done', value: { models } })
     expect(keyItem.safeParse(shown.kind === 'done' && shown.value).success).toBe(true)
   })
 
-  it('are as many as the operator allows, and one that is revoked makes room', async () => {
-    const two = { ...books.deps, liveKeysMax: () => 2 }
+  it('are limited in number, without revoked ones', async () => {
+    const two = { ...fixture.services, liveKeysMax: () => 2 }
     const order = { account: 'ada@example.com', kind: 'wallet', name: 'more' } as const
-    await playgroundKey(books.deps, ADA, 'wallet')
+    await playgroundKey(fixture.services, ADA, 'wallet')
     const { id } = await make('first')
     const tries = await Promise.all(Array.from({ length: 5 }, () => createKey(two, order)))
-    expect(tries.map((told) => (told.kind === 'refused' ? told.reason : told.kind)).toSorted()).toEqual([
+    expect(tries.map((outcome) => (outcome.kind === 'refused' ? outcome.reason : outcome.kind)).toSorted()).toEqual([
       'done',
       ...Array<string>(4).fill('too_many_keys'),
     ])
-    await revokeKey(books.deps, { key: id })
+    await revokeKey(fixture.services, { key: id })
     expect((await createKey(two, order)).kind).toBe('done')
     expect(await createKey(two, order)).toMatchObject({
       reason: 'too_many_keys',
@@ -122,7 +125,7 @@ describe('the keys of an account', () => {
     expect((await createKey(two, { ...order, account: 'ben@example.com' })).kind).toBe('done')
   })
 
-  it('come page by page, each once, whatever is made meanwhile', async () => {
+  it('come in pages, each once, while others are created', async () => {
     for (let made = 0; made < 7; made++) {
       await make(`key ${made}`)
       await make(`other ${made}`, 'ben')
@@ -139,16 +142,16 @@ describe('the keys of an account', () => {
     expect(names).toEqual([6, 5, 4, 3, 2, 1, 0].map((made) => `key ${made}`))
   })
 
-  it('are theirs: the key of another account is told like none, also as the beginning of a page', async () => {
+  it('of other accounts do not exist, also as a cursor', async () => {
     const { id } = await make('mine')
-    const nobody = 'key_00000000000000000000000000'
+    const unknown = 'key_00000000000000000000000000'
     for (const ask of [
-      (key: string) => showOwnKey(deps, BEN, key),
-      (key: string) => listOwnKeys(deps, BEN, { after: key, limit: 10 }),
+      (key: string) => showOwnKey(services, BEN, key),
+      (key: string) => listOwnKeys(services, BEN, { after: key, limit: 10 }),
     ]) {
-      const [foreign, none] = [await ask(id), await ask(nobody)]
+      const [foreign, none] = [await ask(id), await ask(unknown)]
       expect(foreign).toMatchObject({ kind: 'refused', reason: 'key_not_found' })
-      expect(JSON.stringify(foreign).replaceAll(id, nobody)).toBe(JSON.stringify(none))
+      expect(JSON.stringify(foreign).replaceAll(id, unknown)).toBe(JSON.stringify(none))
     }
     expect(await list({}, BEN)).toEqual({ items: [], next: null })
   })

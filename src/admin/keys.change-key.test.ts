@@ -8,22 +8,27 @@ import { type CreatedKey, changeKey, createKey, revokeKey, rotateKey, updateKey 
 
 const BEN = 2 as AccountRow
 
-const books = useTestLedger({ owners: ['ada', 'ben'] })
+const fixture = useTestLedger({ owners: ['ada', 'ben'] })
 let made: CreatedKey
 
 beforeEach(async () => {
   const terms = { caps: { day: '5.00' }, limits: { concurrent: 3, requests_per_minute: 60 }, models: ['demo'] }
-  const outcome = await createKey(books.deps, { account: 'ada@example.com', kind: 'wallet', name: 'ci', ...terms })
+  const outcome = await createKey(fixture.services, {
+    account: 'ada@example.com',
+    kind: 'wallet',
+    name: 'ci',
+    ...terms,
+  })
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   made = outcome.value
 })
 
 const change = (terms: object, asked: { of?: AccountRow; mayWiden?: boolean } = {}) =>
-  changeKey(books.deps, { key: made.id, ...terms }, { mayWiden: true, ...asked })
+  changeKey(fixture.services, { key: made.id, ...terms }, { mayWiden: true, ...asked })
 
 describe('changing the terms of a key', () => {
-  it('changes all of them in one act, from the next request on', async () => {
-    await books.finder.find(made.key)
+  it('changes all of them at once, from the next request on', async () => {
+    await fixture.finder.find(made.key)
     const terms = { name: 'build', models: null, limits: { concurrent: 9 }, caps: { month: '50.00' }, expires: '30d' }
     expect(await change(terms)).toMatchObject({
       value: {
@@ -31,7 +36,7 @@ describe('changing the terms of a key', () => {
         ...{ caps: { day: '5.00', month: '50.00' }, expires_at: expect.stringMatching(/^20/), state: 'active' },
       },
     })
-    expect(await books.finder.find(made.key)).toMatchObject({
+    expect(await fixture.finder.find(made.key)).toMatchObject({
       caller: {
         ...{ keyName: 'build', models: undefined, limits: { concurrent: 9, requestsPerMinute: 60 } },
         caps: [{ name: 'day' }, { name: 'month' }],
@@ -39,7 +44,7 @@ describe('changing the terms of a key', () => {
     })
   })
 
-  it('leaves what is absent, and takes away what is null', async () => {
+  it('keeps absent terms, and removes null ones', async () => {
     const { key: _, ...before } = made
     expect(await change({})).toEqual({ kind: 'done', value: before })
     const none = { limits: { concurrent: null, requests_per_minute: null }, caps: { day: null }, models: null }
@@ -51,12 +56,12 @@ describe('changing the terms of a key', () => {
 
   it('disables and enables', async () => {
     expect(await change({ disabled: true, name: 'asleep' })).toMatchObject({ value: { state: 'disabled' } })
-    expect(await books.finder.find(made.key)).toMatchObject({ reason: 'disabled' })
+    expect(await fixture.finder.find(made.key)).toMatchObject({ reason: 'disabled' })
     expect(await change({ disabled: false })).toMatchObject({ value: { state: 'active', name: 'asleep' } })
-    expect(await books.finder.find(made.key)).toMatchObject({ kind: 'caller' })
+    expect(await fixture.finder.find(made.key)).toMatchObject({ kind: 'caller' })
   })
 
-  it('keeps what two who change different limits in the same moment have set', async () => {
+  it('keeps concurrent changes of different limits', async () => {
     await Promise.all([change({ limits: { concurrent: 1 } }), change({ limits: { tokens_per_minute: 7 } })])
     expect(await change({})).toMatchObject({
       value: { limits: { concurrent: 1, requests_per_minute: 60, tokens_per_minute: 7 } },
@@ -69,14 +74,15 @@ describe('changing the terms of a key', () => {
     [{ expires: '' }, 'invalid_expiry'],
     [{ caps: { day: '0' } }, 'invalid_amount'],
     [{ caps: { month: '1e3' } }, 'invalid_amount'],
-  ])('changes nothing when one of them cannot be: %j', async (wrong, reason) => {
+  ])('changes nothing when one term is invalid: %j', async (wrong, reason) => {
     expect(await change({ name: 'half', disabled: true, ...wrong })).toMatchObject({ kind: 'refused', reason })
     expect(await change({})).toMatchObject({ value: { name: 'ci', state: 'active', caps: { day: '5.00' } } })
   })
 
-  it('is refused by a revoked key, and for the key of another account told like none', async () => {
+  it('is refused for revoked keys and keys of other accounts', async () => {
     expect(await change({ name: 'mine' }, { of: BEN })).toMatchObject({ reason: 'key_not_found' })
-    const revoke = (of?: AccountRow) => revokeKey(books.deps, { key: made.id }, { mayWiden: true, ...(of && { of }) })
+    const revoke = (of?: AccountRow) =>
+      revokeKey(fixture.services, { key: made.id }, { mayWiden: true, ...(of && { of }) })
     expect(await revoke(BEN)).toMatchObject({ reason: 'key_not_found' })
     await revoke()
     expect(await change({ name: 'x' })).toMatchObject({ reason: 'key_revoked' })
@@ -84,41 +90,41 @@ describe('changing the terms of a key', () => {
   })
 })
 
-describe('what was done although nobody heard that it was', () => {
+describe('a change whose answer was lost', () => {
   /** As when the disk fails behind the commit. */
-  const unheard = (): typeof books.deps => ({
-    ...books.deps,
+  const withLostAnswers = (): typeof fixture.services => ({
+    ...fixture.services,
     auditLog: {
-      ...books.deps.auditLog,
+      ...fixture.services.auditLog,
       async act(act, statements) {
-        await books.deps.auditLog.act(act, statements)
+        await fixture.services.auditLog.act(act, statements)
         throw new Error('no answer')
       },
     },
   })
   const said = async () => {
-    const outcome = await books.finder.find(made.key)
+    const outcome = await fixture.finder.find(made.key)
     return outcome.kind === 'caller' ? 'let in' : outcome.reason
   }
 
-  it('counts from the next request on: a key that was replaced, and one whose account was suspended', async () => {
+  it('applies from the next request on: a rotated key and a suspended account', async () => {
     expect(await said()).toBe('let in')
-    await expect(changeAccountStatus(unheard(), 'ada@example.com', 'suspended')).rejects.toThrow('no answer')
+    await expect(changeAccountStatus(withLostAnswers(), 'ada@example.com', 'suspended')).rejects.toThrow('no answer')
     expect(await said()).toBe('account-suspended')
-    await changeAccountStatus(books.deps, 'ada@example.com', 'active')
+    await changeAccountStatus(fixture.services, 'ada@example.com', 'active')
     await said()
-    await expect(rotateKey(unheard(), { key: made.id, grace: '0' })).rejects.toThrow('no answer')
+    await expect(rotateKey(withLostAnswers(), { key: made.id, grace: '0' })).rejects.toThrow('no answer')
     expect(await said()).toBe('unknown')
   })
 
-  it('counts from the next request on: a key that was revoked', async () => {
+  it('applies from the next request on: a revoked key', async () => {
     expect(await said()).toBe('let in')
-    await expect(revokeKey(unheard(), { key: made.id })).rejects.toThrow('no answer')
+    await expect(revokeKey(withLostAnswers(), { key: made.id })).rejects.toThrow('no answer')
     expect(await said()).toBe('revoked')
   })
 })
 
-describe('a key that shall do more than before', () => {
+describe('a change that widens a key', () => {
   const unconfirmed = (terms: object) => change(terms, { mayWiden: false })
   const asksFor = async (terms: object) => {
     const outcome = await unconfirmed(terms)
@@ -137,7 +143,7 @@ describe('a key that shall do more than before', () => {
     { expires: null },
     { expires: '11d' },
     { name: 'harmless', caps: { day: '1.00' }, expires: null },
-  ])('needs a fresh password: %j', async (terms) => {
+  ])('needs a confirmed password: %j', async (terms) => {
     await change({ expires: '10d', caps: { month: '9.00' } })
     expect(await asksFor(terms)).toBe('confirm_password')
     expect(await change({})).toMatchObject({ value: { name: 'ci', caps: { day: '5.00' }, models: ['demo'] } })
@@ -151,33 +157,33 @@ describe('a key that shall do more than before', () => {
     { limits: { concurrent: 3, tokens_per_minute: 9 } },
     { models: ['demo'] },
     { expires: '9d' },
-  ])('is not one that does less, or the same: %j', async (terms) => {
+  ])('is not one that narrows it or changes nothing: %j', async (terms) => {
     await change({ expires: '10d' })
     expect(await asksFor(terms)).toBe('done')
   })
 
-  it('is also one that was disabled, and one for which time is over', async () => {
+  it('includes enabling a disabled key and extending an expired one', async () => {
     await change({ disabled: true })
     expect([await asksFor({ disabled: true }), await asksFor({ disabled: false })]).toEqual([
       'done',
       'confirm_password',
     ])
-    await books.database.file.atomic([{ sql: 'UPDATE keys SET expires_at = 1', rows: [[]] }])
+    await fixture.database.file.atomic([{ sql: 'UPDATE keys SET expires_at = 1', rows: [[]] }])
     expect(await asksFor({ expires: '1h' })).toBe('confirm_password')
   })
 
-  it('is none where it had no bound at all', async () => {
+  it('does not exist for unlimited terms', async () => {
     await change({ models: null, caps: { day: null }, limits: { concurrent: null } })
     const terms = { models: ['demo'], caps: { day: '9.00', month: '1.00' }, limits: { concurrent: 9 }, expires: '30d' }
     expect(await asksFor(terms)).toBe('done')
   })
 
-  it('is compared with what holds for every key, where it has no limit of its own', async () => {
+  it('is compared with the configured limits, if the key has none', async () => {
     await change({ limits: { concurrent: null, requests_per_minute: null } })
     const configured = { requestsPerMinute: 60, requestsBurst: 2, concurrent: 3 }
-    const deps = { ...books.deps, keyRates: () => configured }
+    const services = { ...fixture.services, keyRates: () => configured }
     const asks = async (limits: object) => {
-      const outcome = await changeKey(deps, { key: made.id, limits }, { mayWiden: false })
+      const outcome = await changeKey(services, { key: made.id, limits }, { mayWiden: false })
       return outcome.kind === 'refused' ? outcome.reason : outcome.kind
     }
     expect(await asks({ requests_per_minute: 61 })).toBe('confirm_password')
@@ -187,18 +193,18 @@ describe('a key that shall do more than before', () => {
     expect(await asks({ concurrent: 3, tokens_per_minute: null })).toBe('confirm_password')
   })
 
-  it('is not one that was judged before somebody else narrowed it', async () => {
-    const judged = (await findKeyById(books.database.db, made.id))!
+  it('is refused when the key was changed after the check', async () => {
+    const judged = (await findKeyById(fixture.database.db, made.id))!
     await change({ disabled: true, caps: { day: '1.00' } })
-    const found = await findOwnedKey(books.deps, made.id)
+    const found = await findOwnedKey(fixture.services, made.id)
     if (found.kind === 'refused') throw new Error(found.message)
     for (const again of [{ disabled_at: null }, { cap_day_nano: judged.cap_day_nano }]) {
-      const outcome = await updateKey(books.deps, found, { change: again, what: 'changed', judged })
+      const outcome = await updateKey(fixture.services, found, { change: again, what: 'changed', judged })
       expect(outcome).toMatchObject({ kind: 'refused', reason: 'key_changed' })
     }
     expect(await change({})).toMatchObject({ value: { state: 'disabled', caps: { day: '1.00' } } })
-    const now = (await findKeyById(books.database.db, made.id))!
+    const now = (await findKeyById(fixture.database.db, made.id))!
     const asked = { change: { models: null, cap_month_nano: 5n }, what: 'changed', judged: now }
-    expect(await updateKey(books.deps, found, asked)).toMatchObject({ kind: 'done' })
+    expect(await updateKey(fixture.services, found, asked)).toMatchObject({ kind: 'done' })
   })
 })

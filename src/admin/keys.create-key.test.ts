@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { useOperatorLedger } from '../../test/fixtures/admin/operations.ts'
 import { describeKey } from './key-views.ts'
 
-const { books, callerOf, makeKey, must, pagesOf, refusal } = useOperatorLedger()
+const { fixture, callerOf, makeKey, must, pagesOf, refusal } = useOperatorLedger()
 
 describe('keys', () => {
-  it('open the door with a secret that is said once', async () => {
+  it('authenticate with a secret that is returned once', async () => {
     const made = await makeKey({ models: ['demo'], limits: { requests_per_minute: 5 } })
     expect(made.key).toMatch(/^mr_wallet_/)
     expect(await callerOf(made.key)).toMatchObject({
@@ -22,14 +22,14 @@ describe('keys', () => {
   it.each([
     ['revoke', 'revoked'],
     ['disable', 'disabled'],
-  ] as const)('are refused by the next request after %s', async (verb, reason) => {
+  ] as const)('are rejected from the next request after %s', async (verb, reason) => {
     const { key, id } = await makeKey()
     await callerOf(key)
     expect(await must(`keys.${verb}`, { key: id })).toMatchObject({ state: reason })
-    expect(await books.finder.find(key)).toEqual({ kind: 'refused', reason })
+    expect(await fixture.finder.find(key)).toEqual({ kind: 'refused', reason })
   })
 
-  it('are listed page by page, newest first, those of one account or of all', async () => {
+  it('are listed in pages, newest first, per account or all', async () => {
     const ids = [(await makeKey()).id, (await makeKey()).id]
     await must('accounts.create', { email: 'b@example.com' })
     ids.push((await must('keys.create', { account: 'b@example.com', kind: 'wallet', name: 'b' })).id)
@@ -40,7 +40,7 @@ describe('keys', () => {
     expect(await refusal('keys.list', stranger)).toMatchObject({ reason: 'key_not_found' })
   })
 
-  it('that are disabled can be enabled, renamed ones keep their secret', async () => {
+  it('can be disabled, enabled and renamed', async () => {
     const { key, id } = await makeKey()
     await must('keys.disable', { key: id })
     expect(await must('keys.enable', { key: id })).toMatchObject({ state: 'active' })
@@ -56,7 +56,7 @@ describe('keys', () => {
     expect(await refusal('keys.rename', { key: id, name: 'x' })).toMatchObject({ reason: 'key_revoked' })
   })
 
-  it('may not list models that nobody of their kind can call', async () => {
+  it('may not list models that their kind cannot call', async () => {
     await must('accounts.create', { email: 'a@example.com' })
     const args = { account: 'a@example.com', kind: 'wallet', name: 'ci' }
     expect(await refusal('keys.create', { ...args, models: ['dmeo'] })).toMatchObject({ reason: 'model_not_found' })
@@ -66,26 +66,26 @@ describe('keys', () => {
     expect((await must('keys.create', { ...args, models: ['de*', 'demo-high'] })).models).toEqual(['de*', 'demo-high'])
   })
 
-  it('expire when they were told to', async () => {
+  it('expire on time', async () => {
     const made = await makeKey({ expires: '9000-01-31' })
     expect(made.expires_at).toBe('9000-01-31T00:00:00.000Z')
     const args = { account: 'a@example.com', kind: 'wallet', name: 'ci', expires: '2001-01-01' }
     expect(await refusal('keys.create', args)).toMatchObject({ reason: 'invalid_expiry' })
   })
 
-  it('are named by their id, and a pasted secret is not said again', async () => {
+  it('are named by id, and a pasted secret is not repeated', async () => {
     const { key } = await makeKey()
     const { reason, message } = await refusal('keys.revoke', { key })
     expect(reason).toBe('key_not_found')
     expect(message).not.toContain(key)
   })
 
-  it('know what they are', async () => {
+  it('can describe themselves', async () => {
     const { key } = await makeKey()
     await must('wallet.credit', { account: 'a@example.com', amount: '3', reason: 'r', ref: 'r' })
     const limits = () => ({ key: { requestsPerMinute: 7 }, account: {} })
     expect(
-      await describeKey({ ledger: books.ledger, catalog: books.deps.catalog, limits }, await callerOf(key)),
+      await describeKey({ ledger: fixture.ledger, catalog: fixture.services.catalog, limits }, await callerOf(key)),
     ).toMatchObject({
       object: 'key',
       kind: 'wallet',
@@ -96,7 +96,10 @@ describe('keys', () => {
     })
     const builder = await must('keys.create', { account: 'a@example.com', kind: 'builder', name: 'b' })
     expect(
-      await describeKey({ ledger: books.ledger, catalog: books.deps.catalog, limits }, await callerOf(builder.key)),
+      await describeKey(
+        { ledger: fixture.ledger, catalog: fixture.services.catalog, limits },
+        await callerOf(builder.key),
+      ),
     ).toMatchObject({
       wallet: null,
     })

@@ -7,16 +7,16 @@ import { changeKey, createKey, playgroundKey, revokeKey, rotateKey } from './key
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow
 
-const books = useTestLedger({ owners: ['ada', 'ben'] })
+const fixture = useTestLedger({ owners: ['ada', 'ben'] })
 
 async function open(account = ADA, kind: 'wallet' | 'builder' = 'wallet') {
-  const outcome = await playgroundKey(books.deps, account, kind)
+  const outcome = await playgroundKey(fixture.services, account, kind)
   if (outcome.kind === 'refused') throw new Error(outcome.reason)
   return outcome.caller
 }
 
 describe('the key of the playground', () => {
-  it('is made once for an account and kind, however many pages open it in the same moment', async () => {
+  it('is created once per account and kind, also concurrently', async () => {
     const callers = await Promise.all(Array.from({ length: 10 }, () => open()))
     expect(new Set(callers.map(({ keyId }) => keyId)).size).toBe(1)
     expect(callers[0]).toMatchObject({
@@ -31,36 +31,36 @@ describe('the key of the playground', () => {
     expect((await open()).keyId).toBe(callers[0]!.keyId)
   })
 
-  it('has no secret, is none beside the keys of programs, and cannot be rotated', async () => {
-    await createKey(books.deps, { account: 'ada@example.com', kind: 'wallet', name: 'ci' })
+  it('has no secret, does not count as a key, and cannot be rotated', async () => {
+    await createKey(fixture.services, { account: 'ada@example.com', kind: 'wallet', name: 'ci' })
     const { keyId } = await open()
-    const rotated = await rotateKey(books.deps, { key: keyId, grace: '0' }, ADA)
+    const rotated = await rotateKey(fixture.services, { key: keyId, grace: '0' }, ADA)
     expect(rotated).toMatchObject({ reason: 'key_without_secret' })
-    expect(await books.deps.db.selectFrom('keys').select(['name', 'playground']).execute()).toEqual([
+    expect(await fixture.services.db.selectFrom('keys').select(['name', 'playground']).execute()).toEqual([
       { name: 'ci', playground: 0 },
       { name: 'Playground', playground: 1 },
     ])
   })
 
-  it('has the terms that it was given', async () => {
+  it('has its own terms', async () => {
     const { keyId } = await open()
-    await changeKey(books.deps, { key: keyId, caps: { day: '0.000000005' }, models: ['demo'] })
+    await changeKey(fixture.services, { key: keyId, caps: { day: '0.000000005' }, models: ['demo'] })
     expect(await open()).toMatchObject({ keyId, models: ['demo'], caps: [{ name: 'day', amount: 5n }] })
   })
 
-  it('is refused while it is disabled, and made anew after it was revoked', async () => {
+  it('is refused while disabled, and created again after it was revoked', async () => {
     const { keyId } = await open()
-    await changeKey(books.deps, { key: keyId, disabled: true })
-    expect(await playgroundKey(books.deps, ADA, 'wallet')).toEqual({ kind: 'refused', reason: 'disabled' })
-    await revokeKey(books.deps, { key: keyId })
+    await changeKey(fixture.services, { key: keyId, disabled: true })
+    expect(await playgroundKey(fixture.services, ADA, 'wallet')).toEqual({ kind: 'refused', reason: 'disabled' })
+    await revokeKey(fixture.services, { key: keyId })
     const callers = await Promise.all([open(), open()])
     expect(callers[0]!.keyId).not.toBe(keyId)
     expect(callers[1]).toEqual(callers[0])
   })
 
-  it('is revoked only behind a fresh password: the next one has none of its caps', async () => {
+  it('is revoked only with a confirmed password, because the next one has no caps', async () => {
     const { keyId } = await open()
-    const revoke = (mayWiden: boolean) => revokeKey(books.deps, { key: keyId }, { of: ADA, mayWiden })
+    const revoke = (mayWiden: boolean) => revokeKey(fixture.services, { key: keyId }, { of: ADA, mayWiden })
     expect(await revoke(false)).toMatchObject({ kind: 'refused', reason: 'confirm_password' })
     expect((await open()).keyId).toBe(keyId)
     expect(await revoke(true)).toMatchObject({ kind: 'done' })
@@ -69,17 +69,20 @@ describe('the key of the playground', () => {
 
   it('is refused with its account', async () => {
     await open()
-    await changeAccountStatus(books.deps, 'ada@example.com', 'suspended')
-    expect(await playgroundKey(books.deps, ADA, 'wallet')).toEqual({ kind: 'refused', reason: 'account-suspended' })
-    expect(await playgroundKey(books.deps, BEN, 'wallet')).toMatchObject({ kind: 'caller' })
+    await changeAccountStatus(fixture.services, 'ada@example.com', 'suspended')
+    expect(await playgroundKey(fixture.services, ADA, 'wallet')).toEqual({
+      kind: 'refused',
+      reason: 'account-suspended',
+    })
+    expect(await playgroundKey(fixture.services, BEN, 'wallet')).toMatchObject({ kind: 'caller' })
   })
 
   it('of kind builder is on the plan of its account, until that ends', async () => {
     expect((await open(ADA, 'builder')).plan).toBeUndefined()
-    await books.ledger.assignPlan({ account: ADA, plan: 'basic', windows: [], endsAt: undefined })
+    await fixture.ledger.assignPlan({ account: ADA, plan: 'basic', windows: [], endsAt: undefined })
     expect((await open(ADA, 'builder')).plan).toEqual({ id: 'basic', endsAt: undefined })
     expect((await open(ADA, 'wallet')).plan).toBeUndefined()
-    await books.ledger.endPlan({ account: ADA })
+    await fixture.ledger.endPlan({ account: ADA })
     expect((await open(ADA, 'builder')).plan).toBeUndefined()
   })
 })

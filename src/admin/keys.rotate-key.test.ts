@@ -17,48 +17,53 @@ const start = systemClock.now()
 beforeEach(() => {
   skippedMs = 0
 })
-const books = useTestLedger({
+const fixture = useTestLedger({
   clock: { now: () => start + skippedMs, nowMicros: systemClock.nowMicros },
   owners: ['ada', 'ben'],
 })
 
 beforeEach(async () => {
   const terms = { caps: { day: '5.00' }, limits: { concurrent: 3 }, models: ['demo'] }
-  const outcome = await createKey(books.deps, { account: 'ada@example.com', kind: 'wallet', name: 'ci', ...terms })
+  const outcome = await createKey(fixture.services, {
+    account: 'ada@example.com',
+    kind: 'wallet',
+    name: 'ci',
+    ...terms,
+  })
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   made = outcome.value
 })
 
 async function rotate(grace: string): Promise<CreatedKey> {
-  const outcome = await rotateKey(books.deps, { key: made.id, grace })
+  const outcome = await rotateKey(fixture.services, { key: made.id, grace })
   if (outcome.kind === 'refused') throw new Error(outcome.message)
   return outcome.value
 }
 
 const said = async (token: string) => {
-  const outcome = await books.finder.find(token)
+  const outcome = await fixture.finder.find(token)
   return outcome.kind === 'caller' ? outcome.caller.keyId : outcome.reason
 }
 
 describe('rotating a key', () => {
-  it('gives it another secret under its id, with all that it had', async () => {
+  it('replaces the secret and keeps everything else', async () => {
     const rotated = await rotate('0')
     const { key, shown, former, ...rest } = rotated
     const { key: before, shown: shownBefore, former: none, ...restBefore } = made
     expect(rest).toEqual(restBefore)
     expect([key === before, shown === shownBefore, former, none]).toEqual([false, false, null, null])
-    const outcome = await books.finder.find(key)
+    const outcome = await fixture.finder.find(key)
     expect(outcome).toMatchObject({ caller: { keyId: made.id, key: 1, models: ['demo'], limits: { concurrent: 3 } } })
   })
 
-  it('ends the former secret at once without a grace, also where it was in the cache', async () => {
+  it('ends the former secret at once without a grace period, also in the cache', async () => {
     expect(await said(made.key)).toBe(made.id)
     const { key } = await rotate('0')
     expect(await said(made.key)).toBe('unknown')
     expect(await said(key)).toBe(made.id)
   })
 
-  it('lets both secrets in until the grace is over, to the moment', async () => {
+  it('accepts both secrets until the exact end of the grace period', async () => {
     await said(made.key)
     const { key, former } = await rotate('24h')
     expect(former).toEqual({ shown: made.shown, until: expect.stringMatching(/^20/) })
@@ -68,7 +73,7 @@ describe('rotating a key', () => {
     expect([await said(made.key), await said(key)]).toEqual(['unknown', made.id])
   })
 
-  it('again ends what was former before', async () => {
+  it('again ends the secret before the last one', async () => {
     const second = await rotate('7d')
     const third = await rotate('1h')
     expect([await said(made.key), await said(second.key), await said(third.key)]).toEqual(['unknown', made.id, made.id])
@@ -79,9 +84,9 @@ describe('rotating a key', () => {
     ])
   })
 
-  it('gives one secret when two ask in the same moment', async () => {
+  it('gives one secret to two concurrent requests', async () => {
     const outcomes = await Promise.all(
-      ['1h', '1h', '1h'].map((grace) => rotateKey(books.deps, { key: made.id, grace })),
+      ['1h', '1h', '1h'].map((grace) => rotateKey(fixture.services, { key: made.id, grace })),
     )
     const won = outcomes.flatMap((outcome) => (outcome.kind === 'done' ? [outcome.value.key] : []))
     expect(won).toHaveLength(1)
@@ -89,20 +94,20 @@ describe('rotating a key', () => {
     expect([await said(made.key), await said(won[0]!)]).toEqual([made.id, made.id])
   })
 
-  it('ends both secrets when the key is revoked, and gives a revoked one none', async () => {
+  it('is undone by revoking, and refused for revoked keys', async () => {
     const { key } = await rotate('24h')
-    const revoked = await revokeKey(books.deps, { key: made.id })
+    const revoked = await revokeKey(fixture.services, { key: made.id })
     expect(revoked).toMatchObject({ value: { former: null } })
     expect([await said(made.key), await said(key)]).toEqual(['revoked', 'revoked'])
-    const before = await findKeyById(books.database.db, made.id)
-    expect(await rotateKey(books.deps, { key: made.id, grace: '1h' })).toMatchObject({ reason: 'key_revoked' })
-    expect(await findKeyById(books.database.db, made.id), 'and nothing of it has changed').toEqual(before)
+    const before = await findKeyById(fixture.database.db, made.id)
+    expect(await rotateKey(fixture.services, { key: made.id, grace: '1h' })).toMatchObject({ reason: 'key_revoked' })
+    expect(await findKeyById(fixture.database.db, made.id), 'and nothing of it has changed').toEqual(before)
     skippedMs = 25 * HOUR_MS
     expect(await said(made.key)).toBe('unknown')
   })
 
   it('keeps a disabled key disabled under either secret', async () => {
-    await changeKey(books.deps, { key: made.id, disabled: true })
+    await changeKey(fixture.services, { key: made.id, disabled: true })
     const { key, state } = await rotate('1h')
     expect([state, await said(made.key), await said(key)]).toEqual(['disabled', 'disabled', 'disabled'])
   })
@@ -110,25 +115,25 @@ describe('rotating a key', () => {
   it.each(['', '31d', '-1h', '1y', '1.5h', '24', 'forever', '2099-01-01', '99999999999h'])(
     'takes %j for no grace',
     async (grace) => {
-      expect(await rotateKey(books.deps, { key: made.id, grace })).toMatchObject({ reason: 'invalid_grace' })
+      expect(await rotateKey(fixture.services, { key: made.id, grace })).toMatchObject({ reason: 'invalid_grace' })
       expect(await said(made.key)).toBe(made.id)
     },
   )
 
-  it('is for its owner: the key of somebody else is told like none', async () => {
+  it('is refused for keys of other accounts', async () => {
     const asBen = async (key: string) => {
-      const outcome = await rotateKey(books.deps, { key, grace: '0' }, BEN)
+      const outcome = await rotateKey(fixture.services, { key, grace: '0' }, BEN)
       return outcome.kind === 'refused' ? { ...outcome, message: outcome.message.replace(key, 'KEY') } : outcome
     }
     expect(await asBen(made.id)).toEqual(await asBen(made.id.replace(/.$/, '~')))
     expect(await asBen(made.id)).toMatchObject({ reason: 'key_not_found' })
     expect(await said(made.key)).toBe(made.id)
-    expect(await rotateKey(books.deps, { key: made.id, grace: '0' }, ADA)).toMatchObject({ kind: 'done' })
+    expect(await rotateKey(fixture.services, { key: made.id, grace: '0' }, ADA)).toMatchObject({ kind: 'done' })
   })
 
-  it('leaves no secret in the file, former or present', async () => {
+  it('stores no secret, former or current', async () => {
     const { key } = await rotate('24h')
-    const dump = inspect(await books.deps.db.selectFrom('keys').selectAll().execute())
+    const dump = inspect(await fixture.services.db.selectFrom('keys').selectAll().execute())
     expect(dump, 'what is there can be seen').toContain(made.id)
     for (const secret of [key, made.key]) expect(dump).not.toContain(secret.slice(14, 40))
   })

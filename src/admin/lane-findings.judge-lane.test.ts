@@ -100,7 +100,7 @@ describe('a refusal', () => {
     expect(judgeLane(lane, refused(status, body))).toBe(finding)
   })
 
-  it('for want of a key is one where none is configured, nor a header that may be one', () => {
+  it('is a missing key only without a key and headers', () => {
     const without = { ...lane, upstream: upstreamAt('https://api.example.com/v1') }
     const withHeader = {
       ...lane,

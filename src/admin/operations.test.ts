@@ -5,14 +5,14 @@ import { OPERATIONS } from './operations.ts'
 const { must, run } = useOperatorLedger()
 
 describe('runOperation', () => {
-  it('refuses names and arguments that it does not know', async () => {
+  it('refuses unknown names and arguments', async () => {
     expect(await run('toString', {})).toMatchObject({ kind: 'refused', reason: 'unknown_operation' })
     expect(await run('accounts.create', { email: 'a@b.c', admin: true })).toMatchObject({ reason: 'invalid_arguments' })
     expect(await run('accounts.list', null)).toMatchObject({ reason: 'invalid_arguments' })
     for (const name of Object.keys(OPERATIONS)) expect((await run(name, 5)).kind).toBe('refused')
   })
 
-  it('says what is wrong with an argument, and how it is written', async () => {
+  it('explains an invalid argument', async () => {
     expect(await run('accounts.create', { email: 'nonsense' })).toMatchObject({
       message: 'email: must be an e-mail address, such as name@example.com',
     })

@@ -15,13 +15,13 @@ beforeEach(async () => {
 })
 afterEach(() => people.close())
 
-const disable = (person: string, actor = 'ann@example.com') => disablePerson(people.deps, { person }, actor)
-const enable = (person: string) => enablePerson(people.deps, { person }, 'ann@example.com')
-const enter = (email: string) => signIn(people.deps, { email, password: PASSWORD }, HERE)
-const find = ({ secret }: SignedIn) => people.deps.sessions.find(secret)
+const disable = (person: string, actor = 'ann@example.com') => disablePerson(people.services, { person }, actor)
+const enable = (person: string) => enablePerson(people.services, { person }, 'ann@example.com')
+const enter = (email: string) => signIn(people.services, { email, password: PASSWORD }, HERE)
+const find = ({ secret }: SignedIn) => people.services.sessions.find(secret)
 
-describe('somebody who is disabled', () => {
-  it('is out of every session at once, and comes in again when enabled', async () => {
+describe('a disabled person', () => {
+  it('loses every session, and can sign in after being enabled', async () => {
     const second = given(await enter('ben@example.com'))
     expect(given(await disable('BEN@example.com'))).toMatchObject({
       id: ben.session.person.id,
@@ -34,32 +34,32 @@ describe('somebody who is disabled', () => {
     given(await enter('ben@example.com'))
   })
 
-  it('has no link that still opens, and gets none', async () => {
+  it('has no valid link, and gets none', async () => {
     const reset = { role: 'owner', email: 'ben@example.com', resets: true } as const
-    const { code } = given(await invitePerson(people.deps, reset, 'operator'))
+    const { code } = given(await invitePerson(people.services, reset, 'operator'))
     given(await disable('ben@example.com'))
-    expect(refusalOf(await readInvite(people.deps, code)).reason).toBe('invite_not_valid')
-    expect(refusalOf(await invitePerson(people.deps, reset, 'operator')).reason).toBe('person_disabled')
+    expect(refusalOf(await readInvite(people.services, code)).reason).toBe('invite_not_valid')
+    expect(refusalOf(await invitePerson(people.services, reset, 'operator')).reason).toBe('person_disabled')
   })
 
-  it('has no link to be somebody else either, while those of others go on opening', async () => {
+  it('loses the links they created; links of others stay valid', async () => {
     await people.make('cyd@example.com', 'operator')
     const invite = (email: string, actor: string) =>
-      invitePerson(people.deps, { role: 'operator', email }, actor).then(given)
+      invitePerson(people.services, { role: 'operator', email }, actor).then(given)
     const [back, other] = [
       await invite('back@example.com', 'cyd@example.com'),
       await invite('new@example.com', 'ann@example.com'),
     ]
     const reset = given(
-      await invitePerson(people.deps, { role: 'owner', email: 'ben@example.com', resets: true }, 'cyd@example.com'),
+      await invitePerson(people.services, { role: 'owner', email: 'ben@example.com', resets: true }, 'cyd@example.com'),
     )
     given(await disable('cyd@example.com'))
-    expect(refusalOf(await readInvite(people.deps, back.code)).reason).toBe('invite_not_valid')
-    expect(refusalOf(await readInvite(people.deps, reset.code)).reason).toBe('invite_not_valid')
-    given(await readInvite(people.deps, other.code))
+    expect(refusalOf(await readInvite(people.services, back.code)).reason).toBe('invite_not_valid')
+    expect(refusalOf(await readInvite(people.services, reset.code)).reason).toBe('invite_not_valid')
+    given(await readInvite(people.services, other.code))
   })
 
-  it('may be disabled again, which changes and tells nothing', async () => {
+  it('may be disabled again without effect', async () => {
     given(await disable('ben@example.com'))
     people.pass(1000)
     expect(given(await disable('ben@example.com')).disabled_at).toBe('2026-11-22T00:00:00.000Z')
@@ -72,8 +72,8 @@ describe('somebody who is disabled', () => {
     ])
   })
 
-  it('has to be there', async () => {
-    for (const named of ['usr_none', 'nobody@example.com']) {
+  it('must exist', async () => {
+    for (const named of ['usr_none', 'unknown@example.com']) {
       expect(refusalOf(await disable(named)).reason).toBe('person_not_found')
       expect(refusalOf(await enable(named)).reason).toBe('person_not_found')
     }
@@ -81,14 +81,14 @@ describe('somebody who is disabled', () => {
 })
 
 describe('the last operator', () => {
-  it('stays in the console, and can be disabled at the command line', async () => {
+  it('can be disabled only at the command line', async () => {
     expect(refusalOf(await disable('ann@example.com')).reason).toBe('last_operator')
     expect(await find(ann)).toBeDefined()
     given(await disable('ann@example.com', 'operator'))
     expect(await find(ann)).toBeUndefined()
   })
 
-  it('is not one of whom another is left, and one is left when two disable each other at once', async () => {
+  it('remains when two operators disable each other concurrently', async () => {
     await people.make('cyd@example.com', 'operator')
     const outcomes = await Promise.all([
       disable('cyd@example.com', 'ann@example.com'),

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { openTestPeople } from '../../test/fixtures/admin/people.ts'
 import { signedInView } from './people.ts'
 
-it('whoever is signed in is told who they are, and an operator may be without an account', async () => {
+it('the signed-in view has the person, with or without an account', async () => {
   const people = await openTestPeople()
   const { session } = await people.make('ann@example.com', 'owner')
   expect(signedInView(session)).toEqual({

@@ -7,31 +7,33 @@ import { disablePerson, enablePerson, listPeople } from './people.ts'
 import { createSignInServices, endSession, listSessions, signOut, sweepPeople } from './sessions.ts'
 import { changePassword, confirmPassword, signIn } from './sign-in.ts'
 
-async function liveThroughEverything({ deps, makeAccount, make }: TestPeople): Promise<void> {
+async function liveThroughEverything({ services, makeAccount, make }: TestPeople): Promise<void> {
   await makeAccount('you@localhost')
-  const { code } = (await inviteFirstPerson(deps))!
-  const ann = given(await signUp(deps, { code, email: 'ann@example.com', password: PASSWORD }, HERE))
+  const { code } = (await inviteFirstPerson(services))!
+  const ann = given(await signUp(services, { code, email: 'ann@example.com', password: PASSWORD }, HERE))
   const ben = await make('ben@example.com', 'owner')
   const body = { email: 'ann@example.com', password: PASSWORD }
-  const second = given(await signIn(deps, body, HERE))
-  given(await confirmPassword(deps, ann.session, PASSWORD, HERE))
-  given(await listSessions(deps, ann.session))
-  given(await endSession(deps, ann.session, second.session.id))
-  given(await changePassword(deps, ann.session, { current: PASSWORD, next: 'another long one' }, HERE))
-  given(await signOut(deps, ben.session))
-  const reset = given(await invitePerson(deps, { role: 'owner', email: 'ben@example.com', resets: true }, 'operator'))
-  given(await signUp(deps, { code: reset.code, password: PASSWORD }, HERE))
-  given(await disablePerson(deps, { person: 'ben@example.com' }, 'ann@example.com'))
-  given(await enablePerson(deps, { person: ben.session.person.id }, 'ann@example.com'))
-  given(await listPeople(deps, { limit: 50 }))
-  given(await listPeople(deps, { account: 'ann@example.com', limit: 50 }))
-  given(await listAudit(deps, { limit: 50 }))
-  given(await listAudit(deps, { account: 1 as AccountRow, after: '99', limit: 50 }))
-  await verifyAudit(deps)
-  await sweepPeople(deps)
+  const second = given(await signIn(services, body, HERE))
+  given(await confirmPassword(services, ann.session, PASSWORD, HERE))
+  given(await listSessions(services, ann.session))
+  given(await endSession(services, ann.session, second.session.id))
+  given(await changePassword(services, ann.session, { current: PASSWORD, next: 'another long one' }, HERE))
+  given(await signOut(services, ben.session))
+  const reset = given(
+    await invitePerson(services, { role: 'owner', email: 'ben@example.com', resets: true }, 'operator'),
+  )
+  given(await signUp(services, { code: reset.code, password: PASSWORD }, HERE))
+  given(await disablePerson(services, { person: 'ben@example.com' }, 'ann@example.com'))
+  given(await enablePerson(services, { person: ben.session.person.id }, 'ann@example.com'))
+  given(await listPeople(services, { limit: 50 }))
+  given(await listPeople(services, { account: 'ann@example.com', limit: 50 }))
+  given(await listAudit(services, { limit: 50 }))
+  given(await listAudit(services, { account: 1 as AccountRow, after: '99', limit: 50 }))
+  await verifyAudit(services)
+  await sweepPeople(services)
 }
 
-it('every statement finds what it needs by an index, however many people there are', async () => {
+it('every statement uses an index', async () => {
   const people = await openTestPeople()
   await liveThroughEverything(people)
   expect(people.sent.size).toBeGreaterThan(30)
@@ -43,10 +45,10 @@ it('every statement finds what it needs by an index, however many people there a
   await people.close()
 })
 
-it('a secret of one key ring opens nothing under another', async () => {
+it('a secret is invalid under another key ring', async () => {
   const people = await openTestPeople()
   const ann = await people.make('ann@example.com', 'owner')
-  const { db, file, clock, random, consoleUrl } = people.deps
+  const { db, file, clock, random, consoleUrl } = people.services
   const other = (fill: number) =>
     createSignInServices({
       ...{ db, file, clock, random, consoleUrl, secret: Buffer.alloc(32, fill) },

@@ -15,20 +15,20 @@ beforeEach(() => {
   set.backMs = 0
 })
 const machine = { ...systemClock, now: () => systemClock.now() - set.backMs }
-const books = useTestLedger({ clock: createSteadyClock(machine, { floorMs: 0, onEvent: () => {} }) })
+const fixture = useTestLedger({ clock: createSteadyClock(machine, { floorMs: 0, onEvent: () => {} }) })
 
 beforeEach(async () => {
-  const { db, file } = books.database
+  const { db, file } = fixture.database
   await insertAccount(file, { id: mintAccountId(secureRandom), email: 'a@example.com', createdAt: 1 })
   account = (await findAccountByEmail(db, 'a@example.com'))?.row as AccountRow
 })
 
-it('a plan that was ended stays ended when the clock is set back', async () => {
-  const plan = async () => (await planOfAccount(books.deps, account)).state
+it('an ended plan stays ended when the clock is set back', async () => {
+  const plan = async () => (await planOfAccount(fixture.services, account)).state
   expect(await plan()).toBe('none')
-  await books.ledger.assignPlan({ account, plan: 'basic', windows: [], endsAt: undefined })
+  await fixture.ledger.assignPlan({ account, plan: 'basic', windows: [], endsAt: undefined })
   expect(await plan()).toBe('not_configured')
-  await books.ledger.endPlan({ account })
+  await fixture.ledger.endPlan({ account })
   expect(await plan()).toBe('ended')
   set.backMs = 3_600_000
   expect(await plan()).toBe('ended')

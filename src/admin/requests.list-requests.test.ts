@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ADA, BEN, told, useSpending } from '../../test/fixtures/admin/spending.ts'
+import { ADA, BEN, doneValue, useSpending } from '../../test/fixtures/admin/spending.ts'
 import { hours } from '../../test/fixtures/ledger/contract-bench.ts'
 import { GIVEN_BACK } from '../../test/fixtures/model/ending.ts'
 import { requestDetail, requestsPage, requestsQuery } from '../contract/owner.ts'
@@ -8,17 +8,17 @@ import { listRequests, showRequest } from './requests.ts'
 import { walletBalance } from './wallet.ts'
 
 const bench = useSpending()
-const deps = () => ({ db: bench.database.db })
-const purse = () => ({ ...deps(), ledger: bench.ledger })
+const services = () => ({ db: bench.database.db })
+const purse = () => ({ ...services(), ledger: bench.ledger })
 
 async function list(query: object = {}, account = ADA) {
-  const page = told(await listRequests(deps(), account, requestsQuery.parse(query)))
+  const page = doneValue(await listRequests(services(), account, requestsQuery.parse(query)))
   return requestsPage.parse(page)
 }
 const idsOf = async (query: object = {}, account = ADA) => (await list(query, account)).items.map(({ id }) => id)
 
 describe('the requests of an account', () => {
-  it('are listed with those that run first, behind them the last that ended, and nobody else’s', async () => {
+  it('are listed with the running ones first, then the closed ones, per account', async () => {
     await bench.credit(ADA, 10n ** 10n, 'a')
     await bench.credit(BEN, 10n ** 10n, 'b')
     const first = await bench.spend(ADA, [10, 20])
@@ -40,7 +40,7 @@ describe('the requests of an account', () => {
     expect(await walletBalance(purse(), BEN)).toMatchObject({ running: 0, held: '0.00' })
   })
 
-  it('are told apart by key, model, kind and outcome', async () => {
+  it('can be filtered by key, model, kind and outcome', async () => {
     await bench.credit(ADA, 10n ** 10n, 'a')
     const [plain, other, free] = [
       await bench.spend(ADA, [1, 1]),
@@ -58,12 +58,12 @@ describe('the requests of an account', () => {
     expect(await idsOf({ kind: 'builder' })).toEqual([])
     expect(await idsOf({ key: 'key_ada_builder' })).toEqual([])
     for (const key of ['key_ben_wallet', 'key_nobody']) {
-      const told = await listRequests(deps(), ADA, requestsQuery.parse({ key }))
+      const told = await listRequests(services(), ADA, requestsQuery.parse({ key }))
       expect(told).toMatchObject({ kind: 'refused', reason: 'key_not_found' })
     }
   })
 
-  it('come in pages of which none is missed or told twice, and a broken cursor is refused', async () => {
+  it('come in pages, each once, and a broken cursor is refused', async () => {
     await bench.credit(ADA, 10n ** 10n, 'a')
     const ids: string[] = []
     for (let count = 0; count < 7; count++) ids.unshift(await bench.spend(ADA, [1, count]))
@@ -79,11 +79,13 @@ describe('the requests of an account', () => {
     expect(seen).toEqual(ids)
     expect(pages).toBe(3)
     for (const broken of ['-1', 'ÿ', "' OR 1", 'zzzzzzzzzzz', '1e9.', 'r.5', 'req_', 'req_nobodys']) {
-      expect(await listRequests(deps(), ADA, { after: broken, limit: 3 })).toMatchObject({ reason: 'invalid_cursor' })
+      expect(await listRequests(services(), ADA, { after: broken, limit: 3 })).toMatchObject({
+        reason: 'invalid_cursor',
+      })
     }
   })
 
-  it('come in pages that begin with those that run, also when some of them end in between', async () => {
+  it('come in pages while running ones end', async () => {
     await bench.credit(ADA, 10n ** 10n, 'a')
     const ended = [await bench.spend(ADA, [1, 1]), await bench.spend(ADA, undefined)].reverse()
     const turns = []
@@ -95,7 +97,7 @@ describe('the requests of an account', () => {
       pages.push(page.items.map(({ id }) => id))
       after = page.next
     }
-    expect(pages, 'nobody turns a page to find it empty').toEqual([running.slice(0, 2), running.slice(2), ended])
+    expect(pages, 'no page is empty').toEqual([running.slice(0, 2), running.slice(2), ended])
 
     const first = await list({ limit: 3 })
     expect(first.items.map(({ id }) => id)).toEqual(running.slice(0, 3))
@@ -104,12 +106,12 @@ describe('the requests of an account', () => {
     expect(second.items.map(({ id }) => id)).toEqual([running[3], ...ended])
     // What names the end of a page tells nothing of how much others ask, and is of no use to them.
     expect(first.next).toBe(running[2])
-    expect(await listRequests(deps(), BEN, { after: first.next!, limit: 3 })).toMatchObject({
+    expect(await listRequests(services(), BEN, { after: first.next!, limit: 3 })).toMatchObject({
       reason: 'invalid_cursor',
     })
   })
 
-  it('of both kinds are one list in the order in which they ended', async () => {
+  it('of both kinds are one list in order of their end', async () => {
     await bench.credit(ADA, 10n ** 10n, 'a')
     await bench.subscribe(ADA, [hours(5, 10n ** 9n)])
     const plan = { kind: 'builder' as const, allowances: [hours(5, 10n ** 9n)], plan: 'pro' }
@@ -126,7 +128,7 @@ describe('the requests of an account', () => {
     expect(seen).toEqual(ids)
   })
 
-  it('end a page early where a filter matches little, and go on behind it', async () => {
+  it('end a page early under a sparse filter, and continue after it', async () => {
     const { file } = bench.database
     await bench.credit(ADA, 10n ** 10n, 'a')
     const rare = await bench.spend(ADA, [1, 1], { model: 'other' })
@@ -158,9 +160,10 @@ describe('the requests of an account', () => {
 })
 
 describe('one request', () => {
-  const show = async (id: string, account = ADA) => requestDetail.parse(told(await showRequest(deps(), account, id)))
+  const show = async (id: string, account = ADA) =>
+    requestDetail.parse(doneValue(await showRequest(services(), account, id)))
 
-  it('has lines that add up to its cost before the one rounding, in every tier', async () => {
+  it('has lines that add up to its cost in every tier', async () => {
     await bench.credit(ADA, 10n ** 12n, 'a')
     const used = [
       [0, 0],
@@ -185,7 +188,7 @@ describe('one request', () => {
     }
   })
 
-  it('says who paid, which line of the statement it is, and how it was tried', async () => {
+  it('shows the payer, the statement line and the attempts', async () => {
     await bench.credit(ADA, 10n ** 10n, 'a')
     const [paid, free] = [await bench.spend(ADA, [10, 20]), await bench.spend(ADA, undefined)]
     expect(await show(paid)).toMatchObject({
@@ -198,11 +201,11 @@ describe('one request', () => {
     expect(await show(running.requestId)).toMatchObject({ movement: null, lines: [], cost: null, state: 'open' })
   })
 
-  it('of somebody else is answered like one that never was', async () => {
+  it('of another account does not exist', async () => {
     await bench.credit(BEN, 10n ** 10n, 'b')
     const strange = await bench.spend(BEN, [1, 1])
     const never = strange.split('').reverse().join('')
-    const [foreign, none] = [await showRequest(deps(), ADA, strange), await showRequest(deps(), ADA, never)]
+    const [foreign, none] = [await showRequest(services(), ADA, strange), await showRequest(services(), ADA, never)]
     expect(foreign).toMatchObject({ kind: 'refused', reason: 'request_not_found' })
     expect(JSON.stringify(foreign).replace(strange, '')).toBe(JSON.stringify(none).replace(never, ''))
   })

@@ -6,7 +6,7 @@ import { mintRequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { readReceipt } from './receipts.ts'
 
-const { books, callerOf, makeKey, must, refusal } = useOperatorLedger()
+const { fixture, callerOf, makeKey, must, refusal } = useOperatorLedger()
 
 describe('requests', () => {
   /** One settled turn above the tier's threshold. */
@@ -14,8 +14,8 @@ describe('requests', () => {
     const { key } = await makeKey()
     await must('wallet.credit', { account: 'a@example.com', amount: '3', reason: 'r', ref: 'r' })
     const caller = await callerOf(key)
-    const requestId = mintRequestId(books.deps.clock.now(), secureRandom)
-    const admission = await books.ledger.admit({
+    const requestId = mintRequestId(fixture.services.clock.now(), secureRandom)
+    const admission = await fixture.ledger.admit({
       requestId,
       account: caller.account,
       key: caller.key,
@@ -78,24 +78,24 @@ describe('requests', () => {
     expect(await must('wallet.show', { account: 'a@example.com' })).toMatchObject({ balance: '2.99878', held: '0.00' })
   })
 
-  it('show their account what they cost and why, and nothing about lanes', async () => {
+  it('show their cost to their account, without lanes', async () => {
     const { requestId, caller } = await settleOne()
-    const receipt = await readReceipt(books.deps, caller, requestId)
+    const receipt = await readReceipt(fixture.services, caller, requestId)
     expect(receipt).toMatchObject({ object: 'request', charge: '0.00122', price: { input: '2.00', output: '5.00' } })
     expect(JSON.stringify(receipt)).not.toContain('demo/demo')
     const stranger = { account: (caller.account + 1) as typeof caller.account }
-    expect(await readReceipt(books.deps, stranger, requestId)).toBeUndefined()
+    expect(await readReceipt(fixture.services, stranger, requestId)).toBeUndefined()
   })
 
-  it('say how large a conversation was before it was compacted, and after that', async () => {
+  it('show the size of a conversation before and after compaction', async () => {
     const compaction = { tokensBefore: 48_210, tokensAfter: 2_034 }
     const { requestId, caller } = await settleOne({ compaction })
     const said = { compaction: { tokens_before: 48_210, tokens_after: 2_034 } }
-    expect(await readReceipt(books.deps, caller, requestId)).toMatchObject(said)
+    expect(await readReceipt(fixture.services, caller, requestId)).toMatchObject(said)
     expect(await must('requests.trace', { request: requestId })).toMatchObject(said)
   })
 
-  it('say what a lost cache has cost, by what its tokens were paid as', async () => {
+  it('show the cost of a lost cache', async () => {
     const attempts = [{ lane: 'demo/demo', outcome: 'completed', status: 200, ms: 8, cacheLost: 500 }]
     const owedFor = (cacheWrite: number): Partial<Ending> => ({
       attempts,
@@ -114,7 +114,7 @@ describe('requests', () => {
     })
     const lostOf = async (over: Partial<Ending>) => {
       const { requestId, caller } = await settleOne(over)
-      return (await readReceipt(books.deps, caller, requestId))?.cache_lost
+      return (await readReceipt(fixture.services, caller, requestId))?.cache_lost
     }
     // A million are 2.00, from the cache 0.50, written to it 2.50.
     expect(await lostOf({})).toBeNull()
@@ -123,7 +123,7 @@ describe('requests', () => {
     expect(await lostOf(owedFor(600))).toEqual({ tokens: 500, cost: '0.001' })
   })
 
-  it('leave books that hold', async () => {
+  it('leave a balanced ledger', async () => {
     await settleOne()
     expect(await must('db.verify', {})).toMatchObject({
       ok: true,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ADA, BEN, told, useSpending } from '../../test/fixtures/admin/spending.ts'
+import { ADA, BEN, doneValue, useSpending } from '../../test/fixtures/admin/spending.ts'
 import { hours, usd, weekly } from '../../test/fixtures/ledger/contract-bench.ts'
 import { GIVEN_BACK } from '../../test/fixtures/model/ending.ts'
 import type { Plan } from '../catalog/catalog.ts'
@@ -15,7 +15,7 @@ const HOUR = 3_600_000
 const WINDOWS: readonly Allowance[] = [hours(5, 3_000_000n), weekly(40_000_000n)]
 const BUILDER = { kind: 'builder' as const, allowances: WINDOWS, plan: 'pro' }
 
-const deps = (windows = WINDOWS) => ({
+const services = (windows = WINDOWS) => ({
   db: bench.database.db,
   ledger: bench.ledger,
   catalog: () => ({
@@ -25,7 +25,7 @@ const deps = (windows = WINDOWS) => ({
 })
 
 async function plan(account = ADA, windows = WINDOWS) {
-  return planAnswer.parse(told(await planStatus(deps(windows), account)))
+  return planAnswer.parse(doneValue(await planStatus(services(windows), account)))
 }
 
 async function rowsOf(id: string, { limit = 200, account = ADA } = {}) {
@@ -33,7 +33,7 @@ async function rowsOf(id: string, { limit = 200, account = ADA } = {}) {
   let window: ReturnType<typeof contractRows.parse>['window'] | undefined
   for (let after: string | null | undefined; after !== null; ) {
     const query = { limit, ...(after === undefined ? {} : { after }) }
-    const page = contractRows.parse(told(await windowRows(deps(), account, id, query)))
+    const page = contractRows.parse(doneValue(await windowRows(services(), account, id, query)))
     items.push(...page.items)
     window = page.window
     after = page.next
@@ -45,7 +45,7 @@ const sum = (amounts: readonly string[]): string =>
   formatUsd(amounts.reduce((total, each) => total + parseUsd(each)!, 0n))
 
 describe('the plan of an account', () => {
-  it('is none, active or ended, and its windows have no times before somebody has used them', async () => {
+  it('is none, active or ended, and unused windows have no times', async () => {
     expect(await plan()).toMatchObject({ state: 'none', plan: null, windows: [], past: [] })
     await bench.subscribe(ADA, WINDOWS)
     expect(await plan()).toMatchObject({
@@ -65,7 +65,7 @@ describe('the plan of an account', () => {
     expect(await plan()).toMatchObject({ state: 'ended', windows: [] })
   })
 
-  it('lists the windows that are over, the latest first, and what was used of each', async () => {
+  it('lists past windows with their usage, the latest first', async () => {
     await bench.subscribe(ADA, WINDOWS)
     const starts: number[] = []
     for (let window = 0; window < 14; window++) {
@@ -88,7 +88,7 @@ describe('the plan of an account', () => {
     }
   })
 
-  it('shows a window that a changed or ended plan has no more among the past ones, until a plan has it again', async () => {
+  it('lists a window that no plan has as past, until a plan has it again', async () => {
     await bench.subscribe(ADA, WINDOWS)
     const request = await bench.spend(ADA, [10, 20], BUILDER)
     const [short, week] = (await plan()).windows
@@ -108,7 +108,7 @@ describe('the plan of an account', () => {
 })
 
 describe('the requests of a window', () => {
-  it('are those that held on it, also when they ended after it, and nobody else’s', async () => {
+  it('are those that held on it, per account', async () => {
     await bench.credit(ADA, 10n ** 9n, 'a')
     for (const account of [ADA, BEN]) await bench.subscribe(account, WINDOWS)
     const early = await bench.spend(ADA, [10, 20], BUILDER)
@@ -140,7 +140,7 @@ describe('the requests of a window', () => {
     expect((await rowsOf(strange, { account: BEN })).items).toHaveLength(1)
   })
 
-  it('of nobody’s window, or of a name that is none, are answered alike', async () => {
+  it('of an unknown window and of another account’s get the same answer', async () => {
     await bench.subscribe(ADA, WINDOWS)
     await bench.spend(ADA, [1, 1], BUILDER)
     const { id } = (await plan()).windows[0]!
@@ -155,19 +155,21 @@ describe('the requests of a window', () => {
       `0.${'y'.repeat(300)}`,
     ]
     const refusals = await Promise.all([
-      windowRows(deps(), BEN, id!, { limit: 50 }),
-      ...answers.map((each) => windowRows(deps(), ADA, each, { limit: 50 })),
+      windowRows(services(), BEN, id!, { limit: 50 }),
+      ...answers.map((each) => windowRows(services(), ADA, each, { limit: 50 })),
     ])
     for (const refusal of refusals) expect(refusal).toEqual(refusals[0])
     expect(refusals[0]).toMatchObject({ kind: 'refused', reason: 'window_not_found' })
-    expect(await windowRows(deps(), ADA, id!, { after: '?', limit: 50 })).toMatchObject({ reason: 'invalid_cursor' })
+    expect(await windowRows(services(), ADA, id!, { after: '?', limit: 50 })).toMatchObject({
+      reason: 'invalid_cursor',
+    })
     expect(parseWindowId(windowId({ subject: 'window:a.b é', start: 5 }))).toEqual({
       subject: 'window:a.b é',
       start: 5,
     })
   })
 
-  it('add up to what is used and held, whatever has happened', async () => {
+  it('add up to its used and held amounts', async () => {
     const seed = 417
     const seen = { windows: 0, over: 0, rows: 0, held: 0 }
     const steps = fc.array(fc.tuple(fc.nat(5), fc.nat(400), fc.constantFrom(0, 1, HOUR, 3 * HOUR, 30 * HOUR)), {

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => people.close())
 
 const MINUTE = 60_000
-const find = (secret = ann.secret) => people.deps.sessions.find(secret)
+const find = (secret = ann.secret) => people.services.sessions.find(secret)
 const seenAt = async () => (await people.rows('SELECT seen_at FROM sessions'))[0]!.seen_at
 
 /** A finder of its own, whose questions are listened to. */
@@ -23,13 +23,13 @@ function listening() {
   const failures: unknown[] = []
   const log = ({ query }: { query: { sql: string } }) => void asked.push(query.sql.slice(0, 6))
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(people.database.file), log })
-  const { clock, digestSession: digest } = people.deps
+  const { clock, digestSession: digest } = people.services
   const onFailure = (error: unknown) => void failures.push(error)
   return { asked, failures, finder: createSessionFinder({ db, clock, digest, onFailure }) }
 }
 
 describe('a session', () => {
-  it('is found by its secret and by nothing else', async () => {
+  it('is found only by its secret', async () => {
     expect(await find()).toEqual(ann.session)
     expect(await find(`${ann.secret.slice(0, -1)}${ann.secret.endsWith('A') ? 'B' : 'A'}`)).toBeUndefined()
     for (const text of ['', ann.session.id, `${ann.secret} `, ann.secret.slice(1), 'x'.repeat(100_000)]) {
@@ -37,18 +37,18 @@ describe('a session', () => {
     }
   })
 
-  it('ends when nobody has used it for twelve hours', async () => {
+  it('ends after twelve hours without use', async () => {
     people.pass(IDLE_MS - 1)
     expect(await find()).toBeDefined()
     people.pass(IDLE_MS - 1)
     expect(await find()).toBeDefined()
     people.pass(IDLE_MS)
     expect(await find()).toBeUndefined()
-    people.deps.sessions.forgetAll()
+    people.services.sessions.forgetAll()
     expect(await find()).toBeUndefined()
   })
 
-  it('ends after seven days however much it is used', async () => {
+  it('ends after seven days', async () => {
     for (let hours = 0; hours < 7 * 24 - 1; hours++) {
       people.pass(60 * MINUTE)
       expect(await find()).toBeDefined()
@@ -58,19 +58,19 @@ describe('a session', () => {
     expect(await find()).toBeUndefined()
   })
 
-  it('of somebody who is disabled opens nothing', async () => {
+  it('of a disabled person is invalid', async () => {
     await people.rows('UPDATE people SET disabled_at = 1 RETURNING row')
-    people.deps.sessions.forgetAll()
+    people.services.sessions.forgetAll()
     expect(await find()).toBeUndefined()
   })
 
-  it('tells how its account stands', async () => {
+  it('has the status of its account', async () => {
     await people.rows(`UPDATE accounts SET status = 'suspended' RETURNING row`)
-    people.deps.sessions.forgetAll()
+    people.services.sessions.forgetAll()
     expect((await find())?.account).toMatchObject({ status: 'suspended' })
   })
 
-  it('is written down as used at most once a minute', async () => {
+  it('records its use at most once a minute', async () => {
     const start = await seenAt()
     people.pass(MINUTE - 1)
     await find()
@@ -81,8 +81,8 @@ describe('a session', () => {
   })
 })
 
-describe('the memory of sessions', () => {
-  it('answers a page that asks every second without asking the file each time', async () => {
+describe('the session cache', () => {
+  it('avoids a query for every request', async () => {
     const { asked, finder } = listening()
     for (let seconds = 0; seconds < 120; seconds++) {
       expect(await finder.find(ann.secret)).toBeDefined()
@@ -91,13 +91,13 @@ describe('the memory of sessions', () => {
     expect(asked).toEqual(['select', 'update'])
   })
 
-  it('does not ask for what has no shape of a secret', async () => {
+  it('ignores malformed secrets', async () => {
     const { asked, finder } = listening()
     await finder.find('mr_session_short')
     expect(asked).toEqual([])
   })
 
-  it('does not keep what it read before a change', async () => {
+  it('does not cache a session read before a change', async () => {
     const { asked, finder } = listening()
     const reading = finder.find(ann.secret)
     finder.forgetAll()
@@ -106,7 +106,7 @@ describe('the memory of sessions', () => {
     expect(asked).toEqual(['select', 'select'])
   })
 
-  it('goes on when the use of a session cannot be written down', async () => {
+  it('continues when the use cannot be recorded', async () => {
     const { failures, finder } = listening()
     await people.database.file.atomic([
       {

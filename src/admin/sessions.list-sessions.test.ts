@@ -3,16 +3,16 @@ import { given, openTestPeople, PASSWORD } from '../../test/fixtures/admin/peopl
 import { listSessions } from './sessions.ts'
 import { signIn } from './sign-in.ts'
 
-it('sessions are listed newest first, with where they come from, and which one asks', async () => {
+it('sessions are listed newest first, with their origin and the current one', async () => {
   const people = await openTestPeople()
   const ann = await people.make('ann@example.com', 'owner')
   await people.make('ben@example.com', 'owner')
   people.pass(1000)
   const agent = `\u001b[31m${'x'.repeat(300)}`
   const other = given(
-    await signIn(people.deps, { email: 'ann@example.com', password: PASSWORD }, { agent, address: undefined }),
+    await signIn(people.services, { email: 'ann@example.com', password: PASSWORD }, { agent, address: undefined }),
   )
-  const { items } = given(await listSessions(people.deps, ann.session))
+  const { items } = given(await listSessions(people.services, ann.session))
   expect(items).toEqual([
     {
       id: other.session.id,

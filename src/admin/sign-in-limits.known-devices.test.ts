@@ -15,7 +15,7 @@ beforeEach(() => {
 const ANN = { id: 'person_ann', password_changed_at: 1 }
 const BEN = { id: 'person_ben', password_changed_at: 1 }
 
-it('a browser is known for whoever has signed in from it, and for nobody else', () => {
+it('a browser is known only for people who signed in from it', () => {
   const tokens = devices.remember(undefined, ANN)
   expect(devices.find(tokens, ANN)).toMatch(/^[\w-]{22}$/)
   expect([devices.find(tokens, BEN), devices.find(tokens, undefined), devices.find(undefined, ANN)]).toEqual([
@@ -25,7 +25,7 @@ it('a browser is known for whoever has signed in from it, and for nobody else', 
   ])
 })
 
-it('people who share a browser are all known in it, up to four', () => {
+it('up to four people of a shared browser are known', () => {
   const people = Array.from({ length: 6 }, (_, index) => ({ id: `person_${index}`, password_changed_at: 1 }))
   let tokens: string | undefined
   for (const person of people) tokens = devices.remember(tokens, person)
@@ -35,7 +35,7 @@ it('people who share a browser are all known in it, up to four', () => {
   expect(tokens!.length).toBeLessThan(400)
 })
 
-it('a browser that signs in again stays the same device: a sign-in brings no new tries', () => {
+it('a browser stays the same device, so a sign-in grants no new tries', () => {
   const first = devices.remember(undefined, ANN)
   now += DAY_MS
   const second = devices.remember(first, ANN)
@@ -49,7 +49,7 @@ it('a new password makes every device unknown', () => {
   expect(devices.find(tokens, { ...ANN, password_changed_at: 2 })).toBeUndefined()
 })
 
-it('it is forgotten after 180 days without a sign-in', () => {
+it('a device is forgotten after 180 days without a sign-in', () => {
   const tokens = devices.remember(undefined, ANN)
   now += 180 * DAY_MS - 1
   expect(devices.find(tokens, ANN)).toBeDefined()
@@ -57,7 +57,7 @@ it('it is forgotten after 180 days without a sign-in', () => {
   expect(devices.find(tokens, ANN)).toBeUndefined()
 })
 
-it('no token can be made up or changed', () => {
+it('tokens cannot be forged', () => {
   const tokens = devices.remember(undefined, ANN)
   const [device, issued, mac] = tokens.split('.') as [string, string, string]
   const other = (text: string) => (text.startsWith('A') ? 'B' : 'A') + text.slice(1)
@@ -74,7 +74,7 @@ it('no token can be made up or changed', () => {
   expect(open(8).find(tokens, ANN)).toBeUndefined()
 })
 
-it('of a cookie with thousands of tokens four are looked at', () => {
+it('only four tokens of a cookie are checked', () => {
   const tokens = devices.remember(undefined, ANN)
   const junk = devices.remember(undefined, BEN)
   expect(devices.find([...Array(3).fill(junk), tokens].join('~'), ANN)).toBeDefined()

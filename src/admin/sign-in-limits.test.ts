@@ -39,7 +39,7 @@ const signInFrom = (address: string, email = 'ann', device?: string) => {
 }
 
 describe('tries of one e-mail from one network', () => {
-  it('are five, then one every three minutes, and how long is not said', () => {
+  it('are five, then one every three minutes, without a stated delay', () => {
     expect(takeMany(5, () => ['ann'])).toEqual(TAKEN(5))
     expect(take('ann')).toEqual({ kind: 'locked', of: 'pair', first: true })
     micros += 3 * MINUTE - 1
@@ -48,13 +48,13 @@ describe('tries of one e-mail from one network', () => {
     expect([take('ann').kind, take('ann').kind]).toEqual(['taken', 'locked'])
   })
 
-  it('are those of no other e-mail and no other network', () => {
+  it('are separate from other e-mails and networks', () => {
     takeMany(6, () => ['ann'])
     expect(take('ben').kind).toBe('taken')
     expect(take('ann', '192.0.2.2').kind).toBe('taken')
   })
 
-  it('are all back after a right password, and after a quarter of an hour', () => {
+  it('are all back after a right password, and after 15 minutes', () => {
     takeMany(5, () => ['ann'])
     tries.forgive(who('ann'))
     expect(takeMany(6, () => ['ann'])).toEqual([...TAKEN(5), 'locked'])
@@ -63,7 +63,7 @@ describe('tries of one e-mail from one network', () => {
     expect(take('ann')).toMatchObject({ first: true })
   })
 
-  it('do not count when nothing was looked at', () => {
+  it('do not count without a check', () => {
     for (let times = 0; times < 150; times++) {
       expect(take('ann').kind).toBe('taken')
       tries.giveBack(who('ann'))
@@ -80,14 +80,14 @@ describe('tries of one e-mail from one network', () => {
 })
 
 describe('tries of one network', () => {
-  it('are twenty, whatever e-mails they are for, and refused ones cost nothing', () => {
+  it('are twenty for all e-mails, without refused ones', () => {
     takeMany(30, () => ['ann'])
     expect(takeMany(15, (index) => [`name ${index}`])).toEqual(TAKEN(15))
     expect(take('another')).toEqual({ kind: 'locked', of: 'network', first: true })
     expect(take('another', '192.0.2.2').kind).toBe('taken')
   })
 
-  it('get back the one that was a right password, and no more', () => {
+  it('get only the right password back', () => {
     takeMany(19, (index) => [`name ${index}`])
     signInFrom(HOME)
     expect(take('ben').kind).toBe('taken')
@@ -103,24 +103,24 @@ describe('tries of one e-mail from many networks', () => {
     expect(takeMany(1000, (index) => ['ann', far(index)]).filter((kind) => kind === 'taken')).toHaveLength(100)
   })
 
-  it('are not brought back by a right password: each sign-in would bring strangers new guesses', () => {
+  it('are not reset by a right password', () => {
     signInFrom(HOME)
     takeMany(1000, (index) => ['ann', far(index)])
     for (let times = 0; times < 50; times++) signInFrom(HOME)
     expect(takeMany(100, (index) => ['ann', far(5000 + index)])).not.toContain('taken')
   })
 
-  it('are told of a few times, however many networks there are', () => {
-    const told = () =>
+  it('are reported a few times for any number of networks', () => {
+    const reported = () =>
       Array.from({ length: 500 }, (_, index) => {
         for (let count = 0; count < 5; count++) take('ann', far(index))
         return take('ann', far(index))
       }).filter((outcome) => outcome.kind === 'locked' && outcome.first)
-    expect(told().length).toBeLessThanOrEqual(4)
+    expect(reported().length).toBeLessThanOrEqual(4)
   })
 })
 
-describe('what strangers use up', () => {
+describe('the tries of strangers', () => {
   const attack = (networks: number) => {
     for (let index = 0; index < networks; index++) takeMany(12, () => ['ann', far(index)])
   }
@@ -157,7 +157,7 @@ describe('what strangers use up', () => {
 })
 
 describe('a device or a network that has signed in before', () => {
-  it('has tries of its own, and no more than others', () => {
+  it('has its own tries, as many as others', () => {
     expect(takeMany(6, () => ['ann', HOME, 'laptop'])).toEqual([...TAKEN(5), 'locked'])
     expect(take('ann', HOME, 'phone').kind).toBe('taken')
     expect(take('ann', HOME).kind).toBe('taken')
@@ -186,7 +186,7 @@ describe('a device or a network that has signed in before', () => {
     expect(take('ann', HOME).kind).toBe('locked')
   })
 
-  it('is written down once a day, however often it signs in', () => {
+  it('is stored once a day', () => {
     for (let times = 0; times < 100; times++) signInFrom(HOME)
     expect(writes).toBe(1)
     micros += 2 * DAY
@@ -195,10 +195,10 @@ describe('a device or a network that has signed in before', () => {
   })
 })
 
-describe('a session that is asked for its password', () => {
+describe('a session that confirms its password', () => {
   const ask = (session: string) => tries.take({ session })
 
-  it('has five tries, whatever strangers do, and takes none from anybody', () => {
+  it('has five tries of its own', () => {
     takeMany(1000, (index) => ['ann', far(index)])
     takeMany(100, (index) => [`name ${index}`, HOME])
     const asked = Array.from({ length: 6 }, () => ask('sess_1').kind)
@@ -210,7 +210,7 @@ describe('a session that is asked for its password', () => {
 })
 
 describe('a new password by a link', () => {
-  it('begins anew, here and everywhere', () => {
+  it('resets all tries of the e-mail', () => {
     takeMany(6, () => ['ann'])
     takeMany(1000, (index) => ['ann', far(index)])
     tries.reset(who('ann'))
@@ -261,7 +261,7 @@ describe('a restart', () => {
     expect([...kept.keys()].filter((name) => !name.startsWith('known:'))).toEqual([])
   })
 
-  it('keeps nobody out for longer than all tries take, whatever the clock was turned to', () => {
+  it('bounds a restored lockout after clock changes', () => {
     tries.restore([{ name: `pair:<ann ${HOME}>`, until: micros / 1000 + 1e12 }])
     expect(take('ann')).toMatchObject({ kind: 'locked' })
     micros += 15 * MINUTE

@@ -15,9 +15,9 @@ beforeEach(async () => {
 })
 afterEach(() => people.close())
 
-const change = (by = ann) => changePassword(people.deps, by.session, body, HERE)
-const enter = async (password: string) => signIn(people.deps, { email: 'ann@example.com', password }, HERE)
-const find = ({ secret }: SignedIn) => people.deps.sessions.find(secret)
+const change = (by = ann) => changePassword(people.services, by.session, body, HERE)
+const enter = async (password: string) => signIn(people.services, { email: 'ann@example.com', password }, HERE)
+const find = ({ secret }: SignedIn) => people.services.sessions.find(secret)
 
 describe('a new password', () => {
   it('ends every other session, and gives this one a new secret', async () => {
@@ -35,17 +35,17 @@ describe('a new password', () => {
     given(await enter(NEXT))
   })
 
-  it('closes a link by which somebody could set another one', async () => {
+  it('voids links for a new password', async () => {
     const reset = { role: 'owner', email: 'ann@example.com', resets: true } as const
-    const { code } = given(await invitePerson(people.deps, reset, 'operator'))
+    const { code } = given(await invitePerson(people.services, reset, 'operator'))
     given(await change())
-    expect(refusalOf(await readInvite(people.deps, code)).reason).toBe('invite_not_valid')
+    expect(refusalOf(await readInvite(people.services, code)).reason).toBe('invite_not_valid')
   })
 
   it('needs the old one, and only so many tries', async () => {
     const guess = { current: 'a wrong password', next: NEXT }
     for (let tries = 0; tries < 5; tries++) {
-      const outcome = await changePassword(people.deps, ann.session, guess, HERE)
+      const outcome = await changePassword(people.services, ann.session, guess, HERE)
       expect(refusalOf(outcome).reason).toBe('wrong_password')
     }
     expect(refusalOf(await change())).toEqual({
@@ -59,15 +59,15 @@ describe('a new password', () => {
     ])
   })
 
-  it('has ended every session, although nobody heard that it was set', async () => {
+  it('ends every session even if the answer is lost', async () => {
     const other = given(await enter(PASSWORD))
     expect(await find(other)).toBeDefined()
     const unheard: SignInServices = {
-      ...people.deps,
+      ...people.services,
       audit: {
-        ...people.deps.audit,
+        ...people.services.audit,
         async record(...act) {
-          await people.deps.audit.record(...act)
+          await people.services.audit.record(...act)
           throw new Error('no answer')
         },
       },
@@ -76,7 +76,7 @@ describe('a new password', () => {
     expect([await find(other), await find(ann)]).toEqual([undefined, undefined])
     const again = given(await enter(NEXT))
     const reset = { role: 'owner', email: 'ann@example.com', resets: true } as const
-    const { code } = given(await invitePerson(people.deps, reset, 'operator'))
+    const { code } = given(await invitePerson(people.services, reset, 'operator'))
     await expect(signUp(unheard, { code, password: PASSWORD }, HERE)).rejects.toThrow('no answer')
     expect(await find(again)).toBeUndefined()
   })
@@ -90,12 +90,12 @@ describe('a new password', () => {
 
   it('is one when one session changes it twice at the same moment', async () => {
     const other = { current: PASSWORD, next: 'a third long password' }
-    const outcomes = await Promise.all([change(), changePassword(people.deps, ann.session, other, HERE)])
+    const outcomes = await Promise.all([change(), changePassword(people.services, ann.session, other, HERE)])
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['done', 'refused'])
   })
 
   it('is not set when there is no time to compute it', async () => {
-    const busy = { ...people.deps, passwords: { ...people.deps.passwords, hash: async () => 'busy' as const } }
+    const busy = { ...people.services, passwords: { ...people.services.passwords, hash: async () => 'busy' as const } }
     expect(refusalOf(await changePassword(busy, ann.session, body, HERE)).reason).toBe('busy')
     expect(await find(ann)).toBeDefined()
     given(await enter(PASSWORD))

@@ -11,15 +11,15 @@ beforeEach(async () => {
 })
 afterEach(() => people.close())
 
-const enter = async (password: string) => signIn(people.deps, { email: 'ann@example.com', password }, HERE)
+const enter = async (password: string) => signIn(people.services, { email: 'ann@example.com', password }, HERE)
 
 describe('giving the password again', () => {
-  const confirm = (password: string) => confirmPassword(people.deps, ann.session, password, HERE)
+  const confirm = (password: string) => confirmPassword(people.services, ann.session, password, HERE)
 
   it('is remembered with the session', async () => {
     people.pass(3_600_000)
     expect(given(await confirm(PASSWORD))).toEqual({ confirmed_at: '2026-11-22T01:00:00.000Z' })
-    expect((await people.deps.sessions.find(ann.secret))?.confirmedAt).toBe(ann.session.confirmedAt + 3_600_000)
+    expect((await people.services.sessions.find(ann.secret))?.confirmedAt).toBe(ann.session.confirmedAt + 3_600_000)
   })
 
   it('is not locked out by strangers at the sign-in, and does not lock out the sign-in', async () => {
@@ -32,7 +32,7 @@ describe('giving the password again', () => {
     given(await enter(PASSWORD))
   })
 
-  it('helps nobody who is disabled', async () => {
+  it('is refused for a disabled person', async () => {
     await people.rows('UPDATE people SET disabled_at = 1 RETURNING row')
     expect(refusalOf(await confirm(PASSWORD)).reason).toBe('wrong_password')
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ADA, BEN, told, useSpending } from '../../test/fixtures/admin/spending.ts'
+import { ADA, BEN, doneValue, useSpending } from '../../test/fixtures/admin/spending.ts'
 import { hours } from '../../test/fixtures/ledger/contract-bench.ts'
 import { movement, statementExportQuery, statementQuery } from '../contract/owner.ts'
 import { pageOf } from '../contract/values.ts'
@@ -8,11 +8,11 @@ import { showRequest } from './requests.ts'
 import { exportStatement, walletStatement } from './statement.ts'
 
 const bench = useSpending()
-const deps = () => ({ db: bench.database.db })
+const services = () => ({ db: bench.database.db })
 const HOUR = 3_600_000
 
 async function statement(query: object = {}, account = ADA) {
-  const page = told(await walletStatement(deps(), account, statementQuery.parse(query)))
+  const page = doneValue(await walletStatement(services(), account, statementQuery.parse(query)))
   return pageOf(movement).parse(page)
 }
 
@@ -29,7 +29,7 @@ async function wholeStatement(query: object = {}) {
 async function csv(query: object = {}): Promise<{ rows: string[][]; pieces: number }> {
   let text = ''
   let pieces = 0
-  for await (const piece of told(await exportStatement(deps(), ADA, statementExportQuery.parse(query)))) {
+  for await (const piece of doneValue(await exportStatement(services(), ADA, statementExportQuery.parse(query)))) {
     text += piece
     pieces++
   }
@@ -57,7 +57,7 @@ describe('the statement of a wallet', () => {
       { movement: 2, kind: 'charge', ref: charged, reason: 'completed', model: 'demo', key: { id: 'key_ada_wallet' } },
       { movement: 1, kind: 'credit', amount: '2.00', balance: '2.00', ref: 'paid-1', reason: 'paid in' },
     ])
-    expect(told(await showRequest(deps(), ADA, charged))).toMatchObject({ movement: 2 })
+    expect(doneValue(await showRequest(services(), ADA, charged))).toMatchObject({ movement: 2 })
     const sum = items.reduce((total, { amount }) => total + parseUsd(amount)!, 0n)
     expect(sum).toBe((await bench.ledger.accountStatus(ADA)).balance)
     expect(items[0]?.balance).toBe(items.length > 0 ? `${formatted(sum)}` : '')
@@ -99,9 +99,11 @@ describe('the statement of a wallet', () => {
     expect(await refs({ from: '2030-01-01' })).toEqual([])
     expect(await refs({ to: '2020-01-01' })).toEqual([])
     const wrong = { zone: 'Mars/Olympus', from: '2026-10-25' }
-    expect(await walletStatement(deps(), ADA, { ...wrong, limit: 50 })).toMatchObject({ reason: 'invalid_range' })
-    expect(await exportStatement(deps(), ADA, wrong)).toMatchObject({ reason: 'invalid_range' })
-    expect(await walletStatement(deps(), ADA, { after: '!', limit: 50 })).toMatchObject({ reason: 'invalid_cursor' })
+    expect(await walletStatement(services(), ADA, { ...wrong, limit: 50 })).toMatchObject({ reason: 'invalid_range' })
+    expect(await exportStatement(services(), ADA, wrong)).toMatchObject({ reason: 'invalid_range' })
+    expect(await walletStatement(services(), ADA, { after: '!', limit: 50 })).toMatchObject({
+      reason: 'invalid_cursor',
+    })
   })
 
   it('passes over thousands of requests that cost nothing, some at a time', async () => {

@@ -48,7 +48,7 @@ describe('the lanes that are asked', () => {
     expect(chosen(...names)).toEqual({ lanes, unknown: [] })
   })
 
-  it('are none of a name that nobody has', () => {
+  it('are none for an unknown name', () => {
     expect(chosen('fra', 'one', '__proto__')).toMatchObject({ unknown: ['fra', '__proto__'] })
   })
 

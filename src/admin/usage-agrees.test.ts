@@ -209,7 +209,7 @@ async function expectCsvAgrees(args: UsageArgs, total: Sums): Promise<void> {
   const csv = await exportUsage(bench.sources, args)
   if (csv.kind === 'refused') throw new Error(csv.message)
   const rows = csv.value.split('\r\n').slice(1, -1)
-  // The last nine cells are numbers, whatever the names before them are.
+  // The last nine cells are numbers.
   const sums = rows.map((row) => row.split(',').slice(-9))
   const used = sums.map((cells) =>
     Object.fromEntries([...COUNTS, 'wallet', 'plan'].map((sum, index) => [sum, cells[index]!])),
@@ -236,7 +236,7 @@ async function expectOverviewAgrees(receipts: readonly Receipt[], args: UsageArg
   bench.clock.at = latest
 }
 
-it(`agrees with the receipts to the last unit, in any zone, whatever came in between (seed ${SEED})`, async () => {
+it(`agrees with the receipts to the last unit, in any zone, through every event (seed ${SEED})`, async () => {
   const receipts = await readReceipts()
   see(`receipts: ${receipts.length}`)
   for (let range = 0; range < RANGES; range++) {
@@ -256,7 +256,7 @@ async function expectAllAgrees(receipts: readonly Receipt[]): Promise<void> {
   }
 }
 
-it('agrees again when all of it is made anew, and when books were put back that are not as far', async () => {
+it('agrees after a rebuild, and after a ledger was restored from a backup', async () => {
   const all = await readReceipts()
   await bench.restart(() => bench.loseContent())
   await bench.keeper.catchUp()
@@ -269,7 +269,7 @@ it('agrees again when all of it is made anew, and when books were put back that 
   await expectAllAgrees(all)
 })
 
-it('tells nobody what another account has used, whose number came free when the books were put back', async () => {
+it('does not mix accounts whose row was reused after a restore', async () => {
   await bench.restart(() => bench.copyLedger('ledger.copy'))
   const lost = await bench.addAccount('lost@example.com')
   const asked = { model: 'demo', outcome: 'completed', tokens: [1, 0, 0, 1, 0], cost: 5n } as const

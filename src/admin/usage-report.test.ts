@@ -93,7 +93,7 @@ describe('usage', () => {
       ...['0.000000002', '0.00', 'wallet'],
     ])
     expect(await wallet({ kind: 'builder', key: ada.keys[0]!.id })).toEqual(['0.00', '0.00'])
-    expect(await wallet({ model: 'nobody has asked' })).toEqual(['0.00', '0.00'])
+    expect(await wallet({ model: 'unused' })).toEqual(['0.00', '0.00'])
   })
 
   it('shows the eight largest one by one, and the rest as one', async () => {

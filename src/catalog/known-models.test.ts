@@ -55,7 +55,7 @@ describe('a lane is asked', () => {
     })
   })
 
-  test('as the operator has written, whatever is known', () => {
+  test('from the configuration override the known ones', () => {
     const { traits, listedTraits } = laneOf({ traits: { sampling: true, jsonSchema: 'none' } })
     expect(traits).toMatchObject({ sampling: true, jsonSchema: 'none', efforts: { low: 'low' } })
     expect(listedTraits).toEqual({ sampling: true, jsonSchema: 'none' })

@@ -14,7 +14,7 @@ test('every effort registers an id of its own, in the order of the list', () => 
   expect(catalog.entries.get('a')?.suffixEffort).toBeUndefined()
 })
 
-test('the version of a price comes from whoever records versions, and only for priced models', () => {
+test('priced models get the version of their price', () => {
   const asked: string[] = []
   const definition = definitionOf(modelDefinition('a'), modelDefinition('free', { price: undefined }))
   const catalog = loadCatalog(definition, (id, price) => {
@@ -35,7 +35,5 @@ test('invalid definitions throw', () => {
   const twice = definitionOf(modelDefinition('a', { efforts: ['high'] }), modelDefinition('a-high'))
   expect(() => loadCatalog(twice, () => 1)).toThrow('a-high occurs twice')
   const lanes = [{ upstream: 'gone', model: 'x', priority: 1, weight: 1 }]
-  expect(() => loadCatalog(definitionOf(modelDefinition('a', { lanes })), () => 1)).toThrow(
-    'unknown upstream gone',
-  )
+  expect(() => loadCatalog(definitionOf(modelDefinition('a', { lanes })), () => 1)).toThrow('unknown upstream gone')
 })

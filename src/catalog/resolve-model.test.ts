@@ -104,7 +104,7 @@ describe('a model that cannot be had', () => {
     )
   })
 
-  test('because of the key’s list gets those words too, whatever the effort', () => {
+  test('because of the key’s list gets the same message for any effort', () => {
     const listed = ['thinker-high']
     for (const refusal of [refusalOf('thinker', 'ultra', listed), refusalOf('nothing', 'ultra', listed)]) {
       expect(refusal.code).toBe('model_not_found')

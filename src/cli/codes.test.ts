@@ -11,13 +11,13 @@ it('says codes once, lists them without their text, and who waits for funds', as
     created_at: '2026-11-22T',
   }
   const listed = { ...code, expires_at: null, redeemed_by: null, redeemed_at: null }
-  const wish = { account: 'acct_1', email: 'a@b.c', amount: '5.00', note: 'please', at: 't1' }
+  const request = { account: 'acct_1', email: 'a@b.c', amount: '5.00', note: 'please', at: 't1' }
   const { asked, said, run } = commandLine({
     operations: {
       'codes.create': done({ items: [1, 2].map((n) => ({ code, secret: `MR-${n}` })) }),
       'codes.list': done({ items: [listed], next: 'code_1' }),
       'codes.withdraw': done({ ...listed, state: 'withdrawn' }),
-      'wallet.wishes': done({ items: [wish], next: null }),
+      'wallet.wishes': done({ items: [request], next: null }),
     },
   })
   await run('codes create 10.00 --count 2 --note May --expires 90d')
@@ -35,7 +35,7 @@ it('says codes once, lists them without their text, and who waits for funds', as
   expect(said.out).toMatch(/a@b\.c +5\.00 +t1 +please/)
 })
 
-it('redeems a code for somebody', async () => {
+it('redeems a code for an account', async () => {
   const wallet = { balance: '10.00', held: '1.00', available: '9.00' }
   const redeemed = { amount: '10.00', email: 'a@b.c', wallet }
   const { asked, said, run } = commandLine({ operations: { 'codes.redeem': done(redeemed) } })

@@ -83,7 +83,7 @@ describe('the command line', () => {
 })
 
 describe('a command', () => {
-  it('exits with 1 when refused, and with the given code when nobody could be asked', async () => {
+  it('exits with 1 when refused, and with the given code when the operation did not run', async () => {
     const refused = commandLine({ operations: { 'wallet.show': { kind: 'refused', message: 'No such account.' } } })
     expect(await refused.run('wallet show x')).toBe(1)
     expect(refused.said).toEqual({ out: '', err: 'error: No such account.\n' })

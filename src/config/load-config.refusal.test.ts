@@ -18,7 +18,14 @@ describe('an invalid configuration is reported with its place', () => {
       'no such key',
       'Did you mean body_bytes?',
     ],
-    ['a merge key', 'server: { <<: { port: 1 } }', 'server', '<<:', 'merge keys are not supported', 'Write the keys out'],
+    [
+      'a merge key',
+      'server: { <<: { port: 1 } }',
+      'server',
+      '<<:',
+      'merge keys are not supported',
+      'Write the keys out',
+    ],
     [
       'a key written twice',
       'drain: {}\nserver: {}\ndrain: {}\n',

@@ -3,7 +3,22 @@ import type { EffortSpelling } from '../model/effort.ts'
 import { CHAT_FIELDS } from '../protocols/chat/parse-request.ts'
 import { mayBePassedOn } from '../protocols/fields/read-fields.ts'
 import { RESPONSES_FIELDS } from '../protocols/responses/fields.ts'
-import { choice, decimal, factor, flag, integer, list, optionalText, price, read, scalar, section, text, usd, wrong } from './scalars.ts'
+import {
+  choice,
+  decimal,
+  factor,
+  flag,
+  integer,
+  list,
+  optionalText,
+  price,
+  read,
+  scalar,
+  section,
+  text,
+  usd,
+  wrong,
+} from './scalars.ts'
 import { identifier } from './upstream-schema.ts'
 
 export const modelGlob = text('A model id, or a pattern in which * matches anything. Patterns match base ids.', {

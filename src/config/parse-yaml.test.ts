@@ -28,7 +28,11 @@ const FORMS: Readonly<Record<string, string>> = {
 
 const reportOf = (world: World): string => {
   const check = checkConfig(
-    sourcesOf({ environment: { MALFORMED: `${CANARY} x`, KEY: CANARY }, files: { '/malformed': `${CANARY}\nx` }, ...world }),
+    sourcesOf({
+      environment: { MALFORMED: `${CANARY} x`, KEY: CANARY },
+      files: { '/malformed': `${CANARY}\nx` },
+      ...world,
+    }),
   )
   expect(check.ok).toBe(false)
   return `${check.lines.join('\n')}\n${JSON.stringify(check.json)}`
@@ -60,6 +64,8 @@ describe('messages never quote a malformed credential', () => {
   })
 
   it('but quote the name of an unset variable', () => {
-    expect(reportOf({ yaml: fileWith(`${FAR}\n    api_key: "\${FAR_API_KEY_OF_OURS}"`) })).toContain('FAR_API_KEY_OF_OURS')
+    expect(reportOf({ yaml: fileWith(`${FAR}\n    api_key: "\${FAR_API_KEY_OF_OURS}"`) })).toContain(
+      'FAR_API_KEY_OF_OURS',
+    )
   })
 })

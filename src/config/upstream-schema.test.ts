@@ -34,7 +34,12 @@ describe('an upstream on the network', () => {
     ['base_url: "https://a.b/v1", api_version: "2023-06-01"', 'api_version', /version in base_url/, /Leave/],
     ['base_url: "https://a.b/v1", api_version: "1"', 'api_version', /a day such as/, /Write/],
     ['allow_private: true', 'base_url', /needs an address/, /Add base_url/],
-    ['base_url: "https://a.b", dialect: bedrock', 'base_url', /ends in its version/, /Did you mean https:\/\/a\.b\/v1\?/],
+    [
+      'base_url: "https://a.b", dialect: bedrock',
+      'base_url',
+      /ends in its version/,
+      /Did you mean https:\/\/a\.b\/v1\?/,
+    ],
     ['base_url: "https://a.b/chat/completions", dialect: github-copilot', 'base_url', /version/, /endpoint/],
   ])('%s is refused', (keys, key, message, cure) => {
     const [problem, ...more] = problemsOf({ yaml: far(keys) })

@@ -22,7 +22,8 @@ const request = (protocol) => ({
   body: { bytes: Buffer.from('{}'), members: [] },
   ...{ rewritten: new Map(), previousResponseId: undefined, effort: undefined, functionForm: false },
 })
-const chatEncoder = () => createChatEncoder({ request: request('chat'), model: 'public', requestId: 'req_1', mint, now })
+const chatEncoder = () =>
+  createChatEncoder({ request: request('chat'), model: 'public', requestId: 'req_1', mint, now })
 const responsesEncoder = () =>
   new ResponsesEncoder({
     ...{ request: request('responses'), model: 'public', effort: undefined, requestId: 'req_1', mint, now },

@@ -8,7 +8,7 @@ import type { LedgerDb, ProvedSumsTable } from './tables.ts'
  * A sum in two columns, the high and the low 32 bits of the amounts, because SUM fails beyond 64 bits. A negative amount has
  * a negative high part and a positive low part.
  */
-export const highAndLow = (amount: string): string =>
+const highAndLow = (amount: string): string =>
   `COALESCE(SUM((${amount}) >> 32), 0) AS high_nano, COALESCE(SUM((${amount}) & 4294967295), 0) AS low_nano`
 
 /** The sum as one column. If it does not fit, it is a REAL, which equals no amount. */

@@ -24,5 +24,5 @@ it('every mutant of the built program matches exactly one place', () => {
 })
 
 it('a mutant that matches nothing is noticed', () => {
-  expect(placesOf({ file: 'src/ledger/state/admit-turn.ts', find: 'no such line' })).toBe(0)
+  expect(placesOf({ file: 'src/ledger/state/turns.ts', find: 'no such line' })).toBe(0)
 })

@@ -4,10 +4,7 @@ import { importsOf, programFiles, resolveImport, textOf } from './source-files.t
 const GATHERS = 'src/protocols/codecs.ts'
 const CALLS = 'src/providers/provider-kinds.ts'
 /** Where every wire has to be known by its name: as a word of a type, or of the configuration. */
-const NAMES_WIRES = new Set([
-  'src/model/event.ts',
-  ...['src/config/upstream-schema.ts', 'src/config/config.ts'],
-])
+const NAMES_WIRES = new Set(['src/model/event.ts', ...['src/config/upstream-schema.ts', 'src/config/config.ts']])
 
 /** What stands in the folder of every wire, because lanes speak it; and in those of clients' languages besides. */
 const OF_LANES = ['dialects', 'read-events', 'write-request']

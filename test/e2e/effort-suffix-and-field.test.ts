@@ -32,7 +32,12 @@ const SERVED: readonly Row[] = [
   { description: 'the suffix alone', model: 'swift-high', fields: {}, effort: 'high' },
   { description: 'the suffix, the field null', model: 'swift-low', fields: { reasoning_effort: null }, effort: 'low' },
   { description: 'both that agree', model: 'swift-high', fields: { reasoning_effort: 'high' }, effort: 'high' },
-  { description: 'both that agree but for case', model: 'swift-high', fields: { reasoning_effort: 'High' }, effort: 'high' },
+  {
+    description: 'both that agree but for case',
+    model: 'swift-high',
+    fields: { reasoning_effort: 'High' },
+    effort: 'high',
+  },
   {
     description: 'suffix and the other dialect',
     model: 'swift-low',
@@ -40,7 +45,12 @@ const SERVED: readonly Row[] = [
     effort: 'low',
   },
   { description: 'an id that merely ends in -high', model: 'trap-high', fields: {}, effort: 'none' },
-  { description: 'that id with another effort', model: 'trap-high', fields: { reasoning_effort: 'low' }, effort: 'low' },
+  {
+    description: 'that id with another effort',
+    model: 'trap-high',
+    fields: { reasoning_effort: 'low' },
+    effort: 'low',
+  },
 ]
 
 describe('effort by suffix and by field (decision table)', () => {

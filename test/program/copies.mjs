@@ -15,7 +15,18 @@ export function copyDist(dist = DIST, replacements = []) {
   return { dist: join(copy.folder, 'dist'), clear: copy.clear }
 }
 
-const SOURCE = ['src', 'console', 'test/support', 'test/fakes', 'vitest.config.ts', 'tsconfig.json', 'package.json']
+const SOURCE = [
+  'src',
+  'console',
+  'test/support',
+  'test/fakes',
+  'test/fixtures',
+  'test/fuzz',
+  'test/translation-gaps',
+  'vitest.config.ts',
+  'tsconfig.json',
+  'package.json',
+]
 
 /** A copy of the source and of what runs its tests. What it does in other threads it does by the true build. */
 export function copySource() {

@@ -1,6 +1,19 @@
 import { type Fields, isObject } from '../../src/lib/types.ts'
 import { tryParse } from '../../src/protocols/json/bytes.ts'
-import { type Stream, Violation, insist, openItem, readAnnotation, readItemAdded, readItemDone, readPartAdded, readPartDone, same, without, wordsOf } from './responses-items.ts'
+import {
+  insist,
+  openItem,
+  readAnnotation,
+  readItemAdded,
+  readItemDone,
+  readPartAdded,
+  readPartDone,
+  type Stream,
+  same,
+  Violation,
+  without,
+  wordsOf,
+} from './responses-items.ts'
 
 /** One event of a Responses stream, as it came. */
 export interface StreamedEvent extends Fields {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import type { StoredProof } from '../../src/db/proofs.ts'
+import type { StoredProof } from '../../src/db/verify.ts'
 import { NOTHING_PROVED, type VerifyReport, verifyLedgerState } from '../../src/ledger/verify.ts'
 import { type StartOptions, startServer, type TestServer } from './start-server.ts'
 import { until } from './until.ts'

@@ -70,7 +70,7 @@ export async function takeRequestOnPostgres(
   return { kind: 'refused', refusal: refusedByLimit({ limits: counted }, { ...row, number }), statuses }
 }
 
-export async function closeOnPostgres(
+async function closeOnPostgres(
   core: PostgresCore,
   { requestId, receipt }: { readonly requestId: RequestId; readonly receipt: number },
   ending: Ending,

@@ -344,7 +344,7 @@ function openClaim(
   return { kind: 'claim-opened', receipt, at, ...claim }
 }
 
-export function endClaim(ledgerState: LedgerState, scope: string, state: 'kept' | 'not-kept' | 'dropped'): Change {
+function endClaim(ledgerState: LedgerState, scope: string, state: 'kept' | 'not-kept' | 'dropped'): Change {
   const claim = ledgerState.claims.get(scope)
   if (claim === undefined) throw new Error('A turn ended whose idempotency key is not in the ledger')
   ledgerState.claims.set(scope, state === 'dropped' ? undefined : { ...claim, state })

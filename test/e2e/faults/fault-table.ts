@@ -17,8 +17,18 @@ export const FAULT_TABLE: readonly FaultRow[] = [
   { description: 'its host name is unknown', fault: 'silence', upstream: 'nameless', ...atOnce(OVERLOADED) },
   { description: 'its certificate is not trusted', fault: 'silence', upstream: 'untrusted', ...atOnce(OVERLOADED) },
   { description: 'no connection within `connect`', fault: 'silence', upstream: 'unconnected', ...atOnce(TIMED_OUT) },
-  { description: 'is silent for `first_byte`', fault: 'silence', upstream: 'brief-first-byte', streamBefore: TIMED_OUT },
-  { description: 'is silent for `json_answer`', fault: 'silence', upstream: 'brief-json-answer', jsonBefore: TIMED_OUT },
+  {
+    description: 'is silent for `first_byte`',
+    fault: 'silence',
+    upstream: 'brief-first-byte',
+    streamBefore: TIMED_OUT,
+  },
+  {
+    description: 'is silent for `json_answer`',
+    fault: 'silence',
+    upstream: 'brief-json-answer',
+    jsonBefore: TIMED_OUT,
+  },
   { description: 'is silent for `total`', fault: 'silence', upstream: 'brief-total', jsonBefore: TIMED_OUT },
   { description: 'accepts, then is silent for `total`', fault: 'hang', upstream: 'brief-total', jsonBefore: TIMED_OUT },
   { description: 'breaks the connection instead of answering', fault: 'reset-unanswered', ...atOnce(OVERLOADED) },
@@ -31,7 +41,11 @@ export const FAULT_TABLE: readonly FaultRow[] = [
     streamAfter: broken('upstream_timeout'),
   },
   { description: 'breaks the connection', fault: 'reset', ...everywhere(OVERLOADED, broken('upstream_error')) },
-  { description: 'closes the connection too early', fault: 'cut-off', ...everywhere(OVERLOADED, broken('upstream_error')) },
+  {
+    description: 'closes the connection too early',
+    fault: 'cut-off',
+    ...everywhere(OVERLOADED, broken('upstream_error')),
+  },
   {
     description: 'ends the answer midway',
     fault: 'truncated',
@@ -131,7 +145,11 @@ export const FAULT_TABLE: readonly FaultRow[] = [
   { description: 'redirects (307)', fault: 'redirect', ...atOnce(OVERLOADED) },
   { description: 'compresses although asked not to', fault: 'compressed', ...atOnce(OVERLOADED) },
   { description: '400', fault: 'refused-400', ...atOnce(clients('upstream_rejected')) },
-  { description: '400: the input is too long', fault: 'refused-400-too-long', ...atOnce(clients('context_length_exceeded')) },
+  {
+    description: '400: the input is too long',
+    fault: 'refused-400-too-long',
+    ...atOnce(clients('context_length_exceeded')),
+  },
   {
     description: '400 for the output cap under both names',
     fault: 'cap-refused',

@@ -28,7 +28,8 @@ const rowOf = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |
 const faultRow = (row: FaultRow): string =>
   rowOf(row.description, ...[row.jsonBefore, row.jsonAfter, row.streamBefore, row.streamAfter].map(cellWords))
 
-const oddityRow = (row: FaultRow): string => rowOf(row.description, cellWords(row.jsonBefore), cellWords(row.streamBefore))
+const oddityRow = (row: FaultRow): string =>
+  rowOf(row.description, cellWords(row.jsonBefore), cellWords(row.streamBefore))
 
 /** The rows of both tables of `docs/operate/faults.md`, as they have to stand there. */
 export const documentedRows = (): string[] => [...FAULT_TABLE.map(faultRow), ...ODDITY_TABLE.map(oddityRow)]

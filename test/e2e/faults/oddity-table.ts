@@ -19,7 +19,11 @@ export const ODDITY_TABLE: readonly FaultRow[] = [
   { description: 'two `[DONE]`', fault: 'double-done', streamBefore: whole('reported') },
   { description: '`[DONE]`, then an open connection', fault: 'open-after-done', streamBefore: whole('reported') },
   { description: 'comments and events without data', fault: 'comments-among-words', streamBefore: whole('reported') },
-  { description: 'a broken connection after the finish reason', fault: 'cut-after-finish', streamBefore: whole('produced') },
+  {
+    description: 'a broken connection after the finish reason',
+    fault: 'cut-after-finish',
+    streamBefore: whole('produced'),
+  },
   {
     description: 'silence after the finish reason',
     fault: 'hang-after-finish',

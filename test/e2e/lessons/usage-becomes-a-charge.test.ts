@@ -159,9 +159,19 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
     cached: 64,
     output: 20,
   },
-  vllm: { description: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
+  vllm: {
+    description: { ...plain, prompt_tokens_details: { cached_tokens: 64 } },
+    uncached: 36,
+    cached: 64,
+    output: 20,
+  },
   ollama: { description: plain, uncached: 100, cached: 0, output: 20 },
-  llamacpp: { description: { ...plain, prompt_tokens_details: { cached_tokens: 64 } }, uncached: 36, cached: 64, output: 20 },
+  llamacpp: {
+    description: { ...plain, prompt_tokens_details: { cached_tokens: 64 } },
+    uncached: 36,
+    cached: 64,
+    output: 20,
+  },
   lmstudio: { description: plain, uncached: 100, cached: 0, output: 20 },
   'github-copilot': {
     description: { ...plain, prompt_tokens_details: { cached_tokens: 64 } },

@@ -39,9 +39,7 @@ export const OF_MONEY = [
     name: 'settle-twice',
     says: 'a hold that was closed stays open',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [
-      { file: 'src/ledger/state/turns.ts', find: '  ledgerState.turns.delete(op.requestId)\n', put: '' },
-    ],
+    replacements: [{ file: 'src/ledger/state/turns.ts', find: '  ledgerState.turns.delete(op.requestId)\n', put: '' }],
   },
   {
     name: 'context-is-a-discount',
@@ -198,7 +196,11 @@ export const OF_MONEY = [
         find: '(counter.firstReceipt <= receipt ? counter : [])',
         put: 'counter',
       },
-      { file: 'src/ledger/state/allowances.ts', find: 'assertRule(held >= turn.hold,', put: 'assertRule(turn.hold >= 0n,' },
+      {
+        file: 'src/ledger/state/allowances.ts',
+        find: 'assertRule(held >= turn.hold,',
+        put: 'assertRule(turn.hold >= 0n,',
+      },
     ],
   },
   {
@@ -280,9 +282,7 @@ export const OF_MONEY = [
     name: 'chosen-cap-without-a-least',
     says: 'a cap that we choose may be too short to help anybody',
     caughtBy: [DRAWS, ANY_SEQUENCE],
-    replacements: [
-      { file: 'src/ledger/state/turns.ts', find: 'Math.max(chosenCap.tokensMin, tokens)', put: 'tokens' },
-    ],
+    replacements: [{ file: 'src/ledger/state/turns.ts', find: 'Math.max(chosenCap.tokensMin, tokens)', put: 'tokens' }],
   },
   {
     name: 'refund-beyond-available',

@@ -37,7 +37,9 @@ export const OF_TURNS = [
     name: 'drains-of-one-account',
     says: 'one account may take every place to drain',
     caughtBy: ['src/gateway/cancellation.drains.test.ts'],
-    replacements: [{ file: 'src/gateway/cancellation.ts', find: `    if (own >= perAccountMax) return false\n`, put: '' }],
+    replacements: [
+      { file: 'src/gateway/cancellation.ts', find: `    if (own >= perAccountMax) return false\n`, put: '' },
+    ],
   },
   {
     name: 'drains-stay-where-they-are',

@@ -163,16 +163,18 @@ export const OF_THE_WIRE = [
     name: 'lone-returns-pass',
     says: 'a frame that another one hides is lost without a word',
     caughtBy: ['src/protocols/sse/frame-data.test.ts'],
-    replacements: [
-      { file: 'src/protocols/sse/frames.ts', find: 'if (hasLoneReturn(frame)) {', put: 'if (false) {' },
-    ],
+    replacements: [{ file: 'src/protocols/sse/frames.ts', find: 'if (hasLoneReturn(frame)) {', put: 'if (false) {' }],
   },
   {
     name: 'no-role-is-repaired',
     says: 'a stream that never says its role stays so',
     caughtBy: ['src/protocols/chat/tap.test.ts', 'src/protocols/chat/stream-oddities.test.ts'],
     replacements: [
-      { file: 'src/protocols/chat/repair-chunk.ts', find: `!state.hasRole && delta.role !== 'assistant'`, put: 'false' },
+      {
+        file: 'src/protocols/chat/repair-chunk.ts',
+        find: `!state.hasRole && delta.role !== 'assistant'`,
+        put: 'false',
+      },
     ],
   },
   {

@@ -35,9 +35,9 @@ describe.skipIf(CHROMIUM === undefined)('every page', () => {
     })
     const wallet = await streamChat(origin(), account.key, { model: 'swift' })
     await streamChat(origin(), agent, { model: 'paid', max_tokens: 20 })
-    await user.session.ask('POST /wallet/ask', { body: { amount: '5.00', note: 'for more' } })
+    await user.session.call('POST /wallet/ask', { body: { amount: '5.00', note: 'for more' } })
     await server().operate('codes.create', { amount: '1.00', count: 2, note: 'for a workshop' })
-    const { items } = await user.session.ask('GET /keys')
+    const { items } = await user.session.call('GET /keys')
     paths = allPages({ request: wallet.id, key: items[0].id, account: account.id })
   })
 

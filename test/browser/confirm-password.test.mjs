@@ -19,7 +19,7 @@ describe.skipIf(CHROMIUM === undefined)('15 minutes after the sign-in', () => {
     const dialog = page.getByRole('dialog', { name: 'Confirm your password' })
     await dialog.waitFor()
     const createdKeys = async () =>
-      (await user.session.ask('GET /keys')).items.filter(({ name }) => name === 'late').length
+      (await user.session.call('GET /keys')).items.filter(({ name }) => name === 'late').length
     return { page, dialog, createdKeys }
   }
 

@@ -12,7 +12,7 @@ describe.skipIf(CHROMIUM === undefined)('editing a key with many models', () => 
   it('keeps the models and asks for the password when the key gets more rights', async () => {
     const user = await person()
     const body = { name: 'patterns', kind: 'wallet', models: PATTERNS, caps: { day: '5.00' } }
-    const { key } = await user.session.ask('POST /keys', { body })
+    const { key } = await user.session.call('POST /keys', { body })
     const known = async () => (await user.session.send('GET /keys/:key', { params: { key: key.id } })).json
     const page = await open('/keys', user)
     await page.getByRole('button', { name: '12 entries' }).click()

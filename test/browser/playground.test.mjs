@@ -23,8 +23,8 @@ describe.skipIf(CHROMIUM === undefined)('the playground', () => {
       await page.getByRole('button', { name: 'Send', exact: true }).click()
     }
     const newest = async () => {
-      const { items } = await user.session.ask('GET /requests')
-      return user.session.ask('GET /requests/:request', { params: { request: items[0].id } })
+      const { items } = await user.session.call('GET /requests')
+      return user.session.call('GET /requests/:request', { params: { request: items[0].id } })
     }
     return { page, send, newest }
   }

@@ -40,7 +40,7 @@ describe.skipIf(CHROMIUM === undefined)('an account that needs funds', () => {
     await page.keyboard.press('Escape')
 
     const owner = await person({ credit: '0' })
-    await owner.session.ask('POST /wallet/ask', { body: { amount: '5.00', note: '' } })
+    await owner.session.call('POST /wallet/ask', { body: { amount: '5.00', note: '' } })
     await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click()
     await link(page, '1 funding request').waitFor()
     await page

@@ -38,7 +38,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
 
   /** Renews the session as another tab would, without notifying this one. */
   const giveSession = (page, { session }) => page.context().addCookies([cookieFor(origin(), session.cookie)])
-  const namesOf = async ({ session }) => (await session.ask('GET /keys')).items.map(({ name }) => name)
+  const namesOf = async ({ session }) => (await session.call('GET /keys')).items.map(({ name }) => name)
 
   /** Waits until the page has rendered the response. */
   const twoFrames = (page) =>
@@ -54,7 +54,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     await question.getByLabel('Password', { exact: true }).fill(PASSWORD)
     // Block polling, which would notice first.
     await page.route('**/console/api/keys*', () => {})
-    await first.session.ask('DELETE /session')
+    await first.session.call('DELETE /session')
     await button(question, 'Confirm').click()
     await heading(page, 'Sign in').waitFor()
     await page.unroute('**/console/api/keys*')
@@ -177,7 +177,7 @@ describe.skipIf(CHROMIUM === undefined)('one session in many tabs', () => {
     const user = await person()
     const page = await open('/keys', user)
     await heading(page, 'Keys').waitFor()
-    await user.session.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
+    await user.session.call('POST /session', { body: { email: user.email, password: PASSWORD } })
     await giveSession(page, user)
     await makeKey(page, 'across')
     await button(page, 'Done').click()

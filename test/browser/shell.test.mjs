@@ -9,7 +9,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
 
   it('works by keyboard: shortcuts, rows, command palette and dialogs', async () => {
     const user = await person()
-    await user.session.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
+    await user.session.call('POST /session', { body: { email: user.email, password: PASSWORD } })
     const page = await open('/settings', user)
     await heading(page, 'Sessions').waitFor()
     await page
@@ -132,7 +132,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
 
   it('does not open a row on a click inside its popover', async () => {
     const user = await person()
-    await user.session.ask('POST /keys', { body: { name: 'two', kind: 'wallet', models: ['paid', 'calm'] } })
+    await user.session.call('POST /keys', { body: { name: 'two', kind: 'wallet', models: ['paid', 'calm'] } })
     const page = await open('/keys', user)
     await page.getByRole('button', { name: '2 entries' }).click()
     const models = page.getByRole('dialog')
@@ -237,7 +237,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell of the console', () => {
   it('ends another session', async () => {
     const user = await person()
     const former = user.session.cookie
-    await user.session.ask('POST /session', { body: { email: user.email, password: PASSWORD } })
+    await user.session.call('POST /session', { body: { email: user.email, password: PASSWORD } })
     const page = await open('/settings', user)
     await page
       .getByRole('button', { name: /^Sign out / })

@@ -86,7 +86,7 @@ describe.skipIf(CHROMIUM === undefined)('the sign-in', () => {
     await heading(page, 'Usage').waitFor()
     // Otherwise the polling of this page would notice first.
     await page.waitForLoadState('networkidle')
-    await user.session.ask('DELETE /session')
+    await user.session.call('DELETE /session')
     await page.getByRole('link', { name: 'Models', exact: true }).click()
     await page.getByText('Your session has ended.').waitFor()
     expect(new URL(page.url()).searchParams.get('next')).toBe('/models')

@@ -214,7 +214,7 @@ describe('time recorded under a clock of 2027', () => {
         string,
         string,
       ]
-      const { items } = await backAt(lateOwner).sendTurn('GET /wallet/statement', {
+      const { items } = await backAt(lateOwner).call('GET /wallet/statement', {
         query: { from: today, to: tomorrow, zone: 'UTC' },
       })
       expect(items.map(({ ref }) => ref)).toContain('now')

@@ -69,10 +69,10 @@ describe('millrace catalog', () => {
     expect(out).toMatch(/^known +far\/gpt-5 +input +1\.00 +1\.25 +below the provider’s price: sold at a loss$/m)
     expect(out).toMatch(/^known +far\/gpt-5 +output +12\.00 +10\.00$/m)
     expect(out).toMatch(/^decided +far\/gpt-5 +traits\.sampling +yes +no +from your configuration$/m)
-    expect(out).toMatch(/^unknown +far\/gpt-5-of-our-own +nothing is known of gpt-5-of-our-own \(openai\)$/m)
+    expect(out).toMatch(/^unknown +far\/gpt-5-of-our-own +no known facts of gpt-5-of-our-own \(openai\)$/m)
     expect(out).not.toContain('context_tokens')
     expect(out + err).not.toContain('\u001b')
-    expect(err).toMatch(/^Facts of \d{4}-\d{2}-\d{2}\. They propose, your list decides\.$/m)
+    expect(err).toMatch(/^Known facts of \d{4}-\d{2}-\d{2}\. Your configuration decides\.$/m)
     expect(err).toContain(
       'warning: known on far/gpt-5: input is sold at 1.00 and costs 1.25 USD per million tokens: a loss.',
     )
@@ -81,7 +81,7 @@ describe('millrace catalog', () => {
   it('shows one model in full, as text and JSON', async () => {
     const { out } = await server.run('catalog', 'decided', '--all')
     expect(out).toMatch(/^decided +far\/gpt-5 +context_tokens +400000 +400000$/m)
-    expect(out).toMatch(/^decided +far\/gpt-5 +traits\.json_schema +native +as the dialect assumes$/m)
+    expect(out).toMatch(/^decided +far\/gpt-5 +traits\.json_schema +native +assumed by the dialect$/m)
     expect(out).not.toMatch(/^known/m)
     const view = await server.json('catalog', 'known-high')
     expect(view).toMatchObject({ as_of: expect.stringMatching(/^\d{4}/), lanes: [{ model: 'known', known: true }] })
@@ -91,8 +91,8 @@ describe('millrace catalog', () => {
     expect(await server.run('catalog', 'nothing')).toMatchObject({ code: 1, out: '' })
     expect(await server.run('catalog', 'known', '--known')).toMatchObject({ code: 2, out: '' })
     const { code, err } = await server.run('catalog', '--propose', 'openai/gpt-99')
-    expect([code, err]).toEqual([1, expect.stringMatching(/Nothing is known of a model "gpt-99" of openai/)])
-    expect((await server.run('catalog', '--known', '__proto__')).err).toMatch(/there is anthropic, google, openai/)
+    expect([code, err]).toEqual([1, expect.stringMatching(/no known model "gpt-99" of openai/)])
+    expect((await server.run('catalog', '--known', '__proto__')).err).toMatch(/Dialects: anthropic, google, openai/)
   })
 
   it('lists the facts and proposes an entry', async () => {
@@ -114,6 +114,8 @@ describe('millrace catalog', () => {
       expect.stringMatching(/^ {2}warning: known on far\/gpt-5: input is sold at 1\.00/m),
     ])
     const { out: table } = await server.run('models')
-    expect(table).toMatch(/^id +efforts +inputs +context +input +cached +cache write +output +kept +kinds +lanes$/m)
+    expect(table).toMatch(
+      /^id +efforts +inputs +context +input +cached +cache write +output +prompt cache +kinds +lanes$/m,
+    )
   })
 })

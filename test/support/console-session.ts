@@ -40,7 +40,7 @@ export interface ConsolePerson {
   /** Whatever is answered. */
   send(name: RouteName, sent?: Sent): Promise<Delivered>
   /** What is answered, judged by the contract; a refusal is a failure of the test. */
-  sendTurn<Name extends RouteName>(name: Name, sent?: Received<Name>): Promise<AnswerOf<Name>>
+  call<Name extends RouteName>(name: Name, sent?: Received<Name>): Promise<AnswerOf<Name>>
 }
 
 interface Received<Name extends RouteName> {
@@ -74,7 +74,7 @@ export function openBrowser(server: Pick<TestServer, 'port'>, email = 'nobody@ex
       })
       return read(person, response)
     },
-    async sendTurn(name, sent) {
+    async call(name, sent) {
       const reported = await person.send(name, sent as Sent)
       if (reported.status !== 200) throw new Error(`${name}: ${reported.status} ${reported.text}`)
       const { answer } = CONSOLE_API[name]
@@ -120,6 +120,6 @@ export async function signUp(
   const named = account === undefined ? {} : { account }
   const { code } = await server.operate('people.invite', { email, role, ...named })
   const person = openBrowser(server, email)
-  await person.sendTurn('POST /sign-up', { body: { code, password: PASSWORD } })
+  await person.call('POST /sign-up', { body: { code, password: PASSWORD } })
   return person
 }

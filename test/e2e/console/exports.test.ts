@@ -28,7 +28,7 @@ beforeAll(async () => {
   const money = { account: account.id, amount: '1.00' }
   for (const [index, formula] of FORMULAS.entries()) {
     await server().operate('wallet.credit', { ...money, reason: formula, ref: index === 0 ? formula : `ref-${index}` })
-    const { secret } = await owner.sendTurn('POST /keys', { body: { name: formula, kind: 'wallet' } })
+    const { secret } = await owner.call('POST /keys', { body: { name: formula, kind: 'wallet' } })
     expect((await chat(server(), { key: secret })).status).toBe(200)
   }
   const now = server().app.operations.clock.now()

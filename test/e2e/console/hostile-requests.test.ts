@@ -116,7 +116,7 @@ it('a stopping server starts no playground turn on an open connection', async ()
     const whole = actOf('/console/api/playground/chat/completions', lines, other.port) + TURN
     socket.write(whole.slice(0, 40))
     // The server has begun to read it when it has answered somebody who came later.
-    await owner.sendTurn('GET /session')
+    await owner.call('GET /session')
     void other.serving.stopAccepting()
     socket.write(whole.slice(40))
     await socket.closed

@@ -19,7 +19,7 @@ it('a model whose circuits are all open stays unavailable until a probe succeeds
   const { server } = setup()
   const account = await openAccount(server)
   const owner = await signUp(server, { email: 'models@console.example', account: account.id })
-  const available = async () => (await owner.sendTurn('GET /models')).items.map((model) => model.available)
+  const available = async () => (await owner.call('GET /models')).items.map((model) => model.available)
   expect(await available()).toEqual([true])
   const refused = await chat(server, account, { model: 'locked' })
   expect(refused.json.error.code).toBe('provider_misconfigured')

@@ -14,7 +14,7 @@ beforeAll(async () => {
 it('an operator cannot credit under the reference of a code', async () => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'owner@read.example', account: account.id })
-  const { items } = await operator.sendTurn('POST /operate/codes', { body: { amount: '5.00', count: 1, note: '' } })
+  const { items } = await operator.call('POST /operate/codes', { body: { amount: '5.00', count: 1, note: '' } })
   const [{ code, secret }] = items as [(typeof items)[number]]
   for (const ref of [`code:${code.id}`, ` code:${code.id}`]) {
     for (const amount of ['5.00', '-5.00', '7.00']) {
@@ -26,12 +26,12 @@ it('an operator cannot credit under the reference of a code', async () => {
       expect([reported.status, reported.error?.code]).toEqual([400, 'invalid_arguments'])
     }
   }
-  await owner.sendTurn('POST /wallet/redeem', { body: { code: secret } })
+  await owner.call('POST /wallet/redeem', { body: { code: secret } })
   expect((await account.wallet()).balance).toBe(nanoOf('5.00'))
 })
 
 it('an e-mail address has one account, however it is spelled', async () => {
-  const made = await operator.sendTurn('POST /operate/accounts', { body: { email: ' Ann@Read.Example ' } })
+  const made = await operator.call('POST /operate/accounts', { body: { email: ' Ann@Read.Example ' } })
   expect(made.email).toBe('ann@read.example')
   const again = await operator.send('POST /operate/accounts', { body: { email: 'ann@read.example' } })
   expect(again.error?.code).toBe('account_exists')
@@ -42,7 +42,7 @@ it('an e-mail address has one account, however it is spelled', async () => {
 it('a refusal names the form field at fault', async () => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'fields@read.example', account: account.id })
-  const key = (await owner.sendTurn('GET /keys')).items[0]!.id
+  const key = (await owner.call('GET /keys')).items[0]!.id
   const ofKey = { name: 'ci', kind: 'wallet' } as const
   const ofAccount = { account: account.id }
   const credit = (amount: string, ref: string) =>
@@ -91,9 +91,9 @@ it('operator actions appear in the audit log of the account, whatever name the o
   const owner = await signUp(server(), { email: 'second@read.example', account: account.id })
   const params = { account: account.email }
   const credit = { amount: '1.00', reason: 'a gift', ref: 'gift-1' }
-  await operator.sendTurn('POST /operate/accounts/:account/credit', { params, body: credit })
-  await operator.sendTurn('POST /operate/accounts/:account/status', { params, body: { status: 'active' } })
-  const { items } = await owner.sendTurn('GET /audit')
+  await operator.call('POST /operate/accounts/:account/credit', { params, body: credit })
+  await operator.call('POST /operate/accounts/:account/status', { params, body: { status: 'active' } })
+  const { items } = await owner.call('GET /audit')
   expect(items.slice(0, 2).map(({ action, target }) => [action, target])).toEqual([
     ['account_status', account.id],
     ['wallet_ordered', account.id],
@@ -119,7 +119,7 @@ it.each([
 ])('invisible characters in a name are refused by console and CLI: %s', async (_, name, seen) => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: `unseen-${seen.slice(2)}@read.example`, account: account.id })
-  const { items } = await owner.sendTurn('GET /keys')
+  const { items } = await owner.call('GET /keys')
   const key = items[0]!.id
   const reported = [
     await owner.send('POST /keys', { body: { name, kind: 'wallet' } }),
@@ -157,7 +157,7 @@ it('names in any script and with emoji are kept as written', async () => {
   const account = await openAccount(server(), { credit: '0' })
   const owner = await signUp(server(), { email: 'scripts@read.example', account: account.id })
   for (const name of ['می‌خواهم', 'क्‍ष', 'ключ', '构建', '👩‍💻 ci ❤️']) {
-    const { key } = await owner.sendTurn('POST /keys', { body: { name, kind: 'wallet' } })
+    const { key } = await owner.call('POST /keys', { body: { name, kind: 'wallet' } })
     expect(key.name).toBe(name)
   }
 })

@@ -30,10 +30,10 @@ beforeAll(async () => {
     expect((await chat(server(), { key: builder.key }, { model: 'paid', max_tokens: 5 })).status).toBe(200)
     const { id } = await openAccount(server())
     const other = await signUp(server(), { email: `owner-${count}@walk.example`, account: id })
-    await other.sendTurn('POST /wallet/ask', { body: sendTurn })
+    await other.call('POST /wallet/ask', { body: sendTurn })
   }
-  await person.sendTurn('POST /operate/codes', { body: { amount: '5.00', count: ROWS, note: '' } })
-  const { windows } = await person.sendTurn('GET /plan')
+  await person.call('POST /operate/codes', { body: { amount: '5.00', count: ROWS, note: '' } })
+  const { windows } = await person.call('GET /plan')
   window = windows.find(({ opened }) => opened)!.id!
 })
 

@@ -11,7 +11,7 @@ it('a password confirmation lasts 15 minutes to the millisecond, after sign-up a
   const owner = await signUp(server(), { email: 'owner@walk.example', account: id })
   const make = async () => (await owner.send('POST /keys', { body: { name: 'made', kind: 'wallet' } })).error?.code
   for (const confirmed of ['by signing up', 'again']) {
-    if (confirmed === 'again') await owner.sendTurn('POST /session/confirm', { body: { password: PASSWORD } })
+    if (confirmed === 'again') await owner.call('POST /session/confirm', { body: { password: PASSWORD } })
     server().advance(QUARTER_MS - 1)
     expect(await make(), confirmed).toBeUndefined()
     server().advance(1)

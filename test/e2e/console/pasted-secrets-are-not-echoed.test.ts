@@ -29,7 +29,7 @@ beforeAll(async () => {
   const { link } = await server.json('people', 'invite', 'owner@example.com', '--role', 'operator')
   operator = openBrowser(server)
   const code = new URL(String(link)).searchParams.get('code')!
-  await operator.sendTurn('POST /sign-up', { body: { code, password: PASSWORD } })
+  await operator.call('POST /sign-up', { body: { code, password: PASSWORD } })
 })
 
 afterAll(() => server.close())

@@ -86,14 +86,14 @@ const withKey = (key: string): ConsolePerson => {
 }
 
 async function thingsOf({ id }: TestAccount, owner: ConsolePerson): Promise<Things> {
-  const { items: keys } = await owner.sendTurn('GET /keys')
-  const { items: requests } = await owner.sendTurn('GET /requests')
-  const { windows } = await owner.sendTurn('GET /plan')
-  const { items: sessions } = await owner.sendTurn('GET /sessions')
-  const { person } = await owner.sendTurn('GET /session')
+  const { items: keys } = await owner.call('GET /keys')
+  const { items: requests } = await owner.call('GET /requests')
+  const { windows } = await owner.call('GET /plan')
+  const { items: sessions } = await owner.call('GET /sessions')
+  const { person } = await owner.call('GET /session')
   const made = await people
     .get('operator')!
-    .sendTurn('POST /operate/codes', { body: { amount: '1.00', count: 1, note: '' } })
+    .call('POST /operate/codes', { body: { amount: '1.00', count: 1, note: '' } })
   return {
     account: id,
     key: keys.at(-1)!.id,
@@ -180,7 +180,7 @@ describe('the playground', () => {
 })
 
 const signInAgain = (person: ConsolePerson) =>
-  person.sendTurn('POST /session', { body: { email: person.email, password: PASSWORD } })
+  person.call('POST /session', { body: { email: person.email, password: PASSWORD } })
 
 function refusalFor(who: Who, needed: Requester): string {
   if (!RIGHTS[who].includes('signed-in')) return 'session_ended'

@@ -126,7 +126,7 @@ describe.each(Object.keys(TURNS))('the playground at %s', (endpoint) => {
 it('signing out ends playground access', async () => {
   const disconnected = await signUp(server(), { email: 'gone@walk.example', account: account.id })
   const { cookie, csrf } = disconnected
-  await disconnected.sendTurn('DELETE /session')
+  await disconnected.call('DELETE /session')
   const reported = await play('responses', { cookie, 'x-csrf-token': csrf })
   expect([reported.status, codeIn(reported)]).toEqual([401, 'session_ended'])
 })

@@ -25,7 +25,7 @@ const FAR = dayFromNow(2)
 
 async function reasons(person: ConsolePerson, over: object = {}): Promise<Record<string, number>> {
   const query = { from: dayFromNow(-60), to: FAR, zone: 'UTC', step: 'month', ...over } as const
-  const { reasons: reported } = await person.sendTurn('GET /usage/refused', { query })
+  const { reasons: reported } = await person.call('GET /usage/refused', { query })
   return Object.fromEntries(reported.map(({ code, total }) => [code, total]))
 }
 
@@ -47,7 +47,7 @@ it('early refusals are counted by reason; requests with receipts are not', async
   expect(await reasons(owner)).toEqual(all)
   expect(await reasons(owner, { key: narrow.id })).toEqual({ rate_limit_exceeded: 2 })
   expect(await reasons(owner, { kind: 'builder' })).toEqual({})
-  const { refused_today, today } = await owner.sendTurn('GET /overview/usage', { query: { zone: 'UTC' } })
+  const { refused_today, today } = await owner.call('GET /overview/usage', { query: { zone: 'UTC' } })
   expect({ refused_today, requests: today.requests }).toEqual({ refused_today: 4, requests: 3 })
 })
 

@@ -12,7 +12,7 @@ it('a request shows what a retry with its idempotency key returns, and until whe
   const account = await openAccount(server())
   const owner = await signUp(server(), { email: 'again@example.com', account: account.id })
   const emitTo = async (request: string) =>
-    (await owner.sendTurn('GET /requests/:request', { params: { request } })).idempotency
+    (await owner.call('GET /requests/:request', { params: { request } })).idempotency
   const keyed = { headers: { 'idempotency-key': 'once' } }
   const first = await chat(server(), account, {}, keyed)
   const { requestId: plain } = await chat(server(), account)

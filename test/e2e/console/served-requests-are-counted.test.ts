@@ -10,7 +10,7 @@ const server = useServer()
 it('served requests count turns only, not console requests, probes or refusals', async () => {
   const account = await openAccount(server())
   const operator = await signUp(server(), { email: 'op@served.example', role: 'operator', account: account.id })
-  const served = async () => (await operator.sendTurn('GET /operate/system')).requests_served
+  const served = async () => (await operator.call('GET /operate/system')).requests_served
 
   await openBrowser(server()).send('GET /session')
   await fetch(`http://127.0.0.1:${server().port}/healthz`)

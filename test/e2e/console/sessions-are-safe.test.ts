@@ -42,12 +42,12 @@ describe('the cookie of a session', () => {
   it('changes at every sign-in', async () => {
     const person = await newPerson()
     const fixed = person.cookie!
-    await person.sendTurn('POST /session', { body: { email: person.email, password: PASSWORD } })
+    await person.call('POST /session', { body: { email: person.email, password: PASSWORD } })
     expect(person.cookie).not.toBe(fixed)
     const thief = openBrowser(server())
     thief.cookie = `millrace_session=mr_session_${'x'.repeat(43)}`
     const chosen = thief.cookie
-    await thief.sendTurn('POST /session', { body: { email: person.email, password: PASSWORD } })
+    await thief.call('POST /session', { body: { email: person.email, password: PASSWORD } })
     expect(thief.cookie).not.toBe(chosen)
   })
 
@@ -55,7 +55,7 @@ describe('the cookie of a session', () => {
     const [disconnected, silent, used] = [await newPerson(), await newPerson(), await newPerson()]
     const copy = openBrowser(server())
     copy.cookie = disconnected.cookie
-    await disconnected.sendTurn('DELETE /session')
+    await disconnected.call('DELETE /session')
     expect(disconnected.cookie).toBeUndefined()
     expect((await copy.send('GET /keys')).error?.code).toBe('session_ended')
     server().advance(11 * 60 * MINUTE)
@@ -90,10 +90,10 @@ describe('a page of another site', () => {
 
   it.each(FOREIGN)('cannot change anything: %o', async (headers) => {
     const person = await newPerson()
-    const before = await person.sendTurn('GET /keys')
+    const before = await person.call('GET /keys')
     const reported = await person.send('POST /keys', { body: { name: 'stolen', kind: 'wallet' }, headers })
     expect(reported.error?.code).toBe('other_site')
-    expect(await person.sendTurn('GET /keys')).toEqual(before)
+    expect(await person.call('GET /keys')).toEqual(before)
   })
 
   it('cannot use the token of another session', async () => {
@@ -149,7 +149,7 @@ describe('keys and money', () => {
       'wrong_password',
     )
     expect((await make()).error?.code).toBe('confirm_password')
-    await person.sendTurn('POST /session/confirm', { body: { password: PASSWORD } })
+    await person.call('POST /session/confirm', { body: { password: PASSWORD } })
     expect((await make()).status).toBe(200)
   })
 })
@@ -158,15 +158,15 @@ describe('a key that gains permissions', () => {
   it('requires the password like a new key; one that loses permissions does not', async () => {
     const person = await newPerson()
     const body = { name: 'bounded', kind: 'wallet', caps: { day: '5.00' } } as const
-    const { key } = await person.sendTurn('POST /keys', { body })
+    const { key } = await person.call('POST /keys', { body })
     const change = (terms: object) => person.send('PATCH /keys/:key', { params: { key: key.id }, body: terms })
     server().advance(16 * MINUTE)
     expect((await change({ caps: { day: '6.00' } })).error?.code).toBe('confirm_password')
     expect((await change({ name: 'small', caps: { day: '4.00' }, disabled: true })).status).toBe(200)
     expect((await change({ disabled: false })).error?.code).toBe('confirm_password')
-    await person.sendTurn('POST /session/confirm', { body: { password: PASSWORD } })
+    await person.call('POST /session/confirm', { body: { password: PASSWORD } })
     expect((await change({ caps: { day: '6.00' }, disabled: false })).status).toBe(200)
-    const { items } = await person.sendTurn('GET /audit')
+    const { items } = await person.call('GET /audit')
     expect(items.slice(0, 2).map(({ actor, detail }) => [actor, detail])).toEqual([
       [person.email, 'caps, disabled of "small" (wallet)'],
       [person.email, 'name, caps, disabled of "small" (wallet)'],
@@ -239,9 +239,9 @@ describe('a changed password', () => {
   it('ends every other session and renews this one', async () => {
     const person = await newPerson()
     const elsewhere = openBrowser(server(), person.email)
-    await elsewhere.sendTurn('POST /session', { body: { email: person.email, password: PASSWORD } })
+    await elsewhere.call('POST /session', { body: { email: person.email, password: PASSWORD } })
     const before = person.cookie
-    await person.sendTurn('PUT /password', { body: { current: PASSWORD, next: 'quite another password' } })
+    await person.call('PUT /password', { body: { current: PASSWORD, next: 'quite another password' } })
     expect(person.cookie).not.toBe(before)
     expect((await elsewhere.send('GET /keys')).error?.code).toBe('session_ended')
     expect((await person.send('GET /keys')).status).toBe(200)
@@ -273,7 +273,7 @@ describe('an invitation', () => {
       role: 'owner',
       account: account.id,
     })
-    const receivedRequest = await openBrowser(server()).sendTurn('POST /invitation', { body: { code } })
+    const receivedRequest = await openBrowser(server()).call('POST /invitation', { body: { code } })
     expect(receivedRequest).toMatchObject({ email: 'looked-at@walk.example', role: 'owner', resets: false })
     const { status } = await fetch(`http://127.0.0.1:${server().port}/console/api/invitation?code=${code}`)
     expect(status).toBe(404)

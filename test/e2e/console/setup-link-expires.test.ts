@@ -15,7 +15,7 @@ it('the setup link file is deleted once the first operator has signed up', async
   const browser = openBrowser(server())
   const refused = await browser.send('POST /sign-up', { body: { code: invited!.code, password: PASSWORD } })
   expect([refused.error?.code, existsSync(file)]).toEqual(['email_missing', true])
-  await browser.sendTurn('POST /sign-up', {
+  await browser.call('POST /sign-up', {
     body: { code: invited!.code, email: 'first@walk.example', password: PASSWORD },
   })
   expect(existsSync(file)).toBe(false)

@@ -88,7 +88,7 @@ describe('strangers guessing from a thousand addresses', () => {
     const elsewhere = openBrowser(server(), owner.email)
     const body = { code: link.code, password: PASSWORD }
     expect((await elsewhere.send('POST /sign-up', { body, headers: from(CAFE) })).status).toBe(200)
-    const { items } = await elsewhere.sendTurn('GET /audit')
+    const { items } = await elsewhere.call('GET /audit')
     const lockouts = items.filter(({ action, actor }) => action === 'sign_in_refused' && actor === owner.email)
     expect(lockouts.length).toBeGreaterThan(0)
     expect(lockouts.length).toBeLessThanOrEqual(4)

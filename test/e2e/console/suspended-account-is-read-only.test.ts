@@ -13,7 +13,7 @@ let things: Things
 beforeAll(async () => {
   account = await openAccount(server())
   owner = await signUp(server(), { email: 'owner@suspended.example', account: account.id })
-  const { items } = await owner.sendTurn('GET /keys')
+  const { items } = await owner.call('GET /keys')
   const none = 'none_00000000000000000000000000'
   things = { account: none, key: items[0]!.id, request: none, window: none, session: none, person: none, code: none }
   await server().operate('accounts.suspend', { account: account.id })
@@ -32,20 +32,20 @@ describe('the owner of a suspended account', () => {
   it('cannot use the playground', async () => {
     const reported = await play(owner, { model: 'swift', messages: [{ role: 'user', content: 'hi' }] })
     expect([reported.status, reported.error?.code]).toEqual([403, 'account_suspended'])
-    expect(reported.error?.message).toMatch(/read.*nothing done.*operator/)
-    const { items } = await owner.sendTurn('GET /keys')
+    expect(reported.error?.message).toMatch(/read everything and change nothing\. Ask the operator/)
+    const { items } = await owner.call('GET /keys')
     expect(items.map(({ name, state }) => [name, state])).toEqual([[expect.any(String), 'active']])
     expect(await account.receipts()).toEqual([])
   })
 
   it('can sign in again and act once the operator reinstates the account', async () => {
-    await owner.sendTurn('DELETE /session')
-    await owner.sendTurn('POST /session', { body: { email: owner.email, password: PASSWORD } })
-    expect((await owner.sendTurn('GET /session')).person?.account?.status).toBe('suspended')
+    await owner.call('DELETE /session')
+    await owner.call('POST /session', { body: { email: owner.email, password: PASSWORD } })
+    expect((await owner.call('GET /session')).person?.account?.status).toBe('suspended')
     expect((await owner.send('POST /wallet/ask', { body: { amount: '1.00', note: '' } })).error?.code).toBe(
       'account_suspended',
     )
     await server().operate('accounts.activate', { account: account.id })
-    await owner.sendTurn('POST /wallet/ask', { body: { amount: '1.00', note: '' } })
+    await owner.call('POST /wallet/ask', { body: { amount: '1.00', note: '' } })
   })
 })

@@ -83,7 +83,7 @@ const REFUSED: readonly Refusal[] = [
     'unsupported_content',
     { model: 'over-chat', messages: [{ role: 'assistant', content: [image(PICTURE)] }] },
     CHAT_PART,
-    /messages of the user/,
+    /user messages/,
   ],
   [
     'a file of our own disk',

@@ -201,13 +201,13 @@ describe('without a fallback', () => {
 
   it('route explain shows where a request would go', async () => {
     const explain = (model: string) => setup.server.operate('route.explain', { model })
-    const receivedRequest = { open: null }
+    const closed = { aside: null }
     expect(await explain('both')).toMatchObject({
       model: 'both',
       has_price: true,
       lanes: [
-        { id: 'first/m', priority: 1, weight: 1, first_percent: 100, ...receivedRequest },
-        { id: 'second/m', priority: 2, weight: 1, first_percent: 0, ...receivedRequest },
+        { id: 'first/m', priority: 1, weight: 1, first_percent: 100, ...closed },
+        { id: 'second/m', priority: 2, weight: 1, first_percent: 0, ...closed },
       ],
     })
     await play(setup, 'both', 1, () => setup.is('first', 'locking us out'))
@@ -220,8 +220,8 @@ describe('without a fallback', () => {
     expect(left).toBeGreaterThan(60 * SHORTEST - 5)
     setup.server.advance(left * 1000)
     expect((await explain('lone')).lanes[0]).toMatchObject({
-      ...{ first_percent: 100, receivedRequest: true },
-      open: { reason: 'locked-out', seconds_left: 0 },
+      ...{ first_percent: 100, asked: true },
+      aside: { reason: 'locked-out', seconds_left: 0 },
     })
     expect(await setup.server.attempt('route.explain', { model: 'nobody' })).toMatchObject({
       reason: 'model_not_found',

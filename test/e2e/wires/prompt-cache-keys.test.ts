@@ -114,7 +114,7 @@ describe.each(['chat', 'by id'] as const)('for a client that continues %s', (mod
         BigInt(output) * PICO.output
       expect(nanoOf(receipt.charge)).toBe((pico + 999n) / 1000n)
       const trace = formatTrace(styleFor(false), await server.operate('requests.trace', { request: emitted.requestId }))
-      expect(trace).toContain(`(${cached_input} from the cache, ${cache_write} into it)`)
+      expect(trace).toContain(`(${cached_input} from the cache, ${cache_write} written to it)`)
       expect(trace).toContain('0.375007 written')
       if (emitted.calls.length === 0) return expect(turn).toBe(3)
       emitted = await sendTurn('price-paid')

@@ -21,7 +21,7 @@ it('gives one account no more than half of the places', () => {
   expect(begin(2), 'the places of others are free').toBe(true)
 })
 
-it('takes the oldest drain of whoever has most for an account that has fewer', () => {
+it('takes the oldest drain of the account with most', () => {
   const { drains, begin, stopped } = open(4)
   for (const [account, name] of [
     [1, 'first'],

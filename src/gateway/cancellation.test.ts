@@ -75,7 +75,7 @@ describe('a client that goes', () => {
     expect(stand()).toEqual({ stopped: true, reason: 'draining', disconnectedEarly: true })
   })
 
-  it('is not state of where the answer is finished for whoever asks again', () => {
+  it('is not reported when the answer is finished for a retry', () => {
     const { client, stand } = open({ isHeard: false })
     client.fire()
     expect([client.listeners.size, stand()]).toEqual([0, HERE])

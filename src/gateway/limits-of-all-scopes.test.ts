@@ -129,7 +129,7 @@ interface Promised {
   readonly tally: Tally
 }
 
-/** If nobody else comes, it is refused a second before the time it was told, and let through at that time. */
+/** Without other requests, it is refused a second before the time it was told, and let through at that time. */
 function keepsItsWord({ ledgerState, limits, refusal, seconds, now, tally }: Promised): void {
   // When a place is free depends on those who have it.
   const rated = limits.filter(({ kind }) => kind !== 'concurrent')

@@ -181,7 +181,7 @@ const overloadedAfterWork = answerWith(503, {
   usage: { prompt_tokens: 40, completion_tokens: 30, total_tokens: 70 },
 })
 
-it('a hold that stands is given back when the response cannot be stored, and nobody is asked', async () => {
+it('releases the hold when the response cannot be stored, without a provider call', async () => {
   const turn = requestWith({}, { model: 'small', storedInput: () => [] })
   const responses = { begin: async () => false, forget: async () => {} }
   const { done, asked, endings } = await moneyOfTurn({ turn, responses }, [replyWith(5, 2)])

@@ -7,7 +7,7 @@ import { inputBound } from '../pricing/price.ts'
 import { parseRequest as readChat } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
 
-/** What a part is, to whoever sends it, and the most that a provider by the rules of the catalogue can count for it. */
+/** What a part is, to the client that sends it, and the most that a provider by the rules of the catalogue can count for it. */
 interface Shown {
   readonly kind: 'image' | 'file'
   readonly url: string
@@ -38,7 +38,7 @@ function readable(kind: Shown['kind'], mediaType: string, bytes: string): Shown 
   return { kind, url, tokens: Math.max(kind === 'image' ? IMAGE : FILE, base64(bytes).length) }
 }
 
-/** Members that nobody asked for, before and behind: a long text under a name that stands there twice, or deep inside. */
+/** Extra members, before and behind: a long text under a name that stands there twice, or deep inside. */
 const odd = fc.constantFrom(
   '',
   '"x":[[{"image_url":"data:image/png;base64,AAAA"}]],',

@@ -32,12 +32,12 @@ describe('the lanes of a request', () => {
     expect(asked(more, ['responses', 'chat', 'demo'])).toEqual(['chat', 'demo'])
   })
 
-  it('are none where nobody knows it, and that is told by the name of the field', () => {
+  it('are none for an unsupported part; the error names the field', () => {
     expect(asked({ stop: 'x' }, ['responses'])).toBe('unsupported_parameter stop')
     expect(asked({ n: 3 }, ['responses'])).toBe('unsupported_parameter n')
   })
 
-  it('are those that have a place for each part: nobody is asked without what the question is about', () => {
+  it('are those that support every part', () => {
     const image = (url: string) => ({ type: 'image_url', image_url: { url } })
     const shows = (...content: object[]) => ({ messages: [{ role: 'user', content }] })
     const address = image('https://a/b.png')

@@ -5,7 +5,7 @@ import type { Caller } from '../model/caller.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { earlyRefusal } from './refusals.ts'
 
-/** What is said to somebody who has used up a limit on requests. */
+/** The refusal for a used-up request limit. */
 async function said(caller: Caller, balance: bigint): Promise<string | undefined> {
   const money = balance as NanoUsd
   const early = await earlyRefusal(

@@ -26,7 +26,7 @@ function memory(bounds: { bytesMax?: number; accountBytesMax?: number } = {}) {
 }
 
 describe('what was sealed in front of a call', () => {
-  it('is found by who has been given the call, and by nobody else', () => {
+  it('is found only by the account that received the call', () => {
     const { seals } = memory()
     seals.of(ANNA).keep('call_1', sealed('gAAA'))
     expect(seals.of(ANNA).find('call_1')).toEqual(sealed('gAAA'))

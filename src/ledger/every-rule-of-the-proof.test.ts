@@ -31,7 +31,7 @@ beforeEach(async () => {
   await (await bench.admit({ allowances: caps })).durable
   await insertAccount(bench.database.file, { id: 'acct_other', email: 'other@example.com', createdAt: 1 })
   await bench.expectBalancedLedger()
-  // Somebody who edits the file has no rules of the file in their way.
+  // Editing the file directly bypasses its constraints.
   for (const trigger of ['closed_receipts_are_final', 'entries_are_final']) await bench.run(`DROP TRIGGER ${trigger}`)
   await bench.database.file.all('PRAGMA ignore_check_constraints = 1', [])
 })

@@ -68,7 +68,7 @@ const PLAIN = { hidden: [0, 0], bytesPerToken: 3.1, tokensASecond: 75, waitSecon
 const MODELS: Readonly<Record<string, Model>> = {
   'shows all that it thinks': { ...PLAIN, hiding: 'unknown' },
   'hides its reasoning, and its server is known to': { ...PLAIN, hiding: 'known', hidden: [60, 8000] },
-  'hides its reasoning, and nobody knew': { ...PLAIN, hiding: 'unknown', hidden: [60, 8000] },
+  'hides its reasoning unexpectedly': { ...PLAIN, hiding: 'unknown', hidden: [60, 8000] },
 }
 /** Where the time before the first token differs by as much as many tokens take, nobody can tell it from them. */
 const HARDER: Readonly<Record<string, Model>> = {
@@ -92,7 +92,7 @@ it.each(CASES)(
   },
 )
 
-it('an effort that cannot reason is charged for nothing that nobody saw, however long it was silent', () => {
+it('an effort without reasoning is never charged for hidden output', () => {
   const rate = new LaneRate()
   for (let turn = 0; turn < 20; turn++) {
     const { work, usage } = turnOf(MODELS['hides its reasoning, and its server is known to']!)(1)

@@ -69,7 +69,7 @@ const LANES = [
   ['gemini', 'google'],
 ] as const
 
-/** Whoever compares each with each, or spreads them as arguments, does not come to an end. */
+/** Quadratic comparisons or spreading them as arguments would not finish. */
 it.each(LARGE)('as many %s as a body holds are written for every lane', { timeout: 60_000 }, (_what, conversation) => {
   for (const [wire, name] of LANES) {
     const target = laneTarget(codecs.dialect(wire, name), { outputCap: 8000 })

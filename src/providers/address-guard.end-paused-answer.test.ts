@@ -40,16 +40,16 @@ describe.each(ANSWERS)('an answer that ends with %s', (_with, bytes) => {
     return answer
   }
 
-  test('comes whole although its provider closes before it is read', async () => {
+  test('arrives complete although the provider closes before it is read', async () => {
     const { text, error } = await readAll(await callUnread('end'))
     expect([text.length, error]).toEqual([WORDS.length, undefined])
   })
 
-  test('is broken off where its provider resets before it is read', async () => {
+  test('breaks off when the provider resets before it is read', async () => {
     expect((await readAll(await callUnread('resetAndDestroy'))).error?.name).toBe('UpstreamBrokenOff')
   })
 
-  test('can be given up when its provider has closed', async () => {
+  test('can be abandoned after the provider has closed', async () => {
     const answer = await callUnread('end')
     answer.body.cancel()
     expect((await readAll(answer)).text).toBe(WORDS)

@@ -32,7 +32,7 @@ describe('an address', () => {
       '2002:a00:1::1',
       '2002:c0a8:101::9',
     ],
-  ])('%s is private, in every dress: only with allow_private', (address) => {
+  ])('%s is private in every spelling: only with allow_private', (address) => {
     expect(refusalOfAddress(address, STRICT)).toMatch(/allow_private/)
     expect(refusalOfAddress(address, PRIVATE)).toBeUndefined()
   })
@@ -42,7 +42,7 @@ describe('an address', () => {
     ...['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', '::ffff:169.254.169.254', '::ffff:a9fe:a9fe'],
     ...['::ffff:0:169.254.169.254', '::ffff:0:a9fe:a9fe', '::ffff:0:100.100.100.200'],
     ...['64:ff9b::169.254.169.254', '64:ff9b::a9fe:a9fe', '2002:a9fe:a9fe::', '2002:6464:64c8::1'],
-  ])('%s hands out credentials: never, whatever is allowed', (address) => {
+  ])('%s is a metadata service: always refused', (address) => {
     expect(refusalOfAddress(address, STRICT)).toMatch(/credentials/)
     expect(refusalOfAddress(address, PRIVATE)).toMatch(/credentials/)
   })
@@ -51,7 +51,7 @@ describe('an address', () => {
     ...['0.0.0.0', '0.1.2.3', '224.0.0.1', '239.1.1.1', '240.0.0.1', '255.255.255.255', '::', 'ff02::1'],
     ...['::ffff:0:0.0.0.0', '::ffff:0:224.0.0.1', '::ffff:0:1.1.1.1', '2001::', '2001:0:ffff:ffff:ffff:ffff:f5ff:fffe'],
     ...['64:ff9b::0.0.0.0', '2002::', '2001:0:1::1', '::1.2.3.4', '192.0.2.1', 'localhost', '', '1.2.3', '127.1'],
-  ])('%s is nowhere: never', (address) => {
+  ])('%s is unroutable: always refused', (address) => {
     expect(refusalOfAddress(address, STRICT)).toBeDefined()
     expect(refusalOfAddress(address, PRIVATE)).toBeDefined()
   })
@@ -81,7 +81,7 @@ describe('a base URL', () => {
     else expect(said).toMatch(refusal)
   })
 
-  test('an IPv6 host loses its brackets, a name stays as it is', () => {
+  test('strips the brackets of an IPv6 host and keeps a name', () => {
     expect([bareHost('[::1]'), bareHost('a.example')]).toEqual(['::1', 'a.example'])
   })
 })

@@ -37,7 +37,7 @@ function running(delivery: 'stream' | 'json') {
 }
 
 describe('a stream', () => {
-  test('must begin in time', () => {
+  test('must start before the first-byte deadline', () => {
     const { pass, expired } = running('stream')
     pass(119)
     expect(expired).toEqual([])
@@ -45,7 +45,7 @@ describe('a stream', () => {
     expect(expired).toEqual([{ phase: 'first-byte', at: 120 }])
   })
 
-  test('must go on: from its head, and from each byte', () => {
+  test('must stay within the idle deadline', () => {
     const { deadlines, pass, expired } = running('stream')
     pass(100)
     deadlines.headArrived()
@@ -57,7 +57,7 @@ describe('a stream', () => {
     expect(expired).toEqual([{ phase: 'idle', at: 359 }])
   })
 
-  test('must say more than that it lives', () => {
+  test('needs content, not only keep-alives', () => {
     const { deadlines, pass, expired } = running('stream')
     deadlines.headArrived()
     pass(50)
@@ -69,7 +69,7 @@ describe('a stream', () => {
     expect(expired).toEqual([{ phase: 'no-progress', at: 350 }])
   })
 
-  test('must end', () => {
+  test('must end within the total deadline', () => {
     const { deadlines, pass, expired } = running('stream')
     deadlines.headArrived()
     for (let n = 0; n < 60 && expired.length === 0; n++) {
@@ -79,7 +79,7 @@ describe('a stream', () => {
     expect(expired).toEqual([{ phase: 'total', at: 1800 }])
   })
 
-  test('is not blamed for a reader that does not read, but for the total', () => {
+  test('does not time out on a slow reader, except for the total', () => {
     const { deadlines, pass, expired } = running('stream')
     deadlines.headArrived()
     deadlines.bytesArrived(DATA)
@@ -93,7 +93,7 @@ describe('a stream', () => {
     expect(expired).toEqual([{ phase: 'idle', at: 1090 }])
   })
 
-  test('that has stopped is looked after by nobody', () => {
+  test('has no timer after it ends', () => {
     const { deadlines, pass, expired } = running('stream')
     deadlines.headArrived()
     deadlines.stop()
@@ -103,7 +103,7 @@ describe('a stream', () => {
 })
 
 describe('an answer in one piece', () => {
-  test('must begin in its own time', () => {
+  test('must start before its own deadline', () => {
     const { pass, expired } = running('json')
     pass(1099)
     expect(expired).toEqual([])
@@ -111,7 +111,7 @@ describe('an answer in one piece', () => {
     expect(expired).toEqual([{ phase: 'first-byte', at: 1100 }])
   })
 
-  test('may take long to begin, and blanks before it are no beginning of haste', () => {
+  test('may start late; leading whitespace does not start the idle deadline', () => {
     const { deadlines, pass, expired } = running('json')
     pass(1000)
     deadlines.headArrived()
@@ -125,7 +125,7 @@ describe('an answer in one piece', () => {
     expect(expired[0]?.phase).toBe('idle')
   })
 
-  test('must go on once it has begun', () => {
+  test('must stay within the idle deadline after it starts', () => {
     const { deadlines, pass, expired } = running('json')
     deadlines.headArrived()
     pass(200)
@@ -135,7 +135,7 @@ describe('an answer in one piece', () => {
   })
 })
 
-describe('a process that was stopped', () => {
+describe('a suspended process', () => {
   /** Time passes, and nothing runs. */
   const stopped = (ms: number) => {
     const clock = { now: 0 }
@@ -156,7 +156,7 @@ describe('a process that was stopped', () => {
     return { deadlines, expired, pass }
   }
 
-  test('does not end a stream before it has read what came meanwhile', () => {
+  test('reads waiting bytes before it ends a stream', () => {
     const { deadlines, expired, pass } = stopped(60_000)
     expect(expired).toEqual([])
     deadlines.bytesArrived(DATA)
@@ -166,7 +166,7 @@ describe('a process that was stopped', () => {
     expect(expired).toEqual(['idle'])
   })
 
-  test('does not count the time against the whole call', () => {
+  test('does not count the suspended time against the total', () => {
     const { deadlines, expired, pass } = stopped(60_000)
     for (let n = 0; n < 20; n++) {
       deadlines.bytesArrived(DATA)
@@ -178,14 +178,14 @@ describe('a process that was stopped', () => {
     expect(expired).toHaveLength(1)
   })
 
-  test('ends a stream of which nothing came', () => {
+  test('ends a stream without new bytes', () => {
     const { expired, pass } = stopped(60_000)
     pass(5)
     expect(expired).toEqual(['idle'])
   })
 })
 
-test('however many bytes come, there is one timer', () => {
+test('one timer serves any number of bytes', () => {
   const { deadlines } = running('stream')
   deadlines.headArrived()
   for (let n = 0; n < 1000; n++) deadlines.bytesArrived(DATA)
@@ -198,7 +198,7 @@ const judged = (...chunks: string[]) => {
   return chunks.map((chunk) => isSignOfLife(Buffer.from(chunk)))
 }
 
-describe('a sign of life', () => {
+describe('a keep-alive', () => {
   test.each([': ping\n\n', ':\n:\r\n\r\n', '\n', ' \r\n\t', '', ': cut in the mid'])('%j is one', (text) => {
     expect(judged(text)).toEqual([true])
   })
@@ -210,12 +210,12 @@ describe('a sign of life', () => {
     },
   )
 
-  test('is still one when it is cut', () => {
+  test('is still one when truncated', () => {
     expect(judged(': pi', 'ng', '\n', '\n:', ' x\r', '\n\r', '\n')).toEqual([true, true, true, true, true, true, true])
     expect(judged('data: x\n\n: pi', 'ng\n\n')).toEqual([false, true])
   })
 
-  test('is none where words are cut, although the rest looks like one', () => {
+  test('is none when truncated text looks like one', () => {
     expect(judged('data', ': x\n', ': ping\n')).toEqual([false, false, true])
     expect(judged(': ping\nda', 'ta', '\n', ': ping')).toEqual([false, false, false, true])
     expect(judged(': pi', 'ng\ndata: x')).toEqual([true, false])

@@ -18,7 +18,7 @@ import { Secret } from '../lib/secret.ts'
 afterEach(closeAll)
 
 describe('a call', () => {
-  test('goes to the path behind the base URL, with its own headers and those of the configuration', async () => {
+  test('goes to the path below the base URL, with its own and the configured headers', async () => {
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
     const upstream = upstreamAt(`${provider.url}/`, {
       apiKey: new Secret('sk-1'),
@@ -45,7 +45,7 @@ describe('a call', () => {
     ])
   })
 
-  test('of the azure dialect carries its key in a header of its own; a stream says what it accepts', async () => {
+  test('of the azure dialect sends api-key; a stream sends accept', async () => {
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
     const upstream = upstreamAt(provider.url, { apiKey: new Secret('az-1'), dialect: 'azure' })
     await readAll(answered(await caller().call(upstream)))
@@ -55,7 +55,7 @@ describe('a call', () => {
     expect(head).not.toMatch(/^authorization/m)
   })
 
-  test('of GitHub Copilot has no version in its address, and says who asks: a person, or an agent that goes on', async () => {
+  test('of GitHub Copilot has no version in its path and names the initiator', async () => {
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
     const upstream = upstreamAt(new URL(provider.url).origin, {
       apiKey: new Secret('gho_1'),
@@ -88,7 +88,7 @@ describe('a call', () => {
     expect(initiators).toEqual([['user'], ['agent'], ['agent'], ['user'], ['agent']])
   })
 
-  test('of Vertex AI has a bearer token, whichever of its two interfaces is asked', async () => {
+  test('of Vertex AI sends a bearer token on both interfaces', async () => {
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
     const project = `${provider.url}/projects/p/locations/global`
     const token = { apiKey: new Secret('ya29.1'), dialect: 'google-vertex' }
@@ -116,7 +116,7 @@ describe('a call', () => {
     },
   )
 
-  test('of the wire anthropic names the version of the interface that is spoken', async () => {
+  test('of the anthropic wire sends anthropic-version', async () => {
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
     const upstream = upstreamAt(provider.url, { wire: 'anthropic', apiKey: new Secret('ak-1') })
     await readAll(answered(await caller().call(upstream)))
@@ -128,14 +128,14 @@ describe('a call', () => {
     expect(second).toMatch(/^anthropic-version: 2026-10-21\r$/m)
   })
 
-  test('gives the headers that somebody reads, and no others', async () => {
+  test('returns only the headers that are used', async () => {
     const head = 'Retry-After: 3\r\nX-Request-Id: r1\r\nX-Request-ID: r2\r\nset-cookie: a=b\r\n'
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}', head)))
     const answer = answered(await caller().call(upstreamAt(provider.url)))
     expect(answer.headers).toEqual({ 'content-type': 'application/json', 'retry-after': '3', 'x-request-id': 'r1, r2' })
   })
 
-  test('is answered by what comes after the interim answers', async () => {
+  test('skips 1xx responses', async () => {
     const provider = await rawProvider(({ socket }) => {
       socket.write('HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')
       socket.write(jsonAnswer('{"b":2}'))
@@ -144,13 +144,13 @@ describe('a call', () => {
     expect([answer.status, (await readAll(answer)).text]).toEqual([200, '{"b":2}'])
   })
 
-  test('that is refused is an answer too', async () => {
+  test('returns error statuses as answers', async () => {
     const provider = await rawProvider(({ socket }) => socket.write('HTTP/1.1 429 No\r\ncontent-length: 2\r\n\r\nno'))
     const answer = answered(await caller().call(upstreamAt(provider.url)))
     expect([answer.status, (await readAll(answer)).text]).toEqual([429, 'no'])
   })
 
-  test('ends where its body ends: by length, by the last chunk whatever trails it, by the close of the connection', async () => {
+  test('ends its body by length, last chunk or close', async () => {
     const endings = [
       jsonAnswer('whole'),
       `${SSE_HEAD}${chunked('whole')}0\r\nx-trailer: 1\r\n\r\n`,
@@ -170,7 +170,7 @@ describe('a call', () => {
   })
 })
 
-test('what comes in one read of the socket is one read of the body', async () => {
+test('one socket read is one body read', async () => {
   const frames = Array.from({ length: 50 }, (_, n) => chunked(`data: ${n}\n\n`)).join('')
   const provider = await rawProvider(({ socket }) => socket.write(SSE_HEAD + frames + LAST_CHUNK))
   const { text, reads } = await readAll(answered(await caller().call(upstreamAt(provider.url))))
@@ -179,7 +179,7 @@ test('what comes in one read of the socket is one read of the body', async () =>
 })
 
 describe('connections', () => {
-  test('are used again one call after another, and as many as there are calls at once', async () => {
+  test('are reused, one per concurrent call', async () => {
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
     const { call, pools } = caller()
     const upstream = upstreamAt(provider.url)
@@ -195,7 +195,7 @@ describe('connections', () => {
     await until(() => provider.counted.closed === provider.counted.opened)
   })
 
-  test('that were closed while idle are replaced without a word', async () => {
+  test('closed while idle are replaced', async () => {
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
     const { call } = caller()
     const upstream = upstreamAt(provider.url)
@@ -209,7 +209,7 @@ describe('connections', () => {
     expect(provider.requests).toHaveLength(6)
   })
 
-  test('serve again after a body was released at its end, and are cut when the end does not come', async () => {
+  test('are reused after a released body ends, and closed when it does not', async () => {
     const provider = await rawProvider(({ socket }) => {
       socket.write(SSE_HEAD + chunked('data: [DONE]\n\n'))
       if (provider.requests.length === 1) setTimeout(() => socket.write(chunked(': late') + LAST_CHUNK), 20)
@@ -226,7 +226,7 @@ describe('connections', () => {
     await until(() => provider.counted.closed === 1)
   })
 
-  test('are cut at once when a released body goes on and on', async () => {
+  test('are closed when a released body continues', async () => {
     const provider = await rawProvider(({ socket }) => {
       socket.write(SSE_HEAD)
       const more = setInterval(() => socket.write(chunked('x'.repeat(50_000))), 5)
@@ -239,7 +239,7 @@ describe('connections', () => {
   })
 })
 
-test('a call leaves no listener on its signal, however it ends', async () => {
+test('a call leaves no listener on its signal', async () => {
   const provider = await rawProvider(({ socket }) => {
     if (provider.requests.length % 4 === 0) socket.destroy()
     else socket.write(jsonAnswer('{}'))

@@ -39,7 +39,7 @@ describe('nothing is sent', () => {
     return failed.message
   }
 
-  test('when nobody listens', async () => {
+  test('when the connection is refused', async () => {
     const { port } = await silent()
     await closeAll()
     expect(await refusal(`http://127.0.0.1:${port}/v1`)).toBe(
@@ -47,7 +47,7 @@ describe('nothing is sent', () => {
     )
   })
 
-  test('when the name is not known, or has no address', async () => {
+  test('when the name does not resolve', async () => {
     const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND a.example'), { code: 'ENOTFOUND' })
     expect(await refusal('https://a.example/v1', () => Promise.reject(unknown))).toMatch(
       /name is not known \(ENOTFOUND\)/,
@@ -55,7 +55,7 @@ describe('nothing is sent', () => {
     expect(await refusal('https://a.example/v1', () => Promise.resolve([]))).toMatch(/no address/)
   })
 
-  test('when the address is one that nobody may have', async () => {
+  test('when the address is blocked', async () => {
     const to = (...addresses: string[]): ResolveHost => {
       const all = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
       return () => Promise.resolve(all)
@@ -69,7 +69,7 @@ describe('nothing is sent', () => {
     expect(await refusal('http://a.example/v1', nobodyResolves, false)).toMatch(/plain http/)
   })
 
-  test('when the secure connection fails: a stranger’s certificate, another name, no TLS at all', async () => {
+  test('when TLS fails: unknown issuer, wrong name, no TLS', async () => {
     const { key, cert } = createCertificate('far.example')
     const server = createServer({ key, cert }, (_, response) => response.end('{}'))
     server.listen(0, '127.0.0.1')
@@ -91,8 +91,8 @@ describe('nothing is sent', () => {
   })
 })
 
-describe('the name server has no second say', () => {
-  test('a name is resolved once for a connection, and every connection is judged anew', async () => {
+describe('DNS rebinding', () => {
+  test('a name is resolved and checked once per connection', async () => {
     const provider = await rawProvider(({ socket }) => socket.end(jsonAnswer('{}', 'connection: close\r\n')))
     const answers = ['127.0.0.1', '127.0.0.1', '169.254.169.254']
     let asked = 0
@@ -108,7 +108,7 @@ describe('the name server has no second say', () => {
     expect(provider.requests[0]!.head).toMatch(/^host: rebinding\.example:/m)
   })
 
-  test('all good addresses of a name are tried', async () => {
+  test('all allowed addresses of a name are tried', async () => {
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
     const resolve: ResolveHost = () =>
       Promise.resolve([
@@ -121,7 +121,7 @@ describe('the name server has no second say', () => {
   })
 })
 
-describe('an answer that is none', () => {
+describe('an invalid answer', () => {
   test.each([301, 302, 303, 304, 307, 308, 300])('a redirect %d is not followed', async (status) => {
     const elsewhere = await silent()
     const provider = await rawProvider(({ socket }) =>
@@ -134,7 +134,7 @@ describe('an answer that is none', () => {
     await until(() => provider.counted.closed === 1)
   })
 
-  test.each(['gzip', 'br', 'x-unknown', 'identity, gzip'])('a body in %s is not unpacked', async (coding) => {
+  test.each(['gzip', 'br', 'x-unknown', 'identity, gzip'])('a body in %s is not decompressed', async (coding) => {
     const provider = await rawProvider(({ socket }) =>
       socket.write(jsonAnswer('..', `content-encoding: ${coding}\r\n`)),
     )
@@ -161,7 +161,7 @@ describe('an answer that is none', () => {
     expect(provider.requests).toHaveLength(1)
   })
 
-  test('a reset after the request was read is not asked again', async () => {
+  test('a reset after the request was read is not retried', async () => {
     const provider = await rawProvider(({ socket }) => {
       if (provider.requests.length === 1) socket.write(jsonAnswer('{}'))
       else socket.resetAndDestroy()
@@ -174,7 +174,7 @@ describe('an answer that is none', () => {
   })
 })
 
-describe('a body that ends early is a failure, not an end', () => {
+describe('a truncated body is a failure', () => {
   const whole = SSE_HEAD + chunked('data: one\n\n') + chunked('data: two\n\n') + LAST_CHUNK
   const headBytes = SSE_HEAD.length
 
@@ -202,7 +202,7 @@ describe('a body that ends early is a failure, not an end', () => {
     if (how === 'end') expect(seen).toEqual({ beforeHead: headBytes - 1, afterHead: whole.length - headBytes })
   })
 
-  test('shorter or longer than it said', async () => {
+  test('shorter or longer than content-length', async () => {
     const answers = [
       'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"a":',
       `${SSE_HEAD}zz\r\n`,
@@ -226,7 +226,7 @@ describe('a cancelled call', () => {
     return failedWith(await pending)
   }
 
-  test('before it began, or while it connects, sends nothing', async () => {
+  test('before or during connect sends nothing', async () => {
     const provider = await silent()
     const early = await goneAt(provider.url, (abort) => abort())
     expect([early.reason, isUntouched(early)]).toEqual(['cancelled', true])
@@ -247,7 +247,7 @@ describe('a cancelled call', () => {
     expect([provider.requests.length, provider.counted.closed]).toEqual([0, 0])
   })
 
-  test('while the head is waited for cuts the connection', async () => {
+  test('before the response head closes the connection', async () => {
     const provider = await silent()
     const failed = await goneAt(provider.url, async (abort) => {
       await until(() => provider.requests.length === 1)
@@ -257,7 +257,7 @@ describe('a cancelled call', () => {
     await until(() => provider.counted.closed === 1)
   })
 
-  test.each(['signal', 'cancel'] as const)('in its body, by %s, cuts the connection', async (how) => {
+  test.each(['signal', 'cancel'] as const)('in the body, by %s, closes the connection', async (how) => {
     const provider = await rawProvider(({ socket }) => socket.write(SSE_HEAD + chunked('data: one\n\n')))
     const stopper = new Stopper()
     const answer = answered(await caller().call(upstreamAt(provider.url), { signal: stopper }))
@@ -270,7 +270,7 @@ describe('a cancelled call', () => {
     await until(() => provider.counted.closed === 1)
   })
 
-  test('after its end is nothing at all', async () => {
+  test('after its end has no effect', async () => {
     const provider = await rawProvider(({ socket }) => socket.write(jsonAnswer('{}')))
     const stopper = new Stopper()
     const { call } = caller()
@@ -300,7 +300,7 @@ describe('a call that takes too long', () => {
     expect(isUntouched(failed)).toBe(true)
   })
 
-  test('before its head: first-byte, for a stream; the whole time, for an answer in one piece', async () => {
+  test('before its head: first-byte for a stream, total for JSON', async () => {
     const provider = await silent()
     const { call } = caller()
     const upstream = upstreamAt(provider.url, { timeouts: SHORT })
@@ -329,7 +329,7 @@ describe('a call that takes too long', () => {
     await until(() => provider.counted.closed === 1)
   })
 
-  test('but drips all the time is well', async () => {
+  test('that keeps sending bytes is fine', async () => {
     const frames = SSE_HEAD + chunked('data: one\n\n') + LAST_CHUNK
     const provider = await rawProvider(({ socket }) => {
       let at = 0
@@ -345,8 +345,8 @@ describe('a call that takes too long', () => {
   })
 })
 
-describe('a reader that does not read', () => {
-  test('stops the provider within bounds, is not blamed on it, and loses nothing', async () => {
+describe('a slow reader', () => {
+  test('applies backpressure to the provider and loses nothing', async () => {
     const PIECES = 1500
     const piece = 'x'.repeat(16 * 1024)
     let written = 0

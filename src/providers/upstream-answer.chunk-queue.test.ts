@@ -18,7 +18,7 @@ function queueOf(unawaitedMax = 10, awaitedMax = 100) {
 }
 
 describe('a queue of chunks', () => {
-  test('gives all that is there, and to a waiting reader all that one turn of the parser pushes', async () => {
+  test('returns everything queued, and one parser turn to a waiting reader', async () => {
     const { queue, push, read } = queueOf(100)
     push('a')
     push('b')
@@ -32,7 +32,7 @@ describe('a queue of chunks', () => {
     expect([await read(), await read(), await read()]).toEqual(['e', '', ''])
   })
 
-  test('fails only after what came before has been read, and then every time', async () => {
+  test('fails after the queued chunks were read, and then every time', async () => {
     const { queue, push, read } = queueOf()
     push('a')
     queue.fail(new Error('gone'))
@@ -43,7 +43,7 @@ describe('a queue of chunks', () => {
     await expect(read()).rejects.toThrow('gone')
   })
 
-  test('fails a waiting reader only after it has what came in the same turn', async () => {
+  test('fails a waiting reader after the chunks of the same turn', async () => {
     const { queue, push, read } = queueOf()
     const waiting = read()
     push('last words')
@@ -52,7 +52,7 @@ describe('a queue of chunks', () => {
     await expect(read()).rejects.toThrow('gone')
   })
 
-  test('pauses its source beyond its bound, once, and lets it go on when it is read', async () => {
+  test('pauses its source beyond the bound, once, and resumes it when read', async () => {
     const { said, push, read } = queueOf(3)
     push('abc')
     expect(said).toEqual([])
@@ -63,7 +63,7 @@ describe('a queue of chunks', () => {
     expect(said).toEqual(['pause', 'resume'])
   })
 
-  test('lets a waiting reader have more in one read than may stand here unread', async () => {
+  test('may give a waiting reader more than the bound in one read', async () => {
     const { said, push, read } = queueOf(3, 6)
     const waiting = read()
     push('abcd')
@@ -75,7 +75,7 @@ describe('a queue of chunks', () => {
     expect(await read()).toBe('abcd')
   })
 
-  test('pauses its source for a waiting reader too, where one read has no end', async () => {
+  test('pauses its source for a waiting reader too', async () => {
     const { said, push, read } = queueOf(3, 6)
     const waiting = read()
     push('abcdefg')
@@ -84,7 +84,7 @@ describe('a queue of chunks', () => {
     expect(said).toEqual(['pause', 'resume'])
   })
 
-  test('that was released drops what it holds and what comes, and lets its source go on', () => {
+  test('drops all chunks after release and resumes its source', () => {
     const { queue, said, push } = queueOf(3)
     push('abcd')
     queue.body.release()

@@ -15,19 +15,19 @@ describe('one client whose calls fail', () => {
     return scene.breaker
   }
 
-  it('keeps nobody else away, and is let in again when others do well', () => {
+  it('does not open the circuit for others, and is admitted again when others succeed', () => {
     const breaker = failing('a', 'a', 'a', 'a', 'a')
     expect(callBy(breaker, 'a', WELL)).toBe(false)
     expect(callBy(breaker, 'b', WELL)).toBe(true)
     expect(callBy(breaker, 'a', WELL)).toBe(true)
   })
 
-  it('is right about the lane where it fails for another one, too', () => {
+  it('opens the circuit when another client fails too', () => {
     const breaker = failing('a', 'a', 'a', 'a', 'a', 'b')
     expect(['a', 'b', 'c'].map((by) => callBy(breaker, by, WELL))).toEqual([false, false, false])
   })
 
-  it('keeps nobody else away when it tries the lane again and fails again, or hears nothing', () => {
+  it('does not open the circuit for others by failing half-open probes', () => {
     for (const verdict of [FAILED, { kind: 'unresponsive' }] as const) {
       const { breaker, pass, openSeconds } = setUp()
       for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)
@@ -38,7 +38,7 @@ describe('one client whose calls fail', () => {
     }
   })
 
-  it('is everybody when it tries the lane again and meets a limit, and not for its failures', () => {
+  it('opens the circuit for everyone on a rate limit', () => {
     const { breaker, changes, pass } = setUp()
     for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)
     pass(10)
@@ -50,7 +50,7 @@ describe('one client whose calls fail', () => {
     expect(['a', 'b'].map((by) => callBy(breaker, by, WELL))).toEqual([true, true])
   })
 
-  it('is right about the lane where the one who tries it is somebody unknown, and fails', () => {
+  it('opens the circuit when an unknown client’s probe fails', () => {
     const { breaker, pass } = setUp()
     for (let round = 0; round < 5; round++) callBy(breaker, 'a', FAILED)
     pass(10)
@@ -59,7 +59,7 @@ describe('one client whose calls fail', () => {
     expect(callBy(breaker, 'b', WELL)).toBe(false)
   })
 
-  it('keeps nobody else away when it alone has heard nothing, until another one hears nothing either', () => {
+  it('does not open the circuit by its silent calls alone', () => {
     const SILENT: Verdict = { kind: 'unresponsive' }
     const { breaker } = setUp()
     for (let round = 0; round < 5; round++) callBy(breaker, 'a', SILENT)
@@ -67,13 +67,13 @@ describe('one client whose calls fail', () => {
     expect(['a', 'b', 'b'].map((by) => callBy(breaker, by, SILENT))).toEqual([false, true, false])
   })
 
-  it('is one of several where others have heard nothing before', () => {
+  it('counts with other silent calls', () => {
     const { breaker } = setUp()
     for (const by of ['b', 'a', 'a', 'a', 'a']) callBy(breaker, by, { kind: 'unresponsive' })
     expect(['a', 'c'].map((by) => callBy(breaker, by, WELL))).toEqual([false, false])
   })
 
-  it('is one of several where others have failed before', () => {
+  it('counts with other failures', () => {
     const breaker = failing('b', 'a', 'a', 'a', 'a')
     expect(['a', 'c'].map((by) => callBy(breaker, by, WELL))).toEqual([false, false])
   })

@@ -3,8 +3,8 @@ import { fractionsFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import { FAILED, LOCKED_OUT, SECOND, setUp, WELL } from '../../test/fixtures/routing/circuit-breaker.ts'
 import type { CircuitBreaker, Verdict } from './circuit-breaker.ts'
 
-describe('who fails', () => {
-  it('is put circuit after five failures one after the other, and not after four', () => {
+describe('failures', () => {
+  it('opens after five consecutive failures, not four', () => {
     const { breaker, calls, call } = setUp()
     calls(FAILED, 4)
     call(WELL)
@@ -15,7 +15,7 @@ describe('who fails', () => {
     expect(call(WELL)).toBe(false)
   })
 
-  it('is put circuit when half of ten calls within half a minute failed', () => {
+  it('opens when half of ten calls fail within 30 s', () => {
     const { breaker, call, pass } = setUp()
     for (let round = 0; round < 4; round++) {
       call(WELL)
@@ -28,7 +28,7 @@ describe('who fails', () => {
     expect(breaker.openCircuit?.reason).toBe('failing')
   })
 
-  it('counts a call once that says both at its first word and at its end that it went well', () => {
+  it('counts a call once that reports success twice', () => {
     const { breaker, call } = setUp()
     for (let round = 0; round < 5; round++) {
       const permit = breaker.permit()
@@ -39,7 +39,7 @@ describe('who fails', () => {
     expect(breaker.openCircuit?.reason).toBe('failing')
   })
 
-  it('is not put circuit for failures of which the first are long past', () => {
+  it('forgets old failures', () => {
     const { breaker, call, pass } = setUp()
     for (let round = 0; round < 20; round++) {
       call(WELL)
@@ -49,7 +49,7 @@ describe('who fails', () => {
     expect(breaker.openCircuit).toBeUndefined()
   })
 
-  it('counts an answer that breaks off as half a failure', () => {
+  it('counts a broken answer as half a failure', () => {
     const { breaker } = setUp()
     for (let round = 0; round < 5; round++) {
       expect(breaker.openCircuit).toBeUndefined()
@@ -60,7 +60,7 @@ describe('who fails', () => {
     expect(breaker.openCircuit?.reason).toBe('failing')
   })
 
-  it('stays circuit for twice as long each time in a row, and for five minutes at most', () => {
+  it('doubles the open interval up to five minutes', () => {
     const { calls, call, pass, openSeconds } = setUp()
     calls(FAILED, 5)
     const waits = [openSeconds()]
@@ -74,14 +74,14 @@ describe('who fails', () => {
     expect(waits).toEqual([10, 20, 40, 80, 160, 300, 300, 300])
   })
 
-  it('comes back a little earlier than that, so that not all nodes come at once', () => {
+  it('jitters the open interval', () => {
     const { calls, openSeconds } = setUp(() => 0.999)
     calls(FAILED, 5)
     expect(openSeconds()).toBeGreaterThanOrEqual(8)
     expect(openSeconds()).toBeLessThan(8.1)
   })
 
-  it('is tried by one call at a time, and is back after three that went well', () => {
+  it('is half-open for one call at a time and closes after three successes', () => {
     const { breaker, calls, call, pass, changes } = setUp()
     calls(FAILED, 5)
     pass(10)
@@ -98,7 +98,7 @@ describe('who fails', () => {
     expect(changes).toEqual(['failing', undefined])
   })
 
-  it('is tried by the next when the one that tried it has found nothing out', () => {
+  it('gives the permit to the next call after an inconclusive probe', () => {
     const { breaker, calls, call, pass } = setUp()
     calls(FAILED, 5)
     pass(10)
@@ -106,7 +106,7 @@ describe('who fails', () => {
     expect(breaker.permit()).toBeDefined()
   })
 
-  it('is not judged by calls from before, nor by what they report late', () => {
+  it('ignores stale results', () => {
     const { breaker, calls, call, pass } = setUp()
     const early = breaker.permit()
     calls(FAILED, 5)
@@ -123,7 +123,7 @@ describe('who fails', () => {
     expect(call(WELL)).toBe(true)
   })
 
-  it('is not put circuit again, when it is back, by calls that began before and end only now', () => {
+  it('does not reopen because of stale calls', () => {
     const { breaker, calls, pass } = setUp()
     const hanging = Array.from({ length: 20 }, () => breaker.permit())
     calls(FAILED, 5)
@@ -136,7 +136,7 @@ describe('who fails', () => {
     expect(breaker.openCircuit?.reason).toBe('busy')
   })
 
-  it('is not put circuit by a trial of another time that breaks off only now, but by one that has brought it back', () => {
+  it('reopens only because of the probe that closed it', () => {
     const { breaker, calls, call, pass } = setUp()
     calls(FAILED, 5)
     pass(10)
@@ -155,7 +155,7 @@ describe('who fails', () => {
     expect(breaker.openCircuit?.reason).toBe('failing')
   })
 
-  it('is tried again when a trial was limited, which tells nothing of what it was put circuit for', () => {
+  it('probes again after a rate-limited probe', () => {
     const { breaker, calls, call, pass, openSeconds, changes } = setUp()
     calls(FAILED, 5)
     pass(10)
@@ -168,7 +168,7 @@ describe('who fails', () => {
     expect(changes).toEqual(['failing', 'failing'])
   })
 
-  it('is put circuit again by a trial that breaks off after it began well', () => {
+  it('reopens when a probe breaks off after content', () => {
     const { breaker, calls, pass, openSeconds } = setUp()
     calls(FAILED, 5)
     pass(10)
@@ -178,7 +178,7 @@ describe('who fails', () => {
     expect(openSeconds()).toBe(20)
   })
 
-  it('gets a tenth of its share when it is back, and all of it after half a minute', () => {
+  it('ramps up from a tenth of its share over 30 s', () => {
     const { breaker, calls, pass } = setUp()
     expect(breaker.share).toBe(1)
     calls(FAILED, 5)
@@ -191,7 +191,7 @@ describe('who fails', () => {
     expect(breaker.share).toBe(1)
   })
 
-  it('keeps its longer times while it flaps, and starts anew when it was well for five minutes', () => {
+  it('keeps the longer interval while flapping and resets after five minutes of success', () => {
     const { calls, call, pass, openSeconds } = setUp()
     calls(FAILED, 5)
     pass(10)
@@ -209,11 +209,11 @@ describe('who fails', () => {
   })
 })
 
-describe('who says nothing', () => {
+describe('silent calls', () => {
   const SILENT: Verdict = { kind: 'unresponsive' }
   const HEARD: Verdict = { kind: 'responded' }
 
-  it('is put circuit when five in a row have left without a word, and not where one of them has heard anything', () => {
+  it('opens after five consecutive silent calls', () => {
     const { breaker, calls } = setUp()
     calls(SILENT, 4)
     calls(HEARD, 1)
@@ -223,7 +223,7 @@ describe('who says nothing', () => {
     expect(breaker.openCircuit?.reason).toBe('failing')
   })
 
-  it('is put circuit for longer when whoever tries it leaves without a word, too', () => {
+  it('doubles the interval after a silent probe', () => {
     const { calls, call, pass, openSeconds } = setUp()
     calls(SILENT, 5)
     pass(10)
@@ -231,7 +231,7 @@ describe('who says nothing', () => {
     expect(openSeconds()).toBe(20)
   })
 
-  it('is not brought back by a head alone', () => {
+  it('does not close on a response head alone', () => {
     const { breaker, calls, call, pass } = setUp()
     calls(SILENT, 5)
     pass(10)
@@ -242,8 +242,8 @@ describe('who says nothing', () => {
   })
 })
 
-describe('who limits requests', () => {
-  it('is left alone for as long as it says, and asked by everybody afterwards', () => {
+describe('rate limits', () => {
+  it('stays open for Retry-After and then closes', () => {
     const { breaker, call, pass, openSeconds } = setUp(() => 0.999)
     call({ kind: 'busy', forMs: 7_000 })
     expect(openSeconds()).toBe(7)
@@ -256,7 +256,7 @@ describe('who limits requests', () => {
     expect(breaker.share).toBe(1)
   })
 
-  it('is left alone for a second at least, and longer each time in a row where it asks for less', () => {
+  it('stays open for a second at least, and longer each time in a row', () => {
     const { call, pass, openSeconds } = setUp()
     const waits: number[] = []
     for (let round = 0; round < 4; round++) {
@@ -267,7 +267,7 @@ describe('who limits requests', () => {
     expect(waits).toEqual([1, 2, 4, 8])
   })
 
-  it('because it is overloaded is left alone as it says, and fails all the same when that happens again and again', () => {
+  it('honors Retry-After of an overload, and opens when it repeats', () => {
     const { breaker, call, pass, openSeconds } = setUp()
     for (let round = 0; round < 4; round++) {
       call({ kind: 'failed', forMs: 3_000 })
@@ -278,7 +278,7 @@ describe('who limits requests', () => {
     expect([breaker.openCircuit?.reason, openSeconds()]).toEqual(['failing', 10])
   })
 
-  it('is left alone for a second if it says nothing, twice as long each time in a row, half a minute at most', () => {
+  it('without Retry-After starts at a second and doubles up to 30 s', () => {
     const { call, pass, openSeconds } = setUp()
     const waits: number[] = []
     for (let round = 0; round < 7; round++) {
@@ -292,7 +292,7 @@ describe('who limits requests', () => {
     expect(openSeconds()).toBe(1)
   })
 
-  it('is left alone for the longest time that any of its calls has heard', () => {
+  it('uses the longest Retry-After', () => {
     const { breaker, call, openSeconds } = setUp()
     const others = [breaker.permit(), breaker.permit()]
     call({ kind: 'busy', forMs: 2_000 })
@@ -302,8 +302,8 @@ describe('who limits requests', () => {
   })
 })
 
-describe('who refuses the credential', () => {
-  it('is left alone for a minute, longer each time in a row, ten at most, and back after one call that goes well', () => {
+describe('refused credentials', () => {
+  it('opens for a minute, up to ten, and closes after one success', () => {
     const { breaker, call, pass, openSeconds } = setUp()
     const waits: number[] = []
     for (let round = 0; round < 6; round++) {
@@ -343,7 +343,7 @@ function anyHalfHour(breaker: CircuitBreaker, time: { now: number }, random: () 
     seen.asked++
     if (isAside) {
       seen.onTrial++
-      // While somebody tries it, nobody else does.
+      // Only one probe runs at a time.
       expect(breaker.permit()).toBeUndefined()
     }
     running.push({ permit, begun: time.now, endsAt: time.now + Math.ceil(random() * 3 * SECOND) })
@@ -352,7 +352,7 @@ function anyHalfHour(breaker: CircuitBreaker, time: { now: number }, random: () 
   return seen
 }
 
-it('whatever happens: never two try it at a time, nothing keeps it circuit for longer than ten minutes, and it comes back', () => {
+it('at random: never two probes at once, never open beyond ten minutes, always closes again', () => {
   const total = { asked: 0, refused: 0, onTrial: 0 }
   const SEED = 20261122
   const random = fractionsFrom(SEED)
@@ -368,8 +368,8 @@ it('whatever happens: never two try it at a time, nothing keeps it circuit for l
   expect(Math.min(total.asked, total.refused, total.onTrial)).toBeGreaterThan(100)
 })
 
-describe('where there is nobody else to ask', () => {
-  it('three within ten seconds may ask one that fails, twice as many after each that goes well, and all after three', () => {
+describe('the only lane of a model', () => {
+  it('admits three probes in ten seconds, doubling with each success', () => {
     const { breaker, calls } = setUp()
     calls(FAILED, 5)
     const probes = (count: number) => Array.from({ length: count }, () => breaker.probe())
@@ -385,7 +385,7 @@ describe('where there is nobody else to ask', () => {
     expect(breaker.openCircuit).toBeUndefined()
   })
 
-  it('one that fails again leaves room for three, ten seconds later', () => {
+  it('admits three probes ten seconds after another failure', () => {
     const { breaker, calls, pass } = setUp()
     calls(FAILED, 5)
     const [one, other] = [breaker.probe(), breaker.probe()]
@@ -399,13 +399,13 @@ describe('where there is nobody else to ask', () => {
     expect(Array.from({ length: 4 }, () => breaker.probe() !== undefined)).toEqual([true, true, true, false])
   })
 
-  it('nobody asks one that limits requests', () => {
+  it('admits no probe during a rate limit', () => {
     const { breaker, call } = setUp()
     call({ kind: 'busy', forMs: 5000 })
     expect(breaker.probe()).toBeUndefined()
   })
 
-  it('of calls that are late nothing is counted', () => {
+  it('ignores late calls', () => {
     const { breaker, calls, pass, call } = setUp()
     calls(FAILED, 5)
     const late = breaker.probe()

@@ -26,8 +26,8 @@ const responsesNames = (input: unknown, more: object = {}) =>
 const says = (role: string, content: unknown) => ({ role, content })
 const HELLO = says('user', 'Hello')
 
-describe('a conversation is known again', () => {
-  it('by how it begins, however long it has become and whatever its instructions say by now', () => {
+describe('a conversation is recognized', () => {
+  it('by its beginning, whatever its length and instructions', () => {
     const [opening] = chatNames([says('system', 'It is Monday.'), HELLO]).rememberAs
     const later = chatNames([says('system', 'It is Tuesday.'), HELLO, says('assistant', 'Hi'), says('user', 'Go on')])
     const latest = chatNames([HELLO, says('assistant', 'Hi'), says('user', 'Go on'), says('assistant', 'On')])
@@ -37,7 +37,7 @@ describe('a conversation is known again', () => {
     expect(latest).toEqual(later)
   })
 
-  it('by the name that its client gives it, before all else', () => {
+  it('by the client’s conversation id first', () => {
     const [name, opening] = chatNames([HELLO], { prompt_cache_key: 'mine' }).rememberAs
     expect(opening).toBeDefined()
     expect(chatNames([HELLO], { prompt_cache_key: 'mine' }).findBy).toEqual([name])
@@ -47,7 +47,7 @@ describe('a conversation is known again', () => {
     expect(chatNames([HELLO], { prompt_cache_key: null })).toEqual(chatNames([HELLO]))
   })
 
-  it('whether it began with a text, or with the same as an item or as parts', () => {
+  it('whether it starts with text, an item or parts', () => {
     const { rememberAs } = responsesNames('Hello')
     expect(rememberAs).toHaveLength(1)
     expect(responsesNames([HELLO]).rememberAs).toEqual(rememberAs)
@@ -55,7 +55,7 @@ describe('a conversation is known again', () => {
     expect(responsesNames([{ type: 'message', ...says('user', [part]) }]).rememberAs).toEqual(rememberAs)
   })
 
-  it('by all that its user says before anything is answered, instructions in between or not', () => {
+  it('by all user messages before the first answer', () => {
     const [opening] = responsesNames([says('user', 'In /home.'), HELLO]).rememberAs
     const later = responsesNames([
       says('user', 'In /home.'),
@@ -71,41 +71,41 @@ describe('a conversation is known again', () => {
 describe('by its opening alone', () => {
   const LONG = 'l'.repeat(CACHED_BYTES_MIN)
 
-  it('its first turn finds no lane, and its second one finds that of the first', () => {
+  it('has no lane on its first turn and the same lane on its second', () => {
     const first = chatNames([HELLO])
     expect(first.findBy).toEqual([])
     expect(chatNames([HELLO, says('assistant', 'Hi'), says('user', 'Go on')]).findBy).toContain(first.rememberAs[0])
   })
 
-  it('its first turn finds a lane where that is so long that a provider may have it', () => {
+  it('finds a lane on its first turn when the prefix may be cached', () => {
     expect(chatNames([says('user', LONG)]).findBy).toHaveLength(1)
     expect(chatNames([says('user', LONG.slice(1))]).findBy).toEqual([])
     expect(chatNames([says('system', LONG), HELLO]).findBy).toEqual([])
   })
 
-  it('its turns find a lane where more stands in front of the answer than is looked at', () => {
+  it('finds a lane when the opening is longer than the inspected part', () => {
     const long = [says('user', 'Make it short:'), says('user', 'l'.repeat(300_000))]
     const { findBy } = chatNames(long)
     expect(findBy).toHaveLength(1)
     expect(chatNames([...long, says('assistant', 'Short.'), says('user', 'Shorter')]).findBy).toEqual(findBy)
   })
 
-  it('one that begins with more items than any client sends is taken for answered', () => {
+  it('with too many opening items counts as answered', () => {
     const many = Array.from({ length: 13 }, () => HELLO)
     expect(chatNames(many).findBy).toHaveLength(2)
     expect(chatNames([...many, says('assistant', 'Hi')])).toEqual(chatNames(many))
   })
 })
 
-describe('conversations are told apart', () => {
-  it('by what was answered, where they begin alike', () => {
+describe('conversations are distinguished', () => {
+  it('by their first answer when they begin alike', () => {
     const [one, opening] = chatNames([HELLO, says('assistant', 'Hi')]).findBy
     const [other, same] = chatNames([HELLO, says('assistant', 'Good day')]).findBy
     expect(opening).toBe(same)
     expect(one).not.toBe(other)
   })
 
-  it('by their account, by their model, and by what lanes it has', () => {
+  it('by account, model and lanes', () => {
     expect(chatNames([HELLO], {}, 2)).not.toEqual(chatNames([HELLO]))
     const { model: another } = catalogOf(modelDefinition('n')).entries.get('n')!
     const request = requestOf({ model: 'm', input: 'Hello' })
@@ -115,7 +115,7 @@ describe('conversations are told apart', () => {
   })
 })
 
-it('without a word of a user there is nothing to know it by', () => {
+it('without a user message there is no key', () => {
   const none = { findBy: [], rememberAs: [] }
   expect(chatNames([says('system', 'Speak.')])).toEqual(none)
   expect(responsesNames([{ type: 'reasoning', id: 'rs_1', summary: [] }, says('developer', 'x')])).toEqual(none)

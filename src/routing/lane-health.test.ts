@@ -31,14 +31,14 @@ describe('the health of lanes', () => {
   const upstream = { id: 'u' } as Upstream
   const [one, two] = [laneOn(upstream, 'one'), laneOn(upstream, 'two')]
 
-  it('is that of a model with a credential: its neighbours are asked on', () => {
+  it('belongs to a model with a credential; other lanes are unaffected', () => {
     const { call, isAvailable, changes } = setUp()
     call(one, FAILED, 5)
     expect([isAvailable(one), isAvailable(two)]).toEqual([false, true])
     expect(changes).toEqual(['u/one failing'])
   })
 
-  it('lets nobody in while a lane or its credential is left alone or tried, and the next one when that is over', () => {
+  it('refuses calls while the lane’s or credential’s circuit is open or half-open', () => {
     const { time, health, call } = setUp()
     call(one, { kind: 'locked-out', of: 'credential' })
     expect([health.isAvailable(one), health.isAvailable(two)]).toEqual([false, false])
@@ -50,13 +50,13 @@ describe('the health of lanes', () => {
     expect(health.isAvailable(two)).toBe(true)
   })
 
-  it('is the same for two lanes of the same name there', () => {
+  it('is shared by two lanes of the same name', () => {
     const { call, isAvailable } = setUp()
     call(one, FAILED, 5)
     expect(isAvailable({ ...one, priority: 7 })).toBe(false)
   })
 
-  it('puts circuit all that a refused credential is for, until one call with it has gone well', () => {
+  it('opens all lanes of a refused credential until one call succeeds', () => {
     const { time, health, call, isAvailable, changes } = setUp()
     call(one, { kind: 'locked-out', of: 'credential' })
     expect([isAvailable(one), isAvailable(two)]).toEqual([false, false])
@@ -67,13 +67,13 @@ describe('the health of lanes', () => {
     expect(changes).toEqual(['u locked-out', 'u back'])
   })
 
-  it('puts circuit the one lane that a credential is not good for', () => {
+  it('opens only the lane that a credential lacks access to', () => {
     const { call, isAvailable } = setUp()
     call(one, { kind: 'locked-out', of: 'lane' })
     expect([isAvailable(one), isAvailable(two)]).toEqual([false, true])
   })
 
-  it('does not lose the trial of a credential to a lane that is left alone', () => {
+  it('does not spend the credential’s probe on an open lane', () => {
     const { time, health, call, isAvailable } = setUp()
     call(one, { kind: 'busy', forMs: 300_000 })
     call(two, { kind: 'locked-out', of: 'credential' })
@@ -83,7 +83,7 @@ describe('the health of lanes', () => {
     expect(isAvailable(two)).toBe(true)
   })
 
-  it('is tried by the next when a call has found nothing out, neither of the lane nor of the credential', () => {
+  it('gives the permit to the next call after an inconclusive probe', () => {
     const { time, health, call, isAvailable } = setUp()
     call(one, FAILED, 4)
     const others = health.permit(one)
@@ -97,7 +97,7 @@ describe('the health of lanes', () => {
     expect(isAvailable(one)).toBe(true)
   })
 
-  it('says of a lane that is put circuit twice until when both are', () => {
+  it('reports the later end of two open circuits', () => {
     const { time, health, call } = setUp()
     call(one, { kind: 'locked-out', of: 'lane' })
     time.now += 30_000_000
@@ -120,13 +120,13 @@ describe('the health of lanes', () => {
     expect(health.shareOf(one)).toBe(1)
   })
 
-  it('begins anew with another credential', () => {
+  it('resets with another credential', () => {
     const { call, isAvailable } = setUp()
     call(one, { kind: 'locked-out', of: 'credential' })
     expect(isAvailable(laneOn({ ...upstream }, 'one'))).toBe(true)
   })
 
-  it('is nobody’s concern where the operator wants every lane asked', () => {
+  it('is ignored when the circuit breaker is off', () => {
     const { health, call, isAvailable } = setUp(false)
     call(one, FAILED, 100)
     expect(isAvailable(one)).toBe(true)

@@ -40,7 +40,7 @@ describe('retries', () => {
     expect(takeAll({ id: 'other' } as Model)).toBe(30)
   })
 
-  it('are no more after a reload of the configuration, which makes the same model anew', () => {
+  it('survives a configuration reload', () => {
     const { takeAll } = setUp()
     takeAll()
     expect(takeAll({ ...MODEL })).toBe(0)

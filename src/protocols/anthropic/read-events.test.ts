@@ -119,7 +119,7 @@ describe('an answer', () => {
     expect(readFrames(start(0, use('look', 't1', { at: 'x' })), writes(0, '{"at":"y"}'), stop(0)).events).toEqual([
       ...[called(0), args(0, '{"at":"y"}'), ended(0)],
     ])
-    // Cut off before they were told: nobody knows them.
+    // Truncated before they were complete, so they are unknown.
     expect(readFrames(start(0, use('look')), finish('max_tokens')).events).toEqual([called(0), ended(0), end('length')])
   })
 

@@ -61,7 +61,7 @@ describe.each(Object.entries(STREAMS))('a stream that is %s', (name, stream) => 
   })
 
   it('must not lack what frames it, nor say it twice', () => {
-    // A word more or less is for whoever knows what was said.
+    // Single words are not compared here.
     const isWord = (each: string) =>
       /"delta":\{"(content|refusal|reasoning_content)"|"index":\d,"(function|custom)"/.test(each)
     const unnoticed = frames.flatMap((each, at) => {

@@ -71,7 +71,7 @@ describe('a request to', () => {
     ['bedrock', 'low', { reasoning_effort: 'low' }],
     ['vercel-gateway', 'none', { reasoning: { effort: 'none' } }],
     ['vercel-gateway', 'xhigh', { reasoning: { effort: 'xhigh' } }],
-    // Its table has three words; nobody pays for more thinking than was asked for.
+    // Its table has three words; no request pays for more thinking than it asked for.
     ['google-vertex', 'medium', { reasoning_effort: 'medium' }],
     ['google-vertex', 'max', { reasoning_effort: 'high' }],
     ['google-vertex', 'none', { reasoning_effort: 'low' }],

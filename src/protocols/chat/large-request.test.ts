@@ -8,7 +8,7 @@ const many = <Value>(count: number, make: (at: number) => Value): Value[] =>
 const called = (calls: readonly object[]) => ({ role: 'assistant', tool_calls: calls })
 const result = (fields: object = {}) => ({ role: 'tool', content: '', ...fields })
 
-/** As much as a body may hold: whoever compares each with each, or spreads them as arguments, does not come to an end. */
+/** As much as a body may hold: quadratic comparisons or spreading them as arguments would not finish. */
 it.each([
   ['calls that say nothing', [called(many(200_000, () => ({})))]],
   ['results without an id', [called(many(80_000, () => ({}))), ...many(30_000, () => result())]],

@@ -101,7 +101,7 @@ function answered(random: Random, pair: Pair, dialect: Dialect, ids: () => strin
     }
   }
   const isSaid = calls.length + texts.length > 0
-  // Reasoning that led to nothing is nobody's message.
+  // Reasoning that led to nothing belongs to no message.
   if (isSaid && dialect === 'deepseek' && thoughts.length > 0) {
     while (sent.at(-1)?.type === 'reasoning') {
       sent.pop()

@@ -22,7 +22,7 @@ interface Said {
   readonly calls: readonly string[]
   readonly finish: string
   readonly failed?: string
-  /** What is wrong with it, where nobody can make a valid answer of it. */
+  /** Why it is invalid, when it cannot be repaired. */
   readonly invalid?: string
 }
 
@@ -151,7 +151,7 @@ const ODDITIES: Record<string, Oddity> = {
       end('function_call'),
     says: LOOKED,
   },
-  'a choice that nobody asked for': {
+  'a choice that was not requested': {
     stream:
       hi +
       line({ ...HEAD, choices: [{ index: 1, delta: { content: 'no' }, finish_reason: null }] }) +

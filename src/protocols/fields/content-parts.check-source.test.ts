@@ -32,7 +32,7 @@ describe('an image', () => {
     ['words that call themselves a picture', 'image/png', 'Once upon a time, there was a PNG'],
     ['a picture behind words', 'image/png', `words ${PNG}`],
     ['a PDF', 'image/png', '%PDF-1.4'],
-  ])('is text to whoever reads it as %s', (_name, mediaType, bytes) => {
+  ])('is text when read as %s', (_name, mediaType, bytes) => {
     expect(checkImageUrl('p', data(mediaType, bytes))).toMatchObject({ form: 'text' })
   })
 

@@ -258,7 +258,7 @@ describe('an end', () => {
   it.each([
     ...['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS'],
     ...['MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE'],
-  ])('with the word %s is a failure, so that somebody else is asked', (word) => {
+  ])('with the reason %s is a failure and fails over', (word) => {
     const usageMetadata = { promptTokenCount: 3, totalTokenCount: 3 }
     const { events, reader } = readFrames(said([{ text: 'Hi' }], { finishReason: word }, { usageMetadata }))
     expect(events).toEqual([])

@@ -69,7 +69,7 @@ describe.each(['chat', 'responses'] as const)('a request of a client that speaks
     },
   )
 
-  it('is accepted by the server, whatever it contains and whoever signed it', { timeout: 60_000 }, () => {
+  it('is accepted by the server, whatever it contains and however it was signed', { timeout: 60_000 }, () => {
     const counted = { calls: 0, own: 0, foreign: 0 }
     const seal = (conversation: Conversation): Conversation => {
       const items = conversation.items.flatMap((item, at): ConversationItem[] => {

@@ -43,7 +43,7 @@ async function streamOf(over: object) {
 }
 
 describe('the demo', () => {
-  it('says the same as a stream and as JSON, with the same usage', async () => {
+  it('gives the same answer and usage as stream and JSON', async () => {
     const question = { messages: [{ role: 'user', content: 'Hello there' }], reasoning_effort: 'low' }
     const [json, stream] = [await jsonOf(question), await streamOf(question)]
     expect(stream.text).toBe(json.choices[0].message.content)
@@ -53,7 +53,7 @@ describe('the demo', () => {
     expect(stream.text).toContain('demo')
   })
 
-  it('thinks more with more effort, and counts it', async () => {
+  it('reasons more with more effort, and counts it', async () => {
     const tokens = async (effort: string | undefined) =>
       (await streamOf({ reasoning_effort: effort })).usage.completion_tokens_details.reasoning_tokens
     expect(await tokens(undefined)).toBe(0)
@@ -67,7 +67,7 @@ describe('the demo', () => {
     expect(thought).toMatchObject({ text: '', finish: 'length', usage: { completion_tokens: 5 } })
   })
 
-  it('stops before a stop word', async () => {
+  it('stops before a stop sequence', async () => {
     expect(await streamOf({ messages: [{ role: 'user', content: 'count to 9' }], stop: ['5'] })).toMatchObject({
       text: '1 2 3 4 ',
       finish: 'stop',
@@ -119,7 +119,7 @@ describe('the demo', () => {
     expect([call?.function.name, call && JSON.parse(call.function.arguments)]).toEqual([name, city && { city }])
   })
 
-  it('that has to call calls the tool that is named, else the first, and ends a loop even then', async () => {
+  it('with tool_choice required calls the named tool, else the first, and still ends loops', async () => {
     const called = async (tool_choice: unknown, messages: object[]) =>
       (await jsonOf({ tools: TOOLS, tool_choice, messages })).choices[0].message.tool_calls?.[0].function.name
     const user = { role: 'user', content: 'And the time?' }
@@ -132,7 +132,7 @@ describe('the demo', () => {
     expect(await called('auto', [user, result, user])).toBe('get_time')
   })
 
-  it('answers in JSON where it has to, by the schema that it is given', async () => {
+  it('answers with JSON that fits the schema', async () => {
     const city = { type: 'object', properties: { city: { type: 'string' }, degrees: { type: 'integer' } } }
     const response_format = { type: 'json_schema', json_schema: { name: 'forecast', schema: city } }
     expect((await streamOf({ response_format })).text).toBe('{"city":"demo","degrees":1}')
@@ -143,7 +143,7 @@ describe('the demo', () => {
     expect(cut).toMatchObject({ text: '', finish: 'length' })
   })
 
-  it('stays within its output cap before a stop word too', async () => {
+  it('stays within its output cap with a stop sequence', async () => {
     const capped = await streamOf({
       max_completion_tokens: 4,
       messages: [{ role: 'user', content: 'count to 9' }],
@@ -152,7 +152,7 @@ describe('the demo', () => {
     expect(capped).toMatchObject({ text: '1 2 3 4', finish: 'length', usage: { completion_tokens: 4 } })
   })
 
-  it('gives as many answers as are asked for, and counts them all', async () => {
+  it('gives n choices and counts them all', async () => {
     const question = { n: 3, reasoning_effort: 'low', messages: [{ role: 'user', content: 'count to 5' }] }
     const json = await jsonOf(question)
     expect(json.choices.map(({ index }: { index: number }) => index)).toEqual([0, 1, 2])
@@ -170,7 +170,7 @@ describe('the demo', () => {
     expect(chunks.at(-1).usage).toEqual(json.usage)
   })
 
-  it('listens to a bounded part of a message, however long it is and however many tools there are', async () => {
+  it('reads a bounded part of a message', async () => {
     const tools = Array.from({ length: 2000 }, (_, index) => ({
       type: 'function',
       function: { name: `tool_${index}` },
@@ -183,7 +183,7 @@ describe('the demo', () => {
     expect(unnamed.choices[0].message.content.length).toBeLessThan(500)
   })
 
-  it('composes no more of a long answer than its reader takes', async () => {
+  it('composes lazily under backpressure', async () => {
     let composed = 0
     const reply: DemoReply = {
       ...{ choices: 1, reasoning: [], call: undefined, finish: 'stop' },
@@ -212,7 +212,7 @@ describe('the demo', () => {
     expect(composed).toBe(last)
   })
 
-  it('begins no answer that is cancelled already', async () => {
+  it('starts no cancelled answer', async () => {
     const stopped = new Stopper()
     stopped.stop()
     for (const stream of [true, false]) {

@@ -31,8 +31,8 @@ describe('the chain', () => {
     await Promise.all(Array.from({ length: 50 }, (_, index) => record(`act ${index}`)))
     const { db, file, clock, random, consoleUrl } = people.services
     const lockouts = { keep: () => {}, drop: () => {} }
-    const ground = { db, file, clock, random, consoleUrl, lockouts, secret: Buffer.alloc(32), onFailure: () => {} }
-    const next = createSignInServices(ground)
+    const scene = { db, file, clock, random, consoleUrl, lockouts, secret: Buffer.alloc(32), onFailure: () => {} }
+    const next = createSignInServices(scene)
     await next.audit.record({ actor: 'a@example.com', action: 'signed_in' })
     const proof = await verify()
     expect(proof).toMatchObject({ rows: 51, violations: 0, broken_at: null })

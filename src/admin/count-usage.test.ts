@@ -189,8 +189,8 @@ it('bounds the wait for the count, and reports how far it has counted', async ()
   await ask()
   await copyNewestReceipt(5000)
   const begun = bench.clock.at
-  let slowTicks = 0
-  const slow = { now: () => bench.clock.at, nowMicros: () => (slowTicks += 1_500_000) }
+  let slowMicros = 0
+  const slow = { now: () => bench.clock.at, nowMicros: () => (slowMicros += 1_500_000) }
   bench.clock.at += 10_000_000
   const impatient = createUsageKeeper({
     ...{ db: bench.database.db, content: bench.content, clock: slow, intervalMs: INTERVAL_MS },

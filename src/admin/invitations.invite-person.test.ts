@@ -118,9 +118,9 @@ it('a link describes its purpose until it is used, and invalid ones get one mess
   expect(given(await readInvite(people.services, code))).toEqual(read)
   expect(given(await readInvite(people.services, code))).toEqual(read)
   given(await signUp(people.services, { code, password: PASSWORD }, HERE))
-  const said = new Set<string>()
+  const emitted = new Set<string>()
   for (const none of [code, '', 'x'.repeat(10_000), '0000-0000-0000-0000-0000-0000', `${code}0`]) {
-    said.add(JSON.stringify(refusalOf(await readInvite(people.services, none))))
+    emitted.add(JSON.stringify(refusalOf(await readInvite(people.services, none))))
   }
-  expect(said.size).toBe(1)
+  expect(emitted.size).toBe(1)
 })

@@ -15,8 +15,8 @@ afterEach(async () => {
   await people.close()
 })
 
-const take = (code: string, said?: string, password = PASSWORD) =>
-  signUp(people.services, { code, password, ...(said !== undefined && { email: email.parse(said) }) }, HERE)
+const take = (code: string, emitted?: string, password = PASSWORD) =>
+  signUp(people.services, { code, password, ...(emitted !== undefined && { email: email.parse(emitted) }) }, HERE)
 const first = async () => (await inviteFirstPerson(people.services))!.code
 
 /** Each has found the link open before any of them uses it. */

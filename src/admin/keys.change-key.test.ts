@@ -102,25 +102,25 @@ describe('a change whose answer was lost', () => {
       },
     },
   })
-  const said = async () => {
+  const emitted = async () => {
     const outcome = await fixture.finder.find(made.key)
     return outcome.kind === 'caller' ? 'let in' : outcome.reason
   }
 
   it('applies from the next request on: a rotated key and a suspended account', async () => {
-    expect(await said()).toBe('let in')
+    expect(await emitted()).toBe('let in')
     await expect(changeAccountStatus(withLostAnswers(), 'ada@example.com', 'suspended')).rejects.toThrow('no answer')
-    expect(await said()).toBe('account-suspended')
+    expect(await emitted()).toBe('account-suspended')
     await changeAccountStatus(fixture.services, 'ada@example.com', 'active')
-    await said()
+    await emitted()
     await expect(rotateKey(withLostAnswers(), { key: made.id, grace: '0' })).rejects.toThrow('no answer')
-    expect(await said()).toBe('unknown')
+    expect(await emitted()).toBe('unknown')
   })
 
   it('applies from the next request on: a revoked key', async () => {
-    expect(await said()).toBe('let in')
+    expect(await emitted()).toBe('let in')
     await expect(revokeKey(withLostAnswers(), { key: made.id })).rejects.toThrow('no answer')
-    expect(await said()).toBe('revoked')
+    expect(await emitted()).toBe('revoked')
   })
 })
 

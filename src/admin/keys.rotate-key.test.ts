@@ -40,7 +40,7 @@ async function rotate(grace: string): Promise<CreatedKey> {
   return outcome.value
 }
 
-const said = async (token: string) => {
+const emitted = async (token: string) => {
   const outcome = await fixture.finder.find(token)
   return outcome.kind === 'caller' ? outcome.caller.keyId : outcome.reason
 }
@@ -57,29 +57,33 @@ describe('rotating a key', () => {
   })
 
   it('ends the former secret at once without a grace period, also in the cache', async () => {
-    expect(await said(made.key)).toBe(made.id)
+    expect(await emitted(made.key)).toBe(made.id)
     const { key } = await rotate('0')
-    expect(await said(made.key)).toBe('unknown')
-    expect(await said(key)).toBe(made.id)
+    expect(await emitted(made.key)).toBe('unknown')
+    expect(await emitted(key)).toBe(made.id)
   })
 
   it('accepts both secrets until the exact end of the grace period', async () => {
-    await said(made.key)
+    await emitted(made.key)
     const { key, former } = await rotate('24h')
     expect(former).toEqual({ shown: made.shown, until: expect.stringMatching(/^20/) })
     skippedMs = 24 * HOUR_MS - 1
-    expect([await said(made.key), await said(key)]).toEqual([made.id, made.id])
+    expect([await emitted(made.key), await emitted(key)]).toEqual([made.id, made.id])
     skippedMs += 1
-    expect([await said(made.key), await said(key)]).toEqual(['unknown', made.id])
+    expect([await emitted(made.key), await emitted(key)]).toEqual(['unknown', made.id])
   })
 
   it('again ends the secret before the last one', async () => {
     const second = await rotate('7d')
     const third = await rotate('1h')
-    expect([await said(made.key), await said(second.key), await said(third.key)]).toEqual(['unknown', made.id, made.id])
+    expect([await emitted(made.key), await emitted(second.key), await emitted(third.key)]).toEqual([
+      'unknown',
+      made.id,
+      made.id,
+    ])
     expect(third.former?.shown).toBe(second.shown)
     const fourth = await rotate('0')
-    expect([await said(second.key), await said(third.key), await said(fourth.key)]).toEqual([
+    expect([await emitted(second.key), await emitted(third.key), await emitted(fourth.key)]).toEqual([
       ...['unknown', 'unknown', made.id],
     ])
   })
@@ -91,32 +95,32 @@ describe('rotating a key', () => {
     const won = outcomes.flatMap((outcome) => (outcome.kind === 'done' ? [outcome.value.key] : []))
     expect(won).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome.kind === 'refused' && outcome.reason === 'key_changed')).toHaveLength(2)
-    expect([await said(made.key), await said(won[0]!)]).toEqual([made.id, made.id])
+    expect([await emitted(made.key), await emitted(won[0]!)]).toEqual([made.id, made.id])
   })
 
   it('is undone by revoking, and refused for revoked keys', async () => {
     const { key } = await rotate('24h')
     const revoked = await revokeKey(fixture.services, { key: made.id })
     expect(revoked).toMatchObject({ value: { former: null } })
-    expect([await said(made.key), await said(key)]).toEqual(['revoked', 'revoked'])
+    expect([await emitted(made.key), await emitted(key)]).toEqual(['revoked', 'revoked'])
     const before = await findKeyById(fixture.database.db, made.id)
     expect(await rotateKey(fixture.services, { key: made.id, grace: '1h' })).toMatchObject({ reason: 'key_revoked' })
     expect(await findKeyById(fixture.database.db, made.id), 'and nothing of it has changed').toEqual(before)
     skippedMs = 25 * HOUR_MS
-    expect(await said(made.key)).toBe('unknown')
+    expect(await emitted(made.key)).toBe('unknown')
   })
 
   it('keeps a disabled key disabled under either secret', async () => {
     await changeKey(fixture.services, { key: made.id, disabled: true })
     const { key, state } = await rotate('1h')
-    expect([state, await said(made.key), await said(key)]).toEqual(['disabled', 'disabled', 'disabled'])
+    expect([state, await emitted(made.key), await emitted(key)]).toEqual(['disabled', 'disabled', 'disabled'])
   })
 
   it.each(['', '31d', '-1h', '1y', '1.5h', '24', 'forever', '2099-01-01', '99999999999h'])(
     'takes %j for no grace',
     async (grace) => {
       expect(await rotateKey(fixture.services, { key: made.id, grace })).toMatchObject({ reason: 'invalid_grace' })
-      expect(await said(made.key)).toBe(made.id)
+      expect(await emitted(made.key)).toBe(made.id)
     },
   )
 
@@ -127,7 +131,7 @@ describe('rotating a key', () => {
     }
     expect(await asBen(made.id)).toEqual(await asBen(made.id.replace(/.$/, '~')))
     expect(await asBen(made.id)).toMatchObject({ reason: 'key_not_found' })
-    expect(await said(made.key)).toBe(made.id)
+    expect(await emitted(made.key)).toBe(made.id)
     expect(await rotateKey(fixture.services, { key: made.id, grace: '0' }, ADA)).toMatchObject({ kind: 'done' })
   })
 

@@ -35,9 +35,9 @@ describe('the text of a finding', () => {
 
   it('names status, host, model and limit', () => {
     const messageOf = (finding: Finding, over: Partial<FindingFacts>) => describeFinding(finding, facts(over)).message
-    const cureOf = (finding: Finding, over: Partial<FindingFacts>) => describeFinding(finding, facts(over)).cure
+    const fixOf = (finding: Finding, over: Partial<FindingFacts>) => describeFinding(finding, facts(over)).cure
     expect(messageOf('key-refused', { status: 401 })).toBe('it rejects the key (401)')
-    expect(cureOf('key-refused', {})).toMatch(/api\.example\.com/)
+    expect(fixOf('key-refused', {})).toMatch(/api\.example\.com/)
     expect(messageOf('model-unknown', { status: 404 })).toMatch(/far-model \(404\); address and key are right/)
     expect(messageOf('tls-other-name', {})).toMatch(/api\.example\.com$/)
     const limits = { connect: 5000, 'first-byte': 20_000, idle: 20_000, 'no-progress': 20_000, total: 60_000 } as const
@@ -45,8 +45,8 @@ describe('the text of a finding', () => {
       const finding = expired === 'connect' ? 'no-connection' : 'too-slow'
       expect(messageOf(finding, { expired })).toContain(`timeouts.${expired.replace('-', '_')} (${ms} ms)`)
     }
-    expect(cureOf('throttled', { retryAfterMs: 36_500 })).toMatch(/^Retry in 37 s;/)
-    expect(cureOf('broken-off', { url: 'http://a.example/v1' })).toMatch(/https/)
+    expect(fixOf('throttled', { retryAfterMs: 36_500 })).toMatch(/^Retry in 37 s;/)
+    expect(fixOf('broken-off', { url: 'http://a.example/v1' })).toMatch(/https/)
   })
 
   it('is in the documentation, each finding once', () => {

@@ -58,8 +58,8 @@ describe('the requests of an account', () => {
     expect(await idsOf({ kind: 'builder' })).toEqual([])
     expect(await idsOf({ key: 'key_ada_builder' })).toEqual([])
     for (const key of ['key_ben_wallet', 'key_nobody']) {
-      const told = await listRequests(services(), ADA, requestsQuery.parse({ key }))
-      expect(told).toMatchObject({ kind: 'refused', reason: 'key_not_found' })
+      const delivered = await listRequests(services(), ADA, requestsQuery.parse({ key }))
+      expect(delivered).toMatchObject({ kind: 'refused', reason: 'key_not_found' })
     }
   })
 

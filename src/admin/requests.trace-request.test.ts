@@ -90,9 +90,9 @@ describe('requests', () => {
   it('show the size of a conversation before and after compaction', async () => {
     const compaction = { tokensBefore: 48_210, tokensAfter: 2_034 }
     const { requestId, caller } = await settleOne({ compaction })
-    const said = { compaction: { tokens_before: 48_210, tokens_after: 2_034 } }
-    expect(await readReceipt(fixture.services, caller, requestId)).toMatchObject(said)
-    expect(await must('requests.trace', { request: requestId })).toMatchObject(said)
+    const emitted = { compaction: { tokens_before: 48_210, tokens_after: 2_034 } }
+    expect(await readReceipt(fixture.services, caller, requestId)).toMatchObject(emitted)
+    expect(await must('requests.trace', { request: requestId })).toMatchObject(emitted)
   })
 
   it('show the cost of a lost cache', async () => {

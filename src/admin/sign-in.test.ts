@@ -35,14 +35,14 @@ describe('signing in', () => {
     )
     given(await signUp(people.services, { code, password: PASSWORD }, HERE))
     given(await disablePerson(people.services, { person: 'ben@example.com' }, 'operator'))
-    const said = []
+    const emitted = []
     for (const email of ['ann@example.com', 'unknown@example.com', 'ben@example.com', '', 'no e-mail']) {
       const before = people.hashes()
       const outcome = email === 'ben@example.com' ? await enter(email) : await wrong(email)
-      said.push({ ...refusalOf(outcome), hashes: people.hashes() - before })
+      emitted.push({ ...refusalOf(outcome), hashes: people.hashes() - before })
     }
     const answer = { kind: 'refused', reason: 'wrong_password', message: 'The e-mail or the password is wrong.' }
-    expect(said).toEqual(Array(5).fill({ ...answer, hashes: 1 }))
+    expect(emitted).toEqual(Array(5).fill({ ...answer, hashes: 1 }))
   })
 
   it('is refused for a person disabled during the check', async () => {

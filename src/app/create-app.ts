@@ -239,7 +239,7 @@ async function openStores(content: SqliteFile, { config: { retention }, clock, k
     onFailure: (error) => log.error({ error }, 'an answer could not be stored; it is charged and cannot be replayed'),
   })
   const responses = createStoredResponses({
-    ...{ file: content, ring: keys, now, bytesMax: retention.stateBytesMax },
+    ...{ file: content, sealingKeys: keys, now, bytesMax: retention.stateBytesMax },
     onFailure: (error) => log.error({ error }, 'a stored response could not be written or read'),
   })
   return { content, answers, responses, failed: await responses.recover() }

@@ -48,10 +48,10 @@ export async function loadKeyring(options: {
     return { source: 'environment', keys: [keyOf(primary), ...others.map(keyOf)] }
   }
   const path = join(options.dataDir, 'keyring.json')
-  const made = await makeRingFile(path)
+  const made = await makeKeyringFile(path)
   const { text: written, wasOpenTo } = await readPrivately(path, uid)
-  const [primary, ...others] = readRingFile(path, written)
-  const keyOf = ({ id, secret }: RingFileKey) => keyringKey(id, Buffer.from(secret, 'base64url'))
+  const [primary, ...others] = readKeyringFile(path, written)
+  const keyOf = ({ id, secret }: KeyringFileKey) => keyringKey(id, Buffer.from(secret, 'base64url'))
   return {
     source: made ? 'new-file' : 'file',
     ...(wasOpenTo === undefined ? {} : { wasOpenTo }),
@@ -69,9 +69,9 @@ const keyringKey = (label: string, secret: Buffer): KeyringKey => ({
  * Creates the ring, durably, before anything is sealed with it. False when there is one, which is never overwritten. Only the
  * complete file gets the name, because half a ring after a power cut would block every later start.
  */
-async function makeRingFile(path: string): Promise<boolean> {
+async function makeKeyringFile(path: string): Promise<boolean> {
   if (existsSync(path)) return false
-  const key: RingFileKey = { id: 'k1', secret: randomBytes(SECRET_BYTES).toString('base64url') }
+  const key: KeyringFileKey = { id: 'k1', secret: randomBytes(SECRET_BYTES).toString('base64url') }
   const temporary = `${path}.${randomBytes(6).toString('hex')}`
   try {
     await writeDurably(temporary, `${JSON.stringify({ version: 1, primary: key.id, keys: [key] }, null, 2)}\n`)
@@ -127,12 +127,12 @@ async function closeToOthers(file: FileHandle, path: string, mode: number): Prom
 }
 
 /** A secret as `keyring.json` has it: in base64url. */
-interface RingFileKey {
+interface KeyringFileKey {
   readonly id: string
   readonly secret: string
 }
 
-const ringFile = z.strictObject({
+const keyringFile = z.strictObject({
   version: z.literal(1),
   primary: z.string(),
   /** The ledger of this ring, written by the program. */
@@ -141,14 +141,14 @@ const ringFile = z.strictObject({
 })
 
 /** The keys, the primary one first. An operator who rotates the ring edits it by hand, so a mistake is reported with its place. */
-function readRingFile(path: string, text: string): readonly [RingFileKey, ...RingFileKey[]] {
+function readKeyringFile(path: string, text: string): readonly [KeyringFileKey, ...KeyringFileKey[]] {
   const refuse = (fault: string): never => {
     throw new Error(
       `${path} is not a key ring: ${fault}. Repair it, or restore it from a backup: ` +
         'nothing that it sealed can be read without it.',
     )
   }
-  const read = ringFile.safeParse(parseQuietly(text))
+  const read = keyringFile.safeParse(parseQuietly(text))
   if (!read.success) return refuse(faultOf(read.error))
   const { keys, primary: named } = read.data
   if (new Set(keys.map(({ id }) => id)).size < keys.length) return refuse('two of its keys have the same id')
@@ -160,7 +160,7 @@ function readRingFile(path: string, text: string): readonly [RingFileKey, ...Rin
 /** The ledger that keyring.json names; undefined without a file, or before the first ledger. */
 export function findLedgerOfKeyring(dataDir: string): string | undefined {
   try {
-    const read = ringFile.safeParse(parseQuietly(readFileSync(join(dataDir, 'keyring.json'), 'utf8')))
+    const read = keyringFile.safeParse(parseQuietly(readFileSync(join(dataDir, 'keyring.json'), 'utf8')))
     return read.success ? read.data.ledger : undefined
   } catch {
     return undefined
@@ -177,7 +177,7 @@ export async function nameLedgerOfKeyring(dataDir: string, ledger: string): Prom
   try {
     // A symbolic link points to a file that is managed elsewhere.
     if ((await lstat(path)).isSymbolicLink()) return false
-    const { version, primary, keys } = ringFile.parse(parseQuietly(await readFile(path, 'utf8')))
+    const { version, primary, keys } = keyringFile.parse(parseQuietly(await readFile(path, 'utf8')))
     await writePrivately(path, `${JSON.stringify({ version, ledger, primary, keys }, null, 2)}\n`)
     return true
   } catch {

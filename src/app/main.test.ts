@@ -204,8 +204,8 @@ describe('millrace', () => {
       return child
     }
     const place = `--config "$HOME/it's \\$HOME/my.yaml" --data "$HOME/it's \\$HOME/data"`
-    const said = await readiness(run(`exec ${program} serve --port 0 ${place}`))
-    const lines = said.split('\n').filter((line) => / --data /.test(line))
+    const emitted = await readiness(run(`exec ${program} serve --port 0 ${place}`))
+    const lines = emitted.split('\n').filter((line) => / --data /.test(line))
     expect(lines.map((line) => line.startsWith('    millrace '))).toEqual(Array(4).fill(isInstalled))
     for (const line of lines.slice(0, 3)) expect(await ended(run(line))).toMatchObject({ code: 0 })
     const keys = await ended(run(`${program} keys list --json ${place}`))

@@ -50,7 +50,7 @@ async function withContent<Result>(
       let current = mark
       const marked = withMarks(file, () => current)
       const responses = createStoredResponses({
-        ...{ file: marked, ring: [RING_KEY], now: clock.now, bytesMax: 1_000_000 },
+        ...{ file: marked, sealingKeys: [RING_KEY], now: clock.now, bytesMax: 1_000_000 },
         onFailure: (error) => expect(error).toBe(undefined),
       })
       await responses.recover()
@@ -222,13 +222,13 @@ it('stays where it is when it is the ledger that cannot be read', async () => {
   const damaged = { all: () => Promise.reject(new SqliteFailure('database disk image is malformed', 'SQLITE_CORRUPT')) }
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(damaged as never) })
   const config = { storage: { data: folder } }
-  const ground = {
+  const scene = {
     config,
     clock,
     database: { db, ledger: database.ledger },
     overrides: { openContent },
     onDeath: () => {},
   }
-  await expect(openContentOfLedger(ground, async () => undefined)).rejects.toThrow(/ledger\.db is damaged/)
+  await expect(openContentOfLedger(scene, async () => undefined)).rejects.toThrow(/ledger\.db is damaged/)
   expect((await find(ADA, 'a')).result).toMatchObject({ status: 'completed' })
 })

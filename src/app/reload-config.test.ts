@@ -43,11 +43,11 @@ function start(program = args()) {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
+  let emitted = ''
   child.stdout.on('data', (bytes) => {
-    said += bytes
+    emitted += bytes
   })
-  return { process: child, said: () => said, ended: new Promise((resolve) => child.once('exit', resolve)) }
+  return { process: child, emitted: () => emitted, ended: new Promise((resolve) => child.once('exit', resolve)) }
 }
 
 /** Without the file, which may be the faulty one: the server in the data folder is what is asked. */
@@ -56,9 +56,9 @@ async function run(...rest: string[]): Promise<string> {
     cwd: tmpdir(),
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  let said = ''
-  for await (const bytes of child.stdout) said += bytes
-  return said.trim()
+  let emitted = ''
+  for await (const bytes of child.stdout) emitted += bytes
+  return emitted.trim()
 }
 
 const modelIds = async (): Promise<string[]> =>
@@ -72,7 +72,7 @@ describe('a configuration that changes under a running server', { timeout: 40_00
   beforeEach(async () => {
     await write(configOf(['one']))
     server = start()
-    await expect.poll(() => server?.said(), poll).toContain('ready')
+    await expect.poll(() => server?.emitted(), poll).toContain('ready')
   })
 
   it('takes effect when the file is written or replaced, and an invalid file changes nothing', async () => {
@@ -80,14 +80,14 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     await expect.poll(modelIds, poll).toEqual(['one', 'two'])
 
     await write('models: [{ id: three, price: free }]\n')
-    await expect.poll(() => server?.said(), poll).toContain('was not reloaded')
-    expect(server?.said()).toContain('millrace.yaml:1')
+    await expect.poll(() => server?.emitted(), poll).toContain('was not reloaded')
+    expect(server?.emitted()).toContain('millrace.yaml:1')
     expect(await modelIds()).toEqual(['one', 'two'])
     expect(await refusal()).toContain('millrace.yaml:1')
     expect(await run('status')).toContain('the file on disk was rejected: ')
 
     await write('')
-    await expect.poll(() => server?.said(), poll).toContain('empty or gone')
+    await expect.poll(() => server?.emitted(), poll).toContain('empty or gone')
     expect(await modelIds()).toEqual(['one', 'two'])
 
     const other = join(folder, 'new.yaml')
@@ -101,17 +101,17 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     server?.process.kill('SIGTERM')
     await server?.ended
     server = start([PROGRAM, '--data', join(folder, 'data')])
-    await expect.poll(() => server?.said(), poll).toContain('ready')
+    await expect.poll(() => server?.emitted(), poll).toContain('ready')
     await rm(join(folder, 'millrace.yaml'))
-    await expect.poll(() => server?.said(), poll).toContain('empty or gone')
+    await expect.poll(() => server?.emitted(), poll).toContain('empty or gone')
     expect(await modelIds()).toEqual(['one'])
   })
 
   it('gives a changed price the next version, and reports what takes effect at the next start', async () => {
     await write(configOf(['one'], '0.20').replace('port: 0,', 'port: 4999,'))
     server?.process.kill('SIGHUP')
-    await expect.poll(() => server?.said(), poll).toContain('take effect at the next start')
-    expect(server?.said()).toContain('"server"')
+    await expect.poll(() => server?.emitted(), poll).toContain('take effect at the next start')
+    expect(server?.emitted()).toContain('"server"')
     const [model] = JSON.parse(await run('models', '--json')).models
     expect(JSON.stringify(model.price)).toContain('0.20')
   })

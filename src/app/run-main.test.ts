@@ -13,8 +13,8 @@ it('ends with a sentence, not a stack, after an unexpected failure', async () =>
   const process = { faults: { take: () => () => {} }, endServer() {} }
   const context = { environment: { HOME: folder }, cwd: folder, program: 'millrace', terminal, ...process }
   expect(await runMain(context, ['accounts', 'list', '--data', folder])).toBe(1)
-  expect(terminal.said.err).toMatch(/^error: .*keyring\.json is not a key ring.*\n$/)
-  expect(terminal.said.out).toBe('')
+  expect(terminal.emitted.err).toMatch(/^error: .*keyring\.json is not a key ring.*\n$/)
+  expect(terminal.emitted.out).toBe('')
   await rm(folder, { recursive: true })
 })
 

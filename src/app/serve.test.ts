@@ -30,7 +30,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-const ground = () => ({ cwd: folder, environment: { HOME: folder, MILLRACE_SERVER__METRICS_PORT: '0' } })
+const scene = () => ({ cwd: folder, environment: { HOME: folder, MILLRACE_SERVER__METRICS_PORT: '0' } })
 const common = () => ({
   version: '1.0.0',
   program: 'millrace',
@@ -42,7 +42,7 @@ const common = () => ({
 const operator = () =>
   createOperator({
     ...common(),
-    loadSettings: (place) => loadSettings(ground(), place),
+    loadSettings: (place) => loadSettings(scene(), place),
     pause: () => new Promise((resolve) => setTimeout(resolve, 1)),
   })
 const operate = <Name extends OperationName>(name: Name, args: OperationArgs<Name>) =>
@@ -75,7 +75,7 @@ async function start(options: Partial<ServeOptions> = {}, terminal = createTestT
         if (text.includes('Ready in')) ready()
       },
     },
-    loadSettings: (flags) => loadSettings(ground(), flags),
+    loadSettings: (flags) => loadSettings(scene(), flags),
     openSignals: () => ({ next: () => signal, onReload: () => {}, close: () => {} }),
   }
   const flags = {
@@ -93,16 +93,16 @@ async function start(options: Partial<ServeOptions> = {}, terminal = createTestT
   return { exit, stop, terminal, fault: (error: unknown) => fault(error) }
 }
 
-const urlIn = (terminal: TestTerminal) => /API +(http:\S+)\/v1/.exec(terminal.said.err)?.[1]
+const urlIn = (terminal: TestTerminal) => /API +(http:\S+)\/v1/.exec(terminal.emitted.err)?.[1]
 const modeOf = async (name: string) => (await stat(join(data, name))).mode & 0o777
 
 describe('the first run', () => {
   it('prints the key on a terminal and writes it nowhere', async () => {
     const { terminal } = await start({}, createTestTerminal({ attended: true }))
-    const key = /Key \(shown once\): {2}(mr_wallet_\w+)/.exec(terminal.said.err)?.[1]
+    const key = /Key \(shown once\): {2}(mr_wallet_\w+)/.exec(terminal.emitted.err)?.[1]
     expect(key).toBeDefined()
-    expect(terminal.said.err).toContain(`Bearer ${key}`)
-    expect(terminal.said.out).toBe('')
+    expect(terminal.emitted.err).toContain(`Bearer ${key}`)
+    expect(terminal.emitted.out).toBe('')
     for (const name of await readdir(data)) {
       if (name.endsWith('.sock')) continue
       expect((await readFile(join(data, name))).includes(key!)).toBe(false)
@@ -114,8 +114,8 @@ describe('the first run', () => {
     expect(await modeOf('first-key')).toBe(0o600)
     const key = (await readFile(join(data, 'first-key'), 'utf8')).trim()
     expect(key).toMatch(/^mr_wallet_/)
-    expect(terminal.said.err).not.toContain(key)
-    expect(terminal.said.err).toContain(`Bearer $(cat ${join(data, 'first-key')})`)
+    expect(terminal.emitted.err).not.toContain(key)
+    expect(terminal.emitted.err).toContain(`Bearer $(cat ${join(data, 'first-key')})`)
     expect(await operate('accounts.list', {})).toMatchObject({
       value: { items: [{ wallet: { available: '10.00' }, keys: 1 }] },
     })
@@ -136,9 +136,9 @@ describe('the first run', () => {
     first.stop()
     expect(await first.exit).toBe(0)
     const { terminal } = await start()
-    expect(terminal.said.err).not.toContain('First run')
+    expect(terminal.emitted.err).not.toContain('First run')
     // With the address of the console and the sign-up link of the first person.
-    expect(terminal.said.err.trimEnd().split('\n')).toHaveLength(7)
+    expect(terminal.emitted.err.trimEnd().split('\n')).toHaveLength(7)
     expect(await operate('accounts.list', {})).toMatchObject({ value: { items: [{}] } })
   })
 
@@ -149,9 +149,9 @@ describe('the first run', () => {
     await writeFile(join(folder, 'millrace.yaml'), 'server: { metrics_port: 0 }\n')
     const { terminal } = await start(options)
     for (const command of ['accounts create', 'wallet credit', 'keys create']) {
-      expect(terminal.said.err).toContain(`millrace ${command}`)
+      expect(terminal.emitted.err).toContain(`millrace ${command}`)
     }
-    expect(terminal.said.err).not.toContain('mr_wallet_')
+    expect(terminal.emitted.err).not.toContain('mr_wallet_')
     expect(await operate('accounts.list', {})).toMatchObject({ value: { items: [] } })
   })
 })
@@ -171,15 +171,15 @@ describe('serve', () => {
     })
     stop()
     expect(await exit).toBe(0)
-    expect(terminal.said.err).toContain('Stopped. 2 requests, 0 lost.')
+    expect(terminal.emitted.err).toContain('Stopped. 2 requests, 0 lost.')
     expect(await readdir(data)).not.toContain('server.json')
     expect(await readdir(data)).not.toContain('admin.sock')
   })
 
   it('without a console does not mention one, and makes no sign-up link', async () => {
     const { terminal } = await start({ console: 'false' })
-    expect(terminal.said.err).toContain('Ready in')
-    expect(terminal.said.err).not.toContain('onsole')
+    expect(terminal.emitted.err).toContain('Ready in')
+    expect(terminal.emitted.err).not.toContain('onsole')
     expect(await readdir(data)).not.toContain('console-setup')
     await start({ data: join(folder, 'other') })
     expect(await readdir(join(folder, 'other'))).toContain('console-setup')
@@ -190,8 +190,8 @@ describe('serve', () => {
     fault(new Error('boom'))
     fault(new Error('again'))
     expect(await exit).toBe(1)
-    expect(terminal.said.err).toContain('An unexpected error stops this server')
-    expect(terminal.said.err).toContain('Stopped. 2 requests, 0 lost.')
+    expect(terminal.emitted.err).toContain('An unexpected error stops this server')
+    expect(terminal.emitted.err).toContain('Stopped. 2 requests, 0 lost.')
     expect(await readdir(data)).not.toContain('server.json')
   })
 
@@ -199,14 +199,14 @@ describe('serve', () => {
     await writeFile(join(folder, 'bad.yaml'), 'server:\n  prot: 1\n')
     const { exit, terminal } = await start({ config: 'bad.yaml' })
     expect(await exit).toBe(2)
-    expect(terminal.said.err).toContain('bad.yaml:2:')
+    expect(terminal.emitted.err).toContain('bad.yaml:2:')
   })
 
   it('exits with 4 and names the holder of a locked data folder', async () => {
     const first = await start()
     const { exit, terminal } = await start()
     expect(await exit).toBe(4)
-    expect(terminal.said.err).toContain(`in use by pid ${process.pid} (millrace 1.0.0, ${urlIn(first.terminal)})`)
+    expect(terminal.emitted.err).toContain(`in use by pid ${process.pid} (millrace 1.0.0, ${urlIn(first.terminal)})`)
     expect(await operate('status', {})).toMatchObject({ value: { running: true } })
   })
 
@@ -216,8 +216,8 @@ describe('serve', () => {
     const { port } = other.address() as { port: number }
     const { exit, terminal } = await start({ port })
     expect(await exit).toBe(4)
-    expect(terminal.said.err).toContain(`Port ${port} is taken by `)
-    if (process.platform === 'linux') expect(terminal.said.err).toContain(`pid ${process.pid} (`)
+    expect(terminal.emitted.err).toContain(`Port ${port} is taken by `)
+    if (process.platform === 'linux') expect(terminal.emitted.err).toContain(`pid ${process.pid} (`)
     await new Promise((resolve) => other.close(resolve))
     expect((await operate('accounts.list', {})).kind).toBe('done')
   })
@@ -225,7 +225,7 @@ describe('serve', () => {
   it('exits with 4 when its address is not one of this machine', async () => {
     const { exit, terminal } = await start({ host: '203.0.113.7' })
     expect(await exit).toBe(4)
-    expect(terminal.said.err).toContain('203.0.113.7 is not an address of this machine.')
+    expect(terminal.emitted.err).toContain('203.0.113.7 is not an address of this machine.')
   })
 
   it('exits with 4 when a configured metrics port is taken', async () => {
@@ -253,7 +253,7 @@ describe('serve', () => {
       logFormat: undefined,
     }
     expect(await serve(deps, flags)).toBe(4)
-    expect(terminal.said.err).toContain(`Port ${port} is taken`)
+    expect(terminal.emitted.err).toContain(`Port ${port} is taken`)
     await new Promise((resolve) => other.close(resolve))
   })
 })
@@ -305,7 +305,7 @@ describe('the operator', () => {
     expect((await operate('accounts.list', {})).kind).toBe('done')
     expect(await operate('status', {})).toMatchObject({ value: { running: false } })
     const { terminal } = await start()
-    expect(terminal.said.err).toContain('Ready in')
+    expect(terminal.emitted.err).toContain('Ready in')
     expect(await operate('status', {})).toMatchObject({ value: { running: true, version: '1.0.0' } })
   })
 
@@ -349,7 +349,7 @@ describe('the operator', () => {
     const other = createOperator({
       ...common(),
       version: '2.0.0',
-      loadSettings: (place) => loadSettings(ground(), place),
+      loadSettings: (place) => loadSettings(scene(), place),
       pause: async () => {},
     })
     expect(await other.call({ config: undefined, data }, 'models.list', {})).toMatchObject({
@@ -378,7 +378,7 @@ describe('the operator', () => {
 })
 
 function mustLoad() {
-  const loaded = loadSettings(ground(), { data })
+  const loaded = loadSettings(scene(), { data })
   if (loaded.kind === 'invalid') throw new Error(loaded.message)
   return loaded.settings
 }

@@ -5,12 +5,12 @@ const account = { id: 'acct_1', email: 'a@b.c' }
 
 it('suspends and activates an account, and prints the command to undo it', async () => {
   const operations = { 'accounts.suspend': done(account), 'accounts.activate': done(account) }
-  const { asked, said, run } = commandLine({ operations })
+  const { asked, emitted, run } = commandLine({ operations })
   expect(await run('accounts suspend a@b.c')).toBe(0)
-  expect(said.out).toBe('Suspended a@b.c (acct_1). Its keys are rejected from now on.\n')
-  expect(said.err).toContain('millrace accounts activate a@b.c')
+  expect(emitted.out).toBe('Suspended a@b.c (acct_1). Its keys are rejected from now on.\n')
+  expect(emitted.err).toContain('millrace accounts activate a@b.c')
   expect(await run('accounts activate acct_1')).toBe(0)
-  expect(said.out).toContain('Activated a@b.c (acct_1).\n')
+  expect(emitted.out).toContain('Activated a@b.c (acct_1).\n')
   expect(asked.map(({ name, args }) => [name, args])).toEqual([
     ['accounts.suspend', { account: 'a@b.c' }],
     ['accounts.activate', { account: 'acct_1' }],
@@ -26,9 +26,9 @@ it.each([
 ])('shows the plan of an account: %j', async (plan, text) => {
   const wallet = { balance: '5.00', held: '1.00', available: '4.00' }
   const shown = { ...account, status: 'active', created_at: 't0', wallet, plan, active_keys: 2 }
-  const { said, run } = commandLine({ operations: { 'accounts.show': done(shown) } })
+  const { emitted, run } = commandLine({ operations: { 'accounts.show': done(shown) } })
   expect(await run('accounts show a@b.c')).toBe(0)
-  expect(said.out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+  expect(emitted.out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
     ...[
       ['id', 'acct_1'],
       ['email', 'a@b.c'],

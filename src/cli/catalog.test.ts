@@ -4,18 +4,18 @@ import { commandLine } from '../../test/fixtures/cli/run-cli.ts'
 it('lists the known models of a dialect, and the dialects for an unknown one', async () => {
   const known = commandLine()
   expect(await known.run('catalog --known openai --json')).toBe(0)
-  const { models } = JSON.parse(known.said.out)
+  const { models } = JSON.parse(known.emitted.out)
   expect(models.length).toBeGreaterThan(10)
   for (const line of ['catalog --known acme', 'catalog --propose acme/one']) {
-    const { said, asked, run } = commandLine()
+    const { emitted, asked, run } = commandLine()
     expect(await run(line)).toBe(1)
-    expect(said.err).toMatch(/no known models of the dialect "acme"\. Dialects: .*openai/)
+    expect(emitted.err).toMatch(/no known models of the dialect "acme"\. Dialects: .*openai/)
     expect(asked).toEqual([])
   }
 })
 
 it('accepts one selection at a time', async () => {
-  const { said, run } = commandLine()
+  const { emitted, run } = commandLine()
   expect(await run('catalog demo --known openai')).toBe(2)
-  expect(said.err).toContain('only one of')
+  expect(emitted.err).toContain('only one of')
 })

@@ -12,7 +12,7 @@ it('says codes once, lists them without their text, and who waits for funds', as
   }
   const listed = { ...code, expires_at: null, redeemed_by: null, redeemed_at: null }
   const request = { account: 'acct_1', email: 'a@b.c', amount: '5.00', note: 'please', at: 't1' }
-  const { asked, said, run } = commandLine({
+  const { asked, emitted, run } = commandLine({
     operations: {
       'codes.create': done({ items: [1, 2].map((n) => ({ code, secret: `MR-${n}` })) }),
       'codes.list': done({ items: [listed], next: 'code_1' }),
@@ -22,24 +22,24 @@ it('says codes once, lists them without their text, and who waits for funds', as
   })
   await run('codes create 10.00 --count 2 --note May --expires 90d')
   expect(asked[0]?.args).toEqual({ amount: '10.00', count: 2, note: 'May', expires: '90d' })
-  expect(said.out).toBe('MR-1\nMR-2\n')
-  expect(said.err).toMatch(/2 codes of 10\.00 USD/)
+  expect(emitted.out).toBe('MR-1\nMR-2\n')
+  expect(emitted.err).toMatch(/2 codes of 10\.00 USD/)
   await run('codes create 1')
   expect(asked[1]?.args).toEqual({ amount: '1', count: 1, note: '' })
   await run('codes list')
-  expect(said.out).toMatch(/code_1 +MR-AB\.\.\.YZ +10\.00 +open +May +2026-11-22 +never/)
-  expect(said.err).toContain('codes list --after code_1')
+  expect(emitted.out).toMatch(/code_1 +MR-AB\.\.\.YZ +10\.00 +open +May +2026-11-22 +never/)
+  expect(emitted.err).toContain('codes list --after code_1')
   await run('codes withdraw code_1')
-  expect(said.out).toContain('code_1 (MR-AB...YZ) is withdrawn')
+  expect(emitted.out).toContain('code_1 (MR-AB...YZ) is withdrawn')
   await run('wallet wishes')
-  expect(said.out).toMatch(/a@b\.c +5\.00 +t1 +please/)
+  expect(emitted.out).toMatch(/a@b\.c +5\.00 +t1 +please/)
 })
 
 it('redeems a code for an account', async () => {
   const wallet = { balance: '10.00', held: '1.00', available: '9.00' }
   const redeemed = { amount: '10.00', email: 'a@b.c', wallet }
-  const { asked, said, run } = commandLine({ operations: { 'codes.redeem': done(redeemed) } })
+  const { asked, emitted, run } = commandLine({ operations: { 'codes.redeem': done(redeemed) } })
   expect(await run('codes redeem MR-1 --account a@b.c')).toBe(0)
   expect(asked[0]?.args).toEqual({ code: 'MR-1', account: 'a@b.c' })
-  expect(said.out).toContain('Credited 10.00 USD to a@b.c.')
+  expect(emitted.out).toContain('Credited 10.00 USD to a@b.c.')
 })

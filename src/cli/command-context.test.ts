@@ -24,12 +24,12 @@ it.each([
   ['accounts list --search x', 'No account has this text'],
 ])('explains why %s is empty', async (line, message) => {
   const nothing = done({ items: [], next: null })
-  const { said, run } = commandLine({
+  const { emitted, run } = commandLine({
     operations: { 'people.list': nothing, 'keys.list': nothing, 'accounts.list': nothing },
   })
   expect(await run(line)).toBe(0)
-  expect(said.out).toBe('')
-  expect(said.err.startsWith(message)).toBe(true)
+  expect(emitted.out).toBe('')
+  expect(emitted.err.startsWith(message)).toBe(true)
 })
 
 it('lists accounts, keys and entries in pages, with the command for the next one', async () => {
@@ -42,7 +42,7 @@ it('lists accounts, keys and entries in pages, with the command for the next one
     ...{ models: null, caps: {}, expires_at: null },
   }
   const entry = { at: 't1', kind: 'credit', amount: '5.00', ref: 'r1', reason: 'paid' }
-  const { asked, said, run } = commandLine({
+  const { asked, emitted, run } = commandLine({
     operations: {
       'accounts.list': done({ items: [account], next: 'a1' }),
       'keys.list': done({ items: [key], next: 'key_1' }),
@@ -57,9 +57,9 @@ it('lists accounts, keys and entries in pages, with the command for the next one
     { account: 'a@b.c', after: 'key_2', limit: 50 },
     { account: 'a@b.c', limit: 50 },
   ])
-  expect(said.out).toMatch(/acct_1 +a@b\.c +active +5\.00 +- +3 +2026-11-22/)
-  expect(said.out).toMatch(/key_1 +ci +wallet/)
-  expect(said.err.match(/millrace .*/g)).toEqual([
+  expect(emitted.out).toMatch(/acct_1 +a@b\.c +active +5\.00 +- +3 +2026-11-22/)
+  expect(emitted.out).toMatch(/key_1 +ci +wallet/)
+  expect(emitted.err.match(/millrace .*/g)).toEqual([
     'millrace accounts list --search a@ --limit 1 --after a1',
     'millrace keys list --account a@b.c --after key_1',
     'millrace wallet entries a@b.c --after e1',

@@ -22,10 +22,10 @@ describe('the command line', () => {
       'accounts list --json --data d',
       'accounts --json list --data=d',
     ]) {
-      const { asked, said, run } = commandLine({ operations: { 'accounts.list': done({ items: [], next: null }) } })
+      const { asked, emitted, run } = commandLine({ operations: { 'accounts.list': done({ items: [], next: null }) } })
       expect(await run(line)).toBe(0)
       expect(asked[0]).toMatchObject({ name: 'accounts.list', data: 'd' })
-      expect(JSON.parse(said.out)).toEqual({ items: [], next: null })
+      expect(JSON.parse(emitted.out)).toEqual({ items: [], next: null })
     }
   })
 
@@ -35,10 +35,10 @@ describe('the command line', () => {
       ['keys creat', 'create'],
       ['stats', 'status'],
     ] as const) {
-      const { said, run } = commandLine()
+      const { emitted, run } = commandLine()
       expect(await run(line)).toBe(2)
-      expect(said.err).toContain(word)
-      expect(said.out).toBe('')
+      expect(emitted.err).toContain(word)
+      expect(emitted.out).toBe('')
     }
   })
 
@@ -60,20 +60,20 @@ describe('the command line', () => {
 
   it('helps on stdout', async () => {
     for (const line of ['--help', '-h', 'help', 'keys --help', 'help keys', 'wallet credit -h']) {
-      const { said, run, served } = commandLine()
+      const { emitted, run, served } = commandLine()
       expect(await run(line)).toBe(0)
-      expect(said.out).toContain('Usage: millrace')
+      expect(emitted.out).toContain('Usage: millrace')
       expect(served).toEqual([])
     }
   })
 
   it('says its version, with --json also what it stands on', async () => {
-    const { said, run } = commandLine()
+    const { emitted, run } = commandLine()
     expect(await run('-V')).toBe(0)
-    expect(said.out).toBe('1.2.3\n')
+    expect(emitted.out).toBe('1.2.3\n')
     const second = commandLine()
     await second.run('--version --json')
-    expect(JSON.parse(second.said.out)).toEqual({
+    expect(JSON.parse(second.emitted.out)).toEqual({
       millrace: '1.2.3',
       node: '20.20.2',
       driver: 'libsql 3',
@@ -86,10 +86,10 @@ describe('a command', () => {
   it('exits with 1 when refused, and with the given code when the operation did not run', async () => {
     const refused = commandLine({ operations: { 'wallet.show': { kind: 'refused', message: 'No such account.' } } })
     expect(await refused.run('wallet show x')).toBe(1)
-    expect(refused.said).toEqual({ out: '', err: 'error: No such account.\n' })
+    expect(refused.emitted).toEqual({ out: '', err: 'error: No such account.\n' })
     const locked = commandLine({ operations: { 'wallet.show': { kind: 'unreachable', exit: 4, message: 'Locked.' } } })
     expect(await locked.run('wallet show x --json')).toBe(4)
-    expect([JSON.parse(locked.said.out), locked.said.err]).toEqual([
+    expect([JSON.parse(locked.emitted.out), locked.emitted.err]).toEqual([
       { error: { message: 'Locked.', exit_code: 4 } },
       '',
     ])
@@ -106,16 +106,16 @@ describe('a command', () => {
       receipts: 1,
       transfers: 1,
     }
-    const { said, run } = commandLine({ operations: { 'db.verify': done(report) } })
+    const { emitted, run } = commandLine({ operations: { 'db.verify': done(report) } })
     expect(await run('db verify --json')).toBe(1)
-    expect(JSON.parse(said.out)).toEqual(report)
+    expect(JSON.parse(emitted.out)).toEqual(report)
   })
 
   it('reports usage errors as JSON with --json', async () => {
     for (const line of ['wallet show --json', '--json keys creat', 'wallet show x --nonsense --json']) {
-      const { said, run } = commandLine()
+      const { emitted, run } = commandLine()
       expect(await run(line)).toBe(2)
-      expect([JSON.parse(said.out), said.err]).toMatchObject([
+      expect([JSON.parse(emitted.out), emitted.err]).toMatchObject([
         { error: { exit_code: 2, message: expect.any(String) } },
         '',
       ])
@@ -123,9 +123,9 @@ describe('a command', () => {
   })
 
   it('exits with 3 for a status without a server', async () => {
-    const { said, run } = commandLine({ operations: { status: done({ running: false, data: '/d' }) } })
+    const { emitted, run } = commandLine({ operations: { status: done({ running: false, data: '/d' }) } })
     expect(await run('status')).toBe(3)
-    expect(said.out).toBe('Not running.\n')
+    expect(emitted.out).toBe('Not running.\n')
   })
 
   it('shows on one line why a reload was rejected', async () => {
@@ -135,16 +135,16 @@ describe('a command', () => {
       url: 'http://a',
       clock: { state: 'together' },
     }
-    const { said, run } = commandLine({ operations: { status: done(value) } })
+    const { emitted, run } = commandLine({ operations: { status: done(value) } })
     await run('status')
-    expect(said.out).toContain('the file on disk was rejected: a.yaml:1:1  wrong; Did you mean b?\n')
+    expect(emitted.out).toContain('the file on disk was rejected: a.yaml:1:1  wrong; Did you mean b?\n')
   })
 
   it('asks whether an empty data folder is the right one', async () => {
     const value = { running: false, data: '/d', has_ledger: false }
-    const { said, run } = commandLine({ operations: { status: done(value) } })
+    const { emitted, run } = commandLine({ operations: { status: done(value) } })
     await run('status')
-    expect(said.err).toContain('Data folder: /d, which has no Millrace data: is it the right one?')
+    expect(emitted.err).toContain('Data folder: /d, which has no Millrace data: is it the right one?')
   })
 
   it('prints commands ready to paste, with the options of this one', async () => {
@@ -152,39 +152,39 @@ describe('a command', () => {
       'accounts.create': done({ id: 'acct_1', email: 'a@b.c' }),
       'keys.show': { kind: 'refused', message: 'There is no key. See: millrace keys list' },
     } as const
-    const { said, run } = commandLine({ operations, program: 'node /x/main.js' })
+    const { emitted, run } = commandLine({ operations, program: 'node /x/main.js' })
     await run("accounts create --email a@b.c --data it's --config c.yaml")
-    expect(said.err).toContain(`  node /x/main.js --config c.yaml --data 'it'\\''s' wallet credit a@b.c 10.00 `)
+    expect(emitted.err).toContain(`  node /x/main.js --config c.yaml --data 'it'\\''s' wallet credit a@b.c 10.00 `)
     await run('keys show key_1')
-    expect(said.err).toContain('See: node /x/main.js keys list\n')
+    expect(emitted.err).toContain('See: node /x/main.js keys list\n')
   })
 
   it('reports configuration errors on stderr, and exits with 2', async () => {
-    const { said, run } = commandLine()
+    const { emitted, run } = commandLine()
     expect(await run('check --config bad.yaml')).toBe(2)
-    expect(said).toEqual({ out: '', err: 'bad.yaml:1:1  wrong\n' })
+    expect(emitted).toEqual({ out: '', err: 'bad.yaml:1:1  wrong\n' })
     const json = commandLine()
     expect(await json.run('check --config bad.yaml --json')).toBe(2)
-    expect(JSON.parse(json.said.out)).toEqual({ ok: false })
+    expect(JSON.parse(json.emitted.out)).toEqual({ ok: false })
   })
 
   it('writes a configuration after a confirmation at the terminal', async () => {
     for (const answers of [['n'], ['No '], []]) {
-      const { said, run } = commandLine({ answers })
+      const { emitted, run } = commandLine({ answers })
       expect(await run('init --force')).toBe(1)
-      expect(said).toEqual({ out: '', err: 'Write millrace.yaml? [Y/n] error: Nothing was written.\n' })
+      expect(emitted).toEqual({ out: '', err: 'Write millrace.yaml? [Y/n] error: Nothing was written.\n' })
     }
     for (const answers of [[''], ['y']]) {
-      const { said, run } = commandLine({ answers })
+      const { emitted, run } = commandLine({ answers })
       expect(await run('init own.yaml --force')).toBe(0)
-      expect(said.out).toBe('Wrote own.yaml\n')
+      expect(emitted.out).toBe('Wrote own.yaml\n')
     }
   })
 
   it('replaces a configuration only with --force', async () => {
-    const { said, run } = commandLine()
+    const { emitted, run } = commandLine()
     expect(await run('init')).toBe(1)
-    expect(said.err).toContain('--force')
+    expect(emitted.err).toContain('--force')
     expect(await run('init --force --yes')).toBe(0)
   })
 })

@@ -18,23 +18,25 @@ it('shows how the clocks differ, the affected rows, and the repair command', asy
     ],
     to_look_at: [{ what: 'keys', count: 22, ids: ['key_1', 'key_2'] }],
   })
-  const { said, run, asked } = commandLine({ operations: { 'db.clock': ahead } })
+  const { emitted, run, asked } = commandLine({ operations: { 'db.clock': ahead } })
   expect(await run('db clock')).toBe(0)
   expect(asked.map(({ name }) => name)).toEqual(['db.clock'])
-  expect(said.out).toMatch(/ledger time is 400 days ahead of the wall clock; to repair: millrace db clock --set-back/)
-  expect(said.err).toMatch(/windows +3\nkept answers +2\n/)
-  expect(said.err).not.toContain('sessions')
-  expect(said.err).toContain('Check when these keys end, which only you can know: key_1, key_2 and 20 more')
+  expect(emitted.out).toMatch(
+    /ledger time is 400 days ahead of the wall clock; to repair: millrace db clock --set-back/,
+  )
+  expect(emitted.err).toMatch(/windows +3\nkept answers +2\n/)
+  expect(emitted.err).not.toContain('sessions')
+  expect(emitted.err).toContain('Check when these keys end, which only you can know: key_1, key_2 and 20 more')
 })
 
 it('shows when a step is followed, and how a clock that is behind catches up', async () => {
   const step = report({ state: 'step', ahead_seconds: -7200, follows_in_seconds: 240 })
   const stepped = commandLine({ operations: { 'db.clock': step } })
   await stepped.run('db clock')
-  expect(stepped.said.out).toMatch(/stepped 2 h forward; ledger time follows in 4 min, or now with: .*--follow/)
+  expect(stepped.emitted.out).toMatch(/stepped 2 h forward; ledger time follows in 4 min, or now with: .*--follow/)
   const behind = commandLine({ operations: { 'db.clock': report({ state: 'catching-up', ahead_seconds: 90 }) } })
   await behind.run('db clock')
-  expect(behind.said.out).toMatch(/90 s behind; ledger time runs at half speed/)
+  expect(behind.emitted.out).toMatch(/90 s behind; ledger time runs at half speed/)
 })
 
 it('sets back or follows, but not both', async () => {
@@ -42,11 +44,11 @@ it('sets back or follows, but not both', async () => {
     'db.clock.set-back': report({ did: 'set-back', ahead: [{ what: 'caps', count: 4 }] }),
     'db.clock.follow': report({ did: 'nothing' }),
   }
-  const { said, run, asked } = commandLine({ operations })
+  const { emitted, run, asked } = commandLine({ operations })
   expect(await run('db clock --set-back')).toBe(0)
-  expect(said.err).toMatch(/Ledger time was set back.*\nSpend caps count .*\n.*repaired +rows\ncaps +4\n/)
+  expect(emitted.err).toMatch(/Ledger time was set back.*\nSpend caps count .*\n.*repaired +rows\ncaps +4\n/)
   expect(await run('db clock --follow')).toBe(0)
-  expect(said.err).toMatch(/Nothing to do/)
+  expect(emitted.err).toMatch(/Nothing to do/)
   expect(asked.map(({ name }) => name)).toEqual(['db.clock.set-back', 'db.clock.follow'])
   expect(await run('db clock --follow --set-back')).toBe(2)
 })

@@ -4,10 +4,10 @@ import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 const key = { id: 'key_1', name: 'ci', kind: 'wallet', email: 'a@b.c' }
 
 it('puts the secret of a new key on stdout and everything else on stderr', async () => {
-  const { said, run } = commandLine({ operations: { 'keys.create': done({ ...key, key: 'mr_wallet_x' }) } })
+  const { emitted, run } = commandLine({ operations: { 'keys.create': done({ ...key, key: 'mr_wallet_x' }) } })
   expect(await run('keys create --account a@b.c --kind wallet --name ci --models a,b')).toBe(0)
-  expect(said.out).toBe('mr_wallet_x\n')
-  expect(said.err).toContain('only once')
+  expect(emitted.out).toBe('mr_wallet_x\n')
+  expect(emitted.err).toContain('only once')
 })
 
 it('passes on the terms of a new key', async () => {
@@ -29,26 +29,26 @@ it('passes on the terms of a new key', async () => {
 it('prints a new secret once, and how long the former one works', async () => {
   const former = { shown: 'mr_wallet_abcd...wxyz', until: 't1' }
   const rotated = { ...key, key: 'mr_wallet_x', former }
-  const { asked, said, run } = commandLine({ operations: { 'keys.rotate': done(rotated) } })
+  const { asked, emitted, run } = commandLine({ operations: { 'keys.rotate': done(rotated) } })
   expect(await run('keys rotate key_1 --grace 24h')).toBe(0)
   expect(asked[0]?.args).toEqual({ key: 'key_1', grace: '24h' })
-  expect([said.out, said.err.includes('only once')]).toEqual(['mr_wallet_x\n', true])
-  expect(said.err).toContain('mr_wallet_abcd...wxyz) works until t1')
+  expect([emitted.out, emitted.err.includes('only once')]).toEqual(['mr_wallet_x\n', true])
+  expect(emitted.err).toContain('mr_wallet_abcd...wxyz) works until t1')
   const json = commandLine({ operations: { 'keys.rotate': done(rotated) } })
   await json.run('keys rotate key_1 --grace 0 --json')
-  expect(JSON.parse(json.said.out)).toEqual(rotated)
+  expect(JSON.parse(json.emitted.out)).toEqual(rotated)
   expect(await commandLine().run('keys rotate key_1')).toBe(2)
 })
 
 it('changes the named terms', async () => {
   const changed = { ...key, caps: { day: '5.00' }, models: null }
-  const { asked, said, run } = commandLine({ operations: { 'keys.change': done(changed) } })
+  const { asked, emitted, run } = commandLine({ operations: { 'keys.change': done(changed) } })
   await run('keys change key_1 --name n --models all --expires never --cap-day 5.00 --cap-month none --concurrent none')
   expect(asked[0]?.args).toEqual({
     ...{ key: 'key_1', name: 'n', models: null, expires: null },
     ...{ caps: { day: '5.00', month: null }, limits: { concurrent: null } },
   })
-  expect(said.out).toContain('all models and spend 5.00 USD a day')
+  expect(emitted.out).toContain('all models and spend 5.00 USD a day')
   await run('keys change key_1 --models a,b* --tokens-per-minute 9')
   expect(asked[1]?.args).toEqual({ key: 'key_1', models: ['a', 'b*'], limits: { tokens_per_minute: 9 } })
   for (const line of ['keys change key_1', 'keys change key_1 --concurrent 0']) expect(await run(line)).toBe(2)
@@ -56,10 +56,10 @@ it('changes the named terms', async () => {
 })
 
 it('sets spend caps, and removes them with none', async () => {
-  const { asked, said, run } = commandLine({ operations: { 'keys.caps': done({ ...key, caps: { day: '5.00' } }) } })
+  const { asked, emitted, run } = commandLine({ operations: { 'keys.caps': done({ ...key, caps: { day: '5.00' } }) } })
   expect(await run('keys caps key_1 --day 5.00 --month none')).toBe(0)
   expect(asked[0]?.args).toEqual({ key: 'key_1', day: '5.00', month: null })
-  expect(said.out).toContain('may spend 5.00 USD a day.')
+  expect(emitted.out).toContain('may spend 5.00 USD a day.')
   const nothing = commandLine()
   expect(await nothing.run('keys caps key_1')).toBe(2)
   expect(nothing.asked).toEqual([])
@@ -71,7 +71,7 @@ it('disables, enables and renames a key', async () => {
     'keys.enable': done(key),
     'keys.rename': done({ ...key, name: 'cd' }),
   }
-  const { asked, said, run } = commandLine({ operations })
+  const { asked, emitted, run } = commandLine({ operations })
   for (const line of ['keys disable key_1', 'keys enable key_1', 'keys rename key_1 cd'])
     expect(await run(line)).toBe(0)
   expect(asked.map(({ name, args }) => [name, args])).toEqual([
@@ -79,8 +79,8 @@ it('disables, enables and renames a key', async () => {
     ['keys.enable', { key: 'key_1' }],
     ['keys.rename', { key: 'key_1', name: 'cd' }],
   ])
-  expect(said.out).toBe('Disabled "ci" (key_1).\nEnabled "ci" (key_1).\nkey_1 is now called "cd".\n')
-  expect(said.err).toContain('millrace keys enable key_1')
+  expect(emitted.out).toBe('Disabled "ci" (key_1).\nEnabled "ci" (key_1).\nkey_1 is now called "cd".\n')
+  expect(emitted.err).toContain('millrace keys enable key_1')
 })
 
 describe('keys show', () => {
@@ -89,9 +89,9 @@ describe('keys show', () => {
     ...{ former: null, playground: false, models: null, expires_at: null, spent: [] },
   }
   const show = async (changes: object) => {
-    const { said, run } = commandLine({ operations: { 'keys.show': done({ ...bare, ...changes }) } })
+    const { emitted, run } = commandLine({ operations: { 'keys.show': done({ ...bare, ...changes }) } })
     expect(await run('keys show key_1')).toBe(0)
-    return said.out
+    return emitted.out
   }
 
   it('leaves out what the key does not have', async () => {

@@ -10,15 +10,15 @@ it('lists models, including those without a price or efforts', async () => {
     { ...model, id: 'b', efforts: null, price: null, lanes: [lane('x/b', null)] },
     { ...model, id: 'c', efforts: [], price, lanes: [], counted_beyond_context: 8000 },
   ]
-  const { said, run } = commandLine({ operations: { 'models.list': done({ models }) } })
+  const { emitted, run } = commandLine({ operations: { 'models.list': done({ models }) } })
   expect(await run('models')).toBe(0)
-  expect(said.out).toMatch(/^a +low high +text +1000 +1\.00 +0\.10 +1\.25 +5\.00 +system +wallet +x\/a y\/a$/m)
-  expect(said.out).toMatch(/^b +any +text +1000 +no price +wallet +x\/b$/m)
-  expect(said.out).toMatch(/^c +none /m)
-  expect(said.err).toBe(
+  expect(emitted.out).toMatch(/^a +low high +text +1000 +1\.00 +0\.10 +1\.25 +5\.00 +system +wallet +x\/a y\/a$/m)
+  expect(emitted.out).toMatch(/^b +any +text +1000 +no price +wallet +x\/b$/m)
+  expect(emitted.out).toMatch(/^c +none /m)
+  expect(emitted.err).toBe(
     'warning: c: context_tokens is 1000, but a provider counted 8000 input tokens: it looks too small.\n',
   )
   const empty = commandLine({ operations: { 'models.list': done({ models: [] }) } })
   await empty.run('models')
-  expect(empty.said).toEqual({ out: '', err: 'The configuration has no models.\n' })
+  expect(empty.emitted).toEqual({ out: '', err: 'The configuration has no models.\n' })
 })

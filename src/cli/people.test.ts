@@ -9,7 +9,7 @@ it('invites people by e-mail or account, and prints nothing but the link as data
     link: 'http://h/console/setup?code=X',
     code: 'X',
   }
-  const { said, asked, run } = commandLine({ operations: { 'people.invite': done(invitation) } })
+  const { emitted, asked, run } = commandLine({ operations: { 'people.invite': done(invitation) } })
   expect(await run('people invite a@b.c')).toBe(0)
   expect(await run('people invite acct_1 --role operator')).toBe(0)
   expect(await run('people invite a@b.c --account acct_1 --reset')).toBe(0)
@@ -18,9 +18,9 @@ it('invites people by e-mail or account, and prints nothing but the link as data
     { role: 'operator', account: 'acct_1' },
     { role: 'owner', email: 'a@b.c', account: 'acct_1', resets: true },
   ])
-  expect(said.out).toBe('http://h/console/setup?code=X\n'.repeat(3))
+  expect(emitted.out).toBe('http://h/console/setup?code=X\n'.repeat(3))
   expect(await run('people invite a@b.c --role owner --json')).toBe(0)
-  expect(said.out).toContain(JSON.stringify(invitation))
+  expect(emitted.out).toContain(JSON.stringify(invitation))
   expect(await run('people invite a@b.c --role boss')).toBe(2)
 })
 
@@ -35,13 +35,13 @@ it('lists people, disables and enables them', async () => {
     'people.disable': done(ann),
     'people.enable': done(ann),
   }
-  const { said, asked, run } = commandLine({ operations })
+  const { emitted, asked, run } = commandLine({ operations })
   expect(await run('people list')).toBe(0)
-  expect(said.out).toMatch(/usr_1 +a@b.c +operator +- +active +2026-11-22/)
-  expect(said.out).not.toContain('\u001b')
-  expect(said.out).toMatch(/acct_1 +disabled/)
+  expect(emitted.out).toMatch(/usr_1 +a@b.c +operator +- +active +2026-11-22/)
+  expect(emitted.out).not.toContain('\u001b')
+  expect(emitted.out).toMatch(/acct_1 +disabled/)
   expect(await run('people list acct_1 --after j --limit 2')).toBe(0)
-  expect(said.err).toContain('millrace people list acct_1 --limit 2 --after k')
+  expect(emitted.err).toContain('millrace people list acct_1 --limit 2 --after k')
   expect(await run('people disable a@b.c')).toBe(0)
   expect(await run('people enable usr_1')).toBe(0)
   expect(asked.map(({ name, args }) => [name, args])).toEqual([
@@ -52,5 +52,5 @@ it('lists people, disables and enables them', async () => {
   ])
   const empty = commandLine({ operations: { 'people.list': done({ items: [], next: null }) } })
   expect(await empty.run('people list')).toBe(0)
-  expect(empty.said).toMatchObject({ out: '', err: expect.stringContaining('No person has signed up yet') })
+  expect(empty.emitted).toMatchObject({ out: '', err: expect.stringContaining('No person has signed up yet') })
 })

@@ -16,15 +16,17 @@ it('assigns a plan, and shows its windows, opened or not', async () => {
       { name: 'month', opened: false, start: null, end: null, ...amounts, used: '0.00', left: '5.00' },
     ],
   }
-  const { asked, said, run } = commandLine({ operations: { 'plans.assign': done(shown), 'plans.show': done(shown) } })
+  const { asked, emitted, run } = commandLine({
+    operations: { 'plans.assign': done(shown), 'plans.show': done(shown) },
+  })
   expect(await run('plans assign a@b.c pro --until 30d')).toBe(0)
   expect(asked[0]?.args).toEqual({ account: 'a@b.c', plan: 'pro', until: '30d' })
-  expect(said.out).toMatch(/5h +5\.00 +1\.00 +0\.00 +4\.00 +t1 +t2/)
-  expect(said.out).toMatch(/month +5\.00 +0\.00 +0\.00 +5\.00 +not opened yet/)
-  expect(said.out).toMatch(/until +no end date/)
+  expect(emitted.out).toMatch(/5h +5\.00 +1\.00 +0\.00 +4\.00 +t1 +t2/)
+  expect(emitted.out).toMatch(/month +5\.00 +0\.00 +0\.00 +5\.00 +not opened yet/)
+  expect(emitted.out).toMatch(/until +no end date/)
   const json = commandLine({ operations: { 'plans.assign': done(shown) } })
   expect(await json.run('plans assign a@b.c pro --json')).toBe(0)
-  expect(JSON.parse(json.said.out)).toEqual(shown)
+  expect(JSON.parse(json.emitted.out)).toEqual(shown)
 })
 
 const none = {
@@ -40,12 +42,12 @@ const none = {
 it('shows an account without a plan, and one whose plan has ended', async () => {
   const ended = { ...none, state: 'ended', plan: 'pro', since: 't0', until: 't1', billing_day: 3, windows: [] }
   const operations = { 'plans.show': done({ ...none, windows: [] }), 'plans.end': done(ended) }
-  const { asked, said, run } = commandLine({ operations })
+  const { asked, emitted, run } = commandLine({ operations })
   expect(await run('plans show a@b.c')).toBe(0)
-  expect(said.out).toBe('account  a@b.c (acct_1)\nplan     no subscription\n')
+  expect(emitted.out).toBe('account  a@b.c (acct_1)\nplan     no subscription\n')
   expect(await run('plans end a@b.c --at 30d')).toBe(0)
   expect(asked[1]).toMatchObject({ name: 'plans.end', args: { account: 'a@b.c', at: '30d' } })
-  expect(said.out).toMatch(/plan +pro\nstate +ended\nsince +t0\nuntil +t1\nbilling day +3\n$/)
+  expect(emitted.out).toMatch(/plan +pro\nstate +ended\nsince +t0\nuntil +t1\nbilling day +3\n$/)
 })
 
 it('lists the plans of the configuration with what each opens', async () => {
@@ -54,11 +56,11 @@ it('lists the plans of the configuration with what each opens', async () => {
     { ...plan, opens: ['fast', 'slow'] },
     { ...plan, id: 'shut', opens: [] },
   ]
-  const { said, run } = commandLine({ operations: { 'plans.list': done({ items }) } })
+  const { emitted, run } = commandLine({ operations: { 'plans.list': done({ items }) } })
   expect(await run('plans list')).toBe(0)
-  expect(said.out).toMatch(/pro +2 +12\.00 USD every 5h +fast slow\n/)
-  expect(said.out).toMatch(/shut +2 +12\.00 USD every 5h +no model\n/)
+  expect(emitted.out).toMatch(/pro +2 +12\.00 USD every 5h +fast slow\n/)
+  expect(emitted.out).toMatch(/shut +2 +12\.00 USD every 5h +no model\n/)
   const empty = commandLine({ operations: { 'plans.list': done({ items: [] }) } })
   await empty.run('plans list')
-  expect(empty.said).toEqual({ out: '', err: 'The configuration has no plans.\n' })
+  expect(empty.emitted).toEqual({ out: '', err: 'The configuration has no plans.\n' })
 })

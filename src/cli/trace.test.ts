@@ -34,18 +34,18 @@ const trace = {
 }
 
 it('shows a finished request', async () => {
-  const { said, run } = commandLine({ operations: { 'requests.trace': done(trace) } })
+  const { emitted, run } = commandLine({ operations: { 'requests.trace': done(trace) } })
   expect(await run('trace req_1')).toBe(0)
-  expect(said.out).toContain('7 in (2 from the cache, 0 written to it), 4 out (1 of them reasoning), estimated')
-  expect(said.out).toMatch(/^compacted +48,210 → 2,034 tokens$/m)
-  expect(said.out).toContain('0.001 USD')
-  expect(said.out).not.toContain('shortfall')
-  expect(said.out).toContain('1.00 in, 0.10 cached, 1.00 written, 5.00 out (version 2)')
-  expect(said.out).toContain("plan pro, windows 5h from t0; counted against the key's day cap")
-  expect(said.out).toContain('attempt    outcome    status  ms')
+  expect(emitted.out).toContain('7 in (2 from the cache, 0 written to it), 4 out (1 of them reasoning), estimated')
+  expect(emitted.out).toMatch(/^compacted +48,210 → 2,034 tokens$/m)
+  expect(emitted.out).toContain('0.001 USD')
+  expect(emitted.out).not.toContain('shortfall')
+  expect(emitted.out).toContain('1.00 in, 0.10 cached, 1.00 written, 5.00 out (version 2)')
+  expect(emitted.out).toContain("plan pro, windows 5h from t0; counted against the key's day cap")
+  expect(emitted.out).toContain('attempt    outcome    status  ms')
   const other = commandLine({ operations: { 'requests.trace': done({ ...trace, compaction: null }) } })
   await other.run('trace req_1')
-  expect(other.said.out).not.toContain('compacted')
+  expect(other.emitted.out).not.toContain('compacted')
 })
 
 it('shows what is known of a running request', async () => {
@@ -55,12 +55,12 @@ it('shows what is known of a running request', async () => {
     ...{ compaction: null, tier: null, cost: null, charge: null, shortfall: null, attempts: [] },
     paid_by: { kind: 'wallet', windows: [], caps: [] },
   }
-  const { said, run } = commandLine({ operations: { 'requests.trace': done(running) } })
+  const { emitted, run } = commandLine({ operations: { 'requests.trace': done(running) } })
   expect(await run('trace req_1')).toBe(0)
-  const names = said.out.split('\n').map((line) => line.split(/ {2,}/)[0])
+  const names = emitted.out.split('\n').map((line) => line.split(/ {2,}/)[0])
   expect(names).toEqual(['request', 'account', 'key', 'model', 'state', 'opened', 'price', 'paid by', 'held', ''])
-  expect(said.out).toMatch(/^state +held$/m)
-  expect(said.out).toMatch(/^paid by +the wallet$/m)
+  expect(emitted.out).toMatch(/^state +held$/m)
+  expect(emitted.out).toMatch(/^paid by +the wallet$/m)
 })
 
 it('shows the causes of a high cost: a tier, a price per request, a lost cache, a shortfall', async () => {
@@ -70,10 +70,10 @@ it('shows the causes of a high cost: a tier, a price per request, a lost cache, 
     cache_lost: { tokens: 10_412, cost: '0.023427' },
     attempts: [{ lane: 'far/one', outcome: 'connect', status: null, ms: 5000 }, ...trace.attempts],
   }
-  const { said, run } = commandLine({ operations: { 'requests.trace': done(dear) } })
+  const { emitted, run } = commandLine({ operations: { 'requests.trace': done(dear) } })
   await run('trace req_1')
-  expect(said.out).toContain('5.00 out, 0.01 per request (version 2, tier above 200000 input tokens)')
-  expect(said.out).toMatch(/^cache lost +10,412 tokens on another lane, 0\.023427 USD$/m)
-  expect(said.out).toMatch(/^shortfall +0\.25 USD$/m)
-  expect(said.out).toMatch(/^far\/one +connect +5000$/m)
+  expect(emitted.out).toContain('5.00 out, 0.01 per request (version 2, tier above 200000 input tokens)')
+  expect(emitted.out).toMatch(/^cache lost +10,412 tokens on another lane, 0\.023427 USD$/m)
+  expect(emitted.out).toMatch(/^shortfall +0\.25 USD$/m)
+  expect(emitted.out).toMatch(/^far\/one +connect +5000$/m)
 })

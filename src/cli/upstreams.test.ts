@@ -23,8 +23,13 @@ it('a passing lane is one line', () => {
 
 it('a failing lane is followed by its URL, the provider’s message and the fix, without control characters', () => {
   const failed = { ...TEST, ...NOTHING, ok: false, message: 'it rejects the key (401)' }
-  const said = { ...failed, finding: 'key-refused' as const, provider_says: 'No\u001b[2J', cure: 'Make another one.' }
-  expect(formatLaneTest(plain, said)).toBe(
+  const emitted = {
+    ...failed,
+    finding: 'key-refused' as const,
+    provider_says: 'No\u001b[2J',
+    cure: 'Make another one.',
+  }
+  expect(formatLaneTest(plain, emitted)).toBe(
     [
       'FAIL  far/a  it rejects the key (401)\n',
       '      request: POST https://far.example/v1/x\n',

@@ -12,11 +12,11 @@ describe('manual movements of money', () => {
   ])('%s reports the movement, and that a repeated reference changes nothing', async (command, name, did, was) => {
     for (const repeated of [false, true]) {
       const outcome = done({ ...moved, amount: '2.50', repeated })
-      const { said, run } = commandLine({ operations: { [name]: outcome } })
+      const { emitted, run } = commandLine({ operations: { [name]: outcome } })
       expect(await run(`wallet ${command} a@b.c 2.50 ${why}`)).toBe(0)
-      expect(said.out).toContain(repeated ? was : did)
-      expect(said.out.includes('Nothing was')).toBe(repeated)
-      expect(said.err).toBe('Available now: 7.50 USD.\n')
+      expect(emitted.out).toContain(repeated ? was : did)
+      expect(emitted.out.includes('Nothing was')).toBe(repeated)
+      expect(emitted.err).toBe('Available now: 7.50 USD.\n')
     }
   })
 

@@ -82,9 +82,9 @@ const resolveOverload = (overload: Parsed['overload']) => ({
   loopDelayForMs: overload.loop_delay_for,
 })
 
-/** `putAside`: undefined never opens a circuit. `retries`: undefined sets no retry budget. */
+/** `openCircuit`: undefined never opens a circuit. `retries`: undefined sets no retry budget. */
 const resolveRouting = (routing: Parsed['routing']) => ({
-  putAside: routing.put_aside ? { firstMs: routing.aside_first, longestMs: routing.aside_longest } : undefined,
+  openCircuit: routing.put_aside ? { firstMs: routing.aside_first, longestMs: routing.aside_longest } : undefined,
   patienceMs: routing.patience,
   retries:
     routing.retry_percent === undefined

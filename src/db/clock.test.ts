@@ -6,7 +6,7 @@ const HOUR = 3_600_000
 const from = Date.UTC(2027, 11, 28, 10, 30)
 const to = Date.UTC(2026, 10, 23, 7, 15)
 const at = (time: number) => new Date(time).toISOString()
-const said = ({ start, end }: { start: number; end: number }) => [at(start), at(end)]
+const emitted = ({ start, end }: { start: number; end: number }) => [at(start), at(end)]
 
 it('a span that is counted from its first use moves by as much as time does, and has as much of it left', () => {
   const period = { start: from - HOUR, end: from + 4 * HOUR }
@@ -15,14 +15,14 @@ it('a span that is counted from its first use moves by as much as time does, and
 
 it('a day, a week and a month of the calendar become those that run', () => {
   const setBack = (cycle: 'day' | 'week') =>
-    said(periodSetBack(cycle, periodAt({ kind: cycle }, from, 1), { from, to }))
+    emitted(periodSetBack(cycle, periodAt({ kind: cycle }, from, 1), { from, to }))
   expect(setBack('day')).toEqual(['2026-11-23T00:00:00.000Z', '2026-11-24T00:00:00.000Z'])
   expect(setBack('week')).toEqual(['2026-11-23T00:00:00.000Z', '2026-11-30T00:00:00.000Z'])
 })
 
 it('a month keeps the day on which it turns, also where the month is too short for it', () => {
   const month = (day: number, when = from) =>
-    said(periodSetBack('month', periodAt({ kind: 'month', day }, when, 1), { from: when, to }))
+    emitted(periodSetBack('month', periodAt({ kind: 'month', day }, when, 1), { from: when, to }))
   expect(month(1)).toEqual(['2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z'])
   expect(month(25)).toEqual(['2026-10-25T00:00:00.000Z', '2026-11-25T00:00:00.000Z'])
   expect(month(31)).toEqual(['2026-10-31T00:00:00.000Z', '2026-11-30T00:00:00.000Z'])

@@ -5,14 +5,14 @@ import type { AccountRow } from '../model/ids.ts'
 import { Cancellation, type CutReason, createDrains, drainPolicyOf } from './cancellation.ts'
 
 /** Listeners that can be counted and called. */
-function source<Said extends unknown[]>() {
-  const listeners = new Set<(...said: Said) => void>()
+function source<Emitted extends unknown[]>() {
+  const listeners = new Set<(...emitted: Emitted) => void>()
   return {
     listeners,
-    fire: (...said: Said) => {
-      for (const listener of [...listeners]) listener(...said)
+    fire: (...emitted: Emitted) => {
+      for (const listener of [...listeners]) listener(...emitted)
     },
-    on(listener: (...said: Said) => void) {
+    on(listener: (...emitted: Emitted) => void) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },

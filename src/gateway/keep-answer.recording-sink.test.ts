@@ -6,34 +6,34 @@ import type { Sink, SinkPhase } from './turn-input.ts'
 
 /** As the sinks of the edge may be: with members that only the sink itself can reach. */
 class ClosedSink implements Sink {
-  readonly #said: unknown[] = []
+  readonly #emitted: unknown[] = []
   readonly #phase: SinkPhase = 'quiet'
   get phase(): SinkPhase {
     return this.#phase
   }
   get disconnected(): boolean {
-    return this.#said.length > 100
+    return this.#emitted.length > 100
   }
-  get said(): readonly unknown[] {
-    return this.#said
+  get emitted(): readonly unknown[] {
+    return this.#emitted
   }
   announce(headers: Readonly<Record<string, string>>): void {
-    this.#said.push(headers)
+    this.#emitted.push(headers)
   }
   onSilence(say: () => Buffer | undefined): void {
-    this.#said.push(`silence ${say()}`)
+    this.#emitted.push(`silence ${say()}`)
   }
   write(bytes: Buffer): undefined {
-    this.#said.push(`write ${bytes}`)
+    this.#emitted.push(`write ${bytes}`)
   }
   end(bytes: Buffer): void {
-    this.#said.push(`end ${bytes}`)
+    this.#emitted.push(`end ${bytes}`)
   }
-  refuse(said: { readonly code: string }): void {
-    this.#said.push(`refuse ${said.code}`)
+  refuse(emitted: { readonly code: string }): void {
+    this.#emitted.push(`refuse ${emitted.code}`)
   }
   cut(): void {
-    this.#said.push('cut')
+    this.#emitted.push('cut')
   }
   onDisconnect(): () => void {
     return () => {}
@@ -53,7 +53,7 @@ test('everything that is said through a recording reaches the sink behind it', (
   recording.close(Buffer.from('two'))
   recorded.end(Buffer.from('two'))
   expect([recorded.phase, recorded.disconnected]).toEqual(['ended', false])
-  expect(sink.said).toEqual([{ 'x-a': 'b' }, 'write one', 'end two'])
+  expect(sink.emitted).toEqual([{ 'x-a': 'b' }, 'write one', 'end two'])
   expect(String(recording.whole())).toBe('onetwo')
 })
 
@@ -62,5 +62,5 @@ test.each(['refuse', 'cut'] as const)('%s reaches it too, and is an end', (way) 
   if (way === 'refuse') recorded.refuse(problem('server_is_overloaded', 'no'))
   else recorded.cut()
   expect(recorded.phase).toBe('ended')
-  expect(sink.said).toEqual([way === 'refuse' ? 'refuse server_is_overloaded' : 'cut'])
+  expect(sink.emitted).toEqual([way === 'refuse' ? 'refuse server_is_overloaded' : 'cut'])
 })

@@ -115,7 +115,7 @@ async function moneyOfTurn(
     requestId: 'req_1' as RequestId,
     caller: CALLER,
     request: turn,
-    sink: quietSink((said) => refusals.push(said.code)),
+    sink: quietSink((emitted) => refusals.push(emitted.code)),
     startedAt: 0,
   }
   const thrown = await serveTurn(deps, call).then(
@@ -146,9 +146,9 @@ const quietSink = (refuse: Sink['refuse']): Sink => ({
   onDisconnect: () => () => {},
 })
 
-function answerWith(status: number, said: object) {
+function answerWith(status: number, emitted: object) {
   return (): UpstreamOutcome => {
-    const pieces = [[Buffer.from(JSON.stringify(said))]]
+    const pieces = [[Buffer.from(JSON.stringify(emitted))]]
     const body = { read: async () => pieces.shift() ?? [], cancel: () => {}, release: () => {} }
     return { kind: 'answer', status, headers: { 'content-type': 'application/json' }, body }
   }

@@ -16,9 +16,9 @@ const LANES = [laneOn('chat', 'chat/m'), laneOn('responses', 'here/m'), laneOn('
 /** A Chat request that goes on from a call. */
 function afterCall() {
   const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }
-  const said = { role: 'assistant', tool_calls: [call] }
+  const emitted = { role: 'assistant', tool_calls: [call] }
   const result = { role: 'tool', tool_call_id: 'call_1', content: 'rain' }
-  const value = { model: 'm', messages: [{ role: 'user', content: 'Look' }, said, result] }
+  const value = { model: 'm', messages: [{ role: 'user', content: 'Look' }, emitted, result] }
   const bytes = Buffer.from(JSON.stringify(value))
   const scanned = scanJson(bytes, { depthMax: 64, valuesMax: 1000 })
   const read = scanned.kind === 'scanned' ? parseRequest({ bytes, members: scanned.members, value }) : undefined

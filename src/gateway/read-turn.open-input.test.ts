@@ -37,7 +37,7 @@ async function refused(input: unknown) {
 
 const opaque = { wire: 'responses', origin: 'here', data: 'gAAA' } as const
 const user = { role: 'user', content: 'Hi' }
-const said = { role: 'assistant', content: 'Hello' }
+const emitted = { role: 'assistant', content: 'Hello' }
 const system = { role: 'system', content: 'Be kind' }
 const call = { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' }
 const result = { type: 'function_call_output', call_id: 'c1', output: 'r' }
@@ -55,7 +55,7 @@ const trigger = { type: 'compaction_trigger' }
 
 describe('the sealed items of an input', () => {
   it('a request without any keeps its very bytes', async () => {
-    const body = parsed({ model: 'm', input: [user, { type: 'reasoning', encrypted_content: '' }, said] })
+    const body = parsed({ model: 'm', input: [user, { type: 'reasoning', encrypted_content: '' }, emitted] })
     const outcome = await openInput(BOUNDS, ours, { body, previousItems: 0 })
     expect(outcome).toMatchObject({ kind: 'opened', hasTrigger: false, boundTo: undefined })
     expect(outcome.kind === 'opened' && outcome.body).toBe(body)
@@ -65,9 +65,9 @@ describe('the sealed items of an input', () => {
 
   it('reasoning is opened and its envelope stays where it is', async () => {
     const item = thought()
-    const { sealed, input, boundTo } = await opened([user, item, said])
+    const { sealed, input, boundTo } = await opened([user, item, emitted])
     expect(sealed).toEqual(new Map([[item.encrypted_content, opaque]]))
-    expect(input).toEqual([user, item, said])
+    expect(input).toEqual([user, item, emitted])
     expect(boundTo).toBeUndefined()
   })
 
@@ -98,14 +98,14 @@ describe('the sealed items of an input', () => {
       tools,
       system,
       user,
-      said,
+      emitted,
       thought(),
       call,
       result,
       summary('old'),
       user,
       summary('new'),
-      said,
+      emitted,
     ])
     expect(input.map(({ type, role, content }) => type ?? `${role} ${content}`)).toEqual([
       ...['additional_tools', 'system Be kind', 'user Hi', 'user Hi', 'message', 'assistant Hello'],
@@ -116,7 +116,7 @@ describe('the sealed items of an input', () => {
 
   it('of what is stored here the last words of the user stay, as far as they are short; what its client sends stays', async () => {
     const long = (content: string) => ({ role: 'user', content: content.repeat(12_000) })
-    const input = [system, long('a'), said, long('b'), long('c'), long('d'), summary(), user]
+    const input = [system, long('a'), emitted, long('b'), long('c'), long('d'), summary(), user]
     const wordsOf = async (previousItems: number) => {
       const outcome = await open(input, BOUNDS, previousItems)
       if (outcome.kind === 'refused') throw new Error(outcome.problem.message)
@@ -146,8 +146,8 @@ describe('the sealed items of an input', () => {
   })
 
   it('the trigger at the end is no part of the conversation', async () => {
-    const { input, hasTrigger } = await opened([user, said, trigger])
-    expect([input, hasTrigger]).toEqual([[user, said], true])
+    const { input, hasTrigger } = await opened([user, emitted, trigger])
+    expect([input, hasTrigger]).toEqual([[user, emitted], true])
     const again = await opened([summary(), user, trigger])
     expect([again.input.length, again.hasTrigger]).toEqual([2, true])
     // One that stands elsewhere is for who judges items.

@@ -10,7 +10,7 @@ import { envelopesOf } from './seals.ts'
 
 const BOUNDS = { bytesMax: 1_000_000, depthMax: 64, valuesMax: 100_000 }
 const caller = { account: 1 as AccountRow, accountId: 'acct_1' as AccountId, kind: 'wallet' } as Caller
-const said = (text: string) => ({ role: 'assistant', content: text })
+const emitted = (text: string) => ({ role: 'assistant', content: text })
 const user = { role: 'user', content: 'Hi' }
 const trigger = { type: 'compaction_trigger' }
 const { sealCompaction } = envelopesOf(plainSeals, caller.accountId)
@@ -27,7 +27,10 @@ async function readResponses(body: object, endpoint: TurnEndpoint = 'responses',
       keeps: true,
       async context(_account, id) {
         fetched.push(id)
-        return { kind: 'found', items: [Buffer.from(JSON.stringify(user)), Buffer.from(JSON.stringify(said('Hello')))] }
+        return {
+          kind: 'found',
+          items: [Buffer.from(JSON.stringify(user)), Buffer.from(JSON.stringify(emitted('Hello')))],
+        }
       },
       items: async () => ({ kind: 'found', items: new Map() }),
     },
@@ -61,7 +64,7 @@ describe('what is stored of a request', () => {
   })
 
   it('is nothing where it has too many items, however few of them a compaction leaves for the model', async () => {
-    const many = (count: number) => Array.from({ length: count }, (_, at) => said(String(at)))
+    const many = (count: number) => Array.from({ length: count }, (_, at) => emitted(String(at)))
     const longest = RESPONSE_ITEMS_MAX - 1
     expect(await storedOf({ input: many(longest) })).toHaveLength(longest)
     expect(await storedOf({ input: [...many(longest), trigger] })).toHaveLength(longest)

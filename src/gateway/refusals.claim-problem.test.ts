@@ -12,8 +12,8 @@ it.each([
 ] as const)(
   'a request that lost its key to one that is %s in the moment of admission hears %s',
   (state, code, words) => {
-    const { code: told, message } = claimProblem({ claim: claimIn(state), sameBody: true })
-    expect(told).toBe(code)
+    const { code: delivered, message } = claimProblem({ claim: claimIn(state), sameBody: true })
+    expect(delivered).toBe(code)
     expect(message).toMatch(words)
   },
 )

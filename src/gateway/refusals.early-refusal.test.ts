@@ -6,7 +6,7 @@ import type { NanoUsd } from '../model/money.ts'
 import { earlyRefusal } from './refusals.ts'
 
 /** The refusal for a used-up request limit. */
-async function said(caller: Caller, balance: bigint): Promise<string | undefined> {
+async function emitted(caller: Caller, balance: bigint): Promise<string | undefined> {
   const money = balance as NanoUsd
   const early = await earlyRefusal(
     {
@@ -25,12 +25,12 @@ async function said(caller: Caller, balance: bigint): Promise<string | undefined
 
 describe('of what could be refused before the body', () => {
   it('a limit is told to who has money', async () => {
-    expect(await said(CALLER, 1n)).toBe('rate_limit_exceeded')
+    expect(await emitted(CALLER, 1n)).toBe('rate_limit_exceeded')
   })
 
   it('what no waiting mends is told instead of it', async () => {
-    expect(await said(CALLER, 0n)).toBe('insufficient_balance')
+    expect(await emitted(CALLER, 0n)).toBe('insufficient_balance')
     // That it has no plan is what admission says.
-    expect(await said({ ...CALLER, kind: 'builder' }, 0n)).toBeUndefined()
+    expect(await emitted({ ...CALLER, kind: 'builder' }, 0n)).toBeUndefined()
   })
 })

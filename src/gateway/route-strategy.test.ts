@@ -13,7 +13,7 @@ import { routeTo } from './route-strategy.ts'
 const laneOn = (wire: Wire, dialect: string, origin = 'here') =>
   ({ id: `${wire}/m`, model: 'm', origin, upstream: { wire, dialect } }) as Lane
 
-async function roadOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesRequest> = {}) {
+async function routeOn(lanes: readonly [Lane, ...Lane[]], over: Partial<ResponsesRequest> = {}) {
   const asked = requestOf({ ...withItems({ role: 'user', content: 'Hi' }), tools: [{ type: 'function', name: 'f' }] })
   const request: ResponsesRequest = { ...asked, compacts: 'by-trigger', ...over }
   const [lane] = lanes
@@ -39,14 +39,14 @@ const isNative = ({ body }: { body: Fields }) => JSON.stringify(body.input ?? []
 
 describe('a conversation is made short', async () => {
   it('by a provider that can, where all that comes later runs on it', async () => {
-    const { strategy, body } = await roadOn([laneOn('responses', 'openai')])
+    const { strategy, body } = await routeOn([laneOn('responses', 'openai')])
     expect(body).toMatchObject({
       stream: true,
       max_output_tokens: 500,
       input: [{ role: 'user' }, { type: 'compaction_trigger' }],
     })
     expect(strategy.delivery).toBe('stream')
-    expect(isNative(await roadOn([laneOn('responses', 'openai'), laneOn('responses', 'openai')]))).toBe(true)
+    expect(isNative(await routeOn([laneOn('responses', 'openai'), laneOn('responses', 'openai')]))).toBe(true)
   })
 
   it.each([
@@ -55,32 +55,32 @@ describe('a conversation is made short', async () => {
     ['another lane could not read it', [laneOn('responses', 'openai'), laneOn('responses', 'openai', 'there')]],
     ['another lane speaks Chat', [laneOn('responses', 'openai'), laneOn('chat', 'vllm', 'there')]],
   ] as const)('by a summary, without tools, where %s', async (_why, lanes) => {
-    const { body, strategy } = await roadOn(lanes as unknown as readonly [Lane])
+    const { body, strategy } = await routeOn(lanes as unknown as readonly [Lane])
     expect(JSON.stringify(body)).toMatch(/the summary that will stand/)
     expect([body.tools, body.tool_choice, strategy.nativeCompaction]).toEqual([undefined, undefined, undefined])
   })
 
   it('by who made it short before, whatever its server has said since', async () => {
     const lane = laneOn('responses', 'generic')
-    expect(isNative(await roadOn([lane, laneOn('chat', 'vllm', 'there')], { boundTo: 'here' }))).toBe(true)
-    expect((await roadOn([lane], { boundTo: 'here' })).strategy.nativeCompaction).toBeUndefined()
+    expect(isNative(await routeOn([lane, laneOn('chat', 'vllm', 'there')], { boundTo: 'here' }))).toBe(true)
+    expect((await routeOn([lane], { boundTo: 'here' })).strategy.nativeCompaction).toBeUndefined()
   })
 
   it('a plain text is one message', async () => {
-    const { body } = await roadOn(
+    const { body } = await routeOn(
       [laneOn('responses', 'openai')],
       requestOf({ model: 'demo', input: 'Hi', stream: true }),
     )
     expect(body.input).toEqual([{ type: 'message', role: 'user', content: 'Hi' }])
     const request = { ...requestOf({ model: 'demo', input: 'Hi' }), compacts: 'at-endpoint' as const }
-    expect((await roadOn([laneOn('responses', 'openai')], request)).body.input).toEqual([
+    expect((await routeOn([laneOn('responses', 'openai')], request)).body.input).toEqual([
       { type: 'message', role: 'user', content: 'Hi' },
       { type: 'compaction_trigger' },
     ])
   })
 
   it('and an answer without the item says that the server cannot', async () => {
-    const { strategy } = await roadOn([laneOn('responses', 'openai')])
+    const { strategy } = await routeOn([laneOn('responses', 'openai')])
     const adapter = strategy.adapter()
     adapter.read(ended({ output: [] }))
     expect(strategy.nativeCompaction?.hasFailed()).toBe(true)
@@ -88,7 +88,7 @@ describe('a conversation is made short', async () => {
   })
 
   it('what came of it is told as one item, with all that the stream needs', async () => {
-    const { strategy, encoder } = await roadOn([laneOn('responses', 'openai')], { delivery: 'stream' })
+    const { strategy, encoder } = await routeOn([laneOn('responses', 'openai')], { delivery: 'stream' })
     const adapter = strategy.adapter()
     const item = { type: 'compaction', id: 'theirs', encrypted_content: 'gAAA' }
     for (const frame of [added(item), event('response.output_item.done', { output_index: 0, item }), ended()]) {

@@ -25,9 +25,9 @@ const KEYS_IN_MEMORY_MAX = 10_000
  * has a key of its own for each purpose, so an envelope of another account does not open, and random nonces never come near a
  * second use. See docs/decisions/2026-11-21-envelopes.md.
  */
-export function createSeals(ring: readonly [SealingSecret, ...SealingSecret[]]): Seals {
-  const secrets = new Map(ring.map(({ secret }) => [nameOf(secret), secret]))
-  const primary = nameOf(ring[0].secret)
+export function createSeals(sealingKeys: readonly [SealingSecret, ...SealingSecret[]]): Seals {
+  const secrets = new Map(sealingKeys.map(({ secret }) => [nameOf(secret), secret]))
+  const primary = nameOf(sealingKeys[0].secret)
   const keys = createLruMap<string, KeyObject>(KEYS_IN_MEMORY_MAX)
   const keyFor = (secret: Uint8Array, use: string): KeyObject => {
     const known = keys.get(use)
@@ -39,7 +39,7 @@ export function createSeals(ring: readonly [SealingSecret, ...SealingSecret[]]):
   return {
     seal(purpose, owner, content) {
       const use = useOf(primary, purpose, owner)
-      const sealed = sealNow(keyFor(ring[0].secret, use), use, Buffer.from(content))
+      const sealed = sealNow(keyFor(sealingKeys[0].secret, use), use, Buffer.from(content))
       return `${VERSION}.${primary}.${sealed.toString('base64url')}`
     },
     open(purpose, owner, envelope) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type Gateway, type Heard, openGateway } from '../../test/fixtures/gateway/growing-conversation.ts'
+import { type Gateway, openGateway, type ReceivedAnswer } from '../../test/fixtures/gateway/growing-conversation.ts'
 import { brokenPrefix, renderedOf } from '../../test/fixtures/gateway/rendered-prompt.ts'
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import type { PlainAnswer } from '../../test/fuzz/streams/answer-frames.ts'
@@ -140,27 +140,28 @@ const systemOnly = (begin: Fields, dice: Dice): Fields =>
   dice.onceIn(8) ? { ...begin, messages: [{ role: 'system', content: 'Begin with a joke.' }] } : begin
 
 interface Going {
-  readonly state: Heard | undefined
+  readonly state: ReceivedAnswer | undefined
   readonly added: readonly Fields[]
   readonly instructions: unknown
 }
 
 function goneOn(way: Conversation['way'], body: Fields, { state, added }: Going): Fields {
   if (way === 'names the last') return { previous_response_id: state?.id, input: added }
-  const said = way === 'carries without seals' ? state?.said.filter(({ type }) => type !== 'reasoning') : state?.said
+  const emitted =
+    way === 'carries without seals' ? state?.emitted.filter(({ type }) => type !== 'reasoning') : state?.emitted
   const field = way === 'chat' ? 'messages' : 'input'
-  return { [field]: [...(body[field] as Fields[]), ...(said ?? []), ...added] }
+  return { [field]: [...(body[field] as Fields[]), ...(emitted ?? []), ...added] }
 }
 
 /** Results of calls, and what the user says next. */
-function addedBy({ way }: Conversation, dice: Dice, state: Heard | undefined): Fields[] {
+function addedBy({ way }: Conversation, dice: Dice, state: ReceivedAnswer | undefined): Fields[] {
   const results = (state?.calls ?? [])
     .filter(() => !dice.onceIn(10))
     .map(({ id, type }) => {
-      const said = dice.pick(['done', '', ' ', '{"a": 1.0}', 'custom'])
+      const emitted = dice.pick(['done', '', ' ', '{"a": 1.0}', 'custom'])
       return way === 'chat'
-        ? { role: 'tool', tool_call_id: id, content: said }
-        : { type: type === 'custom' ? 'custom_tool_call_output' : 'function_call_output', call_id: id, output: said }
+        ? { role: 'tool', tool_call_id: id, content: emitted }
+        : { type: type === 'custom' ? 'custom_tool_call_output' : 'function_call_output', call_id: id, output: emitted }
     })
   if (results.length > 0 && !dice.onceIn(4)) return results
   return [...results, ...(dice.onceIn(6) ? [{ role: 'developer', content: 'Be brief.' }] : []), userSays(way, dice)]
@@ -170,7 +171,7 @@ function userSays(way: Conversation['way'], dice: Dice): Fields {
   const text = dice.pick(['And now?', '', ' ', 'é漢 🙂 ', 'custom', 'namespace', '{"n": 1e3}'])
   if (dice.onceIn(2)) return { role: 'user', content: text }
   const url = 'data:image/png;base64,iVBORw0KGgoAAAAN'
-  const [said, shown] =
+  const [emitted, shown] =
     way === 'chat'
       ? [
           { type: 'text', text },
@@ -180,7 +181,7 @@ function userSays(way: Conversation['way'], dice: Dice): Fields {
           { type: 'input_text', text },
           { type: 'input_image', image_url: url },
         ]
-  return { role: 'user', content: dice.onceIn(2) ? [said] : [said, shown] }
+  return { role: 'user', content: dice.onceIn(2) ? [emitted] : [emitted, shown] }
 }
 
 const ARGUMENTS = ['{}', '{"input":"x"}', '{"a": 1.0, "b": [1e3, -0]}', '{"10":1,"2":{"z":1,"a":2}}', '{"é":"漢"}']

@@ -8,13 +8,13 @@ const SEED = 20_271
 const RUNS = 10_000
 
 const owner = 'acct_one' as AccountId
-const ring = [{ secret: Buffer.alloc(32, 1) }, { secret: Buffer.alloc(32, 2) }] as const
+const sealingKeys = [{ secret: Buffer.alloc(32, 1) }, { secret: Buffer.alloc(32, 2) }] as const
 const kinds = Object.entries(MUTATIONS) as [string, Mutation][]
 
 it('ten thousand envelopes that were changed on the way are all refused', () => {
   const random = randomFrom(SEED)
-  const seals = createSeals(ring)
-  const former = createSeals([ring[1]])
+  const seals = createSeals(sealingKeys)
+  const former = createSeals([sealingKeys[1]])
   const contents = ['', 'a', 'ab', 'abc', 'ä漢🙂', JSON.stringify(['chat', 'origin', 'words']), 'long '.repeat(400)]
   const envelopes = contents.flatMap((content) =>
     [seals, former].map((by) => ({ content, envelope: by.seal('reasoning', owner, content) })),

@@ -21,8 +21,8 @@ interface Node {
   ask(does: 'seal' | 'open', ...how: readonly string[]): Promise<string | null>
 }
 
-function startNode(...ring: readonly string[]): Node {
-  const args = ['--input-type=module', '--eval', PROGRAM, JSON.stringify(ring)]
+function startNode(...sealingKeys: readonly string[]): Node {
+  const args = ['--input-type=module', '--eval', PROGRAM, JSON.stringify(sealingKeys)]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: child.stdout })
   return {

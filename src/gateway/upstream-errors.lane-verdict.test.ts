@@ -12,7 +12,7 @@ const refusal = (status: number | undefined, body: unknown, retryAfterMs?: numbe
 
 const verdictOf = (...answer: Parameters<typeof refusal>) => refusal(...answer).verdict
 
-const said = (message: string, code?: string, type?: string) => ({ error: { message, code, type } })
+const emitted = (message: string, code?: string, type?: string) => ({ error: { message, code, type } })
 
 const FAILED: LaneVerdict = { kind: 'failed' }
 const OF_LANE: LaneVerdict = { kind: 'locked-out', of: 'lane' }
@@ -21,23 +21,23 @@ const OF_CREDENTIAL: LaneVerdict = { kind: 'locked-out', of: 'credential' }
 describe('a refusal says of its lane', () => {
   it.each<[status: number | undefined, body: unknown, verdict: LaneVerdict]>([
     [401, '', OF_CREDENTIAL],
-    [402, said('Pay.'), OF_CREDENTIAL],
-    [403, said('No.', undefined, 'permission_error'), OF_LANE],
-    [403, said('No.', 'PERMISSION_DENIED'), OF_LANE],
-    [429, said('No.', 'insufficient_quota'), OF_CREDENTIAL],
-    [429, said('Slow.'), { kind: 'busy' }],
-    [undefined, said('Slow.', 'rate_limit_exceeded'), { kind: 'busy' }],
-    [404, said('No such model.'), OF_LANE],
-    [404, said('The model `x` does not exist or you do not have access to it.'), OF_LANE],
-    [404, said('The API deployment for this resource does not exist.', 'DeploymentNotFound'), OF_LANE],
-    [404, said('model: claude-nothing', undefined, 'not_found_error'), OF_LANE],
-    [404, said('models/gemini-0.5 is not found for API version v1beta', 'NOT_FOUND'), OF_LANE],
-    [404, said('No endpoints found for maker/model.'), OF_LANE],
-    [404, said('Invalid URL (POST /v1/completion)'), OF_LANE],
+    [402, emitted('Pay.'), OF_CREDENTIAL],
+    [403, emitted('No.', undefined, 'permission_error'), OF_LANE],
+    [403, emitted('No.', 'PERMISSION_DENIED'), OF_LANE],
+    [429, emitted('No.', 'insufficient_quota'), OF_CREDENTIAL],
+    [429, emitted('Slow.'), { kind: 'busy' }],
+    [undefined, emitted('Slow.', 'rate_limit_exceeded'), { kind: 'busy' }],
+    [404, emitted('No such model.'), OF_LANE],
+    [404, emitted('The model `x` does not exist or you do not have access to it.'), OF_LANE],
+    [404, emitted('The API deployment for this resource does not exist.', 'DeploymentNotFound'), OF_LANE],
+    [404, emitted('model: claude-nothing', undefined, 'not_found_error'), OF_LANE],
+    [404, emitted('models/gemini-0.5 is not found for API version v1beta', 'NOT_FOUND'), OF_LANE],
+    [404, emitted('No endpoints found for maker/model.'), OF_LANE],
+    [404, emitted('Invalid URL (POST /v1/completion)'), OF_LANE],
     [404, '404 page not found', OF_LANE],
     [405, '', OF_LANE],
     [410, '', OF_LANE],
-    [undefined, said('No such model.', 'model_not_found'), OF_LANE],
+    [undefined, emitted('No such model.', 'model_not_found'), OF_LANE],
     [500, '', FAILED],
   ])('what its status or code says: %s %j', (status, body, verdict) => {
     expect(verdictOf(status, body)).toEqual(verdict)
@@ -60,8 +60,8 @@ describe('a refusal says of its lane', () => {
   })
 
   it('no more than that it failed where only a sentence says so, which may quote the client', () => {
-    expect(verdictOf(400, said('Your credit balance is too low.'))).toEqual(FAILED)
-    expect(verdictOf(undefined, said('rate limit'))).toEqual(FAILED)
+    expect(verdictOf(400, emitted('Your credit balance is too low.'))).toEqual(FAILED)
+    expect(verdictOf(undefined, emitted('rate limit'))).toEqual(FAILED)
   })
 
   it('no more than that it failed where it forbids one text: a firewall, or a filter without a word for it', () => {
@@ -74,10 +74,10 @@ describe('a refusal says of its lane', () => {
   it.each<[status: number | undefined, body: unknown]>([
     [404, ''],
     [404, { detail: 'Not Found' }],
-    [404, said("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.")],
-    [404, said('File files/abc "of a model" does not exist.', 'NOT_FOUND')],
-    [404, said('No endpoints found matching your data policy.')],
-    [undefined, said('No such file.', 'not_found_error')],
+    [404, emitted("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.")],
+    [404, emitted('File files/abc "of a model" does not exist.', 'NOT_FOUND')],
+    [404, emitted('No endpoints found matching your data policy.')],
+    [undefined, emitted('No such file.', 'not_found_error')],
   ])('no more than that it failed where not a model but something else is missing: %s %j', (status, body) => {
     const { problem, verdict } = refusal(status, body)
     expect([verdict, problem.code]).toEqual([FAILED, 'provider_misconfigured'])
@@ -96,9 +96,9 @@ describe('a refusal says of its lane', () => {
   })
 
   it('nothing where this one request is wrong, or more than its limit of a minute', () => {
-    expect(verdictOf(400, said('Wrong.'))).toBeUndefined()
-    expect(verdictOf(413, said('Request too large on tokens per minute.', 'rate_limit_exceeded'))).toBeUndefined()
+    expect(verdictOf(400, emitted('Wrong.'))).toBeUndefined()
+    expect(verdictOf(413, emitted('Request too large on tokens per minute.', 'rate_limit_exceeded'))).toBeUndefined()
     const tooMuch = 'Request too large for m on tokens per min (TPM): Limit 30000, Requested 50000.'
-    expect(verdictOf(429, said(tooMuch, 'rate_limit_exceeded', 'tokens'))).toBeUndefined()
+    expect(verdictOf(429, emitted(tooMuch, 'rate_limit_exceeded', 'tokens'))).toBeUndefined()
   })
 })

@@ -10,7 +10,7 @@ hideFromNowOn(OUR_KEY)
 
 const ASKED = { inputField: 'input', outputCapParam: 'max_output_tokens', effortParam: 'reasoning.effort' } as const
 
-const told = (status: number, body: unknown) =>
+const delivered = (status: number, body: unknown) =>
   refused(readProviderError(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))), ASKED)
 
 const anthropic = (type: string, message: string) => ({ type: 'error', error: { type, message } })
@@ -41,7 +41,7 @@ const OURS: readonly Row[] = [
 
 describe('a client is told', () => {
   it.each(OURS)('nothing of what is between us and the provider: %s %j', (status, body, code, otherLane) => {
-    const { problem, sameElsewhere, mayBeBilled } = told(status, body)
+    const { problem, sameElsewhere, mayBeBilled } = delivered(status, body)
     expect([problem.code, problem.source, !sameElsewhere, mayBeBilled]).toEqual([code, 'upstream', otherLane, false])
     expect(problem.message).not.toMatch(/credit|x-api-key|Google|html|model:|Slow|Pay|of-no-known-shape/i)
   })
@@ -58,13 +58,13 @@ describe('a client is told', () => {
     [400, google(400, 'INVALID_ARGUMENT'), 'upstream_rejected', false],
     [422, { detail: [{ loc: ['body', 'messages', 0], msg: 'Wrong.', type: 'x' }] }, 'upstream_rejected', false],
   ])('what it can mend, without the key in it: %s %j', (status, body, code, otherLane) => {
-    const { problem, sameElsewhere } = told(status, body)
+    const { problem, sameElsewhere } = delivered(status, body)
     expect([problem.code, !sameElsewhere]).toEqual([code, otherLane])
     expect(problem.message).not.toContain(OUR_KEY)
   })
 
   it('no page of a provider, whatever its status', () => {
-    for (const status of [400, 413, 422]) expect(told(status, '<html>x</html>').problem.message).not.toContain('<')
+    for (const status of [400, 413, 422]) expect(delivered(status, '<html>x</html>').problem.message).not.toContain('<')
   })
 
   it('when to come back: by the header, else by the body, and never in hours', () => {
@@ -77,13 +77,13 @@ describe('a client is told', () => {
   })
 
   it('when to come back in its words too, and what it paid, before content as in a stream', () => {
-    const said = readError({ message: 'Rate limit reached. Please try again in 2.5s.' })
+    const emitted = readError({ message: 'Rate limit reached. Please try again in 2.5s.' })
     const what = 'The provider limits requests at the moment (rate limit).'
-    expect(refusedInside(said, ASKED).problem).toMatchObject({
+    expect(refusedInside(emitted, ASKED).problem).toMatchObject({
       ...{ code: 'upstream_busy', retryAfterSeconds: 3 },
       message: `${what} Nothing was charged; try again in 3s.`,
     })
-    expect(inStream(faultInside(said, ASKED))).toMatchObject({
+    expect(inStream(faultInside(emitted, ASKED))).toMatchObject({
       ...{ code: 'rate_limit_exceeded', retryAfterSeconds: 3 },
       message: `${what} What was received so far is charged; try again in 3s.`,
     })
@@ -143,7 +143,7 @@ describe('agents read', () => {
     ['of timeout and timeout', 'of t-imeout and t-imeout'],
   ])('no reason to ask again in a refusal that is final, and people all of its words: %s', (words, shown) => {
     const streamed = inStream(faultInside(inside('invalid_request_error', words), ASKED))
-    for (const { message } of [streamed, told(400, anthropic('invalid_request_error', words)).problem]) {
+    for (const { message } of [streamed, delivered(400, anthropic('invalid_request_error', words)).problem]) {
       expect(message).toContain(`The provider says: ${shown}`)
       expect(message).not.toMatch(RETRIED)
     }
@@ -196,7 +196,7 @@ describe('agents read', () => {
       [503, 'overloaded'],
       [529, 'overloaded'],
     ] as const)
-      expect(told(status, '').problem.message).toContain(words)
+      expect(delivered(status, '').problem.message).toContain(words)
     for (const failure of [
       { reason: 'timeout', expired: 'idle' },
       { reason: 'broken-off' },
@@ -222,7 +222,7 @@ describe('agents read', () => {
 
   it('the same of an input that is too long', () => {
     expect(
-      told(400, { error: { code: 'context_length_exceeded', message: 'x', param: 'messages' } }).problem.param,
+      delivered(400, { error: { code: 'context_length_exceeded', message: 'x', param: 'messages' } }).problem.param,
     ).toBe('input')
   })
 })

@@ -196,7 +196,7 @@ describe('a disk that is full', () => {
 
 it('the journal is not cleared over an end that is on its way into it', async () => {
   const { journal } = bench.database
-  const noShelf = { read: async () => [], add: async () => {}, remove: async () => {} }
+  const noCache = { read: async () => [], add: async () => {}, remove: async () => {} }
   let isNeeded: boolean | undefined
   const asked = new Promise<void>((tell) => {
     journal.clear = async (stillNeeded) => {
@@ -206,7 +206,7 @@ it('the journal is not cleared over an end that is on its way into it', async ()
   })
   // Durable, before the caller of append knows.
   journal.append = () => asked.then(() => true)
-  const ends = await openJournaledEnds(journal, noShelf)
+  const ends = await openJournaledEnds(journal, noCache)
   const written = ends.write({ requestId: 'req_1' as RequestId, ending: GIVEN_BACK })
   expect(await ends.replay(async () => ({ kind: 'recorded' }))).toBe(true)
   expect(await written).toBe(true)

@@ -54,12 +54,12 @@ describe('hideSecrets', () => {
       for (const encoding of ['base64', 'base64url'] as const) {
         const encoded = Buffer.from(text).toString(encoding)
         for (const spelling of [encoded, encoded.replace(/=+$/, ''), encodeURIComponent(encoded)]) {
-          const said = hideSecrets(`refused: Basic ${spelling}.`)
-          expect(said).toContain('[secret]')
+          const emitted = hideSecrets(`refused: Basic ${spelling}.`)
+          expect(emitted).toContain('[secret]')
           // At most the letters that hold a neighbour's bits are left of it.
-          const decoded = Buffer.from(said.replace(/^.*Basic |\[secret\].*$/g, ''), 'base64').toString()
+          const decoded = Buffer.from(emitted.replace(/^.*Basic |\[secret\].*$/g, ''), 'base64').toString()
           expect(decoded).not.toContain(secret.slice(0, 4))
-          expect(said.length).toBeLessThan(`refused: Basic ${spelling}.`.length - secret.length + '[secret]'.length)
+          expect(emitted.length).toBeLessThan(`refused: Basic ${spelling}.`.length - secret.length + '[secret]'.length)
         }
       }
     }

@@ -31,12 +31,12 @@ const between = ([from, to]: readonly [number, number]) => Math.exp(Math.log(fro
 /** One turn: how it is seen, and what it has truly produced, when it is cut after a share of its tokens. */
 function turnOf(model: Model) {
   const hidden = model.hidden[1] === 0 ? 0 : Math.round(between(model.hidden))
-  const said = Math.round(between([30, 2000]))
+  const emitted = Math.round(between([30, 2000]))
   const wait = model.waitSeconds * spread(model.spread * 2)
   const rate = model.tokensASecond * spread(model.spread)
   const bytes = model.bytesPerToken * spread(model.spread / 2)
   return (share: number): { readonly work: SeenWork; readonly usage: Usage } => {
-    const output = Math.max(1, Math.round((hidden + said) * share))
+    const output = Math.max(1, Math.round((hidden + emitted) * share))
     const reasoning = Math.min(hidden, output)
     const work = {
       outputBytes: Math.round((output - reasoning) * bytes),
@@ -85,8 +85,10 @@ it.each(CASES)(
   ({ name, model, within }) => {
     const [cold, learned] = [errorsAfter(0, model), errorsAfter(TURNS_TO_LEARN, model)]
     const percent = (value: number) => `${(100 * value).toFixed(1)} %`
-    const told = ({ median, p90 }: typeof cold) => `median ${percent(median)}, p90 ${percent(p90)}`
-    console.info(`a model that ${name}: ${told(learned)} after ${TURNS_TO_LEARN} turns; before any: ${told(cold)}`)
+    const delivered = ({ median, p90 }: typeof cold) => `median ${percent(median)}, p90 ${percent(p90)}`
+    console.info(
+      `a model that ${name}: ${delivered(learned)} after ${TURNS_TO_LEARN} turns; before any: ${delivered(cold)}`,
+    )
     expect(learned.median).toBeLessThanOrEqual(within.median)
     expect(learned.p90).toBeLessThanOrEqual(within.p90)
   },

@@ -37,7 +37,7 @@ const frame = (value: { readonly type?: string }) =>
   Buffer.from(`${value.type ? `event: ${value.type}\n` : ''}data: ${JSON.stringify(value)}\n\n`)
 
 /** After each of these frames: whether the usage that was told counts the whole answer, and its output. */
-function heardBy(listener: Listener, frames: readonly object[]) {
+function receivedBy(listener: Listener, frames: readonly object[]) {
   return frames.map((value) => {
     listener.read(frame(value))
     return [listener.state.usageIsFinal, listener.state.usage?.output]
@@ -45,16 +45,16 @@ function heardBy(listener: Listener, frames: readonly object[]) {
 }
 
 const usage = (completion: number) => ({ prompt_tokens: 20, completion_tokens: completion })
-const chat = (delta: object, finish: string | null, told?: number) => ({
+const chat = (delta: object, finish: string | null, delivered?: number) => ({
   id: 'c',
   object: 'chat.completion.chunk',
   choices: [{ index: 0, delta, finish_reason: finish }],
-  ...(told === undefined ? {} : { usage: usage(told) }),
+  ...(delivered === undefined ? {} : { usage: usage(delivered) }),
 })
 const words = { content: 'word '.repeat(20) }
 
 describe.each(['chat, relayed', 'chat, translated'] as const)('%s', (name) => {
-  const state = (...frames: object[]) => heardBy(listeners[name](), frames)
+  const state = (...frames: object[]) => receivedBy(listeners[name](), frames)
 
   it('takes a usage that comes before the content for a lower bound, to the end', () => {
     const frames = [chat({ role: 'assistant' }, null, 0), chat(words, null), chat({}, 'stop')]
@@ -99,7 +99,7 @@ it('a relay waits for the finish of every choice', () => {
   const second = { ...chat({}, 'stop', 90), choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] }
   const other = { ...chat(words, null), choices: [{ index: 1, delta: words, finish_reason: null }] }
   const frames = [chat(words, null), chat({}, 'stop', 40), other, second]
-  expect(heardBy(new ChatTap(options), frames).map(([isFinal]) => isFinal)).toEqual([false, false, false, true])
+  expect(receivedBy(new ChatTap(options), frames).map(([isFinal]) => isFinal)).toEqual([false, false, false, true])
 })
 
 it('anthropic: the usage of a message_delta is final with its stop_reason', () => {
@@ -116,7 +116,7 @@ it('anthropic: the usage of a message_delta is final with its stop_reason', () =
     { type: 'content_block_stop', index: 0 },
     delta('end_turn', 25),
   ]
-  expect(heardBy(listeners.anthropic(), frames).slice(2)).toEqual([
+  expect(receivedBy(listeners.anthropic(), frames).slice(2)).toEqual([
     [false, 3],
     [false, 3],
     [false, 3],
@@ -129,7 +129,7 @@ it('gemini: the usage of a chunk is final with its finishReason', () => {
     candidates: [{ content: { parts: [{ text: words.content }] }, finishReason }],
     usageMetadata: { promptTokenCount: 20, candidatesTokenCount: candidates },
   })
-  expect(heardBy(listeners.gemini(), [chunk(1), chunk(50, 'STOP')])).toEqual([
+  expect(receivedBy(listeners.gemini(), [chunk(1), chunk(50, 'STOP')])).toEqual([
     [false, 1],
     [true, 50],
   ])
@@ -142,7 +142,7 @@ it.each(['completed', 'incomplete', 'failed'])('responses: the usage of response
     response: { status: 'in_progress', usage: { ...counts, output_tokens: 0 } },
   }
   const last = { type: `response.${status}`, response: { status, output: [], usage: counts } }
-  const state = heardBy(listeners.responses(), [early, last])
+  const state = receivedBy(listeners.responses(), [early, last])
   expect(state).toEqual([
     [false, undefined],
     [true, 25],

@@ -6,7 +6,7 @@ import type { EncodedFrame } from '../../test/fuzz/streams/dice.ts'
 import { LANE_WIRES } from '../../test/fuzz/streams/hostile-streams.ts'
 import { type Played, playEncoder } from '../../test/fuzz/streams/play-encoder.ts'
 import { chatEncoder, readerOf } from '../../test/fuzz/streams/play-stream.ts'
-import { toldIn } from '../../test/translation-gaps/turns.ts'
+import { deliveredIn } from '../../test/translation-gaps/turns.ts'
 import type { LaneWire } from '../model/event.ts'
 import type { Protocol } from '../model/turn.ts'
 
@@ -79,11 +79,11 @@ it('an answer is the same for its client on each of the four wires, and so are i
       const streams = LANE_WIRES.map((wire) => [wire, bytesOf(framesOf(wire, answer))] as const)
       const [body, ...bodies] = streams.map(([wire, bytes]) => play(wire, client, 'json', bytes).emitted.toString())
       for (const other of bodies) expect(other).toBe(body)
-      const [told, ...others] = streams.map(([wire, bytes]) =>
-        toldIn(client, play(wire, client, 'stream', bytes).emitted.toString()),
+      const [delivered, ...others] = streams.map(([wire, bytes]) =>
+        deliveredIn(client, play(wire, client, 'stream', bytes).emitted.toString()),
       )
-      expect(told).toMatchObject({ end: 'finished' })
-      for (const other of others) expect(other).toEqual(told)
+      expect(delivered).toMatchObject({ end: 'finished' })
+      for (const other of others) expect(other).toEqual(delivered)
       for (const [wire, bytes] of streams) expect(usageOf(wire, bytes), wire).toEqual(usageIn(answer))
     }),
     { seed: SEED, numRuns: RUNS },

@@ -76,9 +76,9 @@ describe('a base URL', () => {
     ['http://0.0.0.0:8000/v1', true, /unspecified/],
     ['ftp://api.example.com/v1', true, /neither/],
   ])('%s with allow_private %s', (url, allowPrivate, refusal) => {
-    const said = refusalOfBaseUrl(new URL(url), { allowPrivate })
-    if (refusal === undefined) expect(said).toBeUndefined()
-    else expect(said).toMatch(refusal)
+    const emitted = refusalOfBaseUrl(new URL(url), { allowPrivate })
+    if (refusal === undefined) expect(emitted).toBeUndefined()
+    else expect(emitted).toMatch(refusal)
   })
 
   test('strips the brackets of an IPv6 host and keeps a name', () => {

@@ -2,19 +2,19 @@ import { describe, expect, test } from 'vitest'
 import { createChunkQueue } from './upstream-answer.ts'
 
 function queueOf(unawaitedMax = 10, awaitedMax = 100) {
-  const said: string[] = []
+  const emitted: string[] = []
   const queue = createChunkQueue(
     {
-      pause: () => said.push('pause'),
-      resume: () => said.push('resume'),
-      cancel: () => said.push('cancel'),
-      release: () => said.push('release'),
+      pause: () => emitted.push('pause'),
+      resume: () => emitted.push('resume'),
+      cancel: () => emitted.push('cancel'),
+      release: () => emitted.push('release'),
     },
     { awaitedMax, unawaitedMax },
   )
   const push = (text: string) => queue.push(Buffer.from(text))
   const read = async () => String(Buffer.concat(await queue.body.read()))
-  return { queue, said, push, read }
+  return { queue, emitted, push, read }
 }
 
 describe('a queue of chunks', () => {
@@ -53,43 +53,43 @@ describe('a queue of chunks', () => {
   })
 
   test('pauses its source beyond the bound, once, and resumes it when read', async () => {
-    const { said, push, read } = queueOf(3)
+    const { emitted, push, read } = queueOf(3)
     push('abc')
-    expect(said).toEqual([])
+    expect(emitted).toEqual([])
     push('d')
     push('e')
-    expect(said).toEqual(['pause'])
+    expect(emitted).toEqual(['pause'])
     expect(await read()).toBe('abcde')
-    expect(said).toEqual(['pause', 'resume'])
+    expect(emitted).toEqual(['pause', 'resume'])
   })
 
   test('may give a waiting reader more than the bound in one read', async () => {
-    const { said, push, read } = queueOf(3, 6)
+    const { emitted, push, read } = queueOf(3, 6)
     const waiting = read()
     push('abcd')
     push('ef')
-    expect(said).toEqual([])
+    expect(emitted).toEqual([])
     expect(await waiting).toBe('abcdef')
     push('abcd')
-    expect(said).toEqual(['pause'])
+    expect(emitted).toEqual(['pause'])
     expect(await read()).toBe('abcd')
   })
 
   test('pauses its source for a waiting reader too', async () => {
-    const { said, push, read } = queueOf(3, 6)
+    const { emitted, push, read } = queueOf(3, 6)
     const waiting = read()
     push('abcdefg')
-    expect(said).toEqual(['pause'])
+    expect(emitted).toEqual(['pause'])
     expect(await waiting).toBe('abcdefg')
-    expect(said).toEqual(['pause', 'resume'])
+    expect(emitted).toEqual(['pause', 'resume'])
   })
 
   test('drops all chunks after release and resumes its source', () => {
-    const { queue, said, push } = queueOf(3)
+    const { queue, emitted, push } = queueOf(3)
     push('abcd')
     queue.body.release()
     push('efgh')
     push('ijkl')
-    expect(said).toEqual(['pause', 'release', 'resume'])
+    expect(emitted).toEqual(['pause', 'release', 'resume'])
   })
 })

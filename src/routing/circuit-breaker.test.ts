@@ -334,14 +334,14 @@ function anyHalfHour(breaker: CircuitBreaker, time: { now: number }, random: () 
       if (verdict) each.permit.report(verdict)
       each.permit.release()
     }
-    const isAside = breaker.openCircuit !== undefined
+    const isOpen = breaker.openCircuit !== undefined
     const permit = breaker.permit()
     if (permit === undefined) {
       seen.refused++
       continue
     }
     seen.asked++
-    if (isAside) {
+    if (isOpen) {
       seen.onTrial++
       // Only one probe runs at a time.
       expect(breaker.permit()).toBeUndefined()

@@ -4,13 +4,13 @@ import { createLaneHealth, type LaneVerdict } from './lane-health.ts'
 
 const laneOn = (upstream: Upstream, model: string): Lane => ({ id: `${upstream.id}/${model}`, upstream, model }) as Lane
 
-function setUp(putsAside = true) {
+function setUp(opensCircuit = true) {
   const time = { now: 0 }
   const changes: string[] = []
   const health = createLaneHealth({
     nowMicros: () => time.now,
     random: () => 0,
-    failing: () => (putsAside ? { firstMs: 10_000, longestMs: 300_000 } : undefined),
+    failing: () => (opensCircuit ? { firstMs: 10_000, longestMs: 300_000 } : undefined),
     onChange: (whose, circuit) => changes.push(`${whose} ${circuit?.reason ?? 'back'}`),
   })
   const call = (lane: Lane, verdict: LaneVerdict, times = 1) => {

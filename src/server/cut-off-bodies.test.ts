@@ -228,8 +228,8 @@ describe('of two requests in one write, a second one that is read while the firs
 })
 
 /** Who has closed its own half is not waited for: that would be longer here than any test. */
-const openEdge = ({ options, ...house }: TestServices = {}) =>
-  openTestEdge({ ...house, options: { linger: { ...LINGER, timeMs: 3_600_000 }, ...options } })
+const openEdge = ({ options, ...app }: TestServices = {}) =>
+  openTestEdge({ ...app, options: { linger: { ...LINGER, timeMs: 3_600_000 }, ...options } })
 
 /** What was sent before has been read, its end too, when other connections have been answered, one after the other. */
 async function untilRead({ port }: TestEdge): Promise<void> {

@@ -41,8 +41,8 @@ it.each<[string, Buffer, TestServices]>([
     getRequest('/v1/requests/req_00000000000000000000000000'),
     { findReceipt: async () => ({ id: LARGE }) },
   ],
-])('a client that takes nothing of %s loses its connection', async (_what, request, house) => {
-  const { edge, port } = await openTestEdge({ ...house, options: { stallMs: 200 } })
+])('a client that takes nothing of %s loses its connection', async (_what, request, app) => {
+  const { edge, port } = await openTestEdge({ ...app, options: { stallMs: 200 } })
   const client = standStill(connectRaw(port))
   client.send(request)
   expect((await ask(port, getRequest('/healthz'))).status).toBe(200)

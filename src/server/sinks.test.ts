@@ -94,7 +94,7 @@ describe('a streamed answer', () => {
   })
 
   it('sends its head when nothing comes for long, then comments, and is not committed by them', async () => {
-    const { client, sink } = await startTurn((told) => until(() => told.phase === 'ended'))
+    const { client, sink } = await startTurn((delivered) => until(() => delivered.phase === 'ended'))
     await until(() => client.received().split(': keep-alive').length >= 4)
     expect(sink.phase).toBe('head')
     expect(() => sink.refuse(problem('server_is_overloaded', 'too late'))).toThrow(/head/)
@@ -117,7 +117,7 @@ describe('a streamed answer', () => {
     let written = 0
     let writtenUnread = 0
     let arrived = 0
-    const { sink, logs } = await startTurn(async (told, client) => {
+    const { sink, logs } = await startTurn(async (delivered, client) => {
       client.socket.removeAllListeners('data').on('data', (chunk) => {
         arrived += chunk.length
       })
@@ -126,8 +126,8 @@ describe('a streamed answer', () => {
         writtenUnread = written
         client.socket.resume()
       }, 100)
-      for (; written < total; written += 64 * 1024) await told.write(Buffer.alloc(64 * 1024, 'x'))
-      told.end(Buffer.from('end'))
+      for (; written < total; written += 64 * 1024) await delivered.write(Buffer.alloc(64 * 1024, 'x'))
+      delivered.end(Buffer.from('end'))
     })
     await until(() => logs.length > 0 && arrived > total)
     expect(sink.phase).toBe('ended')
@@ -137,11 +137,11 @@ describe('a streamed answer', () => {
   it('gives up on a client that takes nothing for longer than the stall limit', async () => {
     let gone = 0
     const { client, logs } = await startTurn(
-      async (told) => {
-        told.onDisconnect(() => {
+      async (delivered) => {
+        delivered.onDisconnect(() => {
           gone += 1
         })
-        while (!told.disconnected) await (told.write(Buffer.alloc(1024 * 1024, 'x')) ?? sleep(0))
+        while (!delivered.disconnected) await (delivered.write(Buffer.alloc(1024 * 1024, 'x')) ?? sleep(0))
       },
       '{"stream":true}',
       { ...quick, stallMs: 200 },
@@ -155,15 +155,15 @@ describe('a streamed answer', () => {
   it('reports a disconnect once, and ends the wait for the socket', async () => {
     let calls = 0
     let removed = 0
-    const { client, sink, logs } = await startTurn(async (told, reader) => {
+    const { client, sink, logs } = await startTurn(async (delivered, reader) => {
       reader.socket.pause()
-      told.onDisconnect(() => {
+      delivered.onDisconnect(() => {
         calls += 1
       })
-      told.onDisconnect(() => {
+      delivered.onDisconnect(() => {
         removed += 1
       })()
-      while (!told.disconnected) await (told.write(Buffer.alloc(256 * 1024, 'x')) ?? sleep(0))
+      while (!delivered.disconnected) await (delivered.write(Buffer.alloc(256 * 1024, 'x')) ?? sleep(0))
     })
     await sleep(50)
     client.socket.resetAndDestroy()
@@ -181,11 +181,11 @@ describe('a streamed answer', () => {
 
   it('reports no disconnect when the client closes after the end', async () => {
     let calls = 0
-    const { client, sink } = await startTurn((told) => {
-      told.onDisconnect(() => {
+    const { client, sink } = await startTurn((delivered) => {
+      delivered.onDisconnect(() => {
         calls += 1
       })
-      told.end(Buffer.from('data: [DONE]\n\n'))
+      delivered.end(Buffer.from('data: [DONE]\n\n'))
     })
     await client.answer()
     client.socket.destroy()
@@ -300,9 +300,9 @@ describe('an answer in one piece', () => {
   })
 
   it('cannot be written in pieces or ended twice', async () => {
-    const { client, sink } = await startTurn((told) => {
-      expect(() => told.write(Buffer.from('x'))).toThrow(/pieces/)
-      told.end(Buffer.from('{}'))
+    const { client, sink } = await startTurn((delivered) => {
+      expect(() => delivered.write(Buffer.from('x'))).toThrow(/pieces/)
+      delivered.end(Buffer.from('{}'))
     }, '{}')
     await client.answer()
     expect(() => sink.end(Buffer.from('{}'))).toThrow(/already/)
@@ -320,12 +320,12 @@ describe('an answer in one piece', () => {
 
   it('reports a disconnect before the answer', async () => {
     let gone = false
-    const { client } = await startTurn(async (told) => {
-      told.onDisconnect(() => {
+    const { client } = await startTurn(async (delivered) => {
+      delivered.onDisconnect(() => {
         gone = true
       })
       await until(() => gone)
-      told.end(Buffer.from('{}'))
+      delivered.end(Buffer.from('{}'))
     }, '{}')
     client.socket.end()
     await until(() => gone)

@@ -113,15 +113,15 @@ describe('the log as JSON lines', () => {
     log.error({ err: error, note: SECRET, nested: { token: [SECRET] } }, `could not call with ${SECRET}`)
     log.request({ request_id: 'req_1', error })
     await log.close()
-    const [said, request] = lines()
+    const [emitted, request] = lines()
     expect(text()).not.toContain('7Q2F')
     expect(text()).not.toContain('user:pass')
-    expect(said).toMatchObject({
+    expect(emitted).toMatchObject({
       level: 'error',
       msg: 'could not call with mr_wallet_[hidden]',
       err: { name: 'Error', message: 'provider said mr_wallet_[hidden]', cause: { code: 'ECONNREFUSED' } },
     })
-    expect(said.err.request).toBeUndefined()
+    expect(emitted.err.request).toBeUndefined()
     expect(request).toMatchObject({ level: 'error', request_id: 'req_1', err: { name: 'Error' } })
   })
 

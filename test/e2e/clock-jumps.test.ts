@@ -165,7 +165,7 @@ describe('time recorded under a clock of 2027', () => {
           endServer() {},
         }
         expect(await runMain(stageContext, ['db', 'clock', '--set-back', '--json', '--data', folder])).toBe(0)
-        expect(JSON.parse(terminal.said.out)).toMatchObject({ did: 'set-back', state: 'together' })
+        expect(JSON.parse(terminal.emitted.out)).toMatchObject({ did: 'set-back', state: 'together' })
         server = await start(HOUR + 10 * MINUTE)
       }
       const around = now()

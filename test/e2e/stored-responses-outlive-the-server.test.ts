@@ -31,7 +31,9 @@ async function storing(work: (responses: StoredResponses) => Promise<void>): Pro
   const keyring = await loadKeyring({ dataDir: folder, secretFromEnvironment: undefined })
   const file = await openContent({ path: join(folder, 'content.db'), clock: systemClock })
   const onFailure = (error: unknown) => expect(error).toBe(undefined)
-  await work(createStoredResponses({ file, ring: keyring.keys, now: systemClock.now, bytesMax: 1_000_000, onFailure }))
+  await work(
+    createStoredResponses({ file, sealingKeys: keyring.keys, now: systemClock.now, bytesMax: 1_000_000, onFailure }),
+  )
   await file.close()
 }
 

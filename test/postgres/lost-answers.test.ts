@@ -119,16 +119,19 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     const { rows } = await killer.query(
       'SELECT count(*)::integer AS receipts, coalesce(sum(charge_nano), 0)::text AS told FROM receipts',
     )
-    const { receipts, told } = rows[0]
+    const { receipts, delivered } = rows[0]
     console.log(
       `${kills} kills, ${node.facts.troubles.length} calls sent again, ${receipts} receipts, ${charged} charged, ${swept} swept, ${unheard} settles unheard`,
     )
     expect(kills).toBeGreaterThan(0)
     expect(charged).toBeGreaterThan(0n)
-    expect(await node.ledger.accountStatus(account)).toMatchObject({ balance: HOLD * 10n - BigInt(told), held: 0n })
+    expect(await node.ledger.accountStatus(account)).toMatchObject({
+      balance: HOLD * 10n - BigInt(delivered),
+      held: 0n,
+    })
     // A settle without an answer may have been charged.
-    expect(BigInt(told) - charged).toBeGreaterThanOrEqual(0n)
-    expect(BigInt(told) - charged).toBeLessThanOrEqual(100n * BigInt(unheard))
+    expect(BigInt(delivered) - charged).toBeGreaterThanOrEqual(0n)
+    expect(BigInt(delivered) - charged).toBeLessThanOrEqual(100n * BigInt(unheard))
   })
 
   it('one turn that the database cannot read does not take the others with it', async () => {

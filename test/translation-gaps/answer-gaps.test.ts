@@ -47,7 +47,8 @@ const openClient = (client: Protocol): ClientEncoder =>
         ...{ model: 'mill-1', requestId: 'req_1', mint: countedIds(), now: () => 1_800_000_000_000 },
       })
 
-const framesOf = (told: Told): Buffer[] => told.map((json) => Buffer.from(`data: ${JSON.stringify(json)}\n\n`))
+const framesOf = (delivered: Told): Buffer[] =>
+  delivered.map((json) => Buffer.from(`data: ${JSON.stringify(json)}\n\n`))
 const readerFor = (dialect: LaneDialect): EventReader =>
   codecs.createEventReader({ dialect, origin: 'lane' }, countedIds())
 
@@ -76,13 +77,13 @@ function readFrames(dialect: LaneDialect, frames: readonly Buffer[]): ReadAnswer
 const NONE = { uncachedInput: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
 /** What the client is told of what a lane has said, and what it understands by that. */
-function carry({ lane, client }: Way, told: Told, what: string): { meant: ReadAnswer; understood: ReadAnswer } {
+function carry({ lane, client }: Way, delivered: Told, what: string): { meant: ReadAnswer; understood: ReadAnswer } {
   const dialect = SEALS.get(what) ?? DIALECTS[lane]
-  const frames = framesOf(told)
+  const frames = framesOf(delivered)
   const adapter = openClient(client).translate(readerFor(dialect))
-  const said = frames.map((frame) => adapter.read(frame).bytes ?? Buffer.alloc(0))
+  const emitted = frames.map((frame) => adapter.read(frame).bytes ?? Buffer.alloc(0))
   const usage = { ...(adapter.state.usage ?? NONE), estimated: false }
-  const stream = Buffer.concat([...said, adapter.close({ ...SETTLED, usage })])
+  const stream = Buffer.concat([...emitted, adapter.close({ ...SETTLED, usage })])
   return { meant: readFrames(dialect, frames), understood: readFrames(DIALECTS[client], splitFrames(stream)) }
 }
 

@@ -17,8 +17,8 @@ const ROWS_OF_CHAT = ['several messages', 'several reasonings', 'summary', 'summ
 /** What is left of a lane's chat stream when a Responses client has been told of it, as its frames. */
 function throughResponses(stream: string): string {
   const adapter = openClient('responses', 'stream').translate(readerOf('chat'))
-  const said = framesIn([Buffer.from(stream)]).map((frame) => adapter.read(frame).bytes?.toString() ?? '')
-  return said.join('') + adapter.close(SETTLED).toString()
+  const emitted = framesIn([Buffer.from(stream)]).map((frame) => adapter.read(frame).bytes?.toString() ?? '')
+  return emitted.join('') + adapter.close(SETTLED).toString()
 }
 
 /** The items of an answer, without those that say nothing; a reasoning has one kind of words, and one seal. */
@@ -27,8 +27,8 @@ function itemsOf(events: readonly TurnEvent[]): unknown[] {
     if (item.type === 'tool-call') return [{ ...item, callId: undefined }]
     if (item.type === 'message')
       return hasWords(item) ? [{ ...item, content: item.content.filter(({ text }) => text !== '') }] : []
-    const reasoning = { thought: item.text, told: item.summary.join(''), seal: item.opaque?.data }
-    return reasoning.thought + reasoning.told === '' && reasoning.seal === undefined ? [] : [reasoning]
+    const reasoning = { thought: item.text, delivered: item.summary.join(''), seal: item.opaque?.data }
+    return reasoning.thought + reasoning.delivered === '' && reasoning.seal === undefined ? [] : [reasoning]
   })
 }
 
@@ -43,13 +43,13 @@ function summed(items: readonly unknown[]): unknown {
     others: items.filter((item) => !isReasoning(item)),
     seals: reasonings.flatMap(({ seal }) => seal ?? []),
     thought: reasonings.map(({ thought }) => thought).join(''),
-    told: reasonings.map(({ told }) => told).join(''),
+    delivered: reasonings.map(({ delivered }) => delivered).join(''),
   }
 }
 
 interface Reasoning {
   readonly thought: string
-  readonly told: string
+  readonly delivered: string
   readonly seal: string | undefined
 }
 

@@ -23,14 +23,15 @@ const ends = (reason = 'stop') => chunk({}, { finish_reason: reason })
 const counted = (usage: object) => ({ ...chunk({}), choices: [], usage })
 const HELLO = chunk({ role: 'assistant', content: 'Hello' })
 
-const chat = (what: string, said: Told, reason?: string): Specimen => chatFrom(what, [HELLO], [HELLO, ...said], reason)
+const chat = (what: string, emitted: Told, reason?: string): Specimen =>
+  chatFrom(what, [HELLO], [HELLO, ...emitted], reason)
 const chatFrom = (what: string, before: Told, after: Told, reason?: string): Specimen =>
   asked(what, [...before, ends()], [...after, ends(reason)])
 
 const fragment = (index: number, more: object) => chunk({ tool_calls: [{ index, ...more }] })
 const begun = (index: number, name: string) =>
   fragment(index, { id: `their_${index}`, type: 'function', function: { name, arguments: '' } })
-const argued = (index: number, said: string) => fragment(index, { function: { arguments: said } })
+const argued = (index: number, emitted: string) => fragment(index, { function: { arguments: emitted } })
 const logprobs = { content: [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }] }
 const COUNTS = { prompt_tokens: 9, completion_tokens: 5 }
 
@@ -102,12 +103,12 @@ const BESIDE_CHAT: readonly Specimen[] = [
 
 const event = (type: string, fields: object) => ({ type: `response.${type}`, ...fields })
 const item = (at: number, fields: object) => event('output_item.done', { output_index: at, item: fields })
-const message = (at: number, said: object | string, more: object = {}) =>
+const message = (at: number, emitted: object | string, more: object = {}) =>
   item(at, {
     id: `m${at}`,
     type: 'message',
     role: 'assistant',
-    content: [typeof said === 'string' ? { type: 'output_text', text: said } : said],
+    content: [typeof emitted === 'string' ? { type: 'output_text', text: emitted } : emitted],
     ...more,
   })
 const reasoning = (more: object) => item(0, { id: 'r', type: 'reasoning', summary: [], ...more })
@@ -119,7 +120,7 @@ const cut = (reason: string) => event('incomplete', { response: { incomplete_det
 const responses = (what: string, before: Told, after: Told, end: object = completed()): Specimen =>
   asked(what, [...before, completed()], [...after, end])
 const GREETING = message(1, 'Hello')
-const beside = (what: string, ...said: object[]) => responses(what, [GREETING], [...said, GREETING])
+const beside = (what: string, ...emitted: object[]) => responses(what, [GREETING], [...emitted, GREETING])
 const summaries = (...texts: string[]) => ({ summary: texts.map((text) => ({ type: 'summary_text', text })) })
 const raw = { content: [{ type: 'reasoning_text', text: 'Hm' }] }
 const inPart = (more: object) => message(1, { type: 'output_text', text: 'Hello', ...more })

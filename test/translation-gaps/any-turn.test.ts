@@ -5,7 +5,16 @@ import type { Protocol } from '../../src/model/turn.ts'
 import type { StreamAdapter } from '../../src/protocols/shared/codec-types.ts'
 import { SETTLED } from '../fixtures/protocols/chat/translate.ts'
 import { type RandomAnswer, randomAnswer, type Said, saidBy, saidInChat } from './random-answer.ts'
-import { createCutter, framesIn, openClient, readerOf, sentBy, type Told, toldIn, toldInJson } from './turns.ts'
+import {
+  createCutter,
+  deliveredIn,
+  deliveredInJson,
+  framesIn,
+  openClient,
+  readerOf,
+  sentBy,
+  type Told,
+} from './turns.ts'
 
 const SEED = 20_262
 /** In every run a quarter of them: RANDOM_TURNS=10000. */
@@ -70,7 +79,7 @@ function watch(adapter: StreamAdapter): () => void {
 }
 
 interface Played {
-  readonly said: Buffer
+  readonly emitted: Buffer
   readonly end: 'finished' | 'failed'
   readonly adapter: StreamAdapter
   readonly pieces: number
@@ -80,23 +89,23 @@ function play({ answer, road, delivery, newline, ...turn }: Turn): Played {
   const stream = PING + sentBy(road.lane, answer.events)
   const pieces = cut(Buffer.from(stream.replaceAll('\n', newline)), turn.cuts)
   const encoder = openClient(road.client, delivery)
-  const said: (Buffer | undefined)[] = []
-  if (turn.isSecond) said.push(encoder.translate(readerOf(road.lane)).read(framesIn(pieces)[1]!).bytes)
+  const emitted: (Buffer | undefined)[] = []
+  if (turn.isSecond) emitted.push(encoder.translate(readerOf(road.lane)).read(framesIn(pieces)[1]!).bytes)
   const adapter = encoder.translate(readerOf(road.lane))
   const look = watch(adapter)
   const taken = delivery === 'json' ? pieces : pieces.slice(0, turn.breakBehind)
   const take = createCutter()
   for (const [at, piece] of taken.entries()) {
     for (const frame of take(piece)) {
-      said.push(adapter.read(frame).bytes)
+      emitted.push(adapter.read(frame).bytes)
       look()
     }
-    if (turn.silences.includes(at) && !adapter.state.finished) said.push(encoder.keepAlive())
+    if (turn.silences.includes(at) && !adapter.state.finished) emitted.push(encoder.keepAlive())
   }
   const end = adapter.state.finished ? 'finished' : 'failed'
   const last = end === 'finished' ? adapter.close(SETTLED) : encoder.fail(problem('upstream_error', 'It broke.'))
   return {
-    said: Buffer.concat([...said.filter((each) => each !== undefined), last]),
+    emitted: Buffer.concat([...emitted.filter((each) => each !== undefined), last]),
     end,
     adapter,
     pieces: pieces.length,
@@ -110,22 +119,22 @@ it('turns of any kind are told by the grammar of their client, and lose what is 
   }
   fc.assert(
     fc.property(turns, (turn) => {
-      const { said, end, adapter, pieces } = play(turn)
+      const { emitted, end, adapter, pieces } = play(turn)
       const { road, delivery } = turn
       count(`${road.lane} to ${road.client}`)
       count(`${delivery}, ${end}`)
       count('pieces', pieces)
-      count('bytes', said.length)
+      count('bytes', emitted.length)
       const expected = expectedOf(turn)
       expect(adapter.state.invalid).toBeUndefined()
       if (delivery === 'json') {
-        expect(toldInJson(road.client, said.toString())).toEqual(expected)
+        expect(deliveredInJson(road.client, emitted.toString())).toEqual(expected)
         return
       }
-      const told = toldIn(road.client, said.toString())
-      expect(told).toMatchObject({ end })
-      if (end === 'finished') expect((told as Told).said).toEqual(expected)
-      else expectBeginning((told as Told).said, expected)
+      const delivered = deliveredIn(road.client, emitted.toString())
+      expect(delivered).toMatchObject({ end })
+      if (end === 'finished') expect((delivered as Told).emitted).toEqual(expected)
+      else expectBeginning((delivered as Told).emitted, expected)
       if (end === 'finished') expect(adapter.state.heldBytes).toBe(0)
     }),
     { seed: SEED, numRuns: RUNS },
@@ -136,10 +145,10 @@ it('turns of any kind are told by the grammar of their client, and lose what is 
     expect(counts[what], what).toBeGreaterThan(RUNS / 10)
 })
 
-function expectBeginning(told: Said, expected: Said): void {
+function expectBeginning(delivered: Said, expected: Said): void {
   for (const name of ['content', 'refusal', 'reasoning'] as const)
-    expect(expected[name].startsWith(told[name]), name).toBe(true)
-  for (const [at, { words, ...call }] of told.calls.entries()) {
+    expect(expected[name].startsWith(delivered[name]), name).toBe(true)
+  for (const [at, { words, ...call }] of delivered.calls.entries()) {
     expect(expected.calls[at]).toMatchObject(call)
     expect(expected.calls[at]?.words.startsWith(words)).toBe(true)
   }

@@ -9,7 +9,7 @@ const PLAIN = [{ type: 'text', text: 'q' }]
 const field = (name: string, value: unknown, more: object = {}): Specimen =>
   asked(name, { ...QUESTION, ...more }, { ...QUESTION, ...more, [name]: value })
 
-const said = (what: string, message: object, before: object[] = []): Specimen =>
+const emitted = (what: string, message: object, before: object[] = []): Specimen =>
   asked(what, { messages: [user(), ...before] }, { messages: [user(), ...before, message] })
 
 const part = (what: string, content: object): Specimen =>
@@ -36,11 +36,11 @@ const choice = (what: string, value: unknown, more: object = TOOLS): Specimen =>
 /** Of each kind at least one: the compiler misses a kind that has none. */
 const ITEMS: Readonly<Record<ConversationItem['type'], readonly Specimen[]>> = {
   message: [
-    said('messages[]: system', { role: 'system', content: 's' }),
-    said('messages[]: developer', { role: 'developer', content: 's' }),
-    said('messages[]: user', user('another')),
-    said('messages[]: assistant', assistant({})),
-    said('messages[]: assistant without words', { role: 'assistant', content: '' }),
+    emitted('messages[]: system', { role: 'system', content: 's' }),
+    emitted('messages[]: developer', { role: 'developer', content: 's' }),
+    emitted('messages[]: user', user('another')),
+    emitted('messages[]: assistant', assistant({})),
+    emitted('messages[]: assistant without words', { role: 'assistant', content: '' }),
     asked('messages[].name', { messages: [user()] }, { messages: [user('q', { name: 'ann' })] }),
   ],
   reasoning: [
@@ -51,17 +51,17 @@ const ITEMS: Readonly<Record<ConversationItem['type'], readonly Specimen[]>> = {
     ),
   ],
   'tool-call': [
-    said('messages[].tool_calls[]: function', calls(call)),
-    said('messages[].tool_calls[]: custom', calls(customCall)),
-    said('messages[].function_call', { role: 'assistant', function_call: { name: 'look', arguments: '{}' } }),
+    emitted('messages[].tool_calls[]: function', calls(call)),
+    emitted('messages[].tool_calls[]: custom', calls(customCall)),
+    emitted('messages[].function_call', { role: 'assistant', function_call: { name: 'look', arguments: '{}' } }),
   ],
   'tool-result': [
-    said('messages[]: tool', result('r'), [calls(call)]),
-    said('messages[]: function', { role: 'function', name: 'look', content: 'r' }, [
+    emitted('messages[]: tool', result('r'), [calls(call)]),
+    emitted('messages[]: function', { role: 'function', name: 'look', content: 'r' }, [
       { role: 'assistant', function_call: { name: 'look', arguments: '{}' } },
     ]),
-    said('messages[]: tool, of a custom call', result('r'), [calls(customCall)]),
-    said(
+    emitted('messages[]: tool, of a custom call', result('r'), [calls(customCall)]),
+    emitted(
       'messages[]: tool, in several texts',
       result([
         { type: 'text', text: 'r' },

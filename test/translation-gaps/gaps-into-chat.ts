@@ -97,8 +97,8 @@ export const lossesIntoChat = (dialect: ChatDialect): readonly KnownLoss[] => [
     rows: ['instructions'],
     apply({ instructions, ...rest }) {
       const first = { type: 'message', role: 'developer', phase: undefined, name: undefined } as const
-      const said = instructions === undefined ? [] : [{ ...first, content: [text(instructions)] }]
-      return { ...rest, instructions: undefined, items: [...said, ...rest.items] }
+      const emitted = instructions === undefined ? [] : [{ ...first, content: [text(instructions)] }]
+      return { ...rest, instructions: undefined, items: [...emitted, ...rest.items] }
     },
   },
   {
@@ -127,18 +127,18 @@ function flat<Named extends { readonly name: string; readonly namespace: string 
 function turnsOf(items: readonly ConversationItem[]): ConversationItem[] {
   const results = new Map(items.flatMap((item) => (item.type === 'tool-result' ? [[item.callId, item] as const] : [])))
   const left: ConversationItem[] = []
-  let said: MessageItem[] = []
+  let emitted: MessageItem[] = []
   let calls: CallItem[] = []
   const endTurn = () => {
-    left.push(...messageOf(said, calls.length > 0), ...calls, ...calls.flatMap((call) => resultOf(call, results)))
+    left.push(...messageOf(emitted, calls.length > 0), ...calls, ...calls.flatMap((call) => resultOf(call, results)))
     const shown = calls.flatMap((call) => shownOf(call, results))
     if (shown.length > 0)
       left.push({ type: 'message', role: 'user', content: shown, phase: undefined, name: undefined })
-    said = []
+    emitted = []
     calls = []
   }
   for (const item of items) {
-    if (item.type === 'message' && item.role === 'assistant') said.push(item)
+    if (item.type === 'message' && item.role === 'assistant') emitted.push(item)
     else if (item.type === 'tool-call') calls.push(item)
     else if (item.type === 'message') {
       endTurn()
@@ -155,20 +155,20 @@ function apart(content: readonly ContentPart[]): ContentPart[] {
     content.filter(({ type }) => type === 'refusal'),
     '',
   )
-  const said = content.filter(({ type }) => type !== 'refusal')
-  if (refused === '') return said
+  const emitted = content.filter(({ type }) => type !== 'refusal')
+  if (refused === '') return emitted
   const words = wordsOf(
-    said.filter(({ type }) => type === 'text'),
+    emitted.filter(({ type }) => type === 'text'),
     '',
   )
-  return [...said, text(words === '' ? refused : `\n\n${refused}`)]
+  return [...emitted, text(words === '' ? refused : `\n\n${refused}`)]
 }
 
-function messageOf(said: readonly MessageItem[], calls: boolean): MessageItem[] {
-  const [first] = said
+function messageOf(emitted: readonly MessageItem[], calls: boolean): MessageItem[] {
+  const [first] = emitted
   if (first === undefined) return []
   const joined = (type: 'text' | 'refusal') =>
-    said
+    emitted
       .map(({ content }) =>
         wordsOf(
           content.filter((part) => part.type === type),
@@ -183,7 +183,7 @@ function messageOf(said: readonly MessageItem[], calls: boolean): MessageItem[] 
   return [
     {
       ...first,
-      name: said.find(({ name }) => name !== undefined)?.name,
+      name: emitted.find(({ name }) => name !== undefined)?.name,
       content: [...(words === '' ? [] : [text(words)]), ...refused],
     },
   ]
@@ -194,8 +194,8 @@ function resultOf(call: CallItem, results: ReadonlyMap<string, ResultItem>): Res
   const content = results.get(callId)?.content
   if (content === undefined) return [{ type: 'tool-result', tool, callId, content: [text('aborted')] }]
   const words = wordsOf(content, '\n')
-  const told = words === '' && !content.every(isWords) ? 'The result is shown below.' : words
-  return [{ type: 'tool-result', tool, callId, content: [text(told)] }]
+  const delivered = words === '' && !content.every(isWords) ? 'The result is shown below.' : words
+  return [{ type: 'tool-result', tool, callId, content: [text(delivered)] }]
 }
 
 function shownOf({ callId, name }: CallItem, results: ReadonlyMap<string, ResultItem>): ContentPart[] {

@@ -35,7 +35,7 @@ export const inTurn =
   (conversation) =>
     steps.reduce((left, step) => step(left), conversation)
 
-export const text = (said: string): ContentPart => ({ type: 'text', text: said })
+export const text = (emitted: string): ContentPart => ({ type: 'text', text: emitted })
 export const wordsOf = (parts: readonly ContentPart[], between: string): string =>
   parts.flatMap((part) => ('text' in part ? [part.text] : [])).join(between)
 export const isWords = (part: ContentPart): boolean => part.type === 'text' || part.type === 'refusal'
@@ -56,13 +56,13 @@ export const customAsFunction = () =>
 
 function asFunction({ name, namespace, description, grammar }: CustomTool): ToolDefinition {
   const rule = grammar && `The input must match this ${grammar.syntax} grammar:\n${grammar.definition}`
-  const told = [description, rule].filter((each) => each !== undefined).join('\n\n')
+  const delivered = [description, rule].filter((each) => each !== undefined).join('\n\n')
   const input = { type: 'string', description: 'The whole input of the tool, as plain text.' }
   return {
     type: 'function',
     name,
     namespace,
-    description: told === '' ? undefined : told,
+    description: delivered === '' ? undefined : delivered,
     parameters: { type: 'object', properties: { input }, required: ['input'], additionalProperties: false },
     strict: false,
   }

@@ -177,18 +177,18 @@ const SLOTS: Partial<Record<TurnEvent['type'], Slot>> = {
 }
 
 function gather(events: Iterable<TurnEvent>, before: (event: TurnEvent, slot: Slot | undefined) => string): Said {
-  const said = { content: '', refusal: '', reasoning: '' }
+  const emitted = { content: '', refusal: '', reasoning: '' }
   const calls = new Map<number, SaidCall>()
   const tokens: string[] = []
   for (const event of events) {
     const slot = SLOTS[event.type]
     const first = before(event, slot)
-    if (slot !== undefined && 'text' in event) said[slot] += first + event.text
+    if (slot !== undefined && 'text' in event) emitted[slot] += first + event.text
     if (event.type === 'text-delta') tokens.push(...(event.logprobs ?? []).map(({ token }) => token))
     if (event.type === 'tool-call-start') calls.set(event.call, { tool: event.tool, name: event.name, words: '' })
     if (event.type === 'tool-call-delta') calls.get(event.call)!.words += event.text
   }
-  return { ...said, calls: [...calls.values()], tokens }
+  return { ...emitted, calls: [...calls.values()], tokens }
 }
 
 /** Why an answer has ended, as Chat says it: one whose last arguments break off was cut, whatever else its lane says. */

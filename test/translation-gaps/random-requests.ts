@@ -39,7 +39,7 @@ const otherPart = fc.oneof(
   addresses.map((url) => ({ type: 'input_file', file_url: url })),
   words.map((data) => ({ type: 'input_audio', input_audio: { data, format: 'mp3' } })),
 )
-const refusal = words.map((said) => ({ type: 'refusal', refusal: said }))
+const refusal = words.map((emitted) => ({ type: 'refusal', refusal: emitted }))
 const TOOLS = [
   { type: 'function', name: 'look', description: 'd', parameters: { type: 'object' } },
   { type: 'function', name: 'go', strict: true },
@@ -58,7 +58,7 @@ const TOOLS = [
 const output = fc.oneof(
   words,
   some(sayText),
-  fc.tuple(some(sayText), image).map(([said, shown]) => [...said, shown]),
+  fc.tuple(some(sayText), image).map(([emitted, shown]) => [...emitted, shown]),
   some(image),
 )
 const calling = fc.record({
@@ -84,16 +84,16 @@ const item = fc.oneof(
       content: fc.array(fc.oneof({ weight: 3, arbitrary: sayText }, refusal), { maxLength: 2 }),
       phase: maybe(fc.constantFrom('commentary', 'final_answer')),
     })
-    .map((said) => ({ first: { type: 'message', role: 'assistant', ...said } })),
+    .map((emitted) => ({ first: { type: 'message', role: 'assistant', ...emitted } })),
   fc
     .record({
       summary: fc.array(
-        words.map((said) => ({ type: 'summary_text', text: said })),
+        words.map((emitted) => ({ type: 'summary_text', text: emitted })),
         { maxLength: 2 },
       ),
       encrypted_content: maybe(words),
     })
-    .map((said) => ({ first: { type: 'reasoning', ...said } })),
+    .map((emitted) => ({ first: { type: 'reasoning', ...emitted } })),
   calling.map((call) => ({ call })),
 )
 
@@ -162,17 +162,17 @@ export const randomResponsesRequest: fc.Arbitrary<RandomRequest> = fc
 
 // Chat.
 
-const said = fc.record({ type: fc.constant('text'), text: words })
+const emitted = fc.record({ type: fc.constant('text'), text: words })
 const shown = fc.oneof(
   fc.record({ url: pictures, detail }).map((image_url) => ({ type: 'image_url', image_url })),
   documents.map((data) => ({ type: 'file', file: { file_data: data, filename: 'a.pdf' } })),
   words.map((data) => ({ type: 'input_audio', input_audio: { data, format: 'mp3' } })),
 )
 const name = maybe(fc.constant('ann'))
-const chatCall = fc.record({ custom: fc.boolean(), words, result: fc.oneof(words, some(said)) })
+const chatCall = fc.record({ custom: fc.boolean(), words, result: fc.oneof(words, some(emitted)) })
 const message = fc.oneof(
-  fc.record({ role: fc.constant('user'), content: fc.oneof(words, some(fc.oneof(said, shown))), name }),
-  fc.record({ role: fc.constantFrom('system', 'developer'), content: fc.oneof(words, some(said)), name }),
+  fc.record({ role: fc.constant('user'), content: fc.oneof(words, some(fc.oneof(emitted, shown))), name }),
+  fc.record({ role: fc.constantFrom('system', 'developer'), content: fc.oneof(words, some(emitted)), name }),
   fc.record({
     role: fc.constant('assistant'),
     content: fc.oneof(words, fc.constantFrom('', null)),

@@ -108,8 +108,9 @@ function rowOf(way: Way, specimen: Specimen): string | undefined {
   const [{ fate, named }] = fates as [(typeof fates)[number]]
   const others = new Map<string, string[]>()
   for (const other of fates) {
-    const told = other.named.length === 0 || other.fate === fate ? '' : ', named'
-    if (other.fate !== fate) others.set(other.fate + told, [...(others.get(other.fate + told) ?? []), other.name])
+    const delivered = other.named.length === 0 || other.fate === fate ? '' : ', named'
+    if (other.fate !== fate)
+      others.set(other.fate + delivered, [...(others.get(other.fate + delivered) ?? []), other.name])
   }
   if (fate === 'kept' && others.size === 0) return undefined
   const elsewhere = [...others].map(([what, names]) => `${what}: ${names.join(', ')}`).join('; ')

@@ -10,8 +10,8 @@ const PLAIN = [{ type: 'input_text', text: 'q' }]
 const field = (name: string, value: unknown, more: object = {}): Specimen =>
   asked(name, { ...QUESTION, ...more }, { ...QUESTION, ...more, [name]: value })
 
-const item = (what: string, said: object, before: object[] = []): Specimen =>
-  asked(what, { input: [user(), ...before] }, { input: [user(), ...before, said] })
+const item = (what: string, emitted: object, before: object[] = []): Specimen =>
+  asked(what, { input: [user(), ...before] }, { input: [user(), ...before, emitted] })
 
 const part = (what: string, content: object): Specimen =>
   asked(what, { input: [user(PLAIN)] }, { input: [user([...PLAIN, content])] })
@@ -25,8 +25,8 @@ const choice = (what: string, value: unknown, more: object = TOOLS): Specimen =>
 
 const call = { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{"a":1}' }
 const customCall = { type: 'custom_tool_call', call_id: 'call_1', name: 'patch', input: 'free "text"' }
-const output = (said: unknown) => ({ type: 'function_call_output', call_id: 'call_1', output: said })
-const answered = (said: object) => [{ role: 'assistant', content: 'a' }, said, output('r')]
+const output = (emitted: unknown) => ({ type: 'function_call_output', call_id: 'call_1', output: emitted })
+const answered = (emitted: object) => [{ role: 'assistant', content: 'a' }, emitted, output('r')]
 const answer = (more: object) => ({ type: 'message', role: 'assistant', content: 'a', ...more })
 const after = (what: string, without: object, withIt: object) =>
   asked(what, { input: [user(), without] }, { input: [user(), withIt] })

@@ -37,8 +37,8 @@ function sentInResponses(events: readonly TurnEvent[]): string {
   // A provider's own seal is in no envelope.
   const others = { sealReasoning: ({ data }: Opaque) => data }
   const adapter = openEncoder({ fields, others }).translate(eventReader())
-  const said = events.map((event) => adapter.read(frameOf(event)).bytes?.toString() ?? '')
-  return said.join('') + adapter.close(settledCharge()).toString()
+  const emitted = events.map((event) => adapter.read(frameOf(event)).bytes?.toString() ?? '')
+  return emitted.join('') + adapter.close(settledCharge()).toString()
 }
 
 /** The frames that each further piece of a stream completes. */
@@ -73,16 +73,16 @@ export const openClient = (client: Protocol, delivery: Delivery): ClientEncoder 
 
 /** What a client has been told, or what is wrong with how it was told. */
 export interface Told {
-  readonly said: Said
+  readonly emitted: Said
   readonly end: 'finished' | 'failed'
 }
 
-export const toldIn = (client: Protocol, stream: string): Told | string =>
-  client === 'chat' ? toldInChat(stream) : toldInResponses(stream)
+export const deliveredIn = (client: Protocol, stream: string): Told | string =>
+  client === 'chat' ? deliveredInChat(stream) : deliveredInResponses(stream)
 
-function toldInChat(stream: string): Told | string {
+function deliveredInChat(stream: string): Told | string {
   const answer = readChatStream(stream, { usage: true })
-  return typeof answer === 'string' ? answer : { said: saidOf(answer), end: answer.error ? 'failed' : 'finished' }
+  return typeof answer === 'string' ? answer : { emitted: saidOf(answer), end: answer.error ? 'failed' : 'finished' }
 }
 
 const saidOf = ({ content, refusal, reasoning, calls, tokens }: ChatAnswer): Said => ({
@@ -90,15 +90,15 @@ const saidOf = ({ content, refusal, reasoning, calls, tokens }: ChatAnswer): Sai
   calls: calls.map(({ tool, name, words }) => ({ tool, name, words })),
 })
 
-function toldInResponses(stream: string): Told | string {
+function deliveredInResponses(stream: string): Told | string {
   const [violation] = checkResponsesStream(stream)
   if (violation !== undefined) return violation
   const response = eventsOf(stream).at(-1)?.response as { status: string; output: readonly Fields[] }
-  return { said: saidInOutput(response.output), end: response.status === 'failed' ? 'failed' : 'finished' }
+  return { emitted: saidInOutput(response.output), end: response.status === 'failed' ? 'failed' : 'finished' }
 }
 
 /** A JSON answer, which is nothing but its end. */
-export function toldInJson(client: Protocol, body: string): Said {
+export function deliveredInJson(client: Protocol, body: string): Said {
   const answer = JSON.parse(body)
   if (client === 'responses') return saidInOutput(answer.output)
   const [{ message, logprobs }] = answer.choices
@@ -116,21 +116,27 @@ export function toldInJson(client: Protocol, body: string): Said {
 }
 
 function saidInOutput(output: readonly Fields[]): Said {
-  const said = { content: '', refusal: '', reasoning: '', calls: [] as Said['calls'][number][], tokens: [] as string[] }
+  const emitted = {
+    content: '',
+    refusal: '',
+    reasoning: '',
+    calls: [] as Said['calls'][number][],
+    tokens: [] as string[],
+  }
   for (const item of output) {
     const words = item.arguments ?? item.input
     if (typeof words === 'string') {
       const tool = item.type === 'custom_tool_call' ? 'custom' : 'function'
-      said.calls.push({ tool, name: String(item.name), words })
+      emitted.calls.push({ tool, name: String(item.name), words })
     }
     for (const part of [...listOf(item.summary), ...listOf(item.content)]) {
-      if (part.type === 'refusal') said.refusal += part.refusal
-      else if (part.type === 'output_text') said.content += part.text
-      else said.reasoning += part.text
-      said.tokens.push(...listOf(part.logprobs).map(({ token }) => String(token)))
+      if (part.type === 'refusal') emitted.refusal += part.refusal
+      else if (part.type === 'output_text') emitted.content += part.text
+      else emitted.reasoning += part.text
+      emitted.tokens.push(...listOf(part.logprobs).map(({ token }) => String(token)))
     }
   }
-  return said
+  return emitted
 }
 
 const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value : [])

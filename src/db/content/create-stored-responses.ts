@@ -38,7 +38,7 @@ import { inTime } from './write-queue.ts'
 
 interface StoredResponsesOptions extends Pick<ResponseServices, 'file' | 'now' | 'bytesMax' | 'onFailure'> {
   /** The first key wraps the keys of accounts; the others only unwrap. */
-  readonly ring: readonly [SealingKey, ...SealingKey[]]
+  readonly sealingKeys: readonly [SealingKey, ...SealingKey[]]
 }
 
 export function createStoredResponses(options: StoredResponsesOptions): StoredResponses {

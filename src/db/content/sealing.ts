@@ -41,11 +41,11 @@ const IN_MEMORY_MAX = 10_000
 
 export function createAccountKeys(deps: {
   readonly file: SqliteFile
-  readonly ring: readonly [SealingKey, ...SealingKey[]]
+  readonly sealingKeys: readonly [SealingKey, ...SealingKey[]]
 }): AccountKeys {
   const { file } = deps
-  const wrapping = new Map(deps.ring.map(({ id, secret }) => [id, deriveKey(secret, 'account-key')]))
-  const primary = deps.ring[0].id
+  const wrapping = new Map(deps.sealingKeys.map(({ id, secret }) => [id, deriveKey(secret, 'account-key')]))
+  const primary = deps.sealingKeys[0].id
   const known = createLruMap<AccountId, AccountKey>(IN_MEMORY_MAX)
 
   const wrap = async (account: AccountId, named: KeyName, dataKey: Uint8Array): Promise<WrappedKeyRow> => {

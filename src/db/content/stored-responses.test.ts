@@ -269,12 +269,12 @@ describe('what cannot be read', () => {
 
   it('because the ring is another one stays as it is, and is there again with the right one', async () => {
     await keep('a')
-    await bench.reopen({ ring: [{ ...OTHER_RING_KEY, id: 'k1' }] })
+    await bench.reopen({ sealingKeys: [{ ...OTHER_RING_KEY, id: 'k1' }] })
     expect(await context('a')).toEqual({ kind: 'damaged' })
     expect(await bench.responses.find(ACCOUNT, 'resp_a')).toBe(undefined)
     expect(await bench.responses.finish(ended('b'))).toBe(false)
     expect(await itemsOf(['msg_a'])).toEqual([])
-    await bench.reopen({ ring: [OTHER_RING_KEY] })
+    await bench.reopen({ sealingKeys: [OTHER_RING_KEY] })
     expect(await context('a')).toEqual({ kind: 'damaged' })
     await bench.reopen()
     expect(await found('a')).toHaveLength(2)
@@ -282,7 +282,7 @@ describe('what cannot be read', () => {
 
   it('for ever heals when it has expired', async () => {
     await keep('a', { expiresAt: 2000 })
-    await bench.reopen({ ring: [OTHER_RING_KEY] })
+    await bench.reopen({ sealingKeys: [OTHER_RING_KEY] })
     bench.time = 2500
     await bench.responses.sweep()
     await keep('b')
@@ -318,11 +318,11 @@ it('an item that is deleted between lookup and write is stored again', async () 
 
 it('a rotated keyring opens what the older key wrapped, and rewraps it', async () => {
   await keep('a')
-  await bench.reopen({ ring: [OTHER_RING_KEY, RING_KEY] })
+  await bench.reopen({ sealingKeys: [OTHER_RING_KEY, RING_KEY] })
   expect(await found('a')).toHaveLength(2)
-  await bench.reopen({ ring: [OTHER_RING_KEY] })
+  await bench.reopen({ sealingKeys: [OTHER_RING_KEY] })
   expect(await found('a')).toHaveLength(2)
-  await bench.reopen({ ring: [RING_KEY] })
+  await bench.reopen({ sealingKeys: [RING_KEY] })
   expect(await context('a')).toEqual({ kind: 'damaged' })
 })
 

@@ -18,7 +18,7 @@ import {
   writes,
 } from '../../../test/fixtures/protocols/anthropic/messages.ts'
 
-const text = (said: string) => ({ type: 'text-delta', text: said })
+const text = (emitted: string) => ({ type: 'text-delta', text: emitted })
 const called = (call: number, name = 'look') => ({
   type: 'tool-call-start',
   call,
@@ -27,10 +27,10 @@ const called = (call: number, name = 'look') => ({
   namespace: undefined,
   tool: 'function',
 })
-const args = (call: number, said: string) => ({ type: 'tool-call-delta', call, text: said })
+const args = (call: number, emitted: string) => ({ type: 'tool-call-delta', call, text: emitted })
 const ended = (call: number) => ({ type: 'tool-call-end', call })
 const end = (reason: string) => ({ type: 'turn-end', reason })
-const told = (thought: string) => [
+const delivered = (thought: string) => [
   { type: 'reasoning-start' },
   { type: 'summary-start' },
   { type: 'summary-delta', text: thought },
@@ -58,7 +58,7 @@ describe('an answer', () => {
       over,
     )
     expect(events).toEqual([
-      ...told('Need weather.'),
+      ...delivered('Need weather.'),
       seal({ type: 'thinking', thinking: 'Need weather.', signature: 'EqQB' }),
       ...[called(0, 'get_weather'), args(0, '{"city":'), args(0, '"Oslo"}'), ended(0), end('tool-calls')],
     ])
@@ -94,7 +94,7 @@ describe('an answer', () => {
     expect(events).toEqual([
       ...[{ type: 'reasoning-start' }, seal({ type: 'thinking', thinking: '', signature: 'EqQB' })],
       ...[{ type: 'reasoning-start' }, seal(redacted)],
-      ...told('so'),
+      ...delivered('so'),
       text('a'),
     ])
   })
@@ -182,7 +182,13 @@ describe('what goes wrong', () => {
     expect(
       readFrames(says(0, 'a'), thinks(4, 'hm'), signs(9, 'S'), says(0, 'b'), finish('end_turn'), over).events,
     ).toEqual([
-      ...[text('a'), ...told('hm'), seal({ type: 'thinking', thinking: 'hm', signature: 'S' }), text('b'), end('stop')],
+      ...[
+        text('a'),
+        ...delivered('hm'),
+        seal({ type: 'thinking', thinking: 'hm', signature: 'S' }),
+        text('b'),
+        end('stop'),
+      ],
     ])
   })
 

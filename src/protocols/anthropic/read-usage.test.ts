@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { mergeUsage, readUsage } from './read-events.ts'
 
-const read = (...told: unknown[]) => readUsage(told.reduce<Record<string, unknown>>(mergeUsage, {}))
+const read = (...delivered: unknown[]) => readUsage(delivered.reduce<Record<string, unknown>>(mergeUsage, {}))
 
 describe('usage', () => {
   it('is merged field by field: what is null or absent later says nothing', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { spoken, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
+import { outputText, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
 import { requestOf } from '../../../test/fixtures/protocols/chat/translate.ts'
 import { conversationIn } from '../../../test/fixtures/protocols/conversation-in.ts'
 import { requestOf as responsesRequestOf } from '../../../test/fixtures/protocols/responses/read-request.ts'
@@ -33,7 +33,7 @@ function isRefused(request: TurnRequest, dialect: AnthropicDialect): boolean {
 }
 
 function fateIn(ask: Ask, specimen: Specimen, { name }: AnthropicDialect): string {
-  const dialect = spoken(name)
+  const dialect = outputText(name)
   if (isRefused(ask(specimen.with), dialect)) return 'refused'
   const [without, withIt] = [carry(ask, specimen.without, dialect), carry(ask, specimen.with, dialect)]
   const named = withIt.leftOut.filter((field) => !without.leftOut.includes(field))

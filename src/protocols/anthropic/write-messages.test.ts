@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { messagesOf, sealed, spoken, thinking, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
+import {
+  messagesOf,
+  outputText,
+  sealed,
+  thinking,
+  written,
+} from '../../../test/fixtures/protocols/anthropic/messages.ts'
 import { call, conversationOf, message, reasoning, result } from '../../../test/fixtures/protocols/conversation.ts'
 import type { ContentPart } from '../../model/conversation.ts'
 
-const text = (said: string) => ({ type: 'text', text: said })
+const text = (emitted: string) => ({ type: 'text', text: emitted })
 const used = (id: string, input: object = {}, name = 'look') => ({ type: 'tool_use', id, name, input })
-const told = (id: string, content: unknown, more: object = {}) => ({
+const delivered = (id: string, content: unknown, more: object = {}) => ({
   type: 'tool_result',
   tool_use_id: id,
   content,
@@ -25,14 +31,14 @@ describe('who speaks', () => {
   })
 
   it('the system may stand in the middle where the server takes it there', () => {
-    const dialect = { ...spoken('anthropic'), midSystem: true }
+    const dialect = { ...outputText('anthropic'), midSystem: true }
     const { body } = written(conversationOf([hi, message('system', 'd'), message('user', 'e')]), dialect)
     expect(body.messages).toEqual([user(text('hi')), { role: 'system', content: [text('d')] }, user(text('e'))])
   })
 
   it('a model without a system prompt gets it as the first user message', () => {
     const conversation = conversationOf([hi], { instructions: 'Be brief.' })
-    const { body } = written(conversation, spoken('anthropic', { systemPrompt: false }), { promptCache: 'system' })
+    const { body } = written(conversation, outputText('anthropic', { systemPrompt: false }), { promptCache: 'system' })
     expect(body.system).toBeUndefined()
     expect(body.messages).toEqual([user(text('Be brief.'), text('hi'))])
   })
@@ -51,7 +57,7 @@ describe('who speaks', () => {
 
   it('a last message of the assistant is the beginning of the answer, or is gone on from where that is refused', () => {
     const conversation = conversationOf([hi, message('assistant', 'The answer is \n')])
-    expect(written(conversation, spoken('generic')).body.messages[1]).toEqual(assistant(text('The answer is')))
+    expect(written(conversation, outputText('generic')).body.messages[1]).toEqual(assistant(text('The answer is')))
     expect(written(conversation).body.messages.slice(1)).toEqual([
       ...[assistant(text('The answer is \n')), user(text('Go on.'))],
     ])
@@ -75,7 +81,7 @@ describe('calls and results', () => {
       ),
     ).toEqual([
       ...[user(text('hi')), assistant(text('Looking.'), used('a', { x: 1 }), used('b'))],
-      user(told('a', 'A'), told('b', 'B'), text('quick!')),
+      user(delivered('a', 'A'), delivered('b', 'B'), text('quick!')),
     ])
   })
 
@@ -84,7 +90,7 @@ describe('calls and results', () => {
     expect(body.messages.slice(1)).toEqual([
       assistant(used('a')),
       user(
-        ...[told('a', 'aborted', { is_error: true })],
+        ...[delivered('a', 'aborted', { is_error: true })],
         ...[text('[The result of a tool call that is not in this conversation, zz]'), text('lost'), text('b')],
       ),
     ])
@@ -126,7 +132,7 @@ describe('calls and results', () => {
 
   it('a call that was sent twice is one', () => {
     expect(messagesOf(hi, call('a'), call('a', { text: '{"b":2}' }), result('a', 'A')).slice(1)).toEqual([
-      ...[assistant(used('a', { b: 2 })), user(told('a', 'A'))],
+      ...[assistant(used('a', { b: 2 })), user(delivered('a', 'A'))],
     ])
   })
 })
@@ -166,7 +172,7 @@ describe('what was thought', () => {
 
   it('by another model before the last calls switches off thinking by budget', () => {
     const loop = (...first: Parameters<typeof messagesOf>) =>
-      written(conversationOf([hi, ...first, call('a'), result('a', 'A')]), spoken('generic'), {
+      written(conversationOf([hi, ...first, call('a'), result('a', 'A')]), outputText('generic'), {
         effort: 'low' as never,
       })
     expect(loop().body.thinking).toEqual({ type: 'disabled' })
@@ -178,7 +184,7 @@ describe('what was thought', () => {
     expect(asked.body.thinking, 'the user has spoken since').toEqual({ type: 'disabled' })
     const over = written(
       conversationOf([hi, call('a'), result('a', 'A'), message('assistant', 'b'), hi]),
-      spoken('generic'),
+      outputText('generic'),
       {
         effort: 'low' as never,
       },
@@ -229,10 +235,12 @@ describe('images and files', () => {
   it('stand in results, and nowhere else but where the user speaks', () => {
     const picture = image('data:image/png;base64,AAAA')
     const block = { type: 'image', source: inside('image/png', 'AAAA') }
-    const said: ContentPart[] = [{ type: 'text', text: 'a' }, picture]
-    const messages = messagesOf(hi, call('a'), result('a', said), message('user', 'b'))
-    expect(messages[2]).toEqual(user(told('a', [text('a'), block]), text('b')))
-    const { body, leftOut } = written(conversationOf([message('system', said), hi, message('assistant', said), hi]))
+    const emitted: ContentPart[] = [{ type: 'text', text: 'a' }, picture]
+    const messages = messagesOf(hi, call('a'), result('a', emitted), message('user', 'b'))
+    expect(messages[2]).toEqual(user(delivered('a', [text('a'), block]), text('b')))
+    const { body, leftOut } = written(
+      conversationOf([message('system', emitted), hi, message('assistant', emitted), hi]),
+    )
     expect([body.system, body.messages[1]]).toEqual([[text('a')], assistant(text('a'))])
     expect(leftOut).toEqual(['input_image'])
   })

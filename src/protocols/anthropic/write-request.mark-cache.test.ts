@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sealed, spoken, thinking, tool, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
+import { outputText, sealed, thinking, tool, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
 import { call, conversationOf, message, result } from '../../../test/fixtures/protocols/conversation.ts'
 import type { CacheMark } from '../../model/conversation.ts'
 import type { PromptCache } from '../../model/effort.ts'
@@ -14,7 +14,7 @@ const CONVERSATION = conversationOf(
 
 /** Where there is a mark: the place of each block in the request. */
 function marks(promptCache: PromptCache, conversation = CONVERSATION): string[] {
-  const { body } = written(conversation, spoken('anthropic'), { promptCache })
+  const { body } = written(conversation, outputText('anthropic'), { promptCache })
   const found: string[] = []
   const visit = (value: unknown, path: string): void => {
     if (typeof value !== 'object' || value === null) return
@@ -69,7 +69,7 @@ describe('the parts that a server is asked to cache', () => {
       [2, 3, 4, 5].map((at) => `/messages/0/content/${at} ${EPHEMERAL}`),
     )
     const keepsMarks = (count: number) =>
-      written(conversationOf(words.slice(0, count)), spoken('anthropic'), { promptCache: 'client' }).keepsMarks
+      written(conversationOf(words.slice(0, count)), outputText('anthropic'), { promptCache: 'client' }).keepsMarks
     expect([keepsMarks(4), keepsMarks(5)]).toEqual([true, false])
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { refusalOfMessagesRequest } from '../../../test/fakes/messages-request.ts'
-import { sealed, spoken, thinking, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
+import { outputText, sealed, thinking, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
 import { requestOf } from '../../../test/fixtures/protocols/chat/translate.ts'
 import { conversationOf, message } from '../../../test/fixtures/protocols/conversation.ts'
 import { conversationIn } from '../../../test/fixtures/protocols/conversation-in.ts'
@@ -34,7 +34,7 @@ function refusals(conversation: Conversation, client: Protocol): string[] {
         ...{ client, outputCap: at % 2 === 0 ? 800 : 8_000, promptCache: CACHES[at % CACHES.length]! },
         effort: effort === undefined ? undefined : effortOf(effort),
       }
-      const { body } = written(conversation, spoken(name, traits), over)
+      const { body } = written(conversation, outputText(name, traits), over)
       const refusal = refusalOfMessagesRequest(body, manners)
       return refusal === undefined ? [] : [`${name}, ${effort}: ${refusal}\n${JSON.stringify(body)}`]
     }),
@@ -86,7 +86,7 @@ const hi = message('user', 'hi')
 
 describe('thinking', () => {
   const think = (name: string, effort: string | undefined, over: object = {}, traits: Partial<ModelTraits> = {}) =>
-    written(conversationOf([hi]), spoken(name, traits), {
+    written(conversationOf([hi]), outputText(name, traits), {
       ...{ effort: effort === undefined ? undefined : effortOf(effort), client: 'responses', ...over },
     })
 
@@ -124,7 +124,7 @@ describe('thinking', () => {
       tools: [{ ...tool, parameters: undefined, strict: undefined }],
       toolChoice: { type: 'required' },
     })
-    const { body, leftOut } = written(conversation, spoken('generic'), { effort: effortOf('low') })
+    const { body, leftOut } = written(conversation, outputText('generic'), { effort: effortOf('low') })
     expect(body).toMatchObject({ thinking: { type: 'disabled' }, tool_choice: { type: 'any' } })
     expect(leftOut).toEqual(['reasoning.effort'])
   })
@@ -134,15 +134,15 @@ describe('thinking', () => {
     const shown = { type: 'adaptive', display: 'summarized' }
     const ways = [undefined, 'low'].map((effort) => (effort === undefined ? {} : { effort: effortOf(effort) }))
     for (const way of ways) {
-      expect(written(summary, spoken('anthropic'), { client: 'responses', ...way }).body.thinking).toEqual(shown)
+      expect(written(summary, outputText('anthropic'), { client: 'responses', ...way }).body.thinking).toEqual(shown)
     }
     expect(think('anthropic', 'low', { client: 'chat' }).body.thinking).toEqual(shown)
     expect(think('generic', 'low', { client: 'chat' }).body.thinking).not.toHaveProperty('display')
-    expect(written(summary, spoken('generic'), { client: 'responses' }).body.thinking).toBeUndefined()
+    expect(written(summary, outputText('generic'), { client: 'responses' }).body.thinking).toBeUndefined()
   })
 
   it('that a server has refused is not requested again', () => {
-    const taught = { ...spoken('anthropic'), withoutFields: ['thinking', 'output_config', 'cache_control'] }
+    const taught = { ...outputText('anthropic'), withoutFields: ['thinking', 'output_config', 'cache_control'] }
     const { body, leftOut } = written(conversationOf([hi]), taught, {
       ...{ effort: effortOf('low'), promptCache: 'conversation' },
     })
@@ -154,9 +154,9 @@ describe('thinking', () => {
   it('of before goes back as it came, but not to a model that is not to think', () => {
     const block = thinking('hm')
     const items = [hi, sealed(block), message('assistant', 'a'), message('user', 'b')]
-    const said = (effort: string) =>
-      written(conversationOf(items), spoken('anthropic'), { effort: effortOf(effort) }).body.messages[1]?.content
-    expect(said('low')).toEqual([block, { type: 'text', text: 'a' }])
-    expect(said('none')).toEqual([{ type: 'text', text: 'a' }])
+    const emitted = (effort: string) =>
+      written(conversationOf(items), outputText('anthropic'), { effort: effortOf(effort) }).body.messages[1]?.content
+    expect(emitted('low')).toEqual([block, { type: 'text', text: 'a' }])
+    expect(emitted('none')).toEqual([{ type: 'text', text: 'a' }])
   })
 })

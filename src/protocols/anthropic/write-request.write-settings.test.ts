@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { spoken, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
+import { outputText, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
 import { conversationOf, message } from '../../../test/fixtures/protocols/conversation.ts'
 import { type Conversation, NO_SAMPLING, type Sampling } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
 
-const asked = (over: Partial<Conversation>, dialect = spoken('generic'), effort?: string) =>
+const asked = (over: Partial<Conversation>, dialect = outputText('generic'), effort?: string) =>
   written(conversationOf([message('user', 'hi')], over), dialect, {
     ...(effort === undefined ? {} : { effort: effortOf(effort) }),
   })
-const sampled = (sampling: Partial<Sampling>, dialect = spoken('generic'), effort?: string) => {
+const sampled = (sampling: Partial<Sampling>, dialect = outputText('generic'), effort?: string) => {
   const { body, leftOut } = asked({ sampling: { ...NO_SAMPLING, ...sampling } }, dialect, effort)
   const { temperature, top_p, stop_sequences } = body
   return { temperature, top_p, stop_sequences, leftOut }
@@ -24,11 +24,11 @@ describe('sampling', () => {
 
   it('is left out and named for a model that takes none, or that thinks', () => {
     const both = { temperature: 0.5, topP: 0.5 }
-    expect(sampled(both, spoken('anthropic'))).toEqual({ leftOut: ['temperature', 'top_p'] })
-    expect(sampled(both, spoken('generic'), 'low')).toEqual({ leftOut: ['temperature', 'top_p'] })
-    expect(sampled({ temperature: 1 }, spoken('generic'), 'low')).toMatchObject({ temperature: 1 })
-    expect(sampled({ topP: 0.99 }, spoken('generic'), 'low')).toMatchObject({ top_p: 0.99 })
-    expect(sampled(both, spoken('generic'), 'none')).toMatchObject({ temperature: 0.5 })
+    expect(sampled(both, outputText('anthropic'))).toEqual({ leftOut: ['temperature', 'top_p'] })
+    expect(sampled(both, outputText('generic'), 'low')).toEqual({ leftOut: ['temperature', 'top_p'] })
+    expect(sampled({ temperature: 1 }, outputText('generic'), 'low')).toMatchObject({ temperature: 1 })
+    expect(sampled({ topP: 0.99 }, outputText('generic'), 'low')).toMatchObject({ top_p: 0.99 })
+    expect(sampled(both, outputText('generic'), 'none')).toMatchObject({ temperature: 0.5 })
   })
 
   it('stops at what is not only spaces', () => {
@@ -58,7 +58,7 @@ it('what has no counterpart is named as the client knows it', () => {
     ...{ sampling: { ...NO_SAMPLING, ...sampling }, verbosity: 'low' },
     identity: { user: undefined, safetyIdentifier: undefined, promptCacheKey: 'k' },
   })
-  const named = (client: 'chat' | 'responses') => written(conversation, spoken('generic'), { client }).leftOut
+  const named = (client: 'chat' | 'responses') => written(conversation, outputText('generic'), { client }).leftOut
   expect(named('chat')).toEqual([
     ...['presence_penalty', 'seed', 'logit_bias', 'logprobs', 'top_logprobs', 'verbosity', 'prompt_cache_key'],
   ])

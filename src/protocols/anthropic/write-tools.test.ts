@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { spoken, tool, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
+import { outputText, tool, written } from '../../../test/fixtures/protocols/anthropic/messages.ts'
 import { call, conversationOf, message, result } from '../../../test/fixtures/protocols/conversation.ts'
 import type { AnswerFormat, Conversation, ToolChoice } from '../../model/conversation.ts'
 import type { ModelTraits } from '../../model/effort.ts'
@@ -7,7 +7,7 @@ import { toolSchema } from './write-tools.ts'
 
 const hi = message('user', 'hi')
 const asked = (over: Partial<Conversation>, name = 'anthropic', traits: Partial<ModelTraits> = {}) =>
-  written(conversationOf([hi], over), spoken(name, traits))
+  written(conversationOf([hi], over), outputText(name, traits))
 const chosen = (toolChoice: ToolChoice | undefined, parallelToolCalls?: boolean) =>
   asked({ tools: [tool('look'), tool('see')], toolChoice, parallelToolCalls }).body.tool_choice
 const LOOK = { type: 'tool', tool: 'function', name: 'look', namespace: undefined } as const

@@ -49,8 +49,8 @@ function encoderFor(body: object) {
 function carry(body: object) {
   const adapter = encoderFor(body).translate(readerOf(EVENTS))
   const encoded = EVENTS.map(() => adapter.read(FRAME))
-  const said = Buffer.concat(encoded.flatMap(({ bytes }) => bytes ?? []))
-  return { encoded, said: String(said), closing: String(adapter.close(SETTLED)) }
+  const emitted = Buffer.concat(encoded.flatMap(({ bytes }) => bytes ?? []))
+  return { encoded, emitted: String(emitted), closing: String(adapter.close(SETTLED)) }
 }
 
 const chunksIn = (frames: string) =>
@@ -108,7 +108,7 @@ it('a JSON answer is written as a whole, when its charge is known', () => {
 })
 
 it('a stream and a JSON answer have the same text', () => {
-  const deltas = chunksIn(carry({ stream: true }).said).map((chunk) => chunk.choices[0].delta)
+  const deltas = chunksIn(carry({ stream: true }).emitted).map((chunk) => chunk.choices[0].delta)
   const { message } = JSON.parse(carry({}).closing).choices[0]
   const joined = (slot: string) => deltas.map((delta) => delta[slot] ?? '').join('')
   expect(joined('content')).toBe(message.content)
@@ -142,7 +142,7 @@ it('an answer keeps its id and time after a fallback to another lane', () => {
 it('a comment is its keep-alive, and a failure is an error frame without `[DONE]`', () => {
   const encoder = encoderFor({ stream: true })
   expect(encoder.keepAlive()).toBeUndefined()
-  const said = String(encoder.fail(problem('upstream_error', 'It broke.')))
-  expect(JSON.parse(said.slice(6))).toMatchObject({ error: { message: 'It broke.', request_id: 'req_1' } })
-  expect(said).not.toContain('[DONE]')
+  const emitted = String(encoder.fail(problem('upstream_error', 'It broke.')))
+  expect(JSON.parse(emitted.slice(6))).toMatchObject({ error: { message: 'It broke.', request_id: 'req_1' } })
+  expect(emitted).not.toContain('[DONE]')
 })

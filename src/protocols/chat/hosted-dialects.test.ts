@@ -54,9 +54,9 @@ describe('a request to', () => {
     ['vercel-gateway', [], 'max_tokens'],
     ['bedrock', [], 'max_completion_tokens'],
   ])('%s has what its server reads, and its client is told of the rest', (dialect, leftOut, cap) => {
-    const { body, leftOut: told } = sentTo(dialect, ASKED)
-    expect(told).toEqual([...leftOut, ...NEVER].sort())
-    const kept = Object.keys(ASKED).filter((name) => !told.includes(name))
+    const { body, leftOut: delivered } = sentTo(dialect, ASKED)
+    expect(delivered).toEqual([...leftOut, ...NEVER].sort())
+    const kept = Object.keys(ASKED).filter((name) => !delivered.includes(name))
     expect(Object.keys(body).sort()).toEqual([...kept, 'messages', 'model', 'stream', 'stream_options', cap].sort())
     expect([body[cap], body.stream_options]).toEqual([9000, { include_usage: true }])
   })
@@ -66,7 +66,7 @@ describe('a request to', () => {
     expect(sentTo('bedrock').body.messages).toEqual(QUESTION)
   })
 
-  it.each<[dialect: string, effort: string, said: object]>([
+  it.each<[dialect: string, effort: string, emitted: object]>([
     ['github-copilot', 'high', { reasoning_effort: 'high' }],
     ['bedrock', 'low', { reasoning_effort: 'low' }],
     ['vercel-gateway', 'none', { reasoning: { effort: 'none' } }],
@@ -77,8 +77,8 @@ describe('a request to', () => {
     ['google-vertex', 'none', { reasoning_effort: 'low' }],
     ['anthropic-compat', 'none', { thinking: { type: 'disabled' } }],
     ['anthropic-compat', 'high', { thinking: { type: 'adaptive' } }],
-  ])('%s tells the effort %s in its words', (dialect, effort, said) => {
-    expect(sentTo(dialect, {}, effort).body).toMatchObject(said)
+  ])('%s tells the effort %s in its words', (dialect, effort, emitted) => {
+    expect(sentTo(dialect, {}, effort).body).toMatchObject(emitted)
     expect(sentTo(dialect, {}, effort).leftOut).toEqual(dialect === 'anthropic-compat' ? ['messages.name'] : [])
   })
 
@@ -90,8 +90,8 @@ describe('a request to', () => {
 
 const HEAD = { id: 'm1', object: 'chat.completion.chunk', created: 9, model: 'lane' }
 const frame = (value: object) => Buffer.from(`data: ${JSON.stringify({ ...HEAD, ...value })}\n\n`)
-const delta = (said: object, over: object = {}) => ({
-  choices: [{ index: 0, delta: said, finish_reason: null, ...over }],
+const delta = (emitted: object, over: object = {}) => ({
+  choices: [{ index: 0, delta: emitted, finish_reason: null, ...over }],
 })
 const LOOK = { id: 'toolu_9', type: 'function', function: { name: 'look', arguments: '{"town":"Bergen"}' } }
 
@@ -101,7 +101,7 @@ function encoderFor(stream: boolean) {
 }
 
 /** A stream as a client of Chat gets it, and as events. */
-function heardOf(dialect: string, chunks: readonly object[]) {
+function receivedOf(dialect: string, chunks: readonly object[]) {
   const lane = { model: 'lane', dialect: chatDialect(dialect) }
   const adapter = encoderFor(true).relay(lane)
   const sent = chunks.flatMap((chunk) => {
@@ -148,7 +148,7 @@ describe('an answer of GitHub Copilot', () => {
   })
 
   it('is one choice in a stream too, whatever index its parts have', () => {
-    const { choices, events } = heardOf('github-copilot', [
+    const { choices, events } = receivedOf('github-copilot', [
       delta({ role: 'assistant', content: '', reasoning_text: 'Rain?', reasoning_opaque: 'x' }),
       delta({ content: 'I look.' }),
       {
@@ -180,14 +180,14 @@ describe('an answer of GitHub Copilot', () => {
 describe('a stream of', () => {
   it('Vertex AI, whose calls have no index and end with a stop, ends with calls', () => {
     const signed = { ...LOOK, extra_content: { google: { thought_signature: 'c2ln' } } }
-    const { choices } = heardOf('google-vertex', [
+    const { choices } = receivedOf('google-vertex', [
       delta({ role: 'assistant', tool_calls: [signed] }, { finish_reason: 'stop' }),
     ])
     expect(choices[0]).toMatchObject({ delta: { tool_calls: [{ index: 0, ...signed }] }, finish_reason: 'tool_calls' })
   })
 
   it('the AI Gateway’s reasoning is read once, although it comes in two fields', () => {
-    const { events } = heardOf('vercel-gateway', [
+    const { events } = receivedOf('vercel-gateway', [
       delta({ role: 'assistant', reasoning: 'Rain?', reasoning_details: [{ type: 'reasoning.text', text: 'Rain?' }] }),
       delta({ content: 'Yes.' }, { finish_reason: 'stop' }),
     ])
@@ -195,7 +195,7 @@ describe('a stream of', () => {
   })
 
   it.each(['anthropic-compat', 'bedrock'])('%s is one as the protocol has it', (dialect) => {
-    const { choices } = heardOf(dialect, [
+    const { choices } = receivedOf(dialect, [
       delta({ role: 'assistant', content: 'Yes' }),
       delta({ content: '.' }),
       delta({}, { finish_reason: 'stop' }),

@@ -76,8 +76,8 @@ describe('messages', () => {
 
   it('with calls only have no content, whether null, empty or absent', () => {
     const calls = { tool_calls: [{ id: '1', type: 'function', function: { name: 'look', arguments: '{}' } }] }
-    for (const said of [{ content: null }, { content: '' }, {}, { content: [{ type: 'text', text: '' }] }]) {
-      expect(itemsIn({ role: 'assistant', ...said, ...calls })).toEqual([call('1')])
+    for (const emitted of [{ content: null }, { content: '' }, {}, { content: [{ type: 'text', text: '' }] }]) {
+      expect(itemsIn({ role: 'assistant', ...emitted, ...calls })).toEqual([call('1')])
     }
     expect(itemsIn({ role: 'assistant', content: '' })).toEqual([message('assistant', '')])
     expect(itemsIn({ role: 'assistant', content: null })).toEqual([message('assistant', '')])

@@ -261,7 +261,7 @@ describe('readRequest', () => {
 })
 
 describe('retargetRequest', () => {
-  const retarget = (request: ChatRequest, over: Partial<RelayTarget<ChatDialect>> = {}) => {
+  const rewrite = (request: ChatRequest, over: Partial<RelayTarget<ChatDialect>> = {}) => {
     const asked = { model: 'lane-model', outputCap: 500, delivery: request.delivery, ...over }
     return String(rewriteRequest(request, relayTarget(over.dialect ?? chatDialect('openai'), asked)).body)
   }
@@ -270,7 +270,7 @@ describe('retargetRequest', () => {
     const body =
       '{ "messages" : [ {"role":"user","content":"\\u0041  \\"model\\":\\"demo\\""} ],"temperature":1.0,"model":"demo-high","max_tokens":9999,"stream":true,"stream_options":{"include_usage":false} }'
     const request = requestOf(body)
-    const sent = retarget(request, { effort: 'high' as never })
+    const sent = rewrite(request, { effort: 'high' as never })
     expect(JSON.parse(sent)).toEqual({
       messages: [{ role: 'user', content: 'A  "model":"demo"' }],
       temperature: 1,
@@ -287,7 +287,7 @@ describe('retargetRequest', () => {
   it('leaves out what would change the price, and the fields the lane does not get', () => {
     const request = requestOf({ ...base, service_tier: 'auto', store: true, top_k: 5, reasoning: { effort: 'low' } })
     expect(request.optionalFields).toEqual(['store', 'top_k'])
-    const sent = JSON.parse(retarget(request, { passFields: ['top_k'] }))
+    const sent = JSON.parse(rewrite(request, { passFields: ['top_k'] }))
     expect(sent).toEqual({ ...base, model: 'lane-model', top_k: 5, max_completion_tokens: 500 })
   })
 
@@ -296,16 +296,14 @@ describe('retargetRequest', () => {
       '{"model":"demo","messages":[{"role":"user","content":"x"}],"tools":[{"type":"web_search"}, {"type":"function","function":{"name":"f","parameters":{"n":1.0}}} ],"tool_choice":"auto"}',
     )
     expect(request.ignoredTools).toEqual(['web_search'])
-    expect(retarget(request)).toContain(
-      '"tools":[ {"type":"function","function":{"name":"f","parameters":{"n":1.0}}} ]',
-    )
+    expect(rewrite(request)).toContain('"tools":[ {"type":"function","function":{"name":"f","parameters":{"n":1.0}}} ]')
     const hostedOnly = requestOf({
       ...base,
       tools: [{ type: 'mcp' }, { type: 'computer' }],
       tool_choice: 'auto',
       parallel_tool_calls: true,
     })
-    expect(JSON.parse(retarget(hostedOnly))).toEqual({
+    expect(JSON.parse(rewrite(hostedOnly))).toEqual({
       ...base,
       model: 'lane-model',
       max_completion_tokens: 500,
@@ -334,7 +332,7 @@ describe('retargetRequest', () => {
       top_k: 3,
       reasoning_effort: 'low',
     })
-    const sent = (name: string) => JSON.parse(retarget(request, { effort: request.effort, dialect: chatDialect(name) }))
+    const sent = (name: string) => JSON.parse(rewrite(request, { effort: request.effort, dialect: chatDialect(name) }))
     expect(sent('mistral')).toEqual({
       model: 'lane-model',
       messages: [
@@ -357,7 +355,7 @@ describe('retargetRequest', () => {
 
   it('sends no stream options with a JSON request', () => {
     const request = requestOf({ ...base, stream: false, stream_options: { include_usage: true } })
-    expect(JSON.parse(retarget(request))).toEqual({
+    expect(JSON.parse(rewrite(request))).toEqual({
       ...base,
       model: 'lane-model',
       max_completion_tokens: 500,

@@ -11,7 +11,7 @@ function repaired(text: string): string | undefined {
   return repairMessages({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })?.toString()
 }
 
-const mendedAssistant = (message: object): unknown => {
+const repairedAssistant = (message: object): unknown => {
   const written = repaired(JSON.stringify([{ role: 'assistant', ...message }]))
   return written === undefined ? 'as it came' : JSON.parse(written)[0]
 }
@@ -24,24 +24,24 @@ describe('repairMessages', () => {
       repaired('[{"role":"user","content":""},{"role":"assistant","content":""},{"role":"system","content":[]}]'),
     ).toBe(undefined)
     for (const content of ['', null, 'words', undefined])
-      expect(mendedAssistant({ content, tool_calls })).toBe('as it came')
-    expect(mendedAssistant({ content: [{ type: 'text', text: '' }] })).toBe('as it came')
-    expect(mendedAssistant({ content: null, function_call: { name: 'look', arguments: '' } })).toBe('as it came')
+      expect(repairedAssistant({ content, tool_calls })).toBe('as it came')
+    expect(repairedAssistant({ content: [{ type: 'text', text: '' }] })).toBe('as it came')
+    expect(repairedAssistant({ content: null, function_call: { name: 'look', arguments: '' } })).toBe('as it came')
   })
 
   it('writes an empty text where an assistant has neither content nor calls', () => {
     const silent = { role: 'assistant', content: '' }
-    for (const said of [{}, { content: null }, { content: [] }]) {
+    for (const emitted of [{}, { content: null }, { content: [] }]) {
       for (const calls of [{}, { tool_calls: null }, { tool_calls: [] }, { function_call: null }]) {
-        expect(mendedAssistant({ ...said, ...calls })).toEqual(silent)
+        expect(repairedAssistant({ ...emitted, ...calls })).toEqual(silent)
       }
     }
-    expect(mendedAssistant({ content: [], tool_calls })).toEqual({ ...silent, content: null, tool_calls })
+    expect(repairedAssistant({ content: [], tool_calls })).toEqual({ ...silent, content: null, tool_calls })
   })
 
   it('leaves out null members of any message, except its content', () => {
     expect(repaired('[{"role":"user","name":null,"content":"Hi"}]')).toBe('[{"role":"user","content":"Hi"}]')
-    expect(mendedAssistant({ content: 'Hi', refusal: null, audio: null, tool_calls: [] })).toEqual({
+    expect(repairedAssistant({ content: 'Hi', refusal: null, audio: null, tool_calls: [] })).toEqual({
       ...{ role: 'assistant', content: 'Hi' },
     })
     expect(repaired('[{"role":"function","name":"look","content":null}]')).toBe(undefined)

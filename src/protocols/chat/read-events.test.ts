@@ -17,8 +17,8 @@ function read(...chunks: object[]): TurnEvent[] {
   return chunks.flatMap((each) => reader.read(frame(each)))
 }
 
-const text = (said: string): TurnEvent => ({ type: 'text-delta', text: said })
-const thought = (said: string): TurnEvent => ({ type: 'reasoning-delta', text: said })
+const text = (emitted: string): TurnEvent => ({ type: 'text-delta', text: emitted })
+const thought = (emitted: string): TurnEvent => ({ type: 'reasoning-delta', text: emitted })
 const start = (call: number, name = 'look', tool = 'function') => ({
   type: 'tool-call-start',
   call,
@@ -27,11 +27,11 @@ const start = (call: number, name = 'look', tool = 'function') => ({
   namespace: undefined,
   tool,
 })
-const args = (call: number, said: string): TurnEvent => ({ type: 'tool-call-delta', call, text: said })
+const args = (call: number, emitted: string): TurnEvent => ({ type: 'tool-call-delta', call, text: emitted })
 const ended = (call: number): TurnEvent => ({ type: 'tool-call-end', call })
 const over = (reason: string) => ({ type: 'turn-end', reason })
 const fragments = (...calls: object[]) => chunk({ tool_calls: calls })
-const fragment = (index: number, said: object, over: object = {}) => ({ index, function: said, ...over })
+const fragment = (index: number, emitted: object, over: object = {}) => ({ index, function: emitted, ...over })
 
 describe('text', () => {
   it('text, refusal and reasoning become events, and empty strings none', () => {
@@ -99,14 +99,14 @@ describe('text', () => {
       bytes: [1],
       top_logprobs: [{ token: 'z', logprob: -2 }],
     })
-    const said = (content: string, name: string) => ({
+    const emitted = (content: string, name: string) => ({
       choices: [{ index: 0, delta: { content }, logprobs: { content: [token(name), 'x'] }, finish_reason: null }],
     })
     const known = (name: string) => ({
       ...{ token: name, logprob: -1, bytes: [1] },
       top: [{ token: 'z', logprob: -2, bytes: undefined }],
     })
-    expect(read(said('', '1'), said('é', '2'), said('x', '3'))).toEqual([
+    expect(read(emitted('', '1'), emitted('é', '2'), emitted('x', '3'))).toEqual([
       { ...text('é'), logprobs: [known('1'), known('2')] },
       { ...text('x'), logprobs: [known('3')] },
     ])
@@ -198,7 +198,7 @@ describe('calls', () => {
   })
 
   it('of custom tools begin with their name', () => {
-    const custom = (said: object) => fragments({ index: 0, type: 'custom', custom: said })
+    const custom = (emitted: object) => fragments({ index: 0, type: 'custom', custom: emitted })
     expect(read(custom({ input: '' }), custom({ name: 'patch', input: 'x' }))).toEqual([
       start(0, 'patch', 'custom'),
       args(0, 'x'),
@@ -258,10 +258,10 @@ describe('the end', () => {
   })
 
   it('a message in place of a delta is read, and a message beside one is not', () => {
-    const said = { role: 'assistant', content: 'Hi' }
+    const emitted = { role: 'assistant', content: 'Hi' }
     const choice = (over: object) => ({ choices: [{ index: 0, finish_reason: null, ...over }] })
-    expect(read(choice({ message: said }))).toEqual([text('Hi')])
-    expect(read(choice({ delta: { content: 'i' }, message: said }))).toEqual([text('i')])
+    expect(read(choice({ message: emitted }))).toEqual([text('Hi')])
+    expect(read(choice({ delta: { content: 'i' }, message: emitted }))).toEqual([text('i')])
   })
 
   it('an error ends everything, wherever a server puts it', () => {

@@ -29,7 +29,7 @@ const answer = (message: unknown, finish: unknown = 'stop') => ({
 const call = (args: unknown, over: object = {}) => ({ function: { name: 'look', arguments: args }, ...over })
 
 describe('a JSON answer of a server that speaks Chat', () => {
-  it.each<[what: string, message: object, finish: unknown, said: object]>([
+  it.each<[what: string, message: object, finish: unknown, emitted: object]>([
     ['without role and content', {}, 'stop', { message: { role: 'assistant', content: null }, finish_reason: 'stop' }],
     [
       'with calls that are null or none',
@@ -70,9 +70,9 @@ describe('a JSON answer of a server that speaks Chat', () => {
       'model_length',
       { message: { role: 'assistant', content: 'hi', reasoning_content: 'hm' }, finish_reason: 'length' },
     ],
-  ])('%s is mended', (_what, message, finish, said) => {
+  ])('%s is mended', (_what, message, finish, emitted) => {
     const { choices } = relayed(answer(message, finish))
-    expect(choices).toMatchObject([said])
+    expect(choices).toMatchObject([emitted])
     // Present and empty is not absent.
     expect([null, []]).not.toContainEqual(choices[0].message.tool_calls)
   })

@@ -35,7 +35,7 @@ const WORDS = ['a', 'é漢', '"\\\n', '\u{1f600}', 'aborted', '{"input":"x"}', '
 const word = (random: Random) => WORDS[random(WORDS.length)]!
 const textPart = (text: string): ContentPart => ({ type: 'text', text })
 
-function spoken(random: Random, pair: Pair, dialect: Dialect): void {
+function outputText(random: Random, pair: Pair, dialect: Dialect): void {
   const role = (['user', 'system', 'developer'] as const)[random(3)]!
   const image: ContentPart = {
     type: 'image',
@@ -44,9 +44,9 @@ function spoken(random: Random, pair: Pair, dialect: Dialect): void {
   }
   const content = [textPart(word(random)), ...(random(2) ? [textPart(word(random))] : [])]
   if (role === 'user') {
-    const said = { ...message(role, random(3) ? content : [...content, image]), name: random(4) ? undefined : 'ann' }
-    pair.sent.push(said as ConversationItem)
-    pair.left.push(said as ConversationItem)
+    const emitted = { ...message(role, random(3) ? content : [...content, image]), name: random(4) ? undefined : 'ann' }
+    pair.sent.push(emitted as ConversationItem)
+    pair.left.push(emitted as ConversationItem)
     return
   }
   pair.sent.push(message(role, content))
@@ -88,21 +88,21 @@ function answered(random: Random, pair: Pair, dialect: Dialect, ids: () => strin
         const callId = ids()
         const tool = random(2) ? 'function' : 'custom'
         const name = tool === 'function' ? 'look' : 'patch'
-        const said = { tool, name, namespace: random(2) ? 'agents' : undefined, text: word(random) } as const
-        sent.push(call(callId, said))
-        calls.push(call(callId, leftOfCall(said, dialect)))
+        const emitted = { tool, name, namespace: random(2) ? 'agents' : undefined, text: word(random) } as const
+        sent.push(call(callId, emitted))
+        calls.push(call(callId, leftOfCall(emitted, dialect)))
         const parts = [textPart(word(random)), textPart(word(random))]
         const isMissing = random(5) === 0
         if (!isMissing)
           results.splice(random(results.length + 1), 0, { ...(result(callId, parts) as object), tool } as never)
         const text = isMissing ? 'aborted' : parts.map((part) => (part as { text: string }).text).join('\n')
-        answers.push({ ...result(callId, text), tool: leftOfCall(said, dialect).tool } as ConversationItem)
+        answers.push({ ...result(callId, text), tool: leftOfCall(emitted, dialect).tool } as ConversationItem)
       }
     }
   }
-  const isSaid = calls.length + texts.length > 0
+  const isEmitted = calls.length + texts.length > 0
   // Reasoning that led to nothing belongs to no message.
-  if (isSaid && dialect === 'deepseek' && thoughts.length > 0) {
+  if (isEmitted && dialect === 'deepseek' && thoughts.length > 0) {
     while (sent.at(-1)?.type === 'reasoning') {
       sent.pop()
       thoughts.pop()
@@ -118,11 +118,11 @@ function answered(random: Random, pair: Pair, dialect: Dialect, ids: () => strin
 }
 
 /** A namespace is flattened into the name, and where custom tools are not known, a call is a function's with its input in JSON. */
-function leftOfCall(said: SentCall, dialect: Dialect) {
-  const name = said.namespace === undefined ? said.name : `${said.namespace}__${said.name}`
+function leftOfCall(emitted: SentCall, dialect: Dialect) {
+  const name = emitted.namespace === undefined ? emitted.name : `${emitted.namespace}__${emitted.name}`
   const plain = { name, namespace: undefined }
-  if (said.tool === 'function' || dialect === 'openai') return { ...plain, tool: said.tool, text: said.text }
-  return { ...plain, tool: 'function' as const, text: JSON.stringify({ input: said.text }) }
+  if (emitted.tool === 'function' || dialect === 'openai') return { ...plain, tool: emitted.tool, text: emitted.text }
+  return { ...plain, tool: 'function' as const, text: JSON.stringify({ input: emitted.text }) }
 }
 
 type SentCall = Pick<Extract<ConversationItem, { type: 'tool-call' }>, 'tool' | 'name' | 'namespace' | 'text'>
@@ -131,10 +131,10 @@ function randomPair(random: Random, dialect: Dialect): Pair {
   const pair: Pair = { sent: [], left: [] }
   let calls = 0
   for (let turns = 1 + random(4); turns > 0; turns--) {
-    spoken(random, pair, dialect)
+    outputText(random, pair, dialect)
     answered(random, pair, dialect, () => `call_${calls++}`)
   }
-  spoken(random, pair, dialect)
+  outputText(random, pair, dialect)
   return pair
 }
 

@@ -13,10 +13,10 @@ import { createEventReader } from './read-events.ts'
 /** What servers that speak Chat do to a stream, and what a client of either road must see of it: one clean answer. */
 interface Oddity {
   readonly stream: string
-  readonly says: Partial<Said>
+  readonly says: Partial<Emitted>
 }
 
-interface Said {
+interface Emitted {
   readonly content: string
   readonly reasoning: string
   readonly calls: readonly string[]
@@ -33,12 +33,12 @@ const chunkOf = (delta: unknown, finish: unknown = null, over: object = {}) => (
   ...over,
 })
 const line = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`
-const said = (delta: object) => line(chunkOf(delta))
+const emitted = (delta: object) => line(chunkOf(delta))
 const end = (finish: unknown = 'stop') => line(chunkOf({}, finish))
 const DONE = 'data: [DONE]\n\n'
-const hi = said({ role: 'assistant', content: 'hi' })
+const hi = emitted({ role: 'assistant', content: 'hi' })
 const HI = { content: 'hi', finish: 'stop' }
-const called = (...fragments: object[]) => said({ tool_calls: fragments })
+const called = (...fragments: object[]) => emitted({ tool_calls: fragments })
 const fn = (name: unknown, args: unknown, over: object = {}) => ({ function: { name, arguments: args }, ...over })
 const LOOKED = { calls: ['look {"a":1}'], finish: 'tool_calls' }
 
@@ -48,7 +48,7 @@ const ODDITIES: Record<string, Oddity> = {
   'comments among the words': { stream: `: OPENROUTER PROCESSING\n\n:\n\n${hi}: ping\n\n${end()}${DONE}`, says: HI },
   'an event line': { stream: `event: message\n${hi}event: ping\ndata:\n\n${end()}${DONE}`, says: HI },
   'no [DONE]': { stream: hi + end(), says: HI },
-  'words behind [DONE]': { stream: `${hi}${end()}${DONE}${said({ content: 'more' })}`, says: HI },
+  'words behind [DONE]': { stream: `${hi}${end()}${DONE}${emitted({ content: 'more' })}`, says: HI },
   'no id, time, model': {
     stream: [{ content: 'h' }, { content: 'i' }]
       .map((delta) => line({ ...chunkOf(delta), id: null, created: null, model: null }))
@@ -72,16 +72,16 @@ const ODDITIES: Record<string, Oddity> = {
   'a delta that is null': { stream: hi + line(chunkOf(null)) + line(chunkOf(null, 'stop')), says: HI },
   'a role in every chunk, or an empty one': {
     stream:
-      said({ role: 'assistant', content: 'h' }) +
-      said({ role: '', content: 'i' }) +
-      said({ role: 'assistant' }) +
+      emitted({ role: 'assistant', content: 'h' }) +
+      emitted({ role: '', content: 'i' }) +
+      emitted({ role: 'assistant' }) +
       end(),
     says: HI,
   },
   'content in parts': {
     stream:
-      said({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }) +
-      said({
+      emitted({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }) +
+      emitted({
         content: [
           { type: 'text', text: 'hi' },
           { type: 'reference', reference_ids: [1] },
@@ -90,10 +90,10 @@ const ODDITIES: Record<string, Oddity> = {
       end(),
     says: { ...HI, reasoning: 'hm' },
   },
-  reasoning_content: { stream: said({ reasoning_content: 'hm' }) + hi + end(), says: { ...HI, reasoning: 'hm' } },
-  reasoning: { stream: said({ reasoning: 'hm', content: '' }) + hi + end(), says: { ...HI, reasoning: 'hm' } },
+  reasoning_content: { stream: emitted({ reasoning_content: 'hm' }) + hi + end(), says: { ...HI, reasoning: 'hm' } },
+  reasoning: { stream: emitted({ reasoning: 'hm', content: '' }) + hi + end(), says: { ...HI, reasoning: 'hm' } },
   'tool_calls: null and []': {
-    stream: said({ content: 'h', tool_calls: null }) + said({ content: 'i', tool_calls: [] }) + end(),
+    stream: emitted({ content: 'h', tool_calls: null }) + emitted({ content: 'i', tool_calls: [] }) + end(),
     says: HI,
   },
   'calls without index, told apart by their id': {
@@ -146,8 +146,8 @@ const ODDITIES: Record<string, Oddity> = {
   },
   'a call in the older form': {
     stream:
-      said({ role: 'assistant', content: null, function_call: { name: 'look', arguments: '' } }) +
-      said({ function_call: { arguments: '{"a":1}' } }) +
+      emitted({ role: 'assistant', content: null, function_call: { name: 'look', arguments: '' } }) +
+      emitted({ function_call: { arguments: '{"a":1}' } }) +
       end('function_call'),
     says: LOOKED,
   },
@@ -166,7 +166,7 @@ const ODDITIES: Record<string, Oddity> = {
   },
   'a finish that comes twice': { stream: hi + end() + end('length'), says: HI },
   'words behind the finish': {
-    stream: hi + end() + said({ content: 'more' }),
+    stream: hi + end() + emitted({ content: 'more' }),
     says: { content: 'hi', finish: 'stop', invalid: 'content after the end of the answer' },
   },
   'a call behind the finish': {
@@ -245,19 +245,19 @@ const ODDITIES: Record<string, Oddity> = {
 
 const ROADS = ['relay', 'translation'] as const
 
-function adapterOn(road: (typeof ROADS)[number]): StreamAdapter {
+function adapterOn(route: (typeof ROADS)[number]): StreamAdapter {
   const request = requestOf({ messages: [{ role: 'user', content: 'q' }], stream: true })
   const mint = countedIds()
   const encoder = createChatEncoder({ request, model: 'mill', requestId: 'req_1', mint, now: () => 1_800_000_000_000 })
   const dialect = chatDialect('generic')
-  if (road === 'relay') return encoder.relay({ model: 'lane', dialect })
+  if (route === 'relay') return encoder.relay({ model: 'lane', dialect })
   const reader = createEventReader({ dialect, origin: 'lane', mint })
   return encoder.translate(restoreTools(reader, createToolNames([], { custom: 'as-function', namespace: 'flat' })))
 }
 
 /** What its client sees of a stream that comes in pieces of that many bytes. */
-function readFrames(road: (typeof ROADS)[number], stream: string, pieceBytes: number) {
-  const adapter = adapterOn(road)
+function readFrames(route: (typeof ROADS)[number], stream: string, pieceBytes: number) {
+  const adapter = adapterOn(route)
   const splitter = createFrameSplitter({ frameBytesMax: 100_000 })
   const isOver = () => adapter.state.done || adapter.state.error !== undefined || adapter.state.invalid !== undefined
   let sent = ''
@@ -265,10 +265,10 @@ function readFrames(road: (typeof ROADS)[number], stream: string, pieceBytes: nu
   for (let at = 0; at < bytes.length && !isOver(); at += pieceBytes) {
     splitter.push(bytes.subarray(at, at + pieceBytes))
     while (!isOver()) {
-      const alike = adapter.readTemplated?.(splitter)
-      const next = alike ? undefined : splitter.next()
-      if (!alike && !next) break
-      sent += String((alike ?? adapter.read(next!)).bytes ?? '')
+      const templated = adapter.readTemplated?.(splitter)
+      const next = templated ? undefined : splitter.next()
+      if (!templated && !next) break
+      sent += String((templated ?? adapter.read(next!)).bytes ?? '')
     }
   }
   if (adapter.state.finished && !adapter.state.error && !adapter.state.invalid) sent += String(adapter.close(SETTLED))
@@ -283,7 +283,7 @@ interface Fragment {
 }
 
 /** As the SDKs put a stream together, and where they throw: at another id, without a role, at an index that leaves a gap. */
-function collect(sent: string): Said {
+function collect(sent: string): Emitted {
   // A relay keeps how its provider writes lines; every SDK reads all of these.
   const data = sent.split(/\r?\n/).flatMap((each) => /^data: ?(.+)$/.exec(each)?.slice(1) ?? [])
   expect(data.pop()).toBe('[DONE]')
@@ -291,16 +291,16 @@ function collect(sent: string): Said {
   const heads = chunks.map(({ id, object, created, model }) => JSON.stringify([id, object, typeof created, model]))
   expect(new Set(heads).size).toBe(1)
   expect(JSON.parse(heads[0]!)).toEqual([expect.stringMatching(/./), 'chat.completion.chunk', 'number', 'mill'])
-  const said = { content: '', reasoning: '', finish: '' }
+  const emitted = { content: '', reasoning: '', finish: '' }
   const calls: { name: string; words: string }[] = []
   for (const [at, { choices }] of chunks.entries()) {
     const [{ index, delta, finish_reason }] = choices as [{ index: number; delta: Fields; finish_reason: unknown }]
-    expect([index, said.finish]).toEqual([0, ''])
+    expect([index, emitted.finish]).toEqual([0, ''])
     if (at === 0) expect(delta.role).toBe('assistant')
     else expect(delta.role ?? 'assistant').toBe('assistant')
-    said.content += delta.content ?? ''
-    said.reasoning += delta.reasoning_content ?? delta.reasoning ?? ''
-    said.finish += finish_reason ?? ''
+    emitted.content += delta.content ?? ''
+    emitted.reasoning += delta.reasoning_content ?? delta.reasoning ?? ''
+    emitted.finish += finish_reason ?? ''
     for (const fragment of (delta.tool_calls ?? []) as Fragment[]) {
       if (fragment.index === calls.length) {
         expect([fragment.id, fragment.type]).toEqual([expect.stringMatching(/./), 'function'])
@@ -309,13 +309,13 @@ function collect(sent: string): Said {
       calls[fragment.index]!.words += fragment.function.arguments
     }
   }
-  return { ...said, calls: calls.map(({ name, words }) => `${name} ${words}`) }
+  return { ...emitted, calls: calls.map(({ name, words }) => `${name} ${words}`) }
 }
 
-describe.each(ROADS)('on the road of %s', (road) => {
+describe.each(ROADS)('on the road of %s', (route) => {
   describe.each(Object.entries(ODDITIES))('%s', (_name, { stream, says }) => {
     it.each([1, 7, 100_000])('is one clean answer, in pieces of %d bytes', (pieceBytes) => {
-      const { sent, state } = readFrames(road, stream, pieceBytes)
+      const { sent, state } = readFrames(route, stream, pieceBytes)
       if (says.failed !== undefined) {
         expect(state.error?.message).toBe(says.failed)
         expect(sent).not.toContain('"finish_reason":"')
@@ -333,7 +333,7 @@ describe.each(ROADS)('on the road of %s', (road) => {
 
   it('a stream that just ends is not an answer, whatever it contained', () => {
     for (const stream of ['', hi, hi + DONE, called(fn('look', '{"a":1}', { index: 0, id: 'x' }))]) {
-      expect(readFrames(road, stream, 100_000).state.finished).toBe(false)
+      expect(readFrames(route, stream, 100_000).state.finished).toBe(false)
     }
   })
 })

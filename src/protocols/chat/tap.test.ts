@@ -124,10 +124,10 @@ describe('the chat tap', () => {
       { error: {}, choices: [] },
       { message: 'The provider reported an error.', code: undefined },
     ],
-  ])('hears the error in %j and passes nothing on', (json, said) => {
+  ])('hears the error in %j and passes nothing on', (json, emitted) => {
     const tap = tapOf()
     expect(tap.read(frame(json)).bytes).toBeUndefined()
-    expect(tap.state.error).toEqual(said)
+    expect(tap.state.error).toEqual(emitted)
   })
 
   it('drops comments and empty frames, and notes garbage', () => {

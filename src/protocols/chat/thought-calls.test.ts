@@ -25,14 +25,14 @@ function relayed(
   const request = requestOf({ messages, ...more })
   const { body, leftOut } = rewriteRequest(request, relayTarget(chatDialect(lane), { effort: effort ?? undefined }))
   const { thinking, reasoning_effort } = JSON.parse(String(body))
-  return { said: { thinking, reasoning_effort }, leftOut }
+  return { emitted: { thinking, reasoning_effort }, leftOut }
 }
 
 function translated(items: readonly ConversationItem[], lane = 'deepseek') {
   const target = laneTarget(chatDialect(lane), { effort: HIGH })
   const { body, leftOut } = writeRequest(conversationOf(items), { ...target, client: 'responses' })
   const { thinking, reasoning_effort } = JSON.parse(JSON.stringify(body))
-  return { said: { thinking, reasoning_effort }, leftOut }
+  return { emitted: { thinking, reasoning_effort }, leftOut }
 }
 
 const thought: ConversationItem = { type: 'reasoning', summary: [], text: 'Hm.', opaque: undefined }
@@ -40,27 +40,29 @@ const thought: ConversationItem = { type: 'reasoning', summary: [], text: 'Hm.',
 describe('a server that wants its reasoning back', () => {
   it('continues without thinking from calls without reasoning, and the client learns it', () => {
     for (const none of [undefined, null, '']) {
-      expect(relayed([QUESTION, called(none), ANSWER])).toEqual({ said: OFF, leftOut: ['reasoning_effort'] })
+      expect(relayed([QUESTION, called(none), ANSWER])).toEqual({ emitted: OFF, leftOut: ['reasoning_effort'] })
     }
     const items = [message('user', 'hi'), call('call_1'), result('call_1', 'ok')]
-    expect(translated(items)).toEqual({ said: OFF, leftOut: ['reasoning.effort'] })
+    expect(translated(items)).toEqual({ emitted: OFF, leftOut: ['reasoning.effort'] })
     // It may be a while ago: all of them have to come back in every request.
     const later = [QUESTION, called(), ANSWER, { role: 'assistant', content: 'ok' }, QUESTION]
-    expect(relayed(later, { effort: null })).toEqual({ said: OFF, leftOut: [] })
-    expect(relayed(later, { more: { thinking: { type: 'enabled' } } }).said).toEqual(OFF)
+    expect(relayed(later, { effort: null })).toEqual({ emitted: OFF, leftOut: [] })
+    expect(relayed(later, { more: { thinking: { type: 'enabled' } } }).emitted).toEqual(OFF)
   })
 
   it('thinks as requested where all calls have their reasoning, or there are none', () => {
     const on = { thinking: { type: 'enabled' }, reasoning_effort: 'high' }
-    expect(relayed([QUESTION, called('Hm.'), ANSWER])).toEqual({ said: on, leftOut: [] })
-    expect(relayed([QUESTION, { role: 'assistant', content: 'ok' }, QUESTION])).toEqual({ said: on, leftOut: [] })
-    expect(relayed([QUESTION, { ...called(), tool_calls: [], content: 'ok' }, QUESTION]).said).toEqual(on)
-    expect(translated([message('user', 'hi'), thought, call('call_1'), result('call_1', 'ok')]).said).toEqual(on)
+    expect(relayed([QUESTION, called('Hm.'), ANSWER])).toEqual({ emitted: on, leftOut: [] })
+    expect(relayed([QUESTION, { role: 'assistant', content: 'ok' }, QUESTION])).toEqual({ emitted: on, leftOut: [] })
+    expect(relayed([QUESTION, { ...called(), tool_calls: [], content: 'ok' }, QUESTION]).emitted).toEqual(on)
+    expect(translated([message('user', 'hi'), thought, call('call_1'), result('call_1', 'ok')]).emitted).toEqual(on)
   })
 
   it('is the only dialect that stops thinking', () => {
-    const said = { thinking: undefined, reasoning_effort: 'high' }
-    expect(relayed([QUESTION, called(), ANSWER], { lane: 'generic' })).toEqual({ said, leftOut: [] })
-    expect(translated([message('user', 'hi'), call('call_1'), result('call_1', 'ok')], 'generic').said).toEqual(said)
+    const emitted = { thinking: undefined, reasoning_effort: 'high' }
+    expect(relayed([QUESTION, called(), ANSWER], { lane: 'generic' })).toEqual({ emitted, leftOut: [] })
+    expect(translated([message('user', 'hi'), call('call_1'), result('call_1', 'ok')], 'generic').emitted).toEqual(
+      emitted,
+    )
   })
 })

@@ -13,7 +13,7 @@ import { ChatTap } from './tap.ts'
 const CHOICE = { index: 0, delta: {}, finish_reason: 'stop' }
 
 /** The stream of a server that tells it there. */
-const STREAMS: Record<UsagePlace, (told: Fields) => Fields[]> = {
+const STREAMS: Record<UsagePlace, (delivered: Fields) => Fields[]> = {
   'a chunk of its own': (usage) => [
     chunk({ content: 'a' }, 'stop', { usage: null }),
     chunk({}, null, { choices: [], usage }),
@@ -42,19 +42,19 @@ function relayed(row: UsageRow): { usage: Usage | undefined; sent: string } {
     functionForm: false,
     now: () => 7000,
   })
-  const sent = STREAMS[row.place](row.told).map((each) => String(tap.read(frame(each)).bytes ?? ''))
+  const sent = STREAMS[row.place](row.delivered).map((each) => String(tap.read(frame(each)).bytes ?? ''))
   return { usage: tap.state.usage, sent: sent.join('') }
 }
 
-function translated({ dialect, place, told }: UsageRow): Usage | undefined {
+function translated({ dialect, place, delivered }: UsageRow): Usage | undefined {
   const reader = createEventReader({ dialect: chatDialect(dialect), origin: 'lane', mint: countedIds() })
-  for (const each of STREAMS[place](told)) reader.read(frame(each))
+  for (const each of STREAMS[place](delivered)) reader.read(frame(each))
   return reader.state.usage
 }
 
-function inJson({ dialect, place, told }: UsageRow): Usage | undefined {
-  const last = STREAMS[place](told).at(-1)
-  const choices = [{ ...CHOICE, ...(place === 'the choice' ? { usage: told } : {}), message: { content: 'a' } }]
+function inJson({ dialect, place, delivered }: UsageRow): Usage | undefined {
+  const last = STREAMS[place](delivered).at(-1)
+  const choices = [{ ...CHOICE, ...(place === 'the choice' ? { usage: delivered } : {}), message: { content: 'a' } }]
   const reply = readReply(
     { ...last, choices },
     { dialect: chatDialect(dialect), mint: countedIds(), choices: 1, functionForm: false },
@@ -75,10 +75,10 @@ describe('the usage of every server', () => {
     expect(relay.sent).not.toMatch(/prompt_tokens/)
   })
 
-  it.each(USAGE_ROWS.filter(({ told, doubtful }) => told.total_tokens !== undefined && !doubtful))(
+  it.each(USAGE_ROWS.filter(({ delivered, doubtful }) => delivered.total_tokens !== undefined && !doubtful))(
     'of $dialect sums up to its own total: $means',
-    ({ told, means: [input, , , output] }) => {
-      expect(input + output).toBe(told.total_tokens)
+    ({ delivered, means: [input, , , output] }) => {
+      expect(input + output).toBe(delivered.total_tokens)
     },
   )
 
@@ -106,7 +106,7 @@ describe('the usage of every server', () => {
   })
 
   it('that is missing, or is no numbers, is none: an estimate takes its place', () => {
-    for (const told of [
+    for (const delivered of [
       undefined,
       null,
       7,
@@ -118,7 +118,13 @@ describe('the usage of every server', () => {
     ]) {
       for (const place of Object.keys(STREAMS) as UsagePlace[]) {
         if (place === 'every chunk') continue
-        const row = { dialect: 'generic', place, told: told as Fields, means: [0, 0, 0, 0, 0], source: '' } as const
+        const row = {
+          dialect: 'generic',
+          place,
+          delivered: delivered as Fields,
+          means: [0, 0, 0, 0, 0],
+          source: '',
+        } as const
         expect([relayed(row).usage, translated(row), inJson(row)]).toEqual([undefined, undefined, undefined])
       }
     }
@@ -130,13 +136,13 @@ describe('the usage of every server', () => {
     const oddity = () => [0, 1, 7, 100, -3, 1.5, 1e300, null, 'x', undefined, [], {}][random(12)]
     let read = 0
     for (let round = 0; round < 20_000; round++) {
-      const told = {
+      const delivered = {
         ...{ prompt_tokens: oddity(), completion_tokens: oddity(), total_tokens: oddity(), cached_tokens: oddity() },
         prompt_tokens_details: { cached_tokens: oddity(), cache_write_tokens: oddity() },
         completion_tokens_details: { reasoning_tokens: oddity() },
       }
       const dialect = CHAT_DIALECTS[random(CHAT_DIALECTS.length)]!.name
-      const usage = translated({ dialect, place: 'the last chunk', told, means: [0, 0, 0, 0, 0], source: '' })
+      const usage = translated({ dialect, place: 'the last chunk', delivered, means: [0, 0, 0, 0, 0], source: '' })
       if (usage === undefined) continue
       read++
       const { doubtful: _inDoubt, ...classes } = usage

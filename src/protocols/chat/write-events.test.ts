@@ -3,7 +3,7 @@ import type { TurnEvent } from '../../model/event.ts'
 import { ChunkWriter } from './write-events.ts'
 
 const STAMP = { id: 'chatcmpl-1', created: 7, model: 'public' }
-const text = (said: string): TurnEvent => ({ type: 'text-delta', text: said })
+const text = (emitted: string): TurnEvent => ({ type: 'text-delta', text: emitted })
 const start = (number: number, tool: 'function' | 'custom' = 'function'): TurnEvent => ({
   type: 'tool-call-start',
   call: number,

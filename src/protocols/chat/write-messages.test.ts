@@ -17,7 +17,7 @@ const asked = (id: string, name = 'look', args = '{}') => ({
   type: 'function',
   function: { name, arguments: args },
 })
-const told = (id: string, content: string) => ({ role: 'tool', tool_call_id: id, content })
+const delivered = (id: string, content: string) => ({ role: 'tool', tool_call_id: id, content })
 
 describe('who speaks', () => {
   it('instructions come first, as a developer where the server knows one, else as the system', () => {
@@ -92,8 +92,8 @@ describe('what an assistant says and calls', () => {
     ]
     expect(messagesOf([...items, result('2', 'b')])).toEqual([
       { role: 'assistant', content: 'Looking.\n\nNow.', tool_calls: [asked('1'), asked('2')] },
-      told('1', 'a'),
-      told('2', 'b'),
+      delivered('1', 'a'),
+      delivered('2', 'b'),
     ])
   })
 
@@ -102,8 +102,8 @@ describe('what an assistant says and calls', () => {
   })
 
   it('arguments go as the model wrote them, empty or broken', () => {
-    const [said] = messagesOf([call('1', { text: '' }), call('2', { text: '{"a' })])
-    expect(said!.tool_calls).toEqual([asked('1', 'look', ''), asked('2', 'look', '{"a')])
+    const [emitted] = messagesOf([call('1', { text: '' }), call('2', { text: '{"a' })])
+    expect(emitted!.tool_calls).toEqual([asked('1', 'look', ''), asked('2', 'look', '{"a')])
   })
 
   it('a custom call goes natively where the server knows such tools, else as the function that it went as', () => {
@@ -115,8 +115,8 @@ describe('what an assistant says and calls', () => {
   })
 
   it('a call of an earlier turn is named as its tool would be, declared or not', () => {
-    const [said] = messagesOf([call('1', { namespace: 'agents', name: 'wait' })])
-    expect(said!.tool_calls).toEqual([asked('1', 'agents__wait')])
+    const [emitted] = messagesOf([call('1', { namespace: 'agents', name: 'wait' })])
+    expect(emitted!.tool_calls).toEqual([asked('1', 'agents__wait')])
   })
 
   it('reasoning goes back only to servers that want it, with the message that it led to', () => {
@@ -152,7 +152,11 @@ describe('what an assistant says and calls', () => {
 describe('results', () => {
   it('stand right behind their message, in the order of the calls', () => {
     const items = [call('1'), call('2'), result('2', 'b'), result('1', 'a'), message('user', 'go on')]
-    expect(messagesOf(items).slice(1)).toEqual([told('1', 'a'), told('2', 'b'), { role: 'user', content: 'go on' }])
+    expect(messagesOf(items).slice(1)).toEqual([
+      delivered('1', 'a'),
+      delivered('2', 'b'),
+      { role: 'user', content: 'go on' },
+    ])
   })
 
   it('come before a message that was put between', () => {
@@ -164,34 +168,37 @@ describe('results', () => {
     const items = [call('1'), call('2'), result('1', 'a'), call('3'), result('2', 'b'), result('3', 'c')]
     expect(messagesOf(items)).toEqual([
       { role: 'assistant', content: null, tool_calls: [asked('1'), asked('2')] },
-      told('1', 'a'),
-      told('2', 'b'),
+      delivered('1', 'a'),
+      delivered('2', 'b'),
       { role: 'assistant', content: null, tool_calls: [asked('3')] },
-      told('3', 'c'),
+      delivered('3', 'c'),
     ])
   })
 
   it('that are missing say that the call was aborted, at the end and in the middle', () => {
     expect(messagesOf([call('1'), message('user', 'again'), call('2')]).filter(({ role }) => role === 'tool')).toEqual([
-      told('1', 'aborted'),
-      told('2', 'aborted'),
+      delivered('1', 'aborted'),
+      delivered('2', 'aborted'),
     ])
   })
 
   it('that come twice count once: the last one wins', () => {
     const items = [call('1'), result('1', 'old'), message('user', 'x'), result('1', 'new')]
-    expect(messagesOf(items).filter(({ role }) => role === 'tool')).toEqual([told('1', 'new')])
+    expect(messagesOf(items).filter(({ role }) => role === 'tool')).toEqual([delivered('1', 'new')])
   })
 
   it('belong to the call before them where a provider has given an id twice', () => {
     const items = [call('0'), result('0', 'a'), message('user', 'x'), call('0'), result('0', 'b')]
-    expect(messagesOf(items).filter(({ role }) => role === 'tool')).toEqual([told('0', 'a'), told('0', 'b')])
+    expect(messagesOf(items).filter(({ role }) => role === 'tool')).toEqual([delivered('0', 'a'), delivered('0', 'b')])
   })
 
   it('that came before their call are its own, and no later one of the same id has them', () => {
     const items = [result('0', 'a'), call('0'), message('user', 'x'), call('0')]
     const { body, leftOut } = written(conversationOf(items))
-    expect(body.messages.filter(({ role }) => role === 'tool')).toEqual([told('0', 'a'), told('0', 'aborted')])
+    expect(body.messages.filter(({ role }) => role === 'tool')).toEqual([
+      delivered('0', 'a'),
+      delivered('0', 'aborted'),
+    ])
     expect(leftOut).toEqual([])
   })
 
@@ -204,15 +211,15 @@ describe('results', () => {
   it('a call that was sent twice is one', () => {
     expect(messagesOf([call('1', { text: 'old' }), call('1', { text: 'new' }), result('1', 'a')])).toEqual([
       { role: 'assistant', content: null, tool_calls: [asked('1', 'look', 'new')] },
-      told('1', 'a'),
+      delivered('1', 'a'),
     ])
   })
 
   it('several texts of a result are one, and its images go in a message of the user behind all results', () => {
     const parts: ContentPart[] = [{ type: 'text', text: 'a' }, image, { type: 'text', text: 'b' }]
     expect(messagesOf([call('1'), call('2'), result('1', parts), result('2', [image])]).slice(1)).toEqual([
-      told('1', 'a\nb'),
-      told('2', 'The result is shown below.'),
+      delivered('1', 'a\nb'),
+      delivered('2', 'The result is shown below.'),
       {
         role: 'user',
         content: [
@@ -227,11 +234,11 @@ describe('results', () => {
 
   it('have ids of nine letters for the server that takes no others: the same for call and result, and every time', () => {
     const items = [call('call_01abc'), call('abcdefGH9'), result('call_01abc', 'a'), result('abcdefGH9', 'b')]
-    const [said, ...results] = messagesOf(items, 'mistral')
-    const ids = (said!.tool_calls as { id: string }[]).map(({ id }) => id)
+    const [emitted, ...results] = messagesOf(items, 'mistral')
+    const ids = (emitted!.tool_calls as { id: string }[]).map(({ id }) => id)
     expect(ids).toEqual([expect.stringMatching(/^[A-Za-z0-9]{9}$/), 'abcdefGH9'])
     expect(results.map((each) => each.tool_call_id)).toEqual(ids)
-    expect(messagesOf(items, 'mistral')[0]).toEqual(said)
+    expect(messagesOf(items, 'mistral')[0]).toEqual(emitted)
     expect(messagesOf(items)[1]).toMatchObject({ tool_call_id: 'call_01abc' })
   })
 })

@@ -17,7 +17,7 @@ interface Asked {
 const MESSAGES = [{ role: 'user', content: 'hi' }]
 const ORDINARY = new Set(['model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens'])
 
-const saidBeside = (body: string | Buffer): object =>
+const emittedBeside = (body: string | Buffer): object =>
   Object.fromEntries(Object.entries(JSON.parse(String(body))).filter(([name]) => !ORDINARY.has(name)))
 
 const dialectOf = (name: string, { spellings, withoutFields }: Asked) => {
@@ -30,36 +30,36 @@ function relayed(name: string, effort: string, asked: Asked = {}, body: object =
   const { outputCap = 99_999 } = asked
   const target = relayTarget(dialectOf(name, asked), { effort: effortOf(effort), outputCap })
   const sent = rewriteRequest(request, target)
-  return { said: saidBeside(sent.body), leftOut: sent.leftOut }
+  return { emitted: emittedBeside(sent.body), leftOut: sent.leftOut }
 }
 
 function translated(name: string, effort: string, asked: Asked = {}) {
   const { outputCap = 99_999 } = asked
   const target = laneTarget(dialectOf(name, asked), { effort: effortOf(effort), outputCap })
   const { body, leftOut } = writeRequest(conversationOf([message('user', 'hi')]), target)
-  return { said: saidBeside(JSON.stringify(body)), leftOut }
+  return { emitted: emittedBeside(JSON.stringify(body)), leftOut }
 }
 
 /** What a lane is told on either road, which is the same; the effort is named when something of it is lost. */
-function told(name: string, effort: string, asked: Asked = {}): object | 'nothing' {
+function delivered(name: string, effort: string, asked: Asked = {}): object | 'nothing' {
   const [relay, translation] = [relayed(name, effort, asked), translated(name, effort, asked)]
-  expect(translation.said).toEqual(relay.said)
+  expect(translation.emitted).toEqual(relay.emitted)
   const isLost = relay.leftOut.includes('reasoning_effort')
   expect(translation.leftOut).toEqual(isLost ? ['reasoning.effort'] : [])
   expect(relay.leftOut).toEqual(isLost ? ['reasoning_effort'] : [])
-  if (!isLost) return relay.said
-  return Object.keys(relay.said).length === 0 ? 'nothing' : { ...relay.said, lost: true }
+  if (!isLost) return relay.emitted
+  return Object.keys(relay.emitted).length === 0 ? 'nothing' : { ...relay.emitted, lost: true }
 }
 
 describe('an effort', () => {
   it('goes as its client wrote it where nothing is known of the model', () => {
     for (const { name, traits } of CHAT_DIALECTS.filter(({ effort }) => effort !== 'object')) {
-      if (traits.efforts === undefined) expect(told(name, 'strange')).toEqual({ reasoning_effort: 'strange' })
+      if (traits.efforts === undefined) expect(delivered(name, 'strange')).toEqual({ reasoning_effort: 'strange' })
     }
-    expect(told('openrouter', 'strange')).toEqual({ reasoning: { effort: 'strange' } })
+    expect(delivered('openrouter', 'strange')).toEqual({ reasoning: { effort: 'strange' } })
   })
 
-  it.each<[dialect: string, efforts: string, said: object]>([
+  it.each<[dialect: string, efforts: string, emitted: object]>([
     ['deepseek', 'none', { thinking: { type: 'disabled' } }],
     ['deepseek', 'minimal low', { thinking: { type: 'enabled' }, reasoning_effort: 'low' }],
     ['deepseek', 'medium high xhigh', { thinking: { type: 'enabled' }, reasoning_effort: 'high' }],
@@ -71,11 +71,11 @@ describe('an effort', () => {
     ['alibaba', 'none', { enable_thinking: false }],
     ['alibaba', 'low', { enable_thinking: true, thinking_budget: 4096 }],
     ['alibaba', 'high max', { enable_thinking: true, thinking_budget: 24_576 }],
-  ])('of a whole server is said in its words: %s, %s', (dialect, efforts, said) => {
-    for (const effort of efforts.split(' ')) expect(told(dialect, effort)).toEqual(said)
+  ])('of a whole server is said in its words: %s, %s', (dialect, efforts, emitted) => {
+    for (const effort of efforts.split(' ')) expect(delivered(dialect, effort)).toEqual(emitted)
   })
 
-  it.each<[dialect: string, spelling: string | number, said: object | 'nothing']>([
+  it.each<[dialect: string, spelling: string | number, emitted: object | 'nothing']>([
     ['openai', 'low', { reasoning_effort: 'low' }],
     ['openai', 'disabled', { reasoning_effort: 'none' }],
     ['openai', 8000, 'nothing'],
@@ -93,18 +93,18 @@ describe('an effort', () => {
     ['google-vertex', 'disabled', { extra_body: { google: { thinking_config: { thinking_budget: 0 } } } }],
     ['anthropic-compat', 8000, { thinking: { type: 'enabled', budget_tokens: 8000 } }],
     ['vercel-gateway', 8000, { reasoning: { max_tokens: 8000 } }],
-  ])('that the catalogue spells for a model of %s as %s is said so', (dialect, spelling, said) => {
-    expect(told(dialect, 'high', { spellings: { high: spelling } })).toEqual(said)
+  ])('that the catalogue spells for a model of %s as %s is said so', (dialect, spelling, emitted) => {
+    expect(delivered(dialect, 'high', { spellings: { high: spelling } })).toEqual(emitted)
   })
 
   it('that no effort of the model is near to is left out and reported', () => {
-    expect(told('openai', 'strange', { spellings: { low: 'low' } })).toBe('nothing')
-    expect(told('openai', 'high', { spellings: {} })).toBe('nothing')
+    expect(delivered('openai', 'strange', { spellings: { low: 'low' } })).toBe('nothing')
+    expect(delivered('openai', 'high', { spellings: {} })).toBe('nothing')
   })
 
   it('as a number of tokens leaves room for the answer; a budget that does not fit is none', () => {
     const budget = (spelling: number, outputCap: number) =>
-      told('openrouter', 'high', { spellings: { high: spelling }, outputCap })
+      delivered('openrouter', 'high', { spellings: { high: spelling }, outputCap })
     expect(budget(8000, 5000)).toEqual({ reasoning: { max_tokens: 3750 } })
     expect(budget(8000, 1366)).toEqual({ reasoning: { max_tokens: 1024 } })
     expect(budget(8000, 1365)).toBe('nothing')
@@ -113,12 +113,15 @@ describe('an effort', () => {
   })
 
   it('leaves out the fields that the server has turned out not to take, and is named', () => {
-    expect(told('deepseek', 'high', { withoutFields: ['thinking'] })).toEqual({ reasoning_effort: 'high', lost: true })
-    expect(told('openrouter', 'high', { withoutFields: ['reasoning'] })).toBe('nothing')
+    expect(delivered('deepseek', 'high', { withoutFields: ['thinking'] })).toEqual({
+      reasoning_effort: 'high',
+      lost: true,
+    })
+    expect(delivered('openrouter', 'high', { withoutFields: ['reasoning'] })).toBe('nothing')
   })
 
   it('finds a prototype’s name as little as any other', () => {
-    for (const effort of ['constructor', '__proto__', 'tostring']) expect(told('deepseek', effort)).toBe('nothing')
+    for (const effort of ['constructor', '__proto__', 'tostring']) expect(delivered('deepseek', effort)).toBe('nothing')
   })
 })
 
@@ -135,19 +138,19 @@ describe('a switch of the server’s own, written by the client', () => {
     const request = requestOf({ messages: MESSAGES, ...body })
     const sent = rewriteRequest(request, relayTarget(dialectOf(name, {})))
     expect(sent.leftOut).toEqual([])
-    expect(saidBeside(sent.body)).toEqual(body)
+    expect(emittedBeside(sent.body)).toEqual(body)
   })
 
   it.each(SWITCHES)('of %s goes beside an effort, which it could contradict, and is named', (name, body) => {
-    const { said, leftOut } = relayed(name, 'high', {}, body)
-    expect(said).toEqual(translated(name, 'high').said)
+    const { emitted, leftOut } = relayed(name, 'high', {}, body)
+    expect(emitted).toEqual(translated(name, 'high').emitted)
     expect(leftOut).toEqual(Object.keys(body))
   })
 
   it('stays where the effort could not be expressed, because nothing contradicts it', () => {
     const theirs = { thinking: { type: 'disabled' } }
     expect(relayed('deepseek', 'high', { spellings: {} }, theirs)).toEqual({
-      said: theirs,
+      emitted: theirs,
       leftOut: ['reasoning_effort'],
     })
   })
@@ -156,11 +159,11 @@ describe('a switch of the server’s own, written by the client', () => {
     const asked = { spellings: { none: 'disabled' } }
     const theirs = { chat_template_kwargs: { enable_thinking: true, documents: [1.5] } }
     expect(relayed('vllm', 'none', asked, theirs)).toEqual({
-      said: { chat_template_kwargs: { enable_thinking: false, documents: [1.5] } },
+      emitted: { chat_template_kwargs: { enable_thinking: false, documents: [1.5] } },
       leftOut: [],
     })
     for (const odd of ['x', 7, [], true]) {
-      expect(relayed('vllm', 'none', asked, { chat_template_kwargs: odd }).said).toEqual({
+      expect(relayed('vllm', 'none', asked, { chat_template_kwargs: odd }).emitted).toEqual({
         chat_template_kwargs: { enable_thinking: false },
       })
     }
@@ -188,9 +191,9 @@ it('a model without sampling gets no sampling fields, relayed or translated, and
   const request = requestOf({ messages: MESSAGES, ...asked })
   const sent = rewriteRequest(request, relayTarget(dialect))
   expect(new Set(sent.leftOut)).toEqual(new Set(Object.keys(asked)))
-  expect(saidBeside(sent.body)).toEqual({})
+  expect(emittedBeside(sent.body)).toEqual({})
   const written = writeRequest(conversationOf([message('user', 'hi')], { sampling }), laneTarget(dialect))
-  expect(saidBeside(JSON.stringify(written.body))).toEqual({})
+  expect(emittedBeside(JSON.stringify(written.body))).toEqual({})
   const { top_k: _vendors, logprobs: _nested, ...named } = asked
   expect(new Set(written.leftOut)).toEqual(new Set([...Object.keys(named), 'include']))
 })

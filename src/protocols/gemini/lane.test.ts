@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { conversationOf, message } from '../../../test/fixtures/protocols/conversation.ts'
-import { ends, said, sse } from '../../../test/fixtures/protocols/gemini/lane.ts'
+import { emitted, ends, sse } from '../../../test/fixtures/protocols/gemini/lane.ts'
 import { laneTarget } from '../../../test/fixtures/protocols/lane-target.ts'
 import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { Upstream } from '../../catalog/catalog.ts'
@@ -35,7 +35,7 @@ describe('a lane of wire gemini', () => {
       generationConfig: { maxOutputTokens: 50, thinkingConfig: { thinkingLevel: 'high' } },
     })
     const reader = codecs.createEventReader({ dialect, origin: 'lane' }, countedIds())
-    expect([said([{ text: 'Hi' }]), ends()].flatMap((chunk) => reader.read(sse(chunk)))).toEqual([
+    expect([emitted([{ text: 'Hi' }]), ends()].flatMap((chunk) => reader.read(sse(chunk)))).toEqual([
       { type: 'text-delta', text: 'Hi' },
       { type: 'turn-end', reason: 'stop' },
     ])

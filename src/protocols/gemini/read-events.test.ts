@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ends, readerOf, readFrames, said, sse } from '../../../test/fixtures/protocols/gemini/lane.ts'
+import { emitted, ends, readerOf, readFrames, sse } from '../../../test/fixtures/protocols/gemini/lane.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { classifyRefusal } from '../refusals/provider-error.ts'
 import { createFrameSplitter } from '../sse/frames.ts'
@@ -24,9 +24,13 @@ const weather = (more: object = {}) => ({ functionCall: { name: 'get_weather', a
 describe('an answer', () => {
   it('has its thoughts as a summary, its calls whole, and their signatures in front of them', () => {
     const { events, reader } = readFrames(
-      said([{ text: 'Check', thought: true }], {}, { usageMetadata: { promptTokenCount: 20, thoughtsTokenCount: 8 } }),
-      said([{ text: 'ing', thought: true }, { text: 'Wait.' }]),
-      said(
+      emitted(
+        [{ text: 'Check', thought: true }],
+        {},
+        { usageMetadata: { promptTokenCount: 20, thoughtsTokenCount: 8 } },
+      ),
+      emitted([{ text: 'ing', thought: true }, { text: 'Wait.' }]),
+      emitted(
         [{ ...weather(), thoughtSignature: 'AbC=' }, weather({ args: {} })],
         { finishReason: 'STOP' },
         {
@@ -51,14 +55,14 @@ describe('an answer', () => {
   })
 
   it('has a signature behind the text that it came with, or came after', () => {
-    expect(readFrames(said([{ text: 'Hi', thoughtSignature: 'a' }])).events).toEqual([text('Hi'), seal('a', 'text')])
-    const late = said([{ text: '', thoughtSignature: 'b' }], { finishReason: 'STOP' })
-    expect(readFrames(said([{ text: 'Hi' }]), late).events).toEqual([text('Hi'), seal('b', 'text'), end('stop')])
+    expect(readFrames(emitted([{ text: 'Hi', thoughtSignature: 'a' }])).events).toEqual([text('Hi'), seal('a', 'text')])
+    const late = emitted([{ text: '', thoughtSignature: 'b' }], { finishReason: 'STOP' })
+    expect(readFrames(emitted([{ text: 'Hi' }]), late).events).toEqual([text('Hi'), seal('b', 'text'), end('stop')])
   })
 
   it('begins another reasoning where it thinks again, and forgets what signs a thought', () => {
     const thought = (words: string) => ({ text: words, thought: true, thoughtSignature: 'x' })
-    const { events } = readFrames(said([thought('a')]), said([{ text: 'b' }]), said([thought('c')]))
+    const { events } = readFrames(emitted([thought('a')]), emitted([{ text: 'b' }]), emitted([thought('c')]))
     expect(events.map(({ type }) => type)).toEqual([
       ...['reasoning-start', 'summary-start', 'summary-delta', 'text-delta'],
       ...['reasoning-start', 'summary-start', 'summary-delta'],
@@ -66,7 +70,7 @@ describe('an answer', () => {
   })
 
   it('may be empty', () => {
-    for (const chunk of [ends(), said([], { finishReason: 'STOP' }), { candidates: [{ finishReason: 'STOP' }] }]) {
+    for (const chunk of [ends(), emitted([], { finishReason: 'STOP' }), { candidates: [{ finishReason: 'STOP' }] }]) {
       const { events, reader } = readFrames(chunk)
       expect(events).toEqual([end('stop')])
       expect(reader.state).toMatchObject({ finished: true, error: undefined, outputBytes: 0 })
@@ -84,7 +88,7 @@ describe('an answer', () => {
       { executableCode: { language: 'PYTHON', code: '1' } },
       { codeExecutionResult: { outcome: 'OUTCOME_OK' } },
     ]
-    expect(readFrames(said(odd)).events).toEqual([])
+    expect(readFrames(emitted(odd)).events).toEqual([])
   })
 
   it('has its log probabilities with the text that they belong to', () => {
@@ -96,20 +100,20 @@ describe('an answer', () => {
       { token: 'Ho', logprob: -1, bytes: undefined },
     ]
     const logprobs = [{ token: 'Hi', logprob: -0.5, bytes: undefined, top }]
-    expect(readFrames(said([{ text: 'Hi' }], { logprobsResult })).events).toEqual([{ ...text('Hi'), logprobs }])
-    expect(readFrames(said([], { logprobsResult }), said([{ text: 'Hi' }])).events).toEqual([
+    expect(readFrames(emitted([{ text: 'Hi' }], { logprobsResult })).events).toEqual([{ ...text('Hi'), logprobs }])
+    expect(readFrames(emitted([], { logprobsResult }), emitted([{ text: 'Hi' }])).events).toEqual([
       { ...text('Hi'), logprobs },
     ])
   })
 
   it('goes on being counted behind its end, and says nothing more', () => {
     const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 5, totalTokenCount: 8 }
-    const { events, reader } = readFrames(said([{ text: 'Hi' }]), ends(), said([{ text: '' }]), ends('SAFETY'), {
+    const { events, reader } = readFrames(emitted([{ text: 'Hi' }]), ends(), emitted([{ text: '' }]), ends('SAFETY'), {
       usageMetadata,
     })
     expect(events).toEqual([text('Hi'), end('stop')])
     expect(reader.state.usage).toMatchObject({ uncachedInput: 3, output: 5 })
-    const late = readFrames(said([{ text: 'Hi' }]), ends(), said([{ text: 'more' }]))
+    const late = readFrames(emitted([{ text: 'Hi' }]), ends(), emitted([{ text: 'more' }]))
     expect([late.events, late.reader.state.invalid]).toEqual([
       [text('Hi'), end('stop')],
       'content after the end of the answer',
@@ -118,7 +122,7 @@ describe('an answer', () => {
 
   it('that only its prompt was counted of is estimated, on the input that was counted', () => {
     const { reader } = readFrames(
-      said([{ text: 'Hi' }], {}, { usageMetadata: { promptTokenCount: 30, cachedContentTokenCount: 10 } }),
+      emitted([{ text: 'Hi' }], {}, { usageMetadata: { promptTokenCount: 30, cachedContentTokenCount: 10 } }),
     )
     expect(reader.state.usage).toBeUndefined()
     expect(reader.state.inputCounted).toEqual({ uncachedInput: 20, cachedInput: 10, cacheWrite: 0 })
@@ -126,7 +130,7 @@ describe('an answer', () => {
 })
 
 describe('a call', () => {
-  const part = (functionCall: object, more: object = {}) => said([{ functionCall, ...more }])
+  const part = (functionCall: object, more: object = {}) => emitted([{ functionCall, ...more }])
   const piece = (jsonPath: string, value: object) => ({ jsonPath, ...value })
 
   it('that comes in pieces is emitted when it is complete', () => {
@@ -250,9 +254,9 @@ describe('an end', () => {
   })
 
   it('with calls is one that waits for their results, unless it was cut', () => {
-    expect(readFrames(said([weather()]), ends()).events.at(-1)).toEqual(end('tool-calls'))
-    expect(readFrames(said([weather()]), ends('MAX_TOKENS')).events.at(-1)).toEqual(end('length'))
-    expect(readFrames(said([weather()]), ends('OTHER')).events.at(-1)).toEqual(end('tool-calls'))
+    expect(readFrames(emitted([weather()]), ends()).events.at(-1)).toEqual(end('tool-calls'))
+    expect(readFrames(emitted([weather()]), ends('MAX_TOKENS')).events.at(-1)).toEqual(end('length'))
+    expect(readFrames(emitted([weather()]), ends('OTHER')).events.at(-1)).toEqual(end('tool-calls'))
   })
 
   it.each([
@@ -260,7 +264,7 @@ describe('an end', () => {
     ...['MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE'],
   ])('with the reason %s is a failure and fails over', (word) => {
     const usageMetadata = { promptTokenCount: 3, totalTokenCount: 3 }
-    const { events, reader } = readFrames(said([{ text: 'Hi' }], { finishReason: word }, { usageMetadata }))
+    const { events, reader } = readFrames(emitted([{ text: 'Hi' }], { finishReason: word }, { usageMetadata }))
     expect(events).toEqual([])
     expect(reader.state).toMatchObject({ finished: false, error: { message: `it ended with "${word}"` } })
     const error = { status: undefined, param: undefined, message: '', code: undefined, ...reader.state.error }
@@ -280,7 +284,7 @@ describe('an end', () => {
   })
 
   it('that never comes is none', () => {
-    expect(readFrames(said([{ text: 'Hi' }])).reader.state).toMatchObject({
+    expect(readFrames(emitted([{ text: 'Hi' }])).reader.state).toMatchObject({
       finished: false,
       done: false,
       error: undefined,
@@ -289,10 +293,10 @@ describe('an end', () => {
 
   it('with an error is its error', () => {
     const error = { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' }
-    const { events, reader } = readFrames({ error }, said([{ text: 'Hi' }]))
+    const { events, reader } = readFrames({ error }, emitted([{ text: 'Hi' }]))
     expect(events).toEqual([])
     expect(reader.state.error).toMatchObject({ message: error.message })
-    expect(readFrames({ error: null, ...said([{ text: 'Hi' }]) }).events).toEqual([text('Hi')])
+    expect(readFrames({ error: null, ...emitted([{ text: 'Hi' }]) }).events).toEqual([text('Hi')])
   })
 })
 
@@ -307,7 +311,7 @@ describe('what is no answer', () => {
       const reader = readerOf()
       expect(reader.read(Buffer.from(bytes))).toEqual([])
       expect(reader.state.invalid, bytes).toBeDefined()
-      expect(reader.read(sse(said([{ text: 'Hi' }])))).toEqual([])
+      expect(reader.read(sse(emitted([{ text: 'Hi' }])))).toEqual([])
     }
   })
 
@@ -342,10 +346,12 @@ describe('what is no answer', () => {
         { candidates: [value] },
         { candidates: [{ content: value }] },
         ...[{ candidates: [{ finishReason: value }] }, { candidates: [{ logprobsResult: value, index: value }] }],
-        said(value),
-        said([value]),
-        ...['text', 'thought', 'thoughtSignature', 'functionCall'].map((name) => said([{ [name]: value, text: 'a' }])),
-        ...['name', 'args', 'partialArgs', 'willContinue', 'id'].map((name) => said([weather({ [name]: value })])),
+        emitted(value),
+        emitted([value]),
+        ...['text', 'thought', 'thoughtSignature', 'functionCall'].map((name) =>
+          emitted([{ [name]: value, text: 'a' }]),
+        ),
+        ...['name', 'args', 'partialArgs', 'willContinue', 'id'].map((name) => emitted([weather({ [name]: value })])),
         { usageMetadata: value, promptFeedback: value },
       ]) {
         const { reader } = readFrames(chunk, ends())
@@ -357,8 +363,8 @@ describe('what is no answer', () => {
 
   it('makes no difference where it is cut, or how its lines end', () => {
     const chunks = [
-      said([{ text: 'Grüße 😀', thought: true }]),
-      said([{ ...weather(), thoughtSignature: 'q' }]),
+      emitted([{ text: 'Grüße 😀', thought: true }]),
+      emitted([{ ...weather(), thoughtSignature: 'q' }]),
       ends(),
     ]
     const whole = readFrames(...chunks).events
@@ -380,13 +386,13 @@ describe('what is no answer', () => {
 
 it('a chunk may have more log probabilities than a function takes arguments', () => {
   const chosenCandidates = Array.from({ length: 200_000 }, () => ({ token: '', logProbability: 0 }))
-  expect(readFrames(said([], { logprobsResult: { chosenCandidates } })).reader.state.invalid).toBeUndefined()
+  expect(readFrames(emitted([], { logprobsResult: { chosenCandidates } })).reader.state.invalid).toBeUndefined()
 })
 
 it('arguments in pieces count, whatever the pieces are', () => {
   const partialArgs = Array.from({ length: 50 }, (_, at) => ({ jsonPath: `$.a[${at}]`, numberValue: 1 }))
   const { reader } = readFrames(
-    said([{ functionCall: { name: 'f', partialArgs, args: { b: 'cd' }, willContinue: true } }]),
+    emitted([{ functionCall: { name: 'f', partialArgs, args: { b: 'cd' }, willContinue: true } }]),
   )
   expect(reader.state).toMatchObject({ outputBytes: 61, heldBytes: 61 })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { requestOf } from '../../../test/fixtures/protocols/chat/translate.ts'
 import { conversationIn } from '../../../test/fixtures/protocols/conversation-in.ts'
-import { signed, spoken, type Written, written } from '../../../test/fixtures/protocols/gemini/lane.ts'
+import { outputText, signed, type Written, written } from '../../../test/fixtures/protocols/gemini/lane.ts'
 import { refusalOfGeminiRequest } from '../../../test/fixtures/protocols/gemini/strict-request.ts'
 import { requestOf as responsesRequestOf } from '../../../test/fixtures/protocols/responses/read-request.ts'
 import { CHAT_SPECIMENS } from '../../../test/translation-gaps/chat-specimens.ts'
@@ -27,14 +27,14 @@ const CLIENTS = {
 } as const
 
 const LANES: readonly GeminiDialect[] = [
-  spoken(),
-  spoken('generic'),
-  spoken('google', { jsonSchema: 'tool' }),
-  spoken('google', { signedCalls: false, systemPrompt: false, jsonSchema: 'none', efforts: { high: 2048 } }),
+  outputText(),
+  outputText('generic'),
+  outputText('google', { jsonSchema: 'tool' }),
+  outputText('google', { signedCalls: false, systemPrompt: false, jsonSchema: 'none', efforts: { high: 2048 } }),
 ]
 
 /** What a lane is sent of a client's request, with whatever it has sealed before. */
-function sent(client: Protocol, body: object, { dialect = spoken(), seal = identity }: Sending = {}): Written {
+function sent(client: Protocol, body: object, { dialect = outputText(), seal = identity }: Sending = {}): Written {
   const request = CLIENTS[client].ask(withRealData(body))
   const { effort, outputCap = 999 } = request
   const asked = written(seal(conversationIn(request)), { dialect, effort, outputCap, client })
@@ -93,11 +93,11 @@ describe.each(['chat', 'responses'] as const)('a request of a client that speaks
 
   it('loses what the page says, and names what the page says', () => {
     const rows = lossRows('to-gemini', `A request of a ${client === 'chat' ? 'Chat' : 'Responses'} client`)
-    const told = new Map(rows.map((row) => [row.split(' | ')[0], row]))
+    const delivered = new Map(rows.map((row) => [row.split(' | ')[0], row]))
     const fates = specimens.map((specimen) => ({ specimen, ...fateOf(client, specimen) }))
     const expected = fates.flatMap(({ specimen: { what }, fate, named }) => {
       // What is sent may be sent as something else: that is for people to say.
-      if (fate === 'sent' && named === '') return told.has(what) ? [`${what} | changed | `] : []
+      if (fate === 'sent' && named === '') return delivered.has(what) ? [`${what} | changed | `] : []
       return [`${what} | ${fate === 'sent' ? 'changed' : fate} | ${named}`]
     })
     expect(rows).toEqual(expected)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { call, conversationOf, message, reasoning, result } from '../../../test/fixtures/protocols/conversation.ts'
-import { signed, spoken, type Written, written } from '../../../test/fixtures/protocols/gemini/lane.ts'
+import { outputText, signed, type Written, written } from '../../../test/fixtures/protocols/gemini/lane.ts'
 import { refusalOfGeminiRequest } from '../../../test/fixtures/protocols/gemini/strict-request.ts'
 import type { ContentPart, ConversationItem } from '../../model/conversation.ts'
 import { restoreNumbersIn } from '../json/exact-numbers.ts'
@@ -22,7 +22,9 @@ const made = (id: string, signature?: string, args: object = {}) => ({
   functionCall: { id, name: 'look', args },
   ...(signature === undefined ? {} : { thoughtSignature: signature }),
 })
-const answered = (id: string, said: string) => ({ functionResponse: { id, name: 'look', response: { result: said } } })
+const answered = (id: string, emitted: string) => ({
+  functionResponse: { id, name: 'look', response: { result: emitted } },
+})
 const text = (words: string) => ({ text: words })
 
 describe('turns', () => {
@@ -107,7 +109,7 @@ describe('instructions', () => {
   })
 
   it('are a user message for a model without a system instruction', () => {
-    const { body } = sent([system, asked], { dialect: spoken('google', { systemPrompt: false }) })
+    const { body } = sent([system, asked], { dialect: outputText('google', { systemPrompt: false }) })
     expect(body.contents).toEqual([user(text('s'), text('q'))])
     expect(body.systemInstruction).toBeUndefined()
   })
@@ -162,7 +164,7 @@ describe('calls and their results', () => {
   })
 
   it('have no ids for a server that does not know them', () => {
-    const { body } = sent([asked, call('a'), result('a', 'A')], { dialect: spoken('generic') })
+    const { body } = sent([asked, call('a'), result('a', 'A')], { dialect: outputText('generic') })
     expect(body.contents.slice(1)).toEqual([
       model({ functionCall: { name: 'look', args: {} }, thoughtSignature: FOREIGN_CALL }),
       user({ functionResponse: { name: 'look', response: { result: 'A' } } }),
@@ -273,7 +275,7 @@ describe('what this model has signed', () => {
   })
 
   it('is not missed by a model that signs nothing', () => {
-    const dialect = spoken('google', { signedCalls: false })
+    const dialect = outputText('google', { signedCalls: false })
     expect(sent([asked, call('a')], { dialect }).body.contents[1]).toEqual(model(made('a')))
     expect(sent([asked, signed('s1'), call('a')], { dialect }).body.contents[1]).toEqual(model(made('a', 's1')))
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { conversationOf, message } from '../../../test/fixtures/protocols/conversation.ts'
-import { spoken, written } from '../../../test/fixtures/protocols/gemini/lane.ts'
+import { outputText, written } from '../../../test/fixtures/protocols/gemini/lane.ts'
 import { refusalOfGeminiRequest } from '../../../test/fixtures/protocols/gemini/strict-request.ts'
 import { type Conversation, NO_SAMPLING, type ToolChoice, type ToolDefinition } from '../../model/conversation.ts'
 import { effortOf } from '../../model/effort.ts'
@@ -52,11 +52,11 @@ describe('a request', () => {
       'logprobs',
       'top_logprobs',
     ])
-    const { body, leftOut } = ask(wanted, { dialect: spoken('generic') })
+    const { body, leftOut } = ask(wanted, { dialect: outputText('generic') })
     const taken = { presencePenalty: 0.5, frequencyPenalty: -0.5, responseLogprobs: true, logprobs: 3 }
     expect(body.generationConfig).toEqual({ maxOutputTokens: 1000, ...taken })
     expect(leftOut).toEqual([])
-    const none = ask(sampled({ topLogprobs: 0 }), { dialect: spoken('generic') })
+    const none = ask(sampled({ topLogprobs: 0 }), { dialect: outputText('generic') })
     expect(none.body.generationConfig).toEqual({ maxOutputTokens: 1000, responseLogprobs: true })
   })
 
@@ -90,7 +90,7 @@ describe('an answer in JSON', () => {
   })
 
   it('of a model that keeps to a schema only in the input of a tool, is the input of one', () => {
-    const dialect = spoken('google', { jsonSchema: 'tool' })
+    const dialect = outputText('google', { jsonSchema: 'tool' })
     const answer = {
       name: 'answer__n',
       description: 'Takes the whole answer: call it once, and say nothing besides.\n\nd',
@@ -124,7 +124,7 @@ describe('an answer in JSON', () => {
   it('of a model without JSON mode is requested by a sentence', () => {
     const { body } = ask(
       { format: { type: 'json_object' }, instructions: 'i' },
-      { dialect: spoken('google', { jsonSchema: 'none' }) },
+      { dialect: outputText('google', { jsonSchema: 'none' }) },
     )
     const text = 'i\n\nAnswer with one JSON object, and with nothing before or behind it.'
     expect(body).toMatchObject({
@@ -160,7 +160,7 @@ describe('thinking', () => {
   })
 
   it('that a server has refused is not sent again, nor a setting under the server’s own name', () => {
-    const taught = { ...spoken(), withoutFields: ['thinkingConfig', 'topP'] }
+    const taught = { ...outputText(), withoutFields: ['thinkingConfig', 'topP'] }
     expect(thinkingOf('low', { dialect: taught }, 'auto')).toEqual([
       undefined,
       ['reasoning.effort', 'reasoning.summary'],
@@ -172,17 +172,17 @@ describe('thinking', () => {
   })
 
   it('is by budget where the model has one, and none is a budget of nothing', () => {
-    const dialect = spoken('google', { efforts: budgets })
+    const dialect = outputText('google', { efforts: budgets })
     expect(thinkingOf('none', { dialect })).toEqual([{ thinkingBudget: 0 }, []])
     expect(thinkingOf('high', { dialect, outputCap: 60_000 })).toEqual([{ thinkingBudget: 24_576 }, []])
-    expect(thinkingOf('low', { dialect: spoken('google', { efforts: { low: -1 } }) })).toEqual([
+    expect(thinkingOf('low', { dialect: outputText('google', { efforts: { low: -1 } }) })).toEqual([
       { thinkingBudget: -1 },
       [],
     ])
   })
 
   it('leaves a quarter of the cap for the answer, and is left out where the budget is too small', () => {
-    const dialect = spoken('google', { efforts: budgets })
+    const dialect = outputText('google', { efforts: budgets })
     expect(thinkingOf('high', { dialect, outputCap: 1000 })).toEqual([{ thinkingBudget: 750 }, []])
     expect(thinkingOf('high', { dialect, outputCap: 100 })).toEqual([undefined, ['reasoning.effort']])
     expect(thinkingOf('high', { dialect, outputCap: 100, client: 'chat' })).toEqual([undefined, ['reasoning_effort']])
@@ -197,9 +197,9 @@ describe('thinking', () => {
   })
 
   it('that is switched off has no summary, and a client that requested one learns it', () => {
-    const dialect = spoken('google', { efforts: budgets })
+    const dialect = outputText('google', { efforts: budgets })
     expect(thinkingOf('none', { dialect }, 'auto')).toEqual([{ thinkingBudget: 0 }, ['reasoning.summary']])
-    const never = spoken('google', { efforts: {} })
+    const never = outputText('google', { efforts: {} })
     expect(thinkingOf(undefined, { dialect: never }, 'auto')).toEqual([undefined, ['reasoning.summary']])
     expect(thinkingOf('low', { dialect: never }, 'auto')).toEqual([
       undefined,
@@ -208,7 +208,7 @@ describe('thinking', () => {
   })
 
   it('that a server has refused is not sent again, and reported', () => {
-    const dialect = { ...spoken(), withoutFields: ['thinkingConfig'] }
+    const dialect = { ...outputText(), withoutFields: ['thinkingConfig'] }
     expect(thinkingOf('high', { dialect })).toEqual([undefined, ['reasoning.effort']])
     expect(thinkingOf(undefined, { dialect }, 'auto')).toEqual([undefined, ['reasoning.summary']])
     expect(thinkingOf('high', { dialect, client: 'chat' })).toEqual([undefined, ['reasoning_effort']])
@@ -255,7 +255,7 @@ describe('tools', () => {
     expect(names.map((name) => back.clientName(String(name))?.name)).toEqual(tools.map(({ name }) => name))
   })
 
-  const configOf = (toolChoice: ToolChoice | undefined, tools = [tool('look'), custom], dialect = spoken()) =>
+  const configOf = (toolChoice: ToolChoice | undefined, tools = [tool('look'), custom], dialect = outputText()) =>
     (ask({ tools, toolChoice }, { dialect }).body.toolConfig as { functionCallingConfig?: object })
       ?.functionCallingConfig
   const look = { name: 'look', namespace: undefined, tool: 'function' } as const
@@ -291,12 +291,12 @@ describe('tools', () => {
     expect(configOf({ type: 'auto' }, strict)).toEqual({ mode: 'VALIDATED' })
     expect(configOf({ type: 'required' }, strict)).toEqual({ mode: 'ANY' })
     expect(configOf({ type: 'none' }, strict)).toEqual({ mode: 'NONE' })
-    expect(configOf(undefined, strict, spoken('generic'))).toBeUndefined()
+    expect(configOf(undefined, strict, outputText('generic'))).toBeUndefined()
   })
 })
 
 describe('what the server has refused', () => {
-  const refusing = (...fields: readonly string[]) => ({ ...spoken(), withoutFields: fields })
+  const refusing = (...fields: readonly string[]) => ({ ...outputText(), withoutFields: fields })
   const high = { effort: effortOf('high') }
 
   it('of thinking goes, and is named', () => {

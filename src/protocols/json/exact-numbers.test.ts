@@ -26,10 +26,10 @@ it('numbers that come back anyway stay numbers, and their bytes the same bytes',
 
 it('a number in text inside of text is restored too', () => {
   const inner = JSON.parse(markNumbers(Buffer.from('{"most":1.10}')).toString('utf8')) as object
-  const told = JSON.stringify({ description: `{most: ${JSON.stringify(inner)}}` })
-  expect(restoreNumbersIn(told)).toBe('{"description":"{most: {\\"most\\":1.10}}"}')
-  const twice = JSON.stringify({ said: told })
-  expect(restoreNumbersIn(twice)).toBe(JSON.stringify({ said: '{"description":"{most: {\\"most\\":1.10}}"}' }))
+  const delivered = JSON.stringify({ description: `{most: ${JSON.stringify(inner)}}` })
+  expect(restoreNumbersIn(delivered)).toBe('{"description":"{most: {\\"most\\":1.10}}"}')
+  const twice = JSON.stringify({ emitted: delivered })
+  expect(restoreNumbersIn(twice)).toBe(JSON.stringify({ emitted: '{"description":"{most: {\\"most\\":1.10}}"}' }))
 })
 
 it('what is no JSON is left to the parser', () => {

@@ -65,9 +65,9 @@ describe('a field that a server does not take', () => {
   })
 
   it('is named by the error itself where that has a place for it', () => {
-    const told = { code: 'unsupported_parameter', message: 'No.', param: 'stream_options.include_usage' }
-    expect(refusedField(read(told))).toEqual({ names: ['stream_options'], onlyValue: false })
-    expect(refusedField(read({ ...told, code: 'unsupported_value' }))).toMatchObject({ onlyValue: true })
+    const delivered = { code: 'unsupported_parameter', message: 'No.', param: 'stream_options.include_usage' }
+    expect(refusedField(read(delivered))).toEqual({ names: ['stream_options'], onlyValue: false })
+    expect(refusedField(read({ ...delivered, code: 'unsupported_value' }))).toMatchObject({ onlyValue: true })
     const mistral = {
       detail: [{ type: 'extra_forbidden', loc: ['body', 'seed'], msg: 'Extra inputs are not permitted' }],
     }

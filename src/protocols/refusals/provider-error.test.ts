@@ -25,7 +25,7 @@ describe("a Responses server's refusal", () => {
 
   it('inside a stream is told by its type where the code is a word of its own', () => {
     const error = { message: 'Failed to call a function.', type: 'invalid_request_error', code: 'tool_use_failed' }
-    const classInside = (said: object) => classifyRefusal(inside(said))
+    const classInside = (emitted: object) => classifyRefusal(inside(emitted))
     expect(classInside(error)).toBe('rejected')
     expect(classInside({ ...error, type: 'server_error' })).toBe('failed')
     expect(classInside({ ...error, code: 'rate_limit_exceeded' })).toBe('throttled')
@@ -126,9 +126,9 @@ describe('what is read of a refusal', () => {
   it('has no mark of direction, no invisible character and no control of a terminal in it', () => {
     const unseen =
       '\u202a\u202e\u2066\u2069\u200e\u200f\u061c\u200b\u2060\ufeff\u00ad\u0000\u0007\u001b\u007f\u0085\u009b\u{e0041}'
-    const said = [...'model not found'].join(unseen)
-    expect(readError({ message: `${said}\n\tat a` }).message).toBe('model not found\n\tat a')
-    expect(read(400, said).message).toBe('model not found')
+    const emitted = [...'model not found'].join(unseen)
+    expect(readError({ message: `${emitted}\n\tat a` }).message).toBe('model not found\n\tat a')
+    expect(read(400, emitted).message).toBe('model not found')
   })
 
   it('has nothing of a credential of ours, although invisible characters stand between its letters', () => {

@@ -58,8 +58,8 @@ describe('a Responses request for a lane of its own protocol', () => {
     })
     expect(rewritten(requestOf('{"input":"x","reasoning":{"summary":null}}'))).not.toHaveProperty('reasoning')
     expect(rewritten(requestOf('{"input":"x"}'), { effort: effortOf('low') }).reasoning).toEqual({ effort: 'low' })
-    const lesson = { ...responsesDialect('openai'), withoutFields: ['reasoning'] }
-    expect(rewritten(requestOf(body), { effort: effortOf('low'), dialect: lesson })).not.toHaveProperty('reasoning')
+    const rule = { ...responsesDialect('openai'), withoutFields: ['reasoning'] }
+    expect(rewritten(requestOf(body), { effort: effortOf('low'), dialect: rule })).not.toHaveProperty('reasoning')
   })
 
   it('spells an effort as the model does, and names one that it cannot express', () => {
@@ -75,9 +75,9 @@ describe('a Responses request for a lane of its own protocol', () => {
     expect(reasoningFor({ medium: 'disabled' })).toEqual([{ effort: 'none', summary: 'auto' }, []])
     expect(reasoningFor({ medium: 9000 })).toEqual([{ summary: 'auto' }, ['reasoning.effort']])
     expect(reasoningFor({})).toEqual([{ summary: 'auto' }, ['reasoning.effort']])
-    const lesson = { ...responsesDialect('openai'), withoutFields: ['reasoning'] }
+    const rule = { ...responsesDialect('openai'), withoutFields: ['reasoning'] }
     const plain = requestOf('{"input":"x"}')
-    expect(leftOutOf(plain, { dialect: lesson, effort: effortOf('high') })).toEqual(['reasoning.effort'])
+    expect(leftOutOf(plain, { dialect: rule, effort: effortOf('high') })).toEqual(['reasoning.effort'])
   })
 
   it('leaves out all sampling fields for a model that refuses them, also inside another field', () => {
@@ -105,8 +105,8 @@ describe('a Responses request for a lane of its own protocol', () => {
     expect(rewritten(requestOf('{"input":"x","include":["reasoning.encrypted_content"]}'))).not.toHaveProperty(
       'include',
     )
-    const lesson = { ...responsesDialect('openai'), withoutFields: ['include'] }
-    expect(rewritten(request, { dialect: lesson })).not.toHaveProperty('include')
+    const rule = { ...responsesDialect('openai'), withoutFields: ['include'] }
+    expect(rewritten(request, { dialect: rule })).not.toHaveProperty('include')
   })
 
   it('leaves out and names fields that the server refuses or that are not passed on', () => {

@@ -310,8 +310,8 @@ describe('a conversation, written for a Responses lane', () => {
       frequency_penalty: 0.5,
       user: 'u',
     })
-    const lesson = { ...responsesDialect('generic'), withoutFields: ['max_output_tokens'] }
-    expect(write({}, 'generic', { dialect: lesson })).toMatchObject({ leftOut: [], body: { max_output_tokens: 50 } })
+    const rule = { ...responsesDialect('generic'), withoutFields: ['max_output_tokens'] }
+    expect(write({}, 'generic', { dialect: rule })).toMatchObject({ leftOut: [], body: { max_output_tokens: 50 } })
     expect(write({ sampling }).body.include).toEqual(['message.output_text.logprobs'])
   })
 

@@ -26,9 +26,9 @@ function keptOf(events: readonly TurnEvent[]): Record<string, string[]> {
     read: () => frames.splice(0, 1),
   }
   const kept: Record<string, string[]> = {}
-  const told = ({ opaque, textBetween }: SealBeforeCall) => `${opaque.data}${textBetween ? ', words' : ''}`
+  const delivered = ({ opaque, textBetween }: SealBeforeCall) => `${opaque.data}${textBetween ? ', words' : ''}`
   const noticing = keepSeals(reader, (callId, seals) => {
-    kept[callId] = seals.map(told)
+    kept[callId] = seals.map(delivered)
   })
   expect(events.map(() => noticing.read(Buffer.alloc(0)))).toEqual(events.map((event) => [event]))
   expect(noticing.state).toBe(reader.state)

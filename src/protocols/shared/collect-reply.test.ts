@@ -12,7 +12,7 @@ const start = (call: number, over: object = {}): TurnEvent => ({
   tool: 'function',
   ...over,
 })
-const text = (said: string): TurnEvent => ({ type: 'text-delta', text: said })
+const text = (emitted: string): TurnEvent => ({ type: 'text-delta', text: emitted })
 
 it('puts the items of an answer together in the order of their beginnings', () => {
   const opaque = { wire: 'responses', origin: 'lane', data: 'sealed' } as const

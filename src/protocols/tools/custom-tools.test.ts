@@ -4,10 +4,10 @@ import { createInputDecoder } from './custom-tools.ts'
 
 function decode(pieces: readonly string[]): string[] {
   const decoder = createInputDecoder()
-  const said = pieces.map((piece) => decoder.push(piece))
-  said.push(decoder.end())
+  const emitted = pieces.map((piece) => decoder.push(piece))
+  emitted.push(decoder.end())
   expect(decoder.heldBytes()).toBe(0)
-  return said
+  return emitted
 }
 
 const whole = (text: string) => decode([text]).join('')
@@ -26,9 +26,9 @@ it('the input comes out as the client wrote its tool for it, cut at every place,
   for (const text of SHAPES) {
     for (let first = 0; first <= text.length; first++) {
       for (let second = first; second <= text.length; second += 3) {
-        const said = decode([text.slice(0, first), text.slice(first, second), text.slice(second)])
-        expect(said.join('')).toBe(INPUT)
-        expect(said.filter((piece) => HALF_AT_AN_END.test(piece))).toEqual([])
+        const emitted = decode([text.slice(0, first), text.slice(first, second), text.slice(second)])
+        expect(emitted.join('')).toBe(INPUT)
+        expect(emitted.filter((piece) => HALF_AT_AN_END.test(piece))).toEqual([])
       }
     }
   }

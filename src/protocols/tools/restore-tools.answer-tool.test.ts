@@ -20,7 +20,7 @@ const read = (events: readonly TurnEvent[]) => {
   return readAnswerTool(reader, 'answer').read(Buffer.from(''))
 }
 const message = { type: 'message-start', phase: undefined }
-const text = (said: string) => ({ type: 'text-delta', text: said })
+const text = (emitted: string) => ({ type: 'text-delta', text: emitted })
 
 it('the input of the tool is the answer, and not a call', () => {
   expect(read([started(0, 'answer'), delta(0, '{"a":'), delta(0, '1}'), ended(0), end])).toEqual([

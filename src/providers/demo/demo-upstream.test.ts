@@ -89,8 +89,8 @@ describe('the demo', () => {
         tool_calls: [{ type: 'function', function: { name: 'get_weather', arguments: '{"city":"demo"}' } }],
       },
     })
-    const told = await jsonOf({ tools, messages: [{ role: 'tool', content: 'rain', tool_call_id: 'x' }] })
-    expect(told.choices[0].message.content).toContain('rain')
+    const delivered = await jsonOf({ tools, messages: [{ role: 'tool', content: 'rain', tool_call_id: 'x' }] })
+    expect(delivered.choices[0].message.content).toContain('rain')
     expect((await jsonOf({ tools, tool_choice: 'required' })).choices[0].finish_reason).toBe('tool_calls')
     expect(
       (await jsonOf({ tools, tool_choice: 'none', messages: [{ role: 'user', content: 'get_weather' }] })).choices[0]
@@ -159,14 +159,14 @@ describe('the demo', () => {
     expect(json.usage).toMatchObject({ completion_tokens: 39, completion_tokens_details: { reasoning_tokens: 24 } })
     const text = await wholeOf((await ask({ ...question, stream: true })).body)
     const chunks = text.match(/\{.*\}/g)!.map((frame) => JSON.parse(frame))
-    const said = [0, 1, 2].map((wanted) =>
+    const emitted = [0, 1, 2].map((wanted) =>
       chunks
         .flatMap(({ choices }) => choices)
         .filter(({ index }) => index === wanted)
         .map(({ delta }) => delta.content ?? '')
         .join(''),
     )
-    expect(said).toEqual(Array(3).fill('1 2 3 4 5'))
+    expect(emitted).toEqual(Array(3).fill('1 2 3 4 5'))
     expect(chunks.at(-1).usage).toEqual(json.usage)
   })
 

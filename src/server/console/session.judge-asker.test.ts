@@ -25,14 +25,14 @@ function sessionOf({ role = 'owner', status = 'active', confirmedAt = NOW }: Fun
 }
 
 /** The outcome of a request from a page of its own session. */
-function authorized(asked: Pick<Access<Requester>, 'who'> & Partial<Access<Requester>>, wish: FundingRequest = {}) {
+function authorized(asked: Pick<Access<Requester>, 'who'> & Partial<Access<Requester>>, change: FundingRequest = {}) {
   const request: ConsoleRequest = {
     ...{ requestId: 'req_1', address: '192.0.2.1', agent: 'a browser', changes: false, log: {} },
     site: { origin: 'https://mill.example', isSecure: true, isPrivate: true },
     csrfToken: csrfTokenOf(SECRET),
     deviceTokens: undefined,
-    signedIn: { secret: SECRET, session: sessionOf(wish) },
-    ...wish.request,
+    signedIn: { secret: SECRET, session: sessionOf(change) },
+    ...change.request,
   }
   const judgement = authorizeRequester(request, { confirmed: false, ...asked }, NOW)
   return judgement.kind === 'authorized' ? 'may' : judgement.code

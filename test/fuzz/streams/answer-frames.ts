@@ -46,7 +46,7 @@ function inChat(answer: PlainAnswer): EncodedFrame[] {
     },
   })
   let calls = 0
-  const told = answer.pieces.flatMap((piece) => {
+  const delivered = answer.pieces.flatMap((piece) => {
     if (piece.kind === 'thought') return piece.words.map((reasoning_content) => chunk({ reasoning_content }))
     if (piece.kind === 'text') return piece.words.map((content) => chunk({ content }))
     if (piece.kind === 'refusal') return piece.words.map((refusal) => chunk({ refusal }))
@@ -64,7 +64,7 @@ function inChat(answer: PlainAnswer): EncodedFrame[] {
   }
   return [
     chunk({ role: 'assistant', content: '' }),
-    ...told,
+    ...delivered,
     chunk({}, finish),
     { emitted: { id: 'c1', choices: [], usage } },
     { emitted: '[DONE]' },
@@ -84,9 +84,9 @@ function inResponses({ pieces, end, counts }: PlainAnswer): EncodedFrame[] {
   const response = { id: 'resp_1', status, output: items.map(({ done }) => done), usage, incomplete_details }
   return [
     named('response.created', { response: { id: 'resp_1', status: 'in_progress', output: [] } }),
-    ...items.flatMap(({ added, done, told }, output_index) => [
+    ...items.flatMap(({ added, done, delivered }, output_index) => [
       named('response.output_item.added', { output_index, item: added }),
-      ...told.map(([type, fields]) => named(type, { item_id: done.id, output_index, ...fields })),
+      ...delivered.map(([type, fields]) => named(type, { item_id: done.id, output_index, ...fields })),
       named('response.output_item.done', { output_index, item: done }),
     ]),
     named(`response.${status}`, { response }),
@@ -96,7 +96,7 @@ function inResponses({ pieces, end, counts }: PlainAnswer): EncodedFrame[] {
 interface ItemFrames {
   readonly added: Json
   readonly done: Json
-  readonly told: readonly (readonly [string, Json])[]
+  readonly delivered: readonly (readonly [string, Json])[]
 }
 
 /** What events and parts are called, and where their words stand. */
@@ -120,7 +120,7 @@ function itemOf(piece: Piece, index: number): ItemFrames {
     return {
       added: { ...item, status: 'in_progress', arguments: '' },
       done: { ...item, status: 'completed', arguments: whole },
-      told: [
+      delivered: [
         ...piece.words.map((delta) => [`${stem}.delta`, { delta }] as const),
         [`${stem}.done`, { arguments: whole }],
       ],
@@ -138,7 +138,7 @@ function itemOf(piece: Piece, index: number): ItemFrames {
   return {
     added: { ...item, ...status('in_progress'), [list]: [] },
     done: { ...item, ...status('completed'), [list]: [{ ...part, [field]: whole }] },
-    told: [
+    delivered: [
       [`response.${outer}.added`, { ...place, part: { ...part, [field]: '' } }],
       ...piece.words.map((delta) => [`response.${inner}.delta`, { ...place, delta, ...logprobs }] as const),
       [`response.${inner}.done`, { ...place, [field]: whole, ...logprobs }],
@@ -194,12 +194,12 @@ function inGemini({ pieces, end, counts }: PlainAnswer): EncodedFrame[] {
       responseId: 'r1',
     },
   })
-  const told = pieces.flatMap((piece) => {
+  const delivered = pieces.flatMap((piece) => {
     if (piece.kind === 'thought') return piece.words.map((text) => chunk([{ text, thought: true }]))
     if (piece.kind !== 'call') return piece.words.map((text) => chunk([{ text }]))
     return [chunk([{ functionCall: { name: piece.name, args: JSON.parse(piece.words.join('') || '{}') } }])]
   })
-  return [...told, chunk([], { finishReason: { stop: 'STOP', length: 'MAX_TOKENS', filter: 'SAFETY' }[end] })]
+  return [...delivered, chunk([], { finishReason: { stop: 'STOP', length: 'MAX_TOKENS', filter: 'SAFETY' }[end] })]
 }
 
 const WRITERS = { chat: inChat, responses: inResponses, anthropic: inAnthropic, gemini: inGemini } as const

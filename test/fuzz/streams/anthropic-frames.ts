@@ -64,8 +64,8 @@ export function anthropicFrames(dice: Dice): EncodedFrame[] {
     ]
   }
   const blocks = Array.from({ length: between(0, 4) }, (_, index) => block(index))
-  const told = onceIn(12) ? interleaved(dice, blocks) : blocks.flat()
-  const hasCalls = told.some(
+  const delivered = onceIn(12) ? interleaved(dice, blocks) : blocks.flat()
+  const hasCalls = delivered.some(
     ({ emitted }) => ((emitted as Json).content_block as Json | undefined)?.type === 'tool_use',
   )
   const reason = onceIn(5)
@@ -89,7 +89,7 @@ export function anthropicFrames(dice: Dice): EncodedFrame[] {
   return [
     event('message_start', { message: { ...message, usage: { ...inputUsage(), output_tokens: 1 } } }),
     ...(onceIn(2) ? [event('ping')] : []),
-    ...told,
+    ...delivered,
     event('message_delta', { delta: { stop_reason: reason, stop_sequence: null }, usage: outputUsage }),
     event('message_stop'),
   ]
@@ -97,11 +97,11 @@ export function anthropicFrames(dice: Dice): EncodedFrame[] {
 
 function interleaved({ random }: Dice, blocks: readonly EncodedFrame[][]): EncodedFrame[] {
   const left = blocks.filter(({ length }) => length > 0).map((frames) => [...frames])
-  const told: EncodedFrame[] = []
+  const delivered: EncodedFrame[] = []
   while (left.length > 0) {
     const at = random(left.length)
-    told.push(left[at]!.shift()!)
+    delivered.push(left[at]!.shift()!)
     if (left[at]!.length === 0) left.splice(at, 1)
   }
-  return told
+  return delivered
 }

@@ -5,7 +5,7 @@ import type { Protocol } from '../../../src/model/turn.ts'
 import type { ClientEncoder, EncodedFrame, StreamAdapter } from '../../../src/protocols/shared/codec-types.ts'
 import { createFrameSplitter } from '../../../src/protocols/sse/frames.ts'
 import { SETTLED } from '../../fixtures/protocols/chat/translate.ts'
-import { toldIn, toldInJson } from '../../translation-gaps/turns.ts'
+import { deliveredIn, deliveredInJson } from '../../translation-gaps/turns.ts'
 
 /** What a client got of a stream, and how it ended for it. */
 export interface Played {
@@ -106,17 +106,17 @@ const OURS = new Set([
 /** Throws where a client of that protocol could not make sense of what it got. */
 export function judgeStream(client: Protocol, { emitted, end, hasContent }: Played): void {
   if (!isUtf8(emitted)) throw new Error('What was said is no UTF-8')
-  const told = toldIn(client, emitted.toString())
-  if (typeof told === 'string') throw new Error(`${client} client: ${told}`)
-  if (told.end !== end) throw new Error(`${client} client: it is told ${told.end}, and it has ${end}`)
-  const { content, refusal, reasoning, calls } = told.said
+  const delivered = deliveredIn(client, emitted.toString())
+  if (typeof delivered === 'string') throw new Error(`${client} client: ${delivered}`)
+  if (delivered.end !== end) throw new Error(`${client} client: it is told ${delivered.end}, and it has ${end}`)
+  const { content, refusal, reasoning, calls } = delivered.emitted
   if (!hasContent && content + refusal + reasoning !== '' && calls.length > 0)
     throw new Error('Words that are no content')
 }
 
 export function judgeJson(client: Protocol, { emitted, end }: Played): void {
   if (!isUtf8(emitted)) throw new Error('What was said is no UTF-8')
-  if (end === 'finished') toldInJson(client, emitted.toString())
+  if (end === 'finished') deliveredInJson(client, emitted.toString())
 }
 
 /** A relayed stream is its provider's own: clients must be able to parse it, and no more is promised. */

@@ -148,11 +148,11 @@ export function responsesFrames(dice: Dice): EncodedFrame[] {
     incomplete_details: end === 'incomplete' ? { reason: pick(['max_output_tokens', 'content_filter']) } : null,
     error: end === 'failed' ? { code: 'server_error', message: 'It broke.' } : null,
   }
-  const told = onceIn(10) ? zipped(items.map(({ frames }) => frames)) : items.flatMap(({ frames }) => frames)
+  const delivered = onceIn(10) ? zipped(items.map(({ frames }) => frames)) : items.flatMap(({ frames }) => frames)
   return [
     event('response.created', response('in_progress')),
     ...(onceIn(2) ? [event('response.in_progress', response('in_progress')), event('keepalive')] : []),
-    ...told,
+    ...delivered,
     event(`response.${end}`, response(end === 'done' ? 'completed' : end, over)),
     ...(onceIn(2) ? [{ emitted: '[DONE]' }] : []),
   ]

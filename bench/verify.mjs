@@ -47,7 +47,7 @@ async function run() {
       `${RATE} requests a second\n`,
   )
   const slices = []
-  const ledger = await openBenchLedger({ ...database, patientDb: timedDb(database.file, slices) })
+  const ledger = await openBenchLedger({ ...database, lowPriorityDb: timedDb(database.file, slices) })
   // Code that has not run yet and pages that nobody has read would count for the first of them.
   await measure(ledger, slices, () => sleep(Math.min(5, SECONDS) * 1000))
   const phases = {

@@ -32,10 +32,10 @@ export const ENDING = {
 }
 const CREDIT = 1_000_000_000_000_000n
 
-export const openBenchLedger = ({ db, patientDb, file, journal }, batchRecorded = () => {}) =>
+export const openBenchLedger = ({ db, lowPriorityDb, file, journal }, batchRecorded = () => {}) =>
   openLedger({
     db,
-    patientDb,
+    lowPriorityDb,
     file,
     journal,
     clock: systemClock,

@@ -75,10 +75,10 @@ describe('an order to the ledger', () => {
   it('gets a second entry when the ledger fails, and counts when it is repeated', async () => {
     const full = `CREATE TRIGGER no_more BEFORE INSERT ON transfers BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`
     await fixture.database.file.atomic([{ sql: full, rows: [[]] }])
-    await expect(creditWallet(fixture.services, order)).rejects.toThrow(/could not record/)
+    await expect(creditWallet(fixture.services, order)).rejects.toThrow(/could not confirm/)
     expect(await lines()).toEqual([
       'wallet_ordered: 7.00 USD (invoice 6): June',
-      'order_failed: The ledger could not record the change: look whether it is there, and give the order again if not: 7.00 USD (invoice 6): June',
+      'order_failed: The ledger could not confirm the change. Check whether it was applied; if not, repeat the command: 7.00 USD (invoice 6): June',
     ])
     await fixture.database.file.atomic([{ sql: 'DROP TRIGGER no_more', rows: [[]] }])
     expect(await creditWallet(fixture.services, order)).toMatchObject({ kind: 'done', value: { available: '7.00' } })

@@ -220,7 +220,7 @@ describe('a crash while a code is redeemed', () => {
     const { text } = await make()
     const fail = `CREATE TRIGGER no_more BEFORE INSERT ON transfers BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`
     await fixture.database.file.atomic([{ sql: fail, rows: [[]] }])
-    await expect(redeem(text)).rejects.toThrow(/could not record/)
+    await expect(redeem(text)).rejects.toThrow(/could not confirm/)
     await fixture.database.file.atomic([{ sql: 'DROP TRIGGER no_more', rows: [[]] }])
     expect(await redeem(text, BEN)).toMatchObject({ reason: 'code_not_found' })
     expect(await redeem(text)).toEqual(credited('10.00'))

@@ -75,7 +75,7 @@ function outcomeOf(moved: CreditOutcome, { account, amount, reason, ref }: Move)
         ...walletView(moved.status),
       })
     case 'ref-taken': {
-      const message = `Reference ${JSON.stringify(ref)} of ${account.email} already stands for ${inUsd(moved.amount)}. Use another.`
+      const message = `Reference ${JSON.stringify(ref)} of ${account.email} was already used for ${inUsd(moved.amount)}. Use another.`
       return refused('ref_taken', message, { param: 'ref' })
     }
     case 'short': {

@@ -251,14 +251,14 @@ const USAGE_INTERVAL_MS = 500
 /** Opens the ledger and recovers what a dead process left open. */
 async function openLedgerServices(core: Core, contents: Contents, closing: Closing) {
   const { config, clock, overrides, log, metrics, database } = core
-  const { db, patientDb, file, journal } = database
+  const { db, lowPriorityDb, file, journal } = database
   const usage = createUsageKeeper({
-    ...{ db: patientDb, content: contents.content, clock, intervalMs: USAGE_INTERVAL_MS },
+    ...{ db: lowPriorityDb, content: contents.content, clock, intervalMs: USAGE_INTERVAL_MS },
     onFailure: (error) => log.error({ error }, 'usage could not be counted; retrying, and nothing is lost'),
   })
   closing.add(() => usage.close())
   const ledger = await openLedger({
-    ...{ db, patientDb, file, journal, clock },
+    ...{ db, lowPriorityDb, file, journal, clock },
     findKeptFacts: findKeptFacts(contents),
     markIntervalMs: config.ledger.markIntervalMs,
     outageGraceMs: overrides.outageGraceMs,
@@ -367,7 +367,7 @@ function operationsOf(services: Services): App['operations'] {
   const pepper = apiKeyPepper(keyring)
   const codePepper = deriveKey(keyring.founding.secret, 'redemption-codes')
   return {
-    ...{ db: database.patientDb, clock, random, ledger, health, estimateErrors, people, countedInputs },
+    ...{ db: database.lowPriorityDb, clock, random, ledger, health, estimateErrors, people, countedInputs },
     catalog: () => rules.current.catalog,
     liveKeysMax: () => rules.current.liveKeysMax,
     keyRates: () => rules.current.limits.key,

@@ -217,7 +217,7 @@ async function createEdgeConsole(services: Services, admin: ConsoleServices): Pr
     api: createConsoleApi(admin),
     sessions: people.sessions,
     addresses: createAddressRates({ nowMicros: clock.nowMicros, rule: () => CONSOLE_RATE }),
-    findPlayer: (account, kind) => playgroundKey({ db, clock, random }, account, kind),
+    findPlaygroundCaller: (account, kind) => playgroundKey({ db, clock, random }, account, kind),
   }
 }
 

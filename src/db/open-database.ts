@@ -20,7 +20,7 @@ export interface Database {
   readonly ledger: string
   readonly db: LedgerDb
   /** Queries with low priority, for the console and audits, so that no request waits behind them. */
-  readonly patientDb: LedgerDb
+  readonly lowPriorityDb: LedgerDb
   readonly file: SqliteFile
   readonly journal: SettleJournal
   close(): Promise<void>
@@ -50,7 +50,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     if (isLeftOpen) await quickCheck(file)
     await migrate(file, ledgerSchema, clock)
     const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
-    const patientDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file, clock)) })
+    const lowPriorityDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file, clock)) })
     const ledger = await findLedgerId(db)
     // The lock of the ledger is also the lock of its journal.
     const journal = await openSettleJournal({
@@ -60,7 +60,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     return {
       ledger,
       db,
-      patientDb,
+      lowPriorityDb,
       file,
       journal,
       async close() {

@@ -14,7 +14,7 @@ import { commonProblem } from './upstream-errors.ts'
 /** Clients wait no longer than a few attempts take. */
 const ATTEMPTS_MAX = 3
 /** Each further attempt may bill the operator again for one answer that the client pays once. */
-const ATTEMPTS_AFTER_DOUBT_MAX = 1
+const ATTEMPTS_AFTER_POSSIBLE_BILLING_MAX = 1
 
 /** What a turn has tried so far. */
 interface Progress {
@@ -26,7 +26,7 @@ interface Progress {
 }
 
 /**
- * Failover: calls one lane after another until one answers. Lanes with an open circuit are skipped. A failure before the first
+ * Failover (fallbacks): calls one lane after another until one answers. Lanes with an open circuit are skipped. A failure before the first
  * content moves on to the next lane; if the provider may have done the work, to one more lane only. After the first content
  * there is no failover. If every circuit is open, a few requests at a time probe a failing lane, and the others wait a little
  * for the lane whose circuit will be half-open first.
@@ -60,7 +60,7 @@ export async function attemptLanes(services: TurnServices, turn: Turn, lanes: re
   const fate: RunFate = cancellation.abortReason
     ? stopped(cancellation.abortReason, undefined).fate
     : {
-        ...{ kind: 'failed', sameElsewhere: false, mayBeBilled: false, verdict: undefined },
+        ...{ kind: 'failed', failsOnEveryLane: false, mayBeBilled: false, verdict: undefined },
         problem: problemOf(services, lanes, progress),
       }
   return { fate, lane: last, attempts, firstContentAt: undefined }
@@ -90,11 +90,11 @@ async function attemptLane(
     permit.release()
   }
   if (fate.kind === 'finished') services.retries.succeeded(turn.entry.model)
-  if (fate.kind !== 'failed' || fate.sameElsewhere || turn.cancellation.abortReason) {
+  if (fate.kind !== 'failed' || fate.failsOnEveryLane || turn.cancellation.abortReason) {
     return { fate, lane, attempts, firstContentAt: attempt.firstContentAt }
   }
   failures.push({ lane, fate })
-  if (fate.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, ATTEMPTS_AFTER_DOUBT_MAX)
+  if (fate.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, ATTEMPTS_AFTER_POSSIBLE_BILLING_MAX)
   return undefined
 }
 
@@ -147,7 +147,7 @@ function problemOf(services: TurnServices, lanes: readonly Lane[], { failures }:
   }
   const circuits = lanes.flatMap((lane) => health.openCircuitOf(lane) ?? [])
   if (circuits.length > 0 && circuits.every(({ reason }) => reason === 'busy')) {
-    const what = 'Every provider of this model limits requests at the moment.'
+    const what = 'Every provider of this model is limiting requests at the moment (rate limit).'
     return retryableProblem('upstream_busy', what, { source: 'upstream', retryAfterSeconds })
   }
   if (circuits.length === lanes.length && circuits.every(({ reason }) => reason === 'locked-out')) {
@@ -182,7 +182,7 @@ function secondsUntilRetry(
 }
 
 const PLAIN: AttemptOptions = {
-  ...{ rulesApplied: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false, onceMore: false },
+  ...{ rulesApplied: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false, repeated: false },
 }
 
 /** Calls one lane, and again with other options while a retry rule applies to its refusal. */
@@ -205,7 +205,7 @@ async function callUntilSettled(
     const { fate } = called.result
     if (fate.kind !== 'failed') return fate
     const refusal = { services, turn, lane, dialect, options, fate, called }
-    const next = withoutField(refusal) ?? withoutSeals(refusal) ?? withoutNativeCompaction(refusal) ?? onceMore(refusal)
+    const next = withoutField(refusal) ?? withoutSeals(refusal) ?? withoutNativeCompaction(refusal) ?? repeated(refusal)
     if (next === undefined) return fate
     options = next
   }
@@ -244,9 +244,9 @@ function withoutSeals({ turn: { request }, dialect, options, fate }: FailedCall)
 }
 
 /** After a slip of the model, the only lane of a model gets the same request once more; otherwise the next lane gets it. */
-function onceMore({ turn, options, fate }: FailedCall): AttemptOptions | undefined {
-  if (turn.entry.model.lanes.length !== 1 || options.onceMore || !fate.slipped) return undefined
-  return { ...options, onceMore: true }
+function repeated({ turn, options, fate }: FailedCall): AttemptOptions | undefined {
+  if (turn.entry.model.lanes.length !== 1 || options.repeated || !fate.malformedOutput) return undefined
+  return { ...options, repeated: true }
 }
 
 /** How a server may refuse that does not know compaction. */

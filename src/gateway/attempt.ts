@@ -49,15 +49,15 @@ export interface FailedLane {
   readonly kind: 'failed'
   readonly problem: Problem
   /** Any other lane would refuse the same request. */
-  readonly sameElsewhere: boolean
+  readonly failsOnEveryLane: boolean
   /** The provider has the request and did not refuse it: it may bill the operator for the work. */
   readonly mayBeBilled: boolean
   /** For the circuit breaker; undefined: the failure says nothing about the lane. */
   readonly verdict: LaneVerdict | undefined
   /** The lane does not accept the sealed reasoning that it was given back. */
   readonly refusesSeals?: boolean
-  /** The model slipped, as with a malformed call: the same request usually succeeds when sent once more. */
-  readonly slipped?: boolean
+  /** The model wrote malformed output, such as an invalid tool call: the same request usually succeeds when sent once more. */
+  readonly malformedOutput?: boolean
 }
 
 /** What a provider has produced: its own count, or what was seen of the answer. */

@@ -48,8 +48,8 @@ export interface AttemptOptions {
   readonly withoutSeals: boolean
   /** The lane writes a summary instead of using its own compaction. */
   readonly withoutNativeCompaction: boolean
-  /** The same request is sent once more, after the model slipped. */
-  readonly onceMore: boolean
+  /** The same request is sent once more, after malformed output. */
+  readonly repeated: boolean
 }
 
 export interface CalledLane {

@@ -21,7 +21,7 @@ const bounds = {
   inputEstimate: 20,
   cachedEstimate: 0,
   outputBound: 100,
-  headGone: true,
+  headSent: true,
 } as const
 
 const finishedWith = (uncachedInput: number, output = 5) => {
@@ -132,10 +132,10 @@ describe('a client that went before its answer was whole', () => {
   const produced = { usage: undefined, outputBytes: 20 }
   const answer = { unsent: Buffer.alloc(0), close: () => Buffer.alloc(0) }
 
-  const ended = (fate: RunFate, disconnectPolicy: DisconnectPolicy, headGone = true) => {
+  const ended = (fate: RunFate, disconnectPolicy: DisconnectPolicy, headSent = true) => {
     const lane = { ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, disconnectPolicy } }
     const run: Run = { fate, lane, attempts: [], firstContentAt: 0 }
-    return resolveEnding(run, { ...bounds, headGone })
+    return resolveEnding(run, { ...bounds, headSent })
   }
   const stopped = (reason: StopReason, accepted: boolean): RunFate => ({
     kind: 'stopped',
@@ -152,8 +152,8 @@ describe('a client that went before its answer was whole', () => {
 
   it.each(['cancel_estimate', 'drain'] as const)('pays what was produced (%s)', (policy) => {
     const estimate = { uncachedInput: 20, output: 5, estimated: true }
-    for (const headGone of [true, false])
-      expect(ended(stopped('client-gone', true), policy, headGone)).toMatchObject({
+    for (const headSent of [true, false])
+      expect(ended(stopped('client-gone', true), policy, headSent)).toMatchObject({
         outcome: 'client_gone',
         owed: { usage: estimate },
       })

@@ -22,7 +22,7 @@ export interface EndingBounds {
   readonly model: Model
   readonly price: Price
   /** The head has gone out with 200; before it the client gets an error status, which must not cost anything. */
-  readonly headGone: boolean
+  readonly headSent: boolean
   readonly bytesPerToken: number
   readonly inputBound: number
   /** The input by the catalogue's ratio. */
@@ -45,7 +45,7 @@ export function boundsOf(turn: Turn, { lane }: Run, rate: LaneRate): EndingBound
     inputEstimate: admitRequest.inputEstimate,
     cachedEstimate: admitRequest.cachedEstimate,
     outputBound: (lane ? laneCap(turn, lane) : hold.cap) * request.choices,
-    headGone: sink.phase !== 'quiet',
+    headSent: sink.phase !== 'quiet',
   }
 }
 
@@ -59,10 +59,10 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
     case 'stopped': {
       const outcome = STOPPED_OUTCOMES[fate.reason]
       // Before the provider's 2xx head it has not accepted the request: a cancel costs nothing.
-      if (!fate.accepted && !wasMade(fate, bounds)) return free(outcome)
+      if (!fate.accepted && !providerHadStarted(fate, bounds)) return free(outcome)
       if (fate.reason === 'client-gone') return disconnected(run, fate.used, bounds)
       // A response with status 503 is free, even if the provider has begun to work.
-      return bounds.headGone ? charge(outcome, fate.used, bounds) : free(outcome)
+      return bounds.headSent ? charge(outcome, fate.used, bounds) : free(outcome)
     }
     case 'failed':
       return free('upstream_failed')
@@ -74,8 +74,10 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
 }
 
 /** The client disconnected so late that, by the usual times of the lane, the provider was already making its JSON answer. */
-const wasMade = ({ reason, used }: Extract<RunFate, { kind: 'stopped' }>, { rate, bytesPerToken }: EndingBounds) =>
-  reason === 'client-gone' && rate.outputOf(used, bytesPerToken).output > 0
+const providerHadStarted = (
+  { reason, used }: Extract<RunFate, { kind: 'stopped' }>,
+  { rate, bytesPerToken }: EndingBounds,
+) => reason === 'client-gone' && rate.outputOf(used, bytesPerToken).output > 0
 
 /** After a disconnect the client pays for what was produced, unless the operator has chosen to pay. */
 function disconnected({ lane }: Run, used: Produced, bounds: EndingBounds): Resolution {

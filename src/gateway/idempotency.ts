@@ -70,7 +70,7 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
   const sameBody = claim.fingerprint === fingerprint
   if (!sameBody || claim.state !== 'kept')
     return { kind: 'refused', problem: claimProblem({ claim, sameBody }), release }
-  // What is only in memory yet must not be sent.
+  // Send nothing before the claim is durable.
   if ((await durable) === 'lost') return { kind: 'refused', problem: ledgerUnavailable(), release }
 
   // A replay costs nothing, and counts as one request of its key and account, without a model.
@@ -88,7 +88,7 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
     const answer = await findKept(services, requestId, caller.accountId)
     if (answer === undefined) return refused(notReplayableProblem(requestId))
     if (!budget.take(answer.rawBytes)) {
-      const message = 'Too many kept answers are being sent at the moment.'
+      const message = 'This server is overloaded: it is sending too many stored answers at the moment.'
       return refused(retryableProblem('server_is_overloaded', message, { first: FREE_RETRY, retryAfterSeconds: 1 }))
     }
     taken = answer.rawBytes
@@ -135,7 +135,7 @@ const INVALID: IdempotencyKeyOutcome = {
   kind: 'invalid',
   problem: problem(
     'idempotency_key_invalid',
-    'The Idempotency-Key is not 1 to 255 visible ASCII characters, bare or in double quotes. Send one such as a UUID, or release the header out.',
+    'The Idempotency-Key is not 1 to 255 visible ASCII characters, bare or in double quotes. Send one such as a UUID, or leave the header out.',
     { param: 'Idempotency-Key' },
   ),
 }

@@ -5,11 +5,11 @@ import { createNaiveLimits, type NaiveLimits, type NaiveTurn } from '../../test/
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
 import { createLedgerState, type LedgerState } from '../ledger/state/state.ts'
 import {
-  endUnderLimits,
-  forgetEarnedBackRates,
+  checkLimits,
+  dropFullBuckets,
   type LimitRefusal,
-  lookAtLimits,
-  startUnderLimits,
+  releaseLimits,
+  takeLimits,
 } from '../ledger/state/turn-limits.ts'
 import { limitsForTurn } from '../limits/limits.ts'
 import type { AppliedLimit, LimitRates, LimitScope } from '../model/caller.ts'
@@ -70,13 +70,13 @@ function playSchedule(random: Random, tally: Tally): void {
     }
     const limits = limitsForTurn(configured, caller, turn)
     const expected = naive.judge(turn, now)
-    const refusal = lookAtLimits(ledgerState, limits, now)
+    const refusal = checkLimits(ledgerState, limits, now)
     if (!refusal) {
       expect(expected === 'too-large' || expected.some(({ micros }) => micros > EDGE_MICROS)).toBe(false)
       count(tally, 'admitted')
       naive.start(turn, now)
       expect(naive.mostOver).toBeLessThan(EDGE_MICROS)
-      startUnderLimits(ledgerState, limits, now)
+      takeLimits(ledgerState, limits, now)
       open.push({ turn, limits })
       return
     }
@@ -101,7 +101,7 @@ function playSchedule(random: Random, tally: Tally): void {
     if (!ended) return
     const used = random(4) ? random(ended.turn.tokens + 1) : random(5000)
     count(tally, used > ended.turn.tokens ? 'debt' : 'refund')
-    endUnderLimits(ledgerState, ended.limits, used, now)
+    releaseLimits(ledgerState, ended.limits, used, now)
     naive.end(ended.turn, used, now)
   }
 
@@ -112,7 +112,7 @@ function playSchedule(random: Random, tally: Tally): void {
 
   const sweep = () => {
     const before = ledgerState.rates.size
-    forgetEarnedBackRates(ledgerState, now)
+    dropFullBuckets(ledgerState, now)
     if (ledgerState.rates.size < before) count(tally, 'forgotten')
   }
 
@@ -133,7 +133,7 @@ interface Promised {
 function keepsItsWord({ ledgerState, limits, refusal, seconds, now, tally }: Promised): void {
   // When a place is free depends on those who have it.
   const rated = limits.filter(({ kind }) => kind !== 'concurrent')
-  const refusalAt = (nowMicros: number) => lookAtLimits(ledgerState, rated, nowMicros)?.kind
+  const refusalAt = (nowMicros: number) => checkLimits(ledgerState, rated, nowMicros)?.kind
   if (refusal.limit.kind !== 'concurrent') {
     expect(refusalAt(now + (seconds - 1) * SECOND)).toBe('limited')
     count(tally, 'early')

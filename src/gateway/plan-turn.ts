@@ -90,7 +90,7 @@ function checkInputs(model: Model, request: TurnRequest): Problem | undefined {
     return problem('unsupported_content', message, { param })
   }
   if (request.choices > model.choicesMax) {
-    const message = `\`n\` is ${request.choices}; \`${request.model}\` gives at most ${model.choicesMax} choice${model.choicesMax === 1 ? '' : 's'} a request.`
+    const message = `\`n\` is ${request.choices}; \`${request.model}\` returns at most ${model.choicesMax} choice${model.choicesMax === 1 ? '' : 's'} a request.`
     return problem('unsupported_value', message, { param: 'n' })
   }
   return undefined
@@ -178,16 +178,16 @@ export function ableLanes({ id, lanes }: Pick<Model, 'id' | 'lanes'>, request: T
   const demand = missing(first)
   const part = otherInputs.find((other) => partDemand(other) === demand)
   if (part) {
-    const message = `\`${part.param}\` is an address, and no provider of '${id}' follows it. Millrace fetches nothing: send the ${part.kind} itself, as a data URL, or choose another model.`
+    const message = `\`${part.param}\` is a URL, and no provider of '${id}' fetches URLs. Millrace fetches nothing: send the ${part.kind} itself, as a data URL, or choose another model.`
     return problem('unsupported_content', message, { param: part.param })
   }
   const param = demand === 'response_format' ? clientName('format', protocol) : demand
-  const message = `\`${param}\` cannot be had from '${id}': none of its providers has anything like it. Leave it out, or choose another model.`
+  const message = `\`${param}\` is not supported by any provider of '${id}'. Leave it out, or choose another model.`
   return problem('unsupported_parameter', message, { param: param ?? null })
 }
 
 const FOREIGN_COMPACTION =
-  'The compaction in `input` was made by a provider that this model does not run on (any more), and no other provider can read it. Go on with the model that made it, or send the conversation itself.'
+  'The compaction in `input` was made by a provider that this model does not use, and no other provider can read it. Continue with the model that made it, or send the conversation itself.'
 
 function partDemand({ kind, form }: OtherInput): PartDemand | undefined {
   if (form !== 'address' || kind === 'audio') return undefined

@@ -7,10 +7,10 @@ import type { Caller } from '../model/caller.ts'
 import type { Opaque, Seals } from '../model/event.ts'
 import { type Problem, problem, type Refused, refused } from '../model/problem.ts'
 import type { Compacted, Protocol, ResponsesRequest } from '../model/turn.ts'
-import { parseRequest as readChatRequest } from '../protocols/chat/parse-request.ts'
+import { parseRequest as parseChatRequest } from '../protocols/chat/parse-request.ts'
 import { checkNames } from '../protocols/fields/check-value.ts'
 import { type ExpandedBody, itemsAfterCompaction } from '../protocols/responses/compaction.ts'
-import { parseRequest as readResponsesRequest } from '../protocols/responses/parse-request.ts'
+import { parseRequest as parseResponsesRequest } from '../protocols/responses/parse-request.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../protocols/shared/codec-types.ts'
 import { type Envelopes, envelopesOf } from './seals.ts'
 import {
@@ -41,7 +41,7 @@ export interface ReadServices extends ExpandServices {
 
 /** Parses a request, with everything that it refers to by id inserted. */
 export async function readTurn(deps: ReadServices, sent: SentBody): Promise<ReadRequestOutcome> {
-  const read = sent.endpoint === 'chat' ? readChatRequest(sent.body) : await readResponsesTurn(deps, sent)
+  const read = sent.endpoint === 'chat' ? parseChatRequest(sent.body) : await readResponsesTurn(deps, sent)
   const hosted = read.kind === 'read' ? read.request.ignoredTools[0] : undefined
   if (hosted === undefined || deps.hostedTools === 'ignore') return read
   const message = `A tool of type ${JSON.stringify(hosted.slice(0, SHOWN_MAX))} is declared, and this gateway does not accept tools that a provider runs. Leave it out.`
@@ -55,8 +55,8 @@ async function readResponsesTurn(
   deps: ReadServices,
   { endpoint, caller, body }: SentBody,
 ): Promise<ReadRequestOutcome> {
-  const isAtEndpoint = endpoint === 'compact'
-  const wrong = isAtEndpoint ? checkCompact(body) : undefined
+  const isCompactEndpoint = endpoint === 'compact'
+  const wrong = isCompactEndpoint ? checkCompact(body) : undefined
   if (wrong) return refused(wrong)
   const refuse = () => missingModel(deps, caller, body)
   const expanded = await expandInput(deps, caller.accountId, body, { refuse })
@@ -64,11 +64,11 @@ async function readResponsesTurn(
   const opened = await openInput(deps.bounds, envelopesOf(deps.seals, caller.accountId), expanded)
   if (opened.kind === 'refused') return opened
   const { sealed, boundTo, hasTrigger } = opened
-  return readResponsesRequest(opened.body, {
+  return parseResponsesRequest(opened.body, {
     ...{ sealed, boundTo, previousResponseId: expanded.previous, previousItems: expanded.previousItems },
-    compacts: isAtEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined,
+    compacts: isCompactEndpoint ? 'at-endpoint' : hasTrigger ? 'by-trigger' : undefined,
     // The endpoint for compactions answers with no response object.
-    storable: deps.responses.keeps && !isAtEndpoint ? storableInput(expanded, hasTrigger) : undefined,
+    storable: deps.responses.keeps && !isCompactEndpoint ? storableInput(expanded, hasTrigger) : undefined,
   })
 }
 
@@ -96,7 +96,7 @@ function storableInput(
 
 function checkCompact({ value }: ParsedBody): Problem | undefined {
   if (value.stream !== true) return undefined
-  const message = 'This endpoint answers with one JSON object: `stream` is not possible. Leave it out.'
+  const message = 'This endpoint returns one JSON object: `stream` is not possible. Leave it out.'
   return problem('unsupported_parameter', message, { param: 'stream' })
 }
 

@@ -13,7 +13,7 @@ import { ignoredToolsHeader } from './call-lane.ts'
 import { Cancellation } from './cancellation.ts'
 import { createFinalFrames, deliverEnd, type FinalFrames, sendInternalError, type TurnRecord } from './deliver-end.ts'
 import { boundsOf, endingOf, learnFromTurn, resolveEnding } from './ending.ts'
-import { createKeeping, type Keeping } from './keep-answer.ts'
+import { type AnswerKeeper, createKeeping } from './keep-answer.ts'
 import { planTurn } from './plan-turn.ts'
 import { ledgerUnavailable, refusalProblem } from './refusals.ts'
 import type { PlannedTurn, Turn, TurnServices } from './turn.ts'
@@ -38,7 +38,7 @@ export async function serveTurn(services: TurnServices, input: TurnInput): Promi
     const admission = await ledger.admit(turn.admitRequest, judged)
     if (admission.kind === 'refused') {
       const { refusal, statuses } = admission
-      if (refusal.kind === 'rights-changed' && tries < JUDGED_MAX) continue
+      if (refusal.kind === 'rights-changed' && tries < CALLER_CHECKS_MAX) continue
       input.sink.announce(limitHeaders(statuses))
       return refuse(services, input, turn.entry.model, refusalProblem(refusal, input.request))
     }
@@ -53,7 +53,7 @@ export async function serveTurn(services: TurnServices, input: TurnInput): Promi
 }
 
 /** Each further try needs another key or account to change while the caller was being judged. */
-const JUDGED_MAX = 5
+const CALLER_CHECKS_MAX = 5
 
 /** Adds what lives as long as the turn runs; `runTurn` closes it. */
 function openTurn(services: TurnServices, planned: PlannedTurn, hold: AdmittedTurn): Turn {
@@ -76,12 +76,13 @@ function openTurn(services: TurnServices, planned: PlannedTurn, hold: AdmittedTu
 async function openReleaseGate(
   gate: { isOpen: boolean },
   hold: AdmittedTurn,
-  keeping: Keeping | undefined,
+  keeping: AnswerKeeper | undefined,
 ): Promise<Problem | undefined> {
   if ((await hold.durable) === 'lost') return ledgerUnavailable()
   const begun = keeping?.begun
   if (begun !== undefined && !(await begun)) {
-    const what = 'The response cannot be stored at the moment; with "store": false it need not be.'
+    const what =
+      'The response cannot be stored at the moment; to run the request without storing it, set "store": false.'
     return retryableProblem('server_is_overloaded', what, { retryAfterSeconds: 2 })
   }
   gate.isOpen = true
@@ -153,7 +154,12 @@ async function endTurn(services: TurnServices, turn: Turn, run: Run): Promise<Tu
 }
 
 /** Keeps a complete answer before its charge, which it already states. */
-async function keepAnswer({ hold }: Turn, keeping: Keeping, finalFrames: FinalFrames, ending: Ending): Promise<Ending> {
+async function keepAnswer(
+  { hold }: Turn,
+  keeping: AnswerKeeper,
+  finalFrames: FinalFrames,
+  ending: Ending,
+): Promise<Ending> {
   const { fate } = finalFrames
   const { owed } = ending
   if (!owed || (fate.kind !== 'finished' && fate.kind !== 'broken-off')) return ending

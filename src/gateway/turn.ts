@@ -19,7 +19,7 @@ import type { LearnedCapabilities } from '../routing/learned-capabilities.ts'
 import type { ConversationKeys, StickyLanes } from '../routing/plan-lanes.ts'
 import type { RetryBudget, RetryWait } from '../routing/retry-budget.ts'
 import type { Cancellation, CancellationServices } from './cancellation.ts'
-import type { Keeping, KeepServices } from './keep-answer.ts'
+import type { AnswerKeeper, KeepServices } from './keep-answer.ts'
 import type { CallSealMemory } from './seals.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
 
@@ -83,6 +83,6 @@ export interface Turn extends PlannedTurn {
    */
   readonly releaseGate: Promise<Problem | undefined>
   /** Undefined for most turns: nothing of the answer is kept. */
-  readonly keeping: Keeping | undefined
+  readonly keeping: AnswerKeeper | undefined
   readonly cancellation: Cancellation
 }

@@ -89,9 +89,9 @@ describe('a refusal says of its lane', () => {
     "No endpoints found that support the provided 'tool_choice' value.",
     'No endpoints found that can handle the requested parameters.',
   ])('nothing where a router has the model, but not for this request, and the client is told so: %s', (message) => {
-    const { problem, sameElsewhere, verdict } = refusal(404, { error: { message, code: 404 } })
+    const { problem, failsOnEveryLane, verdict } = refusal(404, { error: { message, code: 404 } })
     expect(verdict).toBeUndefined()
-    expect([problem.code, sameElsewhere]).toEqual(['upstream_rejected', false])
+    expect([problem.code, failsOnEveryLane]).toEqual(['upstream_rejected', false])
     expect(problem.message).toContain(message)
   })
 

@@ -41,8 +41,8 @@ const OURS: readonly Row[] = [
 
 describe('a client is told', () => {
   it.each(OURS)('nothing of what is between us and the provider: %s %j', (status, body, code, otherLane) => {
-    const { problem, sameElsewhere, mayBeBilled } = delivered(status, body)
-    expect([problem.code, problem.source, !sameElsewhere, mayBeBilled]).toEqual([code, 'upstream', otherLane, false])
+    const { problem, failsOnEveryLane, mayBeBilled } = delivered(status, body)
+    expect([problem.code, problem.source, !failsOnEveryLane, mayBeBilled]).toEqual([code, 'upstream', otherLane, false])
     expect(problem.message).not.toMatch(/credit|x-api-key|Google|html|model:|Slow|Pay|of-no-known-shape/i)
   })
 
@@ -58,8 +58,8 @@ describe('a client is told', () => {
     [400, google(400, 'INVALID_ARGUMENT'), 'upstream_rejected', false],
     [422, { detail: [{ loc: ['body', 'messages', 0], msg: 'Wrong.', type: 'x' }] }, 'upstream_rejected', false],
   ])('what it can mend, without the key in it: %s %j', (status, body, code, otherLane) => {
-    const { problem, sameElsewhere } = delivered(status, body)
-    expect([problem.code, !sameElsewhere]).toEqual([code, otherLane])
+    const { problem, failsOnEveryLane } = delivered(status, body)
+    expect([problem.code, !failsOnEveryLane]).toEqual([code, otherLane])
     expect(problem.message).not.toContain(OUR_KEY)
   })
 

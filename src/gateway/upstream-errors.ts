@@ -60,7 +60,7 @@ const sentences = (...texts: readonly (string | undefined)[]): string =>
 export const failed = (fault: LaneFault): FailedLane => ({
   kind: 'failed',
   problem: beforeContent(fault),
-  sameElsewhere: false,
+  failsOnEveryLane: false,
   mayBeBilled: true,
   verdict: FAILED,
 })
@@ -77,11 +77,11 @@ export function refused(error: ProviderError, fields: RequestFields, retryAfterM
   return {
     kind: 'failed',
     problem: beforeContent(faultOfRefusal(kind, { error, fields, retryAfterMs })),
-    sameElsewhere: SAME_ELSEWHERE.has(kind),
+    failsOnEveryLane: SAME_ELSEWHERE.has(kind),
     mayBeBilled: false,
     verdict: verdictOfRefusal(kind, error, retryAfterMs),
     refusesSeals: refusesSeals(error),
-    ...(error.slipped ? { slipped: true } : {}),
+    ...(error.malformedOutput ? { malformedOutput: true } : {}),
   }
 }
 
@@ -217,7 +217,7 @@ function clientField(
 }
 
 /** Faults of the request say nothing about the lane. */
-const CLIENTS_OWN: ReadonlySet<RefusalClass> = new Set([
+const REQUEST_FAULTS: ReadonlySet<RefusalClass> = new Set([
   'rejected',
   'too-long',
   'too-large',
@@ -240,7 +240,7 @@ function verdictOfRefusal(
   error: ProviderError,
   retryAfterMs: number | undefined,
 ): LaneVerdict | undefined {
-  if (CLIENTS_OWN.has(kind)) return undefined
+  if (REQUEST_FAULTS.has(kind)) return undefined
   if (!isCertain(error)) return FAILED
   const forMs = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, WAIT_MAX_MS)
   if (kind === 'throttled') {

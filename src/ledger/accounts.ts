@@ -111,7 +111,7 @@ export async function loadAccountState(db: LedgerDb, account: AccountRow): Promi
   for (const bucket of buckets) {
     if (bucket.kind !== 'window') continue
     const before = state.periods.get(bucket.subject)
-    if (before) state.outlived.add(before)
+    if (before) state.endedWithHolds.add(before)
     state.periods.set(bucket.subject, periodOf(bucket))
   }
   for (const counter of counters) state.counters.set(counter.subject, counterOf(counter))

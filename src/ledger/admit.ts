@@ -8,11 +8,11 @@ import type { AccountStatusReport, Admission, JudgedRights, SettleOutcome, Taken
 import { recordEnd, replayJournal } from './recovery.ts'
 import { roomUnder } from './state/allowances.ts'
 import { type AccountState, availableIn } from './state/state.ts'
-import { limitStatusesOf, lookAtLimits, startUnderLimits } from './state/turn-limits.ts'
+import { checkLimits, limitStatusesOf, takeLimits } from './state/turn-limits.ts'
 import { type AdmitRequest, admitTurn, type Charged, chargeWithin } from './state/turns.ts'
 
 /** With room for this many more turns of the same size, calling the provider before the commit risks nothing. */
-const COMFORTABLE_TURNS = 20
+const HEADROOM_TURNS = 20
 
 /** Decides limits and hold in one step, on an account in memory. What was decided joins the next batch. */
 export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRights | undefined): Admission {
@@ -34,7 +34,7 @@ export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRig
     cap,
     amount: hold,
     statuses,
-    overlap: isComfortable(core, request, hold, statuses),
+    overlap: hasHeadroom(core, request, hold, statuses),
     durable,
     mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
     settle: async (ending) => {
@@ -54,7 +54,7 @@ export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRig
  * Whether the account is far from every limit, of money and of rates; what this turn took is counted already. A request
  * with an idempotency key always waits: another request may take the key until the claim is durable.
  */
-function isComfortable(
+function hasHeadroom(
   core: LedgerCore,
   { requestId, limits, claim }: AdmitRequest,
   hold: NanoUsd,
@@ -62,11 +62,11 @@ function isComfortable(
 ): boolean {
   if (claim) return false
   const turn = core.ledgerState.turns.get(requestId)
-  const needed = hold * BigInt(COMFORTABLE_TURNS)
+  const needed = hold * BigInt(HEADROOM_TURNS)
   for (const bucket of turn?.buckets ?? []) if (availableIn(bucket) < needed) return false
   for (const { counter } of turn?.counted ?? []) if (roomUnder(counter) < needed) return false
   for (const [index, { remaining }] of statuses.entries()) {
-    if (remaining < (limits[index]?.cost ?? 0) * COMFORTABLE_TURNS) return false
+    if (remaining < (limits[index]?.cost ?? 0) * HEADROOM_TURNS) return false
   }
   return true
 }
@@ -76,8 +76,8 @@ export function takeRequest(core: LedgerCore, limits: readonly AppliedLimit[]): 
   const { ledgerState } = core
   const nowMicros = core.clock.nowMicros()
   const counted = limits.filter(({ kind }) => kind === 'requests')
-  const refusal = lookAtLimits(ledgerState, counted, nowMicros)
-  if (!refusal) startUnderLimits(ledgerState, counted, nowMicros)
+  const refusal = checkLimits(ledgerState, counted, nowMicros)
+  if (!refusal) takeLimits(ledgerState, counted, nowMicros)
   const statuses = limitStatusesOf(ledgerState, limits, nowMicros)
   return refusal ? { kind: 'refused', refusal, statuses } : { kind: 'taken', statuses }
 }

@@ -37,8 +37,8 @@ it('the state read from the file is the one in memory, however the changes were 
       await expectTheFileSaysTheSame(database, beside)
       seen.operations += sequence.steps.length
       seen.openTurns += beside.ledgerState.turns.size
-      for (const { periods, outlived } of beside.ledgerState.accounts.values())
-        seen.periods += periods.size + outlived.size
+      for (const { periods, endedWithHolds } of beside.ledgerState.accounts.values())
+        seen.periods += periods.size + endedWithHolds.size
       seen.compactions += beside.facts.turns.filter(({ compaction }) => compaction).length
       seen.claims += [...beside.ledgerState.claims.values()].filter((claim) => claim).length
     }),
@@ -90,8 +90,8 @@ const running = (turns: ReadonlyMap<RequestId, OpenTurn>) =>
   ])
 
 /** Sets and maps are compared by what is in them, in the order of the rows. */
-const plain = ({ periods, outlived, ...rest }: AccountState) => ({
+const plain = ({ periods, endedWithHolds, ...rest }: AccountState) => ({
   ...rest,
   periods: Object.fromEntries(periods),
-  outlived: [...outlived].sort((one, other) => one.row - other.row),
+  endedWithHolds: [...endedWithHolds].sort((one, other) => one.row - other.row),
 })

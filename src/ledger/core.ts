@@ -13,7 +13,7 @@ import type { Change, LedgerState } from './state/state.ts'
 export interface LedgerOptions {
   readonly db: LedgerDb
   /** Queries the same file with low priority, for audits. */
-  readonly patientDb: LedgerDb
+  readonly lowPriorityDb: LedgerDb
   readonly file: SqliteFile
   /** Ledger time goes back only when an operator sets it back, while the gate is shut. */
   readonly clock: Clock
@@ -56,7 +56,7 @@ export interface LedgerObserver {
 
 /** What the operations of an open ledger share. */
 export interface LedgerCore
-  extends Pick<LedgerOptions, 'db' | 'patientDb' | 'file' | 'clock'>,
+  extends Pick<LedgerOptions, 'db' | 'lowPriorityDb' | 'file' | 'clock'>,
     Required<Pick<LedgerOptions, 'findKeptFacts'>> {
   readonly ledgerState: LedgerState
   readonly gate: LedgerGate

@@ -78,7 +78,7 @@ const BROKEN_BY: readonly (readonly [rule: string, sql: string])[] = [
   ['posted is the sum of entries', `UPDATE buckets SET posted_nano = posted_nano - 1 WHERE row = ${WINDOW}`],
   ['posted is the sum of entries', 'UPDATE receipts SET charge_nano = 4, cost_nano = 4 WHERE row = 4'],
   [
-    'the outside world has what came from it',
+    'the issued balance equals all credits less refunds',
     `UPDATE buckets SET posted_nano = posted_nano + 1 WHERE row = ${SIDES.usd.issued}`,
   ],
   ['held is the sum of open holds', 'UPDATE buckets SET held_nano = held_nano + 1 WHERE row = 3'],

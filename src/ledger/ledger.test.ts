@@ -42,7 +42,7 @@ async function open(): Promise<void> {
   database = await openDatabase({ path: join(folder, 'ledger.db'), clock: systemClock })
   ledger = await openLedger({
     db: database.db,
-    patientDb: database.patientDb,
+    lowPriorityDb: database.lowPriorityDb,
     file: database.file,
     journal: database.journal,
     clock: systemClock,

@@ -28,7 +28,7 @@ import {
 import { allowanceStatusOf, closePeriod } from './state/allowances.ts'
 import { assignPlan, endPlan, runningSubscription, transferMoney } from './state/operator-commands.ts'
 import { accountStateOf, type Change, createLedgerState, type LedgerState, PERIOD_ROWS_FROM } from './state/state.ts'
-import { forgetEarnedBackRates, limitStatusesOf, lookAtLimits } from './state/turn-limits.ts'
+import { checkLimits, dropFullBuckets, limitStatusesOf } from './state/turn-limits.ts'
 import { auditLedger, freeze } from './verify.ts'
 
 const ACCOUNTS_IN_MEMORY_MAX = 10_000
@@ -59,7 +59,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     },
     accountStatus: (account) => cache.withState(account, statusOf),
     limitStatuses: (limits) => limitStatusesOf(ledgerState, limits, clock.nowMicros()),
-    limitRefusal: (limits) => lookAtLimits(ledgerState, limits, clock.nowMicros()),
+    limitRefusal: (limits) => checkLimits(ledgerState, limits, clock.nowMicros()),
     admit: (request, judged) => cache.withState(request.account, () => admit(core, request, judged)),
     takeRequest: (limits) => takeRequest(core, limits),
     lookUpClaim: core.claims.lookUp,
@@ -75,7 +75,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     async sweep() {
       cache.evict(ACCOUNTS_IN_MEMORY_MAX)
       await core.claims.evict()
-      forgetEarnedBackRates(ledgerState, clock.nowMicros())
+      dropFullBuckets(ledgerState, clock.nowMicros())
       if (!gate.open) return 0
       const resolved = await sweepOrphans()
       if (gate.open) await forgetAllExpiredClaims(core)
@@ -93,7 +93,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
 /** The state is empty until `replaceState` puts in what the file has. */
 async function createCore(options: LedgerOptions, closing: AbortSignal): Promise<LedgerCore> {
-  const { db, patientDb, file, clock, observer } = options
+  const { db, lowPriorityDb, file, clock, observer } = options
   const ledgerState = await emptyState(db)
   const gate = createLedgerGate(options.outageGraceMs)
   let failuresInARow = 0
@@ -117,7 +117,7 @@ async function createCore(options: LedgerOptions, closing: AbortSignal): Promise
   })
   const core: LedgerCore = {
     db,
-    patientDb,
+    lowPriorityDb,
     file,
     clock,
     ledgerState,
@@ -214,7 +214,7 @@ async function execute<Outcome extends object>(
     const outcome = decide(core.clock.now())
     if (outcome.changes && (await core.batcher.enqueue(account, outcome.changes)) !== 'durable')
       throw new Error(
-        'The ledger could not record the change: look whether it is there, and give the order again if not',
+        'The ledger could not confirm the change. Check whether it was applied; if not, repeat the command',
       )
     return outcome
   })
@@ -262,7 +262,7 @@ async function closeIdlePeriods(core: LedgerCore): Promise<void> {
     windows.map(({ row, account, subject }) =>
       core.cache.withState(account as AccountRow, async (state) => {
         // Decided by the state in memory, which may be ahead of the file.
-        const window = [state.periods.get(subject), ...state.outlived].find((bucket) => bucket?.row === row)
+        const window = [state.periods.get(subject), ...state.endedWithHolds].find((bucket) => bucket?.row === row)
         if (!window || window.end >= endedBefore || window.held !== 0n || state.frozen || !core.gate.open) return
         await core.batcher.enqueue(state.account, closePeriod(ledgerState, state, window, clock.now()))
       }),

@@ -67,8 +67,8 @@ async function readClaims(db: LedgerDb, scopes: Iterable<string>): Promise<Map<s
 }
 
 function openTurnOf(receipt: OpenReceiptRow, account: AccountState, limits: readonly AppliedLimit[]): OpenTurn {
-  const { wallet, periods, outlived, counters } = account
-  const held = [wallet, ...periods.values(), ...outlived]
+  const { wallet, periods, endedWithHolds, counters } = account
+  const held = [wallet, ...periods.values(), ...endedWithHolds]
   return {
     requestId: receipt.request_id as RequestId,
     receipt: receipt.row,

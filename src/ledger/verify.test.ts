@@ -108,7 +108,7 @@ describe('verify finds', () => {
 
   it('a balance that was changed by hand, on either side', async () => {
     for (const [bucket, rule] of [
-      [SIDES.usd.issued, 'the outside world has what came from it'],
+      [SIDES.usd.issued, 'the issued balance equals all credits less refunds'],
       [3, 'posted is the sum of entries'],
     ] as const) {
       await bench.run(`UPDATE buckets SET posted_nano = posted_nano + 1 WHERE row = ${bucket}`)

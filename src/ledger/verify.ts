@@ -51,7 +51,7 @@ export const NOTHING_PROVED: StoredProof = { receipt: 0, transfer: 0, issued: 0n
 
 const BALANCE_RULES = {
   posted: 'posted is the sum of entries',
-  dollars: 'the outside world has what came from it',
+  dollars: 'the issued balance equals all credits less refunds',
   held: 'held is the sum of open holds',
   overdrawn: 'no account is overdrawn (the other sides may be)',
   spent: 'a spend cap has counted what was charged',
@@ -105,13 +105,13 @@ export async function verifyLedgerState({
  */
 export async function auditLedger(core: LedgerCore, { whole }: { readonly whole: boolean }): Promise<VerifyReport> {
   const { report, proved } = await verifyLedgerState({
-    db: core.patientDb,
+    db: core.lowPriorityDb,
     since: whole ? NOTHING_PROVED : await findProof(core.db),
     keep: (sums) => recordSums(core.file, sums),
     nowMicros: () => core.clock.nowMicros(),
   })
   for (const account of report.suspects) await freeze(core, account)
-  if (whole) await thawAllBut(core, new Set(report.suspects))
+  if (whole) await unfreezeExcept(core, new Set(report.suspects))
   // Ends that could not be recorded while their accounts were frozen.
   if (whole && !core.journaled.isEmpty && core.gate.open) await replayJournal(core)
   if (report.ok) await recordProof(core.file, proved)
@@ -126,7 +126,7 @@ export async function freeze(core: LedgerCore, account: AccountRow): Promise<voi
   })
 }
 
-async function thawAllBut(core: LedgerCore, suspects: ReadonlySet<AccountRow>): Promise<void> {
+async function unfreezeExcept(core: LedgerCore, suspects: ReadonlySet<AccountRow>): Promise<void> {
   for (const { row } of await listFrozen(core.db)) {
     const account = row as AccountRow
     if (suspects.has(account)) continue

@@ -19,7 +19,7 @@ interface ParserError extends Error {
  */
 export function onClientError(edge: EdgeContext, error: ParserError, socket: Duplex): void {
   const refuse = () => refuseBroken(edge, error, socket)
-  if (error.code === TOOK_TOO_LONG) unlessItArrives(socket as Socket, connectionOf(socket).newest, refuse)
+  if (error.code === TOOK_TOO_LONG) recheckThenRefuse(socket as Socket, connectionOf(socket).newest, refuse)
   else refuse()
 }
 
@@ -29,13 +29,13 @@ const TOOK_TOO_LONG = 'ERR_HTTP_REQUEST_TIMEOUT'
  * After the process was suspended, the timer fires before the loop has read what arrived meanwhile. This waits for more turns of
  * the loop while they bring more of the request. A request that is complete then was in time.
  */
-function unlessItArrives(socket: Socket, before: OpenRequest | undefined, refuse: () => void): void {
+function recheckThenRefuse(socket: Socket, before: OpenRequest | undefined, refuse: () => void): void {
   const { bytesRead } = socket
   const wasComplete = before === undefined || before.request.complete
   afterLoopTurn(() => {
     const { newest } = connectionOf(socket)
     if (newest?.request.complete && (newest !== before || !wasComplete)) return
-    if (socket.bytesRead > bytesRead && !socket.destroyed) unlessItArrives(socket, before, refuse)
+    if (socket.bytesRead > bytesRead && !socket.destroyed) recheckThenRefuse(socket, before, refuse)
     else refuse()
   })
 }

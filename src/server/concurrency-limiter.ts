@@ -147,10 +147,10 @@ const neverFits = (): Problem =>
   )
 
 const SHED_MESSAGES = {
-  memory: 'All memory for requests is in use, and none became free while this request waited.',
-  queue_full: 'All memory for requests is in use, and the queue is full.',
-  body: 'No memory is left for this body.',
-  event_loop: 'This server is behind its work and accepts no new requests at the moment.',
+  memory: 'This server is overloaded: no memory became free while this request waited.',
+  queue_full: 'This server is overloaded: all memory for requests is in use, and the queue is full.',
+  body: 'This server is overloaded: it has no memory left for this body.',
+  event_loop: 'This server is overloaded and accepts no new requests at the moment.',
 } as const satisfies Partial<Record<ShedReason, string>>
 
 /** Turns that wait for memory, first come, first served. */

@@ -44,7 +44,7 @@ export function guardRequest({ request, expectation, edge, path }: RequestContex
       param: repeated,
     })
   }
-  if (!isPlainlyFramed(request)) {
+  if (!hasUnambiguousFraming(request)) {
     const message = 'The only Transfer-Encoding is chunked, and only in HTTP/1.1. Send it alone, or a Content-Length.'
     return problem('malformed_request', message, CLOSE)
   }
@@ -59,8 +59,10 @@ export function guardRequest({ request, expectation, edge, path }: RequestContex
  * Beside another coding, a proxy in front may see another end of this request than Node does (request smuggling). HTTP/1.0 has no
  * codings, so one there has the same meaning (RFC 9112, section 6.1).
  */
-const isPlainlyFramed = ({ headers: { 'transfer-encoding': coding }, httpVersionMinor }: IncomingMessage): boolean =>
-  coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersionMinor > 0)
+const hasUnambiguousFraming = ({
+  headers: { 'transfer-encoding': coding },
+  httpVersionMinor,
+}: IncomingMessage): boolean => coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersionMinor > 0)
 
 /**
  * The size of the request line and the headers on the wire. Node's own bound does not count the bytes between names and values,

@@ -96,14 +96,14 @@ export function refuseUnknownPath(method: string, path: string, offered: readonl
   const shown = known.length > PATH_CHARACTERS_MAX ? `${known.slice(0, PATH_CHARACTERS_MAX)}…` : known
   const family = FAMILIES.find(([pattern]) => pattern.test(path))?.[1]
   // A longer path is not a typing mistake.
-  const meant = path.length > PATH_CHARACTERS_MAX ? undefined : whatWasMeant(path, offered)
+  const meant = path.length > PATH_CHARACTERS_MAX ? undefined : suggestPath(path, offered)
   const reason = family ?? [`There is nothing at ${method} ${shown}.`, meant].filter(Boolean).join(' ')
   const list = offered.length === 0 ? '' : ` Offered are ${offered.join(', ')}.`
   return problem('endpoint_not_provided', `${reason}${list}`)
 }
 
 /** A wrong base URL before one of our paths, or a misspelt path. */
-function whatWasMeant(path: string, offered: readonly string[]): string | undefined {
+function suggestPath(path: string, offered: readonly string[]): string | undefined {
   const tails = offered.map((endpoint) => endpoint.slice(endpoint.indexOf('/v1/') + '/v1/'.length))
   const appended = tails.find((tail) => path.endsWith(`/${tail}`))
   const written = path.toLowerCase().replace(/^\/(v1\/)?/, '')

@@ -66,7 +66,7 @@ it('a file behind another answer is not made any further after a disconnect', as
       api: { fetch: file },
       sessions: { find: async () => undefined },
       addresses: { take: () => ({ kind: 'taken' }) },
-      findPlayer: async () => ({ kind: 'refused', reason: 'unknown' }),
+      findPlaygroundCaller: async () => ({ kind: 'refused', reason: 'unknown' }),
     },
   })
   const client = connectRaw(port)

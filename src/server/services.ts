@@ -78,7 +78,7 @@ export interface EdgeConsole {
   /** Rates of requests to the console, by address. */
   readonly addresses: Pick<AddressRates, 'take'>
   /** The playground key of an account, which is the caller of a turn in the playground. */
-  findPlayer(account: AccountRow, kind: Caller['kind']): Promise<CallerOutcome>
+  findPlaygroundCaller(account: AccountRow, kind: Caller['kind']): Promise<CallerOutcome>
 }
 
 /** The built console, in memory: about a megabyte, read once. */

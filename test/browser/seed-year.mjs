@@ -72,7 +72,7 @@ async function fillLedger() {
   const begin = end - 365 * DAY
   const clock = { at: begin, now: () => clock.at, nowMicros: () => clock.at * 1000 }
   const database = await openDatabase({ path: join(data, 'ledger.db'), clock })
-  const { db, patientDb, file, journal } = database
+  const { db, lowPriorityDb, file, journal } = database
   await datedBack(file, begin)
   const account = (await findAccountByEmail(db, EMAIL)).row
   const keys = await listWholeKeys(db, account, { before: Number.MAX_SAFE_INTEGER, limit: 1000 })
@@ -80,7 +80,7 @@ async function fillLedger() {
   const prices = new Map()
   for (const { id } of MODELS) prices.set(id, await loadPrice(db, id, 1))
   const observer = { batchRecorded() {}, batchFailed: rethrow, recovered() {}, accountUnbalanced() {} }
-  const ledger = await openLedger({ db, patientDb, file, journal, clock, markIntervalMs: 60_000, observer })
+  const ledger = await openLedger({ db, lowPriorityDb, file, journal, clock, markIntervalMs: 60_000, observer })
   await ledger.assignPlan({ account, plan: 'builder', windows: WINDOWS, endsAt: undefined })
   const run = { ledger, account, rows, prices, clock, counts: { requests: 0, refused: 0, failed: 0, released: 0 } }
   await liveThrough(run, begin, end)

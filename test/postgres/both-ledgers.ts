@@ -222,12 +222,12 @@ const BUCKETS = `SELECT account::integer, subject, period_start::text AS start, 
     held_nano::text FROM spend_counters`
 
 const bucketsOf = (ledgerState: LedgerState): string[] =>
-  [...ledgerState.accounts.values()].flatMap(({ account, wallet, periods, counters, outlived }) => [
+  [...ledgerState.accounts.values()].flatMap(({ account, wallet, periods, counters, endedWithHolds }) => [
     JSON.stringify({
       ...{ account, subject: 'wallet', start: null, end: null, granted: '0' },
       ...{ posted: String(wallet.posted), held: String(wallet.held) },
     }),
-    ...[...periods.values(), ...outlived].map(({ subject, start, end, granted, posted, held }) =>
+    ...[...periods.values(), ...endedWithHolds].map(({ subject, start, end, granted, posted, held }) =>
       JSON.stringify({
         ...{ account, subject, start: String(start), end: String(end), granted: String(granted) },
         ...{ posted: String(posted), held: String(held) },

@@ -20,10 +20,10 @@ export const openWatchedDatabase: typeof openDatabase = async (options) => {
   const database = await openDatabase(options)
   const file = rememberSent(database.file, sent)
   const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
-  const patientDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file, options.clock)) })
+  const lowPriorityDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file, options.clock)) })
   unwatched.set(db, database.db)
-  unwatched.set(patientDb, database.patientDb)
-  return { ...database, file, db, patientDb }
+  unwatched.set(lowPriorityDb, database.lowPriorityDb)
+  return { ...database, file, db, lowPriorityDb }
 }
 
 /** For the questions of a test, which nobody waits for. */

@@ -8,7 +8,7 @@ import type { LedgerGate } from '../core.ts'
 import type { AdmissionRefusal } from '../ledger.ts'
 import type { MarkKeeper } from '../marks.ts'
 import { type AllowanceStatus, type Claim, createLedgerState } from '../state/state.ts'
-import { forgetEarnedBackRates, type LimitRefusal, limitStatusesOf, lookAtLimits } from '../state/turn-limits.ts'
+import { checkLimits, dropFullBuckets, type LimitRefusal, limitStatusesOf } from '../state/turn-limits.ts'
 import { type AdmitRequest, type Draw, decideCap } from '../state/turns.ts'
 
 /** What the operations of a ledger on PostgreSQL share. */
@@ -108,7 +108,7 @@ export function refusedByLimit(
   const ledgerState = createLedgerState({ receipt: 1, transfer: 1, bucket: 1, subscription: 1 })
   ledgerState.running.set(limit.subject, state.running)
   ledgerState.rates.set(limit.subject, state.reachedAt)
-  const refusal = lookAtLimits(ledgerState, [limit], row.ticks)
+  const refusal = checkLimits(ledgerState, [limit], row.ticks)
   if (!refusal) throw new Error('The database refused a request that its limits let pass')
   return refusal
 }
@@ -153,7 +153,7 @@ export function createSeenLimits(nowMicros: () => number): SeenLimits {
       return limitStatusesOf(ledgerState, limits, states.ticks)
     },
     statuses: (limits) => limitStatusesOf(ledgerState, limits, nowMicros() + aheadMicros),
-    evict: () => forgetEarnedBackRates(ledgerState, nowMicros() + aheadMicros),
+    evict: () => dropFullBuckets(ledgerState, nowMicros() + aheadMicros),
   }
 }
 

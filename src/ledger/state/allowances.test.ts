@@ -99,7 +99,7 @@ describe('a window', () => {
     hold('a', 3_000, T0)
     const old = periodOf(ledgerState, 'window:5h')!
     hold('b', 500, T0 + 6 * HOUR_MS)
-    expect([old.held, accountOf(ledgerState).outlived.has(old)]).toEqual([4_000n, true])
+    expect([old.held, accountOf(ledgerState).endedWithHolds.has(old)]).toEqual([4_000n, true])
     const closed = settle('a', 2_500n, T0 + 6 * HOUR_MS)
     expect(closed).toMatchObject({ kind: 'closed', charge: 2_500n })
     expect(periodOf(ledgerState, 'window:5h')).toMatchObject({ posted: 5_000n, held: 1_500n })
@@ -119,7 +119,7 @@ describe('a window', () => {
       amount: -3_900n,
       counter: -13,
     })
-    expect(accountOf(ledgerState).outlived.size).toBe(0)
+    expect(accountOf(ledgerState).endedWithHolds.size).toBe(0)
   })
 
   it('without holds is closed when the next one opens, and its rest expires', () => {

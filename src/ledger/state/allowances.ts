@@ -47,7 +47,7 @@ export function openPeriod(
   if (running) return { bucket: running, changes: NOTHING }
   const newest = account.periods.get(allowance.subject)
   if (newest && isUnused(newest)) return openAgain(ledgerState, account, newest, status, at)
-  const left = newest ? leaveBehind(ledgerState, account, newest, at) : NOTHING
+  const left = newest ? closeOrKeepForHolds(ledgerState, account, newest, at) : NOTHING
   const { subject } = allowance
   const { start, end } = status.period
   const row = ledgerState.next.bucket++ as BucketRow
@@ -84,7 +84,7 @@ export function closePeriod(
   bucket: PeriodBucket,
   at: number,
 ): readonly Change[] {
-  account.outlived.delete(bucket)
+  account.endedWithHolds.delete(bucket)
   if (account.periods.get(bucket.subject) === bucket) account.periods.delete(bucket.subject)
   const rest = bucket.posted
   bucket.posted = 0n
@@ -117,14 +117,14 @@ function openAgain(
 }
 
 /** A period with holds stays until its last turn has ended: turns settle where they hold. */
-function leaveBehind(
+function closeOrKeepForHolds(
   ledgerState: LedgerState,
   account: AccountState,
   bucket: PeriodBucket,
   at: number,
 ): readonly Change[] {
   if (bucket.held === 0n) return closePeriod(ledgerState, account, bucket, at)
-  account.outlived.add(bucket)
+  account.endedWithHolds.add(bucket)
   return NOTHING
 }
 
@@ -205,7 +205,7 @@ const runningCounters = ({ receipt, counted }: CountedTurn): SpendCounter[] =>
   counted.flatMap(({ counter }) => (counter.firstReceipt <= receipt ? counter : []))
 
 /** Called before anything moves. */
-export function mustCountHold(turn: CountedTurn): void {
+export function assertHoldCounted(turn: CountedTurn): void {
   for (const { held } of runningCounters(turn)) assertRule(held >= turn.hold, 'a hold ends where it was counted')
 }
 

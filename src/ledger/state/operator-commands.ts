@@ -30,7 +30,7 @@ export const runningSubscription = ({ subscription }: AccountState, at: number):
   subscription && (subscription.endsAt === undefined || subscription.endsAt > at) ? subscription : undefined
 
 /** A builder key draws on the windows of the plan that runs, and on nothing without them. */
-export function lackOfSubscription(
+export function checkSubscription(
   account: AccountState,
   {
     allowances,

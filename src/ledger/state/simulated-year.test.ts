@@ -125,12 +125,12 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
   const end = (turn: (typeof open)[number]) => {
     open.splice(open.indexOf(turn), 1)
     const cost = next(10) === 0 ? turn.hold + BigInt(next(50)) : BigInt(next(Number(turn.hold) + 1))
-    const outlived = ledgerState.turns
+    const endedWithHolds = ledgerState.turns
       .get(turn.requestId)!
       .buckets.some((bucket) =>
-        [...ledgerState.accounts.values()].some((account) => account.outlived.has(bucket as never)),
+        [...ledgerState.accounts.values()].some((account) => account.endedWithHolds.has(bucket as never)),
       )
-    if (outlived) count('outlived')
+    if (endedWithHolds) count('outlived')
     const ending = endingOf(next(8) === 0 ? undefined : cost)
     const closed = closeTurn(ledgerState, closeOf(turn.requestId, ending, now()))
     if (closed.kind !== 'closed') throw new Error(`${turn.requestId} was not open`)

@@ -41,7 +41,7 @@ export interface AccountState {
   /** Spending of its keys under their caps, by subject. */
   readonly counters: Map<string, SpendCounter>
   /** Periods followed by a newer one while turns still hold on them. */
-  readonly outlived: Set<PeriodBucket>
+  readonly endedWithHolds: Set<PeriodBucket>
   subscription: Subscription | undefined
   /** Its rows did not balance when they were last verified. */
   frozen: boolean
@@ -157,7 +157,7 @@ export const createAccountState = (
   wallet: { unit: 'usd', ...wallet },
   periods: new Map(),
   counters: new Map(),
-  outlived: new Set(),
+  endedWithHolds: new Set(),
   subscription: undefined,
   frozen: false,
   movements: 0,

@@ -2,13 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AppliedLimit } from '../../model/caller.ts'
 import { createLedgerState } from './state.ts'
-import {
-  endUnderLimits,
-  forgetEarnedBackRates,
-  limitStatusesOf,
-  lookAtLimits,
-  startUnderLimits,
-} from './turn-limits.ts'
+import { checkLimits, dropFullBuckets, limitStatusesOf, releaseLimits, takeLimits } from './turn-limits.ts'
 
 const MINUTE = 60_000_000
 
@@ -43,21 +37,21 @@ describe('a token limit', () => {
   it('counts what a long turn used beyond its reservation, although the sweep forgot the rate meanwhile', () => {
     const ledgerState = emptyState()
     const limit = tokens()
-    startUnderLimits(ledgerState, [limit], 0)
-    forgetEarnedBackRates(ledgerState, 2 * MINUTE)
+    takeLimits(ledgerState, [limit], 0)
+    dropFullBuckets(ledgerState, 2 * MINUTE)
     expect(ledgerState.rates.size).toBe(0)
-    endUnderLimits(ledgerState, [limit], 13_000, 2 * MINUTE)
+    releaseLimits(ledgerState, [limit], 13_000, 2 * MINUTE)
     // 12,000 more than was reserved: two minutes' worth, counted from the moment they are known.
     expect(limitStatusesOf(ledgerState, [limit], 2 * MINUTE)).toMatchObject([{ remaining: 0, resetMs: 120_000 }])
-    expect(lookAtLimits(ledgerState, [limit], 2 * MINUTE)).toMatchObject({ kind: 'limited', retryAfterMs: 70_000 })
+    expect(checkLimits(ledgerState, [limit], 2 * MINUTE)).toMatchObject({ kind: 'limited', retryAfterMs: 70_000 })
   })
 
   it('forgets a rate when it is earned back whole, and not a moment before', () => {
     const ledgerState = emptyState()
-    startUnderLimits(ledgerState, [tokens()], 0)
-    forgetEarnedBackRates(ledgerState, 9_999_999)
+    takeLimits(ledgerState, [tokens()], 0)
+    dropFullBuckets(ledgerState, 9_999_999)
     expect(ledgerState.rates.size).toBe(1)
-    forgetEarnedBackRates(ledgerState, 10_000_000)
+    dropFullBuckets(ledgerState, 10_000_000)
     expect(ledgerState.rates.size).toBe(0)
   })
 
@@ -65,17 +59,17 @@ describe('a token limit', () => {
     const ledgerState = emptyState()
     const of = (cost: number) => [tokens({ limit: 1000, burst: 2000, cost })]
     const remainingAt = (nowMicros: number) => limitStatusesOf(ledgerState, of(1), nowMicros)[0]?.remaining
-    startUnderLimits(ledgerState, of(1500), 0)
-    endUnderLimits(ledgerState, of(1500), 500, 0)
+    takeLimits(ledgerState, of(1500), 0)
+    releaseLimits(ledgerState, of(1500), 500, 0)
     expect(remainingAt(0)).toBe(1500)
-    startUnderLimits(ledgerState, of(1000), 0)
-    endUnderLimits(ledgerState, of(1000), 0, 10 * MINUTE)
+    takeLimits(ledgerState, of(1000), 0)
+    releaseLimits(ledgerState, of(1000), 0, 10 * MINUTE)
     expect(remainingAt(10 * MINUTE), 'unused time is not saved up').toBe(2000)
   })
 
   it('keeps one number a limit, however many turns are open', () => {
     const ledgerState = emptyState()
-    for (let turn = 0; turn < 1000; turn++) startUnderLimits(ledgerState, [tokens({ cost: 1 })], 0)
+    for (let turn = 0; turn < 1000; turn++) takeLimits(ledgerState, [tokens({ cost: 1 })], 0)
     expect([...ledgerState.rates.values()]).toEqual([expect.closeTo(10_000_000, 0)])
   })
 
@@ -112,23 +106,23 @@ describe('a token limit', () => {
             if (next.do === 'wait') nowMicros += next.micros
             else if (next.do === 'sweep') {
               const before = ledgerState.rates.size
-              forgetEarnedBackRates(ledgerState, nowMicros)
+              dropFullBuckets(ledgerState, nowMicros)
               seen.forgotten += before - ledgerState.rates.size
             } else if (next.do === 'admit') {
               const limit = tokens({ limit: perMinute, burst, cost: next.cost })
-              if (lookAtLimits(ledgerState, [limit], nowMicros)) {
+              if (checkLimits(ledgerState, [limit], nowMicros)) {
                 seen.limited++
                 continue
               }
               seen.admitted++
               open.push(limit)
-              startUnderLimits(ledgerState, [limit], nowMicros)
+              takeLimits(ledgerState, [limit], nowMicros)
               counted.push({ at: nowMicros, tokens: next.cost })
               expect(mostAboveRate(counted, perMinute, nowMicros)).toBeLessThanOrEqual(burst + 1e-3)
             } else {
               const [ended] = open.splice(next.pick % Math.max(1, open.length), 1)
               if (!ended) continue
-              endUnderLimits(ledgerState, [ended], next.used, nowMicros)
+              releaseLimits(ledgerState, [ended], next.used, nowMicros)
               counted.push({ at: nowMicros, tokens: next.used - ended.cost })
               if (next.used > ended.cost) seen.debts++
               else seen.refunds++

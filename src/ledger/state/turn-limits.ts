@@ -13,7 +13,7 @@ const CONCURRENCY_RETRY_MS = 1000
 const ruleOf = (limit: AppliedLimit): RateRule => ({ perMinute: limit.limit, burst: limit.burst })
 
 /** Checks limits without taking from them. Of several refusals it returns the one with the longest wait. */
-export function lookAtLimits(
+export function checkLimits(
   ledgerState: LedgerState,
   limits: readonly AppliedLimit[],
   nowMicros: number,
@@ -34,8 +34,8 @@ export function lookAtLimits(
   return longest
 }
 
-/** Takes from all limits, after `lookAtLimits` has found none that refuses. */
-export function startUnderLimits(ledgerState: LedgerState, limits: readonly AppliedLimit[], nowMicros: number): void {
+/** Takes from all limits, after `checkLimits` has found none that refuses. */
+export function takeLimits(ledgerState: LedgerState, limits: readonly AppliedLimit[], nowMicros: number): void {
   for (const limit of limits) {
     const { kind, subject, cost } = limit
     if (kind === 'concurrent') countRunning(ledgerState, subject, 1)
@@ -48,7 +48,7 @@ export function startUnderLimits(ledgerState: LedgerState, limits: readonly Appl
 }
 
 /** Releases the turn's places, and corrects its reserved tokens to those it used. */
-export function endUnderLimits(
+export function releaseLimits(
   ledgerState: LedgerState,
   limits: readonly AppliedLimit[],
   tokensUsed: number,
@@ -67,7 +67,7 @@ export function endUnderLimits(
 }
 
 /** A rate that is earned back whole equals one that was never used. */
-export function forgetEarnedBackRates(ledgerState: LedgerState, nowMicros: number): void {
+export function dropFullBuckets(ledgerState: LedgerState, nowMicros: number): void {
   for (const [subject, reachedAt] of ledgerState.rates) if (reachedAt <= nowMicros) ledgerState.rates.delete(subject)
 }
 

@@ -6,14 +6,14 @@ import { largest, type NanoUsd, smallest, ZERO } from '../../model/money.ts'
 import { type ChosenCapTerms, type HoldTerms, holdFor, inputTokensOf, tokensCovered } from '../../model/price.ts'
 import {
   allowanceStatusOf,
+  assertHoldCounted,
   closePeriod,
   countCharge,
   counterSet,
   countHold,
-  mustCountHold,
   openPeriod,
 } from './allowances.ts'
-import { lackOfSubscription } from './operator-commands.ts'
+import { checkSubscription } from './operator-commands.ts'
 import {
   type AccountState,
   type AllowanceStatus,
@@ -28,7 +28,7 @@ import {
   type OpenTurn,
   type ReceiptOpened,
 } from './state.ts'
-import { endUnderLimits, type LimitRefusal, lookAtLimits, startUnderLimits } from './turn-limits.ts'
+import { checkLimits, type LimitRefusal, releaseLimits, takeLimits } from './turn-limits.ts'
 
 /** Who pays for a turn, its maximum cost, and the limits it has to pass. */
 export interface AdmitRequest {
@@ -90,9 +90,9 @@ export function admitTurn(ledgerState: LedgerState, op: AdmitTurn): AdmitOutcome
   if (claim) return { kind: 'claimed', claim, sameBody: claim.fingerprint === op.claim?.fingerprint }
   const account = accountStateOf(ledgerState, op.account)
   if (account.frozen) return { kind: 'frozen' }
-  const unsubscribed = op.kind === 'builder' ? lackOfSubscription(account, op) : undefined
+  const unsubscribed = op.kind === 'builder' ? checkSubscription(account, op) : undefined
   if (unsubscribed) return { kind: unsubscribed }
-  const limited = lookAtLimits(ledgerState, op.limits, op.nowMicros)
+  const limited = checkLimits(ledgerState, op.limits, op.nowMicros)
   if (limited) return limited
   const draws = drawsOf(account, op)
   const decided = decideCap(op, draws)
@@ -100,7 +100,7 @@ export function admitTurn(ledgerState: LedgerState, op: AdmitTurn): AdmitOutcome
   const hold = holdFor(op.terms, decided.cap)
   const drawn = hold > 0n ? draws : draws.filter(isWallet)
   for (const draw of drawn) assertRule(availableIn(draw) >= hold, 'a hold is placed on what is there')
-  startUnderLimits(ledgerState, op.limits, op.nowMicros)
+  takeLimits(ledgerState, op.limits, op.nowMicros)
   return placeHold(ledgerState, op, account, { drawn, hold, cap: decided.cap })
 }
 
@@ -197,16 +197,16 @@ export interface Draw {
 }
 
 export type MoneyRefusal =
-  | Lack<'short'>
+  | Shortage<'short'>
   /** Running turns hold the amount. `of` is undefined for the wallet. */
-  | (Lack<'in-flight'> & { readonly of: Allowance | undefined })
+  | (Shortage<'in-flight'> & { readonly of: Allowance | undefined })
   /** More than the whole window grants: waiting does not help. */
-  | LackOfAllowance<'exceeds-allowance'>
+  | AllowanceShortage<'exceeds-allowance'>
   /** Of the windows that are used up, the one that ends last. */
-  | LackOfAllowance<'exhausted'>
-  | LackOfAllowance<'cap-reached'>
+  | AllowanceShortage<'exhausted'>
+  | AllowanceShortage<'cap-reached'>
 
-interface Lack<Kind extends string> {
+interface Shortage<Kind extends string> {
   readonly kind: Kind
   readonly available: NanoUsd
   readonly needed: NanoUsd
@@ -214,7 +214,7 @@ interface Lack<Kind extends string> {
   readonly tokensCovered: number | undefined
 }
 
-interface LackOfAllowance<Kind extends string> extends Lack<Kind> {
+interface AllowanceShortage<Kind extends string> extends Shortage<Kind> {
   readonly allowance: Allowance
   readonly limit: NanoUsd
   readonly used: NanoUsd
@@ -378,13 +378,13 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
   const { charge, shortfall } = chargeWithin(turn.hold, owed)
   assertRule(charge >= 0n && charge <= turn.hold, 'a charge is within its hold')
   for (const { held } of turn.buckets) assertRule(held >= turn.hold, 'a hold ends where it was placed')
-  if (turn.counted.length > 0) mustCountHold(turn)
+  if (turn.counted.length > 0) assertHoldCounted(turn)
   ledgerState.turns.delete(op.requestId)
   for (const bucket of turn.buckets) {
     bucket.held -= turn.hold
     bucket.posted -= charge
   }
-  endUnderLimits(ledgerState, turn.limits, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.nowMicros)
+  releaseLimits(ledgerState, turn.limits, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.nowMicros)
   const account = accountStateOf(ledgerState, turn.account)
   const changes: Change[] = [
     {
@@ -403,7 +403,7 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
     changes.push({ kind: 'bucket-moved', bucket: row, posted: -charge, held: -turn.hold })
   }
   if (turn.counted.length > 0) changes.push(...countCharge(turn, charge))
-  if (account.outlived.size > 0) changes.push(...closeOutlived(ledgerState, account, turn, at))
+  if (account.endedWithHolds.size > 0) changes.push(...closeOutlived(ledgerState, account, turn, at))
   if (turn.claim !== undefined) changes.push(endClaim(ledgerState, turn.claim, claimStateOf(ending)))
   return { kind: 'closed', charge, shortfall, changes }
 }
@@ -417,7 +417,7 @@ export function chargeWithin(hold: NanoUsd, owed: Pick<Owed, 'cost'> | undefined
 
 /** Closes periods that only this turn held on, the oldest first. */
 function closeOutlived(ledgerState: LedgerState, account: AccountState, turn: OpenTurn, at: number): readonly Change[] {
-  return [...account.outlived]
+  return [...account.endedWithHolds]
     .filter((period) => period.held === 0n && turn.buckets.includes(period))
     .sort((one, other) => one.row - other.row)
     .flatMap((period) => closePeriod(ledgerState, account, period, at))

@@ -105,7 +105,7 @@ export const failureInFinish = ({ finish_reason: reason }: Fields): UpstreamErro
 export type CallsSoFar = 'none' | 'whole' | 'cut' | 'broken' | 'nameless'
 
 /**
- * A finish reason that clients know. An answer with tool calls that stopped has stopped to call them. One whose arguments
+ * A finish reason that clients know. `stop` with tool calls becomes `tool_calls`. One whose arguments
  * break off was cut by its cap, although some servers report `tool_calls` (vLLM, in streams).
  */
 export function finishReasonFrom(reason: unknown, answer: { callsSoFar(): CallsSoFar }): string | null {

@@ -24,9 +24,9 @@ export interface ChatDialect extends DialectTraits {
   /** Fields that go under another name. */
   readonly renamedFields: Readonly<Record<string, string>>
   /** What the server counts outside of `prompt_tokens` and `completion_tokens`, where its total does not show it. */
-  readonly countedBeside: readonly CountedBeside[]
+  readonly countedSeparately: readonly CountedBeside[]
   /** The server wants its reasoning back with the messages that it led to, and refuses a tool loop without it. */
-  readonly reasoningBack: boolean
+  readonly requiresReasoning: boolean
   /** Tools that take free text; elsewhere they go as functions of one string. */
   readonly customTools: boolean
   /** `tool_choice` may be a list of the tools that are allowed; elsewhere only those are declared. */
@@ -55,9 +55,9 @@ const GENERIC: ChatDialect = {
   extraFields: [],
   withoutFields: [],
   renamedFields: {},
-  countedBeside: [],
+  countedSeparately: [],
   hidesReasoning: false,
-  reasoningBack: false,
+  requiresReasoning: false,
   customTools: false,
   allowedTools: false,
   refusals: false,
@@ -116,7 +116,7 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
       effortSwitches: ['thinking'],
       traits: { ...PLAIN_TRAITS, efforts: { ...LOW_HIGH_MAX, none: 'disabled' } },
       extraFields: ['thinking'],
-      reasoningBack: true,
+      requiresReasoning: true,
     },
   ),
   row(
@@ -148,7 +148,7 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
   row(
     'xai',
     'Recorded: completion_tokens 1 beside reasoning_tokens 290. AI SDK: more may be cached than prompt_tokens says.',
-    { capField: 'max_completion_tokens', countedBeside: ['reasoning', 'cached'] },
+    { capField: 'max_completion_tokens', countedSeparately: ['reasoning', 'cached'] },
   ),
   row(
     'moonshot',
@@ -159,7 +159,7 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
       effortSwitches: ['thinking'],
       traits: { ...PLAIN_TRAITS, efforts: { ...LOW_HIGH_MAX, none: 'disabled' } },
       extraFields: ['thinking'],
-      reasoningBack: true,
+      requiresReasoning: true,
     },
   ),
   row(
@@ -217,7 +217,7 @@ export const CHAT_DIALECTS: readonly ChatDialect[] = [
         ...['logprobs', 'top_logprobs', 'logit_bias', 'parallel_tool_calls'],
         ...['user', 'safety_identifier', 'prompt_cache_key', 'verbosity'],
       ],
-      countedBeside: ['reasoning'],
+      countedSeparately: ['reasoning'],
       hidesReasoning: true,
     },
   ),

@@ -93,7 +93,7 @@ class ChatEventReader implements EventReader {
     this.#emittedBytes += textBytesOf(delta)
     const reasoning = reasoningTextOf(delta)
     if (reasoning !== '') {
-      if (this.#options.dialect.reasoningBack) this.#reasoning += reasoning
+      if (this.#options.dialect.requiresReasoning) this.#reasoning += reasoning
       this.#events.push({ type: 'reasoning-delta', text: reasoning })
     }
     for (const token of readLogprobs(isObject(logprobs) ? logprobs.content : undefined)) this.#logprobs.push(token)

@@ -28,7 +28,7 @@ const REASONING: readonly Place[] = [['completion_tokens_details', 'reasoning_to
  * Usage as Chat Completions reports it: the prompt includes what was cached and the completion includes the reasoning, except on
  * servers that count these beside. Undefined when it is absent or not numbers; zero is a number, and is believed.
  */
-function readUsage(usage: unknown, { countedBeside }: Pick<ChatDialect, 'countedBeside'>): Usage | undefined {
+function readUsage(usage: unknown, { countedSeparately }: Pick<ChatDialect, 'countedSeparately'>): Usage | undefined {
   if (!isObject(usage)) return undefined
   const input = countOf(usage.prompt_tokens)
   const output = countOf(usage.completion_tokens)
@@ -40,7 +40,7 @@ function readUsage(usage: unknown, { countedBeside }: Pick<ChatDialect, 'counted
     output,
     reasoning: mostOf(usage, REASONING),
   }
-  return usageOfCounts(agreeWithTotal(counts, { total: countOf(usage.total_tokens), beside: countedBeside }))
+  return usageOfCounts(agreeWithTotal(counts, { total: countOf(usage.total_tokens), beside: countedSeparately }))
 }
 
 /** A server that reports a count in two places reports the same twice, or leaves one of them at zero. */

@@ -81,7 +81,7 @@ class MessageWriter {
         else this.#writeMessage(item)
         break
       case 'reasoning': {
-        if (!this.#dialect.reasoningBack) break
+        if (!this.#dialect.requiresReasoning) break
         // Sealed reasoning of a chat lane is the reasoning as it was; else the client has its text or summary.
         const { text, summary, opaque } = item
         this.#reasoning.push(opaqueForLane(opaque, this.#lane) ?? (text === '' ? summary.join(BREAK) : text))

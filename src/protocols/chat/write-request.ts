@@ -33,7 +33,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Chat
   const settings: Fields = { ...writeTools(conversation, names, dialect), ...writeSettings(conversation) }
   for (const [name, value] of Object.entries(settings)) {
     if (value === undefined) continue
-    const apart = NAMED_APART.get(name)
+    const apart = NAMES_BY_PROTOCOL.get(name)
     if (dialect.withoutFields.includes(name)) refused.push(apart ? clientName(apart, client) : name)
     else fields[dialect.renamedFields[name] ?? name] = value
   }
@@ -52,7 +52,7 @@ export function writeRequest(conversation: Conversation, target: LaneTarget<Chat
 }
 
 /** What the two client protocols call by different names. */
-const NAMED_APART: ReadonlyMap<string, NamedApart> = new Map([
+const NAMES_BY_PROTOCOL: ReadonlyMap<string, NamedApart> = new Map([
   ['verbosity', 'verbosity'],
   ['response_format', 'format'],
   ['logprobs', 'logprobs'],
@@ -140,7 +140,7 @@ function writeEffort(
   { effort: requested, outputCap, dialect }: Pick<LaneTarget<ChatDialect>, 'effort' | 'outputCap' | 'dialect'>,
   messages: () => readonly unknown[],
 ): WrittenEffort {
-  const mayThink = !dialect.reasoningBack || requested === NO_THINKING || !messages().some(isCallWithoutReasoning)
+  const mayThink = !dialect.requiresReasoning || requested === NO_THINKING || !messages().some(isCallWithoutReasoning)
   const effort = mayThink ? requested : NO_THINKING
   const isReplaced = requested !== undefined && requested !== effort
   if (effort === undefined) return { fields: {}, isLost: false }

@@ -209,7 +209,11 @@ function finishReasonOf(reason: string, hasCalls: boolean): FinishReason {
 
 const failureInFinish = (reason: unknown): UpstreamError | undefined =>
   FAILURES.has(reason)
-    ? { message: `it ended with "${reason}"`, code: undefined, ...(reason === MALFORMED_CALL ? { slipped: true } : {}) }
+    ? {
+        message: `it ended with "${reason}"`,
+        code: undefined,
+        ...(reason === MALFORMED_CALL ? { malformedOutput: true } : {}),
+      }
     : undefined
 
 /** The chosen tokens, each with its alternatives; malformed entries are dropped. */

@@ -16,8 +16,8 @@ export interface UpstreamError {
   readonly param?: string | undefined
   /** The requested delay before a retry, where it is in the error and not in a header. */
   readonly retryAfterMs?: number
-  /** The model slipped, as with a malformed call: the same request usually succeeds when sent once more. */
-  readonly slipped?: boolean
+  /** The model wrote malformed output, such as an invalid tool call: the same request usually succeeds when sent once more. */
+  readonly malformedOutput?: boolean
 }
 
 /** Some servers have the field in every chunk, empty. */

@@ -128,7 +128,7 @@ export function createNativeCompactionReader(origin: string): NativeCompactionRe
       // An answer that was cut shows the client's output limit, not a failure of the server.
       reader.hasFailed = items.ending()?.kind === 'completed'
       state.finished = false
-      state.error ??= { message: 'The provider did not make the conversation short.', code: 'server_error' }
+      state.error ??= { message: 'The provider did not shorten the conversation.', code: 'server_error' }
     },
     compacted(): Compacted {
       const opaque = item?.opaque

@@ -80,7 +80,7 @@ interface OpeningLane {
   readonly origin: string
   readonly dialect:
     | { readonly wire: Exclude<Opaque['wire'], 'chat'> }
-    | { readonly wire: 'chat'; readonly reasoningBack: boolean }
+    | { readonly wire: 'chat'; readonly requiresReasoning: boolean }
 }
 
 /**
@@ -89,6 +89,6 @@ interface OpeningLane {
  */
 export function opaqueForLane(opaque: Opaque | undefined, { origin, dialect }: OpeningLane): string | undefined {
   if (opaque === undefined || opaque.wire !== dialect.wire) return undefined
-  const isForIt = dialect.wire === 'chat' ? dialect.reasoningBack : opaque.origin === origin
+  const isForIt = dialect.wire === 'chat' ? dialect.requiresReasoning : opaque.origin === origin
   return isForIt ? opaque.data : undefined
 }

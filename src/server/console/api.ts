@@ -104,7 +104,7 @@ type Body = { readonly kind: 'read'; readonly value: unknown } | ConsoleRefusal
 async function readBody({ req }: ApiContext): Promise<Body> {
   const text = await req.text()
   if (text === '') return { kind: 'read', value: {} }
-  // A form of another page can send text, but not this type without consoleRequest first.
+  // A page of another origin can send text, but it cannot send this type without a CORS preflight.
   if (!/^application\/json\b/i.test(req.header('content-type') ?? '')) {
     return refuse('json_needed', 'Send the body as application/json.')
   }

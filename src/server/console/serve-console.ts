@@ -83,7 +83,7 @@ const ENDPOINTS: ReadonlyMap<string, TurnEndpoint> = new Map([
  */
 async function servePlayground(
   context: RequestContext,
-  { sessions, findPlayer }: EdgeConsole,
+  { sessions, findPlaygroundCaller }: EdgeConsole,
   site: Site,
   path: string,
 ): Promise<void> {
@@ -95,7 +95,7 @@ async function servePlayground(
   const authorized = authorizeRequester(consoleRequest, { who: 'owner', confirmed: false }, context.edge.clock.now())
   if (authorized.kind === 'refused') return sendRefusal(context, authorized)
   const kind = request.headers['x-millrace-pays'] === 'builder' ? 'builder' : 'wallet'
-  const admitted = admitCaller(context, await findPlayer(authorized.request.account.row, kind))
+  const admitted = admitCaller(context, await findPlaygroundCaller(authorized.request.account.row, kind))
   if (admitted.kind === 'refused') return sendProblem(context, admitted.problem)
   await postTurnAs(context, endpoint, admitted.caller)
 }

@@ -52,7 +52,7 @@ export const OF_LANES = [
     replacements: [
       {
         file: 'src/gateway/attempt-lanes.ts',
-        find: 'if (fate.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, ATTEMPTS_AFTER_DOUBT_MAX)',
+        find: 'if (fate.mayBeBilled) progress.attemptsLeft = Math.min(progress.attemptsLeft, ATTEMPTS_AFTER_POSSIBLE_BILLING_MAX)',
         put: '',
       },
     ],

@@ -60,7 +60,7 @@ export const OF_TURNS = [
     replacements: [
       {
         file: 'src/gateway/ending.ts',
-        find: `if (!fate.accepted && !wasMade(fate, bounds)) return free(outcome)\n`,
+        find: `if (!fate.accepted && !providerHadStarted(fate, bounds)) return free(outcome)\n`,
         put: '',
       },
     ],

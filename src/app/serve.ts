@@ -170,7 +170,7 @@ type Listening =
 async function listen(start: StartContext): Promise<Listening> {
   const { settings, app, terminal, clock } = start
   const { server, telemetry } = settings.config
-  const serving = await app.openServing(start)
+  const serving = await app.openServing({ version: start.version, status: start.status })
   const api = await serving.listen(server)
   if (api.kind !== 'listening') {
     const why = await explain(api.kind, server)

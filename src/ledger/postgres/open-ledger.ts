@@ -203,7 +203,7 @@ interface LookedUpRow {
 type StatusRow = Readonly<Record<keyof AccountStatusReport, string>>
 
 type CreditRow =
-  | { readonly kind: 'credited' | 'exists' | 'short'; readonly accountStatusRow: StatusRow }
+  | { readonly kind: 'credited' | 'exists' | 'short'; readonly standing: StatusRow }
   | { readonly kind: 'ref-taken'; readonly amount: string }
   | { readonly kind: 'too-much'; readonly holder: 'wallet' | 'books'; readonly most: string }
 
@@ -229,7 +229,7 @@ const accountStatusOf = ({ balance, held, available }: StatusRow): AccountStatus
 function creditOutcomeOf(row: CreditRow): CreditOutcome {
   if (row.kind === 'ref-taken') return { kind: row.kind, amount: nano(row.amount) }
   if (row.kind === 'too-much') return { ...row, most: nano(row.most) }
-  return { kind: row.kind, status: accountStatusOf(row.accountStatusRow) }
+  return { kind: row.kind, status: accountStatusOf(row.standing) }
 }
 
 const subscriptionOf = (row: SubscriptionRow): Subscription => ({ ...row, endsAt: row.endsAt ?? undefined })

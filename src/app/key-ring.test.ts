@@ -125,7 +125,7 @@ describe('the key ring', () => {
       [secret, 'its text is not JSON'],
       [`{"keys": ${secret}`, 'its text is not JSON'],
       [keyringWith(), 'keys is not'],
-      [keyringWith(key, { id: 'k2', secret }), 'keys.1.secret is not 43 or more'],
+      [keyringWith(key, { id: 'k2', secret }), 'keys.1.secret is not base64url of 43 or more'],
       [keyringWith(key, { [secret]: secret }), 'keys.1.id is not'],
       [keyringWith({ ...key, [secret]: 1 }), 'keys.0 is not'],
       [keyringWith({ ...key, id: 'k2' }), '"primary" is the id of none'],

@@ -117,7 +117,7 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     // A hold whose result did not arrive within the retries was refused, and stays until it is swept.
     const swept = await node.ledger.sweep()
     const { rows } = await killer.query(
-      'SELECT count(*)::integer AS receipts, coalesce(sum(charge_nano), 0)::text AS told FROM receipts',
+      'SELECT count(*)::integer AS receipts, coalesce(sum(charge_nano), 0)::text AS delivered FROM receipts',
     )
     const { receipts, delivered } = rows[0]
     console.log(

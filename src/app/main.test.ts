@@ -182,7 +182,7 @@ describe('millrace', () => {
     expect(await json('upstreams list')).toMatchObject({ upstreams: [{ id: 'theirs' }], ...used })
     expect(await json('upstreams test')).toMatchObject({ lanes: [{ upstream: 'theirs' }], ...used })
     expect((await millrace('upstreams test')).err).toMatch(
-      /^Asking 0 lanes of \S+theirs\.yaml, as the running server \(pid \d+\): a few/,
+      /^Testing 0 lanes of \S+theirs\.yaml, as the running server \(pid \d+\): a few/,
     )
   })
 

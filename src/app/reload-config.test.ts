@@ -87,7 +87,7 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     expect(await run('status')).toContain('the file on disk was rejected: ')
 
     await write('')
-    await expect.poll(() => server?.emitted(), poll).toContain('empty or gone')
+    await expect.poll(() => server?.emitted(), poll).toContain('empty or missing')
     expect(await modelIds()).toEqual(['one', 'two'])
 
     const other = join(folder, 'new.yaml')
@@ -103,7 +103,7 @@ describe('a configuration that changes under a running server', { timeout: 40_00
     server = start([PROGRAM, '--data', join(folder, 'data')])
     await expect.poll(() => server?.emitted(), poll).toContain('ready')
     await rm(join(folder, 'millrace.yaml'))
-    await expect.poll(() => server?.emitted(), poll).toContain('empty or gone')
+    await expect.poll(() => server?.emitted(), poll).toContain('empty or missing')
     expect(await modelIds()).toEqual(['one'])
   })
 

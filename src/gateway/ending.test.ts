@@ -6,7 +6,7 @@ import { LaneRate } from '../pricing/lane-rates.ts'
 import { priceUsage } from '../pricing/price.ts'
 import { NOTHING_PRODUCED, type Produced, type Run, type RunFate } from './attempt.ts'
 import type { StopReason } from './cancellation.ts'
-import { resolveEnding } from './ending.ts'
+import { estimateUsage, resolveEnding } from './ending.ts'
 
 const model: Model = catalogOf(modelDefinition('small', { contextTokens: 1000 })).entries.get('small')!.model
 
@@ -189,4 +189,13 @@ describe('a client that went before its answer was whole', () => {
       expect(ended(stopped(reason, true), 'cancel_free', false)).toEqual({ outcome, owed: undefined })
     }
   })
+})
+
+it('an estimate counts the input by its bytes and the output by what was produced, within the bounds', () => {
+  const estimate = estimateUsage({ usage: undefined, outputBytes: 40 }, bounds)
+  expect(estimate).toEqual({
+    ...{ uncachedInput: 20, cachedInput: 0, cacheWrite: 0, output: 10, reasoning: 0 },
+    estimated: true,
+  })
+  expect(estimateUsage({ usage: undefined, outputBytes: 4000 }, bounds).output).toBe(100)
 })

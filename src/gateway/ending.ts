@@ -152,7 +152,7 @@ function compactionOf(
  * Estimates the usage of an answer whose final count is missing: the input by the provider's count if that arrived, the output
  * by what was seen of it, and never less than the provider's last count.
  */
-function estimateUsage(produced: Produced, bounds: EndingBounds): MeteredUsage {
+export function estimateUsage(produced: Produced, bounds: EndingBounds): MeteredUsage {
   const { usageSoFar, inputCounted } = produced
   const counted = usageSoFar && inputTokensOf(usageSoFar) > 0 ? usageSoFar : inputCounted
   const { uncachedInput, cachedInput, cacheWrite } = counted ?? estimatedInput(bounds)

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDatabase } from '../../dist/db/open-database.js'
-import { verifyLedger } from '../../dist/ledger/verify.js'
+import { verifyLedgerState } from '../../dist/ledger/verify.js'
 import { systemClock } from '../../dist/lib/clock.js'
 import { fillLedger } from './fill-ledger.mjs'
 import { measureCpu, openAccounts, openBenchLedger, sendRequests } from './ledger-load.mjs'
@@ -57,7 +57,7 @@ async function compare(empty, full, { concurrent, requests, rounds }) {
 
 async function verifyFull({ database }) {
   const started = performance.now()
-  const { report } = await verifyLedger({ db: database.db })
+  const { report } = await verifyLedgerState({ db: database.db })
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   console.log(`db verify: ${report.receipts} receipts, ${report.violations} violations, ${seconds} s`)
 }

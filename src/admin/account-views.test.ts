@@ -51,7 +51,7 @@ describe('accounts', () => {
   })
 
   it.each(['', 'ann', '@example.com', 'ann@', 'a b@example.com', 'ann@exa\nmple.com', `${'a'.repeat(250)}@b.de`])(
-    'need an e-mail address: %j is none',
+    'need an email address: %j is none',
     async (email) => {
       expect(await refusal('accounts.create', { email })).toMatchObject({ reason: 'invalid_arguments' })
     },

@@ -18,7 +18,7 @@ import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import type { AdminServices } from './services.ts'
 import { isoTime, normalizeEmail, quoted } from './values.ts'
 
-/** The id or e-mail of an account. */
+/** The id or email of an account. */
 export interface OneAccount {
   readonly account: string
 }
@@ -28,7 +28,7 @@ export type AnyAccount = { readonly [Name in keyof OneAccount]?: string | undefi
 
 type ResolvedAccount = { readonly kind: 'found'; readonly account: StoredAccount } | Refused
 
-/** Finds an account by its id or e-mail. */
+/** Finds an account by its id or email. */
 export async function resolveAccount({ db }: { readonly db: LedgerDb }, named: string): Promise<ResolvedAccount> {
   const isEmail = named.includes('@')
   const account = isEmail

@@ -52,7 +52,7 @@ describe('the command line', () => {
     expect(await run('people.list', A)).toEqual({ items: [], next: null })
     expect(await run('people.disable', { person: 'a@example.com' })).toMatchObject({ reason: 'person_not_found' })
     expect(await run('people.enable', { person: 'usr_none' })).toMatchObject({ reason: 'person_not_found' })
-    expect(await run('people.invite', { role: 'owner', email: 'no e-mail' })).toMatchObject({
+    expect(await run('people.invite', { role: 'owner', email: 'no email' })).toMatchObject({
       reason: 'invalid_arguments',
     })
   })

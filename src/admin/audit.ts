@@ -43,7 +43,7 @@ export type AuditAction =
   | 'clock_set_back'
 
 export interface AuditEntry {
-  /** An e-mail, or `operator` for the command line, or `system`. */
+  /** An email, or `operator` for the command line, or `system`. */
   readonly actor: string
   readonly action: AuditAction
   /** The id of a key, an account, a code, a session, a person. */
@@ -109,7 +109,7 @@ export function auditHash(row: Omit<StoredAudit, 'hash'>): Buffer {
   return hash('sha256', JSON.stringify(columns), 'buffer')
 }
 
-/** Text from outside (an e-mail, a browser's name) on one line, normalized to UTF-8 before it is hashed. */
+/** Text from outside (an email, a browser's name) on one line, normalized to UTF-8 before it is hashed. */
 const shown = (text: string): string =>
   Buffer.from(text.slice(0, DETAIL_LENGTH_MAX).replace(/\p{Cc}/gu, ' ')).toString('utf8')
 

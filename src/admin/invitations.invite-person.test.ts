@@ -40,7 +40,7 @@ describe('an invitation', () => {
     expect(rows).not.toContain(code.replaceAll('-', ''))
   })
 
-  it('replaces an unused one for the same e-mail', async () => {
+  it('replaces an unused one for the same email', async () => {
     await people.makeAccount('ann@example.com')
     const one = given(await invite({ role: 'owner', email: 'ann@example.com' }))
     const two = given(await invite({ role: 'owner', email: 'ann@example.com' }))
@@ -65,7 +65,7 @@ describe('an invitation', () => {
       { role: 'owner', email: 'new@example.com', resets: true },
       'person_not_found',
     ],
-    ['a new password without an e-mail', { role: 'owner', resets: true }, 'email_missing'],
+    ['a new password without an email', { role: 'owner', resets: true }, 'email_missing'],
   ] as const)('is refused for %s', async (_, order, reason) => {
     await people.make('ann@example.com', 'owner')
     expect(refusalOf(await invite(order)).reason).toBe(reason)

@@ -59,7 +59,7 @@ describe('the first person', () => {
     expect(await people.rows(`SELECT subject FROM buckets WHERE account = 1`)).toEqual([{ subject: 'wallet' }])
   })
 
-  it('gets the existing account of that e-mail', async () => {
+  it('gets the existing account of that email', async () => {
     await people.makeAccount('you@localhost')
     const account = await people.makeAccount('ann@example.com')
     const { session } = given(await take(await first(), 'ann@example.com'))
@@ -70,14 +70,14 @@ describe('the first person', () => {
     ])
   })
 
-  it('gets an account when invited by e-mail; the next operator does not', async () => {
+  it('gets an account when invited by email; the next operator does not', async () => {
     const one = await people.make('ann@example.com', 'operator')
     const two = await people.make('ben@example.com', 'operator')
     expect(one.session.account?.email).toBe('ann@example.com')
     expect(two.session.account).toBeUndefined()
   })
 
-  it('has to enter an e-mail', async () => {
+  it('has to enter an email', async () => {
     const code = await first()
     expect(refusalOf(await take(code)).reason).toBe('email_missing')
     for (const none of ['', 'ann', 'a b@example.com']) {
@@ -113,7 +113,7 @@ describe('a link', () => {
     expect(await count('people')).toBe(1)
   })
 
-  it('creates the invited person, not the e-mail of the body', async () => {
+  it('creates the invited person, not the email of the body', async () => {
     const code = await invite('ann@example.com')
     const { session } = given(await take(code, 'thief@example.com'))
     expect(session.person.email).toBe('ann@example.com')
@@ -134,7 +134,7 @@ describe('a link', () => {
     given(await take(code))
   })
 
-  it('stays valid when the e-mail was taken meanwhile', async () => {
+  it('stays valid when the email was taken meanwhile', async () => {
     const code = await invite('ann@example.com')
     const second = await invite('ben@example.com')
     given(await take(second))

@@ -42,7 +42,7 @@ const INVITE_MS = 7 * 86_400_000
 type InviteOrder = z.output<typeof inviteBody> & AnyAccount
 type Invitation = Awaited<ReturnType<typeof issue>>['value']
 
-/** A link to choose a password, valid once within a week. `actor` is who invites: an e-mail, or `operator`. */
+/** A link to choose a password, valid once within a week. `actor` is who invites: an email, or `operator`. */
 export async function invitePerson(
   services: SignInServices,
   order: InviteOrder,
@@ -56,7 +56,7 @@ export async function invitePerson(
   const account = resolved?.account ?? (email === undefined ? undefined : await findAccountByEmail(services.db, email))
   const address = email ?? account?.email
   if (address === undefined) {
-    return refused('email_missing', 'Name the person to invite: an e-mail or an account.', { param: 'email' })
+    return refused('email_missing', 'Name the person to invite: an email or an account.', { param: 'email' })
   }
   if (account?.status === 'closed') return accountClosed(account)
   if ((await findPersonByEmail(services.db, address)) !== undefined) {
@@ -72,7 +72,7 @@ async function inviteToReset(
   actor: string,
 ): Promise<Outcome<Invitation>> {
   if (email === undefined) {
-    return refused('email_missing', 'Name the person who gets a new password: an e-mail.', { param: 'email' })
+    return refused('email_missing', 'Name the person who gets a new password: an email.', { param: 'email' })
   }
   const person = await findPersonByEmail(services.db, email)
   if (person === undefined) {
@@ -180,7 +180,7 @@ export async function signUp(
   if (invite === undefined) return inviteNotValid
   const email = invite.email ?? body.email
   if (email === undefined) {
-    return refused('email_missing', 'Enter the e-mail you will sign in with.', { param: 'email' })
+    return refused('email_missing', 'Enter the email you will sign in with.', { param: 'email' })
   }
   const password = await services.passwords.hash(body.password, 'known')
   if (password === 'busy') return tooBusy
@@ -247,10 +247,10 @@ function refusalOf(error: unknown, email: string): Refused | undefined {
   return refused('person_exists', `${email} has already signed up.`, { param: 'email' })
 }
 
-/** The e-mail of the account that a first run creates, until the first person signs up and gets it. */
+/** The email of the account that a first run creates, until the first person signs up and gets it. */
 export const PLACEHOLDER_EMAIL = 'you@localhost'
 
-/** The account of the first person: the one with that e-mail, else the one of the first run, else a new one. */
+/** The account of the first person: the one with that email, else the one of the first run, else a new one. */
 async function firstAccount(
   { db, random, clock }: SignInServices,
   email: string,

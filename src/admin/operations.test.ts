@@ -14,7 +14,7 @@ describe('runOperation', () => {
 
   it('explains an invalid argument', async () => {
     expect(await run('accounts.create', { email: 'nonsense' })).toMatchObject({
-      message: 'email: must be an e-mail address, such as name@example.com',
+      message: 'email: must be an email address, such as name@example.com',
     })
   })
 

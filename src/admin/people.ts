@@ -30,7 +30,7 @@ import {
   writeCursor,
 } from './values.ts'
 
-/** The e-mail or id of a person. */
+/** The email or id of a person. */
 interface OnePerson {
   readonly person: string
 }

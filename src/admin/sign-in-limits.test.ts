@@ -38,7 +38,7 @@ const signInFrom = (address: string, email = 'ann', device?: string) => {
   tries.forgive(who(email, address, device))
 }
 
-describe('tries of one e-mail from one network', () => {
+describe('tries of one email from one network', () => {
   it('are five, then one every three minutes, without a stated delay', () => {
     expect(takeMany(5, () => ['ann'])).toEqual(TAKEN(5))
     expect(take('ann')).toEqual({ kind: 'locked', of: 'pair', first: true })
@@ -48,7 +48,7 @@ describe('tries of one e-mail from one network', () => {
     expect([take('ann').kind, take('ann').kind]).toEqual(['taken', 'locked'])
   })
 
-  it('are separate from other e-mails and networks', () => {
+  it('are separate from other emails and networks', () => {
     takeMany(6, () => ['ann'])
     expect(take('ben').kind).toBe('taken')
     expect(take('ann', '192.0.2.2').kind).toBe('taken')
@@ -80,7 +80,7 @@ describe('tries of one e-mail from one network', () => {
 })
 
 describe('tries of one network', () => {
-  it('are twenty for all e-mails, without refused ones', () => {
+  it('are twenty for all emails, without refused ones', () => {
     takeMany(30, () => ['ann'])
     expect(takeMany(15, (index) => [`name ${index}`])).toEqual(TAKEN(15))
     expect(take('another')).toEqual({ kind: 'locked', of: 'network', first: true })
@@ -95,7 +95,7 @@ describe('tries of one network', () => {
   })
 })
 
-describe('tries of one e-mail from many networks', () => {
+describe('tries of one email from many networks', () => {
   it('are a hundred, then a hundred an hour', () => {
     expect(takeMany(1000, (index) => ['ann', far(index)]).filter((kind) => kind === 'taken')).toHaveLength(100)
     expect(take('ann', far(2000))).toMatchObject({ kind: 'locked', of: 'email' })
@@ -148,7 +148,7 @@ describe('the tries of strangers', () => {
     }
   })
 
-  it('from one network locks that network out of no other e-mail that has signed in from it', () => {
+  it('from one network locks that network out of no other email that has signed in from it', () => {
     signInFrom(HOME, 'ben')
     takeMany(100, (index) => [`name ${index}`, HOME])
     expect(take('ben', HOME).kind).toBe('taken')
@@ -165,7 +165,7 @@ describe('a device or a network that has signed in before', () => {
     expect(takeMany(6, () => ['ann', '192.0.2.9'])).toEqual([...TAKEN(5), 'locked'])
   })
 
-  it('is known for that e-mail only', () => {
+  it('is known for that email only', () => {
     signInFrom(HOME, 'ben')
     takeMany(1000, (index) => ['ann', far(index)])
     expect(take('ann', HOME).kind).toBe('locked')
@@ -210,7 +210,7 @@ describe('a session that confirms its password', () => {
 })
 
 describe('a new password by a link', () => {
-  it('resets all tries of the e-mail', () => {
+  it('resets all tries of the email', () => {
     takeMany(6, () => ['ann'])
     takeMany(1000, (index) => ['ann', far(index)])
     tries.reset(who('ann'))
@@ -240,7 +240,7 @@ describe('a restart', () => {
     expect(takeMany(6, () => ['ann'])).toEqual([...TAKEN(5), 'locked'])
   })
 
-  it('lifts none of a network, of an e-mail, of a device or of a session either', () => {
+  it('lifts none of a network, of an email, of a device or of a session either', () => {
     takeMany(21, (index) => [`name ${index}`, '203.0.113.7'])
     takeMany(101, (index) => ['ann', far(index)])
     takeMany(6, () => ['ben', HOME, 'laptop'])

@@ -10,9 +10,9 @@ import { type RateRule, takeBackOne, takeFromRate } from '../lib/rates.ts'
 import type { AccountRow } from '../model/ids.ts'
 
 /**
- * Wrong passwords are counted per e-mail and network together, so that a stranger locks out only their own network. Two
- * larger limits stop guesses of many e-mails from one network, and of one e-mail from many networks. A network or a device
- * from which the e-mail has signed in before is exempt from both, so strangers cannot exhaust them for it.
+ * Wrong passwords are counted per email and network together, so that a stranger locks out only their own network. Two
+ * larger limits stop guesses of many emails from one network, and of one email from many networks. A network or a device
+ * from which the email has signed in before is exempt from both, so strangers cannot exhaust them for it.
  */
 const RULES = {
   pair: { perMinute: 5 / 15, burst: 5 },
@@ -32,17 +32,17 @@ const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 const KNOWN_NETWORK_MS = 90 * DAY_MS
 const KNOWN = 'known:'
-/** Lockouts of one e-mail in the audit log: an attack from a thousand networks must not write a thousand entries. */
+/** Lockouts of one email in the audit log: an attack from a thousand networks must not write a thousand entries. */
 const REPORTS_OF_EMAIL: RateRule = { perMinute: 4 / 60, burst: 4 }
 
 export interface SignInTries {
   /** Counts a try before the password is checked, so that concurrent tries are all counted. */
   take(who: Trier): { readonly kind: 'taken'; readonly isKnown: boolean } | Lockout
-  /** The password was right: resets the tries of this e-mail here, and remembers the network. */
+  /** The password was right: resets the tries of this email here, and remembers the network. */
   forgive(who: Trier): void
   /** The password was not checked: the try does not count. */
   giveBack(who: Trier): void
-  /** The e-mail has a new password through a link: earlier tries no longer count. */
+  /** The email has a new password through a link: earlier tries no longer count. */
   reset(who: SignInTrier): void
   /** Restores the lockouts of the last process; called once, before the first try. */
   restore(kept: readonly KeptLockout[]): void
@@ -50,13 +50,13 @@ export interface SignInTries {
 
 interface TriesOptions {
   readonly clock: Clock
-  /** A keyed digest: the typed e-mail may be a password, so only its digest is stored. */
+  /** A keyed digest: the typed email may be a password, so only its digest is stored. */
   readonly digest: (name: string) => string
   /** Lockouts outlive the process. Counts below the limit do not, because strangers cannot restart the server. */
   readonly keeper: Pick<LockoutKeeper, 'keep' | 'drop'>
 }
 
-/** `email` may be unknown. `device`: one that this e-mail has signed in from before. */
+/** `email` may be unknown. `device`: one that this email has signed in from before. */
 interface SignInTrier {
   readonly email: string
   readonly address: string | undefined
@@ -69,7 +69,7 @@ export type Trier = SignInTrier | { readonly session: string }
 export interface Lockout {
   readonly kind: 'locked'
   readonly of: CountedBy
-  /** To be recorded: the first refusal of this lockout, and within the reports of its e-mail. */
+  /** To be recorded: the first refusal of this lockout, and within the reports of its email. */
   readonly first: boolean
 }
 
@@ -85,7 +85,7 @@ export function createSignInTries(options: TriesOptions): SignInTries {
     device: createCounter('device', options),
     session: createCounter('session', options),
   }
-  /** By e-mail and network, until when. */
+  /** By email and network, until when. */
   const knownNetworks = createLruMap<string, number>(SIZE_MAX)
   const reports = createLruMap<string, number>(SIZE_MAX)
 
@@ -95,7 +95,7 @@ export function createSignInTries(options: TriesOptions): SignInTries {
     if (who.device !== undefined) return [[counters.device, digest(`${who.email} ${who.device}`)]]
     const pair: Count = [counters.pair, pairOf(who)]
     if ((knownNetworks.get(pair[1]) ?? 0) > clock.now()) return [pair]
-    // The network comes first, so that one flooding network does not fill the memory of e-mails.
+    // The network comes first, so that one flooding network does not fill the memory of emails.
     const network: Count = [counters.network, digest(networkName(who.address))]
     return [network, pair, [counters.email, digest(who.email)]]
   }
@@ -240,7 +240,7 @@ export function createKnownDevices({ clock, random, secret }: KnownDevicesOption
     return isRight && clock.now() - Number.parseInt(issued, 36) < DEVICE_MS
   }
   const find = (tokens: string | undefined, owner: DeviceOwner | undefined) => {
-    // An unknown e-mail takes the same work.
+    // An unknown email takes the same work.
     const found = readTokens(tokens).filter((token) => isOf(owner ?? UNKNOWN_OWNER, token))
     return owner === undefined ? undefined : found[0]?.device
   }

@@ -18,7 +18,7 @@ const wrong = (email: string, client = HERE) => enter(email, 'a wrong password',
 const audits = () => people.rows(`SELECT actor, action, target, account, detail FROM audit WHERE seq > 2 ORDER BY seq`)
 
 describe('signing in', () => {
-  it('opens a session under a new secret each time, however the e-mail is spelt', async () => {
+  it('opens a session under a new secret each time, however the email is spelt', async () => {
     const one = given(await enter('ann@example.com'))
     const two = given(await enter(' ANN@example.com '))
     expect(one.secret).not.toBe(two.secret)
@@ -29,19 +29,19 @@ describe('signing in', () => {
     expect(rows).not.toContain(one.secret)
   })
 
-  it('gives the same answer, after the same work, to a wrong password, an unknown e-mail and a disabled person', async () => {
+  it('gives the same answer, after the same work, to a wrong password, an unknown email and a disabled person', async () => {
     const { code } = given(
       await invitePerson(people.services, { role: 'operator', email: 'ben@example.com' }, 'operator'),
     )
     given(await signUp(people.services, { code, password: PASSWORD }, HERE))
     given(await disablePerson(people.services, { person: 'ben@example.com' }, 'operator'))
     const emitted = []
-    for (const email of ['ann@example.com', 'unknown@example.com', 'ben@example.com', '', 'no e-mail']) {
+    for (const email of ['ann@example.com', 'unknown@example.com', 'ben@example.com', '', 'no email']) {
       const before = people.hashes()
       const outcome = email === 'ben@example.com' ? await enter(email) : await wrong(email)
       emitted.push({ ...refusalOf(outcome), hashes: people.hashes() - before })
     }
-    const answer = { kind: 'refused', reason: 'wrong_password', message: 'The e-mail or the password is wrong.' }
+    const answer = { kind: 'refused', reason: 'wrong_password', message: 'The email or the password is wrong.' }
     expect(emitted).toEqual(Array(5).fill({ ...answer, hashes: 1 }))
   })
 
@@ -118,7 +118,7 @@ describe('too many tries', () => {
     }
   })
 
-  it('from one address wait for every e-mail, but not from another', async () => {
+  it('from one address wait for every email, but not from another', async () => {
     const there = { ...HERE, address: '198.51.100.4' }
     for (let tries = 0; tries < 20; tries++) await wrong(`user${tries}@example.com`, there)
     expect(refusalOf(await enter('ann@example.com', PASSWORD, there)).reason).toBe('too_many_tries')
@@ -126,7 +126,7 @@ describe('too many tries', () => {
     given(await enter('ann@example.com'))
   })
 
-  it('are in the audit log once, without unknown e-mails', async () => {
+  it('are in the audit log once, without unknown emails', async () => {
     for (let tries = 0; tries < 9; tries++) await wrong('ann@example.com')
     for (let tries = 0; tries < 9; tries++) await wrong('my-password@hunter2')
     const [person] = await people.rows('SELECT id FROM people')
@@ -136,14 +136,14 @@ describe('too many tries', () => {
         action: 'sign_in_refused',
         target: person!.id,
         account: 1,
-        detail: 'too many tries for one e-mail, from 203.0.113.7',
+        detail: 'too many tries for one email, from 203.0.113.7',
       },
       {
         actor: 'system',
         action: 'sign_in_refused',
         target: null,
         account: null,
-        detail: 'too many tries for one e-mail, from 203.0.113.7, for an unknown e-mail',
+        detail: 'too many tries for one email, from 203.0.113.7, for an unknown email',
       },
     ])
   })

@@ -19,7 +19,7 @@ import type { Lockout, Trier } from './sign-in-limits.ts'
 import { isoTime, normalizeEmail } from './values.ts'
 
 /**
- * An unknown e-mail, a wrong password and a disabled person get the same answer after the same work, so that strangers learn
+ * An unknown email, a wrong password and a disabled person get the same answer after the same work, so that strangers learn
  * nothing about who has an account.
  */
 export async function signIn(
@@ -33,12 +33,12 @@ export async function signIn(
   const from = `from ${client.address ?? 'an unknown address'}`
   const onLockout = ({ of }: Lockout) =>
     audit.record({
-      // An unknown e-mail may be a password typed into the wrong field, so it is not recorded.
+      // An unknown email may be a password typed into the wrong field, so it is not recorded.
       actor: person?.email ?? 'system',
       action: 'sign_in_refused',
       target: person?.id,
       account: person?.account,
-      detail: `too many tries ${TRIES_OF[of]}, ${from}${person === undefined ? ', for an unknown e-mail' : ''}`,
+      detail: `too many tries ${TRIES_OF[of]}, ${from}${person === undefined ? ', for an unknown email' : ''}`,
     })
   const device = devices.find(client.deviceTokens, person)
   const trier = { email, address: client.address, device }
@@ -70,12 +70,12 @@ export async function signIn(
   return done(opened)
 }
 
-const wrongPassword = refused('wrong_password', 'The e-mail or the password is wrong.')
+const wrongPassword = refused('wrong_password', 'The email or the password is wrong.')
 
 const TRIES_OF: Readonly<Record<Lockout['of'], string>> = {
-  pair: 'for one e-mail',
+  pair: 'for one email',
   network: 'from one address',
-  email: 'for one e-mail from many networks',
+  email: 'for one email from many networks',
   device: 'on a device that has signed in before',
   session: 'in one session',
 }
@@ -83,7 +83,7 @@ const TRIES_OF: Readonly<Record<Lockout['of'], string>> = {
 interface PasswordTry {
   /** The identity that the try counts for. */
   readonly trier: Trier
-  /** Undefined for an unknown e-mail, which takes the same time. */
+  /** Undefined for an unknown email, which takes the same time. */
   readonly person: StoredPerson | undefined
   readonly password: string
   readonly onLockout: (lockout: Lockout) => Promise<void>

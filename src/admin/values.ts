@@ -41,7 +41,7 @@ const LENGTH_MAX = 80
 /** A name from the caller, safe to repeat in a message: people paste a key where its id belongs. */
 export const quoted = (name: string): string => JSON.stringify(scrub(name).slice(0, LENGTH_MAX))
 
-/** E-mails are stored in this form, so that two spellings of one address are equal. */
+/** Emails are stored in this form, so that two spellings of one address are equal. */
 export const normalizeEmail = (text: string): string => text.trim().toLowerCase()
 
 type ReadAmount = { readonly kind: 'read'; readonly amount: NanoUsd } | Refused

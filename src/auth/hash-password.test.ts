@@ -72,7 +72,7 @@ describe('the queue of hashes', () => {
     expect(await passwords.check('a', 'stored')).toBe('right')
   })
 
-  it('computes as much for an unknown e-mail as for a known one', async () => {
+  it('computes as much for an unknown email as for a known one', async () => {
     const { passwords, begun, release } = held(3)
     const unknown = passwords.check('guess', undefined)
     await turn()

@@ -12,7 +12,7 @@ const WAITING_MAX = 30
 export interface Passwords {
   /** A salted PHC string. */
   hash(password: string, who?: Waiter): Promise<string | 'busy'>
-  /** Takes as long without a stored hash, so that the time does not reveal whether an e-mail is known. */
+  /** Takes as long without a stored hash, so that the time does not reveal whether an email is known. */
   check(password: string, stored: string | undefined, who?: Waiter): Promise<'right' | 'wrong' | 'busy'>
   /** Made with other parameters than the current ones. */
   isOutdated(stored: string): boolean

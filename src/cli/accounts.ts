@@ -14,7 +14,7 @@ export function addAccounts(program: Command, context: CommandContext): void {
   accounts
     .command('create')
     .description('create an account with an empty wallet')
-    .requiredOption('--email <address>', 'e-mail of its owner; commands accept it instead of the id')
+    .requiredOption('--email <address>', 'email of its owner; commands accept it instead of the id')
     .action(async ({ email }: { email: string }) => {
       await context.operate('accounts.create', { email }, (account) => ({
         before: `Created an account for ${account.email}:\n`,
@@ -23,7 +23,7 @@ export function addAccounts(program: Command, context: CommandContext): void {
       }))
     })
   inPages(accounts.command('list').description('list accounts with their balance, newest first'))
-    .option('--search <text>', 'only accounts with this text in e-mail or id')
+    .option('--search <text>', 'only accounts with this text in email or id')
     .action(async (options: ListOptions) => {
       const { search } = options
       await context.operate('accounts.list', options, ({ items, next }, style) =>
@@ -38,13 +38,13 @@ export function addAccounts(program: Command, context: CommandContext): void {
           none:
             search === undefined
               ? 'No accounts yet. To create one:  millrace accounts create --email you@example.com'
-              : 'No account has this text in its e-mail or id.',
+              : 'No account has this text in its email or id.',
         }),
       )
     })
   accounts
     .command('show <account>')
-    .description('show an account, by id or e-mail')
+    .description('show an account, by id or email')
     .action(async (account: string) => {
       await context.operate('accounts.show', { account }, (shown, style) => ({
         data: formatFacts(style, [

@@ -53,7 +53,7 @@ export function addCodes(program: Command, context: CommandContext): void {
   codes
     .command('redeem <code>')
     .description('redeem a code for an account')
-    .requiredOption('--account <account>', 'id or e-mail')
+    .requiredOption('--account <account>', 'id or email')
     .action(async (code: string, { account }: { account: string }) => {
       await context.operate('codes.redeem', { code, account }, ({ amount, email, wallet }) => ({
         data: `Credited ${amount} USD to ${email}. Available now: ${wallet.available} USD.\n`,

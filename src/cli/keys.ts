@@ -31,7 +31,7 @@ const COLUMNS = columnsOf('id', 'name', 'kind', 'key', 'state', 'models', 'caps'
 
 function addQueries(keys: Command, context: CommandContext): void {
   inPages(keys.command('list').description('list keys without their secrets, newest first'))
-    .option('--account <account>', 'only keys of one account: id or e-mail')
+    .option('--account <account>', 'only keys of one account: id or email')
     .action(async (options: ListOptions) => {
       const { account } = options
       const none = account === undefined ? 'No keys yet' : 'That account has no keys'
@@ -140,7 +140,7 @@ function addCreate(keys: Command, context: CommandContext): void {
   keys
     .command('create')
     .description('create a key and print it once')
-    .requiredOption('--account <account>', 'id or e-mail')
+    .requiredOption('--account <account>', 'id or email')
     .addOption(
       new Option('--kind <kind>', 'what pays for it: the wallet, or a Builder subscription')
         .choices(['wallet', 'builder'])

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 
-it('invites people by e-mail or account, and prints nothing but the link as data', async () => {
+it('invites people by email or account, and prints nothing but the link as data', async () => {
   const invitation = {
     email: 'a@b.c',
     role: 'owner',

@@ -60,7 +60,7 @@ export const credited = z.strictObject({ wallet, counted: z.boolean() })
 export const assignPlanBody = z.strictObject({ plan: named.nullable() })
 export const inviteBody = z.strictObject({
   role,
-  /** Default: the e-mail of the account. */
+  /** Default: the email of the account. */
   email: email.optional(),
   /** Required to give an existing person a new password. Their role stays. */
   resets: z.boolean().optional(),

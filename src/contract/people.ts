@@ -53,7 +53,7 @@ export const sessionItem = z.strictObject({
 export const auditItem = z.strictObject({
   seq: z.int(),
   at: time,
-  /** An e-mail, or `operator` for the command line, or `system`. */
+  /** An email, or `operator` for the command line, or `system`. */
   actor: z.string(),
   action: z.string(),
   /** An id: of a key, an account, a code, a session. */
@@ -66,7 +66,7 @@ export const auditItem = z.strictObject({
 export const auditQuery = z.strictObject({ ...pageQuery.shape, target: line(80).optional() })
 
 export const signUp = z.strictObject({ code: line(40), email: email.optional(), password: newPassword })
-/** A malformed e-mail gets the same answer as an unknown one. */
+/** A malformed email gets the same answer as an unknown one. */
 export const signIn = z.strictObject({ email: line(254), password })
 export const confirm = z.strictObject({ password })
 export const changePassword = z.strictObject({ current: password, next: newPassword })

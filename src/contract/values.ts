@@ -42,13 +42,13 @@ export const line = (charactersMax: number) => note(charactersMax).min(1, 'is em
 export const note = (charactersMax: number) =>
   visible(z.string().trim().max(charactersMax, `is longer than ${charactersMax} characters`))
 
-/** An id or an e-mail. */
+/** An id or an email. */
 export const named = line(320)
 
 /** Checks the shape only; `root@localhost` is valid. Normalized, so that two spellings of one address are one account. */
 export const email = visible(z.string().trim().toLowerCase()).refine(
   (address) => address.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(address),
-  'must be an e-mail address, such as name@example.com',
+  'must be an email address, such as name@example.com',
 )
 
 /** An amount of USD as text, because a JSON number may be rounded. */

@@ -12,7 +12,7 @@ const INSERT_WALLET = `INSERT INTO buckets (row, unit, kind, account, subject)
       'usd', 'wallet', row, 'wallet'
     FROM accounts WHERE id = ?`
 
-/** An account and its wallet, in one commit. The e-mail is in lower case. */
+/** An account and its wallet, in one commit. The email is in lower case. */
 export const accountInserts = (account: {
   readonly id: string
   readonly email: string
@@ -65,7 +65,7 @@ export const ACCOUNTS_AT_ONCE = 4000
 const ID_START = /^acct_[0-9a-z]{6,}$/
 
 /**
- * Newest first, with the text in their e-mail or id. The start of an id is looked up in the index of ids; for any other text
+ * Newest first, with the text in their email or id. The start of an id is looked up in the index of ids; for any other text
  * the accounts are scanned slice by slice until the page is full.
  */
 export async function listAccountsLike(

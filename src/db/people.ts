@@ -193,7 +193,7 @@ interface NewInvite {
   readonly createdBy: string
 }
 
-/** Replaces the unused invites of the same e-mail, so that only the last link works. */
+/** Replaces the unused invites of the same email, so that only the last link works. */
 export const inviteInsert = (invite: NewInvite): AtomicStatement[] => {
   const { digest, role, account, person, email, createdAt, expiresAt, createdBy } = invite
   return [
@@ -218,7 +218,7 @@ export const invitesOfMakerWithdrawal = (createdBy: string, now: number): Atomic
   rows: [[now, createdBy]],
 })
 
-/** An invite without an e-mail is for the first person of a server, and works only while there are no people. */
+/** An invite without an email is for the first person of a server, and works only while there are no people. */
 const IS_OPEN = `used_at IS NULL AND expires_at > ?
   AND (email IS NOT NULL OR NOT EXISTS (SELECT 1 FROM people WHERE people.row > 0))`
 

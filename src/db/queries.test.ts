@@ -63,14 +63,14 @@ const ALL = { before: Number.MAX_SAFE_INTEGER, limit: 10 }
 describe('accounts', () => {
   const ada = { row: 1, id: 'acct_ada', email: 'ada@example.com', status: 'active', created_at: 5, frozen_at: null }
 
-  it('are found by id, e-mail and row', async () => {
+  it('are found by id, email and row', async () => {
     expect(await findAccountById(db, 'acct_ada')).toEqual(ada)
     expect(await findAccountByEmail(db, 'ada@example.com')).toEqual(ada)
     expect(await findAccountByRow(db, 1)).toEqual(ada)
     expect(await findAccountById(db, 'acct_nobody')).toBeUndefined()
   })
 
-  it('have one wallet each, and one e-mail for one account', async () => {
+  it('have one wallet each, and one email for one account', async () => {
     const wallet = { row: 4, subject: 'wallet', posted_nano: 0n, held_nano: 0n }
     expect(await listLiveBuckets(db, 2)).toMatchObject([wallet])
     await expect(

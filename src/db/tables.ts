@@ -331,7 +331,7 @@ export interface InvitesTable {
 export interface AuditTable {
   seq: number
   at: number
-  /** An e-mail, `operator` for the command line, or `system`. */
+  /** An email, `operator` for the command line, or `system`. */
   actor: string
   action: string
   target: string | null

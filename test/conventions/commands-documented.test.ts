@@ -58,7 +58,7 @@ const optionLine = (option: Option): string => {
   const choices = option.argChoices?.map((choice) => `\`${choice}\``).join(', ')
   return [
     `  - \`${option.flags}\``,
-    option.mandatory ? ' (needed)' : '',
+    option.mandatory ? ' (required)' : '',
     `: ${option.description}`,
     choices === undefined ? '' : ` (${choices})`,
   ].join('')

@@ -184,7 +184,7 @@ const usageMigration: Migration = {
 
 /**
  * Who has used up their tries to sign in, and until when all of them are back: what a restart would forgive otherwise; and
- * from which networks an e-mail has signed in. A name has a keyed digest, because what was typed as an e-mail may be a
+ * from which networks an email has signed in. A name has a keyed digest, because what was typed as an email may be a
  * password.
  */
 const lockoutsMigration: Migration = {

@@ -32,7 +32,7 @@ export const peopleMigration: readonly string[] = [
   `CREATE INDEX sessions_of_person ON sessions (person, row)`,
   `CREATE INDEX sessions_by_expiry ON sessions (expires_at)`,
   `CREATE INDEX sessions_by_use ON sessions (seen_at)`,
-  // Without an e-mail and a person it is the one for whoever comes first.
+  // Without an email and a person it is the one for whoever comes first.
   `CREATE TABLE invites (
     row INTEGER PRIMARY KEY,
     digest BLOB NOT NULL UNIQUE,

@@ -30,7 +30,7 @@ it('an operator cannot credit under the reference of a code', async () => {
   expect((await account.wallet()).balance).toBe(nanoOf('5.00'))
 })
 
-it('an e-mail address has one account, however it is spelled', async () => {
+it('an email address has one account, however it is spelled', async () => {
   const made = await operator.call('POST /operate/accounts', { body: { email: ' Ann@Read.Example ' } })
   expect(made.email).toBe('ann@read.example')
   const again = await operator.send('POST /operate/accounts', { body: { email: 'ann@read.example' } })

@@ -123,7 +123,7 @@ export const OF_THE_CONSOLE = [
   },
   {
     name: 'one-stranger-locks-out',
-    says: 'wrong passwords count by e-mail alone, so that one stranger locks its owner out everywhere',
+    says: 'wrong passwords count by email alone, so that one stranger locks its owner out everywhere',
     caughtBy: ['src/admin/sign-in-limits.test.ts'],
     replacements: [
       {

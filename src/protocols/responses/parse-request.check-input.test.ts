@@ -43,6 +43,12 @@ describe('the items of an input', () => {
     expect(read(withItems(user, item))).toMatchObject({ kind: 'read' })
   })
 
+  it('name at most a few characters of an unknown type where none can be sent', () => {
+    const problem = problemOf({ model: 'demo', input: [{ type: 'x'.repeat(600) }] })
+    expect(problem).toMatchObject({ param: 'input' })
+    expect(problem.message.length).toBeLessThan(200)
+  })
+
   const TOLERATED = [
     ...['web_search_call', 'file_search_call', 'computer_call', 'computer_call_output', 'code_interpreter_call'],
     ...['image_generation_call', 'mcp_list_tools', 'mcp_call', 'mcp_approval_request', 'mcp_approval_response'],

@@ -121,7 +121,7 @@ interface FoundInBody extends Pick<ResponsesRequest, 'sealed' | 'boundTo' | 'com
 const isNotTools = (item: Fields): boolean => item.type !== 'additional_tools'
 
 function nothingLeft(items: readonly Fields[]): Problem {
-  const types = [...new Set(items.map((item) => String(typeOfItem(item))))].slice(0, 5).join(', ')
+  const types = [...new Set(items.map((item) => shown(String(typeOfItem(item)))))].slice(0, 5).join(', ')
   return invalid(
     'input',
     `No item of \`input\` can be sent to a model (${types}). Send at least one message or tool result.`,

@@ -17,19 +17,19 @@ import type { VerifyReport } from './verify.ts'
  * memory and the database records; with PostgreSQL the database decides.
  */
 export interface Ledger {
-  accountStatus(account: AccountRow): Promise<AccountStatusReport>
+  accountStatus(account: AccountRow): AccountStatusReport | Promise<AccountStatusReport>
   /** Reads limits without taking from them. */
   limitStatuses(limits: readonly AppliedLimit[]): LimitStatus[]
   /** The limit that would refuse now. Also undefined where only admission can know. */
   limitRefusal(limits: readonly AppliedLimit[]): LimitRefusal | undefined
   /** Refuses with `rights-changed` if the rights have changed since `judged`. */
-  admit(request: AdmitRequest, judged?: JudgedRights): Promise<Admission>
+  admit(request: AdmitRequest, judged?: JudgedRights): Admission | Promise<Admission>
   credit(order: CreditOrder): Promise<CreditOutcome>
   /** Counts a request that needs no turn against the request limits. */
   takeRequest(limits: readonly AppliedLimit[]): TakenRequest | Promise<TakenRequest>
   /** Finds the holder of an idempotency key. The caller releases the claim when its request is over. */
   lookUpClaim(scope: string): Promise<LookedUpClaim>
-  allowanceStatuses(account: AccountRow, allowances: readonly Allowance[]): Promise<AllowanceReport>
+  allowanceStatuses(account: AccountRow, allowances: readonly Allowance[]): AllowanceReport | Promise<AllowanceReport>
   assignPlan(order: Omit<AssignPlan, 'at'>): Promise<PlanOutcome>
   /** Without `endsAt` the plan ends now. */
   endPlan(order: { readonly account: AccountRow; readonly endsAt?: number }): Promise<PlanOutcome>

@@ -96,22 +96,18 @@ async function createCore(options: LedgerOptions, closing: AbortSignal): Promise
   const { db, lowPriorityDb, file, clock, observer } = options
   const ledgerState = await emptyState(db)
   const gate = createLedgerGate(options.outageGraceMs)
-  let failuresInARow = 0
   const batcher = createBatcher({
-    nowMicros: () => clock.nowMicros(),
+    clock,
+    observer,
     record: (operations, marks) => recordBatch(file, operations, marks),
     onRefused: (account, refused, error) => {
       observer.accountUnbalanced(account, error)
       void freezeAndReadAgain(core, account, refused).catch(batcher.fail)
     },
-    onBatch({ operations, tickMicros, changes }) {
-      failuresInARow = 0
-      observer.batchRecorded({ operations, seconds: tickMicros / 1e6, changes })
-    },
-    onFailure: (error) => {
+    onFailure: (error, failuresBefore) => {
       observer.batchFailed(error)
       gate.shut()
-      const retries = { failuresBefore: failuresInARow++, pauseMs: options.readBackPauseMs ?? READ_BACK_PAUSE_MS }
+      const retries = { failuresBefore, pauseMs: options.readBackPauseMs ?? READ_BACK_PAUSE_MS }
       void readBackUntilItWorks(core, closing, observer, retries)
     },
   })

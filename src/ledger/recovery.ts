@@ -257,7 +257,9 @@ export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<Recorde
   if (core.cache.reading(turn.account)) return { kind: 'broken' }
   let closed: CloseOutcome
   try {
-    closed = closeTurn(core.ledgerState, { ...end, at: core.clock.now(), nowMicros: core.clock.nowMicros() })
+    const { requestId, ending } = end
+    const { clock } = core
+    closed = closeTurn(core.ledgerState, { requestId, ending, at: clock.now(), nowMicros: clock.nowMicros() })
   } catch (error) {
     if (!(error instanceof BrokenRule)) throw error
     core.suspect(turn.account, error)

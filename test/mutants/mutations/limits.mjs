@@ -21,8 +21,8 @@ export const OF_LIMITS = [
     replacements: [
       {
         file: 'src/lib/rates.ts',
-        find: '  Math.max(reachedAt, nowMicros) + cost * microsPerUnit(rule)\n',
-        put: '  reachedAt + cost * microsPerUnit(rule)\n',
+        find: '  Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute)\n',
+        put: '  reachedAt + cost * (MINUTE_MICROS / rule.perMinute)\n',
       },
     ],
   },
@@ -63,8 +63,8 @@ export const OF_LIMITS = [
     replacements: [
       {
         file: 'src/ledger/state/turn-limits.ts',
-        find: "if (decision.kind === 'wait') wait(limit, decision.waitMs)",
-        put: "if (decision.kind === 'wait') wait(limit, decision.waitMs)\n    else ledgerState.rates.set(limit.subject, decision.reachedAt)",
+        find: "if (decision.kind === 'wait') retryAfterMs = decision.waitMs",
+        put: "if (decision.kind === 'wait') retryAfterMs = decision.waitMs\n      else ledgerState.rates.set(limit.subject, decision.reachedAt)",
       },
     ],
   },

@@ -133,7 +133,7 @@ type Step = keyof typeof BATCH_STATEMENTS
 const STEPS = Object.keys(BATCH_STATEMENTS) as Step[]
 
 interface Batch {
-  readonly rows: Map<Step, SqlValue[][]>
+  readonly rows: Partial<Record<Step, SqlValue[][]>>
   readonly moves: Map<number, { posted: bigint; held: bigint }>
   /** The last value of each, by account and subject. */
   readonly counters: Map<string, CounterSet>
@@ -142,7 +142,7 @@ interface Batch {
 
 /** A batch as few row writes: one insert or update per receipt, one update per bucket however often it moved. */
 export function recordChanges(changes: readonly Change[], marks: PackedMarks | undefined): AtomicStatement[] {
-  const batch: Batch = { rows: new Map(), moves: new Map(), counters: new Map(), claims: [] }
+  const batch: Batch = { rows: {}, moves: new Map(), counters: new Map(), claims: [] }
   for (const change of changes) collect(batch, change)
   for (const [bucket, { posted, held }] of batch.moves) {
     if (posted !== 0n || held !== 0n) add(batch, 'moveBucket', [posted, held, bucket])
@@ -150,7 +150,7 @@ export function recordChanges(changes: readonly Change[], marks: PackedMarks | u
   for (const counter of batch.counters.values()) add(batch, 'setCounter', counterRow(counter))
   const statements: AtomicStatement[] = []
   for (const step of STEPS) {
-    const rows = batch.rows.get(step)
+    const rows = batch.rows[step]
     if (rows) statements.push({ ...BATCH_STATEMENTS[step], rows })
   }
   statements.push(...batch.claims)
@@ -158,10 +158,10 @@ export function recordChanges(changes: readonly Change[], marks: PackedMarks | u
   return statements
 }
 
-function add(batch: Batch, step: Step, row: SqlValue[]): void {
-  const rows = batch.rows.get(step)
-  if (rows) rows.push(row)
-  else batch.rows.set(step, [row])
+function add({ rows }: Batch, step: Step, row: SqlValue[]): void {
+  const found = rows[step]
+  if (found) found.push(row)
+  else rows[step] = [row]
 }
 
 function addClaim({ claims }: Batch, step: keyof typeof CLAIM_STATEMENTS, row: SqlValue[]): void {
@@ -302,7 +302,8 @@ export async function recordBatch(
   marks: PackedMarks | undefined,
 ): Promise<readonly (Error | undefined)[] | undefined> {
   try {
-    const changes = operations.flatMap((operation) => operation.changes)
+    const changes: Change[] = []
+    for (const operation of operations) changes.push(...operation.changes)
     await file.atomic(recordChanges(changes, marks))
     return undefined
   } catch (error) {

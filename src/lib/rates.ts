@@ -30,17 +30,12 @@ export function takeFromRate(rule: RateRule, reachedAt: number, cost: number, no
 /** Gives back one that was just taken and does not count. */
 export const takeBackOne = (rule: RateRule, reachedAt: number): number => reachedAt - MINUTE_MICROS / rule.perMinute
 
-/** Takes without a check: after a check, or for use beyond a reservation, which delays the next one. */
+/**
+ * Takes without a check: after a check, or for use beyond a reservation, which delays the next one. A negative cost gives back
+ * what was reserved and not used, but never to before now.
+ */
 export const addToRate = (rule: RateRule, reachedAt: number, cost: number, nowMicros: number): number =>
-  Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute)
-
-/** Corrects a reservation to the actual use. A debt counts from now. Unused units come back, but never to before now. */
-export const correctRate = (
-  rule: RateRule,
-  reachedAt: number,
-  { reserved, used }: { readonly reserved: number; readonly used: number },
-  nowMicros: number,
-): number => Math.max(nowMicros, addToRate(rule, reachedAt, used - reserved, nowMicros))
+  Math.max(nowMicros, Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute))
 
 /** What is left now, and the time until all of it is back. */
 export function rateStatusOf(

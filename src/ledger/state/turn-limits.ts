@@ -1,4 +1,4 @@
-import { addToRate, correctRate, type RateRule, rateStatusOf, takeFromRate } from '../../lib/rates.ts'
+import { addToRate, type RateRule, rateStatusOf, takeFromRate } from '../../lib/rates.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import type { LedgerState } from './state.ts'
 
@@ -59,8 +59,7 @@ export function releaseLimits(
     if (kind === 'concurrent') countRunning(ledgerState, subject, -1)
     if (kind !== 'tokens') continue
     const reachedAt = ledgerState.rates.get(subject) ?? nowMicros
-    const correction = { reserved: cost, used: tokensUsed }
-    ledgerState.rates.set(subject, correctRate(ruleOf(limit), reachedAt, correction, nowMicros))
+    ledgerState.rates.set(subject, addToRate(ruleOf(limit), reachedAt, tokensUsed - cost, nowMicros))
   }
 }
 

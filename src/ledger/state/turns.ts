@@ -18,8 +18,8 @@ import {
   type AccountState,
   type AllowanceStatus,
   accountStateOf,
-  assertRule,
   availableIn,
+  BrokenRule,
   type Bucket,
   type Change,
   type Claim,
@@ -101,7 +101,7 @@ export function admitTurn(ledgerState: LedgerState, op: AdmitRequest, { at, nowM
   // A free turn draws on the wallet only: with neither hold nor charge a window's period would count as unused, and be
   // moved or closed under the turn.
   const drawn = hold > 0n ? draws : draws.filter(({ status }) => status === undefined)
-  for (const draw of drawn) assertRule(availableIn(draw) >= hold, 'a hold is placed on what is there')
+  for (const draw of drawn) if (availableIn(draw) < hold) throw new BrokenRule('a hold is placed on what is there')
   takeLimits(ledgerState, op.limits, nowMicros)
   return placeHold(ledgerState, op, account, { drawn, hold, cap, at })
 }
@@ -351,8 +351,8 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
   const { at, ending } = op
   const { owed } = ending
   const { charge, shortfall } = chargeWithin(turn.hold, owed)
-  assertRule(charge >= 0n && charge <= turn.hold, 'a charge is within its hold')
-  for (const { held } of turn.buckets) assertRule(held >= turn.hold, 'a hold ends where it was placed')
+  if (charge < 0n || charge > turn.hold) throw new BrokenRule('a charge is within its hold')
+  for (const { held } of turn.buckets) if (held < turn.hold) throw new BrokenRule('a hold ends where it was placed')
   if (turn.counted.length > 0) assertHoldCounted(turn)
   ledgerState.turns.delete(op.requestId)
   let balance: bigint | undefined

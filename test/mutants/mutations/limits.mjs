@@ -21,8 +21,8 @@ export const OF_LIMITS = [
     replacements: [
       {
         file: 'src/lib/rates.ts',
-        find: '  Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute)\n',
-        put: '  reachedAt + cost * (MINUTE_MICROS / rule.perMinute)\n',
+        find: 'Math.max(nowMicros, Math.max(reachedAt, nowMicros) + cost',
+        put: 'Math.max(nowMicros, reachedAt + cost',
       },
     ],
   },
@@ -75,8 +75,8 @@ export const OF_LIMITS = [
     replacements: [
       {
         file: 'src/lib/rates.ts',
-        find: 'Math.max(nowMicros, addToRate(rule, reachedAt, used - reserved, nowMicros))',
-        put: 'addToRate(rule, reachedAt, used - reserved, nowMicros)',
+        find: 'Math.max(nowMicros, Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute))',
+        put: 'Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute)',
       },
     ],
   },

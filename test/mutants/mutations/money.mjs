@@ -198,8 +198,8 @@ export const OF_MONEY = [
       },
       {
         file: 'src/ledger/state/allowances.ts',
-        find: 'assertRule(held >= turn.hold,',
-        put: 'assertRule(turn.hold >= 0n,',
+        find: 'if (held < turn.hold) throw',
+        put: 'if (turn.hold < 0n) throw',
       },
     ],
   },
@@ -253,7 +253,11 @@ export const OF_MONEY = [
     says: 'a turn that costs nothing stands on windows that count as unused',
     caughtBy: [PERIODS, ANY_SEQUENCE],
     replacements: [
-      { file: 'src/ledger/state/turns.ts', find: 'hold > 0n ? draws : draws.filter(({ status }) => status === undefined)', put: 'draws' },
+      {
+        file: 'src/ledger/state/turns.ts',
+        find: 'hold > 0n ? draws : draws.filter(({ status }) => status === undefined)',
+        put: 'draws',
+      },
     ],
   },
   {

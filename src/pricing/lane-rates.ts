@@ -105,7 +105,8 @@ export class LaneRate {
       return { output: Math.round(tokens), reasoning: 0 }
     }
     const { silentMs, hiding = 'no' } = work
-    const mayHide = silentMs !== undefined && hiding !== 'no' && this.#shareOfHiding(hiding) >= HIDES_FROM
+    const mayHide =
+      silentMs !== undefined && hiding !== 'no' && (this.#hides ?? (hiding === 'known' ? 1 : 0)) >= HIDES_FROM
     const reasoning = mayHide ? Math.round(this.#silence.tokensIn(silentMs / 1000)) : 0
     return { output: reasoning + this.wordTokens(work, bytesPerToken), reasoning }
   }
@@ -138,12 +139,9 @@ export class LaneRate {
     }
     if (work.wholeMs !== undefined) this.#wholes.learn(usage.output, Math.max(work.wholeMs / 1000, SECONDS_MIN))
     if (work.silentMs === undefined || work.hiding === 'no') return
-    this.#hides = this.#shareOfHiding(work.hiding) * HIDES_KEPT + (hidden > 0 ? 1 - HIDES_KEPT : 0)
+    const hidesBefore = this.#hides ?? (work.hiding === 'known' ? 1 : 0)
+    this.#hides = hidesBefore * HIDES_KEPT + (hidden > 0 ? 1 - HIDES_KEPT : 0)
     if (hidden > 0) this.#silence.learn(hidden, Math.max(work.silentMs / 1000, SECONDS_MIN))
-  }
-
-  #shareOfHiding(hiding: Hiding | undefined): number {
-    return this.#hides ?? (hiding === 'known' ? 1 : 0)
   }
 }
 

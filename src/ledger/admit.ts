@@ -4,6 +4,7 @@ import type { Ending } from '../model/ending.ts'
 import type { RequestId } from '../model/ids.ts'
 import { type NanoUsd, ZERO } from '../model/money.ts'
 import type { LedgerCore } from './core.ts'
+import type { TurnEnd } from './journal.ts'
 import type {
   AccountStatusReport,
   Admission,
@@ -12,11 +13,18 @@ import type {
   SettleOutcome,
   TakenRequest,
 } from './ledger.ts'
-import { recordEnd, replayJournal } from './recovery.ts'
 import { roomUnder } from './state/allowances.ts'
-import { type AccountState, availableIn } from './state/state.ts'
+import { type AccountState, availableIn, BrokenRule } from './state/state.ts'
 import { checkLimits, limitStatusesOf, takeLimits } from './state/turn-limits.ts'
-import { type AdmitOutcome, type AdmitRequest, admitTurn, type Charged, chargeWithin } from './state/turns.ts'
+import {
+  type AdmitOutcome,
+  type AdmitRequest,
+  admitTurn,
+  type Charged,
+  type CloseOutcome,
+  chargeWithin,
+  closeTurn,
+} from './state/turns.ts'
 
 /** With room for this many more turns of the same size, calling the provider before the commit risks nothing. */
 const HEADROOM_TURNS = 20
@@ -71,7 +79,7 @@ function createHeldTurn(
         const recorded = await recordEnd(core, { requestId, ending })
         // The batch that was taken for lost may have reached the file: then this turn's own end is recorded there.
         if (recorded.kind === 'not-open')
-          return tries === 0 ? { kind: 'not-ours' } : recordedEnd(core, requestId, ending)
+          return tries === 0 ? { kind: 'not-ours' } : findRecordedEnd(core, requestId, ending)
         if (recorded.kind === 'broken') return { kind: 'lost' }
         if (recorded.kind === 'recorded') charged = recorded
       }
@@ -98,7 +106,44 @@ const END_WAIT_MS = 2000
 /** A close in a failed batch is tried again once the state is read back, because the answer has been delivered. */
 const CLOSE_TRIES = 2
 
-async function recordedEnd(core: LedgerCore, requestId: RequestId, { outcome }: Ending): Promise<SettleOutcome> {
+export type RecordedEnd =
+  | ({ readonly kind: 'recorded' } & Charged)
+  /** The batch could not be written: the hold is open again once the state has been read back. */
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'not-open' }
+  /** The account does not balance: the hold stays until an operator has looked. */
+  | { readonly kind: 'broken' }
+
+/** Ends a turn in memory at once, and resolves when that is durable. */
+export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<RecordedEnd> {
+  const turn = core.ledgerState.turns.get(end.requestId)
+  if (!turn) return { kind: 'not-open' }
+  // The state of this account does not match the file, and is about to be read again.
+  if (core.cache.reading(turn.account)) return { kind: 'broken' }
+  const { requestId, ending } = end
+  const { clock } = core
+  let closed: CloseOutcome
+  try {
+    closed = closeTurn(core.ledgerState, { requestId, ending, at: clock.now(), nowMicros: clock.nowMicros() })
+  } catch (error) {
+    if (!(error instanceof BrokenRule)) throw error
+    core.suspect(turn.account, error)
+    return { kind: 'broken' }
+  }
+  if (closed.kind !== 'closed') return closed
+  const durability = await core.batcher.enqueue(turn.account, closed.changes)
+  // A lost end is recorded again, and needs its marks then.
+  if (durability === 'lost') return { kind: 'lost' }
+  if (durability === 'refused') return { kind: 'broken' }
+  core.marks.forget(turn.receipt)
+  return { kind: 'recorded', charge: closed.charge, shortfall: closed.shortfall }
+}
+
+/** Records the ends that were journaled while the ledger could not be written. True when nothing is left to record. */
+export const replayJournal = (core: LedgerCore): Promise<boolean> =>
+  core.journaled.replay((end) => recordEnd(core, end))
+
+async function findRecordedEnd(core: LedgerCore, requestId: RequestId, { outcome }: Ending): Promise<SettleOutcome> {
   const receipt = await findReceipt(core.db, requestId)
   if (receipt?.outcome !== outcome) return { kind: 'not-ours' }
   if (receipt.state === 'released') return { kind: 'released' }
@@ -126,8 +171,8 @@ function hasHeadroom(
   const needed = hold * BigInt(HEADROOM_TURNS)
   for (const bucket of turn?.buckets ?? []) if (availableIn(bucket) < needed) return false
   for (const { counter } of turn?.counted ?? []) if (roomUnder(counter) < needed) return false
-  for (const [index, { remaining }] of statuses.entries()) {
-    if (remaining < (limits[index]?.cost ?? 0) * HEADROOM_TURNS) return false
+  for (let place = 0; place < statuses.length; place++) {
+    if (statuses[place]!.remaining < limits[place]!.cost * HEADROOM_TURNS) return false
   }
   return true
 }

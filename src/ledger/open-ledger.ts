@@ -8,7 +8,7 @@ import { forgetSums } from '../db/verify.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { createAccountCache } from './accounts.ts'
-import { admit, statusOf, takeRequest } from './admit.ts'
+import { admit, replayJournal, statusOf, takeRequest } from './admit.ts'
 import { createBatcher } from './batcher.ts'
 import { createClaimCache } from './claims.ts'
 import { createLedgerGate, type LedgerCore, type LedgerOptions } from './core.ts'
@@ -22,7 +22,6 @@ import {
   readBackUntilItWorks,
   readLedgerState,
   replaceState,
-  replayJournal,
   resolveOrphans,
 } from './recovery.ts'
 import { allowanceStatusOf, closePeriod } from './state/allowances.ts'

@@ -25,8 +25,8 @@ import {
 } from '../db/verify.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
+import { replayJournal } from './admit.ts'
 import type { LedgerCore } from './core.ts'
-import { replayJournal } from './recovery.ts'
 
 export interface VerifyReport {
   readonly ok: boolean

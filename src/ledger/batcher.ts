@@ -1,7 +1,6 @@
 import type { PackedMarks } from '../db/record-changes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
-import type { LedgerObserver } from './core.ts'
 import type { Change } from './state/state.ts'
 
 /** `refused`: the file refused this operation, but took others of its batch. `lost`: it did not take the batch. */
@@ -16,9 +15,17 @@ export interface Operation {
   readonly settle: (durability: Durability) => void
 }
 
+export interface RecordedBatch {
+  /** Turns opened and closed, and transfers. */
+  readonly operations: number
+  readonly seconds: number
+  /** What is durable now. */
+  readonly changes: readonly Change[]
+}
+
 interface BatcherOptions {
   readonly clock: Pick<Clock, 'nowMicros'>
-  readonly observer: Pick<LedgerObserver, 'batchRecorded'>
+  readonly observer: { batchRecorded(batch: RecordedBatch): void }
   /**
    * Makes one batch durable. Returns the error of each operation that failed alone, by its place; undefined when none
    * failed. Throws, and has changed nothing, when the batch could not be written.

@@ -9,7 +9,6 @@ import type { AssignPlan, PlanOutcome, TooMuch, TransferMoney } from './state/op
 import type { AllowanceStatus, Subscription } from './state/state.ts'
 import type { LimitRefusal } from './state/turn-limits.ts'
 import type { AdmitOutcome, AdmitRequest } from './state/turns.ts'
-import type { VerifyReport } from './verify.ts'
 
 /**
  * The interface to all money. A turn is one hold and then exactly one settle, both durable batches; besides that only
@@ -119,3 +118,22 @@ export type CreditOutcome =
   | { readonly kind: 'ref-taken'; readonly amount: NanoUsd }
   | { readonly kind: 'short'; readonly status: AccountStatusReport }
   | TooMuch
+
+export interface VerifyReport {
+  readonly ok: boolean
+  readonly violations: number
+  readonly checks: readonly { readonly name: string; readonly violations: number }[]
+  /** Accounts whose rows or balances break a rule. */
+  readonly suspects: readonly AccountRow[]
+  readonly accounts: number
+  readonly receipts: number
+  readonly transfers: number
+  /** In billionths; only from a whole proof. May exceed 64 bits. */
+  readonly sums?: IssuedSums | undefined
+}
+
+/** Dollars: credits less refunds, and revenue. Windows: what was granted, used and expired. */
+export interface IssuedSums {
+  readonly usd: { readonly issued: string; readonly used: string }
+  readonly quota: { readonly issued: string; readonly used: string; readonly expired: string }
+}

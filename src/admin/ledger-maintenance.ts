@@ -11,7 +11,7 @@ import {
 import { CONTENT_TIMES_AHEAD } from '../db/content/open-content.ts'
 import { oneReadAtATime } from '../db/sqlite/open-sqlite.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
-import type { VerifyReport } from '../ledger/verify.ts'
+import type { VerifyReport } from '../ledger/ledger.ts'
 import { type ClockStatus, STEP_MS } from '../lib/steady-clock.ts'
 import { verifyAudit } from './audit.ts'
 import { done, type Outcome } from './outcome.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { VerifyReport } from '../ledger/verify.ts'
+import type { VerifyReport } from '../ledger/ledger.ts'
 import { startAuditor, startSweeper } from './jobs.ts'
 
 beforeEach(() => void vi.useFakeTimers())

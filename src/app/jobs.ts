@@ -1,5 +1,5 @@
 import { sweepPeople } from '../admin/sessions.ts'
-import type { VerifyReport } from '../ledger/verify.ts'
+import type { VerifyReport } from '../ledger/ledger.ts'
 import type { Closing } from '../lib/async.ts'
 import { uniform } from '../lib/random-id.ts'
 import type { OpenReason } from '../routing/circuit-breaker.ts'

@@ -1,5 +1,5 @@
 import type { Compilable } from 'kysely'
-import type { Change, CounterSet, ReceiptClosed, ReceiptOpened, Transferred } from '../ledger/state/state.ts'
+import type { Change, CounterSet, ReceiptClosed, Transferred } from '../ledger/state/state.ts'
 import { assertNever } from '../lib/types.ts'
 import { ZERO } from '../model/money.ts'
 import { isOfTheData } from './sqlite/failure.ts'
@@ -133,7 +133,7 @@ type Step = keyof typeof BATCH_STATEMENTS
 const STEPS = Object.keys(BATCH_STATEMENTS) as Step[]
 
 interface Batch {
-  readonly rows: Map<Step, SqlValue[][]>
+  readonly rows: Record<Step, SqlValue[][]>
   readonly moves: Map<number, { posted: bigint; held: bigint }>
   /** The last value of each, by account and subject. */
   readonly counters: Map<string, CounterSet>
@@ -142,26 +142,32 @@ interface Batch {
 
 /** A batch as few row writes: one insert or update per receipt, one update per bucket however often it moved. */
 export function recordChanges(changes: readonly Change[], marks: PackedMarks | undefined): AtomicStatement[] {
-  const batch: Batch = { rows: new Map(), moves: new Map(), counters: new Map(), claims: [] }
+  const rows: Batch['rows'] = {
+    openPeriod: [],
+    movePeriod: [],
+    startSubscription: [],
+    endSubscription: [],
+    openReceipt: [],
+    closeReceipt: [],
+    addTransfer: [],
+    addEntry: [],
+    setCounter: [],
+    moveBucket: [],
+    closePeriod: [],
+  }
+  const batch: Batch = { rows, moves: new Map(), counters: new Map(), claims: [] }
   for (const change of changes) collect(batch, change)
   for (const [bucket, { posted, held }] of batch.moves) {
-    if (posted !== 0n || held !== 0n) add(batch, 'moveBucket', [posted, held, bucket])
+    if (posted !== 0n || held !== 0n) rows.moveBucket.push([posted, held, bucket])
   }
-  for (const counter of batch.counters.values()) add(batch, 'setCounter', counterRow(counter))
+  for (const counter of batch.counters.values()) rows.setCounter.push(counterRow(counter))
   const statements: AtomicStatement[] = []
   for (const step of STEPS) {
-    const rows = batch.rows.get(step)
-    if (rows) statements.push({ ...BATCH_STATEMENTS[step], rows })
+    if (rows[step].length > 0) statements.push({ ...BATCH_STATEMENTS[step], rows: rows[step] })
   }
   statements.push(...batch.claims)
   if (marks) statements.push({ ...REPLACE_MARK, rows: [[marks.node, marks.at, marks.packed]] })
   return statements
-}
-
-function add(batch: Batch, step: Step, row: SqlValue[]): void {
-  const rows = batch.rows.get(step)
-  if (rows) rows.push(row)
-  else batch.rows.set(step, [row])
 }
 
 function addClaim({ claims }: Batch, step: keyof typeof CLAIM_STATEMENTS, row: SqlValue[]): void {
@@ -172,12 +178,29 @@ function addClaim({ claims }: Batch, step: keyof typeof CLAIM_STATEMENTS, row: S
 }
 
 function collect(batch: Batch, change: Change): void {
+  const { rows } = batch
   switch (change.kind) {
     case 'receipt-opened':
-      add(batch, 'openReceipt', openedRow(change))
+      rows.openReceipt.push([
+        change.receipt,
+        change.requestId,
+        change.account,
+        change.key,
+        change.keyKind,
+        change.model,
+        change.priceVersion,
+        `[${change.buckets.join(',')}]`,
+        change.caps.length > 0 ? change.caps.join(' ') : null,
+        change.hold,
+        change.cap,
+        change.outputBound,
+        change.inputEstimate,
+        change.cachedEstimate,
+        change.at,
+      ])
       return
     case 'receipt-closed':
-      add(batch, 'closeReceipt', closedRow(change))
+      rows.closeReceipt.push(closedRow(change))
       return
     case 'bucket-moved':
       {
@@ -191,16 +214,16 @@ function collect(batch: Batch, change: Change): void {
       addTransfer(batch, change)
       return
     case 'period-opened':
-      add(batch, 'openPeriod', [
+      rows.openPeriod.push([
         ...[change.bucket, 'quota', 'window', change.account],
         ...[change.subject, change.start, change.end],
       ])
       return
     case 'period-moved':
-      add(batch, 'movePeriod', [change.start, change.end, change.bucket])
+      rows.movePeriod.push([change.start, change.end, change.bucket])
       return
     case 'period-closed':
-      add(batch, 'closePeriod', [change.at, change.bucket])
+      rows.closePeriod.push([change.at, change.bucket])
       return
     case 'counter-set':
       batch.counters.set(`${change.account} ${change.subject}`, change)
@@ -213,38 +236,21 @@ function collect(batch: Batch, change: Change): void {
       else addClaim(batch, 'endClaim', [change.state, change.receipt])
       return
     case 'subscription-started':
-      add(batch, 'startSubscription', [
+      rows.startSubscription.push([
         ...[change.subscription, change.account, change.plan],
         ...[change.billingDay, change.startedAt, change.endsAt ?? null],
       ])
       return
     case 'subscription-ended':
-      add(batch, 'endSubscription', [change.endsAt ?? null, change.subscription])
+      rows.endSubscription.push([change.endsAt ?? null, change.subscription])
       return
     default:
       assertNever(change)
   }
 }
 
-const openedRow = (change: ReceiptOpened): SqlValue[] => [
-  change.receipt,
-  change.requestId,
-  change.account,
-  change.key,
-  change.keyKind,
-  change.model,
-  change.priceVersion,
-  `[${change.buckets.join(',')}]`,
-  change.caps.length > 0 ? change.caps.join(' ') : null,
-  change.hold,
-  change.cap,
-  change.outputBound,
-  change.inputEstimate,
-  change.cachedEstimate,
-  change.at,
-]
-
-const closedRow = ({ ending, ...change }: ReceiptClosed): SqlValue[] => {
+function closedRow(change: ReceiptClosed): SqlValue[] {
+  const { ending } = change
   const { owed, compaction } = ending
   return [
     owed ? 'settled' : 'released',
@@ -278,14 +284,14 @@ const counterRow = (change: CounterSet): SqlValue[] => [
 ]
 
 /** The two entries of a transfer sum to zero. */
-function addTransfer(batch: Batch, change: Transferred): void {
+function addTransfer({ rows }: Batch, change: Transferred): void {
   const { transfer, transferKind, unit, account, bucket, counter, amount, reason, ref, at, movement, balance } = change
-  add(batch, 'addTransfer', [
+  rows.addTransfer.push([
     ...[transfer, transferKind, unit, account, ref, reason, amount, at],
     ...[movement, balance ?? null],
   ])
-  add(batch, 'addEntry', [transfer, 0, bucket, amount])
-  add(batch, 'addEntry', [transfer, 1, counter, -amount])
+  rows.addEntry.push([transfer, 0, bucket, amount])
+  rows.addEntry.push([transfer, 1, counter, -amount])
 }
 
 /** Marks are one row for all accounts. */
@@ -302,7 +308,8 @@ export async function recordBatch(
   marks: PackedMarks | undefined,
 ): Promise<readonly (Error | undefined)[] | undefined> {
   try {
-    const changes = operations.flatMap((operation) => operation.changes)
+    const changes: Change[] = []
+    for (const operation of operations) changes.push(...operation.changes)
     await file.atomic(recordChanges(changes, marks))
     return undefined
   } catch (error) {

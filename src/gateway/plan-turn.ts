@@ -17,7 +17,7 @@ import {
   textOfTokens,
 } from '../pricing/estimate.ts'
 import { holdTermsFor, inputBound } from '../pricing/price.ts'
-import type { SentPrompt } from '../pricing/seen-prefixes.ts'
+import { CACHED_BYTES_MIN, type SentPrompt } from '../pricing/seen-prefixes.ts'
 import { codecs } from '../protocols/codecs.ts'
 import { measureText } from '../protocols/fields/input-size.ts'
 import { requestedField } from '../protocols/responses/fields.ts'
@@ -216,8 +216,8 @@ const NOTHING = Buffer.alloc(0)
 const SPACE = 0x20
 
 /**
- * The bytes by which the next turn of a conversation is recognized. Undefined for a compaction: it goes without its tools, so no
- * cache has its beginning, and the next turn does not begin with its text.
+ * The bytes by which the next turn of a conversation is recognized. Undefined for one that is too short to be cached, and for a
+ * compaction: it goes without its tools, so no cache has its beginning, and the next turn does not begin with its text.
  */
 export function sentPromptOf(caller: Caller, request: TurnRequest, model: Model): SentPrompt | undefined {
   if (request.compacts) return undefined
@@ -226,6 +226,7 @@ export function sentPromptOf(caller: Caller, request: TurnRequest, model: Model)
   // Without the closing bracket and the space before it: the next turn has a comma there.
   let end = Math.max(list.length - 1, 0)
   while (end > 0 && (list[end - 1] ?? SPACE + 1) <= SPACE) end--
+  if (end < CACHED_BYTES_MIN) return undefined
   const preamble: Buffer[] = []
   for (const name of PREAMBLE_FIELDS) {
     const bytes = memberBytes(body, name)

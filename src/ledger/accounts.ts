@@ -20,7 +20,10 @@ export interface AccountCache {
    * Calls `work` with the account's state in the same step in which the state is found, at once when it is in memory.
    * So `work` never gets a state that was replaced while its caller waited.
    */
-  withState<Result>(account: AccountRow, work: (state: AccountState) => Result | Promise<Result>): Promise<Result>
+  withState<Result>(
+    account: AccountRow,
+    work: (state: AccountState) => Result | Promise<Result>,
+  ): Result | Promise<Result>
   /** Reads an account again whose state does not match the file. Its callers wait until `adopt` has replaced the state. */
   readAgain(account: AccountRow, adopt: () => Promise<void>): Promise<void>
   /** While an account is read again: resolves when that is over, also when it fails. */
@@ -51,22 +54,30 @@ export function createAccountCache(
     }
   }
 
-  return {
-    async withState(account, work) {
-      usedAt.set(account, clock.nowMicros())
-      // Looked up again after each wait: the whole state may have been read back meanwhile, without this account.
-      for (;;) {
-        const again = rereading.get(account)
-        if (again) {
-          await again.catch(() => {})
-          continue
-        }
-        const found = ledgerState.accounts.get(account)
-        if (found) return work(found)
-        const running = loading.get(account) ?? load(account)
-        loading.set(account, running)
-        await running
+  /** Looks the account up again after each wait: the whole state may have been read back meanwhile, without this account. */
+  const whenLoaded = async <Result>(
+    account: AccountRow,
+    work: (state: AccountState) => Result | Promise<Result>,
+  ): Promise<Result> => {
+    for (;;) {
+      const again = rereading.get(account)
+      if (again) {
+        await again.catch(() => {})
+        continue
       }
+      const found = ledgerState.accounts.get(account)
+      if (found) return work(found)
+      const running = loading.get(account) ?? load(account)
+      loading.set(account, running)
+      await running
+    }
+  }
+
+  return {
+    withState(account, work) {
+      usedAt.set(account, clock.nowMicros())
+      const found = rereading.has(account) ? undefined : ledgerState.accounts.get(account)
+      return found ? work(found) : whenLoaded(account, work)
     },
     async readAgain(account, adopt) {
       const reading = (rereading.get(account) ?? Promise.resolve()).then(adopt)

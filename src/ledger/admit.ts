@@ -1,15 +1,30 @@
 import { findReceipt } from '../db/receipts.ts'
 import type { AppliedLimit, LimitStatus } from '../model/caller.ts'
-import type { Ending, Owed } from '../model/ending.ts'
-import type { AccountRow, RequestId } from '../model/ids.ts'
+import type { Ending } from '../model/ending.ts'
+import type { RequestId } from '../model/ids.ts'
 import { type NanoUsd, ZERO } from '../model/money.ts'
 import type { LedgerCore } from './core.ts'
-import type { AccountStatusReport, Admission, JudgedRights, SettleOutcome, TakenRequest } from './ledger.ts'
-import { recordEnd, replayJournal } from './recovery.ts'
+import type { TurnEnd } from './journal.ts'
+import type {
+  AccountStatusReport,
+  Admission,
+  AdmittedTurn,
+  JudgedRights,
+  SettleOutcome,
+  TakenRequest,
+} from './ledger.ts'
 import { roomUnder } from './state/allowances.ts'
-import { type AccountState, availableIn } from './state/state.ts'
+import { type AccountState, availableIn, BrokenRule } from './state/state.ts'
 import { checkLimits, limitStatusesOf, takeLimits } from './state/turn-limits.ts'
-import { type AdmitRequest, admitTurn, type Charged, chargeWithin } from './state/turns.ts'
+import {
+  type AdmitOutcome,
+  type AdmitRequest,
+  admitTurn,
+  type Charged,
+  type CloseOutcome,
+  chargeWithin,
+  closeTurn,
+} from './state/turns.ts'
 
 /** With room for this many more turns of the same size, calling the provider before the commit risks nothing. */
 const HEADROOM_TURNS = 20
@@ -21,13 +36,21 @@ export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRig
     return { kind: 'refused', refusal: { kind: 'rights-changed' }, statuses: [] }
   // Nothing waits from here to the enqueue: the state changes only behind a gate that is open.
   if (!core.gate.open) return { kind: 'refused', refusal: { kind: 'unavailable' }, statuses: [] }
-  const { requestId, account, limits } = request
   const nowMicros = core.clock.nowMicros()
-  const outcome = admitTurn(core.ledgerState, { ...request, at: core.clock.now(), nowMicros })
-  const statuses = limitStatusesOf(core.ledgerState, limits, nowMicros)
+  const outcome = admitTurn(core.ledgerState, request, { at: core.clock.now(), nowMicros })
+  const statuses = limitStatusesOf(core.ledgerState, request.limits, nowMicros)
   if (outcome.kind !== 'held') return { kind: 'refused', refusal: outcome, statuses }
-  const { receipt, cap, hold } = outcome
-  const durable = core.batcher.enqueue(account, outcome.changes)
+  return createHeldTurn(core, request, outcome, statuses)
+}
+
+function createHeldTurn(
+  core: LedgerCore,
+  request: AdmitRequest,
+  { receipt, cap, hold, changes }: Extract<AdmitOutcome, { kind: 'held' }>,
+  statuses: readonly LimitStatus[],
+): AdmittedTurn {
+  const { requestId, account } = request
+  const durable = core.batcher.enqueue(account, changes)
   core.attended.add(requestId)
   return {
     kind: 'admitted',
@@ -36,17 +59,100 @@ export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRig
     statuses,
     overlap: hasHeadroom(core, request, hold, statuses),
     durable,
-    mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
-    settle: async (ending) => {
+    mark(deliveredTokens) {
+      core.marks.set(receipt, deliveredTokens)
+    },
+    async settle(ending) {
       // A hold that never became durable was never placed: there is nothing to close.
       if ((await durable) !== 'durable') return { kind: 'lost' }
-      return close(core, { requestId, account, amount: hold }, ending)
+      let charged: Charged | undefined
+      for (let tries = 0; charged === undefined && tries < CLOSE_TRIES; tries++) {
+        if (!core.gate.open && !(await core.gate.whenOpen(END_WAIT_MS))) break
+        // The gate may have shut again before this step: the state never changes behind a shut gate.
+        if (!core.gate.open) continue
+        // The account is read again because of another refused operation. This turn is open in the file, and ends after that.
+        const reading = core.cache.reading(account)
+        if (reading) {
+          await reading
+          if (!core.gate.open) continue
+        }
+        const recorded = await recordEnd(core, { requestId, ending })
+        // The batch that was taken for lost may have reached the file: then this turn's own end is recorded there.
+        if (recorded.kind === 'not-open')
+          return tries === 0 ? { kind: 'not-ours' } : findRecordedEnd(core, requestId, ending)
+        if (recorded.kind === 'broken') return { kind: 'lost' }
+        if (recorded.kind === 'recorded') charged = recorded
+      }
+      const { owed } = ending
+      if (charged === undefined) {
+        if (!(await core.journaled.write({ requestId, ending }))) return { kind: 'lost' }
+        // The gate may have opened meanwhile, and then only this replay finds the end.
+        if (core.gate.open) void replayJournal(core)
+        charged = chargeWithin(hold, owed)
+      }
+      const { charge, shortfall } = charged
+      return owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' }
     },
     detach() {
       core.attended.delete(requestId)
       // An open hold keeps its marks, because the sweeper charges by them; behind a shut gate it may still be open.
       if (core.gate.open && !core.ledgerState.turns.has(requestId)) core.marks.forget(receipt)
     },
+  }
+}
+
+/** How long the end of an answer waits while the state is read back; then it goes into the journal. */
+const END_WAIT_MS = 2000
+/** A close in a failed batch is tried again once the state is read back, because the answer has been delivered. */
+const CLOSE_TRIES = 2
+
+export type RecordedEnd =
+  | ({ readonly kind: 'recorded' } & Charged)
+  /** The batch could not be written: the hold is open again once the state has been read back. */
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'not-open' }
+  /** The account does not balance: the hold stays until an operator has looked. */
+  | { readonly kind: 'broken' }
+
+/** Ends a turn in memory at once, and resolves when that is durable. */
+export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<RecordedEnd> {
+  const turn = core.ledgerState.turns.get(end.requestId)
+  if (!turn) return { kind: 'not-open' }
+  // The state of this account does not match the file, and is about to be read again.
+  if (core.cache.reading(turn.account)) return { kind: 'broken' }
+  const { requestId, ending } = end
+  const { clock } = core
+  let closed: CloseOutcome
+  try {
+    closed = closeTurn(core.ledgerState, { requestId, ending, at: clock.now(), nowMicros: clock.nowMicros() })
+  } catch (error) {
+    if (!(error instanceof BrokenRule)) throw error
+    core.suspect(turn.account, error)
+    return { kind: 'broken' }
+  }
+  if (closed.kind !== 'closed') return closed
+  const durability = await core.batcher.enqueue(turn.account, closed.changes)
+  // A lost end is recorded again, and needs its marks then.
+  if (durability === 'lost') return { kind: 'lost' }
+  if (durability === 'refused') return { kind: 'broken' }
+  core.marks.forget(turn.receipt)
+  return { kind: 'recorded', charge: closed.charge, shortfall: closed.shortfall }
+}
+
+/** Records the ends that were journaled while the ledger could not be written. True when nothing is left to record. */
+export const replayJournal = (core: LedgerCore): Promise<boolean> =>
+  core.journaled.replay((end) => recordEnd(core, end))
+
+async function findRecordedEnd(core: LedgerCore, requestId: RequestId, { outcome }: Ending): Promise<SettleOutcome> {
+  const receipt = await findReceipt(core.db, requestId)
+  if (receipt?.outcome !== outcome) return { kind: 'not-ours' }
+  if (receipt.state === 'released') return { kind: 'released' }
+  const { charge_nano, shortfall_nano, tier } = receipt
+  return {
+    kind: 'settled',
+    charge: (charge_nano ?? ZERO) as NanoUsd,
+    shortfall: (shortfall_nano ?? ZERO) as NanoUsd,
+    tier: tier ?? 0,
   }
 }
 
@@ -65,8 +171,8 @@ function hasHeadroom(
   const needed = hold * BigInt(HEADROOM_TURNS)
   for (const bucket of turn?.buckets ?? []) if (availableIn(bucket) < needed) return false
   for (const { counter } of turn?.counted ?? []) if (roomUnder(counter) < needed) return false
-  for (const [index, { remaining }] of statuses.entries()) {
-    if (remaining < (limits[index]?.cost ?? 0) * HEADROOM_TURNS) return false
+  for (let place = 0; place < statuses.length; place++) {
+    if (statuses[place]!.remaining < limits[place]!.cost * HEADROOM_TURNS) return false
   }
   return true
 }
@@ -81,57 +187,6 @@ export function takeRequest(core: LedgerCore, limits: readonly AppliedLimit[]): 
   const statuses = limitStatusesOf(ledgerState, limits, nowMicros)
   return refusal ? { kind: 'refused', refusal, statuses } : { kind: 'taken', statuses }
 }
-
-/** How long the end of an answer waits while the state is read back; then it goes into the journal. */
-const END_WAIT_MS = 2000
-/** A close in a failed batch is tried again once the state is read back, because the answer has been delivered. */
-const CLOSE_TRIES = 2
-
-interface PlacedHold {
-  readonly requestId: RequestId
-  readonly account: AccountRow
-  readonly amount: NanoUsd
-}
-
-async function close(core: LedgerCore, placed: PlacedHold, ending: Ending): Promise<SettleOutcome> {
-  const { requestId, account, amount } = placed
-  for (let tries = 0; tries < CLOSE_TRIES; tries++) {
-    if (!core.gate.open && !(await core.gate.whenOpen(END_WAIT_MS))) break
-    // The gate may have shut again before this step: the state never changes behind a shut gate.
-    if (!core.gate.open) continue
-    // The account is read again because of another refused operation. This turn is open in the file, and ends after that.
-    const reading = core.cache.reading(account)
-    if (reading) {
-      await reading
-      if (!core.gate.open) continue
-    }
-    const recorded = await recordEnd(core, { requestId, ending })
-    // The batch that was taken for lost may have reached the file: then this turn's own end is recorded there.
-    if (recorded.kind === 'not-open') return tries === 0 ? { kind: 'not-ours' } : recordedEnd(core, requestId, ending)
-    if (recorded.kind === 'broken') return { kind: 'lost' }
-    if (recorded.kind === 'recorded') return outcomeOf(ending.owed, recorded)
-  }
-  if (!(await core.journaled.write({ requestId, ending }))) return { kind: 'lost' }
-  // The gate may have opened meanwhile, and then only this replay finds the end.
-  if (core.gate.open) void replayJournal(core)
-  return outcomeOf(ending.owed, chargeWithin(amount, ending.owed))
-}
-
-async function recordedEnd(core: LedgerCore, requestId: RequestId, { outcome }: Ending): Promise<SettleOutcome> {
-  const receipt = await findReceipt(core.db, requestId)
-  if (receipt?.outcome !== outcome) return { kind: 'not-ours' }
-  if (receipt.state === 'released') return { kind: 'released' }
-  const { charge_nano, shortfall_nano, tier } = receipt
-  return {
-    kind: 'settled',
-    charge: (charge_nano ?? ZERO) as NanoUsd,
-    shortfall: (shortfall_nano ?? ZERO) as NanoUsd,
-    tier: tier ?? 0,
-  }
-}
-
-const outcomeOf = (owed: Owed | undefined, { charge, shortfall }: Charged): SettleOutcome =>
-  owed ? { kind: 'settled', charge, shortfall, tier: owed.tier } : { kind: 'released' }
 
 export const statusOf = ({ wallet }: AccountState): AccountStatusReport => ({
   balance: wallet.posted as NanoUsd,

@@ -14,7 +14,8 @@ function createScene() {
   let refuses = (_: readonly Operation[]): (Error | undefined)[] | undefined => undefined
   let write = () => {}
   const batcher = createBatcher({
-    nowMicros: () => 0,
+    clock: { nowMicros: () => 0 },
+    observer: { batchRecorded() {} },
     onFailure: (error) => void failures.push(error),
     onRefused: (account, operations, error) => void refused.push([account, operations.length, error.message]),
     async record(operations) {

@@ -1,4 +1,5 @@
 import type { PackedMarks } from '../db/record-changes.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { Change } from './state/state.ts'
 
@@ -10,9 +11,21 @@ export interface Operation {
   readonly account: AccountRow
   readonly changes: readonly Change[]
   durability: Durability
+  /** Called once, when the durability is known. */
+  readonly settle: (durability: Durability) => void
+}
+
+export interface RecordedBatch {
+  /** Turns opened and closed, and transfers. */
+  readonly operations: number
+  readonly seconds: number
+  /** What is durable now. */
+  readonly changes: readonly Change[]
 }
 
 interface BatcherOptions {
+  readonly clock: Pick<Clock, 'nowMicros'>
+  readonly observer: { batchRecorded(batch: RecordedBatch): void }
   /**
    * Makes one batch durable. Returns the error of each operation that failed alone, by its place; undefined when none
    * failed. Throws, and has changed nothing, when the batch could not be written.
@@ -23,14 +36,11 @@ interface BatcherOptions {
   ): Promise<readonly (Error | undefined)[] | undefined>
   /** Called once per account with a refused operation, with everything decided on the account since. */
   onRefused(account: AccountRow, refused: readonly Operation[], error: Error): void
-  /** Called once when a batch could not be recorded: memory is ahead of the database from here on. */
-  onFailure(error: unknown): void
-  onBatch?(facts: {
-    readonly operations: number
-    readonly tickMicros: number
-    readonly changes: readonly Change[]
-  }): void
-  nowMicros(): number
+  /**
+   * Called once when a batch could not be recorded: memory is ahead of the database from here on. `failuresBefore` counts the
+   * batches that failed since the last success.
+   */
+  onFailure(error: unknown, failuresBefore: number): void
 }
 
 export interface Batcher {
@@ -57,10 +67,12 @@ export interface Batcher {
  * never reach the file.
  */
 export function createBatcher(options: BatcherOptions): Batcher {
+  const { clock, observer } = options
   let gathering = createBatch()
   let written: Batch | undefined
   let armed = false
   let failed = false
+  let failuresInARow = 0
   const idleWaiters: (() => void)[] = []
 
   const arm = () => {
@@ -73,7 +85,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
   const recordGathered = async () => {
     const batch = gathering
     gathering = createBatch()
-    const started = options.nowMicros()
+    const startedMicros = clock.nowMicros()
     armed = false
     written = batch
     let failures: readonly (Error | undefined)[] | undefined
@@ -86,14 +98,17 @@ export function createBatcher(options: BatcherOptions): Batcher {
     written = undefined
     if (failure) lose(failure.error, batch)
     else {
+      failuresInARow = 0
       if (failures) refuse(batch, failures)
-      const durable = batch.operations.filter(({ durability }) => durability === 'durable')
-      options.onBatch?.({
-        operations: durable.length,
-        tickMicros: options.nowMicros() - started,
-        changes: durable.flatMap(({ changes }) => changes),
-      })
-      batch.settle()
+      let operations = 0
+      const changes: Change[] = []
+      for (const operation of batch.operations) {
+        if (operation.durability !== 'durable') continue
+        operations++
+        changes.push(...operation.changes)
+      }
+      observer.batchRecorded({ operations, seconds: (clock.nowMicros() - startedMicros) / 1e6, changes })
+      settle(batch)
     }
     // An emptied batch is recorded too, so that its waiters learn that nothing came of it.
     if (gathering.operations.length > 0 || gathering.marks || !gathering.isWhole) arm()
@@ -108,15 +123,13 @@ export function createBatcher(options: BatcherOptions): Batcher {
       if (error && !errors.has(account)) errors.set(account, error)
     })
     for (const [account, error] of errors) {
-      const behind = gathering.operations.filter((operation) => operation.account === account)
-      gathering.operations = gathering.operations.filter((operation) => operation.account !== account)
-      const refused = [
-        ...batch.operations.filter((operation, place) => operation.account === account && failures[place]),
-        ...behind,
-      ]
+      const refused = batch.operations.filter((operation, place) => operation.account === account && failures[place])
       for (const operation of refused) operation.durability = 'refused'
+      const behind = gathering.operations.filter((operation) => operation.account === account)
+      for (const operation of behind) operation.settle('refused')
+      gathering.operations = gathering.operations.filter((operation) => operation.account !== account)
       gathering.isWhole &&= behind.length === 0
-      options.onRefused(account, refused, error)
+      options.onRefused(account, [...refused, ...behind], error)
     }
     batch.isWhole &&= errors.size === 0
   }
@@ -129,18 +142,18 @@ export function createBatcher(options: BatcherOptions): Batcher {
     for (const lost of batches) {
       for (const operation of lost.operations) operation.durability = 'lost'
       lost.isWhole = false
-      lost.settle()
+      settle(lost)
     }
-    if (!before) options.onFailure(error)
+    if (!before) options.onFailure(error, failuresInARow++)
   }
 
   return {
     enqueue(account, changes) {
       if (failed) return LOST
-      const operation: Operation = { account, changes, durability: 'durable' }
-      gathering.operations.push(operation)
-      arm()
-      return gathering.done.then(() => operation.durability)
+      return new Promise((resolve) => {
+        gathering.operations.push({ account, changes, durability: 'durable', settle: resolve })
+        arm()
+      })
     },
     mark(marks) {
       if (failed) return
@@ -150,7 +163,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
     recorded() {
       if (failed) return LOST
       const batch = gathering.operations.length > 0 ? gathering : written
-      return batch ? batch.done.then(() => (batch.isWhole ? 'durable' : 'lost')) : DURABLE
+      return batch ? new Promise((resolve) => batch.waiting.push(resolve)) : DURABLE
     },
     pendingAccounts() {
       return new Set([...(written?.operations ?? []), ...gathering.operations].map(({ account }) => account))
@@ -174,14 +187,13 @@ interface Batch {
   marks: PackedMarks | undefined
   /** Whether the file has taken, or may still take, everything that was ever added. */
   isWhole: boolean
-  readonly done: Promise<void>
-  readonly settle: () => void
+  /** Callers of `recorded`. */
+  readonly waiting: ((durability: Durability) => void)[]
 }
 
-function createBatch(): Batch {
-  let settle: Batch['settle'] = () => {}
-  const done = new Promise<void>((resolve) => {
-    settle = resolve
-  })
-  return { operations: [], marks: undefined, isWhole: true, done, settle }
+const createBatch = (): Batch => ({ operations: [], marks: undefined, isWhole: true, waiting: [] })
+
+function settle({ operations, isWhole, waiting }: Batch): void {
+  for (const operation of operations) operation.settle(operation.durability)
+  for (const resolve of waiting) resolve(isWhole ? 'durable' : 'lost')
 }

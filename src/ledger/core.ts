@@ -4,11 +4,11 @@ import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
 import type { AccountCache } from './accounts.ts'
-import type { Batcher } from './batcher.ts'
+import type { Batcher, RecordedBatch } from './batcher.ts'
 import type { ClaimCache } from './claims.ts'
 import type { JournaledEnds } from './journal.ts'
 import type { MarkKeeper } from './marks.ts'
-import type { Change, LedgerState } from './state/state.ts'
+import type { LedgerState } from './state/state.ts'
 
 export interface LedgerOptions {
   readonly db: LedgerDb
@@ -42,12 +42,7 @@ export interface KeptFacts {
 
 /** For telemetry; the ledger itself does not log. */
 export interface LedgerObserver {
-  /** `operations` counts turns opened and closed, and transfers. `changes` is what is durable now. */
-  batchRecorded(facts: {
-    readonly operations: number
-    readonly seconds: number
-    readonly changes: readonly Change[]
-  }): void
+  batchRecorded(batch: RecordedBatch): void
   batchFailed(error: unknown): void
   recovered(holds: number): void
   /** The state of an account does not match its rows. The account is frozen; no other one is affected. */

@@ -9,7 +9,6 @@ import type { AssignPlan, PlanOutcome, TooMuch, TransferMoney } from './state/op
 import type { AllowanceStatus, Subscription } from './state/state.ts'
 import type { LimitRefusal } from './state/turn-limits.ts'
 import type { AdmitOutcome, AdmitRequest } from './state/turns.ts'
-import type { VerifyReport } from './verify.ts'
 
 /**
  * The interface to all money. A turn is one hold and then exactly one settle, both durable batches; besides that only
@@ -17,19 +16,19 @@ import type { VerifyReport } from './verify.ts'
  * memory and the database records; with PostgreSQL the database decides.
  */
 export interface Ledger {
-  accountStatus(account: AccountRow): Promise<AccountStatusReport>
+  accountStatus(account: AccountRow): AccountStatusReport | Promise<AccountStatusReport>
   /** Reads limits without taking from them. */
   limitStatuses(limits: readonly AppliedLimit[]): LimitStatus[]
   /** The limit that would refuse now. Also undefined where only admission can know. */
   limitRefusal(limits: readonly AppliedLimit[]): LimitRefusal | undefined
   /** Refuses with `rights-changed` if the rights have changed since `judged`. */
-  admit(request: AdmitRequest, judged?: JudgedRights): Promise<Admission>
+  admit(request: AdmitRequest, judged?: JudgedRights): Admission | Promise<Admission>
   credit(order: CreditOrder): Promise<CreditOutcome>
   /** Counts a request that needs no turn against the request limits. */
   takeRequest(limits: readonly AppliedLimit[]): TakenRequest | Promise<TakenRequest>
   /** Finds the holder of an idempotency key. The caller releases the claim when its request is over. */
   lookUpClaim(scope: string): Promise<LookedUpClaim>
-  allowanceStatuses(account: AccountRow, allowances: readonly Allowance[]): Promise<AllowanceReport>
+  allowanceStatuses(account: AccountRow, allowances: readonly Allowance[]): AllowanceReport | Promise<AllowanceReport>
   assignPlan(order: Omit<AssignPlan, 'at'>): Promise<PlanOutcome>
   /** Without `endsAt` the plan ends now. */
   endPlan(order: { readonly account: AccountRow; readonly endsAt?: number }): Promise<PlanOutcome>
@@ -119,3 +118,22 @@ export type CreditOutcome =
   | { readonly kind: 'ref-taken'; readonly amount: NanoUsd }
   | { readonly kind: 'short'; readonly status: AccountStatusReport }
   | TooMuch
+
+export interface VerifyReport {
+  readonly ok: boolean
+  readonly violations: number
+  readonly checks: readonly { readonly name: string; readonly violations: number }[]
+  /** Accounts whose rows or balances break a rule. */
+  readonly suspects: readonly AccountRow[]
+  readonly accounts: number
+  readonly receipts: number
+  readonly transfers: number
+  /** In billionths; only from a whole proof. May exceed 64 bits. */
+  readonly sums?: IssuedSums | undefined
+}
+
+/** Dollars: credits less refunds, and revenue. Windows: what was granted, used and expired. */
+export interface IssuedSums {
+  readonly usd: { readonly issued: string; readonly used: string }
+  readonly quota: { readonly issued: string; readonly used: string; readonly expired: string }
+}

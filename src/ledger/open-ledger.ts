@@ -8,7 +8,7 @@ import { forgetSums } from '../db/verify.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import { createAccountCache } from './accounts.ts'
-import { admit, statusOf, takeRequest } from './admit.ts'
+import { admit, replayJournal, statusOf, takeRequest } from './admit.ts'
 import { createBatcher } from './batcher.ts'
 import { createClaimCache } from './claims.ts'
 import { createLedgerGate, type LedgerCore, type LedgerOptions } from './core.ts'
@@ -22,7 +22,6 @@ import {
   readBackUntilItWorks,
   readLedgerState,
   replaceState,
-  replayJournal,
   resolveOrphans,
 } from './recovery.ts'
 import { allowanceStatusOf, closePeriod } from './state/allowances.ts'
@@ -96,22 +95,18 @@ async function createCore(options: LedgerOptions, closing: AbortSignal): Promise
   const { db, lowPriorityDb, file, clock, observer } = options
   const ledgerState = await emptyState(db)
   const gate = createLedgerGate(options.outageGraceMs)
-  let failuresInARow = 0
   const batcher = createBatcher({
-    nowMicros: () => clock.nowMicros(),
+    clock,
+    observer,
     record: (operations, marks) => recordBatch(file, operations, marks),
     onRefused: (account, refused, error) => {
       observer.accountUnbalanced(account, error)
       void freezeAndReadAgain(core, account, refused).catch(batcher.fail)
     },
-    onBatch({ operations, tickMicros, changes }) {
-      failuresInARow = 0
-      observer.batchRecorded({ operations, seconds: tickMicros / 1e6, changes })
-    },
-    onFailure: (error) => {
+    onFailure: (error, failuresBefore) => {
       observer.batchFailed(error)
       gate.shut()
-      const retries = { failuresBefore: failuresInARow++, pauseMs: options.readBackPauseMs ?? READ_BACK_PAUSE_MS }
+      const retries = { failuresBefore, pauseMs: options.readBackPauseMs ?? READ_BACK_PAUSE_MS }
       void readBackUntilItWorks(core, closing, observer, retries)
     },
   })

@@ -12,15 +12,14 @@ import type { NanoUsd } from '../model/money.ts'
 import type { Price } from '../model/price.ts'
 import { priceUsage } from '../pricing/price.ts'
 import { loadAccountState } from './accounts.ts'
+import { type RecordedEnd, recordEnd, replayJournal } from './admit.ts'
 import type { Operation } from './batcher.ts'
 import { readClaim } from './claims.ts'
 import type { KeptFacts, LedgerCore } from './core.ts'
-import type { TurnEnd } from './journal.ts'
 import { unpackMarks } from './marks.ts'
 import { loadPrice } from './prices.ts'
-import { type AccountState, BrokenRule, type Claim, type LedgerState, type OpenTurn } from './state/state.ts'
+import type { AccountState, Claim, LedgerState, OpenTurn } from './state/state.ts'
 import { countAllRunning } from './state/turn-limits.ts'
-import { type Charged, type CloseOutcome, closeTurn } from './state/turns.ts'
 
 /** The part of the state that the file has: open holds, their accounts, and how far their answers had got. */
 interface RecordedState extends Pick<LedgerState, 'accounts' | 'turns' | 'issued' | 'claims'> {
@@ -240,38 +239,3 @@ export const recoveredEnding = (owed: Owed | undefined): Ending => ({
   compaction: undefined,
   kept: false,
 })
-
-type RecordedEnd =
-  | ({ readonly kind: 'recorded' } & Charged)
-  /** The batch could not be written: the hold is open again once the state has been read back. */
-  | { readonly kind: 'lost' }
-  | { readonly kind: 'not-open' }
-  /** The account does not balance: the hold stays until an operator has looked. */
-  | { readonly kind: 'broken' }
-
-/** Ends a turn in memory at once, and resolves when that is durable. */
-export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<RecordedEnd> {
-  const turn = core.ledgerState.turns.get(end.requestId)
-  if (!turn) return { kind: 'not-open' }
-  // The state of this account does not match the file, and is about to be read again.
-  if (core.cache.reading(turn.account)) return { kind: 'broken' }
-  let closed: CloseOutcome
-  try {
-    closed = closeTurn(core.ledgerState, { ...end, at: core.clock.now(), nowMicros: core.clock.nowMicros() })
-  } catch (error) {
-    if (!(error instanceof BrokenRule)) throw error
-    core.suspect(turn.account, error)
-    return { kind: 'broken' }
-  }
-  if (closed.kind !== 'closed') return closed
-  const durability = await core.batcher.enqueue(turn.account, closed.changes)
-  // A lost end is recorded again, and needs its marks then.
-  if (durability === 'lost') return { kind: 'lost' }
-  if (durability === 'refused') return { kind: 'broken' }
-  core.marks.forget(turn.receipt)
-  return { kind: 'recorded', charge: closed.charge, shortfall: closed.shortfall }
-}
-
-/** Records the ends that were journaled while the ledger could not be written. True when nothing is left to record. */
-export const replayJournal = (core: LedgerCore): Promise<boolean> =>
-  core.journaled.replay((end) => recordEnd(core, end))

@@ -25,27 +25,9 @@ import {
 } from '../db/verify.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
+import { replayJournal } from './admit.ts'
 import type { LedgerCore } from './core.ts'
-import { replayJournal } from './recovery.ts'
-
-export interface VerifyReport {
-  readonly ok: boolean
-  readonly violations: number
-  readonly checks: readonly { readonly name: string; readonly violations: number }[]
-  /** Accounts whose rows or balances break a rule. */
-  readonly suspects: readonly AccountRow[]
-  readonly accounts: number
-  readonly receipts: number
-  readonly transfers: number
-  /** In billionths; only from a whole proof. May exceed 64 bits. */
-  readonly sums?: IssuedSums | undefined
-}
-
-/** Dollars: credits less refunds, and revenue. Windows: what was granted, used and expired. */
-interface IssuedSums {
-  readonly usd: { readonly issued: string; readonly used: string }
-  readonly quota: { readonly issued: string; readonly used: string; readonly expired: string }
-}
+import type { IssuedSums, VerifyReport } from './ledger.ts'
 
 export const NOTHING_PROVED: StoredProof = { receipt: 0, transfer: 0, issued: 0n }
 

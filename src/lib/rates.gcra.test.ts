@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addToRate, correctRate, type RateRule, rateStatusOf, takeFromRate } from './rates.ts'
+import { addToRate, type RateRule, rateStatusOf, takeFromRate } from './rates.ts'
 
 const MINUTE = 60_000_000
 
@@ -92,20 +92,20 @@ describe('a rate that is reserved from', () => {
   const reserved = addToRate(rule, 0, 60, 0)
 
   it('gives back what was reserved and not used', () => {
-    const corrected = correctRate(rule, reserved, { reserved: 60, used: 10 }, 0)
+    const corrected = addToRate(rule, reserved, 10 - 60, 0)
     expect(rateStatusOf(rule, corrected, 0)).toEqual({ remaining: 50, resetMs: 10_000 })
   })
 
   it('gives nothing back to before now', () => {
     const late = 5 * MINUTE
-    const corrected = correctRate(rule, reserved, { reserved: 60, used: 0 }, late)
+    const corrected = addToRate(rule, reserved, 0 - 60, late)
     expect(corrected).toBe(late)
     expect(rateStatusOf(rule, corrected, late)).toEqual({ remaining: 60, resetMs: 0 })
   })
 
   it('counts a debt from now where everything was earned back meanwhile, and from there where it was not', () => {
     const late = 5 * MINUTE
-    const owing = correctRate(rule, 0, { reserved: 10, used: 40 }, late)
+    const owing = addToRate(rule, 0, 40 - 10, late)
     expect(rateStatusOf(rule, owing, late)).toEqual({ remaining: 30, resetMs: 30_000 })
     expect(rateStatusOf(rule, addToRate(rule, owing, 20, late), late)).toEqual({ remaining: 10, resetMs: 50_000 })
   })

@@ -17,31 +17,25 @@ const MINUTE_MICROS = 60_000_000
 /** Sums of doubles drift by less than this over years of uptime. */
 const EPSILON_MICROS = 0.01
 
-const microsPerUnit = (rule: RateRule) => MINUTE_MICROS / rule.perMinute
-
 export function takeFromRate(rule: RateRule, reachedAt: number, cost: number, nowMicros: number): RateDecision {
   if (cost > rule.burst) return { kind: 'too-large' }
-  const next = Math.max(reachedAt, nowMicros) + cost * microsPerUnit(rule)
-  const over = next - nowMicros - rule.burst * microsPerUnit(rule)
+  const microsPerUnit = MINUTE_MICROS / rule.perMinute
+  const next = Math.max(reachedAt, nowMicros) + cost * microsPerUnit
+  const over = next - nowMicros - rule.burst * microsPerUnit
   // The first whole microsecond at which it passes. Drift alone must not round up to a second.
   if (over > EPSILON_MICROS) return { kind: 'wait', waitMs: Math.ceil(over - EPSILON_MICROS) / 1000 }
   return { kind: 'taken', reachedAt: next }
 }
 
 /** Gives back one that was just taken and does not count. */
-export const takeBackOne = (rule: RateRule, reachedAt: number): number => reachedAt - microsPerUnit(rule)
+export const takeBackOne = (rule: RateRule, reachedAt: number): number => reachedAt - MINUTE_MICROS / rule.perMinute
 
-/** Takes without a check: after a check, or for use beyond a reservation, which delays the next one. */
+/**
+ * Takes without a check: after a check, or for use beyond a reservation, which delays the next one. A negative cost gives back
+ * what was reserved and not used, but never to before now.
+ */
 export const addToRate = (rule: RateRule, reachedAt: number, cost: number, nowMicros: number): number =>
-  Math.max(reachedAt, nowMicros) + cost * microsPerUnit(rule)
-
-/** Corrects a reservation to the actual use. A debt counts from now. Unused units come back, but never to before now. */
-export const correctRate = (
-  rule: RateRule,
-  reachedAt: number,
-  { reserved, used }: { readonly reserved: number; readonly used: number },
-  nowMicros: number,
-): number => Math.max(nowMicros, addToRate(rule, reachedAt, used - reserved, nowMicros))
+  Math.max(nowMicros, Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute))
 
 /** What is left now, and the time until all of it is back. */
 export function rateStatusOf(
@@ -50,7 +44,7 @@ export function rateStatusOf(
   nowMicros: number,
 ): { remaining: number; resetMs: number } {
   const owed = Math.max(0, reachedAt - nowMicros)
-  const remaining = Math.floor(rule.burst - (owed - EPSILON_MICROS) / microsPerUnit(rule))
+  const remaining = Math.floor(rule.burst - (owed - EPSILON_MICROS) / (MINUTE_MICROS / rule.perMinute))
   return { remaining: Math.max(0, remaining), resetMs: owed / 1000 }
 }
 

@@ -16,18 +16,7 @@ export const dollars = (count: bigint): NanoUsd => (count * NANO_PER_USD) as Nan
 /** Close to the end of int64, in which rows keep nano-dollars. */
 export const NANO_MAX = dollars(9_000_000_000n)
 
-export const ceilDiv = (dividend: bigint, divisor: bigint): bigint => {
-  const quotient = dividend / divisor
-  return dividend % divisor > 0n ? quotient + 1n : quotient
-}
-
-/** Math.min and Math.max do not take bigints. */
-export function smallest<Amount extends bigint>(first: Amount, ...others: Amount[]): Amount {
-  let found = first
-  for (const amount of others) if (amount < found) found = amount
-  return found
-}
-
+/** Math.max does not take bigints. */
 export function largest<Amount extends bigint>(first: Amount, ...others: Amount[]): Amount {
   let found = first
   for (const amount of others) if (amount > found) found = amount
@@ -71,6 +60,9 @@ function formatDecimal(amount: bigint, places: number): string {
 }
 
 /** Pico to nano, rounded up: the one rounding of a request, at the very end. */
-export const nanoFromPico = (pico: bigint): NanoUsd => ceilDiv(pico, PICO_PER_NANO) as NanoUsd
+export function nanoFromPico(pico: bigint): NanoUsd {
+  const nano = pico / PICO_PER_NANO
+  return (pico % PICO_PER_NANO > 0n ? nano + 1n : nano) as NanoUsd
+}
 
 export const picoFromNano = (nano: bigint): bigint => nano * PICO_PER_NANO

@@ -105,8 +105,10 @@ export interface RequestBody {
 }
 
 export function memberBytes({ bytes, members }: RequestBody, name: string): Buffer | undefined {
-  const member = members.find((candidate) => candidate.name === name)
-  return member && bytes.subarray(member.valueStart, member.valueEnd)
+  for (const member of members) {
+    if (member.name === name) return bytes.subarray(member.valueStart, member.valueEnd)
+  }
+  return undefined
 }
 
 /** The place of one `"name": value` of the outermost object; offsets into the bytes, ends exclusive. */

@@ -105,14 +105,15 @@ export class LaneRate {
       return { output: Math.round(tokens), reasoning: 0 }
     }
     const { silentMs, hiding = 'no' } = work
-    const mayHide = silentMs !== undefined && hiding !== 'no' && this.#shareOfHiding(hiding) >= HIDES_FROM
+    const mayHide =
+      silentMs !== undefined && hiding !== 'no' && (this.#hides ?? (hiding === 'known' ? 1 : 0)) >= HIDES_FROM
     const reasoning = mayHide ? Math.round(this.#silence.tokensIn(silentMs / 1000)) : 0
     return { output: reasoning + this.wordTokens(work, bytesPerToken), reasoning }
   }
 
   wordTokens(work: SeenWork, bytesPerToken: number): number {
-    const taken = takenFor(work, bytesPerToken)
-    const line = isTokenEach(work) ? this.#frames : this.#bytes
+    const { taken, isTokenEach } = takenFor(work, bytesPerToken)
+    const line = isTokenEach ? this.#frames : this.#bytes
     if (line.points === 0) return Math.ceil(taken)
     const { before, each } = line.fit()
     // The tokens around the text do not appear at once.
@@ -122,10 +123,13 @@ export class LaneRate {
 
   /** From a complete answer with the provider's own usage. `inputTaken`: its input by the catalogue's ratio. */
   learn(work: SeenWork, usage: Usage, known: { readonly bytesPerToken: number; readonly inputTaken: number }): void {
-    const words = takenFor(work, known.bytesPerToken)
-    const hidden = hiddenOf(usage, words)
-    const line = isTokenEach(work) ? this.#frames : this.#bytes
-    line.learn(words, usage.output - hidden)
+    const { taken, isTokenEach } = takenFor(work, known.bytesPerToken)
+    // Some servers send all of their reasoning, some none, and both count it: it was hidden if what was sent is nearer to the
+    // output without it than to all of it.
+    const answer = Math.max(usage.output - usage.reasoning, 1)
+    const hidden = taken * taken < answer * usage.output ? usage.reasoning : 0
+    const line = isTokenEach ? this.#frames : this.#bytes
+    line.learn(taken, usage.output - hidden)
     const { inputTaken } = known
     const inputCounted = inputTokensOf(usage)
     if (inputTaken > 0 && inputCounted > 0) {
@@ -135,32 +139,18 @@ export class LaneRate {
     }
     if (work.wholeMs !== undefined) this.#wholes.learn(usage.output, Math.max(work.wholeMs / 1000, SECONDS_MIN))
     if (work.silentMs === undefined || work.hiding === 'no') return
-    this.#hides = this.#shareOfHiding(work.hiding) * HIDES_KEPT + (hidden > 0 ? 1 - HIDES_KEPT : 0)
+    const hidesBefore = this.#hides ?? (work.hiding === 'known' ? 1 : 0)
+    this.#hides = hidesBefore * HIDES_KEPT + (hidden > 0 ? 1 - HIDES_KEPT : 0)
     if (hidden > 0) this.#silence.learn(hidden, Math.max(work.silentMs / 1000, SECONDS_MIN))
-  }
-
-  #shareOfHiding(hiding: Hiding | undefined): number {
-    return this.#hides ?? (hiding === 'known' ? 1 : 0)
   }
 }
 
 /** One token a frame where frames have the length of tokens, else tokens from bytes by the catalogue's ratio. */
-function takenFor(work: SeenWork, bytesPerToken: number): number {
+function takenFor(work: SeenWork, bytesPerToken: number): { readonly taken: number; readonly isTokenEach: boolean } {
   const { outputBytes, wordFrames = 0, calls = 0 } = work
-  return (isTokenEach(work) ? wordFrames : outputBytes / bytesPerToken) + calls * TOKENS_PER_CALL
-}
-
-const isTokenEach = ({ outputBytes, wordFrames = 0 }: SeenWork): boolean =>
-  wordFrames > 0 && outputBytes >= wordFrames * TOKEN_BYTES_MIN && outputBytes <= wordFrames * TOKEN_BYTES_MAX
-
-/**
- * How much of the reasoning was not sent. Some servers send all of it, some none, and both count it: it was hidden if what was
- * sent is nearer to the output without it than to all of it.
- */
-function hiddenOf({ output, reasoning }: Usage, words: number): number {
-  if (reasoning === 0) return 0
-  const answer = Math.max(output - reasoning, 1)
-  return words * words < answer * output ? reasoning : 0
+  const isTokenEach =
+    wordFrames > 0 && outputBytes >= wordFrames * TOKEN_BYTES_MIN && outputBytes <= wordFrames * TOKEN_BYTES_MAX
+  return { taken: (isTokenEach ? wordFrames : outputBytes / bytesPerToken) + calls * TOKENS_PER_CALL, isTokenEach }
 }
 
 /** Bounded: what a few clients make a model write must not make the estimates of others absurd. */
@@ -186,14 +176,20 @@ class Line {
   points = 0
 
   constructor(assumed: readonly (readonly [x: number, y: number])[]) {
-    for (const [x, y] of assumed) this.#add(x, y)
+    for (const [x, y] of assumed) this.learn(x, y)
+    this.points = 0
   }
 
   learn(x: number, y: number): void {
     if (!(x > 0 && y > 0)) return
     this.usual = this.points === 0 ? x : this.usual * USUAL_KEPT + x * (1 - USUAL_KEPT)
     this.points += 1
-    this.#add(x, y)
+    const [one, share] = [1 / y, x / y]
+    this.#one = this.#one * KEPT + one
+    this.#x = this.#x * KEPT + share
+    this.#oneOne = this.#oneOne * KEPT + one * one
+    this.#oneX = this.#oneX * KEPT + one * share
+    this.#xx = this.#xx * KEPT + share * share
   }
 
   fit(): { readonly before: number; readonly each: number } {
@@ -208,14 +204,5 @@ class Line {
   tokensIn(seconds: number): number {
     const { before, each } = this.fit()
     return Math.max(0, (seconds - before) / each)
-  }
-
-  #add(x: number, y: number): void {
-    const [one, share] = [1 / y, x / y]
-    this.#one = this.#one * KEPT + one
-    this.#x = this.#x * KEPT + share
-    this.#oneOne = this.#oneOne * KEPT + one * one
-    this.#oneX = this.#oneX * KEPT + one * share
-    this.#xx = this.#xx * KEPT + share * share
   }
 }

@@ -81,10 +81,11 @@ interface UsageBounds {
  * A count beyond the bound is a fault of the provider, not a debt of the client: it is cut to the bound and flagged as an
  * estimate. Counts that contradict their own total are flagged too.
  */
-export function clampUsage({ doubtful, ...usage }: Usage, bounds: UsageBounds): MeteredUsage {
-  const inputFits = inputTokensOf(usage) <= bounds.inputTokens
-  const outputFits = usage.output <= bounds.outputTokens
-  if (inputFits && outputFits) return { ...usage, estimated: doubtful === true }
+export function clampUsage(usage: Usage, bounds: UsageBounds): MeteredUsage {
+  if (inputTokensOf(usage) <= bounds.inputTokens && usage.output <= bounds.outputTokens) {
+    const { uncachedInput, cachedInput, cacheWrite, output, reasoning, doubtful } = usage
+    return { uncachedInput, cachedInput, cacheWrite, output, reasoning, estimated: doubtful === true }
+  }
   const cachedInput = Math.min(usage.cachedInput, bounds.inputTokens)
   const cacheWrite = Math.min(usage.cacheWrite, bounds.inputTokens - cachedInput)
   const output = Math.min(usage.output, bounds.outputTokens)

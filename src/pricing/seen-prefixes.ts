@@ -13,6 +13,7 @@ export interface SeenPrefixes {
   digest(prompt: SentPrompt, remembered: { readonly isWanted: boolean }): void
 }
 
+/** The prompt of a conversation that is long enough to be cached. */
 export interface SentPrompt {
   /** The key and the model: a key does not profit from what another key has sent. */
   readonly owner: string
@@ -49,13 +50,11 @@ export function createSeenPrefixes({ nowMicros }: { nowMicros(): number }): Seen
   const livingOf = (owner: string) => (owners.get(owner) ?? []).filter(({ at }) => nowMicros() - at < LIFE_MICROS)
   return {
     seenTokens({ owner, preamble, messages }) {
-      if (messages.length < CACHED_BYTES_MIN) return 0
       const candidates = livingOf(owner).filter(({ bytes }) => bytes <= messages.length)
       return longestOf(candidates, preamble, messages)
     },
     remember(prompt) {
       const { owner, tokens, digested = digestOf(prompt) } = prompt
-      if (digested === undefined) return
       const others = livingOf(owner).filter((turn) => turn.digest !== digested.digest)
       owners.set(owner, [{ ...digested, tokens, at: nowMicros() }, ...others].slice(0, TURNS_AN_OWNER_MAX))
     },
@@ -69,8 +68,7 @@ export function createSeenPrefixes({ nowMicros }: { nowMicros(): number }): Seen
 
 const NOTHING = Buffer.alloc(0)
 
-function digestOf({ preamble, messages }: SentPrompt): Digested | undefined {
-  if (messages.length < CACHED_BYTES_MIN) return undefined
+function digestOf({ preamble, messages }: SentPrompt): Digested {
   return { bytes: messages.length, digest: beginHash(preamble).update(messages).digest('base64') }
 }
 

@@ -78,7 +78,7 @@ export async function createBothLedgers(
     },
     async admit(turns: readonly AdmitRequest[]) {
       const expected = turns.map((turn) => {
-        const outcome = admitTurn(ledgerState, { ...turn, at: micros / 1000, nowMicros: micros })
+        const outcome = admitTurn(ledgerState, turn, { at: micros / 1000, nowMicros: micros })
         remember(outcome)
         return { outcome: withoutChanges(outcome), statuses: limitStatusesOf(ledgerState, turn.limits, micros) }
       })

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import type { StoredProof } from '../../src/db/verify.ts'
-import { NOTHING_PROVED, type VerifyReport, verifyLedgerState } from '../../src/ledger/verify.ts'
+import type { VerifyReport } from '../../src/ledger/ledger.ts'
+import { NOTHING_PROVED, verifyLedgerState } from '../../src/ledger/verify.ts'
 import { type StartOptions, startServer, type TestServer } from './start-server.ts'
 import { until } from './until.ts'
 

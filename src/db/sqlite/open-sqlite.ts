@@ -91,28 +91,26 @@ export function createWorkerChannel(worker: Worker, path: string): WorkerChannel
   let death: Error | undefined
   let closing: Promise<void> | undefined
 
-  const wait = (id: number): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      // An open request keeps the process alive; an idle database does not.
-      if (waiting.size === 0) worker.ref()
-      waiting.set(id, { resolve, reject })
-    })
   const take = (id: number): Waiting | undefined => {
     const found = waiting.get(id)
     if (waiting.delete(id) && waiting.size === 0) worker.unref()
     return found
   }
-  const send = (task: WorkerTask): Promise<unknown> => {
-    const id = ++lastId
-    const answer = wait(id)
-    try {
-      worker.postMessage({ id, task })
-    } catch (error) {
-      // A task that cannot be cloned was never sent.
-      take(id)?.reject(new TypeError('A parameter cannot be sent to the database', { cause: error }))
-    }
-    return answer
-  }
+  const ask = (task: WorkerTask): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      if (closing !== undefined) throw new Error(`The database ${path} is closed`)
+      if (death !== undefined) throw death
+      const id = ++lastId
+      // An open request keeps the process alive; an idle database does not.
+      if (waiting.size === 0) worker.ref()
+      waiting.set(id, { resolve, reject })
+      try {
+        worker.postMessage({ id, task })
+      } catch (error) {
+        // A task that cannot be cloned was never sent.
+        take(id)?.reject(new TypeError('A parameter cannot be sent to the database', { cause: error }))
+      }
+    })
 
   let reportDeath: (death: Error) => void
   const died = new Promise<Error>((resolve) => {
@@ -142,20 +140,17 @@ export function createWorkerChannel(worker: Worker, path: string): WorkerChannel
     })
   })
   const close = async (): Promise<void> => {
-    if (death === undefined) await send({ kind: 'close' })
+    if (death === undefined) await ask({ kind: 'close' })
     worker.ref()
     await ended
   }
 
   return {
-    opened: wait(OPENED),
+    opened: new Promise((resolve, reject) => void waiting.set(OPENED, { resolve, reject })),
     died,
-    async ask(task) {
-      if (closing !== undefined) throw new Error(`The database ${path} is closed`)
-      if (death !== undefined) throw death
-      return send(task)
-    },
+    ask,
     close() {
+      // Undefined until its own request has been sent.
       closing ??= close()
       return closing
     },

@@ -93,7 +93,7 @@ function refusedForMoney(request: AdmitRequest, { at, draws }: Extract<AdmitRow,
   const isWallet = request.kind === 'wallet'
   const allowances = request.allowances.filter(({ unit }) => !isWallet || unit === 'cap')
   const seen = draws.map((amounts, index) => drawOf(allowances[index - Number(isWallet)], amounts))
-  const decided = decideCap({ ...request, at }, seen)
+  const decided = decideCap(request, seen, at)
   if (decided.kind === 'cap') throw new Error(`The database refused ${request.requestId}, which the reducer admits`)
   return decided
 }

@@ -3,12 +3,11 @@ import type { Clock } from '../../lib/clock.ts'
 import type { NanoUsd } from '../../model/money.ts'
 import type { Batcher } from '../batcher.ts'
 import { createLedgerGate } from '../core.ts'
-import type { AccountStatusReport, CreditOutcome, Ledger } from '../ledger.ts'
+import type { AccountStatusReport, CreditOutcome, Ledger, VerifyReport } from '../ledger.ts'
 import { createMarkKeeper } from '../marks.ts'
 import type { PlanOutcome } from '../state/operator-commands.ts'
 import type { Claim, Subscription } from '../state/state.ts'
 import type { AdmitRequest } from '../state/turns.ts'
-import type { VerifyReport } from '../verify.ts'
 import {
   type AdmitRow,
   type AmountsRow,

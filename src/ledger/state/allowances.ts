@@ -4,7 +4,7 @@ import type { NanoUsd } from '../../model/money.ts'
 import {
   type AccountState,
   type AllowanceStatus,
-  assertRule,
+  BrokenRule,
   type Change,
   type CountedSpend,
   type CounterSet,
@@ -206,7 +206,8 @@ const runningCounters = ({ receipt, counted }: CountedTurn): SpendCounter[] =>
 
 /** Called before anything moves. */
 export function assertHoldCounted(turn: CountedTurn): void {
-  for (const { held } of runningCounters(turn)) assertRule(held >= turn.hold, 'a hold ends where it was counted')
+  for (const { held } of runningCounters(turn))
+    if (held < turn.hold) throw new BrokenRule('a hold ends where it was counted')
 }
 
 export function countCharge(turn: OpenTurn, charge: bigint): CounterSet[] {

@@ -18,12 +18,10 @@ function refusalOf({ granted, left, plan }: { granted: bigint; left: bigint; pla
   const account = createAccountState(1 as AccountRow, { row: 1 as BucketRow, posted: 0n, held: 0n })
   const running = { row: 2 as BucketRow, unit: 'quota' as const, subject: 'window:5h', start: 0, end: 1000, held: 0n }
   account.periods.set('window:5h', { ...running, granted, posted: left })
-  const draws = drawsOf(account, { kind: 'builder', allowances: [window(plan)], at: 10 })
+  const draws = drawsOf(account, { kind: 'builder', allowances: [window(plan)] }, 10)
   const terms = { inputPico: 0n, outputPicoPerToken: 1000n, perRequest: 0n as NanoUsd }
-  return decideCap(
-    { terms, clientCap: 100, modelCap: 100, chosenCap: { sharePercent: 25, tokensMin: 1 }, at: 10 },
-    draws,
-  )
+  const chosenCap = { sharePercent: 25, tokensMin: 1 }
+  return decideCap({ terms, clientCap: 100, modelCap: 100, chosenCap }, draws, 10)
 }
 
 describe('a request that a window does not cover', () => {

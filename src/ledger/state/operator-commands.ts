@@ -32,11 +32,8 @@ export const runningSubscription = ({ subscription }: AccountState, at: number):
 /** A builder key draws on the windows of the plan that runs, and on nothing without them. */
 export function checkSubscription(
   account: AccountState,
-  {
-    allowances,
-    plan,
-    at,
-  }: { readonly allowances: readonly Allowance[]; readonly plan?: string | undefined; readonly at: number },
+  { allowances, plan }: { readonly allowances: readonly Allowance[]; readonly plan?: string | undefined },
+  at: number,
 ): 'no-subscription' | 'plan-changed' | undefined {
   const running = runningSubscription(account, at)
   if (running === undefined || !allowances.some(({ unit }) => unit === 'quota')) return 'no-subscription'

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createClerk } from '../../../test/fixtures/ledger/state/simulated-account.ts'
-import { closeOf, endingOf } from '../../../test/fixtures/ledger/state/state.ts'
+import { admitAt, closeOf, endingOf } from '../../../test/fixtures/ledger/state/state.ts'
 import { randomFrom } from '../../../test/fixtures/lib/seeded-random.ts'
 import { quotaOf } from '../../../test/fixtures/model/allowance.ts'
 import { type Allowance, allowancesOfCaps, type Cycle } from '../../model/allowance.ts'
@@ -10,7 +10,7 @@ import type { NanoUsd } from '../../model/money.ts'
 import { allowanceStatusOf } from './allowances.ts'
 import { assignPlan, endPlan, runningSubscription, transferMoney } from './operator-commands.ts'
 import { createAccountState, createLedgerState } from './state.ts'
-import { admitTurn, closeTurn } from './turns.ts'
+import { closeTurn } from './turns.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -89,7 +89,7 @@ function liveThrough(seed: number, counts: Record<string, number>): void {
     const { plan, all } = allowancesOf(account, kind)
     const requestId = `req_${++requests}` as RequestId
     const stale = kind === 'builder' && next(40) === 0
-    const outcome = admitTurn(ledgerState, {
+    const outcome = admitAt(ledgerState, {
       requestId,
       account,
       key: account as number as KeyRow,

@@ -1,32 +1,32 @@
 import { describe, expect, it } from 'vitest'
-import { ACCOUNTS, admitOf, closeOf, endingOf, stateWith } from '../../../test/fixtures/ledger/state/state.ts'
+import { ACCOUNTS, admitAt, admitOf, closeOf, endingOf, stateWith } from '../../../test/fixtures/ledger/state/state.ts'
 import type { AppliedLimit } from '../../model/caller.ts'
 import type { RequestId } from '../../model/ids.ts'
 import { accountStateOf } from './state.ts'
-import { admitTurn, closeTurn } from './turns.ts'
+import { closeTurn } from './turns.ts'
 
 describe('admitTurn', () => {
   it('holds the whole cap of the model when the money covers it', () => {
     const ledgerState = stateWith(1_000_000n)
-    expect(admitTurn(ledgerState, admitOf())).toMatchObject({ kind: 'held', cap: 4096, hold: 1000n + 4096n })
+    expect(admitAt(ledgerState, admitOf())).toMatchObject({ kind: 'held', cap: 4096, hold: 1000n + 4096n })
   })
 
   it('chooses a quarter of what is left after the input when the maximum is not affordable', () => {
     const ledgerState = stateWith(1000n + 3000n * 4n)
-    expect(admitTurn(ledgerState, admitOf({ modelCap: 100_000 }))).toMatchObject({ kind: 'held', cap: 3000 })
+    expect(admitAt(ledgerState, admitOf({ modelCap: 100_000 }))).toMatchObject({ kind: 'held', cap: 3000 })
   })
 
   it('never chooses a cap below 1,024 tokens, or below the whole of a smaller model', () => {
-    expect(admitTurn(stateWith(1000n + 1100n), admitOf({ modelCap: 100_000 }))).toMatchObject({
+    expect(admitAt(stateWith(1000n + 1100n), admitOf({ modelCap: 100_000 }))).toMatchObject({
       kind: 'held',
       cap: 1024,
     })
-    expect(admitTurn(stateWith(1000n + 1000n), admitOf({ modelCap: 100_000 }))).toMatchObject({ kind: 'short' })
-    expect(admitTurn(stateWith(1000n + 600n), admitOf({ modelCap: 500 }))).toMatchObject({ kind: 'held', cap: 500 })
+    expect(admitAt(stateWith(1000n + 1000n), admitOf({ modelCap: 100_000 }))).toMatchObject({ kind: 'short' })
+    expect(admitAt(stateWith(1000n + 600n), admitOf({ modelCap: 500 }))).toMatchObject({ kind: 'held', cap: 500 })
   })
 
   it("never shrinks a client's cap: it names the tokens that fit instead", () => {
-    expect(admitTurn(stateWith(1000n + 900n), admitOf({ clientCap: 1000 }))).toEqual({
+    expect(admitAt(stateWith(1000n + 900n), admitOf({ clientCap: 1000 }))).toEqual({
       kind: 'short',
       available: 1900n,
       needed: 2000n,
@@ -36,15 +36,15 @@ describe('admitTurn', () => {
 
   it('tells money that running turns hold from money that is not there', () => {
     const ledgerState = stateWith(3000n)
-    expect(admitTurn(ledgerState, admitOf({ clientCap: 1000 }))).toMatchObject({ kind: 'held' })
-    expect(admitTurn(ledgerState, admitOf({ clientCap: 1000, requestId: 'req_2' as RequestId }))).toMatchObject({
+    expect(admitAt(ledgerState, admitOf({ clientCap: 1000 }))).toMatchObject({ kind: 'held' })
+    expect(admitAt(ledgerState, admitOf({ clientCap: 1000, requestId: 'req_2' as RequestId }))).toMatchObject({
       kind: 'in-flight',
     })
   })
 
   it('lets a builder key touch no wallet', () => {
     const ledgerState = stateWith(1_000_000n)
-    expect(admitTurn(ledgerState, admitOf({ kind: 'builder' }))).toEqual({ kind: 'no-subscription' })
+    expect(admitAt(ledgerState, admitOf({ kind: 'builder' }))).toEqual({ kind: 'no-subscription' })
     expect(ledgerState.accounts.get(ACCOUNTS[0]!)?.wallet.held).toBe(0n)
   })
 
@@ -58,12 +58,12 @@ describe('admitTurn', () => {
       cost: 1,
     }
     const ledgerState = stateWith(2500n)
-    expect(admitTurn(ledgerState, admitOf({ clientCap: 9999, limits: [limit] })).kind).toBe('short')
+    expect(admitAt(ledgerState, admitOf({ clientCap: 9999, limits: [limit] })).kind).toBe('short')
     expect(ledgerState.rates.size).toBe(0)
-    expect(admitTurn(ledgerState, admitOf({ clientCap: 10, limits: [limit] })).kind).toBe('held')
+    expect(admitAt(ledgerState, admitOf({ clientCap: 10, limits: [limit] })).kind).toBe('held')
     const held = ledgerState.accounts.get(ACCOUNTS[0]!)?.wallet.held
     expect(
-      admitTurn(ledgerState, admitOf({ clientCap: 10, limits: [limit], requestId: 'req_2' as RequestId })),
+      admitAt(ledgerState, admitOf({ clientCap: 10, limits: [limit], requestId: 'req_2' as RequestId })),
     ).toMatchObject({
       kind: 'limited',
       retryAfterMs: 60_000,
@@ -77,9 +77,9 @@ describe('admitTurn', () => {
     ]
     const ledgerState = stateWith(3000n)
     const running = limitOf('concurrent')
-    expect(admitTurn(ledgerState, admitOf({ clientCap: 1000, limits: running })).kind).toBe('held')
+    expect(admitAt(ledgerState, admitOf({ clientCap: 1000, limits: running })).kind).toBe('held')
     const again = (limits: AppliedLimit[]) =>
-      admitTurn(ledgerState, admitOf({ clientCap: 1000, limits, requestId: 'req_2' as RequestId }))
+      admitAt(ledgerState, admitOf({ clientCap: 1000, limits, requestId: 'req_2' as RequestId }))
     expect(again([])).toMatchObject({ kind: 'in-flight' })
     expect(again(running)).toMatchObject({ kind: 'limited', limit: { kind: 'concurrent' } })
     expect(again(limitOf('tokens', 2))).toMatchObject({ kind: 'limit-too-small' })
@@ -91,7 +91,7 @@ describe('admitTurn', () => {
 describe('closeTurn', () => {
   it('charges at most the hold and writes the rest down as shortfall', () => {
     const ledgerState = stateWith(10_000n)
-    admitTurn(ledgerState, admitOf({ clientCap: 1000 }))
+    admitAt(ledgerState, admitOf({ clientCap: 1000 }))
     expect(closeTurn(ledgerState, closeOf('req_1', endingOf(2500n)))).toMatchObject({
       kind: 'closed',
       charge: 2000n,
@@ -103,7 +103,7 @@ describe('closeTurn', () => {
   it('a cost of zero is zero, and a release costs nothing: neither is taken for absent', () => {
     for (const cost of [0n, undefined]) {
       const ledgerState = stateWith(10_000n)
-      admitTurn(ledgerState, admitOf({ clientCap: 1000 }))
+      admitAt(ledgerState, admitOf({ clientCap: 1000 }))
       expect(closeTurn(ledgerState, closeOf('req_1', endingOf(cost)))).toMatchObject({
         kind: 'closed',
         charge: 0n,
@@ -115,7 +115,7 @@ describe('closeTurn', () => {
 
   it('a second close of the same hold changes nothing', () => {
     const ledgerState = stateWith(10_000n)
-    admitTurn(ledgerState, admitOf({ clientCap: 1000 }))
+    admitAt(ledgerState, admitOf({ clientCap: 1000 }))
     closeTurn(ledgerState, closeOf('req_1', endingOf(5n)))
     expect(closeTurn(ledgerState, closeOf('req_1', endingOf(5n)))).toEqual({ kind: 'not-open' })
     expect(ledgerState.accounts.get(ACCOUNTS[0]!)?.wallet.posted).toBe(9995n)
@@ -124,7 +124,7 @@ describe('closeTurn', () => {
 
 it('a broken rule ends what finds it, before anything has moved', () => {
   const ledgerState = stateWith(1_000_000n)
-  admitTurn(ledgerState, admitOf())
+  admitAt(ledgerState, admitOf())
   const { wallet } = accountStateOf(ledgerState, ACCOUNTS[0]!)
   wallet.held -= 1n
   const before = structuredClone(ledgerState)

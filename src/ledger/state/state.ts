@@ -166,14 +166,16 @@ export const createAccountState = (
 export const availableIn = ({ posted, held }: { readonly posted: bigint; readonly held: bigint }): bigint =>
   posted - held
 
-/** A money rule would have been broken, by a fault of these functions or because the rows of an account do not balance. */
+/**
+ * A money rule would have been broken, by a fault of these functions or because the rows of an account do not balance. Thrown
+ * before anything has moved, so that the state stays as it was. The tables check the same rules, but fail a whole batch.
+ */
 export class BrokenRule extends Error {
   override readonly name = 'BrokenRule'
-}
 
-/** Called before anything has moved, so that the state stays as it was. The tables check the same rules, but fail a whole batch. */
-export function assertRule(isTrue: boolean, rule: string): void {
-  if (!isTrue) throw new BrokenRule(`The ledger was about to break a rule: ${rule}`)
+  constructor(rule: string) {
+    super(`The ledger was about to break a rule: ${rule}`)
+  }
 }
 
 export function accountStateOf(ledgerState: LedgerState, account: AccountRow): AccountState {

@@ -1,4 +1,4 @@
-import { addToRate, correctRate, type RateRule, rateStatusOf, takeFromRate } from '../../lib/rates.ts'
+import { addToRate, type RateRule, rateStatusOf, takeFromRate } from '../../lib/rates.ts'
 import type { AppliedLimit, LimitStatus } from '../../model/caller.ts'
 import type { LedgerState } from './state.ts'
 
@@ -19,17 +19,17 @@ export function checkLimits(
   nowMicros: number,
 ): LimitRefusal | undefined {
   let longest: Extract<LimitRefusal, { kind: 'limited' }> | undefined
-  const wait = (limit: AppliedLimit, retryAfterMs: number) => {
-    if (longest === undefined || retryAfterMs > longest.retryAfterMs) longest = { kind: 'limited', limit, retryAfterMs }
-  }
   for (const limit of limits) {
+    let retryAfterMs = 0
     if (limit.kind === 'concurrent') {
-      if ((ledgerState.running.get(limit.subject) ?? 0) >= limit.limit) wait(limit, CONCURRENCY_RETRY_MS)
-      continue
+      if ((ledgerState.running.get(limit.subject) ?? 0) >= limit.limit) retryAfterMs = CONCURRENCY_RETRY_MS
+    } else {
+      const reachedAt = ledgerState.rates.get(limit.subject) ?? nowMicros
+      const decision = takeFromRate(ruleOf(limit), reachedAt, limit.cost, nowMicros)
+      if (decision.kind === 'too-large') return { kind: 'limit-too-small', limit }
+      if (decision.kind === 'wait') retryAfterMs = decision.waitMs
     }
-    const decision = takeFromRate(ruleOf(limit), reachedBy(ledgerState, limit, nowMicros), limit.cost, nowMicros)
-    if (decision.kind === 'too-large') return { kind: 'limit-too-small', limit }
-    if (decision.kind === 'wait') wait(limit, decision.waitMs)
+    if (retryAfterMs > (longest?.retryAfterMs ?? 0)) longest = { kind: 'limited', limit, retryAfterMs }
   }
   return longest
 }
@@ -38,12 +38,12 @@ export function checkLimits(
 export function takeLimits(ledgerState: LedgerState, limits: readonly AppliedLimit[], nowMicros: number): void {
   for (const limit of limits) {
     const { kind, subject, cost } = limit
-    if (kind === 'concurrent') countRunning(ledgerState, subject, 1)
-    else
-      ledgerState.rates.set(
-        subject,
-        addToRate(ruleOf(limit), reachedBy(ledgerState, limit, nowMicros), cost, nowMicros),
-      )
+    if (kind === 'concurrent') {
+      countRunning(ledgerState, subject, 1)
+      continue
+    }
+    const reachedAt = ledgerState.rates.get(subject) ?? nowMicros
+    ledgerState.rates.set(subject, addToRate(ruleOf(limit), reachedAt, cost, nowMicros))
   }
 }
 
@@ -58,11 +58,8 @@ export function releaseLimits(
     const { kind, subject, cost } = limit
     if (kind === 'concurrent') countRunning(ledgerState, subject, -1)
     if (kind !== 'tokens') continue
-    const correction = { reserved: cost, used: tokensUsed }
-    ledgerState.rates.set(
-      subject,
-      correctRate(ruleOf(limit), reachedBy(ledgerState, limit, nowMicros), correction, nowMicros),
-    )
+    const reachedAt = ledgerState.rates.get(subject) ?? nowMicros
+    ledgerState.rates.set(subject, addToRate(ruleOf(limit), reachedAt, tokensUsed - cost, nowMicros))
   }
 }
 
@@ -88,22 +85,20 @@ export function limitStatusesOf(
   limits: readonly AppliedLimit[],
   nowMicros: number,
 ): LimitStatus[] {
-  return limits.map((limit) => {
-    const { kind, limit: most } = limit
+  const statuses: LimitStatus[] = []
+  for (const limit of limits) {
+    const { kind, limit: most, subject } = limit
     if (kind === 'concurrent') {
-      return {
-        kind,
-        limit: most,
-        remaining: Math.max(0, most - (ledgerState.running.get(limit.subject) ?? 0)),
-        resetMs: 0,
-      }
+      const remaining = Math.max(0, most - (ledgerState.running.get(subject) ?? 0))
+      statuses.push({ kind, limit: most, remaining, resetMs: 0 })
+      continue
     }
-    return { kind, limit: most, ...rateStatusOf(ruleOf(limit), reachedBy(ledgerState, limit, nowMicros), nowMicros) }
-  })
+    const reachedAt = ledgerState.rates.get(subject) ?? nowMicros
+    const { remaining, resetMs } = rateStatusOf(ruleOf(limit), reachedAt, nowMicros)
+    statuses.push({ kind, limit: most, remaining, resetMs })
+  }
+  return statuses
 }
-
-const reachedBy = ({ rates }: LedgerState, { subject }: AppliedLimit, nowMicros: number): number =>
-  rates.get(subject) ?? nowMicros
 
 function countRunning(ledgerState: LedgerState, subject: string, by: 1 | -1): void {
   const count = (ledgerState.running.get(subject) ?? 0) + by

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   accountOf,
+  admitAt,
   admitOf,
   builderWith,
   capOf,
@@ -12,7 +13,6 @@ import {
   windowOf,
 } from '../../../test/fixtures/ledger/state/state.ts'
 import type { RequestId } from '../../model/ids.ts'
-import { admitTurn } from './turns.ts'
 
 const T0 = time('2026-03-10T09:30:00Z')
 const [FIVE_HOURS, WEEK, MONTH] = [windowOf('5h', 5_000n), windowOf('week', 9_000n), windowOf('month', 20_000n)]
@@ -151,7 +151,7 @@ it('a hundred at once on a window for ten: ten are admitted', () => {
   const op = admitOf({ kind: 'builder', allowances: [windowOf('5h', 20_000n), windowOf('month', 30_000n)], at: T0 })
   const kinds = Array.from(
     { length: 100 },
-    (_, index) => admitTurn(ledgerState, { ...op, requestId: `req_${index}` as RequestId, clientCap: 1_000 }).kind,
+    (_, index) => admitAt(ledgerState, { ...op, requestId: `req_${index}` as RequestId, clientCap: 1_000 }).kind,
   )
   expect(kinds.filter((kind) => kind === 'held')).toHaveLength(10)
   expect(new Set(kinds)).toEqual(new Set(['held', 'in-flight']))

@@ -1,8 +1,8 @@
 import type { Allowance } from '../../model/allowance.ts'
 import type { AppliedLimit, KeyKind } from '../../model/caller.ts'
 import type { Ending, Owed } from '../../model/ending.ts'
-import type { AccountRow, KeyRow, RequestId } from '../../model/ids.ts'
-import { largest, type NanoUsd, smallest, ZERO } from '../../model/money.ts'
+import type { AccountRow, BucketRow, KeyRow, RequestId } from '../../model/ids.ts'
+import { type NanoUsd, ZERO } from '../../model/money.ts'
 import { type ChosenCapTerms, type HoldTerms, holdFor, inputTokensOf, tokensCovered } from '../../model/price.ts'
 import {
   allowanceStatusOf,
@@ -18,15 +18,14 @@ import {
   type AccountState,
   type AllowanceStatus,
   accountStateOf,
-  assertRule,
   availableIn,
+  BrokenRule,
   type Bucket,
   type Change,
   type Claim,
   type CountedSpend,
   type LedgerState,
   type OpenTurn,
-  type ReceiptOpened,
 } from './state.ts'
 import { checkLimits, type LimitRefusal, releaseLimits, takeLimits } from './turn-limits.ts'
 
@@ -57,7 +56,8 @@ export interface AdmitRequest {
   readonly claim: ClaimRequest | undefined
 }
 
-export interface AdmitTurn extends AdmitRequest {
+/** When an operation is decided: ledger time, and monotonic time for the limits. */
+export interface Moment {
   readonly at: number
   readonly nowMicros: number
 }
@@ -85,36 +85,56 @@ export type AdmitOutcome =
  * Takes claim, limits and hold in one step, all or none. Limits come before money: a client over its rate limit is told to
  * wait even while other turns hold the rest of its wallet.
  */
-export function admitTurn(ledgerState: LedgerState, op: AdmitTurn): AdmitOutcome {
-  const claim = op.claim && existingClaim(ledgerState, op.claim, op.at)
+export function admitTurn(ledgerState: LedgerState, op: AdmitRequest, { at, nowMicros }: Moment): AdmitOutcome {
+  const claim = op.claim && existingClaim(ledgerState, op.claim, at)
   if (claim) return { kind: 'claimed', claim, sameBody: claim.fingerprint === op.claim?.fingerprint }
   const account = accountStateOf(ledgerState, op.account)
   if (account.frozen) return { kind: 'frozen' }
-  const unsubscribed = op.kind === 'builder' ? checkSubscription(account, op) : undefined
+  const unsubscribed = op.kind === 'builder' ? checkSubscription(account, op, at) : undefined
   if (unsubscribed) return { kind: unsubscribed }
-  const limited = checkLimits(ledgerState, op.limits, op.nowMicros)
+  const limited = checkLimits(ledgerState, op.limits, nowMicros)
   if (limited) return limited
-  const draws = drawsOf(account, op)
-  const decided = decideCap(op, draws)
+  const draws = drawsOf(account, op, at)
+  const decided = decideCap(op, draws, at)
   if (decided.kind !== 'cap') return decided
-  const hold = holdFor(op.terms, decided.cap)
-  const drawn = hold > 0n ? draws : draws.filter(isWallet)
-  for (const draw of drawn) assertRule(availableIn(draw) >= hold, 'a hold is placed on what is there')
-  takeLimits(ledgerState, op.limits, op.nowMicros)
-  return placeHold(ledgerState, op, account, { drawn, hold, cap: decided.cap })
+  const { cap, hold } = decided
+  // A free turn draws on the wallet only: with neither hold nor charge a window's period would count as unused, and be
+  // moved or closed under the turn.
+  const drawn = hold > 0n ? draws : draws.filter(({ status }) => status === undefined)
+  for (const draw of drawn) if (availableIn(draw) < hold) throw new BrokenRule('a hold is placed on what is there')
+  takeLimits(ledgerState, op.limits, nowMicros)
+  return placeHold(ledgerState, op, account, { drawn, hold, cap, at })
 }
 
+/** Nothing refuses from here on, so windows may be opened. */
 function placeHold(
   ledgerState: LedgerState,
-  op: AdmitTurn,
+  op: AdmitRequest,
   account: AccountState,
-  { drawn, hold, cap }: { readonly drawn: readonly Draw[]; readonly hold: NanoUsd; readonly cap: number },
+  placed: { readonly drawn: readonly Draw[]; readonly hold: NanoUsd; readonly cap: number; readonly at: number },
 ): AdmitOutcome {
-  const { requestId, at } = op
+  const { requestId } = op
+  const { drawn, hold, cap, at } = placed
   const receipt = ledgerState.next.receipt++
-  const { buckets, counted, changes } = holdOnAll(ledgerState, account, drawn, { receipt, hold, at })
+  const outputBound = cap * op.choices
+  const changes: Change[] = []
+  const buckets: Bucket[] = []
+  const rows: BucketRow[] = []
+  const counted: CountedSpend[] = []
+  for (const { status } of drawn) {
+    if (status?.allowance.unit === 'cap') {
+      counted.push(countHold(account, status, { receipt, hold }))
+      continue
+    }
+    const opened = status && openPeriod(ledgerState, account, status, at)
+    if (opened) changes.push(...opened.changes)
+    const bucket = opened?.bucket ?? account.wallet
+    bucket.held += hold
+    buckets.push(bucket)
+    rows.push(bucket.row)
+  }
   // Each field by its name: a spread would take longer than all of the admission.
-  const turn: OpenTurn = {
+  ledgerState.turns.set(requestId, {
     requestId,
     receipt,
     account: op.account,
@@ -127,66 +147,31 @@ function placeHold(
     claim: op.claim?.scope,
     inputEstimate: op.inputEstimate,
     cachedEstimate: op.cachedEstimate,
-    outputBound: cap * op.choices,
-  }
-  ledgerState.turns.set(requestId, turn)
-  changes.push(receiptOf(turn, op, cap))
-  for (const { row } of buckets) changes.push({ kind: 'bucket-moved', bucket: row, posted: 0n, held: hold })
+    outputBound,
+  })
+  changes.push({
+    kind: 'receipt-opened',
+    receipt,
+    requestId,
+    account: op.account,
+    key: op.key,
+    keyKind: op.kind,
+    model: op.model,
+    priceVersion: op.priceVersion,
+    buckets: rows,
+    caps: counted.map(({ name }) => name),
+    hold,
+    cap,
+    outputBound,
+    inputEstimate: op.inputEstimate,
+    cachedEstimate: op.cachedEstimate,
+    at,
+  })
+  for (const bucket of rows) changes.push({ kind: 'bucket-moved', bucket, posted: 0n, held: hold })
   for (const { counter } of counted) changes.push(counterSet(op.account, counter))
   if (op.claim) changes.push(openClaim(ledgerState, op.claim, { requestId, receipt, at }))
   return { kind: 'held', receipt, cap, hold, changes }
 }
-
-const receiptOf = (turn: OpenTurn, { key, kind, at }: AdmitTurn, cap: number): ReceiptOpened => ({
-  kind: 'receipt-opened',
-  receipt: turn.receipt,
-  requestId: turn.requestId,
-  account: turn.account,
-  key,
-  keyKind: kind,
-  model: turn.model,
-  priceVersion: turn.priceVersion,
-  buckets: turn.buckets.map((bucket) => bucket.row),
-  caps: turn.counted.map(({ name }) => name),
-  hold: turn.hold,
-  cap,
-  outputBound: turn.outputBound,
-  inputEstimate: turn.inputEstimate,
-  cachedEstimate: turn.cachedEstimate,
-  at,
-})
-
-/**
- * A free turn draws on the wallet only: with neither hold nor charge a window's period would count as unused, and be moved
- * or closed under the turn.
- */
-const isWallet = (draw: Draw): boolean => draw.status === undefined
-
-/** Nothing refuses from here on, so windows may be opened. */
-function holdOnAll(
-  ledgerState: LedgerState,
-  account: AccountState,
-  draws: readonly Draw[],
-  { receipt, hold, at }: { readonly receipt: number; readonly hold: NanoUsd; readonly at: number },
-) {
-  const changes: Change[] = []
-  const buckets: Bucket[] = []
-  let counted = NOT_COUNTED
-  for (const { status } of draws) {
-    if (status?.allowance.unit === 'cap') {
-      counted = [...counted, countHold(account, status, { receipt, hold })]
-      continue
-    }
-    const opened = status && openPeriod(ledgerState, account, status, at)
-    if (opened) changes.push(...opened.changes)
-    const bucket = opened?.bucket ?? account.wallet
-    bucket.held += hold
-    buckets.push(bucket)
-  }
-  return { buckets, counted, changes }
-}
-
-const NOT_COUNTED: readonly CountedSpend[] = []
 
 /** What a turn draws on: the wallet or an allowance. It holds on all of them or on none. */
 export interface Draw {
@@ -222,14 +207,12 @@ interface AllowanceShortage<Kind extends string> extends Shortage<Kind> {
   readonly resetsInMs: number
 }
 
-interface DrawingTurn {
-  readonly kind: KeyKind
-  readonly allowances: readonly Allowance[]
-  readonly at: number
-}
-
 /** A wallet key draws on the wallet and its caps; a builder key never draws on the wallet. */
-export function drawsOf(account: AccountState, { kind, allowances, at }: DrawingTurn): Draw[] {
+export function drawsOf(
+  account: AccountState,
+  { kind, allowances }: Pick<AdmitRequest, 'kind' | 'allowances'>,
+  at: number,
+): Draw[] {
   const draws: Draw[] = []
   if (kind === 'wallet') draws.push({ status: undefined, posted: account.wallet.posted, held: account.wallet.held })
   for (const allowance of allowances) {
@@ -240,27 +223,29 @@ export function drawsOf(account: AccountState, { kind, allowances, at }: Drawing
   return draws
 }
 
-interface WantedCap {
-  readonly terms: HoldTerms
-  readonly clientCap: number | undefined
-  readonly modelCap: number
-  readonly chosenCap: ChosenCapTerms
-  readonly at: number
-}
+type WantedCap = Pick<AdmitRequest, 'terms' | 'clientCap' | 'modelCap' | 'chosenCap'>
 
 /** A client's cap is never lowered for lack of money. A cap that we choose is lowered to what the money covers. */
 export function decideCap(
   op: WantedCap,
   draws: readonly Draw[],
-): { readonly kind: 'cap'; readonly cap: number } | MoneyRefusal {
-  const available = leastAvailable(draws)
-  const affordable = tokensCovered(op.terms, available)
+  at: number,
+): { readonly kind: 'cap'; readonly cap: number; readonly hold: NanoUsd } | MoneyRefusal {
+  let least: bigint | undefined
+  for (const draw of draws) {
+    const available = availableIn(draw)
+    if (least === undefined || available < least) least = available
+  }
+  // Never negative, though a spend cap may have been lowered below its usage: what costs nothing passes even then.
+  const available = least === undefined || least < 0n ? ZERO : (least as NanoUsd)
   const wanted = op.clientCap ?? op.modelCap
-  if (affordable !== undefined && affordable >= wanted) return { kind: 'cap', cap: wanted }
-  if (op.clientCap !== undefined) return refuseMoney(op, draws, op.clientCap)
+  const hold = holdFor(op.terms, wanted)
+  if (hold <= available) return { kind: 'cap', cap: wanted, hold }
+  if (op.clientCap !== undefined) return refuseMoney(op.terms, draws, { available, needed: hold, at })
   const cap = chosenCapFor(op, available)
-  if (affordable !== undefined && affordable >= cap) return { kind: 'cap', cap }
-  return refuseMoney(op, draws, cap)
+  const lowered = holdFor(op.terms, cap)
+  if (lowered <= available) return { kind: 'cap', cap, hold: lowered }
+  return refuseMoney(op.terms, draws, { available, needed: lowered, at })
 }
 
 function chosenCapFor({ terms, modelCap, chosenCap }: WantedCap, available: bigint): number {
@@ -271,9 +256,11 @@ function chosenCapFor({ terms, modelCap, chosenCap }: WantedCap, available: bigi
 }
 
 /** Names a lack that waiting does not resolve first. */
-function refuseMoney({ terms, at }: WantedCap, draws: readonly Draw[], cap: number): MoneyRefusal {
-  const needed = holdFor(terms, cap)
-  const available = leastAvailable(draws)
+function refuseMoney(
+  terms: HoldTerms,
+  draws: readonly Draw[],
+  { available, needed, at }: { readonly available: NanoUsd; readonly needed: NanoUsd; readonly at: number },
+): MoneyRefusal {
   const lack = { available, needed, tokensCovered: tokensCovered(terms, available) }
   const lacking = draws.filter((draw) => draw.posted < needed)
   if (lacking.some((draw) => draw.status === undefined)) return { kind: 'short', ...lack }
@@ -285,7 +272,7 @@ function refuseMoney({ terms, at }: WantedCap, draws: readonly Draw[], cap: numb
   if (cappedBy) return { kind: 'cap-reached', ...lack, ...factsOf(cappedBy, at) }
   const window = latestOf(allowances, 'quota')
   if (window) return { kind: 'exhausted', ...lack, ...factsOf(window, at) }
-  const tightest = draws.find((draw) => largest(availableIn(draw) as NanoUsd, ZERO) === available)
+  const tightest = draws.find((draw) => availableIn(draw) <= available)
   return { kind: 'in-flight', ...lack, of: tightest?.status?.allowance }
 }
 
@@ -305,16 +292,6 @@ const factsOf = ({ allowance, granted, posted, period }: AllowanceStatus, at: nu
   resetsAt: period.end,
   resetsInMs: period.end - at,
 })
-
-/** Never negative, though a spend cap may have been lowered below its usage: what costs nothing passes even then. */
-function leastAvailable(draws: readonly Draw[]): NanoUsd {
-  let least: bigint | undefined
-  for (const draw of draws) {
-    const available = availableIn(draw)
-    if (least === undefined || available < least) least = available
-  }
-  return largest((least ?? 0n) as NanoUsd, ZERO)
-}
 
 export interface ClaimRequest {
   /** Digest of the idempotency key within its API key and path; the key itself is not stored. */
@@ -352,11 +329,9 @@ function endClaim(ledgerState: LedgerState, scope: string, state: 'kept' | 'not-
 }
 
 /** Charges what the turn owes, or releases its hold. */
-export interface CloseTurn {
+export interface CloseTurn extends Moment {
   readonly requestId: RequestId
   readonly ending: Ending
-  readonly at: number
-  readonly nowMicros: number
 }
 
 export interface Charged {
@@ -376,13 +351,15 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
   const { at, ending } = op
   const { owed } = ending
   const { charge, shortfall } = chargeWithin(turn.hold, owed)
-  assertRule(charge >= 0n && charge <= turn.hold, 'a charge is within its hold')
-  for (const { held } of turn.buckets) assertRule(held >= turn.hold, 'a hold ends where it was placed')
+  if (charge < 0n || charge > turn.hold) throw new BrokenRule('a charge is within its hold')
+  for (const { held } of turn.buckets) if (held < turn.hold) throw new BrokenRule('a hold ends where it was placed')
   if (turn.counted.length > 0) assertHoldCounted(turn)
   ledgerState.turns.delete(op.requestId)
+  let balance: bigint | undefined
   for (const bucket of turn.buckets) {
     bucket.held -= turn.hold
     bucket.posted -= charge
+    if (bucket.unit === 'usd') balance = bucket.posted
   }
   releaseLimits(ledgerState, turn.limits, owed ? inputTokensOf(owed.usage) + owed.usage.output : 0, op.nowMicros)
   const account = accountStateOf(ledgerState, turn.account)
@@ -396,7 +373,7 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
       charge,
       shortfall,
       movement: ++account.movements,
-      balance: turn.buckets.find(({ unit }) => unit === 'usd')?.posted,
+      balance,
     },
   ]
   for (const { row } of turn.buckets) {
@@ -411,7 +388,7 @@ export function closeTurn(ledgerState: LedgerState, op: CloseTurn): CloseOutcome
 /** A charge never exceeds its hold; the rest of the cost is recorded as shortfall. */
 export function chargeWithin(hold: NanoUsd, owed: Pick<Owed, 'cost'> | undefined): Charged {
   const cost = owed?.cost ?? ZERO
-  const charge = smallest(cost, hold)
+  const charge = cost < hold ? cost : hold
   return { charge, shortfall: (cost - charge) as NanoUsd }
 }
 

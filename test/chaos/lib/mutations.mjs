@@ -95,8 +95,8 @@ const MUTANTS = [
     replacements: [
       {
         file: 'model/money.js',
-        find: 'return dividend % divisor > 0n ? quotient + 1n : quotient;',
-        put: 'return quotient;',
+        find: 'pico % PICO_PER_NANO > 0n ? nano + 1n : nano',
+        put: 'nano',
       },
     ],
   },

@@ -21,8 +21,8 @@ export const OF_LIMITS = [
     replacements: [
       {
         file: 'src/lib/rates.ts',
-        find: '  Math.max(reachedAt, nowMicros) + cost * microsPerUnit(rule)\n',
-        put: '  reachedAt + cost * microsPerUnit(rule)\n',
+        find: 'Math.max(nowMicros, Math.max(reachedAt, nowMicros) + cost',
+        put: 'Math.max(nowMicros, reachedAt + cost',
       },
     ],
   },
@@ -63,8 +63,8 @@ export const OF_LIMITS = [
     replacements: [
       {
         file: 'src/ledger/state/turn-limits.ts',
-        find: "if (decision.kind === 'wait') wait(limit, decision.waitMs)",
-        put: "if (decision.kind === 'wait') wait(limit, decision.waitMs)\n    else ledgerState.rates.set(limit.subject, decision.reachedAt)",
+        find: "if (decision.kind === 'wait') retryAfterMs = decision.waitMs",
+        put: "if (decision.kind === 'wait') retryAfterMs = decision.waitMs\n      else ledgerState.rates.set(limit.subject, decision.reachedAt)",
       },
     ],
   },
@@ -75,8 +75,8 @@ export const OF_LIMITS = [
     replacements: [
       {
         file: 'src/lib/rates.ts',
-        find: 'Math.max(nowMicros, addToRate(rule, reachedAt, used - reserved, nowMicros))',
-        put: 'addToRate(rule, reachedAt, used - reserved, nowMicros)',
+        find: 'Math.max(nowMicros, Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute))',
+        put: 'Math.max(reachedAt, nowMicros) + cost * (MINUTE_MICROS / rule.perMinute)',
       },
     ],
   },

@@ -198,8 +198,8 @@ export const OF_MONEY = [
       },
       {
         file: 'src/ledger/state/allowances.ts',
-        find: 'assertRule(held >= turn.hold,',
-        put: 'assertRule(turn.hold >= 0n,',
+        find: 'if (held < turn.hold) throw',
+        put: 'if (turn.hold < 0n) throw',
       },
     ],
   },
@@ -253,7 +253,11 @@ export const OF_MONEY = [
     says: 'a turn that costs nothing stands on windows that count as unused',
     caughtBy: [PERIODS, ANY_SEQUENCE],
     replacements: [
-      { file: 'src/ledger/state/turns.ts', find: 'hold > 0n ? draws : draws.filter(isWallet)', put: 'draws' },
+      {
+        file: 'src/ledger/state/turns.ts',
+        find: 'hold > 0n ? draws : draws.filter(({ status }) => status === undefined)',
+        put: 'draws',
+      },
     ],
   },
   {
@@ -300,7 +304,7 @@ export const OF_MONEY = [
     name: 'charge-above-hold',
     says: 'the charge is the cost, whatever was held',
     caughtBy: [BOOKS, ANY_SEQUENCE],
-    replacements: [{ file: 'src/ledger/state/turns.ts', find: 'smallest(cost, hold)', put: 'cost' }],
+    replacements: [{ file: 'src/ledger/state/turns.ts', find: 'cost < hold ? cost : hold', put: 'cost' }],
   },
   {
     name: 'one-choice-is-held',

@@ -3,7 +3,7 @@
  * table of a Set to the next one, and once one of them is in the old generation, everything in the later tables stays until the
  * next full collection. A bag reuses its places.
  */
-interface Bag<Item> {
+export interface Bag<Item> {
   readonly size: number
   /** Returns how to remove the item; a second call does nothing. */
   add(item: Item): () => void

@@ -107,10 +107,6 @@ export function limitHeaders(statuses: readonly LimitStatus[]): Record<string, s
   return headers
 }
 
-/** Whether limits were already announced. */
-export const showsLimits = (headers: Readonly<Record<string, unknown>>): boolean =>
-  headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
-
 /** `12ms`, `1.5s`, `6m0s`, `1h0m0s`: how Go prints a duration, which is what clients parse. Rounded up. */
 function formatDuration(ms: number): string {
   const whole = Math.ceil(ms)

@@ -21,27 +21,22 @@ export interface Heartbeat {
   add(listener: BeatListener): () => void
 }
 
-export function createHeartbeat(times: StreamTimes): Heartbeat {
-  const beatMs = beatFor(times)
-  const beatsIn = (ms: number) => Math.max(1, Math.ceil(ms / beatMs))
+export function createHeartbeat({ headDelayMs, keepAliveMs }: StreamTimes): Heartbeat {
+  // A tenth of the shortest wait is exact enough, and one second is never too often.
+  const beatMs = Math.max(5, Math.min(1000, Math.floor(Math.min(headDelayMs, keepAliveMs) / 10)))
   const listeners = createBag<BeatListener>()
   let timer: NodeJS.Timeout | undefined
+  const beat = () => {
+    if (listeners.size > 0) return listeners.each((each) => each.onBeat())
+    clearInterval(timer)
+    timer = undefined
+  }
   return {
-    beatsBeforeHead: beatsIn(times.headDelayMs),
-    beatsBeforeKeepAlive: beatsIn(times.keepAliveMs),
+    beatsBeforeHead: Math.max(1, Math.ceil(headDelayMs / beatMs)),
+    beatsBeforeKeepAlive: Math.max(1, Math.ceil(keepAliveMs / beatMs)),
     add(listener) {
-      const remove = listeners.add(listener)
-      timer ??= setInterval(() => listeners.each((each) => each.onBeat()), beatMs).unref()
-      return () => {
-        remove()
-        if (listeners.size > 0) return
-        clearInterval(timer)
-        timer = undefined
-      }
+      timer ??= setInterval(beat, beatMs).unref()
+      return listeners.add(listener)
     },
   }
 }
-
-/** A tenth of the shortest wait is exact enough, and one second is never too often. */
-const beatFor = ({ headDelayMs, keepAliveMs }: StreamTimes): number =>
-  Math.max(5, Math.min(1000, Math.floor(Math.min(headDelayMs, keepAliveMs) / 10)))

@@ -35,10 +35,7 @@ export function createEdge(services: EdgeServices): Edge {
     ...createClients(options.trustedProxies),
     heartbeat: createHeartbeat(options.stream),
     drain,
-    // While the node drains, a connection must not be reused after its answer.
-    onAnswered() {
-      if (drain.stage === 'refusing') server.closeIdleConnections()
-    },
+    closeIdleConnections: () => server.closeIdleConnections(),
   }
   const server = createServer({
     // The headers are part of the request, so they may not take longer.

@@ -45,20 +45,6 @@ export function encodeBase32(bytes: Uint8Array): string {
   return letters.toString('latin1')
 }
 
-/** 48 bits of time and 80 random bits: sorts by age, and cannot be guessed. */
-export function timeOrderedId(prefix: string, now: number, random: RandomBytes): string {
-  const bytes = new Uint8Array(16)
-  const high = Math.floor(now / 0x10000)
-  bytes[0] = high >>> 24
-  bytes[1] = high >>> 16
-  bytes[2] = high >>> 8
-  bytes[3] = high
-  bytes[4] = now >>> 8
-  bytes[5] = now
-  bytes.set(random(10), 6)
-  return prefix + encodeBase32(bytes)
-}
-
 /** 128 random bits, for accounts and keys, which are not sorted by age. */
 export function randomId(prefix: string, random: RandomBytes): string {
   return prefix + encodeBase32(random(16))

@@ -1,4 +1,4 @@
-import { type RandomBytes, randomId, timeOrderedId } from '../lib/random-id.ts'
+import { encodeBase32, type RandomBytes, randomId } from '../lib/random-id.ts'
 import type { Brand } from '../lib/types.ts'
 
 /** Public ids. All are unguessable, and each shows its kind. */
@@ -13,7 +13,20 @@ export type AccountRow = Brand<number, 'account-row'>
 export type KeyRow = Brand<number, 'key-row'>
 export type BucketRow = Brand<number, 'bucket-row'>
 
-export const mintRequestId = (now: number, random: RandomBytes) => timeOrderedId('req_', now, random) as RequestId
+/** 48 bits of time and 80 random bits: sorts by age, and cannot be guessed. */
+export function mintRequestId(now: number, random: RandomBytes): RequestId {
+  const bytes = new Uint8Array(16)
+  const high = Math.floor(now / 0x10000)
+  bytes[0] = high >>> 24
+  bytes[1] = high >>> 16
+  bytes[2] = high >>> 8
+  bytes[3] = high
+  bytes[4] = now >>> 8
+  bytes[5] = now
+  bytes.set(random(10), 6)
+  return `req_${encodeBase32(bytes)}` as RequestId
+}
+
 export const mintAccountId = (random: RandomBytes) => randomId('acct_', random) as AccountId
 export const mintKeyId = (random: RandomBytes) => randomId('key_', random) as KeyId
 export const mintPersonId = (random: RandomBytes) => randomId('usr_', random) as PersonId

@@ -111,7 +111,7 @@ export function writeHead(context: RequestContext, status: number, headers: Head
   const showsLimits =
     headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
   if (caller !== undefined && !showsLimits) {
-    pushHeaders(head, limitHeaders(edge.ledger.limitStatuses(limitsOfCaller(edge.rules.current.limits, caller))))
+    pushHeaders(head, limitHeaders(edge.ledger.limitStatuses(limitsOfCaller(edge.rules.current.limits, caller).all)))
   }
   pushHeaders(head, context.ownHeaders === undefined ? headers : { ...context.ownHeaders, ...headers })
   if (closes && headers.connection === undefined) head.push('connection', 'close')

@@ -112,12 +112,16 @@ export function receiveBody(context: RequestContext, slot: Slot): ReceivedBody |
   if (connection.failure && !request.complete) return refused(connection.failure)
   if (context.expectation === 'continue') requestBody(context)
   if (coding.kind === 'coded') return collectBody(context, slot, coding.createDecoder())
-  // A small body has usually come with its head.
+  // A small body has usually come with its head, although Node may not have reported its end yet.
   const size = request.readableLength
-  if (!request.complete || size === 0 || size > bytesMax) return collectBody(context, slot, undefined)
+  const isWhole = request.complete || size === Number(headers['content-length'])
+  if (!isWhole || size === 0 || size > bytesMax) return collectBody(context, slot, undefined)
   context.bodyBytesRead = size
   const full = slot.take(size)
-  return full ? refused(full) : { kind: 'received', bytes: request.read() as Buffer }
+  if (full) return refused(full)
+  const bytes = request.read() as Buffer
+  request.resume()
+  return { kind: 'received', bytes }
 }
 
 /** Bodies are JSON in UTF-8. Other parameters are allowed and ignored. */

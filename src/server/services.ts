@@ -22,7 +22,7 @@ import type { Clients } from './client-address.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { ConsoleRequest } from './console/handler.ts'
 import type { SiteOptions } from './console/site.ts'
-import type { Heartbeat, StreamTimes } from './heartbeat.ts'
+import type { Heartbeat, StreamTimes } from './sinks.ts'
 
 type MaybePromise<Value> = Value | Promise<Value>
 

@@ -1,4 +1,5 @@
 import type { Sink, SinkPhase } from '../gateway/turn-input.ts'
+import { createBag } from '../lib/collections.ts'
 import type { Problem } from '../model/problem.ts'
 import type { RequestContext } from './request-context.ts'
 import { endAnswer, sendJsonBytes, sendProblem, writeHead } from './respond.ts'
@@ -153,4 +154,40 @@ function asChunk(bytes: Buffer): Buffer {
   chunk.set(bytes, size.length)
   chunk.write(CRLF, size.length + bytes.length, 'latin1')
   return chunk
+}
+
+export interface StreamTimes {
+  /** The head goes out after this time even without a first event. */
+  readonly headDelayMs: number
+  readonly keepAliveMs: number
+}
+
+/** One timer for all open streams. It runs only while there is one, and never keeps the process alive. */
+export interface Heartbeat {
+  /** Silent beats before the head goes out without a first event. */
+  readonly beatsBeforeHead: number
+  /** Silent beats before a keep-alive comment. */
+  readonly beatsBeforeKeepAlive: number
+  /** Returns how to remove the stream, which counts the beats in which it wrote nothing. */
+  add(stream: { onBeat(): void }): () => void
+}
+
+export function createHeartbeat({ headDelayMs, keepAliveMs }: StreamTimes): Heartbeat {
+  // A tenth of the shortest wait is exact enough, and one second is never too often.
+  const beatMs = Math.max(5, Math.min(1000, Math.floor(Math.min(headDelayMs, keepAliveMs) / 10)))
+  const streams = createBag<{ onBeat(): void }>()
+  let timer: NodeJS.Timeout | undefined
+  const beat = () => {
+    if (streams.size > 0) return streams.each((each) => each.onBeat())
+    clearInterval(timer)
+    timer = undefined
+  }
+  return {
+    beatsBeforeHead: Math.max(1, Math.ceil(headDelayMs / beatMs)),
+    beatsBeforeKeepAlive: Math.max(1, Math.ceil(keepAliveMs / beatMs)),
+    add(stream) {
+      timer ??= setInterval(beat, beatMs).unref()
+      return streams.add(stream)
+    },
+  }
 }

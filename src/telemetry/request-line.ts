@@ -14,7 +14,7 @@ export interface RequestFacts {
   account_id?: string
   key_id?: string
   key_refusal?: string
-  /** The route as the table of routes writes it: only a label of the metrics. */
+  /** The route as the table of routes writes it: a label of the metrics. */
   endpoint?: string
   kind?: string
   delivery?: string
@@ -56,7 +56,7 @@ export function requestLine(facts: Readonly<RequestFacts>) {
     msg: 'request',
     request_id: facts.request_id,
     method: facts.method,
-    path: path === undefined ? undefined : scrubPath(path).slice(0, FOREIGN_LENGTH_MAX),
+    path: path === undefined || path === facts.endpoint ? path : scrubPath(path).slice(0, FOREIGN_LENGTH_MAX),
     status: facts.status,
     code: turn?.problem ?? facts.code,
     outcome: turn?.outcome ?? facts.outcome,

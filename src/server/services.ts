@@ -22,7 +22,6 @@ import type { Clients } from './client-address.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { ConsoleRequest } from './console/handler.ts'
 import type { SiteOptions } from './console/site.ts'
-import type { Heartbeat, StreamTimes } from './sinks.ts'
 
 type MaybePromise<Value> = Value | Promise<Value>
 
@@ -99,6 +98,22 @@ export interface EdgeContext extends EdgeServices, Clients {
   readonly heartbeat: Heartbeat
   readonly drain: DrainState
   closeIdleConnections(): void
+}
+
+export interface StreamTimes {
+  /** The head goes out after this time even without a first event. */
+  readonly headDelayMs: number
+  readonly keepAliveMs: number
+}
+
+/** One timer for all open streams. It runs only while there is one, and never keeps the process alive. */
+export interface Heartbeat {
+  /** Silent beats before the head goes out without a first event. */
+  readonly beatsBeforeHead: number
+  /** Silent beats before a keep-alive comment. */
+  readonly beatsBeforeKeepAlive: number
+  /** Returns how to remove the stream, which counts the beats in which it wrote nothing. */
+  add(stream: { onBeat(): void }): () => void
 }
 
 /**

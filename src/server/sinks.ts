@@ -3,6 +3,7 @@ import { createBag } from '../lib/collections.ts'
 import type { Problem } from '../model/problem.ts'
 import type { RequestContext } from './request-context.ts'
 import { endAnswer, sendJsonBytes, sendProblem, writeHead } from './respond.ts'
+import type { Heartbeat, StreamTimes } from './services.ts'
 
 const STREAM_HEAD = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -154,22 +155,6 @@ function asChunk(bytes: Buffer): Buffer {
   chunk.set(bytes, size.length)
   chunk.write(CRLF, size.length + bytes.length, 'latin1')
   return chunk
-}
-
-export interface StreamTimes {
-  /** The head goes out after this time even without a first event. */
-  readonly headDelayMs: number
-  readonly keepAliveMs: number
-}
-
-/** One timer for all open streams. It runs only while there is one, and never keeps the process alive. */
-export interface Heartbeat {
-  /** Silent beats before the head goes out without a first event. */
-  readonly beatsBeforeHead: number
-  /** Silent beats before a keep-alive comment. */
-  readonly beatsBeforeKeepAlive: number
-  /** Returns how to remove the stream, which counts the beats in which it wrote nothing. */
-  add(stream: { onBeat(): void }): () => void
 }
 
 export function createHeartbeat({ headDelayMs, keepAliveMs }: StreamTimes): Heartbeat {

@@ -1,3 +1,4 @@
+import { isApi } from './paths.ts'
 import type { RequestContext } from './request-context.ts'
 
 /**
@@ -14,8 +15,6 @@ export function pushCrossOrigin(head: string[], { edge, request, path }: Request
   head.push('vary', 'origin')
   if (isAllowed) head.push('access-control-allow-origin', origin, 'access-control-expose-headers', exposed.join(', '))
 }
-
-export const isApi = (path: string): boolean => path === '/v1' || path.startsWith('/v1/')
 
 /** A page may read these headers without `access-control-expose-headers`. */
 const READABLE = new Set(['content-type', 'content-length', 'cache-control', 'connection', 'vary'])

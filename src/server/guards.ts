@@ -2,7 +2,7 @@ import { isLoopbackName } from '../lib/network.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { headersTooLarge } from './client-error.ts'
 import { isServedVersion } from './connection.ts'
-import { isApi } from './cross-origin.ts'
+import { isApi } from './paths.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Headers that decide who pays and what is read. With two of one, a proxy and this server could see different requests. */

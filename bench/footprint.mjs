@@ -43,13 +43,15 @@ const STREAMS = [
 const JSON_REQUEST = { name: 'a JSON chat request of 1 kB', ...chat('json', false) }
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-footprint-'))
+// Not beside the configuration, whose folder the server watches.
+const probes = mkdtempSync(join(folder, 'probes-'))
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 const children = []
 try {
   console.log(`# footprint: ${describeMachine()}\n`)
   const mock = await startFork('mock-provider.mjs', [])
-  const bare = await startFork('bare-proxy.mjs', [String(mock.port)], join(folder, 'bare.json'))
-  const file = join(folder, 'millrace.json')
+  const bare = await startFork('bare-proxy.mjs', [String(mock.port)], join(probes, 'bare.json'))
+  const file = join(probes, 'millrace.json')
   const millrace = await startMillrace(folder, mockConfig(mock.port, ['json', 'c1-d0'], { maxOutputTokens: 4096 }), {
     nodeFlags: ['--import', probe()],
     environment: { FOOTPRINT_FILE: file },

@@ -104,12 +104,11 @@ export function createUsageKeeper(options: UsageKeeperOptions): UsageKeeper {
     }
   }
   const arm = (): void => {
-    if (timer !== undefined || closed) return
     const waitMs = Math.min(options.intervalMs * 2 ** failures, RETRY_MAX_MS)
     timer = setTimeout(async () => {
       await countNoted()
       timer = undefined
-      if (noted.size > 0) arm()
+      if (noted.size > 0 && !closed) arm()
     }, waitMs).unref()
   }
   const countEveryAccount = async (): Promise<void> => {
@@ -156,7 +155,7 @@ export function createUsageKeeper(options: UsageKeeperOptions): UsageKeeper {
   return {
     note(changes) {
       for (const change of changes) if (change.kind === 'receipt-closed') noted.add(change.account)
-      if (noted.size > 0) arm()
+      if (noted.size > 0 && timer === undefined && !closed) arm()
     },
     readUpToDate(account, read) {
       const mine = countWithinLimit(account).then((asOf) => readConsistently(account, () => read(asOf)))

@@ -52,6 +52,8 @@ interface Rules {
 export interface RuleBook {
   readonly current: Rules
   replace(config: SwappedConfig): Promise<void>
+  /** Called with the new rules in the step in which they take effect. */
+  onReplaced?: (rules: Rules) => void
 }
 
 interface RuleOptions {
@@ -69,10 +71,11 @@ export interface MissingPlan {
 
 export async function createRuleBook(options: RuleOptions, config: Config): Promise<RuleBook> {
   const { bodyBytesMax } = config.bounds
-  const book = {
+  const book: RuleBook & { current: Rules } = {
     current: await rulesOf(options, config, { upstreams: [], bodyBytesMax }),
     async replace(next: SwappedConfig) {
       book.current = await rulesOf(options, next, { upstreams: book.current.upstreams, bodyBytesMax })
+      book.onReplaced?.(book.current)
     },
   }
   return book

@@ -11,7 +11,6 @@ import { readTurn } from '../gateway/read-turn.ts'
 import { earlyRefusal } from '../gateway/refusals.ts'
 import { createCacheSalts, createCallSealMemory } from '../gateway/seals.ts'
 import { serveTurn } from '../gateway/serve-turn.ts'
-import type { TurnInput } from '../gateway/turn-input.ts'
 import type { Closing } from '../lib/async.ts'
 import { createByteBudget } from '../lib/bytes.ts'
 import { uniform } from '../lib/random-id.ts'
@@ -35,12 +34,12 @@ import { type EdgeConsole, type EdgeOptions, LINGER, type Turns } from '../serve
 import type { ServerFacts, Services, Serving } from './app.ts'
 import { startJobs } from './jobs.ts'
 import { openSend } from './open-send.ts'
-import { createTurnCounter, openConcurrencyLimiter, type TurnCounter } from './turn-counter.ts'
+import { openConcurrencyLimiter, TurnCounter } from './turn-counter.ts'
 
 /** Builds the HTTP servers, the turns behind them and the periodic jobs. */
 export async function openServing(services: Services, admin: ConsoleServices, closing: Closing): Promise<Serving> {
   const { clock, random, overrides, metrics, rules, db } = services
-  const turns = createTurnCounter()
+  const turns = new TurnCounter()
   const { pools, send } = await openSend({ clock, random, ...overrides }, rules.current.upstreams, closing)
   const edge = createEdge({
     ...services,
@@ -71,7 +70,7 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     listenMetrics: metricsServer.listen,
     announceDrain: edge.announceDrain,
     stopAccepting: edge.stopAccepting,
-    turnsEnded: turns.ended,
+    turnsEnded: () => turns.ended(),
     cutTurns: () => turns.cut('draining'),
     cutConnections: edge.cut,
     retireConnections: () => pools.keepOnly(rules.current.upstreams),
@@ -116,19 +115,9 @@ function createTurns(services: Services, counter: TurnCounter, send: Send): Turn
   const { frameBytesMax, bodyBytesMax, jsonDepthMax: depthMax, jsonValuesMax: valuesMax } = config.bounds
   const founding = services.keyring.founding.secret
   const budget = createByteBudget(KEPT_MEMORY_BYTES)
+  const { catalog, limits, chosenCap, hostedTools } = rules.current
   const shared = {
-    get catalog() {
-      return rules.current.catalog
-    },
-    get limits() {
-      return rules.current.limits
-    },
-    get chosenCap() {
-      return rules.current.chosenCap
-    },
-    get hostedTools() {
-      return rules.current.hostedTools
-    },
+    ...{ catalog, limits, chosenCap, hostedTools },
     ...{ ledger, answers, responses, seals, send, now, nowMicros, budget },
     rights: services.finder,
     health: services.health,
@@ -150,6 +139,12 @@ function createTurns(services: Services, counter: TurnCounter, send: Send): Turn
     digests: createRequestDigests(founding),
     keptMs: config.retention.idempotencyMs,
   }
+  rules.onReplaced = (next) => {
+    shared.catalog = next.catalog
+    shared.limits = next.limits
+    shared.chosenCap = next.chosenCap
+    shared.hostedTools = next.hostedTools
+  }
   return {
     async refuseEarly(caller) {
       const refusal = await earlyRefusal(shared, caller)
@@ -159,18 +154,15 @@ function createTurns(services: Services, counter: TurnCounter, send: Send): Turn
     lookUpAnswer: (call) => lookUpAnswer(shared, call),
     readTurn: (sent) => readTurn(shared, sent),
     async serveTurn(input) {
-      const leave = counter.enter()
+      counter.running += 1
       try {
         const record = await serveTurn(shared, input)
-        if (record.outcome !== 'refused') counter.countServed()
+        if (record.outcome !== 'refused') counter.served += 1
         metrics.turnEnded(record)
         learnFrom(services, record)
-        return {
-          refusedWith: record.outcome === 'refused' ? record.problem : undefined,
-          facts: logFieldsOf(input, record),
-        }
+        return record
       } finally {
-        leave()
+        counter.leave()
       }
     },
   }
@@ -184,21 +176,10 @@ function learnFrom(
   if (model === undefined) return
   if (estimateError !== undefined) estimateErrors.note(model, estimateError)
   if (usage === undefined || usage.estimated) return
-  const entry = rules.current.catalog.entries.get(model)
-  if (entry) countedInputs.note(entry.model, inputTokensOf(usage))
+  const configured = rules.current.catalog.entries.get(model)?.model
+  const inputTokens = inputTokensOf(usage)
+  if (configured && inputTokens > configured.contextTokens) countedInputs.note(configured, inputTokens)
 }
-
-/** What the log line of a request says about its turn: ids, counts and money, never contents. The edge adds the total time. */
-const logFieldsOf = (
-  { request, caller }: TurnInput,
-  { problem, firstByteMs, totalMs: _, attempts: __, ...record }: TurnRecord,
-) => ({
-  ...record,
-  ...(problem !== undefined && { code: problem }),
-  first_byte_ms: firstByteMs,
-  kind: caller.kind,
-  delivery: request.delivery,
-})
 
 /** More than a person with an open page needs, and too little to scrape or to guess secrets. */
 const CONSOLE_RATE: RateRule = { perMinute: 1200, burst: 300 }

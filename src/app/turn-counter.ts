@@ -7,85 +7,59 @@ import type { EdgeServices } from '../server/services.ts'
 import type { AppLog, Services } from './app.ts'
 
 /** Counts running turns, so that the shutdown can wait for them and cut those that take too long. */
-export interface TurnCounter {
-  readonly running: number
+export class TurnCounter {
+  running = 0
   /** Turns that were admitted and have ended. */
-  readonly served: number
-  enter(): () => void
-  countServed(): void
-  /** Resolves when no turn runs. */
-  ended(): Promise<void>
-  cut(why: CutReason): void
-  readonly onCut: OnCut
-}
+  served = 0
+  #waiting: (() => void)[] = []
+  readonly #listeners = createBag<(why: CutReason) => void>()
+  readonly onCut: OnCut = this.#listeners.add
 
-export function createTurnCounter(): TurnCounter {
-  let running = 0
-  let served = 0
-  let waiting: (() => void)[] = []
-  const listeners = createBag<(why: CutReason) => void>()
-  const leave = () => {
-    running -= 1
-    if (running > 0) return
-    for (const done of waiting) done()
-    waiting = []
+  leave(): void {
+    this.running -= 1
+    if (this.running > 0) return
+    for (const done of this.#waiting) done()
+    this.#waiting = []
   }
-  return {
-    get running() {
-      return running
-    },
-    get served() {
-      return served
-    },
-    enter() {
-      running += 1
-      return leave
-    },
-    countServed() {
-      served += 1
-    },
-    ended: () => (running === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
-    cut(why) {
-      listeners.each((listener) => listener(why))
-    },
-    onCut: (listener) => listeners.add(listener),
+
+  /** Resolves when no turn runs. */
+  ended(): Promise<void> {
+    return this.running === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  cut(why: CutReason): void {
+    this.#listeners.each((listener) => listener(why))
   }
 }
 
 /** Strain must hold for this many samples, so one late sample does not matter. */
 const SAMPLES = 5
 const SAMPLE_MS_MAX = 1000
-/** A loop this late has several requests to start at once, and some of their clients may have disconnected. */
-const LATE_MS = 40
 
 /** The concurrency limiter under the current configuration, with the event loop delay that it reacts to. */
 export function openConcurrencyLimiter(
   { clock, random, rules, log, metrics }: Services,
   closing: Closing,
-): Pick<EdgeServices, 'limiter' | 'isLate'> {
+): Pick<EdgeServices, 'limiter' | 'loop'> {
   const { nowMicros } = clock
-  const strain = createLoopStrain(() => rules.current.strain)
-  let lateMs = 0
+  const loop = createLoopStrain(() => rules.current.strain)
   const shedLog = createShedLog({ nowMicros, log })
   const limiter = createConcurrencyLimiter({
-    settings: () => rules.current.load,
-    isStrained: () => strain.strained,
-    random,
+    ...{ rules, loop, random },
     onShed(reason) {
       metrics.shed(reason)
       shedLog.shed(reason, limiter.figures)
     },
   })
-  metrics.watchLoad(() => ({ ...limiter.figures, isStrained: strain.strained }))
+  metrics.watchLoad(() => ({ ...limiter.figures, isStrained: loop.isStrained }))
   const everyMs = Math.min(SAMPLE_MS_MAX, (rules.current.strain?.forMs ?? SAMPLE_MS_MAX * SAMPLES) / SAMPLES)
   closing.add(
     watchLoopDelay({ nowMicros }, everyMs, (delayMs, at) => {
-      lateMs = delayMs
-      strain.sample(delayMs, at)
+      loop.sample(delayMs, at)
       shedLog.look()
     }),
   )
-  return { limiter, isLate: () => lateMs > LATE_MS }
+  return { limiter, loop }
 }
 
 /** Overload is over when nothing was shed for this long. */

@@ -11,11 +11,8 @@ const SHOWN_MAX = 128
 /** As received, but shortened. */
 const quoted = (text: string): string => `'${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text}'`
 
-type EffortRequest = Pick<TurnRequest, 'effort' | 'effortParam'>
-
 /** An id with an effort suffix fixes the effort; the effort field may only repeat it. */
-function refuseEffort(entry: CatalogEntry, { effort, effortParam }: EffortRequest): Problem | undefined {
-  if (effort === undefined) return undefined
+function refuseEffort(entry: CatalogEntry, effort: Effort, effortParam: string): Problem | undefined {
   const { model, suffixEffort } = entry
   if (suffixEffort !== undefined) {
     return effort === suffixEffort ? undefined : conflict(entry, suffixEffort, effort, effortParam)
@@ -45,10 +42,8 @@ const ONE_OF_THEM = 'set model_reasoning_effort to one of them'
  */
 const forCodex = (param: string, cure: string): string => (param === 'reasoning.effort' ? ` In Codex, ${cure}.` : '')
 
-interface ModelRequest extends EffortRequest {
-  /** As received, including an effort suffix. */
-  readonly model: string
-}
+/** `model` is as received, including an effort suffix. */
+type ModelRequest = Pick<TurnRequest, 'model' | 'effort' | 'effortParam'>
 
 /** The entry, its price, and the effort for the provider. */
 interface ResolvedModel {
@@ -66,9 +61,10 @@ export function resolveModel(catalog: Catalog, rights: ModelRights, request: Mod
   const found = findModel(catalog, rights, request.model)
   if (found.kind === 'refused') return found
   const { entry, price } = found
-  const refusal = refuseEffort(entry, request)
+  const { effort, effortParam } = request
+  const refusal = effort === undefined ? undefined : refuseEffort(entry, effort, effortParam)
   if (refusal !== undefined) return refused(refusal)
-  return { kind: 'resolved', entry, price, effort: entry.suffixEffort ?? request.effort }
+  return { kind: 'resolved', entry, price, effort: entry.suffixEffort ?? effort }
 }
 
 type FoundModel = { readonly kind: 'found'; readonly entry: CatalogEntry; readonly price: Price } | Refused

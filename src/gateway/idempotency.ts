@@ -74,7 +74,7 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
   if ((await durable) === 'lost') return { kind: 'refused', problem: ledgerUnavailable(), release }
 
   // A replay costs nothing, and counts as one request of its key and account, without a model.
-  const counted = await ledger.takeRequest(limitsOfCaller(limits, caller))
+  const counted = await ledger.takeRequest(limitsOfCaller(limits, caller).all)
   const headers = limitHeaders(counted.statuses)
   if (counted.kind === 'refused') return { kind: 'refused', problem: rateProblem(counted.refusal), headers, release }
   const { requestId } = claim

@@ -231,7 +231,7 @@ export async function earlyRefusal(
   }
   // Admission refuses a Builder key without a plan: waiting for a limit would not help.
   if (caller.kind === 'builder' && caller.plan === undefined) return undefined
-  const limited = ledger.limitRefusal(limitsOfCaller(limits, caller).filter(({ kind }) => kind !== 'tokens'))
+  const limited = ledger.limitRefusal(limitsOfCaller(limits, caller).withoutTokens)
   return limited && rateProblem(limited)
 }
 

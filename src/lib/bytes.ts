@@ -47,13 +47,11 @@ export interface ByteBudget {
   readonly taken: number
 }
 
-/** A bound that is a function may fall below what is taken. Then nothing more is taken until enough is given back. */
-export function createByteBudget(bytesMax: number | (() => number)): ByteBudget {
-  const bound = typeof bytesMax === 'number' ? () => bytesMax : bytesMax
+export function createByteBudget(bytesMax: number): ByteBudget {
   let taken = 0
   return {
     take(bytes) {
-      if (taken + bytes > bound()) return false
+      if (taken + bytes > bytesMax) return false
       taken += bytes
       return true
     },

@@ -18,3 +18,17 @@ it('makes room by what was not used for the longest time', () => {
   map.clear()
   expect(map.size).toBe(0)
 })
+
+it('keeps the order when the newest key is read, removed and set again', () => {
+  const map = createLruMap<string, number>(3)
+  map.set('a', 1)
+  map.set('b', 2)
+  map.get('b')
+  map.delete('b')
+  map.set('c', 3)
+  map.set('b', 4)
+  map.get('a')
+  map.get('a')
+  map.set('d', 5)
+  expect([...map.entries()].map(([key]) => key)).toEqual(['b', 'a', 'd'])
+})

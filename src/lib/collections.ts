@@ -3,7 +3,7 @@
  * table of a Set to the next one, and once one of them is in the old generation, everything in the later tables stays until the
  * next full collection. A bag reuses its places.
  */
-interface Bag<Item> {
+export interface Bag<Item> {
   readonly size: number
   /** Returns how to remove the item; a second call does nothing. */
   add(item: Item): () => void
@@ -51,21 +51,31 @@ interface LruMap<Key, Value> {
 export function createLruMap<Key, Value>(sizeMax: number): LruMap<Key, Value> {
   // A Map keeps the order of insertion: the first key is the oldest.
   const map = new Map<Key, Value>()
+  // The last key of the map, which need not be moved to its end.
+  let newest: Key | undefined
   return {
     get(key) {
       const value = map.get(key)
-      if (value === undefined) return undefined
+      if (value === undefined || key === newest) return value
       map.delete(key)
       map.set(key, value)
+      newest = key
       return value
     },
     set(key, value) {
       map.delete(key)
       if (map.size >= sizeMax) map.delete(map.keys().next().value as Key)
       map.set(key, value)
+      newest = key
     },
-    delete: (key) => void map.delete(key),
-    clear: () => map.clear(),
+    delete(key) {
+      map.delete(key)
+      if (key === newest) newest = undefined
+    },
+    clear() {
+      map.clear()
+      newest = undefined
+    },
     entries: () => map.entries(),
     get size() {
       return map.size

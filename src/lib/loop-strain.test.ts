@@ -9,7 +9,7 @@ function play(delays: readonly number[], terms: StrainTerms | 'off' = { delayMs:
   return delays
     .map((delay, second) => {
       strain.sample(delay, (second + 1) * SECOND)
-      return strain.strained ? '#' : '.'
+      return strain.isStrained ? '#' : '.'
     })
     .join('')
 }
@@ -35,9 +35,9 @@ describe('strain of the event loop', () => {
     const strain = createLoopStrain(() => ({ delayMs: 250, forMs: 5000 }))
     strain.sample(0, 0)
     strain.sample(4000, 4 * SECOND)
-    expect(strain.strained).toBe(false)
+    expect(strain.isStrained).toBe(false)
     strain.sample(4000, 8 * SECOND)
-    expect(strain.strained).toBe(true)
+    expect(strain.isStrained).toBe(true)
   })
 
   it('is nothing where it is switched off, and ends where it is', () => {
@@ -45,10 +45,10 @@ describe('strain of the event loop', () => {
     let terms: StrainTerms | undefined = { delayMs: 250, forMs: 0 }
     const strain = createLoopStrain(() => terms)
     strain.sample(300, 0)
-    expect(strain.strained).toBe(true)
+    expect(strain.isStrained).toBe(true)
     terms = undefined
     strain.sample(300, SECOND)
-    expect(strain.strained).toBe(false)
+    expect(strain.isStrained).toBe(false)
   })
 })
 

@@ -10,28 +10,40 @@ export interface StrainTerms {
 /** Strain ends below this share of its threshold. Otherwise the work that was kept away would bring it back at once. */
 const CALM_SHARE = 0.5
 
-/** Whether the event loop stays behind its work. One long step, such as reading a large body, is not strain. Without terms, never. */
-export function createLoopStrain(terms: () => StrainTerms | undefined) {
-  let strained = false
+/** A loop this late has several requests to start at once, and some of their clients may have disconnected. */
+const LATE_MS = 40
+
+/** How far the event loop is behind its work, as the last samples saw it. */
+export interface LoopStrain {
+  /** It stays behind. One long step, such as reading a large body, is not strain. Without terms, never. */
+  readonly isStrained: boolean
+  /** It was late a moment ago. */
+  readonly isLate: boolean
+  /** `delayMs`: since the last sample. */
+  sample(delayMs: number, nowMicros: number): void
+}
+
+export function createLoopStrain(terms: () => StrainTerms | undefined): LoopStrain {
   let sampledAt: number | undefined
   let turningSince: number | undefined
-  return {
-    get strained() {
-      return strained
-    },
-    /** `delayMs`: since the last sample. */
+  const loop = {
+    isStrained: false,
+    isLate: false,
     sample(delayMs: number, nowMicros: number): void {
+      loop.isLate = delayMs > LATE_MS
       const from = sampledAt ?? nowMicros
       sampledAt = nowMicros
       const rule = terms()
-      const turns = rule !== undefined && (strained ? delayMs <= rule.delayMs * CALM_SHARE : delayMs > rule.delayMs)
+      const turns =
+        rule !== undefined && (loop.isStrained ? delayMs <= rule.delayMs * CALM_SHARE : delayMs > rule.delayMs)
       turningSince = turns ? (turningSince ?? from) : undefined
       const isForGood = turningSince !== undefined && nowMicros - turningSince >= (rule?.forMs ?? 0) * 1000
       if (!isForGood && rule !== undefined) return
-      strained = rule !== undefined && !strained
+      loop.isStrained = rule !== undefined && !loop.isStrained
       turningSince = undefined
     },
   }
+  return loop
 }
 
 /** Fine enough to see a delay of a quarter of a second several times a second. */

@@ -70,7 +70,8 @@ export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyCloc
     reportedMicros = seenMicros
     onEvent(event)
   }
-  const advance = (): void => {
+  /** Moves ledger time on, and returns it in milliseconds. */
+  const advance = (): number => {
     const nowMicros = clock.nowMicros()
     const elapsed = Math.max(0, nowMicros - seenMicros)
     seenMicros = nowMicros
@@ -79,7 +80,7 @@ export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyCloc
     if (ahead > STEP_MICROS) {
       time += elapsed
       holdStep(ahead)
-      return
+      return Math.floor(time / MICROS)
     }
     if (step !== undefined) {
       step = undefined
@@ -87,7 +88,8 @@ export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyCloc
     }
     if (ahead >= 0) time = wall
     else time = ahead >= -CATCH_UP_MAX_MICROS ? Math.max(wall, time + elapsed / 2) : time + elapsed
-    noteBehind(time - wall)
+    if (isBehind || time - wall > STEP_MICROS) noteBehind(time - wall)
+    return Math.floor(time / MICROS)
   }
   const holdStep = (aheadMicros: number): void => {
     if (step === undefined || Math.abs(aheadMicros - step.aheadMicros) > STEP_MICROS) {
@@ -105,11 +107,11 @@ export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyCloc
     return true
   }
   const noteBehind = (behindMicros: number): void => {
-    if (!isBehind && behindMicros > STEP_MICROS) {
+    if (!isBehind) {
       isBehind = true
       const behindMs = Math.round(behindMicros / MICROS)
       reportSeldom({ kind: 'wall-behind', behindMs, catchesUp: behindMs <= CATCH_UP_MAX_MS })
-    } else if (isBehind && behindMicros <= 0) {
+    } else if (behindMicros <= 0) {
       isBehind = false
       reportSeldom({ kind: 'together-again' })
     }
@@ -122,18 +124,15 @@ export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyCloc
 
   advance()
   return {
-    now() {
-      advance()
-      return Math.floor(time / MICROS)
-    },
-    nowMicros: () => clock.nowMicros(),
+    now: advance,
+    nowMicros: clock.nowMicros,
     status() {
-      advance()
+      const ledgerMs = advance()
       const wallMs = clock.now()
       const heldMicros = step === undefined ? 0 : seenMicros - step.sinceMicros
       return {
         state: stateOf(time - wallMs * MICROS),
-        ledgerMs: Math.floor(time / MICROS),
+        ledgerMs,
         wallMs,
         followsInMs: step === undefined ? undefined : Math.max(0, Math.ceil((HOLD_MICROS - heldMicros) / MICROS)),
       }
@@ -143,8 +142,7 @@ export function createSteadyClock(clock: Clock, { floorMs, onEvent }: SteadyCloc
       return followStep()
     },
     setBack() {
-      advance()
-      const fromMs = Math.floor(time / MICROS)
+      const fromMs = advance()
       const toMs = clock.now()
       step = undefined
       isBehind = false

@@ -77,7 +77,7 @@ describe('limitsForTurn', () => {
 describe('limitsOfCaller', () => {
   it('leaves out what depends on a model', () => {
     const everywhere = { ...configured, accountModel: { concurrent: 1 }, model: { concurrent: 1 } }
-    const scopes = limitsOfCaller(everywhere, callerWith({})).map(({ scope }) => scope)
+    const scopes = limitsOfCaller(everywhere, callerWith({})).all.map(({ scope }) => scope)
     expect(new Set(scopes)).toEqual(new Set(['key', 'account']))
   })
 })

@@ -25,11 +25,11 @@ export function limitsForTurn(
   caller: Caller,
   { model, tokens }: TurnSize,
 ): readonly AppliedLimit[] {
-  const known = knownLimits(configured, caller)
+  const known = limitsOfCaller(configured, caller)
   let limits = known.withModel.get(model)
   if (!limits) {
     limits = [
-      ...known.ofCaller,
+      ...known.all,
       ...limitsOn('account-model', `account-model:${caller.account}:${model}`, configured.accountModel),
       ...limitsOn('model', `model:${model}`, configured.model),
     ]
@@ -40,27 +40,26 @@ export function limitsForTurn(
   return applied
 }
 
-/** The limits of a request that has no model, or is not read yet. It takes no tokens. */
-export const limitsOfCaller = (configured: ConfiguredLimits, caller: Caller): readonly AppliedLimit[] =>
-  knownLimits(configured, caller).ofCaller
-
-/** The same for every turn of a caller until the configuration changes. */
-interface KnownLimits {
+/** The limits of a request that has no model, or is not read yet. They are the same until the configuration changes. */
+interface CallerLimits {
   readonly configured: ConfiguredLimits
-  readonly ofCaller: readonly AppliedLimit[]
+  /** They take no tokens. */
+  readonly all: readonly AppliedLimit[]
+  readonly withoutTokens: readonly AppliedLimit[]
   readonly withModel: Map<string, readonly AppliedLimit[]>
 }
 
-const limitsOfCallers = new WeakMap<Caller, KnownLimits>()
+const limitsOfCallers = new WeakMap<Caller, CallerLimits>()
 
-function knownLimits(configured: ConfiguredLimits, caller: Caller): KnownLimits {
+export function limitsOfCaller(configured: ConfiguredLimits, caller: Caller): CallerLimits {
   const known = limitsOfCallers.get(caller)
   if (known?.configured === configured) return known
-  const ofCaller = [
+  const all = [
     ...limitsOn('key', `key:${caller.key}`, ratesOfKey(configured.key, caller.limits)),
     ...limitsOn('account', `account:${caller.account}`, configured.account),
   ]
-  const made: KnownLimits = { configured, ofCaller, withModel: new Map() }
+  const withoutTokens = all.filter(({ kind }) => kind !== 'tokens')
+  const made: CallerLimits = { configured, all, withoutTokens, withModel: new Map() }
   limitsOfCallers.set(caller, made)
   return made
 }
@@ -106,10 +105,6 @@ export function limitHeaders(statuses: readonly LimitStatus[]): Record<string, s
   }
   return headers
 }
-
-/** Whether limits were already announced. */
-export const showsLimits = (headers: Readonly<Record<string, unknown>>): boolean =>
-  headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
 
 /** `12ms`, `1.5s`, `6m0s`, `1h0m0s`: how Go prints a duration, which is what clients parse. Rounded up. */
 function formatDuration(ms: number): string {

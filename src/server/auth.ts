@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { type CallerOutcome, CHALLENGE, callerProblem } from '../auth/callers.ts'
 import { wholeSeconds } from '../lib/clock.ts'
 import type { Caller } from '../model/caller.ts'
@@ -8,9 +9,10 @@ type Authentication = { readonly kind: 'caller'; readonly caller: Caller } | Ref
 
 /** Finds the caller by the head alone, before anything of the body is read. */
 export function authenticate(context: RequestContext): Authentication | Promise<Authentication> {
-  const token = bearerToken(context.request.headers)
-  if (typeof token !== 'string') return refused(limitStrangers(context, token))
-  const found = context.edge.finder.find(token)
+  const { request, edge } = context
+  const bearer = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')
+  if (bearer === null) return refused(limitStrangers(context, missingKey(request.headers)))
+  const found = edge.finder.find(bearer[1]!)
   return found instanceof Promise ? found.then((late) => admitCaller(context, late)) : admitCaller(context, found)
 }
 
@@ -26,15 +28,12 @@ export function admitCaller(context: RequestContext, found: CallerOutcome): Auth
   return found
 }
 
-function bearerToken(headers: NodeJS.Dict<string | string[]>): string | Problem {
-  const { authorization } = headers
-  if (typeof authorization !== 'string' || authorization === '') {
+function missingKey(headers: IncomingHttpHeaders): Problem {
+  if (!headers.authorization) {
     const elsewhere = ['x-api-key', 'api-key', 'x-goog-api-key'].find((name) => headers[name] !== undefined)
     const hint = elsewhere ? ` A key in ${elsewhere} is not read.` : ''
     return problem('missing_api_key', `No API key was sent.${hint} Send "Authorization: Bearer <key>".`, CHALLENGE)
   }
-  const match = /^bearer +(\S+) *$/i.exec(authorization)
-  if (match) return match[1]!
   return problem(
     'invalid_api_key',
     'The Authorization header is not of the form "Bearer <key>". Check that the key is not empty and has no spaces.',

@@ -1,5 +1,4 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Transform } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
 import * as zlib from 'node:zlib'
@@ -26,7 +25,7 @@ export async function readBody(bytes: Buffer, bounds: BodyBounds, slot: Pick<Slo
   if (bytes.length === 0) return refused(problem('invalid_json', 'The body is empty. Send a JSON object.'))
   if (!isUtf8(bytes)) return refused(problem('invalid_json', 'The body is not valid UTF-8. Encode it as UTF-8.'))
   // A byte of white space costs as much to scan as a byte of a number, and the client chooses how many it sends.
-  const scan = await scanInPieces(bytes, bounds, { pieceBytes: SCANNED_BYTES, pause: () => yieldToOthers(bytes) })
+  const scan = await scanInPieces(bytes, bounds, { pieceBytes: SCANNED_BYTES, pause: afterOneTurn })
   switch (scan.kind) {
     case 'too-deep':
       return refused(problem('request_too_large', `The body is nested deeper than ${bounds.depthMax} levels.`))
@@ -46,11 +45,11 @@ export async function readBody(bytes: Buffer, bounds: BodyBounds, slot: Pick<Slo
   const textBytes = isAscii(bytes) ? bytes.length : 2 * bytes.length
   const full = slot.take(scan.valueBytes + TEXTS * textBytes)
   if (full) return refused(full)
-  await yieldToOthers(bytes)
+  if (bytes.length > LARGE_BYTES) await afterOneTurn()
   // The scan has checked that it begins as an object, so it is an object or not JSON.
   const value = (await parseInPieces(bytes, scan.large)) as ParsedBody['value'] | undefined
   if (value !== undefined) return { kind: 'read', body: { bytes, members: scan.members, value } }
-  await yieldToOthers(bytes)
+  if (bytes.length > LARGE_BYTES) await afterOneTurn()
   return refused(invalidJson(bytes))
 }
 
@@ -99,22 +98,30 @@ export type ReceivedBody =
   { readonly kind: 'received'; bytes: Buffer } | Refused | { readonly kind: 'disconnected' }
 
 /** Receives the body as bytes. What the head gives away is refused first. */
-export async function receiveBody(context: RequestContext, slot: Slot): Promise<ReceivedBody> {
+export function receiveBody(context: RequestContext, slot: Slot): ReceivedBody | Promise<ReceivedBody> {
   const { request, connection, edge } = context
+  const { headers } = request
   const { bytesMax } = edge.options.body
-  const coding = readContentCoding(request.headers)
-  const type = request.headers['content-type']
+  const type = headers['content-type']
   const wrongType = type === 'application/json' ? undefined : refuseContentType(type)
   if (wrongType) return refused(wrongType)
+  const coding = headers['content-encoding'] === undefined ? PLAIN : readContentCoding(headers['content-encoding'])
   if (coding.kind === 'refused') return coding
-  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return refused(tooLarge(bytesMax))
+  if (Number(headers['content-length'] ?? 0) > bytesMax) return refused(tooLarge(bytesMax))
   if (request.destroyed) return { kind: 'disconnected' }
   if (connection.failure && !request.complete) return refused(connection.failure)
-
-  requestBody(context)
-  const received = await collectBody(context, slot, coding.kind === 'coded' ? coding.createDecoder() : undefined)
-  if (received.kind === 'received') await yieldToOthers(received.bytes)
-  return received
+  if (context.expectation === 'continue') requestBody(context)
+  if (coding.kind === 'coded') return collectBody(context, slot, coding.createDecoder())
+  // A small body has usually come with its head, although Node may not have reported its end yet.
+  const size = request.readableLength
+  const isWhole = request.complete || size === Number(headers['content-length'])
+  if (!isWhole || size === 0 || size > bytesMax) return collectBody(context, slot, undefined)
+  context.bodyBytesRead = size
+  const full = slot.take(size)
+  if (full) return refused(full)
+  const bytes = request.read() as Buffer
+  request.resume()
+  return { kind: 'received', bytes }
 }
 
 /** Bodies are JSON in UTF-8. Other parameters are allowed and ignored. */
@@ -157,11 +164,12 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 ])
 
 type ContentCoding = { readonly kind: 'plain' } | { readonly kind: 'coded'; createDecoder(): Transform } | Refused
+const PLAIN: ContentCoding = { kind: 'plain' }
 
 /** At most one coding: stacked ones multiply their expansion, and no client sends them. */
-function readContentCoding(headers: IncomingHttpHeaders): ContentCoding {
-  const name = headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (name === '' || name === 'identity') return { kind: 'plain' }
+function readContentCoding(header: string): ContentCoding {
+  const name = header.trim().toLowerCase()
+  if (name === '' || name === 'identity') return PLAIN
   const createDecoder = DECODERS.get(name)
   if (createDecoder) return { kind: 'coded', createDecoder }
   const known = [...DECODERS.keys()].filter((coding) => coding !== 'x-gzip').join(', ')
@@ -235,20 +243,15 @@ function refuseSize(bytes: number, rawBytes: number, bounds: BodyBounds): Proble
 
 /** Sends `100 Continue` to a client that waits for it. */
 export function requestBody(context: RequestContext): void {
-  if (context.expectation !== 'continue') return
   context.response.writeContinue()
   context.expectation = 'none'
 }
 
 /** The steps of reading a larger body take turns with other requests. */
-const LARGE_BYTES = 1024 * 1024
-
-export async function yieldToOthers(bytes: Buffer): Promise<void> {
-  if (bytes.length > LARGE_BYTES) await afterOneTurn()
-}
+export const LARGE_BYTES = 1024 * 1024
 
 /** The first setImmediate runs before the loop looks at sockets again, the second after. */
-async function afterOneTurn(): Promise<void> {
+export async function afterOneTurn(): Promise<void> {
   await immediate()
   await immediate()
 }
@@ -257,8 +260,7 @@ async function afterOneTurn(): Promise<void> {
  * When the event loop is late, a request may have waited in its socket for longer than its client did. The disconnect is read one
  * turn of the loop after the request, so this waits for that turn instead of starting useless work under load.
  */
-export async function hasDisconnected({ request: { socket }, edge }: RequestContext): Promise<boolean> {
-  if (!edge.isLate()) return false
+export async function hasDisconnected({ request: { socket } }: RequestContext): Promise<boolean> {
   await afterOneTurn()
   return socket.readableEnded || socket.destroyed
 }

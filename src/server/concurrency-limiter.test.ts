@@ -4,11 +4,15 @@ import { type AcquireOutcome, createConcurrencyLimiter, type Slot, TURN_BYTES } 
 const MiB = 1024 * 1024
 
 function openGuard(terms = { memoryBytes: MiB, queueLength: 2, queueMs: 60_000 }) {
-  const state = { terms, strained: false, shed: [] as string[] }
+  const state = { terms, isStrained: false, shed: [] as string[] }
   let drawn = 0
   const guard = createConcurrencyLimiter({
-    settings: () => state.terms,
-    isStrained: () => state.strained,
+    rules: {
+      get current() {
+        return { load: state.terms }
+      },
+    },
+    loop: state,
     random: (size) => new Uint8Array(size).fill(drawn++),
     onShed: (reason) => state.shed.push(reason),
   })
@@ -125,12 +129,12 @@ describe('the concurrency limiter', () => {
 
   it('sheds every turn while the loop is strained, with a Retry-After of one to three seconds', async () => {
     const { state, enter } = openGuard()
-    state.strained = true
+    state.isStrained = true
     const entries = await Promise.all([enter(), enter(), enter(), enter()])
     expect(entries.map((entry) => entry.kind === 'refused' && entry.problem.retryAfterSeconds)).toEqual([1, 2, 3, 1])
     for (const entry of entries)
       expect(entry).toMatchObject({ problem: { message: expect.stringMatching(/try again in [123]s\.$/) as string } })
-    state.strained = false
+    state.isStrained = false
     expect(await enter()).toMatchObject({ kind: 'acquired' })
   })
 

@@ -1,4 +1,3 @@
-import { createByteBudget } from '../lib/bytes.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import { type Problem, problem, type Refused, refused, retryableProblem } from '../model/problem.ts'
 
@@ -14,9 +13,9 @@ export interface LimiterSettings {
 export type ShedReason = 'memory' | 'queue_full' | 'body' | 'event_loop' | 'connections'
 
 interface LimiterOptions {
-  readonly settings: () => LimiterSettings
+  readonly rules: { readonly current: { readonly load: LimiterSettings } }
   /** Whether the event loop has been behind its work for a while. */
-  readonly isStrained: () => boolean
+  readonly loop: { readonly isStrained: boolean }
   readonly random: RandomBytes
   readonly onShed: (reason: ShedReason) => void
 }
@@ -68,23 +67,23 @@ const RESERVED_FOR_BODIES = 1 / 8
 /** Random for each turn, so that turns that were shed together do not retry together. */
 const RETRY_SECONDS_MAX = 3
 
-export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLimiter {
-  const { settings } = options
-  const budget = createByteBudget(() => settings().memoryBytes)
+export function createConcurrencyLimiter({ rules, loop, random, onShed }: LimiterOptions): ConcurrencyLimiter {
   const queue = createQueue()
   let running = 0
+  let bytesTaken = 0
 
   const tryAcquire = () => {
-    const { memoryBytes } = settings()
+    const { memoryBytes } = rules.current.load
     // One turn runs however small the memory is.
-    if (running > 0 && budget.taken + TURN_BYTES + memoryBytes * RESERVED_FOR_BODIES > memoryBytes) return false
-    if (!budget.take(TURN_BYTES)) return false
+    const reserved = running > 0 ? memoryBytes * RESERVED_FOR_BODIES : 0
+    if (bytesTaken + TURN_BYTES + reserved > memoryBytes) return false
+    bytesTaken += TURN_BYTES
     running += 1
     return true
   }
   const shed = (reason: keyof typeof SHED_MESSAGES): Problem => {
-    options.onShed(reason)
-    const retryAfterSeconds = 1 + (options.random(1)[0]! % RETRY_SECONDS_MAX)
+    onShed(reason)
+    const retryAfterSeconds = 1 + (random(1)[0]! % RETRY_SECONDS_MAX)
     return retryableProblem('server_is_overloaded', SHED_MESSAGES[reason], { retryAfterSeconds })
   }
 
@@ -92,7 +91,9 @@ export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLi
     #taken = TURN_BYTES
 
     take(bytes: number): Problem | undefined {
-      if (!budget.take(bytes)) return this.#taken + bytes > settings().memoryBytes ? neverFits() : shed('body')
+      const { memoryBytes } = rules.current.load
+      if (bytesTaken + bytes > memoryBytes) return this.#taken + bytes > memoryBytes ? neverFits() : shed('body')
+      bytesTaken += bytes
       this.#taken += bytes
       return undefined
     }
@@ -102,39 +103,38 @@ export function createConcurrencyLimiter(options: LimiterOptions): ConcurrencyLi
       // After `release` nothing is taken.
       if (this.#taken === 0 || more === 0) return undefined
       if (more > 0) return this.take(more)
-      budget.give(-more)
+      bytesTaken += more
       this.#taken += more
-      queue.advance()
+      if (queue.waiting.length > 0) queue.advance()
       return undefined
     }
 
     release(): void {
       if (this.#taken === 0) return
-      budget.give(this.#taken)
+      bytesTaken -= this.#taken
       this.#taken = 0
       running -= 1
-      queue.advance()
+      if (queue.waiting.length > 0) queue.advance()
     }
   }
-  const acquired = (): AcquireOutcome => ({ kind: 'acquired', slot: new MemorySlot() })
 
   return {
     acquire(client) {
-      if (options.isStrained()) return refused(shed('event_loop'))
-      const { queueLength, queueMs } = settings()
-      const joined = queue.join(tryAcquire, { lengthMax: queueLength, msMax: queueMs })
-      if (joined === 'passed') return acquired()
-      if (joined === 'full') return refused(shed('queue_full'))
-      const forget = client.onLeave(joined.leave)
-      return joined.outcome.then((outcome) => {
+      if (loop.isStrained) return refused(shed('event_loop'))
+      if (queue.waiting.length === 0 && tryAcquire()) return { kind: 'acquired', slot: new MemorySlot() }
+      const { queueLength, queueMs } = rules.current.load
+      if (queue.waiting.length >= queueLength) return refused(shed('queue_full'))
+      const wait = queue.join(tryAcquire, queueMs)
+      const forget = client.onLeave(wait.leave)
+      return wait.outcome.then((outcome) => {
         forget()
         if (outcome === 'left') return { kind: 'disconnected' }
-        return outcome === 'passed' ? acquired() : refused(shed('memory'))
+        return outcome === 'passed' ? { kind: 'acquired', slot: new MemorySlot() } : refused(shed('memory'))
       })
     },
-    onConnectionDropped: () => options.onShed('connections'),
+    onConnectionDropped: () => onShed('connections'),
     get figures() {
-      return { running, bytesTaken: budget.taken, bytesMax: settings().memoryBytes, waiting: queue.length }
+      return { running, bytesTaken, bytesMax: rules.current.load.memoryBytes, waiting: queue.waiting.length }
     },
   }
 }
@@ -155,19 +155,16 @@ const SHED_MESSAGES = {
 
 /** Turns that wait for memory, first come, first served. */
 interface Queue {
-  readonly length: number
-  /**
-   * `passed` when nothing waits and there is room, `full` when the queue has its maximum length, else a wait, whose `tryPass`
-   * is called when the queue advances. `tryPass` takes what it needs in the same step.
-   */
-  join(tryPass: () => boolean, bounds: { readonly lengthMax: number; readonly msMax: number }): 'passed' | 'full' | Wait
+  readonly waiting: readonly object[]
+  /** Waits for at most `msMax`. `tryPass` is called when the queue advances, and takes what it needs in the same step. */
+  join(tryPass: () => boolean, msMax: number): Wait
   /** Something became free. Turns pass from the front, until one does not fit. */
   advance(): void
 }
 
 type WaitOutcome = 'passed' | 'too-long' | 'left'
 
-export interface Wait {
+interface Wait {
   readonly outcome: Promise<WaitOutcome>
   leave(): void
 }
@@ -178,12 +175,8 @@ export function createQueue(): Queue {
     while (waiting[0]?.tryPass()) waiting[0].end('passed')
   }
   return {
-    get length() {
-      return waiting.length
-    },
-    join(tryPass, { lengthMax, msMax }) {
-      if (waiting.length === 0 && tryPass()) return 'passed'
-      if (waiting.length >= lengthMax) return 'full'
+    waiting,
+    join(tryPass, msMax) {
       let leave = () => {}
       const outcome = new Promise<WaitOutcome>((resolve) => {
         const waiter = {

@@ -49,14 +49,6 @@ export function connectionOf(socket: Duplex): Connection {
 export const isServedVersion = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
   httpVersionMajor === 1 && httpVersionMinor <= 1
 
-/**
- * Whether later bytes of the connection are not requests. Behind an offered `Upgrade` Node's parser drops the bytes that it has
- * in hand and reads the next ones as a new request, so the body of a pipelined request would run as one. The offer is declined
- * (RFC 9110, section 7.8): the request is answered over HTTP/1.1, and then its connection ends.
- */
-export const isLastRequest = (request: IncomingMessage): boolean =>
-  request.headers.upgrade !== undefined || !isServedVersion(request)
-
 /** Each ignored request keeps a few kilobytes until the answer before it has ended. */
 const IGNORED_MAX = 100
 

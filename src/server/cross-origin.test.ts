@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   ask,
+  COMPLETED,
   chatRequest,
   closeTestEdges,
   getRequest,
@@ -138,7 +139,7 @@ describe('an answer to a page of a listed origin', () => {
       async serveTurn({ sink }) {
         sink.announce({ 'x-millrace-lane': 'one', 'idempotency-replayed': 'true' })
         sink.end(Buffer.from('{}'))
-        return { refusedWith: undefined, facts: {} }
+        return COMPLETED
       },
     })
     const answer = await ask(port, from(PAGE))

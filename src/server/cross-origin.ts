@@ -1,3 +1,4 @@
+import { isApi } from './paths.ts'
 import type { RequestContext } from './request-context.ts'
 
 /**
@@ -6,7 +7,7 @@ import type { RequestContext } from './request-context.ts'
  */
 export function pushCrossOrigin(head: string[], { edge, request, path }: RequestContext): void {
   const { allowedOrigins } = edge.options
-  if (allowedOrigins.length === 0 || !isApi(path)) return
+  if (!isApi(path)) return
   const { origin } = request.headers
   const isAllowed = origin !== undefined && allowedOrigins.includes(origin)
   const exposed = isAllowed ? head.filter((_, index) => index % 2 === 0).filter(needsExposing) : []
@@ -15,16 +16,13 @@ export function pushCrossOrigin(head: string[], { edge, request, path }: Request
   if (isAllowed) head.push('access-control-allow-origin', origin, 'access-control-expose-headers', exposed.join(', '))
 }
 
-export const isApi = (path: string): boolean => path === '/v1' || path.startsWith('/v1/')
-
 /** A page may read these headers without `access-control-expose-headers`. */
 const READABLE = new Set(['content-type', 'content-length', 'cache-control', 'connection', 'vary'])
 const needsExposing = (name: string): boolean => !READABLE.has(name) && !name.startsWith('access-control-')
 
-/** Fetch standard, "CORS-preflight request". */
-export function isPreflight({ request: { method, headers }, edge, path }: RequestContext): boolean {
+/** Whether a request of the method `OPTIONS` is a "CORS-preflight request" of the Fetch standard. */
+export function isPreflight({ request: { headers }, edge, path }: RequestContext): boolean {
   return (
-    method === 'OPTIONS' &&
     isApi(path) &&
     headers['access-control-request-method'] !== undefined &&
     headers.origin !== undefined &&

@@ -147,7 +147,7 @@ describe.each(CUT_OFF)('a client that closes its own half in the middle of a bod
 
   it('is abandoned when the loop was late', async () => {
     const limiter = guardWithOnePlace()
-    const opened = await openEdge({ limiter, isLate: () => true })
+    const opened = await openEdge({ limiter, loop: { isLate: true } })
     const client = connectRaw(opened.port)
     client.socket.end(request)
     await client.closed()
@@ -241,8 +241,8 @@ const nothingStands = ({ edge }: TestEdge): Promise<void> => edge.stopAccepting(
 
 const guardWithOnePlace = () =>
   createConcurrencyLimiter({
-    settings: () => ({ memoryBytes: 2 * TURN_BYTES - 1, queueLength: 8, queueMs: 60_000 }),
-    isStrained: () => false,
+    rules: { current: { load: { memoryBytes: 2 * TURN_BYTES - 1, queueLength: 8, queueMs: 60_000 } } },
+    loop: { isStrained: false },
     random: secureRandom,
     onShed: () => {},
   })

@@ -1,9 +1,8 @@
-import type { IncomingMessage } from 'node:http'
 import { isLoopbackName } from '../lib/network.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { headersTooLarge } from './client-error.ts'
 import { isServedVersion } from './connection.ts'
-import { isApi } from './cross-origin.ts'
+import { isApi } from './paths.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Headers that decide who pays and what is read. With two of one, a proxy and this server could see different requests. */
@@ -19,32 +18,54 @@ const SINGLE_LENGTHS: ReadonlySet<number> = new Set(SINGLE_HEADERS.map((name) =>
 
 const CLOSE = { headers: { connection: 'close' } }
 
+/** ` ` and ` HTTP/1.1` with its end of line; `: ` and an end of line. */
+const REQUEST_LINE_BYTES = 12
+const HEADER_LINE_BYTES = 4
+const CRLF_BYTES = 2
+
 /** Refusals by the head alone, before authentication. */
-export function guardRequest({ request, expectation, edge, path }: RequestContext): Problem | undefined {
-  if (!isServedVersion(request)) {
+export function guardRequest({ request, expectation, edge, path, isLast }: RequestContext): Problem | undefined {
+  const { headers, rawHeaders, httpVersionMinor, method = '', url = '' } = request
+  if (isLast && !isServedVersion(request)) {
     return problem('malformed_request', 'Only HTTP/1.0 and HTTP/1.1 are served. Check the client or proxy.', CLOSE)
   }
-  if (request.headers.upgrade?.toLowerCase().includes('websocket')) {
+  if (headers.upgrade?.toLowerCase().includes('websocket')) {
     return problem(
       'websocket_not_supported',
       'WebSocket is not supported here. Send the request as an HTTP POST.',
       CLOSE,
     )
   }
-  if (request.httpVersionMinor === 1 && request.headers.host === undefined) {
+  if (httpVersionMinor === 1 && headers.host === undefined) {
     return problem('malformed_request', 'The Host header is missing. HTTP/1.1 requires one.')
   }
   if (expectation === 'unknown') {
     return problem('expectation_failed', 'Only "Expect: 100-continue" is understood. Send the request without Expect.')
   }
-  if (headBytes(request) > edge.options.headerBytesMax) return { ...headersTooLarge(), ...CLOSE }
-  const repeated = findRepeated(request.rawHeaders)
-  if (repeated) {
+  // The size of the request line and the headers on the wire. Node's own bound does not count the bytes between names and values,
+  // which lets thousands of tiny headers through. Spaces around a value are not counted, because Node does not keep them.
+  let bytes = method.length + url.length + REQUEST_LINE_BYTES + CRLF_BYTES
+  let seen = 0
+  let repeated: string | undefined
+  // Node joins or drops repeated headers in `headers`, so this reads the raw list.
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!
+    bytes += name.length + rawHeaders[index + 1]!.length + HEADER_LINE_BYTES
+    const single = SINGLE_LENGTHS.has(name.length) ? SINGLE_HEADERS.indexOf(name.toLowerCase()) : -1
+    if (single < 0) continue
+    if (seen & (1 << single)) repeated ??= SINGLE_HEADERS[single]
+    seen |= 1 << single
+  }
+  if (bytes > edge.options.headerBytesMax) return { ...headersTooLarge(), ...CLOSE }
+  if (repeated !== undefined) {
     return problem('duplicate_header', `The header ${repeated} was sent more than once. Send it once.`, {
       param: repeated,
     })
   }
-  if (!hasUnambiguousFraming(request)) {
+  // Beside another coding, a proxy in front may see another end of this request than Node does (request smuggling). HTTP/1.0 has no
+  // codings, so one there has the same meaning (RFC 9112, section 6.1).
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && !(coding.toLowerCase() === 'chunked' && httpVersionMinor > 0)) {
     const message = 'The only Transfer-Encoding is chunked, and only in HTTP/1.1. Send it alone, or a Content-Length.'
     return problem('malformed_request', message, CLOSE)
   }
@@ -52,54 +73,15 @@ export function guardRequest({ request, expectation, edge, path }: RequestContex
   if (edge.drain.stage === 'refusing') {
     return problem('server_draining', 'This server is shutting down. Send the request again over a new connection.')
   }
-  return refuseOrigin(request.headers.origin, edge.options.allowedOrigins)
-}
-
-/**
- * Beside another coding, a proxy in front may see another end of this request than Node does (request smuggling). HTTP/1.0 has no
- * codings, so one there has the same meaning (RFC 9112, section 6.1).
- */
-const hasUnambiguousFraming = ({
-  headers: { 'transfer-encoding': coding },
-  httpVersionMinor,
-}: IncomingMessage): boolean => coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersionMinor > 0)
-
-/**
- * The size of the request line and the headers on the wire. Node's own bound does not count the bytes between names and values,
- * which lets thousands of tiny headers through. Spaces around a value are not counted, because Node does not keep them.
- */
-function headBytes({ method = '', url = '', rawHeaders }: IncomingMessage): number {
-  let bytes = method.length + url.length + REQUEST_LINE_BYTES + CRLF_BYTES
-  for (const text of rawHeaders) bytes += text.length
-  return bytes + (rawHeaders.length / 2) * HEADER_LINE_BYTES
-}
-
-/** ` ` and ` HTTP/1.1` with its end of line; `: ` and an end of line. */
-const REQUEST_LINE_BYTES = 12
-const HEADER_LINE_BYTES = 4
-const CRLF_BYTES = 2
-
-/** Node joins or drops repeated headers in `headers`, so this reads the raw list. */
-function findRepeated(rawHeaders: readonly string[]): string | undefined {
-  let seen = 0
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const raw = rawHeaders[index]!
-    if (!SINGLE_LENGTHS.has(raw.length)) continue
-    const bit = SINGLE_HEADERS.indexOf(raw.toLowerCase())
-    if (bit < 0) continue
-    if (seen & (1 << bit)) return SINGLE_HEADERS[bit]
-    seen |= 1 << bit
-  }
-  return undefined
+  return headers.origin === undefined ? undefined : refuseOrigin(headers.origin, edge.options.allowedOrigins)
 }
 
 /**
  * Every visitor of a public web page can read a key in it. Browsers send the origin of the page; programs on the user's own
  * machine send none, a scheme of their own, or a loopback one.
  */
-function refuseOrigin(origin: string | undefined, allowed: readonly string[]): Problem | undefined {
-  if (origin === undefined || !/^https?:/i.test(origin)) return undefined
-  if (allowed.includes(origin)) return undefined
+function refuseOrigin(origin: string, allowed: readonly string[]): Problem | undefined {
+  if (!/^https?:/i.test(origin) || allowed.includes(origin)) return undefined
   if (URL.canParse(origin) && isLoopbackName(new URL(origin).hostname)) return undefined
   return problem(
     'browser_not_allowed',

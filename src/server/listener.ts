@@ -7,9 +7,9 @@ import { createClients } from './client-address.ts'
 import { onClientError, refuseSocket } from './client-error.ts'
 import { connectionOf, ignoreRequest } from './connection.ts'
 import { handle } from './handle.ts'
-import { createHeartbeat } from './heartbeat.ts'
 import type { Expectation } from './request-context.ts'
 import type { DrainState, EdgeContext, EdgeServices } from './services.ts'
+import { createHeartbeat } from './sinks.ts'
 
 export interface Edge {
   listen(address: { host: string; port: number }): Promise<ListenOutcome>
@@ -35,10 +35,7 @@ export function createEdge(services: EdgeServices): Edge {
     ...createClients(options.trustedProxies),
     heartbeat: createHeartbeat(options.stream),
     drain,
-    // While the node drains, a connection must not be reused after its answer.
-    onAnswered() {
-      if (drain.stage === 'refusing') server.closeIdleConnections()
-    },
+    closeIdleConnections: () => server.closeIdleConnections(),
   }
   const server = createServer({
     // The headers are part of the request, so they may not take longer.

@@ -23,6 +23,8 @@ export function pathOf(target: string): string {
 const BASE = '/v1/'
 const JOINED_TWICE = '/v1//'
 
+export const isApi = (path: string): boolean => path === '/v1' || path.startsWith('/v1/')
+
 /** Reads query parameters: the first one of a name, or undefined. */
 export function readQuery({ url: target = '' }: IncomingMessage): (name: string) => string | undefined {
   const start = target.indexOf('?')

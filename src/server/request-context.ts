@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Bag, createBag } from '../lib/collections.ts'
 import type { Caller } from '../model/caller.ts'
 import { mintRequestId, type RequestId } from '../model/ids.ts'
 import type { Problem } from '../model/problem.ts'
-import { type Connection, connectionOf, isLastRequest, type OpenRequest } from './connection.ts'
+import type { RequestFacts } from '../telemetry/request-line.ts'
+import { type Connection, connectionOf, isServedVersion, type OpenRequest } from './connection.ts'
 import { pathOf } from './paths.ts'
 import type { EdgeContext } from './services.ts'
 
 /** The request's `Expect` header. */
 export type Expectation = 'none' | 'continue' | 'unknown'
-
-type Listeners = ((() => void) | undefined)[]
 
 /** One request with its answer, from its head to its log line. */
 export class RequestContext implements OpenRequest {
@@ -24,7 +24,7 @@ export class RequestContext implements OpenRequest {
   /** Its answer closes the connection, and later bytes are not requests. */
   readonly isLast: boolean
   /** Fields of the log line. */
-  readonly log: Record<string, unknown> = {}
+  readonly log: RequestFacts = {}
   expectation: Expectation
   /** Known once the key has been checked. */
   caller: Caller | undefined
@@ -34,13 +34,11 @@ export class RequestContext implements OpenRequest {
   failBody: ((problem: Problem) => void) | undefined
   /** The whole answer was written, although the client may not have read it yet. */
   isAnswered = false
-  /** The client closed its connection before its answer was complete. Meaningful after `watchClient`. */
-  disconnected = false
-
-  #isClosed = false
-  #isWatched = false
-  readonly #closeListeners: Listeners = []
-  readonly #disconnectListeners: Listeners = []
+  /** The answer was written or its connection closed. */
+  isClosed = false
+  /** The answer of a turn. */
+  sink: { onClose(): void } | undefined
+  #closeListeners: Bag<() => void> | undefined
 
   constructor(edge: EdgeContext, request: IncomingMessage, response: ServerResponse, expectation: Expectation) {
     this.edge = edge
@@ -51,7 +49,10 @@ export class RequestContext implements OpenRequest {
     this.path = pathOf(request.url ?? '')
     this.startedAt = edge.clock.nowMicros()
     this.connection = connectionOf(request.socket)
-    this.isLast = isLastRequest(request)
+    // Behind an offered `Upgrade` Node's parser drops the bytes that it has in hand and reads the next ones as a new request, so the
+    // body of a pipelined request would run as one. The offer is declined (RFC 9110, section 7.8): the request is answered over
+    // HTTP/1.1, and then its connection ends.
+    this.isLast = request.headers.upgrade !== undefined || !isServedVersion(request)
     if (this.isLast) this.connection.isClosing = true
     this.connection.open.push(this)
     this.connection.newest = this
@@ -63,44 +64,25 @@ export class RequestContext implements OpenRequest {
    * connection nothing about a close, so the connection calls this too.
    */
   close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    const { connection, request } = this
+    if (this.isClosed) return
+    this.isClosed = true
+    const { connection, request, edge } = this
     connection.open.splice(connection.open.indexOf(this), 1)
     // An unread rest of the body would stand in front of the next request.
     if (!request.complete) request.resume()
-    this.edge.onAnswered()
+    // While the node drains, a connection must not be reused after its answer.
+    if (edge.drain.stage === 'refusing') edge.closeIdleConnections()
     // After a parse error the connection ends with the last answer that was owed.
     if (connection.failure && connection.open.length === 0) request.socket.destroySoon()
-    for (const listener of this.#closeListeners) listener?.()
-    if (!this.#isWatched) return
-    this.disconnected = true
-    for (const listener of this.#disconnectListeners) listener?.()
+    this.#closeListeners?.each((listener) => listener())
+    this.sink?.onClose()
   }
 
   /** Calls back once when the answer is over, or at once. Returns how to remove the listener. */
   onClose(listener: () => void): () => void {
-    if (!this.#isClosed) return listen(this.#closeListeners, listener)
-    listener()
-    return () => {}
-  }
-
-  /** From here to `stopWatching`, a close is a disconnect of the client. */
-  watchClient(): void {
-    this.disconnected = this.#isClosed || this.response.destroyed || this.request.socket.destroyed
-    this.#isWatched = !this.disconnected
-  }
-
-  stopWatching(): void {
-    this.#isWatched = false
-    this.#disconnectListeners.length = 0
-  }
-
-  /** Calls back once on a disconnect, or at once. Returns how to remove the listener. */
-  onDisconnect(listener: () => void): () => void {
-    if (!this.disconnected) return listen(this.#disconnectListeners, listener)
-    listener()
-    return () => {}
+    if (this.isClosed) listener()
+    this.#closeListeners ??= createBag()
+    return this.#closeListeners.add(listener)
   }
 
   /** A client that waits for a slot: its body is not read meanwhile, so a parse error has to end the wait too. */
@@ -125,12 +107,5 @@ export class RequestContext implements OpenRequest {
       this.response.on('drain', done)
       forget = this.onClose(done)
     })
-  }
-}
-
-function listen(listeners: Listeners, listener: () => void): () => void {
-  const index = listeners.push(listener) - 1
-  return () => {
-    listeners[index] = undefined
   }
 }

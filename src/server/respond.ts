@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { limitHeaders, limitsOfCaller, showsLimits } from '../limits/limits.ts'
+import { limitHeaders, limitsOfCaller } from '../limits/limits.ts'
 import { findClientProgram } from '../model/caller.ts'
 import { PROBLEMS, type Problem, problemEnvelope, retryHeaders } from '../model/problem.ts'
 import { pushCrossOrigin } from './cross-origin.ts'
@@ -108,12 +108,14 @@ export function writeHead(context: RequestContext, status: number, headers: Head
   }
   const head = ['x-request-id', context.requestId as string]
   // A turn announces its limits itself, with those of its model.
-  if (caller !== undefined && !showsLimits(headers)) {
-    pushHeaders(head, limitHeaders(edge.ledger.limitStatuses(limitsOfCaller(edge.rules.current.limits, caller))))
+  const showsLimits =
+    headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
+  if (caller !== undefined && !showsLimits) {
+    pushHeaders(head, limitHeaders(edge.ledger.limitStatuses(limitsOfCaller(edge.rules.current.limits, caller).all)))
   }
   pushHeaders(head, context.ownHeaders === undefined ? headers : { ...context.ownHeaders, ...headers })
   if (closes && headers.connection === undefined) head.push('connection', 'close')
-  pushCrossOrigin(head, context)
+  if (edge.options.allowedOrigins.length > 0) pushCrossOrigin(head, context)
   response.writeHead(status, head)
 }
 

@@ -3,16 +3,18 @@ import type { SignInServices } from '../admin/sessions.ts'
 import type { CallerFinder, CallerOutcome } from '../auth/callers.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
+import type { TurnRecord } from '../gateway/deliver-end.ts'
 import type { KeyedCall, LookedUpAnswer } from '../gateway/idempotency.ts'
 import type { SentBody } from '../gateway/read-turn.ts'
 import type { TurnInput } from '../gateway/turn-input.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { LoopStrain } from '../lib/loop-strain.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { AddressRates, ConfiguredLimits } from '../limits/limits.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
-import type { Problem, ProblemCode } from '../model/problem.ts'
+import type { Problem } from '../model/problem.ts'
 import type { ReadRequestOutcome } from '../protocols/shared/codec-types.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -20,7 +22,6 @@ import type { Clients } from './client-address.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { ConsoleRequest } from './console/handler.ts'
 import type { SiteOptions } from './console/site.ts'
-import type { Heartbeat, StreamTimes } from './heartbeat.ts'
 
 type MaybePromise<Value> = Value | Promise<Value>
 
@@ -32,14 +33,7 @@ export interface Turns {
   lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>
   readTurn(sent: SentBody): MaybePromise<ReadRequestOutcome>
   /** Answers through the sink. Throws after an internal error, which it has already reported in a stream that began. */
-  serveTurn(input: TurnInput): Promise<ServedTurn>
-}
-
-export interface ServedTurn {
-  /** Set when the turn was not admitted. */
-  readonly refusedWith: ProblemCode | undefined
-  /** Fields for the log line of the request. */
-  readonly facts: Readonly<Record<string, unknown>>
+  serveTurn(input: TurnInput): Promise<TurnRecord>
 }
 
 /** What the HTTP edge uses of the running program. `app/serving.ts` builds it once. */
@@ -48,8 +42,7 @@ export interface EdgeServices {
   readonly random: RandomBytes
   readonly options: EdgeOptions
   readonly limiter: ConcurrencyLimiter
-  /** Whether the event loop was late a moment ago. */
-  isLate(): boolean
+  readonly loop: Pick<LoopStrain, 'isLate'>
   readonly log: Pick<Log, 'request'>
   readonly metrics: Pick<Metrics, 'requestEnded'>
   readonly finder: Pick<CallerFinder, 'find' | 'findAgain'>
@@ -104,7 +97,23 @@ export interface ConsoleFile {
 export interface EdgeContext extends EdgeServices, Clients {
   readonly heartbeat: Heartbeat
   readonly drain: DrainState
-  onAnswered(): void
+  closeIdleConnections(): void
+}
+
+export interface StreamTimes {
+  /** The head goes out after this time even without a first event. */
+  readonly headDelayMs: number
+  readonly keepAliveMs: number
+}
+
+/** One timer for all open streams. It runs only while there is one, and never keeps the process alive. */
+export interface Heartbeat {
+  /** Silent beats before the head goes out without a first event. */
+  readonly beatsBeforeHead: number
+  /** Silent beats before a keep-alive comment. */
+  readonly beatsBeforeKeepAlive: number
+  /** Returns how to remove the stream, which counts the beats in which it wrote nothing. */
+  add(stream: { onBeat(): void }): () => void
 }
 
 /**

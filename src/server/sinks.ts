@@ -1,59 +1,9 @@
 import type { Sink, SinkPhase } from '../gateway/turn-input.ts'
+import { createBag } from '../lib/collections.ts'
 import type { Problem } from '../model/problem.ts'
 import type { RequestContext } from './request-context.ts'
-import { endAnswer, type Headers, sendJsonBytes, sendProblem, writeHead } from './respond.ts'
-
-/** An answer in one piece. Nothing is sent before its end, so its status can still be an error. */
-export class JsonSink implements Sink {
-  phase: SinkPhase = 'quiet'
-  readonly #context: RequestContext
-  readonly #headers: Record<string, string | undefined> = {}
-
-  constructor(context: RequestContext) {
-    this.#context = context
-    context.watchClient()
-  }
-
-  get disconnected(): boolean {
-    return this.#context.disconnected
-  }
-
-  announce(headers: Readonly<Record<string, string | undefined>>): void {
-    Object.assign(this.#headers, headers)
-  }
-
-  onSilence(): void {}
-
-  write(): never {
-    throw new Error('a JSON answer is not written in pieces: pass it whole to end()')
-  }
-
-  end(bytes: Buffer): void {
-    this.#finish()
-    sendJsonBytes(this.#context, 200, bytes, this.#headers)
-  }
-
-  refuse(problem: Problem): void {
-    this.#finish()
-    sendProblem(this.#context, problem, this.#headers)
-  }
-
-  cut(): void {
-    if (this.phase === 'ended') return
-    this.#finish()
-    this.#context.response.destroy()
-  }
-
-  onDisconnect(listener: () => void): () => void {
-    return this.#context.onDisconnect(listener)
-  }
-
-  #finish(): void {
-    if (this.phase === 'ended') throw new Error('this answer has already ended')
-    this.phase = 'ended'
-    this.#context.stopWatching()
-  }
-}
+import { endAnswer, sendJsonBytes, sendProblem, writeHead } from './respond.ts'
+import type { Heartbeat, StreamTimes } from './services.ts'
 
 const STREAM_HEAD = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -68,29 +18,32 @@ const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 const COPIED_BYTES_MAX = 4096
 
 /**
- * A streamed answer. The head waits for the first event, but not forever. A replayed answer is complete, so it needs no
- * keep-alive, which would split an event, because its pieces end anywhere.
+ * The answer to one client. `json`: nothing is sent before its end, so its status can still be an error. `stream`: the head waits
+ * for the first event, but not forever. `replay`: a stream that is complete, so it needs no keep-alive, which would split an event,
+ * because its pieces end anywhere.
  */
-export class SseSink implements Sink {
+export class ClientSink implements Sink {
   phase: SinkPhase = 'quiet'
+  disconnected: boolean
   readonly #context: RequestContext
-  readonly #isReplay: boolean
+  readonly #delivery: 'json' | 'stream' | 'replay'
   readonly #headers: Record<string, string | undefined> = {}
   #keepAlive: (() => Buffer | undefined) | undefined
+  #onDisconnect: (() => void) | undefined
+  /** Removes a stream from the heartbeat. */
+  readonly #stopBeats: (() => void) | undefined
   /** Backpressure: set while the client's socket is full. */
   #drained: Promise<void> | undefined
   #isChunked = false
   #silentBeats = 0
 
-  constructor(context: RequestContext, { isReplay } = { isReplay: false }) {
+  constructor(context: RequestContext, delivery: 'json' | 'stream' | 'replay') {
     this.#context = context
-    this.#isReplay = isReplay
-    context.watchClient()
-    context.onClose(context.edge.heartbeat.add(this))
-  }
-
-  get disconnected(): boolean {
-    return this.#context.disconnected
+    this.#delivery = delivery
+    this.disconnected = context.isClosed || context.response.destroyed || context.request.socket.destroyed
+    if (this.disconnected) return
+    if (delivery === 'stream') this.#stopBeats = context.edge.heartbeat.add(this)
+    context.sink = this
   }
 
   announce(headers: Readonly<Record<string, string | undefined>>): void {
@@ -102,6 +55,7 @@ export class SseSink implements Sink {
   }
 
   write(bytes: Buffer): Promise<void> | undefined {
+    if (this.#delivery === 'json') throw new Error('a JSON answer is not written in pieces: pass it whole to end()')
     if (this.phase === 'ended') throw new Error('this answer has already ended')
     if (this.disconnected || bytes.length === 0) return undefined
     this.phase = 'body'
@@ -110,11 +64,13 @@ export class SseSink implements Sink {
 
   end(bytes: Buffer): void {
     this.#finish()
-    if (this.disconnected) return
     const { response } = this.#context
-    if (!response.headersSent) this.#openHead()
-    response.chunkedEncoding = this.#isChunked
-    endAnswer(this.#context, bytes)
+    if (this.#delivery === 'json') sendJsonBytes(this.#context, 200, bytes, this.#headers)
+    else if (!this.disconnected) {
+      if (!response.headersSent) this.#openHead()
+      response.chunkedEncoding = this.#isChunked
+      endAnswer(this.#context, bytes)
+    }
   }
 
   refuse(problem: Problem): void {
@@ -130,12 +86,24 @@ export class SseSink implements Sink {
   }
 
   onDisconnect(listener: () => void): () => void {
-    return this.#context.onDisconnect(listener)
+    if (this.disconnected) listener()
+    else this.#onDisconnect = listener
+    return () => {
+      this.#onDisconnect = undefined
+    }
+  }
+
+  /** The answer was written or its connection closed. Before the end of the answer, the client has disconnected. */
+  onClose(): void {
+    this.#stopBeats?.()
+    if (this.phase === 'ended') return
+    this.disconnected = true
+    this.#onDisconnect?.()
   }
 
   /** Sends a keep-alive when nothing was written for long. While the client's socket is full, the silence is the client's. */
   onBeat(): void {
-    if (this.#isReplay || this.phase === 'ended' || this.#drained !== undefined) return
+    if (this.phase === 'ended' || this.#drained !== undefined) return
     const { beatsBeforeHead, beatsBeforeKeepAlive } = this.#context.edge.heartbeat
     this.#silentBeats += 1
     if (this.#silentBeats < (this.phase === 'quiet' ? beatsBeforeHead : beatsBeforeKeepAlive)) return
@@ -148,7 +116,7 @@ export class SseSink implements Sink {
   #finish(): void {
     if (this.phase === 'ended') throw new Error('this answer has already ended')
     this.phase = 'ended'
-    this.#context.stopWatching()
+    this.#onDisconnect = undefined
   }
 
   /** Writes the head before the first bytes. Returns a promise while the client's socket is full: backpressure. */
@@ -169,10 +137,8 @@ export class SseSink implements Sink {
   }
 
   #openHead(): void {
-    const { response } = this.#context
-    const headers: Headers = { ...this.#headers, ...STREAM_HEAD }
-    writeHead(this.#context, 200, headers)
-    this.#isChunked = response.chunkedEncoding
+    writeHead(this.#context, 200, Object.assign(this.#headers, STREAM_HEAD))
+    this.#isChunked = this.#context.response.chunkedEncoding
   }
 }
 
@@ -189,4 +155,24 @@ function asChunk(bytes: Buffer): Buffer {
   chunk.set(bytes, size.length)
   chunk.write(CRLF, size.length + bytes.length, 'latin1')
   return chunk
+}
+
+export function createHeartbeat({ headDelayMs, keepAliveMs }: StreamTimes): Heartbeat {
+  // A tenth of the shortest wait is exact enough, and one second is never too often.
+  const beatMs = Math.max(5, Math.min(1000, Math.floor(Math.min(headDelayMs, keepAliveMs) / 10)))
+  const streams = createBag<{ onBeat(): void }>()
+  let timer: NodeJS.Timeout | undefined
+  const beat = () => {
+    if (streams.size > 0) return streams.each((each) => each.onBeat())
+    clearInterval(timer)
+    timer = undefined
+  }
+  return {
+    beatsBeforeHead: Math.max(1, Math.ceil(headDelayMs / beatMs)),
+    beatsBeforeKeepAlive: Math.max(1, Math.ceil(keepAliveMs / beatMs)),
+    add(stream) {
+      timer ??= setInterval(beat, beatMs).unref()
+      return streams.add(stream)
+    },
+  }
 }

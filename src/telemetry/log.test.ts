@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '../lib/clock.ts'
+import type { NanoUsd } from '../model/money.ts'
 import { createLog, type LogLevel } from './log.ts'
 
 const clock: Clock = { now: () => Date.UTC(2026, 10, 20, 12, 1, 22, 5), nowMicros: () => 0 }
@@ -39,15 +40,17 @@ const finished = {
   account_id: 'acct_1',
   kind: 'wallet',
   delivery: 'stream',
-  model: 'demo',
-  lane: 'demo/demo',
-  outcome: 'completed',
-  code: undefined,
-  usage: { uncachedInput: 9, cachedInput: 0, cacheWrite: 0, output: 24, reasoning: 3, estimated: false },
-  compaction: { tokensBefore: 48_210, tokensAfter: 2_034 },
-  charge: 12_300n,
-  shortfall: 0n,
-  first_byte_ms: 31,
+  turn: {
+    model: 'demo',
+    lane: 'demo/demo',
+    outcome: 'completed',
+    problem: undefined,
+    usage: { uncachedInput: 9, cachedInput: 0, cacheWrite: 0, output: 24, reasoning: 3, estimated: false },
+    compaction: { tokensBefore: 48_210, tokensAfter: 2_034 },
+    charge: 12_300n as NanoUsd,
+    shortfall: 0n as NanoUsd,
+    firstByteMs: 31,
+  },
   messages: [{ role: 'user', content: 'never in a log' }],
 }
 
@@ -97,8 +100,9 @@ describe('the log as JSON lines', () => {
 
   it('warns of a request that cost more than was held for it', async () => {
     const log = open('json')
-    log.request({ request_id: 'req_1', charge: 5n, shortfall: 0n })
-    log.request({ request_id: 'req_2', charge: 5n, shortfall: 1n })
+    const { turn } = finished
+    log.request({ request_id: 'req_1', turn: { ...turn, shortfall: 0n as NanoUsd } })
+    log.request({ request_id: 'req_2', turn: { ...turn, shortfall: 1n as NanoUsd } })
     await log.close()
     expect(lines().map((line) => [line.request_id, line.level])).toEqual([
       ['req_1', 'info'],

@@ -7,8 +7,8 @@ export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' |
 type WrittenLevel = 'info' | 'warn' | 'error'
 
 export interface Log {
-  /** The one line of a request. Fields that the line does not know are left out. */
-  request(facts: RequestFacts): void
+  /** The one line of a request. */
+  request(facts: Readonly<RequestFacts>): void
   info(facts: object, message: string): void
   warn(facts: object, message: string): void
   error(facts: object, message: string): void
@@ -64,7 +64,9 @@ export function createLog({ clock }: { readonly clock: Clock }, options: LogOpti
   }
   return {
     request(facts) {
-      const level = levelOf(facts)
+      // A shortfall is a cost of the operator that no account pays.
+      const hasShortfall = (facts.turn?.shortfall ?? 0n) > 0n
+      const level = facts.error !== undefined ? 'error' : hasShortfall ? 'warn' : 'info'
       if (RANKS[level] < lowest) return
       const line = requestLine(facts)
       destination.write(isPretty ? prettyRequest(localTime(), line) : jsonLine(level, line))
@@ -75,12 +77,6 @@ export function createLog({ clock }: { readonly clock: Clock }, options: LogOpti
     error: (facts, message) => write('error', facts, message),
     close: () => destination.close(),
   }
-}
-
-/** A shortfall is a cost of the operator that no account pays. */
-function levelOf({ error, shortfall }: RequestFacts): WrittenLevel {
-  if (error !== undefined) return 'error'
-  return typeof shortfall === 'bigint' && shortfall > 0n ? 'warn' : 'info'
 }
 
 const SILENT_LOG: Log = {

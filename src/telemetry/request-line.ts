@@ -1,35 +1,72 @@
-import { formatUsd } from '../model/money.ts'
+import { formatUsd, type NanoUsd } from '../model/money.ts'
 import { inputTokensOf, type Usage } from '../model/price.ts'
 import type { CompactedTokens } from '../model/turn.ts'
 import { type DescribedError, describeError, scrub, scrubPath } from './scrub.ts'
 
-/** What is known about a request at its end. `requestLine` picks what gets into the log. */
-export type RequestFacts = Readonly<Record<string, unknown>>
+/** What is known about a request at its end, filled in while it runs. */
+export interface RequestFacts {
+  request_id?: string
+  method?: string | undefined
+  path?: string
+  status?: number | undefined
+  code?: string
+  outcome?: string
+  account_id?: string
+  key_id?: string
+  key_refusal?: string
+  /** The route as the table of routes writes it: a label of the metrics. */
+  endpoint?: string
+  kind?: string
+  delivery?: string
+  turn?: LoggedTurn
+  total_ms?: number
+  // Text of the client.
+  client_request_id?: string | string[] | undefined
+  retry_count?: string | string[] | undefined
+  user_agent?: string | undefined
+  error?: unknown
+}
+
+/** What a turn reports about itself. */
+interface LoggedTurn {
+  readonly model: string | undefined
+  readonly outcome: string
+  readonly problem?: string | undefined
+  readonly lane?: string | undefined
+  readonly usage?: (Usage & { readonly estimated?: boolean }) | undefined
+  readonly compaction?: CompactedTokens | undefined
+  readonly charge?: NanoUsd | undefined
+  readonly shortfall?: NanoUsd | undefined
+  readonly firstByteMs?: number | undefined
+}
 
 /** One request in the log: ids, times, tokens, charge, outcome. Never contents, never a key. */
 type RequestLine = ReturnType<typeof requestLine>
 
 const FOREIGN_LENGTH_MAX = 200
 
-/** One literal: the list of allowed fields, and a shape that is quick to serialize. */
-export function requestLine(facts: RequestFacts) {
-  const usage = usageOf(facts.usage)
-  const compaction = compactionOf(facts.compaction)
+/**
+ * One literal: the list of allowed fields, and a shape that is quick to serialize. Our own words and ids are not scrubbed, because
+ * scrubbing costs more than the rest of the line.
+ */
+export function requestLine(facts: Readonly<RequestFacts>) {
+  const { turn, path, error } = facts
+  const { usage, compaction, charge, shortfall } = turn ?? {}
   return {
     msg: 'request',
-    request_id: own(facts.request_id),
-    method: foreign(facts.method),
-    path: typeof facts.path === 'string' ? scrubPath(facts.path).slice(0, FOREIGN_LENGTH_MAX) : undefined,
-    status: count(facts.status),
-    code: own(facts.code),
-    outcome: own(facts.outcome),
-    account_id: own(facts.account_id),
-    key_id: own(facts.key_id),
-    key_refusal: own(facts.key_refusal),
-    kind: own(facts.kind),
-    model: own(facts.model),
-    lane: own(facts.lane),
-    delivery: own(facts.delivery),
+    request_id: facts.request_id,
+    method: facts.method,
+    path: path === undefined || path === facts.endpoint ? path : scrubPath(path).slice(0, FOREIGN_LENGTH_MAX),
+    status: facts.status,
+    code: turn?.problem ?? facts.code,
+    outcome: turn?.outcome ?? facts.outcome,
+    account_id: facts.account_id,
+    key_id: facts.key_id,
+    key_refusal: facts.key_refusal,
+    kind: facts.kind,
+    model: turn?.model,
+    lane: turn?.lane,
+    delivery: facts.delivery,
     input_tokens: usage && inputTokensOf(usage),
     cached_input_tokens: usage?.cachedInput,
     output_tokens: usage?.output,
@@ -37,35 +74,20 @@ export function requestLine(facts: RequestFacts) {
     estimated: usage?.estimated,
     tokens_before: compaction?.tokensBefore,
     tokens_after: compaction?.tokensAfter,
-    charge: money(facts.charge),
-    shortfall: money(facts.shortfall),
-    first_byte_ms: count(facts.first_byte_ms),
-    total_ms: count(facts.total_ms),
+    charge: charge === undefined ? undefined : formatUsd(charge),
+    shortfall: shortfall === undefined ? undefined : formatUsd(shortfall),
+    first_byte_ms: turn?.firstByteMs,
+    total_ms: facts.total_ms,
     client_request_id: foreign(facts.client_request_id),
     retry_count: foreign(facts.retry_count),
     user_agent: foreign(facts.user_agent),
-    err: facts.error === undefined ? undefined : describeError(facts.error),
+    err: error === undefined ? undefined : describeError(error),
   }
 }
 
-/** Our own words and ids are not scrubbed, because scrubbing costs more than the rest of the line. */
-const own = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
-
 /** Text of the client, which may contain its key. */
-const foreign = (value: unknown): string | undefined =>
+const foreign = (value: string | string[] | undefined): string | undefined =>
   typeof value === 'string' ? scrub(value.slice(0, FOREIGN_LENGTH_MAX)) : undefined
-
-const count = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
-
-const money = (value: unknown): string | undefined => (typeof value === 'bigint' ? formatUsd(value) : undefined)
-
-type LoggedUsage = Usage & { readonly estimated?: boolean }
-
-const usageOf = (value: unknown): LoggedUsage | undefined =>
-  typeof value === 'object' && value !== null && 'uncachedInput' in value ? (value as LoggedUsage) : undefined
-
-const compactionOf = (value: unknown): CompactedTokens | undefined =>
-  typeof value === 'object' && value !== null && 'tokensBefore' in value ? (value as CompactedTokens) : undefined
 
 /** `12:01:22  200 POST /v1/chat/completions  demo  wallet  stream  9+24 tok  0.000000  first 31 ms  total 412 ms  req_…` */
 export function prettyRequest(time: string, line: RequestLine): string {

@@ -38,6 +38,11 @@ describe('scrub', () => {
     expect(scrub('GET /v1/pk-eyJ0000070000.00000700000')).toBe('GET /v1/pk-[hidden]')
   })
 
+  it('hides an escaped key behind text that begins like a key', () => {
+    expect(scrub('GET /v1/mr_000000mr%5Fwallet%5F0000070000')).toBe('GET /v1/mr_[hidden]')
+    expect(scrub('GET /v1/mr_wallet_1mr%5Fwallet%5F0000070000')).toBe('GET /v1/mr_wallet_[hidden]')
+  })
+
   it('cuts text that is too long before it looks at it', () => {
     const scrubbed = scrub(`sk-${'a'.repeat(5_000_000)}`)
     expect(scrubbed.length).toBeLessThan(100)

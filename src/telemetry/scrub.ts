@@ -21,7 +21,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/?#"'<>]+@/gi, `$1${HIDDEN}@`],
   [/(bearer|basic)\s+(?!\[hidden\])[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
   [
-    /(mr(?:_|%5f)(?:wallet|builder|session)(?:_|%5f))\w+|(mr(?:_|%5f))(?!(?:wallet|builder|session)(?:_|%5f))\w{8,}/gi,
+    /(mr(?:_|%5f)(?:wallet|builder|session)(?:_|%5f))(?:\w|%5f)+|(mr(?:_|%5f))(?!(?:wallet|builder|session)(?:_|%5f))(?:\w|%5f){8,}/gi,
     `$1$2${HIDDEN}`,
   ],
   // Redemption codes, and codes of sign-up links.
@@ -54,17 +54,21 @@ const RANDOM = /\b(?=\w*[a-z])(?=\w*[A-Z])(?=\w*\d)\w{20,}\b|[0-9a-f]{32,}/
 const BETWEEN = /%20|%2d|%e2%80%9[0-5]|[-+.~]/gi
 /** Of a code as it is read; an id has a `_`, and is none. Two steps: one pattern for both would look at some paths for seconds. */
 const CODE = /^(?:mr)?[0-9a-z]{25}$/i
-const HIDDEN_MIN = 20
 const CODE_MAX = 1000
+/** No shorter part of a path is a key or a code. */
+const LONG_PART = /[^/]{20}/
 const looksLikeSecret = (part: string): boolean =>
-  part.length >= HIDDEN_MIN && (RANDOM.test(part) || (part.length < CODE_MAX && CODE.test(part.replace(BETWEEN, ''))))
+  LONG_PART.test(part) && (RANDOM.test(part) || (part.length < CODE_MAX && CODE.test(part.replace(BETWEEN, ''))))
 
 /** A path for a log or a message. People paste keys of any provider where an id belongs, so random parts are hidden too. */
-export const scrubPath = (path: string): string =>
-  scrub(path)
+export function scrubPath(path: string): string {
+  const known = scrub(path)
+  if (!LONG_PART.test(known)) return known
+  return known
     .split('/')
-    .map((part) => (looksLikeSecret(part) ? '[hidden]' : part))
+    .map((part) => (looksLikeSecret(part) ? HIDDEN : part))
     .join('/')
+}
 
 const SHOWN_MAX = 300
 

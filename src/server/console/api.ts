@@ -172,7 +172,7 @@ type FormBody =
 function readForm(context: RequestContext): Promise<FormBody> {
   const { request } = context
   const gathered = gatherBytes()
-  requestBody(context)
+  if (context.expectation === 'continue') requestBody(context)
   return new Promise((resolve) => {
     const settle = (outcome: FormBody) => {
       request.off('data', onData).off('end', onEnd).off('close', onClose).pause()
@@ -209,17 +209,15 @@ async function sendAnswer(context: RequestContext, answer: Response): Promise<vo
 /** Sends a file while it is made, honouring backpressure. */
 async function sendPieces(context: RequestContext, answer: Response, headers: Headers): Promise<void> {
   const { response } = context
-  context.watchClient()
   writeHead(context, answer.status, headers)
   const reader = answer.body?.getReader()
   try {
     for (let read = await reader?.read(); read !== undefined && !read.done; read = await reader?.read()) {
-      if (context.disconnected) break
+      if (context.isClosed) break
       if (!response.write(read.value)) await context.whenDrained()
     }
   } finally {
     await reader?.cancel()
   }
-  context.stopWatching()
   endAnswer(context, '')
 }

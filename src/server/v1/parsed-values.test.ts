@@ -18,8 +18,8 @@ const BODY = `{"model":"demo","messages":[{"role":"user","content":"x"}],"unknow
 /** A guard with this much memory, and how much of it is taken. */
 function guardOf(memoryBytes: number) {
   return createConcurrencyLimiter({
-    settings: () => ({ memoryBytes, queueLength: 0, queueMs: 10 }),
-    isStrained: () => false,
+    rules: { current: { load: { memoryBytes, queueLength: 0, queueMs: 10 } } },
+    loop: { isStrained: false },
     random: (size) => new Uint8Array(size),
     onShed: () => {},
   })

@@ -5,68 +5,65 @@ import { bytesUntilContent } from '../../gateway/request-memory.ts'
 import type { ClaimRequest } from '../../ledger/state/turns.ts'
 import { createTurnstile } from '../../lib/async.ts'
 import { type Caller, findClientProgram } from '../../model/caller.ts'
-import { type Problem, type ProblemCode, refused } from '../../model/problem.ts'
+import { type Problem, refused } from '../../model/problem.ts'
 import { authenticate } from '../auth.ts'
-import { hasDisconnected, type ReceivedBody, readBody, receiveBody, yieldToOthers } from '../body.ts'
+import { afterOneTurn, hasDisconnected, LARGE_BYTES, type ReceivedBody, readBody, receiveBody } from '../body.ts'
 import type { Slot } from '../concurrency-limiter.ts'
 import type { RequestContext } from '../request-context.ts'
 import { endAnswer, type Headers, sendJsonBytes, sendProblem, writeHead } from '../respond.ts'
-import { JsonSink, SseSink } from '../sinks.ts'
+import { ClientSink } from '../sinks.ts'
 
 /**
  * `POST /v1/chat/completions`, `/v1/responses` and `/v1/responses/compact`. The order: authentication and what it can refuse
  * alone, which is cheap; a slot, so that a request that would be refused anyway does not wait for one; then the body.
  */
 export async function postTurn(context: RequestContext, endpoint: TurnEndpoint): Promise<void> {
-  if (await hasDisconnected(context)) return abandon(context)
-  const authenticated = await authenticate(context)
+  if (context.edge.loop.isLate && (await hasDisconnected(context))) return abandon(context)
+  const found = authenticate(context)
+  const authenticated = found instanceof Promise ? await found : found
   if (authenticated.kind === 'refused') return sendProblem(context, authenticated.problem)
   await postTurnAs(context, endpoint, authenticated.caller)
 }
 
-/** The caller is known here, so early refusals count against their account. */
 export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint, caller: Caller): Promise<void> {
-  const code = await acquireAndServe(context, endpoint, caller)
-  if (code !== undefined) context.edge.refusedTurns.note(caller, code)
-}
-
-/** Why a turn was refused before admission. An admitted turn has an outcome of its own. */
-type RefusedWith = ProblemCode | undefined
-
-function refuse(context: RequestContext, problem: Problem, headers?: Headers): RefusedWith {
-  sendProblem(context, problem, headers)
-  return problem.code
-}
-
-async function acquireAndServe(context: RequestContext, endpoint: TurnEndpoint, caller: Caller): Promise<RefusedWith> {
   const { edge, request } = context
   const named = readIdempotencyKey(request.headers['idempotency-key'])
-  if (named.kind === 'invalid') return refuse(context, named.problem)
+  if (named.kind === 'invalid') return refuse(context, caller, named.problem)
   // With a key there may be an answer already, which limits and wallet do not affect.
   const early = named.kind === 'none' ? await edge.turns.refuseEarly(caller) : undefined
-  if (early) return refuse(context, early)
+  if (early) return refuse(context, caller, early)
 
-  const entry = await edge.limiter.acquire(context)
-  if (entry.kind === 'refused') return refuse(context, entry.problem)
+  const acquired = edge.limiter.acquire(context)
+  const entry = acquired instanceof Promise ? await acquired : acquired
+  if (entry.kind === 'refused') return refuse(context, caller, entry.problem)
   if (entry.kind === 'disconnected') {
     // After a parse error the client may still read.
     const { failure } = context.connection
-    return failure ? refuse(context, failure) : abandon(context)
+    return failure ? refuse(context, caller, failure) : abandon(context)
   }
   const { slot } = entry
   try {
-    const received = await receiveBody(context, slot)
-    if (received.kind === 'refused') return refuse(context, received.problem)
+    const receiving = receiveBody(context, slot)
+    const received = receiving instanceof Promise ? await receiving : receiving
+    if (received.kind === 'refused') return refuse(context, caller, received.problem)
     if (received.kind === 'disconnected') return abandon(context)
+    if (received.bytes.length > LARGE_BYTES) await afterOneTurn()
     const sent = { endpoint, caller, received, slot }
-    return await (named.kind === 'none' ? serve(context, sent) : serveOnce(context, sent, named.key))
+    if (named.kind === 'none') await serve(context, sent)
+    else await serveOnce(context, sent, named.key)
   } finally {
     slot.release()
   }
 }
 
+/** Refuses a turn before admission, and counts it, because it leaves no receipt. */
+function refuse(context: RequestContext, caller: Caller, problem: Problem, headers?: Headers): void {
+  sendProblem(context, problem, headers)
+  context.edge.refusedTurns.note(caller, problem.code)
+}
+
 /** The client disconnected. It may have closed only its half, behind a cut-off body, so this closes the other half. */
-function abandon({ log, response }: RequestContext): undefined {
+function abandon({ log, response }: RequestContext): void {
   log.outcome = 'client_gone'
   response.destroy()
 }
@@ -79,7 +76,7 @@ interface SentBytes {
 }
 
 /** With an idempotency key the first request runs, and a repeated one gets the answer of the first. */
-async function serveOnce(context: RequestContext, sent: SentBytes, idempotencyKey: string): Promise<RefusedWith> {
+async function serveOnce(context: RequestContext, sent: SentBytes, idempotencyKey: string): Promise<void> {
   const { edge, path, log } = context
   const method = context.request.method ?? ''
   const { caller, received } = sent
@@ -88,33 +85,34 @@ async function serveOnce(context: RequestContext, sent: SentBytes, idempotencyKe
     // Admission checks the caller of a first request again.
     if (found.kind === 'first') return await serve(context, sent, found.claim)
     const again = await edge.finder.findAgain(caller)
-    if (again.kind === 'refused') return refuse(context, callerProblem(again.reason))
+    if (again.kind === 'refused') return refuse(context, caller, callerProblem(again.reason))
     switch (found.kind) {
       case 'kept':
-        await replay(context, found)
-        return undefined
+        return await replay(context, found)
       case 'refused':
         if (found.error !== undefined) log.error = found.error
-        return refuse(context, found.problem, found.headers)
+        return refuse(context, caller, found.problem, found.headers)
     }
   } finally {
     found.release()
   }
 }
 
-async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequest): Promise<RefusedWith> {
-  const { edge, requestId, startedAt } = context
+async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequest): Promise<void> {
+  const { edge, requestId, startedAt, log } = context
   const { caller, slot } = sent
   const read = await parseTurn(context, sent)
-  if (read.kind === 'refused') return refuse(context, read.problem)
+  if (read.kind === 'refused') return refuse(context, caller, read.problem)
 
   const { request } = read
-  const sink = request.delivery === 'stream' ? new SseSink(context) : new JsonSink(context)
+  const sink = new ClientSink(context, request.delivery)
   const program = findClientProgram(context.request.headers)
   const onContent = (bytesKept: number) => void slot.keep(bytesKept)
-  const served = await edge.turns.serveTurn({ requestId, caller, program, request, sink, startedAt, claim, onContent })
-  Object.assign(context.log, served.facts)
-  return served.refusedWith
+  const turn = await edge.turns.serveTurn({ requestId, caller, program, request, sink, startedAt, claim, onContent })
+  log.turn = turn
+  log.kind = caller.kind
+  log.delivery = request.delivery
+  if (turn.outcome === 'refused' && turn.problem) edge.refusedTurns.note(caller, turn.problem)
 }
 
 /**
@@ -122,11 +120,12 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
  * The memory of the parsed value is given back here, and the memory that the turn keeps is taken.
  */
 async function parseTurn({ edge }: RequestContext, { endpoint, caller, received, slot }: SentBytes) {
+  const isLarge = received.bytes.length > LARGE_BYTES
   const read = await readBody(received.bytes, edge.options.body, slot)
   if (read.kind === 'refused') return read
-  await yieldToOthers(received.bytes)
+  if (isLarge) await afterOneTurn()
   const turn = await edge.turns.readTurn({ endpoint, caller, body: read.body })
-  await yieldToOthers(received.bytes)
+  if (isLarge) await afterOneTurn()
   received.bytes = NOTHING
   if (turn.kind === 'refused') return turn
   const full = slot.keep(bytesUntilContent(turn.request))
@@ -147,7 +146,7 @@ async function replay(context: RequestContext, kept: Extract<LookedUpAnswer, { k
   if (!contentType.startsWith('text/event-stream')) {
     return replayJson(context, status, body, { ...headers, 'content-type': contentType })
   }
-  const sink = new SseSink(context, { isReplay: true })
+  const sink = new ClientSink(context, 'replay')
   sink.announce(headers)
   let at = 0
   for (; body.length - at > SLICE_BYTES && !sink.disconnected; at += SLICE_BYTES) {
@@ -161,12 +160,10 @@ async function replay(context: RequestContext, kept: Extract<LookedUpAnswer, { k
 /** A replay costs nothing, so a client could repeat it without limit. Its memory counts as taken until the client has it. */
 async function replayJson(context: RequestContext, status: number, body: Buffer, headers: Headers): Promise<void> {
   if (body.length <= SLICE_BYTES) return sendJsonBytes(context, status, body, headers)
-  context.watchClient()
   writeHead(context, status, { ...headers, 'content-length': String(body.length) })
-  for (let at = 0; at < body.length && !context.disconnected; at += SLICE_BYTES) {
+  for (let at = 0; at < body.length && !context.isClosed; at += SLICE_BYTES) {
     if (!context.response.write(body.subarray(at, at + SLICE_BYTES))) await context.whenDrained()
     await passTurnstile()
   }
-  context.stopWatching()
   endAnswer(context, '')
 }

@@ -6,7 +6,7 @@ import { type Problem, problem } from '../../model/problem.ts'
 import { readQuery } from '../paths.ts'
 import type { RequestContext } from '../request-context.ts'
 import { sendJson, sendJsonBytes, sendProblem } from '../respond.ts'
-import { SseSink } from '../sinks.ts'
+import { ClientSink } from '../sinks.ts'
 
 /** `GET /v1/responses/{id}`: as JSON, or with `stream=true` as the events that were streamed. */
 export async function getResponse(context: RequestContext, caller: Caller, id: string): Promise<void> {
@@ -51,7 +51,7 @@ const passTurnstile = createTurnstile()
 
 /** Replays frames, honouring backpressure. A stream that cannot be read to its end is cut. */
 async function sendEvents(context: RequestContext, frames: AsyncIterable<Buffer>): Promise<void> {
-  const sink = new SseSink(context)
+  const sink = new ClientSink(context, 'stream')
   context.log.outcome = 'replayed'
   try {
     for await (const piece of frames) {

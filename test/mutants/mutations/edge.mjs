@@ -42,7 +42,7 @@ export const OF_THE_EDGE = [
     says: 'behind an offered Upgrade the body of a pipelined request runs as a request',
     caughtBy: ['src/server/smuggled-requests.test.ts'],
     replacements: [
-      { file: 'src/server/connection.ts', find: 'request.headers.upgrade !== undefined ||', put: 'false ||' },
+      { file: 'src/server/request-context.ts', find: 'request.headers.upgrade !== undefined ||', put: 'false ||' },
     ],
   },
   {

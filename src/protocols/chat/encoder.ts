@@ -38,7 +38,6 @@ interface ChatEncoderOptions {
 
 /** Encodes one answer as Chat Completions, whatever its lane speaks. */
 export function createChatEncoder({ request, model, requestId, mint, now }: ChatEncoderOptions): ChatEncoder {
-  const { choices, functionForm } = request
   let stamp: ChunkStamp | undefined
   return {
     protocol: 'chat',
@@ -49,20 +48,10 @@ export function createChatEncoder({ request, model, requestId, mint, now }: Chat
      * ends would pass for a whole answer.
      */
     fail: (problem) => dataFrame(streamEnvelope(problem, requestId)),
-    relay(lane) {
-      const tap = new ChatTap({
-        ...{ laneModel: lane.model, publicModel: model, dialect: lane.dialect },
-        ...{ mint, choices, functionForm, now },
-      })
-      return {
-        state: tap.state,
-        read: (frame) => tap.read(frame),
-        readTemplated: (frames) => tap.readTemplated(frames),
-        close: (settled) => closingOfStream(request, tap.state.head, settled),
-      }
-    },
+    relay: ({ model: laneModel, dialect }) =>
+      new ChatTap({ laneModel, publicModel: model, dialect, mint, request, now }),
     relayReply({ body, value }, { dialect }) {
-      const reply = readReply(value, { dialect, mint, choices, functionForm })
+      const reply = readReply(value, { dialect, mint, request })
       if (reply.kind !== 'reply') return reply
       const { usage, outputBytes, rewritten } = reply
       return {

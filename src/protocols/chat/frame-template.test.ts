@@ -138,8 +138,7 @@ const tapOf = (publicModel: string) => {
     publicModel,
     dialect: chatDialect('generic'),
     mint,
-    choices: 1,
-    functionForm: false,
+    request: { model: 'm', choices: 1, functionForm: false, wantsUsage: false },
     now: () => 1000,
   })
 }

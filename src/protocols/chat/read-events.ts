@@ -40,7 +40,7 @@ class ChatEventReader implements EventReader {
 
   constructor(options: ReaderOptions<ChatDialect>) {
     this.#options = options
-    this.#usage = new UsageReader({ dialect: options.dialect, choices: 1 })
+    this.#usage = new UsageReader(options.dialect, 1)
   }
 
   read(frame: Buffer): readonly TurnEvent[] {

@@ -1,5 +1,6 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { Usage } from '../../model/price.ts'
+import type { ChatRequest } from '../../model/turn.ts'
 import { readError, type UpstreamError } from '../refusals/provider-error.ts'
 import type { MintIds } from '../shared/codec-types.ts'
 import { failureInFinish, faultInCalls, finishReasonFrom, joinChoices, plainContent, textBytesOf } from './chunk.ts'
@@ -22,10 +23,7 @@ type ChatReply =
 interface ReplyOptions {
   readonly dialect: ChatDialect
   readonly mint: Pick<MintIds, 'completionId' | 'callId'>
-  /** How many choices the client requested. */
-  readonly choices: number
-  /** The client declared `functions`, and expects its call as `function_call`. */
-  readonly functionForm: boolean
+  readonly request: Pick<ChatRequest, 'choices' | 'functionForm'>
 }
 
 const NO_ANSWER = { kind: 'invalid', what: 'JSON that is not a chat completion' } as const
@@ -34,12 +32,12 @@ export function readReply(value: unknown, options: ReplyOptions): ChatReply {
   if (!isObject(value)) return NO_ANSWER
   if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', error: readError(value.error) }
   const { dialect, mint } = options
-  const isSplit = dialect.splitsChoices && options.choices === 1 && Array.isArray(value.choices)
+  const isSplit = dialect.splitsChoices && options.request.choices === 1 && Array.isArray(value.choices)
   const choices = isSplit ? joinChoices(value.choices as unknown[], 'message') : value.choices
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(hasMessage)) return NO_ANSWER
   const failed = choices.flatMap((choice) => failureInFinish(choice) ?? [])[0]
   if (failed) return { kind: 'error', error: failed }
-  const usage = new UsageReader({ dialect, choices: choices.length })
+  const usage = new UsageReader(dialect, choices.length)
   usage.read(value)
   const repaired = repairChoices(choices, options)
   if (repaired.fault !== undefined) return { kind: 'invalid', what: repaired.fault }
@@ -64,12 +62,12 @@ function repairChoices(choices: readonly Fields[], options: ReplyOptions) {
   let fault: string | undefined
   for (const [at, choice] of choices.entries()) {
     const index = typeof choice.index === 'number' ? choice.index : at
-    if (!isRequested(index, options.choices) || repaired.has(index)) continue
+    if (!isRequested(index, options.request.choices) || repaired.has(index)) continue
     const fresh = repairChoice(choice, index, options)
     fault ??= fresh.fault
     repaired.set(index, fresh.choice)
   }
-  if (repaired.size < options.choices) fault ??= `${repaired.size} of ${options.choices} choices`
+  if (repaired.size < options.request.choices) fault ??= `${repaired.size} of ${options.request.choices} choices`
   const kept = [...repaired.values()]
   const changed = kept.length < choices.length || kept.some((choice, at) => choice !== choices[at])
   return { choices: kept, changed, fault }
@@ -83,7 +81,7 @@ function repairChoice(choice: Fields, index: number, options: ReplyOptions) {
   const reason = finishReasonFrom(choice.finish_reason, calls) ?? finishReasonFrom('stop', calls)
   // The repair dropped the calls without a name, so the message as received is checked too.
   const fault = faultInCalls(reason, calls) ?? faultInCalls(reason, callsIn(received))
-  const finish = reason === 'tool_calls' && options.functionForm ? 'function_call' : reason
+  const finish = reason === 'tool_calls' && options.request.functionForm ? 'function_call' : reason
   if (message === received && finish === choice.finish_reason && index === choice.index) return { choice, fault }
   return { choice: { ...choice, index, message, finish_reason: finish }, fault }
 }
@@ -99,7 +97,7 @@ function callsIn({ tool_calls: calls, function_call: called }: Fields): ToolCall
 const fragmentsOf = (calls: readonly unknown[]): Fields[] =>
   calls.filter(isObject).map((call, index) => ({ ...call, index }))
 
-function repairMessage(message: Fields, { functionForm, mint }: ReplyOptions): Fields {
+function repairMessage(message: Fields, { request, mint }: ReplyOptions): Fields {
   const changes: Fields = {}
   if (message.role !== 'assistant') changes.role = 'assistant'
   if (Array.isArray(message.content)) {
@@ -108,7 +106,8 @@ function repairMessage(message: Fields, { functionForm, mint }: ReplyOptions): F
     if (reasoning !== '') changes.reasoning_content = reasoning
   } else if (message.content === undefined) changes.content = null
   const renames = typeof message.reasoning_text === 'string'
-  const older = !functionForm && isObject(message.function_call) ? [{ function: message.function_call }] : undefined
+  const older =
+    !request.functionForm && isObject(message.function_call) ? [{ function: message.function_call }] : undefined
   const calls = Array.isArray(message.tool_calls) && message.tool_calls.length > 0 ? message.tool_calls : older
   const repairedCalls = calls === undefined ? undefined : repairCalls(calls, mint.callId)
   if (repairedCalls !== undefined) changes.tool_calls = repairedCalls

@@ -38,8 +38,7 @@ function relayed(row: UsageRow): { usage: Usage | undefined; sent: string } {
     publicModel: 'p',
     dialect: chatDialect(row.dialect),
     mint,
-    choices: 1,
-    functionForm: false,
+    request: { model: 'm', choices: 1, functionForm: false, wantsUsage: false },
     now: () => 7000,
   })
   const sent = STREAMS[row.place](row.delivered).map((each) => String(tap.read(frame(each)).bytes ?? ''))
@@ -57,7 +56,7 @@ function inJson({ dialect, place, delivered }: UsageRow): Usage | undefined {
   const choices = [{ ...CHOICE, ...(place === 'the choice' ? { usage: delivered } : {}), message: { content: 'a' } }]
   const reply = readReply(
     { ...last, choices },
-    { dialect: chatDialect(dialect), mint: countedIds(), choices: 1, functionForm: false },
+    { dialect: chatDialect(dialect), mint: countedIds(), request: { choices: 1, functionForm: false } },
   )
   return reply.kind === 'reply' ? reply.usage : undefined
 }

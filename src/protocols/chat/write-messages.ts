@@ -221,26 +221,32 @@ function writePart(part: ContentPart): Fields[] {
   }
 }
 
-interface FittedMessages {
-  /** Undefined: they may stay as they are. */
-  readonly messages: Buffer | undefined
-  /** A name was left out, because the server refuses names. */
-  readonly withoutNames: boolean
+/** What a message that a server would refuse contains: most contain none of these, and need not be parsed. */
+const signsByDialect = new WeakMap<ChatDialect, readonly string[]>()
+
+function signsOf(dialect: ChatDialect): readonly string[] {
+  const signs: string[] = []
+  if (!dialect.developerRole) signs.push('developer')
+  if (!dialect.messageNames) signs.push('"name"')
+  if (dialect.callIds !== 'any') signs.push('"tool_call')
+  if (dialect.prefill !== 'plain') signs.push('assistant')
+  signsByDialect.set(dialect, signs)
+  return signs
 }
 
-const UNCHANGED: FittedMessages = { messages: undefined, withoutNames: false }
-
-/** The messages of a client as one server takes them. Only those that it would refuse are rewritten. */
-export function fitMessages(request: TurnRequest, dialect: ChatDialect): FittedMessages {
+/** The messages of a client as one server takes them; undefined where they may stay as they are. */
+export function fitMessages(
+  request: TurnRequest,
+  dialect: ChatDialect,
+): { readonly messages: Buffer; readonly withoutNames: boolean } | undefined {
   const bytes = writtenMember(request, 'messages')
-  if (bytes === undefined) return UNCHANGED
-  const signs = SIGNS.filter(({ isNeeded }) => isNeeded(dialect)).map(({ sign }) => sign)
-  if (!signs.some((sign) => bytes.includes(sign))) return UNCHANGED
+  const signs = signsByDialect.get(dialect) ?? signsOf(dialect)
+  if (bytes === undefined || !hasSign(bytes, signs)) return undefined
   const elements = arrayElements(bytes)
   let withoutNames = false
   let isChanged = false
   const written = elements.map((element, at) => {
-    if (!signs.some((sign) => element.includes(sign))) return element
+    if (!hasSign(element, signs)) return element
     const message: Fields = JSON.parse(element.toString('utf8'))
     const changes = changesOf(message, dialect, at === elements.length - 1)
     if (changes.size === 0) return element
@@ -248,16 +254,13 @@ export function fitMessages(request: TurnRequest, dialect: ChatDialect): FittedM
     withoutNames ||= changes.get('name') === null
     return spliceElement(element, changes)
   })
-  return isChanged ? { messages: jsonArray(written), withoutNames } : UNCHANGED
+  return isChanged ? { messages: jsonArray(written), withoutNames } : undefined
 }
 
-/** What a message that does not fit contains: most contain none of these, and need not be parsed. */
-const SIGNS: readonly { readonly sign: Buffer; readonly isNeeded: (dialect: ChatDialect) => boolean }[] = [
-  { sign: Buffer.from('developer'), isNeeded: ({ developerRole }) => !developerRole },
-  { sign: Buffer.from('"name"'), isNeeded: ({ messageNames }) => !messageNames },
-  { sign: Buffer.from('"tool_call'), isNeeded: ({ callIds }) => callIds !== 'any' },
-  { sign: Buffer.from('assistant'), isNeeded: ({ prefill }) => prefill !== 'plain' },
-]
+function hasSign(bytes: Buffer, signs: readonly string[]): boolean {
+  for (const sign of signs) if (bytes.includes(sign)) return true
+  return false
+}
 
 function changesOf(message: Fields, dialect: ChatDialect, isLast: boolean): Map<string, string | null> {
   const changes = new Map<string, string | null>()

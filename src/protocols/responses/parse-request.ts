@@ -7,7 +7,6 @@ import {
   checkEach,
   checkMaybeText,
   checkName,
-  checkNames,
   checkText,
   checkToken,
   checkValue,
@@ -27,7 +26,7 @@ import {
   type PartSource,
 } from '../fields/content-parts.ts'
 import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
-import { checkModel, checkValues, demandsOf, optionalNames, readNested } from '../fields/read-fields.ts'
+import { checkFields, demandsOf, optionalNames, readNested } from '../fields/read-fields.ts'
 import { jsonArray } from '../json/bytes.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../shared/codec-types.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
@@ -49,11 +48,7 @@ import { type ParsedTools, parseTools, rewrittenTools } from './parse-tools.ts'
  */
 export function parseRequest(body: ParsedBody, found: FoundInBody): ReadRequestOutcome<ResponsesRequest> {
   const { value } = body
-  const wrongFields =
-    checkNames(body.members, CONTROL_FIELDS) ??
-    checkModel(value.model) ??
-    checkValues(value, RESPONSES_FIELDS) ??
-    checkMetadata(value.metadata)
+  const wrongFields = checkFields(body, RESPONSES_FIELDS, CONTROL_FIELDS) ?? checkMetadata(value.metadata)
   if (wrongFields) return refused(wrongFields)
   const nested = readNested(body, NESTED_FIELDS)
   if (nested.kind === 'refused') return nested

@@ -17,7 +17,7 @@ import { DONE_FRAME } from '../sse/frames.ts'
 import { type CompactedOutput, compactedOutput } from './compaction.ts'
 import { SEALED_REASONING } from './dialects.ts'
 import { type EmitOptions, ItemEmitter, type ItemStatus, type Sealing } from './emit-items.ts'
-import { createItemEvents } from './events-to-items.ts'
+import { ItemBuilder } from './events-to-items.ts'
 import { requestedField } from './fields.ts'
 import { type ItemEvent, type ItemEventSource, isCall, nameOfCall } from './item-events.ts'
 import { createItemEventReader } from './read-stream.ts'
@@ -70,8 +70,6 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
       ...{ frames, mint, sealReasoning, sealCompaction },
       rawReasoning: typeof (summary ?? olderSummary) === 'string' ? 'as-summary' : 'as-it-comes',
       seals: this.showsSeals ? 'shown' : 'hidden',
-      nowSeconds: () => this.#nowSeconds(),
-      isUnstored: () => this.#isUnstored,
     }
   }
 
@@ -88,7 +86,7 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
   }
 
   translate(reader: EventReader): StreamAdapter {
-    return this.#adapt(createItemEvents(reader, this.#encodeOptions.rawReasoning))
+    return this.#adapt(new ItemBuilder(reader, this.#encodeOptions.rawReasoning))
   }
 
   relay({ origin }: ResponsesLane): StreamAdapter {
@@ -182,7 +180,7 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
     this.#answer = answer
     return (settled) => {
       this.#beginEnd()
-      const { bytes, state } = answer.end(settled)
+      const { bytes, state } = answer.end(settled, { completedAt: this.#nowSeconds(), isUnstored: this.#isUnstored })
       this.#final = state
       return bytes
     }
@@ -253,14 +251,18 @@ interface AnswerSoFar {
 /** An answer on its way to a Responses client. */
 export interface EncodedAnswer extends AnswerSoFar, Pick<StreamAdapter, 'read' | 'state'> {
   /** The last bytes, and the response as it ends. Only after `state.finished`. */
-  end(settled: SettledCharge): { readonly bytes: Buffer; readonly state: ResponseState }
+  end(settled: SettledCharge, at: AnswerEnd): { readonly bytes: Buffer; readonly state: ResponseState }
+}
+
+interface AnswerEnd {
+  /** In seconds. */
+  readonly completedAt: number
+  /** The client asked for storage, and storing failed. */
+  readonly isUnstored: boolean
 }
 
 export interface EncodeOptions extends EmitOptions {
   readonly frames: FrameWriter
-  readonly nowSeconds: () => number
-  /** The client asked for storage, and storing failed. */
-  readonly isUnstored: () => boolean
 }
 
 /**
@@ -297,10 +299,10 @@ export function encodeStream(source: ItemEventSource, options: EncodeOptions): E
       emitter.unsent = []
       return { bytes, isContent }
     },
-    end(settled) {
+    end(settled, at) {
       // The end may be encoded twice, so the unsent events stay.
       const rest = writeUnsent()
-      const state = stateAtEnd(source, emitter, settled, options)
+      const state = stateAtEnd(source, emitter, settled, at)
       return { bytes: Buffer.from(rest + frames.responseFrame(`response.${state.status}`, state) + DONE), state }
     },
     openItems: (openAs) => (hasOpened ? emitter.items(openAs) : []),
@@ -334,8 +336,8 @@ function encodeReply(
       emitAll(source.read(frame))
       return NOTHING_ENCODED
     },
-    end(settled) {
-      const response = stateAtEnd(source, emitter, settled, options)
+    end(settled, at) {
+      const response = stateAtEnd(source, emitter, settled, at)
       return { bytes: Buffer.from(options.frames.responseJson(response)), state: response }
     },
     openItems: (openAs) => emitter.items(openAs),
@@ -366,13 +368,13 @@ function stateAtEnd(
   source: ItemEventSource,
   emitter: ItemEmitter,
   settled: SettledCharge,
-  { nowSeconds, isUnstored }: EncodeOptions,
+  { completedAt, isUnstored }: AnswerEnd,
 ): ResponseState {
   const ending = source.ending()
   if (ending === undefined) throw new Error('an answer cannot be closed before its reader has found its end')
   const output = emitter.items()
-  const state = { output, usage: writeUsage(settled), ...(isUnstored() ? { unstored: true as const } : {}) }
+  const state = { output, usage: writeUsage(settled), ...(isUnstored ? { unstored: true as const } : {}) }
   return ending.kind === 'incomplete'
     ? { ...state, status: 'incomplete', incompleteReason: ending.reason }
-    : { ...state, status: 'completed', completedAt: nowSeconds() }
+    : { ...state, status: 'completed', completedAt }
 }

@@ -41,22 +41,26 @@ import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../tools/tool-names.t
 export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
   const { value } = body
   const others: OtherInput[] = []
-  const wrong = checkFields(body, CHAT_FIELDS, CONTROL_FIELDS) ?? checkMessages(value.messages, others)
+  const wrong = checkFields(body, CHAT_FIELDS, CONTROL_FIELDS)
   if (wrong) return refused(wrong)
+  const messages = readMessages(value.messages, others)
+  if (messages.kind === 'refused') return messages
   const tools = ownTools(body)
   if (tools.kind === 'refused') return tools
   const nested = readNested(body, NESTED_FIELDS)
   if (nested.kind === 'refused') return nested
   const effort = readEffort(value)
   if (effort.kind === 'refused') return effort
-  const messages = value.messages as readonly Fields[]
-  const history = readHistory(messages)
   const { functions, max_tokens: olderCap, max_completion_tokens: newerCap } = value
   const declared = countOf(value.tools) + countOf(functions)
   const choices = (value.n as number | null | undefined) ?? 1
   const rewritten = new Map(tools.rewritten)
-  if (history.changes !== undefined) rewritten.set('messages', repairMessages(body, history.changes))
-  const format = value.response_format
+  if (messages.changes !== undefined) rewritten.set('messages', repairMessages(body, messages.changes))
+  const { tools: listed, tool_choice: toolChoice, response_format: format } = value
+  const hasCustom =
+    messages.hasCustom ||
+    (Array.isArray(listed) && listed.some(isCustom)) ||
+    (isObject(toolChoice) && isCustom(toolChoice))
   return {
     kind: 'read',
     request: {
@@ -73,19 +77,19 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
       outputCapParam: isAbsent(newerCap) && !isAbsent(olderCap) ? 'max_tokens' : 'max_completion_tokens',
       choices,
       inputField: 'messages',
-      demands: demandsOf({ choices, stop: value.stop, toolChoice: value.tool_choice, format }),
+      demands: demandsOf({ choices, stop: value.stop, toolChoice, format }),
       boundTo: undefined,
       compacts: undefined,
       inputSize: {
         bodyBytes: body.bytes.length,
         inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
-        messages: messages.length,
-        tools: toolsInPrompt({ declared, format, hasCalls: history.hasCalls }),
+        messages: messages.count,
+        tools: toolsInPrompt({ declared, format, hasCalls: messages.hasCalls }),
       },
       otherInputs: others,
       ignoredTools: tools.ignored,
-      toolNames: declared + history.calls,
-      toolKinds: history.hasCustom || hasCustom(value) ? ['custom'] : [],
+      toolNames: declared + messages.calls,
+      toolKinds: hasCustom ? ['custom'] : [],
       rewritten,
       optionalFields: [...optionalNames(body.members, CHAT_FIELDS), ...nested.ignored],
     },
@@ -115,30 +119,48 @@ const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format
 
 const countOf = (field: unknown): number => (Array.isArray(field) ? field.length : 0)
 
-/** Among the tools, or in `tool_choice`. */
-const hasCustom = ({ tools, tool_choice: choice }: ParsedBody['value']): boolean =>
-  (Array.isArray(tools) && tools.some(isCustom)) || isCustom(choice)
-
 const isCustom = (tool: unknown): boolean => isObject(tool) && (tool.type === 'custom' || isObject(tool.custom))
 
-interface History {
-  /** How many tool calls the messages have. */
+const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
+
+/** The roles whose messages may have parts that are not text. */
+const ROLES_WITH_PARTS = new Set(['user', 'tool', 'function'])
+const TEXT_PARTS = new Set(['text', 'refusal'])
+
+interface ReadMessages {
+  readonly kind: 'read'
+  readonly count: number
+  /** How many tool calls they have. */
   readonly calls: number
   /** A message has a list of calls, which may be empty, or a call. */
   readonly hasCalls: boolean
   readonly hasCustom: boolean
-  /** For each message by its index, what a server could refuse in it; undefined where there is nothing of the kind. */
+  /** By the index of a message: what some server would refuse in it. Undefined where there is nothing of the kind. */
   readonly changes: ReadonlyMap<number, MessageChanges> | undefined
 }
 
-/** Reads checked messages in one pass, because there may be thousands. */
-function readHistory(messages: readonly Fields[]): History {
+/**
+ * Checks roles and content, and reads what else there is to know of the messages, in one pass because there may be thousands.
+ * Parts that are not text are collected in `others`.
+ */
+function readMessages(messages: unknown, others: OtherInput[]): ReadMessages | Refused {
+  if (isAbsent(messages)) {
+    const message = 'The field `messages` is missing. Send at least one message.'
+    return refused(problem('missing_required_parameter', message, { param: 'messages' }))
+  }
+  if (!Array.isArray(messages)) return refused(wrongType('messages', messages, 'an array'))
+  if (messages.length === 0) {
+    const message = '`messages` is empty. Send at least one message.'
+    return refused(problem('invalid_value', message, { param: 'messages' }))
+  }
   let calls = 0
   let hasCalls = false
   let hasCustom = false
   let changes: Map<number, MessageChanges> | undefined
   for (let at = 0; at < messages.length; at++) {
-    const message = messages[at]!
+    const found = checkMessage(at, messages[at], others)
+    if (found) return refused(found)
+    const message = messages[at] as Fields
     const { tool_calls: list, function_call: call } = message
     if (Array.isArray(list)) {
       hasCalls = true
@@ -154,31 +176,7 @@ function readHistory(messages: readonly Fields[]): History {
     changes ??= new Map()
     changes.set(at, changed)
   }
-  return { calls, hasCalls, hasCustom, changes }
-}
-
-const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
-
-/** The roles whose messages may have parts that are not text. */
-const ROLES_WITH_PARTS = new Set(['user', 'tool', 'function'])
-const TEXT_PARTS = new Set(['text', 'refusal'])
-
-/** Checks roles and content. Parts that are not text are collected in `others`. */
-function checkMessages(messages: unknown, others: OtherInput[]): Problem | undefined {
-  if (isAbsent(messages)) {
-    return problem('missing_required_parameter', 'The field `messages` is missing. Send at least one message.', {
-      param: 'messages',
-    })
-  }
-  if (!Array.isArray(messages)) return wrongType('messages', messages, 'an array')
-  if (messages.length === 0) {
-    return problem('invalid_value', '`messages` is empty. Send at least one message.', { param: 'messages' })
-  }
-  for (let at = 0; at < messages.length; at++) {
-    const found = checkMessage(at, messages[at], others)
-    if (found) return found
-  }
-  return undefined
+  return { kind: 'read', count: messages.length, calls, hasCalls, hasCustom, changes }
 }
 
 function checkMessage(at: number, message: unknown, others: OtherInput[]): Problem | undefined {

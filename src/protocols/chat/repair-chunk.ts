@@ -104,7 +104,7 @@ export class ChunkRepair {
     state.finished = true
     this.#finishedCount += 1
     this.finished = this.#finishedCount >= choices
-    this.fault ??= faultInCalls(finish, state.calls)
+    if (finish === 'tool_calls' || state.calls !== undefined) this.fault ??= faultInCalls(finish, state.calls)
     // A call that ends without arguments gets empty ones.
     const fragments = state.calls?.emptyArguments({ isCut: finish !== 'tool_calls' })
     if (fragments !== undefined && fragments.length > 0) {

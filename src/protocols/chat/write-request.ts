@@ -204,8 +204,9 @@ export function rewriteRequest(request: ChatRequest, target: RelayTarget<ChatDia
     changes.set(name, JSON.stringify(withClientMembers(request, name, effort.fields[name])))
   }
   changes.set(dialect.capField, JSON.stringify(target.outputCap))
-  const salts = saltFields(target)
-  for (const name in salts) changes.set(name, JSON.stringify(salts[name]))
+  if (dialect.cacheSaltField !== undefined && target.cacheSalt !== undefined) {
+    changes.set(dialect.cacheSaltField, JSON.stringify(target.cacheSalt))
+  }
   if (request.choices !== 1) changes.set('n', JSON.stringify(request.choices))
   return { body: spliceMembers(body, changes), leftOut: [...leftOut] }
 }

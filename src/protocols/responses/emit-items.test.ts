@@ -218,11 +218,11 @@ describe('the incomplete item of a re-emitted stream', () => {
   it('ends the same when its end is encoded twice, even if it has nothing but a seal', () => {
     const frames = plainFrames()
     const adapter = createReEmitter(frames, laneOf())
-    const goBack = frames.checkpoint()
+    const start = frames.place()
     adapter.read(reasoningEnds({ summary: [], encrypted_content: 'sealed' }))
     adapter.read(ended())
     const first = adapter.end(SETTLED, END).bytes
-    goBack()
+    frames.rewindTo(start)
     expect(String(adapter.end(SETTLED, END).bytes)).toBe(String(first))
     expect(expectGrammar(first, { whole: true })).toHaveLength(1)
   })

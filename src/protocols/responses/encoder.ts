@@ -21,7 +21,14 @@ import { ItemBuilder } from './events-to-items.ts'
 import { requestedField } from './fields.ts'
 import { type ItemEvent, type ItemEventSource, isCall, nameOfCall } from './item-events.ts'
 import { createItemEventReader } from './read-stream.ts'
-import { FrameWriter, type ResponseOptions, type ResponseState, writeUsage } from './response-frames.ts'
+import {
+  type FramePlace,
+  FrameWriter,
+  type ResponseOptions,
+  type ResponseState,
+  START,
+  writeUsage,
+} from './response-frames.ts'
 
 /** A lane that speaks Responses itself. Its answer is rewritten with ids and numbers of ours. */
 interface ResponsesLane {
@@ -47,9 +54,8 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
   readonly #options: ResponsesEncoderOptions
   readonly #encodeOptions: EncodeOptions
   readonly #frames: FrameWriter
-  readonly #rewindToStart: () => void
-  /** Set when the end begins. The end may be encoded twice, to be stored and to be sent, and gets the same numbers each time. */
-  #rewindToEnd: (() => void) | undefined
+  /** Where the end begins. It may be encoded twice, to be stored and to be sent, and gets the same numbers each time. */
+  #endPlace: FramePlace | undefined
   /** The answer of the current lane. */
   #answer: AnswerSoFar | undefined
   #final: ResponseState | undefined
@@ -65,7 +71,6 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
     this.showsSeals = Array.isArray(include) && include.includes(SEALED_REASONING)
     this.#options = options
     this.#frames = frames
-    this.#rewindToStart = frames.checkpoint()
     this.#encodeOptions = {
       ...{ frames, mint, sealReasoning, sealCompaction },
       rawReasoning: typeof (summary ?? olderSummary) === 'string' ? 'as-summary' : 'as-it-comes',
@@ -76,7 +81,7 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
   /** Comments do not reset the idle timer of every client, and undocumented events break others. */
   keepAlive(): Buffer | undefined {
     const { request, mayOpen } = this.#options
-    if (request.delivery === 'json' || this.#rewindToEnd !== undefined || !mayOpen()) return undefined
+    if (request.delivery === 'json' || this.#endPlace !== undefined || !mayOpen()) return undefined
     if (!this.#frames.isOpen) return Buffer.from(this.#frames.opening())
     const delta = this.#answer?.emptyDelta()
     if (delta !== undefined) return delta
@@ -129,7 +134,7 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
     if (mayOpen()) this.#beginEnd()
     else {
       // Frames that were made and not sent have used numbers that the client has not seen.
-      this.#rewindToStart()
+      this.#frames.rewindTo(START)
       this.#answer = undefined
     }
     const spelled = problemFor(program, problem)
@@ -187,8 +192,8 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
   }
 
   #beginEnd(): void {
-    this.#rewindToEnd ??= this.#frames.checkpoint()
-    this.#rewindToEnd()
+    if (this.#endPlace === undefined) this.#endPlace = this.#frames.place()
+    else this.#frames.rewindTo(this.#endPlace)
   }
 
   #endCompaction(output: readonly Fields[], settled: SettledCharge): string {

@@ -21,9 +21,6 @@ const ROOM_FROM_BYTES = 64 * 1024
 /** An unfinished frame up to this size is copied out of its read: else a stalled stream holds the whole read in memory. */
 const COPIED_BYTES_MAX = 4096
 
-export const createFrameSplitter = (bounds: { readonly frameBytesMax: number }): FrameSplitter =>
-  new FrameSplitter(bounds)
-
 /**
  * Cuts a stream of bytes into Server-Sent Events frames, however the network cut it. A frame ends with an empty line; lines end
  * with LF or CRLF. (The standard also allows a lone CR; no provider sends it, and reading it would make every frame wait for the

@@ -12,8 +12,8 @@ import { UsageReader } from './usage.ts'
 type ChatReply =
   | {
       readonly kind: 'reply'
-      /** Members that had to be repaired; the rest goes out as the provider's own bytes. */
-      readonly rewritten: ReadonlyMap<string, Buffer>
+      /** Members that had to be repaired, as JSON; the rest goes out as the provider's own bytes. */
+      readonly rewritten: ReadonlyMap<string, string>
       readonly usage: Usage | undefined
       readonly outputBytes: number
     }
@@ -35,23 +35,21 @@ export function readReply(value: unknown, options: ReplyOptions): ChatReply {
   const isSplit = dialect.splitsChoices && options.request.choices === 1 && Array.isArray(value.choices)
   const choices = isSplit ? joinChoices(value.choices as unknown[], 'message') : value.choices
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(hasMessage)) return NO_ANSWER
-  const failed = choices.flatMap((choice) => failureInFinish(choice) ?? [])[0]
-  if (failed) return { kind: 'error', error: failed }
+  for (const choice of choices) {
+    const failed = failureInFinish(choice)
+    if (failed) return { kind: 'error', error: failed }
+  }
   const usage = new UsageReader(dialect, choices.length)
   usage.read(value)
   const repaired = repairChoices(choices, options)
   if (repaired.fault !== undefined) return { kind: 'invalid', what: repaired.fault }
-  const rewritten = new Map<string, Buffer>()
-  const rewrite = (name: string, written: unknown) => rewritten.set(name, Buffer.from(JSON.stringify(written)))
-  if (repaired.changed || choices !== value.choices) rewrite('choices', repaired.choices)
-  if (typeof value.id !== 'string' || value.id === '') rewrite('id', mint.completionId())
-  if (value.object !== 'chat.completion') rewrite('object', 'chat.completion')
-  return {
-    kind: 'reply',
-    rewritten,
-    usage: usage.usage,
-    outputBytes: repaired.choices.reduce((sum, choice) => sum + textBytesOf(choice.message as Fields), 0),
-  }
+  const rewritten = new Map<string, string>()
+  if (repaired.changed || choices !== value.choices) rewritten.set('choices', JSON.stringify(repaired.choices))
+  if (typeof value.id !== 'string' || value.id === '') rewritten.set('id', JSON.stringify(mint.completionId()))
+  if (value.object !== 'chat.completion') rewritten.set('object', '"chat.completion"')
+  let outputBytes = 0
+  for (const choice of repaired.choices) outputBytes += textBytesOf(choice.message as Fields)
+  return { kind: 'reply', rewritten, usage: usage.usage, outputBytes }
 }
 
 const hasMessage = (choice: unknown): choice is Fields => isObject(choice) && isObject(choice.message)
@@ -80,13 +78,15 @@ function repairChoice(choice: Fields, index: number, options: ReplyOptions) {
   // A JSON answer that came whole is whole, although some servers send no finish reason.
   const reason = finishReasonFrom(choice.finish_reason, calls) ?? finishReasonFrom('stop', calls)
   // The repair dropped the calls without a name, so the message as received is checked too.
-  const fault = faultInCalls(reason, calls) ?? faultInCalls(reason, callsIn(received))
+  const fault =
+    faultInCalls(reason, calls) ?? (message === received ? undefined : faultInCalls(reason, callsIn(received)))
   const finish = reason === 'tool_calls' && options.request.functionForm ? 'function_call' : reason
   if (message === received && finish === choice.finish_reason && index === choice.index) return { choice, fault }
   return { choice: { ...choice, index, message, finish_reason: finish }, fault }
 }
 
-function callsIn({ tool_calls: calls, function_call: called }: Fields): ToolCallRepair {
+function callsIn({ tool_calls: calls, function_call: called }: Fields): ToolCallRepair | undefined {
+  if (!Array.isArray(calls) && !isObject(called)) return undefined
   const repair = new ToolCallRepair(() => '')
   if (Array.isArray(calls)) repair.repair(fragmentsOf(calls))
   else if (isObject(called)) repair.repair([{ index: 0, function: called }])

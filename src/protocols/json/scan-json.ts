@@ -93,9 +93,8 @@ async function scanFurther(
 
 interface ScanState {
   readonly members: JsonMember[]
-  /** The name of a member of the outermost object, with its quotes, until its value follows; -1 for none. */
-  nameStart: number
-  nameEnd: number
+  /** The place of the name of a member of the outermost object, with its quotes, until its value follows. */
+  name: { readonly start: number; readonly end: number } | undefined
   readonly closers: number[]
   /** The starts of the open values, by their depth. */
   readonly starts: number[]
@@ -111,8 +110,7 @@ interface ScanState {
 
 const beginScan = (): ScanState => ({
   members: [],
-  nameStart: -1,
-  nameEnd: -1,
+  name: undefined,
   closers: [],
   starts: [],
   large: new Map(),
@@ -125,12 +123,8 @@ const beginScan = (): ScanState => ({
 })
 
 /** Scans until the result is known; undefined when `pauseAt` was reached before. A result uses up the state. */
-function advanceScan(
-  bytes: Buffer,
-  { depthMax, valuesMax }: JsonBounds,
-  state: ScanState,
-  pauseAt: number,
-): JsonScan | undefined {
+function advanceScan(bytes: Buffer, bounds: JsonBounds, state: ScanState, pauseAt: number): JsonScan | undefined {
+  const { depthMax, valuesMax } = bounds
   const end = bytes.length
   const pieceEnd = Math.min(end, pauseAt)
   const { members, closers, starts, large } = state
@@ -159,10 +153,7 @@ function advanceScan(
         if (awaitsName) {
           if (++names > NAMES_MAX) return { kind: 'too-many-values' }
           valueBytes += NAME_BYTES
-          if (depth === 1) {
-            state.nameStart = offset
-            state.nameEnd = stringEnd
-          }
+          if (depth === 1) state.name = { start: offset, end: stringEnd }
           awaitsName = false
         } else {
           if (++values > valuesMax) return { kind: 'too-many-values' }
@@ -213,12 +204,12 @@ function advanceScan(
 
 /** Adds the member of the outermost object whose name was read last. */
 function addMember(bytes: Buffer, state: ScanState, valueStart: number, valueEnd: number): void {
-  const { nameStart } = state
-  if (nameStart < 0) return
-  const raw = bytes.toString('utf8', nameStart + 1, state.nameEnd - 1)
+  const { name } = state
+  if (name === undefined) return
+  const raw = bytes.toString('utf8', name.start + 1, name.end - 1)
   const escaped = raw.includes('\\')
-  state.members.push({ name: escaped ? decodeName(raw) : raw, escaped, nameStart, valueStart, valueEnd })
-  state.nameStart = -1
+  state.members.push({ name: escaped ? decodeName(raw) : raw, escaped, nameStart: name.start, valueStart, valueEnd })
+  state.name = undefined
 }
 
 /** An invalid escape stays as it is: JSON.parse refuses the whole text later. */

@@ -13,7 +13,7 @@ import { dataFrame } from '../sse/frames.ts'
 import type { ChatDialect } from './dialects.ts'
 import { readReply } from './read-reply.ts'
 import { ChatTap } from './tap.ts'
-import { type ChunkStamp, ChunkWriter, closingOfReply, closingOfStream, writeReply } from './write-events.ts'
+import { type ChunkStamp, ChunkWriter, closingOfStream, writeReply } from './write-events.ts'
 
 /** A lane that speaks Chat itself: its frames are relayed, and repaired where clients need it. */
 interface ChatLane {
@@ -50,17 +50,7 @@ export function createChatEncoder({ request, model, requestId, mint, now }: Chat
     fail: (problem) => dataFrame(streamEnvelope(problem, requestId)),
     relay: ({ model: laneModel, dialect }) =>
       new ChatTap({ laneModel, publicModel: model, dialect, mint, request, now }),
-    relayReply({ body, value }, { dialect }) {
-      const reply = readReply(value, { dialect, mint, request })
-      if (reply.kind !== 'reply') return reply
-      const { usage, outputBytes, rewritten } = reply
-      return {
-        kind: 'reply',
-        usage,
-        outputBytes,
-        close: (settled) => closingOfReply(body, rewritten, request, settled),
-      }
-    },
+    relayReply: (reply, { dialect }) => readReply(reply, { dialect, mint, request }),
     translate(reader) {
       stamp ??= { id: mint.completionId(), created: Math.floor(now() / 1000), model }
       return request.delivery === 'json'

@@ -1,38 +1,22 @@
 import { type Fields, isObject } from '../../lib/types.ts'
-import type { Usage } from '../../model/price.ts'
-import type { ChatRequest } from '../../model/turn.ts'
-import { readError, type UpstreamError } from '../refusals/provider-error.ts'
-import type { MintIds } from '../shared/codec-types.ts'
+import type { SettledCharge } from '../../model/ending.ts'
+import { readError } from '../refusals/provider-error.ts'
+import type { EncodedReply, ReceivedReply } from '../shared/codec-types.ts'
 import { failureInFinish, faultInCalls, finishReasonFrom, joinChoices, plainContent, textBytesOf } from './chunk.ts'
-import type { ChatDialect } from './dialects.ts'
-import { isRequested, renameReasoningText, ToolCallRepair } from './repair-chunk.ts'
+import { isRequested, type RelayOptions, renameReasoningText, ToolCallRepair } from './repair-chunk.ts'
 import { UsageReader } from './usage.ts'
+import { closingOfReply } from './write-events.ts'
 
-/** A JSON answer of a provider that speaks Chat, as far as it must be understood to be relayed. */
-type ChatReply =
-  | {
-      readonly kind: 'reply'
-      /** Members that had to be repaired, as JSON; the rest goes out as the provider's own bytes. */
-      readonly rewritten: ReadonlyMap<string, string>
-      readonly usage: Usage | undefined
-      readonly outputBytes: number
-    }
-  | { readonly kind: 'error'; readonly error: UpstreamError }
-  | { readonly kind: 'invalid'; readonly what: string }
-
-interface ReplyOptions {
-  readonly dialect: ChatDialect
-  readonly mint: Pick<MintIds, 'completionId' | 'callId'>
-  readonly request: Pick<ChatRequest, 'choices' | 'functionForm'>
-}
+type ReplyOptions = Omit<RelayOptions, 'now'>
 
 const NO_ANSWER = { kind: 'invalid', what: 'JSON that is not a chat completion' } as const
 
-export function readReply(value: unknown, options: ReplyOptions): ChatReply {
+/** Reads a JSON answer of a provider that speaks Chat, as far as it must be understood to be relayed. */
+export function readReply({ body, value }: ReceivedReply, options: ReplyOptions): EncodedReply {
   if (!isObject(value)) return NO_ANSWER
   if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', error: readError(value.error) }
-  const { dialect, mint } = options
-  const isSplit = dialect.splitsChoices && options.request.choices === 1 && Array.isArray(value.choices)
+  const { dialect, mint, request } = options
+  const isSplit = dialect.splitsChoices && request.choices === 1 && Array.isArray(value.choices)
   const choices = isSplit ? joinChoices(value.choices as unknown[], 'message') : value.choices
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(hasMessage)) return NO_ANSWER
   for (const choice of choices) {
@@ -43,13 +27,15 @@ export function readReply(value: unknown, options: ReplyOptions): ChatReply {
   usage.read(value)
   const repaired = repairChoices(choices, options)
   if (repaired.fault !== undefined) return { kind: 'invalid', what: repaired.fault }
+  /** Members that had to be repaired, as JSON; the rest goes out as the provider's own bytes. */
   const rewritten = new Map<string, string>()
   if (repaired.changed || choices !== value.choices) rewritten.set('choices', JSON.stringify(repaired.choices))
   if (typeof value.id !== 'string' || value.id === '') rewritten.set('id', JSON.stringify(mint.completionId()))
   if (value.object !== 'chat.completion') rewritten.set('object', '"chat.completion"')
   let outputBytes = 0
   for (const choice of repaired.choices) outputBytes += textBytesOf(choice.message as Fields)
-  return { kind: 'reply', rewritten, usage: usage.usage, outputBytes }
+  const close = (settled: SettledCharge): Buffer => closingOfReply(body, rewritten, request, settled)
+  return { kind: 'reply', usage: usage.usage, outputBytes, close }
 }
 
 const hasMessage = (choice: unknown): choice is Fields => isObject(choice) && isObject(choice.message)

@@ -17,11 +17,13 @@ import {
 import type { ChatDialect } from './dialects.ts'
 import { argumentsText } from './write-messages.ts'
 
-interface ChunkRepairOptions {
+/** What the relay of an answer depends on, besides the answer. */
+export interface RelayOptions {
+  readonly request: Pick<ChatRequest, 'model' | 'wantsUsage' | 'choices' | 'functionForm'>
+  readonly dialect: ChatDialect
   readonly mint: Pick<MintIds, 'completionId' | 'callId'>
+  /** Wall time in milliseconds, for a server that sends no `created`. */
   readonly now: () => number
-  readonly request: Pick<ChatRequest, 'choices' | 'functionForm'>
-  readonly dialect: Pick<ChatDialect, 'splitsChoices'>
 }
 
 interface ChoiceState {
@@ -41,7 +43,7 @@ export class ChunkRepair {
   fault: string | undefined
   /** Every requested choice has a finish reason. */
   finished = false
-  readonly #options: ChunkRepairOptions
+  readonly #options: RelayOptions
   readonly #joins: boolean
   readonly #states = new Map<number, ChoiceState>()
   #id: string | undefined
@@ -49,7 +51,7 @@ export class ChunkRepair {
   #last: ChoiceState | undefined
   #finishedCount = 0
 
-  constructor(options: ChunkRepairOptions) {
+  constructor(options: RelayOptions) {
     this.#options = options
     this.#joins = options.dialect.splitsChoices && options.request.choices === 1
   }

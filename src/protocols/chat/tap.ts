@@ -1,25 +1,18 @@
 import { isUtf8 } from 'node:buffer'
 import { type Fields, isObject } from '../../lib/types.ts'
-import type { ChatRequest } from '../../model/turn.ts'
 import { endOfString, tryParse } from '../json/bytes.ts'
-import { type EncodedFrame, type MintIds, NOTHING_ENCODED, type StreamAdapter } from '../shared/codec-types.ts'
+import { type EncodedFrame, NOTHING_ENCODED, type StreamAdapter } from '../shared/codec-types.ts'
 import { newStreamState, recordUsage } from '../shared/stream-state.ts'
 import { dataFrame, type FrameSplitter } from '../sse/frames.ts'
 import { callsBegun, failureInFinish, parseChunk, textBytesOf } from './chunk.ts'
-import type { ChatDialect } from './dialects.ts'
 import { type FrameTemplate, learnTemplate } from './frame-template.ts'
-import { ChunkRepair } from './repair-chunk.ts'
+import { ChunkRepair, type RelayOptions } from './repair-chunk.ts'
 import { UsageReader } from './usage.ts'
 import { closingOfStream, type StreamHead } from './write-events.ts'
 
-export interface ChatTapOptions {
+export interface ChatTapOptions extends RelayOptions {
   readonly laneModel: string
   readonly publicModel: string
-  readonly dialect: ChatDialect
-  readonly mint: Pick<MintIds, 'completionId' | 'callId'>
-  readonly request: Pick<ChatRequest, 'model' | 'wantsUsage' | 'choices' | 'functionForm'>
-  /** Wall time in milliseconds, for a server that sends no `created`. */
-  readonly now: () => number
 }
 
 /** A stream whose frames all differ stops learning after so many templates that no frame matched. */

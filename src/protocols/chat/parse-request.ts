@@ -51,12 +51,12 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
   if (nested.kind === 'refused') return nested
   const effort = readEffort(value)
   if (effort.kind === 'refused') return effort
-  const { functions, max_tokens: olderCap, max_completion_tokens: newerCap } = value
-  const declared = countOf(value.tools) + countOf(functions)
+  const { tools: listed, functions, tool_choice: toolChoice, response_format: format } = value
+  const { max_tokens: olderCap, max_completion_tokens: newerCap } = value
+  const declared = countOf(listed) + countOf(functions)
   const choices = (value.n as number | null | undefined) ?? 1
   const rewritten = new Map(tools.rewritten)
   if (messages.changes !== undefined) rewritten.set('messages', repairMessages(body, messages.changes))
-  const { tools: listed, tool_choice: toolChoice, response_format: format } = value
   const hasCustom =
     messages.hasCustom ||
     (Array.isArray(listed) && listed.some(isCustom)) ||

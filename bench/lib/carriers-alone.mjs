@@ -1,7 +1,7 @@
 import { createChatEncoder } from '../../dist/protocols/chat/encoder.js'
 import { codecs } from '../../dist/protocols/codecs.js'
 import { ResponsesEncoder } from '../../dist/protocols/responses/encoder.js'
-import { createFrameSplitter } from '../../dist/protocols/sse/frames.js'
+import { FrameSplitter } from '../../dist/protocols/sse/frames.js'
 import { median } from './measure.mjs'
 import { FRAMES } from './mock-frames.mjs'
 
@@ -85,7 +85,7 @@ function time({ open }, reads) {
   const before = performance.now()
   for (let stream = 0; stream < STREAMS; stream++) {
     const adapter = open()
-    const splitter = createFrameSplitter({ frameBytesMax: 1024 * 1024 })
+    const splitter = new FrameSplitter({ frameBytesMax: 1024 * 1024 })
     for (const read of reads) readBytes(adapter, splitter, read)
   }
   return ((performance.now() - before) * 1000) / (STREAMS * FRAMES_A_STREAM)

@@ -12,7 +12,7 @@ import {
   refusedField,
 } from '../protocols/refusals/provider-error.ts'
 import type { EventReader, MintIds } from '../protocols/shared/codec-types.ts'
-import { createFrameSplitter, FrameTooLarge } from '../protocols/sse/frames.ts'
+import { FrameSplitter, FrameTooLarge } from '../protocols/sse/frames.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
 import type { Send } from '../providers/send.ts'
 import {
@@ -125,7 +125,7 @@ const MODEL_NAME = /"(?:model|modelVersion)"\s*:\s*"([^"\\]{1,200})"/
 
 async function readProbe(options: ReadOptions, answer: UpstreamAnswer, reader: EventReader): Promise<ProbeResult> {
   const sinceStart = () => Math.round((options.nowMicros() - options.since) / 1000)
-  const splitter = createFrameSplitter(options)
+  const splitter = new FrameSplitter(options)
   const { state } = reader
   let [events, bytes] = [0, 0]
   let firstWordMs: number | undefined

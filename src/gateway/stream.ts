@@ -3,7 +3,7 @@ import { estimateTokens } from '../pricing/estimate.ts'
 import { skipComments } from '../protocols/json/bytes.ts'
 import { readProviderError, type UpstreamError } from '../protocols/refusals/provider-error.ts'
 import type { StreamAdapter } from '../protocols/shared/codec-types.ts'
-import { createFrameSplitter, type FrameSplitter, FrameTooLarge } from '../protocols/sse/frames.ts'
+import { FrameSplitter, FrameTooLarge } from '../protocols/sse/frames.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../providers/upstream-answer.ts'
 import { type LaneAttempt, laneCap, type Produced, type RunFate } from './attempt.ts'
 import type { StopReason } from './cancellation.ts'
@@ -52,7 +52,7 @@ export async function relayStream(
   const { sink, hold, cancellation } = turn
   const { bytesPerToken } = turn.entry.model
   const outputBytesMax = laneCap(turn, attempt.lane) * turn.request.choices * BYTES_PER_TOKEN_MAX
-  const splitter = createFrameSplitter({ frameBytesMax })
+  const splitter = new FrameSplitter({ frameBytesMax })
   let endUsageWait: (() => void) | undefined
   let ready: Buffer[] = []
   let heldBytes = 0

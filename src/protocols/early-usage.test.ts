@@ -23,8 +23,7 @@ const listeners = {
       publicModel: 'm',
       dialect: chatDialect('generic'),
       mint,
-      choices: 1,
-      functionForm: false,
+      request: { model: 'm', choices: 1, functionForm: false, wantsUsage: false },
       now: () => 0,
     }),
   'chat, translated': () => chatReader({ dialect: chatDialect('generic'), origin: 'o', mint }),
@@ -92,8 +91,7 @@ it('a relay waits for the finish of every choice', () => {
     publicModel: 'm',
     dialect: chatDialect('generic'),
     mint,
-    choices: 2,
-    functionForm: false,
+    request: { model: 'm', choices: 2, functionForm: false, wantsUsage: false },
     now: () => 0,
   }
   const second = { ...chat({}, 'stop', 90), choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] }

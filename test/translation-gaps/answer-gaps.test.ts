@@ -6,7 +6,7 @@ import { createChatEncoder } from '../../src/protocols/chat/encoder.ts'
 import { codecs, type LaneDialect } from '../../src/protocols/codecs.ts'
 import { responsesDialect } from '../../src/protocols/responses/dialects.ts'
 import type { ClientEncoder, EventReader } from '../../src/protocols/shared/codec-types.ts'
-import { createFrameSplitter } from '../../src/protocols/sse/frames.ts'
+import { FrameSplitter } from '../../src/protocols/sse/frames.ts'
 import { requestOf, SETTLED } from '../fixtures/protocols/chat/translate.ts'
 import { collectReply } from '../fixtures/protocols/collect-reply.ts'
 import { countedIds } from '../fixtures/protocols/mint-ids.ts'
@@ -53,7 +53,7 @@ const readerFor = (dialect: LaneDialect): EventReader =>
   codecs.createEventReader({ dialect, origin: 'lane' }, countedIds())
 
 function splitFrames(bytes: Buffer): Buffer[] {
-  const splitter = createFrameSplitter({ frameBytesMax: 1024 * 1024 })
+  const splitter = new FrameSplitter({ frameBytesMax: 1024 * 1024 })
   splitter.push(bytes)
   const frames: Buffer[] = []
   for (let frame = splitter.next(); frame; frame = splitter.next()) frames.push(frame)

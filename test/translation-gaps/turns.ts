@@ -7,7 +7,7 @@ import { ChunkWriter } from '../../src/protocols/chat/write-events.ts'
 import { codecs } from '../../src/protocols/codecs.ts'
 import { responsesDialect } from '../../src/protocols/responses/dialects.ts'
 import type { ClientEncoder, EventReader } from '../../src/protocols/shared/codec-types.ts'
-import { createFrameSplitter } from '../../src/protocols/sse/frames.ts'
+import { FrameSplitter } from '../../src/protocols/sse/frames.ts'
 import { requestOf } from '../fixtures/protocols/chat/translate.ts'
 import { countedIds } from '../fixtures/protocols/mint-ids.ts'
 import { eventReader, frameOf, openEncoder, settledCharge } from '../fixtures/protocols/responses/encoder.ts'
@@ -43,7 +43,7 @@ function sentInResponses(events: readonly TurnEvent[]): string {
 
 /** The frames that each further piece of a stream completes. */
 export function createCutter(): (piece: Buffer) => Buffer[] {
-  const splitter = createFrameSplitter({ frameBytesMax: 1024 * 1024 })
+  const splitter = new FrameSplitter({ frameBytesMax: 1024 * 1024 })
   return (piece) => {
     splitter.push(piece)
     const frames: Buffer[] = []

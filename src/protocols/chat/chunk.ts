@@ -11,7 +11,7 @@ export function parseChunk(state: Pick<StreamState, 'done' | 'invalid' | 'error'
   const chunk = parseFrameData(state, frame)
   if (chunk === undefined) return undefined
   const failed = chunk.error ?? (isObject(chunk.x_groq) ? chunk.x_groq.error : undefined)
-  if (!isError(failed)) return chunk
+  if (failed === undefined || !isError(failed)) return chunk
   state.error = readError(failed)
   return undefined
 }
@@ -43,33 +43,37 @@ export function plainContent(parts: readonly unknown[]): { readonly content: str
  */
 export function textBytesOf(message: Fields): number {
   const { content, refusal, function_call, tool_calls } = message
-  const calls = Array.isArray(tool_calls) ? tool_calls.filter(isObject) : []
-  return calls.reduce(
-    (sum, call) => sum + bytesOfFunction(call.function) + bytesOfFunction(call.custom),
-    bytesOf(content) + bytesOf(refusal) + bytesOfReasoning(message) + bytesOfFunction(function_call),
-  )
+  const { reasoning_content, reasoning, reasoning_text, reasoning_details } = message
+  // Servers that send reasoning under two names send the same text twice.
+  let bytes = Math.max(bytesOf(reasoning_content), bytesOf(reasoning), bytesOf(reasoning_text))
+  if (bytes === 0 && Array.isArray(reasoning_details)) {
+    for (const detail of reasoning_details) {
+      if (isObject(detail)) bytes += bytesOf(detail.text) + bytesOf(detail.summary) + bytesOf(detail.data)
+    }
+  }
+  bytes += bytesOf(content) + bytesOf(refusal)
+  if (isObject(function_call)) bytes += bytesOfFunction(function_call)
+  if (!Array.isArray(tool_calls)) return bytes
+  for (const call of tool_calls) {
+    if (isObject(call)) bytes += bytesOfFunction(call.function) + bytesOfFunction(call.custom)
+  }
+  return bytes
 }
 
 const bytesOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0)
-
-/** Servers that send reasoning under two names send the same text twice. */
-function bytesOfReasoning({ reasoning_content, reasoning, reasoning_text, reasoning_details }: Fields): number {
-  const plain = Math.max(bytesOf(reasoning_content), bytesOf(reasoning), bytesOf(reasoning_text))
-  if (plain > 0 || !Array.isArray(reasoning_details)) return plain
-  return reasoning_details
-    .filter(isObject)
-    .reduce((sum, detail) => sum + bytesOf(detail.text) + bytesOf(detail.summary) + bytesOf(detail.data), 0)
-}
 
 const bytesOfFunction = (called: unknown): number =>
   isObject(called) ? bytesOf(called.name) + bytesOf(called.arguments) + bytesOf(called.input) : 0
 
 /** How many calls begin in a delta, or are in a whole message: the fragments that name a tool. */
 export function callsBegun({ function_call, tool_calls }: Fields): number {
-  const names = (called: unknown): number => Number(isObject(called) && bytesOf(called.name) > 0)
-  const calls = Array.isArray(tool_calls) ? tool_calls.filter(isObject) : []
-  return calls.reduce((sum, call) => sum + (names(call.function) || names(call.custom)), names(function_call))
+  let begun = hasName(function_call) ? 1 : 0
+  if (!Array.isArray(tool_calls)) return begun
+  for (const call of tool_calls) if (isObject(call) && (hasName(call.function) || hasName(call.custom))) begun += 1
+  return begun
 }
+
+const hasName = (called: unknown): boolean => isObject(called) && typeof called.name === 'string' && called.name !== ''
 
 export function reasoningTextOf({ reasoning_content, reasoning, reasoning_text, reasoning_details }: Fields): string {
   const plain = (stringOf(reasoning_content) || stringOf(reasoning) || stringOf(reasoning_text)) ?? ''
@@ -104,23 +108,27 @@ export const failureInFinish = ({ finish_reason: reason }: Fields): UpstreamErro
 /** The tool calls of an answer. `cut`: the arguments of one break off; `broken`: they are not JSON; `nameless`: a call has no name. */
 export type CallsSoFar = 'none' | 'whole' | 'cut' | 'broken' | 'nameless'
 
+interface Calls {
+  callsSoFar(): CallsSoFar
+}
+
 /**
  * A finish reason that clients know. `stop` with tool calls becomes `tool_calls`. One whose arguments
  * break off was cut by its cap, although some servers report `tool_calls` (vLLM, in streams).
  */
-export function finishReasonFrom(reason: unknown, answer: { callsSoFar(): CallsSoFar }): string | null {
+export function finishReasonFrom(reason: unknown, answer: Calls | undefined): string | null {
   if (typeof reason !== 'string' || reason === '') return null
   const known = FINISH_ALIASES.get(reason) ?? reason
   if (known !== 'stop' && known !== 'tool_calls') return known
-  const calls = answer.callsSoFar()
+  const calls = answer?.callsSoFar() ?? 'none'
   if (calls === 'cut') return 'length'
   return calls === 'whole' ? 'tool_calls' : known
 }
 
 /** What is wrong with the calls of an answer that ends with this finish reason; undefined for nothing. */
-export function faultInCalls(finish: string | null, answer: { callsSoFar(): CallsSoFar }): string | undefined {
+export function faultInCalls(finish: string | null, answer: Calls | undefined): string | undefined {
   if (finish === null) return undefined
-  const calls = answer.callsSoFar()
+  const calls = answer?.callsSoFar() ?? 'none'
   if (calls === 'broken') return BROKEN_ARGUMENTS
   if (calls === 'nameless') return NAMELESS_CALL
   return calls === 'none' && finish === 'tool_calls' ? NO_CALLS : undefined
@@ -146,41 +154,4 @@ export function joinChoices(choices: readonly unknown[], under: 'delta' | 'messa
   }
   const finish = ends.find((reason) => reason === 'tool_calls') ?? ends[0] ?? null
   return [{ ...first, index: 0, [under]: joined, finish_reason: finish }]
-}
-
-/** The frame has the right name already, or its name can be replaced in its bytes. Any other frame has to be rewritten. */
-export type InPlaceRename = 'none' | 'in-place'
-
-/**
- * Replaces the lane's model name by the public one. `"` is escaped inside JSON strings, so the quoted member is only found where
- * it is a member. Where a server spells it differently, or writes it twice, the frame has to be rewritten.
- */
-export class ModelRenamer {
-  readonly publicModel: string
-  readonly #laneModel: string
-  readonly #needle: Buffer
-  readonly #replacement: string
-
-  constructor(laneModel: string, publicModel: string) {
-    this.publicModel = publicModel
-    this.#laneModel = laneModel
-    this.#needle = Buffer.from(`"model":${JSON.stringify(laneModel)}`)
-    this.#replacement = Buffer.from(`"model":${JSON.stringify(publicModel)}`).toString('latin1')
-  }
-
-  renameFor(frame: Buffer, chunk: Fields): InPlaceRename | 'rewrite' {
-    if (chunk.model === this.publicModel) return 'none'
-    const needle = this.#needle
-    const at = frame.indexOf(needle)
-    const isSure = at !== -1 && chunk.model === this.#laneModel && frame.indexOf(needle, at + needle.length) === -1
-    return isSure ? 'in-place' : 'rewrite'
-  }
-
-  /** Takes one frame, or several that all have the member as the frame had that this rename is for. */
-  apply(rename: InPlaceRename, frames: Buffer): Buffer {
-    if (rename === 'none') return frames
-    // Latin-1 has a character for each byte, whatever the bytes mean.
-    const parts = frames.toString('latin1').split(this.#needle.toString('latin1'))
-    return Buffer.from(parts.join(this.#replacement), 'latin1')
-  }
 }

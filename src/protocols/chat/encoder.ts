@@ -13,7 +13,7 @@ import { dataFrame } from '../sse/frames.ts'
 import type { ChatDialect } from './dialects.ts'
 import { readReply } from './read-reply.ts'
 import { ChatTap } from './tap.ts'
-import { type ChunkStamp, ChunkWriter, closingOfReply, closingOfStream, writeReply } from './write-events.ts'
+import { type ChunkStamp, ChunkWriter, closingOfStream, writeReply } from './write-events.ts'
 
 /** A lane that speaks Chat itself: its frames are relayed, and repaired where clients need it. */
 interface ChatLane {
@@ -38,7 +38,6 @@ interface ChatEncoderOptions {
 
 /** Encodes one answer as Chat Completions, whatever its lane speaks. */
 export function createChatEncoder({ request, model, requestId, mint, now }: ChatEncoderOptions): ChatEncoder {
-  const { choices, functionForm } = request
   let stamp: ChunkStamp | undefined
   return {
     protocol: 'chat',
@@ -49,29 +48,9 @@ export function createChatEncoder({ request, model, requestId, mint, now }: Chat
      * ends would pass for a whole answer.
      */
     fail: (problem) => dataFrame(streamEnvelope(problem, requestId)),
-    relay(lane) {
-      const tap = new ChatTap({
-        ...{ laneModel: lane.model, publicModel: model, dialect: lane.dialect },
-        ...{ mint, choices, functionForm, now },
-      })
-      return {
-        state: tap.state,
-        read: (frame) => tap.read(frame),
-        readTemplated: (frames) => tap.readTemplated(frames),
-        close: (settled) => closingOfStream(request, tap.state.head, settled),
-      }
-    },
-    relayReply({ body, value }, { dialect }) {
-      const reply = readReply(value, { dialect, mint, choices, functionForm })
-      if (reply.kind !== 'reply') return reply
-      const { usage, outputBytes, rewritten } = reply
-      return {
-        kind: 'reply',
-        usage,
-        outputBytes,
-        close: (settled) => closingOfReply(body, rewritten, request, settled),
-      }
-    },
+    relay: ({ model: laneModel, dialect }) =>
+      new ChatTap({ laneModel, publicModel: model, dialect, mint, request, now }),
+    relayReply: (reply, { dialect }) => readReply(reply, { dialect, mint, request }),
     translate(reader) {
       stamp ??= { id: mint.completionId(), created: Math.floor(now() / 1000), model }
       return request.delivery === 'json'

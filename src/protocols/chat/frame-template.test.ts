@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Fields } from '../../lib/types.ts'
-import { createFrameSplitter } from '../sse/frames.ts'
+import { FrameSplitter } from '../sse/frames.ts'
 import { chatDialect } from './dialects.ts'
 import { learnTemplate } from './frame-template.ts'
 import { ChatTap } from './tap.ts'
@@ -138,15 +138,14 @@ const tapOf = (publicModel: string) => {
     publicModel,
     dialect: chatDialect('generic'),
     mint,
-    choices: 1,
-    functionForm: false,
+    request: { model: 'm', choices: 1, functionForm: false, wantsUsage: false },
     now: () => 1000,
   })
 }
 
 /** Reads a stream as the relay does, with or without templates, and records everything observable. */
 function readStream(pieces: readonly Buffer[], publicModel: string, withTemplates: boolean) {
-  const splitter = createFrameSplitter({ frameBytesMax: 1024 * 1024 })
+  const splitter = new FrameSplitter({ frameBytesMax: 1024 * 1024 })
   const tap = tapOf(publicModel)
   const seen: unknown[] = []
   let templatedFrames = 0
@@ -205,7 +204,7 @@ describe('frames that match a template', () => {
   it('are all but the first of a plain stream, relayed as one piece with the bytes as received', () => {
     const frame = (content: string) =>
       `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"lane","choices":[{"index":0,"delta":{"content":${JSON.stringify(content)}},"finish_reason":null}]}\n\n`
-    const splitter = createFrameSplitter({ frameBytesMax: 1000 })
+    const splitter = new FrameSplitter({ frameBytesMax: 1000 })
     const tap = tapOf('lane')
     tap.read(Buffer.from(frame('').replace('"content"', '"role":"assistant","content"')))
     tap.read(Buffer.from(frame('a')))
@@ -226,7 +225,7 @@ describe('a frame that matches no template', () => {
       )
     const begins = (id: string) => frame({ index: 0, id, type: 'function', function: { name: 'f', arguments: '' } })
     const goesOn = frame({ index: 0, function: { arguments: ' ' } })
-    const splitter = createFrameSplitter({ frameBytesMax: 1000 })
+    const splitter = new FrameSplitter({ frameBytesMax: 1000 })
     const tap = tapOf('lane')
     tap.read(begins('a'))
     tap.read(goesOn)

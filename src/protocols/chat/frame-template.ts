@@ -1,74 +1,18 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import { endOfPlainText, endOfString, isQuote, measureString, tryParse } from '../json/bytes.ts'
-import { type FrameSplitter, readData } from '../sse/frames.ts'
-import type { InPlaceRename, ModelRenamer } from './chunk.ts'
+import { readData } from '../sse/frames.ts'
 
 // The frames of a stream are mostly the same bytes with another text in between. The relay parses one of them, and passes
 // the following ones of the same template without parsing. A template is the bytes that stay the same (its literals), with
 // slots between them for the strings that vary.
 
-/** Finds the next frames of a stream that differ from the last parsed one only in their text. */
-export interface FrameTemplates {
-  /** Learns from a frame that was parsed as `chunk`, has `textBytes` bytes of text, and was changed in its model name at most. */
-  learn(
-    rename: InPlaceRename,
-    parsed: { readonly frame: Buffer; readonly chunk: Fields; readonly textBytes: number },
-  ): void
-  /** No frame matches until the next one is learned. */
-  forget(): void
-  /** All matching frames that are there, as one piece for the client; undefined for none. */
-  take(frames: FrameSplitter): TemplateRun | undefined
-}
-
-interface TemplateRun {
-  readonly bytes: Buffer
-  readonly textBytes: number
-  readonly frames: number
-}
-
-/** A stream whose frames all differ stops learning after so many templates that no frame matched. */
-const UNMATCHED_TEMPLATES_MAX = 8
-
-export function createFrameTemplates(renamer: ModelRenamer): FrameTemplates {
-  let known: { readonly template: FrameTemplate; readonly rename: InPlaceRename } | undefined
-  let unmatched = 0
-
-  return {
-    learn(rename, { frame, chunk, textBytes }) {
-      if (unmatched >= UNMATCHED_TEMPLATES_MAX) return
-      unmatched++
-      const template = learnTemplate(frame, chunk, textBytes)
-      if (template) known = { template, rename }
-    },
-    forget() {
-      known = undefined
-    },
-    take(frames) {
-      if (known === undefined) return undefined
-      const { template, rename } = known
-      let textBytes = 0
-      let count = 0
-      const matching = frames.take((bytes, from) => {
-        let end = from
-        for (let next = template.match(bytes, end); next !== -1; next = template.match(bytes, end)) {
-          end = next
-          textBytes += template.textBytes
-          if (template.textBytes > 0) count += 1
-        }
-        return end
-      })
-      if (!matching) return undefined
-      unmatched = 0
-      return { bytes: renamer.apply(rename, matching), textBytes, frames: count }
-    },
-  }
-}
-
-interface FrameTemplate {
+export interface FrameTemplate {
   /** The end of the frame that begins at `from`; -1 when it does not match, or is not complete yet. */
   match(bytes: Buffer, from: number): number
-  /** Bytes of text in the frame that matched last. */
-  readonly textBytes: number
+  /** Bytes of text in the frames that have matched. */
+  textBytes: number
+  /** How many of these had text. */
+  contentFrames: number
 }
 
 /** The strings that may vary. `"` is escaped inside strings, so this matches only real member names. */
@@ -116,10 +60,12 @@ export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): 
     }
     if (at === -1) return -1
     if (proof === 'open') return prove() ? match(bytes, from) : -1
-    template.textBytes = fixedBytes + sum
+    const matched = fixedBytes + sum
+    template.textBytes += matched
+    if (matched > 0) template.contentFrames += 1
     return at
   }
-  const template = { match, textBytes: 0 }
+  const template = { match, textBytes: 0, contentFrames: 0 }
   return template
 }
 
@@ -139,13 +85,10 @@ function varyingStrings(chunk: Fields): unknown[] | undefined {
   if (typeof reasoning_content === 'string' && typeof reasoning === 'string') return undefined
   const [call, ...otherCalls] = Array.isArray(tool_calls) ? tool_calls : []
   if (otherCalls.length > 0) return undefined
-  return [content, refusal, reasoning_content, reasoning, laterArguments(call), chunk.obfuscation]
-}
-
-/** Arguments of a call that goes on. A frame that names a call begins one, and the same frame again would begin another. */
-function laterArguments(call: unknown): unknown {
-  if (!isObject(call) || !isObject(call.function)) return undefined
-  return typeof call.function.name === 'string' && call.function.name !== '' ? undefined : call.function.arguments
+  const { name, arguments: args }: Fields = isObject(call) && isObject(call.function) ? call.function : {}
+  // A frame that names a call begins one, and the same frame again would begin another.
+  const laterArguments = typeof name === 'string' && name !== '' ? undefined : args
+  return [content, refusal, reasoning_content, reasoning, laterArguments, chunk.obfuscation]
 }
 
 function cutAtSlots(frame: Buffer): { literals: Buffer[]; values: unknown[] } | undefined {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { scanJson } from '../json/scan-json.ts'
-import { repairMessages } from './parse-request.ts'
+import { parseRequest } from './parse-request.ts'
 
 const BOUNDS = { depthMax: 64, valuesMax: 10_000 }
 
@@ -8,7 +8,9 @@ function repaired(text: string): string | undefined {
   const bytes = Buffer.from(`{"model":"m","messages":${text}}`)
   const scanned = scanJson(bytes, BOUNDS)
   if (scanned.kind !== 'scanned') throw new Error(scanned.kind)
-  return repairMessages({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })?.toString()
+  const read = parseRequest({ bytes, members: scanned.members, value: JSON.parse(bytes.toString()) })
+  if (read.kind === 'refused') throw new Error(read.problem.message)
+  return read.request.rewritten.get('messages')?.toString()
 }
 
 const repairedAssistant = (message: object): unknown => {
@@ -18,7 +20,7 @@ const repairedAssistant = (message: object): unknown => {
 
 const tool_calls = [{ id: '1', type: 'function', function: { name: 'look', arguments: '' } }]
 
-describe('repairMessages', () => {
+describe('the repair of messages', () => {
   it('does not change messages that every server takes', () => {
     expect(
       repaired('[{"role":"user","content":""},{"role":"assistant","content":""},{"role":"system","content":[]}]'),

@@ -1,11 +1,10 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import { type Effort, effortOf } from '../../model/effort.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
-import { type ChatRequest, type InputSize, memberBytes, type OtherInput, type TurnRequest } from '../../model/turn.ts'
+import { type ChatRequest, memberBytes, type OtherInput } from '../../model/turn.ts'
 import {
   checkEach,
   checkMaybeText,
-  checkNames,
   checkText,
   checkToken,
   integer,
@@ -25,8 +24,7 @@ import {
 } from '../fields/content-parts.ts'
 import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import {
-  checkModel,
-  checkValues,
+  checkFields,
   controlFieldsOf,
   demandsOf,
   type FieldTable,
@@ -42,20 +40,27 @@ import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../tools/tool-names.t
 /** Reads and checks what admission decides on; everything else stays bytes. */
 export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> {
   const { value } = body
-  const found = checkNames(body.members, CONTROL_FIELDS) ?? checkModel(value.model) ?? checkValues(value, CHAT_FIELDS)
-  if (found) return refused(found)
   const others: OtherInput[] = []
-  const wrong = checkMessages(value.messages, others)
+  const wrong = checkFields(body, CHAT_FIELDS, CONTROL_FIELDS)
   if (wrong) return refused(wrong)
+  const messages = readMessages(value.messages, others)
+  if (messages.kind === 'refused') return messages
   const tools = ownTools(body)
   if (tools.kind === 'refused') return tools
   const nested = readNested(body, NESTED_FIELDS)
   if (nested.kind === 'refused') return nested
   const effort = readEffort(value)
   if (effort.kind === 'refused') return effort
-  const repaired = repairMessages(body)
+  const { tools: listed, functions, tool_choice: toolChoice, response_format: format } = value
+  const { max_tokens: olderCap, max_completion_tokens: newerCap } = value
+  const declared = countOf(listed) + countOf(functions)
   const choices = (value.n as number | null | undefined) ?? 1
-  const rewritten = repaired ? new Map([...tools.rewritten, ['messages', repaired] as const]) : new Map(tools.rewritten)
+  const rewritten = new Map(tools.rewritten)
+  if (messages.changes !== undefined) rewritten.set('messages', repairMessages(body, messages.changes))
+  const hasCustom =
+    messages.hasCustom ||
+    (Array.isArray(listed) && listed.some(isCustom)) ||
+    (isObject(toolChoice) && isCustom(toolChoice))
   return {
     kind: 'read',
     request: {
@@ -66,35 +71,42 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
       effortParam: effort.param,
       delivery: value.stream === true ? 'stream' : 'json',
       wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
-      functionForm: countOf(value.functions) > 0,
+      functionForm: countOf(functions) > 0,
       // `max_completion_tokens` is the newer name and wins; each client sends the one that it knows.
-      outputCap: (value.max_completion_tokens ?? value.max_tokens ?? undefined) as number | undefined,
-      outputCapParam:
-        isAbsent(value.max_completion_tokens) && !isAbsent(value.max_tokens) ? 'max_tokens' : 'max_completion_tokens',
+      outputCap: (newerCap ?? olderCap ?? undefined) as number | undefined,
+      outputCapParam: isAbsent(newerCap) && !isAbsent(olderCap) ? 'max_tokens' : 'max_completion_tokens',
       choices,
       inputField: 'messages',
-      demands: demandsOf({ choices, stop: value.stop, toolChoice: value.tool_choice, format: value.response_format }),
+      demands: demandsOf({ choices, stop: value.stop, toolChoice, format }),
       boundTo: undefined,
       compacts: undefined,
-      inputSize: sizeOf(body, rewritten),
+      inputSize: {
+        bodyBytes: body.bytes.length,
+        inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
+        messages: messages.count,
+        tools: toolsInPrompt({ declared, format, hasCalls: messages.hasCalls }),
+      },
       otherInputs: others,
       ignoredTools: tools.ignored,
-      toolNames: countOf(value.tools) + countOf(value.functions) + callsIn(value.messages),
-      toolKinds: hasCustom(value) ? ['custom'] : [],
+      toolNames: declared + messages.calls,
+      toolKinds: hasCustom ? ['custom'] : [],
       rewritten,
       optionalFields: [...optionalNames(body.members, CHAT_FIELDS), ...nested.ignored],
     },
   }
 }
 
+interface ReadEffort {
+  readonly kind: 'read'
+  readonly effort: Effort | undefined
+  readonly param: string
+}
+
 /** The effort may come in two fields; together they must agree. */
-function readEffort(
-  value: ParsedBody['value'],
-): { readonly kind: 'read'; readonly effort: Effort | undefined; readonly param: string } | Refused {
-  const nested = isObject(value.reasoning) ? value.reasoning.effort : undefined
-  const [first, second] = [value.reasoning_effort, nested].map((word) =>
-    isAbsent(word) ? undefined : effortOf(String(word)),
-  )
+function readEffort({ reasoning_effort: outer, reasoning }: ParsedBody['value']): ReadEffort | Refused {
+  const inner = isObject(reasoning) ? reasoning.effort : undefined
+  const first = isAbsent(outer) ? undefined : effortOf(String(outer))
+  const second = isAbsent(inner) ? undefined : effortOf(String(inner))
   if (first !== undefined && second !== undefined && first !== second) {
     const message = `\`reasoning_effort\` is "${first}" and \`reasoning.effort\` is "${second}". Send one of them, or make them agree.`
     return refused(problem('reasoning_effort_conflict', message, { param: 'reasoning.effort' }))
@@ -105,34 +117,7 @@ function readEffort(
 
 const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])
 
-function sizeOf(body: ParsedBody, rewritten: TurnRequest['rewritten']): InputSize {
-  const { messages, tools, functions, response_format: format } = body.value
-  const declared = countOf(tools) + countOf(functions)
-  const hasCalls =
-    declared === 0 &&
-    Array.isArray(messages) &&
-    messages.some(({ tool_calls, function_call }) => Array.isArray(tool_calls) || isObject(function_call))
-  return {
-    bodyBytes: body.bytes.length,
-    inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
-    messages: countOf(messages),
-    tools: toolsInPrompt({ declared, format, hasCalls }),
-  }
-}
-
 const countOf = (field: unknown): number => (Array.isArray(field) ? field.length : 0)
-
-const callsIn = (messages: unknown): number =>
-  (messages as readonly Fields[]).reduce(
-    (sum, { tool_calls: calls, function_call: call }) => sum + countOf(calls) + (isObject(call) ? 1 : 0),
-    0,
-  )
-
-/** Among the tools, in `tool_choice`, or in a past call. */
-const hasCustom = ({ tools, tool_choice: choice, messages }: ParsedBody['value']): boolean =>
-  (Array.isArray(tools) && tools.some(isCustom)) ||
-  isCustom(choice) ||
-  (messages as readonly Fields[]).some(({ tool_calls: calls }) => Array.isArray(calls) && calls.some(isCustom))
 
 const isCustom = (tool: unknown): boolean => isObject(tool) && (tool.type === 'custom' || isObject(tool.custom))
 
@@ -142,45 +127,77 @@ const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'func
 const ROLES_WITH_PARTS = new Set(['user', 'tool', 'function'])
 const TEXT_PARTS = new Set(['text', 'refusal'])
 
-/** Checks roles and content. Parts that are not text are collected in `others`. */
-function checkMessages(messages: unknown, others: OtherInput[]): Problem | undefined {
+interface ReadMessages {
+  readonly kind: 'read'
+  readonly count: number
+  /** How many tool calls they have. */
+  readonly calls: number
+  /** A message has a list of calls, which may be empty, or a call. */
+  readonly hasCalls: boolean
+  readonly hasCustom: boolean
+  /** By the index of a message: what some server would refuse in it. Undefined where there is nothing of the kind. */
+  readonly changes: ReadonlyMap<number, MessageChanges> | undefined
+}
+
+/**
+ * Checks roles and content, and reads what else there is to know of the messages, in one pass because there may be thousands.
+ * Parts that are not text are collected in `others`.
+ */
+function readMessages(messages: unknown, others: OtherInput[]): ReadMessages | Refused {
   if (isAbsent(messages)) {
-    return problem('missing_required_parameter', 'The field `messages` is missing. Send at least one message.', {
-      param: 'messages',
-    })
+    const message = 'The field `messages` is missing. Send at least one message.'
+    return refused(problem('missing_required_parameter', message, { param: 'messages' }))
   }
-  if (!Array.isArray(messages)) return wrongType('messages', messages, 'an array')
+  if (!Array.isArray(messages)) return refused(wrongType('messages', messages, 'an array'))
   if (messages.length === 0) {
-    return problem('invalid_value', '`messages` is empty. Send at least one message.', { param: 'messages' })
+    const message = '`messages` is empty. Send at least one message.'
+    return refused(problem('invalid_value', message, { param: 'messages' }))
   }
-  return checkEach('messages', messages, (param, message) => checkMessage(param, message, others))
+  let calls = 0
+  let hasCalls = false
+  let hasCustom = false
+  let changes: Map<number, MessageChanges> | undefined
+  for (let at = 0; at < messages.length; at++) {
+    const found = checkMessage(at, messages[at], others)
+    if (found) return refused(found)
+    const message = messages[at] as Fields
+    const { tool_calls: list, function_call: call } = message
+    if (Array.isArray(list)) {
+      hasCalls = true
+      calls += list.length
+      hasCustom ||= list.some(isCustom)
+    }
+    if (isObject(call)) {
+      hasCalls = true
+      calls += 1
+    }
+    const changed = changesOf(message)
+    if (changed === undefined) continue
+    changes ??= new Map()
+    changes.set(at, changed)
+  }
+  return { kind: 'read', count: messages.length, calls, hasCalls, hasCustom, changes }
 }
 
-function checkMessage(param: string, message: unknown, others: OtherInput[]): Problem | undefined {
-  if (!isObject(message)) return wrongType(param, message, 'an object')
-  const { role } = message
-  const place = `${param}.role`
-  if (typeof role !== 'string') return role === undefined ? missing(place) : wrongType(place, role, 'a string')
-  return checkToken(place, role, ROLES) ?? checkContent(`${param}.content`, role, message, others)
-}
-
-function checkContent(
-  param: string,
-  role: string,
-  message: Record<string, unknown>,
-  others: OtherInput[],
-): Problem | undefined {
-  const { content } = message
+function checkMessage(at: number, message: unknown, others: OtherInput[]): Problem | undefined {
+  // Nearly all messages are valid, so their names are only made for an error.
+  if (!isObject(message)) return wrongType(`messages[${at}]`, message, 'an object')
+  const { role, content } = message
+  if (typeof role !== 'string' || !ROLES.has(role)) {
+    const place = `messages[${at}].role`
+    if (typeof role === 'string') return checkToken(place, role, ROLES)
+    return role === undefined ? missing(place) : wrongType(place, role, 'a string')
+  }
   if (typeof content === 'string') return undefined
+  const param = `messages[${at}].content`
   if (isAbsent(content)) {
     // Clients send the content of an assistant that only called tools as null, or not at all.
     if (role === 'assistant' || role === 'function') return undefined
     return content === null ? wrongType(param, content, 'a string or an array of parts') : missing(param)
   }
   if (!Array.isArray(content)) return wrongType(param, content, 'a string or an array of parts')
-  return checkEach(param, content, (place, part) =>
-    checkPart(place, part, ROLES_WITH_PARTS.has(role) ? others : undefined),
-  )
+  const othersOfRole = ROLES_WITH_PARTS.has(role) ? others : undefined
+  return checkEach(param, content, (place, part) => checkPart(place, part, othersOfRole))
 }
 
 /** `others`: undefined where only text is allowed. */
@@ -233,13 +250,14 @@ const AS_THEY_ARE: OwnTools = { kind: 'tools', ignored: [], rewritten: new Map()
 
 function ownTools(body: ParsedBody): OwnTools {
   const { tools = null, tool_choice: choice } = body.value
-  if (tools === null) return forcesHosted(choice) ? refused(hostedChoice(choice)) : withoutTools(body)
+  if (tools === null)
+    return isObject(choice) && forcesHosted(choice) ? refused(hostedChoice(choice)) : withoutTools(body)
   if (!Array.isArray(tools)) return refused(wrongType('tools', tools, 'an array'))
   const wrong = checkEach('tools', tools, checkTool)
   if (wrong) return refused(wrong)
   const types = tools.map((tool: { readonly type: string }) => tool.type)
   const hasOwn = types.some((type) => OWN_TYPES.has(type))
-  if (forcesHosted(choice) || (choice === 'required' && tools.length > 0 && !hasOwn)) {
+  if ((isObject(choice) && forcesHosted(choice)) || (choice === 'required' && tools.length > 0 && !hasOwn)) {
     return refused(hostedChoice(choice))
   }
   if (tools.length === 0) return withoutTools(body)
@@ -277,43 +295,41 @@ function checkTool(param: string, tool: unknown): Problem | undefined {
 }
 
 /** Modes and the client's own tools are choices; anything else names a tool that a provider would have to run. */
-const forcesHosted = (choice: unknown): boolean =>
-  isObject(choice) && typeof choice.type === 'string' && !OWN_TYPES.has(choice.type) && choice.type !== 'allowed_tools'
+const forcesHosted = (choice: Fields): boolean =>
+  typeof choice.type === 'string' && !OWN_TYPES.has(choice.type) && choice.type !== 'allowed_tools'
+
+type MessageChanges = ReadonlyMap<string, string | null>
 
 /**
- * Checked messages as every server takes them; undefined where they may stay as they are. Clients send members without a value,
- * and write an assistant message without content in four ways; each server refuses other ones. Only empty values are
- * changed, and only in the messages that have them.
+ * Checked messages as every server takes them. Clients send members without a value, and write an assistant message without
+ * content in four ways; each server refuses other ones. Only empty values are changed, and only in the messages that have them.
  */
-export function repairMessages(body: ParsedBody): Buffer | undefined {
-  const changes = (body.value.messages as readonly Fields[]).map(changesOf)
-  if (changes.every(({ size }) => size === 0)) return undefined
+function repairMessages(body: ParsedBody, changes: ReadonlyMap<number, MessageChanges>): Buffer {
   const messages = memberBytes(body, 'messages')
   if (!messages) throw new Error('A field that was parsed is not among the members')
-  const written = arrayElements(messages).map((element, at) =>
-    changes[at]!.size === 0 ? element : spliceElement(element, changes[at]!),
-  )
+  const written = arrayElements(messages).map((element, at) => {
+    const changed = changes.get(at)
+    return changed === undefined ? element : spliceElement(element, changed)
+  })
   return jsonArray(written)
 }
 
-const NO_CHANGES: ReadonlyMap<string, string | null> = new Map()
-
-function changesOf(message: Fields): ReadonlyMap<string, string | null> {
-  // Most messages need none, and there may be thousands.
+/** Undefined for most messages, which need none. */
+function changesOf(message: Fields): MessageChanges | undefined {
   let changes: Map<string, string | null> | undefined
   const change = (name: string, value: string | null) => {
     changes ??= new Map()
     changes.set(name, value)
   }
   for (const name in message) if (message[name] === null && name !== 'content') change(name, null)
-  if (message.role !== 'assistant') return changes ?? NO_CHANGES
+  if (message.role !== 'assistant') return changes
   const { content, tool_calls: calls, function_call: call } = message
   if (isEmptyList(calls)) change('tool_calls', null)
   const hasCalls = (Array.isArray(calls) && calls.length > 0) || isObject(call)
   if (hasCalls) {
     if (isEmptyList(content)) change('content', 'null')
   } else if (isAbsent(content) || isEmptyList(content)) change('content', '""')
-  return changes ?? NO_CHANGES
+  return changes
 }
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0

@@ -27,8 +27,8 @@ class ChatEventReader implements EventReader {
   readonly state = newStreamState()
   readonly #options: ReaderOptions<ChatDialect>
   readonly #usage: UsageReader
-  /** Only tells calls apart: the id that the client sees is minted when a call begins. */
-  readonly #repair = new ToolCallRepair(() => '')
+  /** Only tells calls apart: the id that the client sees is minted when a call begins. Undefined until there is a call. */
+  #repair: ToolCallRepair | undefined
   /** The number of each call that has begun, by the index that the repair gives it. */
   readonly #calls = new Map<number, number>()
   #emittedBytes = 0
@@ -40,7 +40,7 @@ class ChatEventReader implements EventReader {
 
   constructor(options: ReaderOptions<ChatDialect>) {
     this.#options = options
-    this.#usage = new UsageReader({ dialect: options.dialect, choices: 1 })
+    this.#usage = new UsageReader(options.dialect, 1)
   }
 
   read(frame: Buffer): readonly TurnEvent[] {
@@ -69,36 +69,43 @@ class ChatEventReader implements EventReader {
     }
     state.error = failureInFinish(choice)
     if (state.error) return
-    this.#readDelta(this.#repairedDelta(delta), choice.logprobs)
-    state.heldBytes = this.#repair.waitingBytes
-    state.outputBytes = this.#emittedBytes + state.heldBytes
-    state.calls = this.#calls.size
-    state.finished = this.#readFinish(choice.finish_reason)
-  }
-
-  /** The delta with strings for lists of parts, and every call in the fragments that clients know. */
-  #repairedDelta({ function_call: legacy, ...delta }: Fields): Fields & { readonly tool_calls: readonly Fields[] } {
     if (Array.isArray(delta.content)) {
       const { content, reasoning } = plainContent(delta.content)
       delta.content = content
       if (reasoning !== '') delta.reasoning_content = reasoning
     }
-    const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : []
-    // The older form has one call.
-    const fragments = calls.length === 0 && isObject(legacy) ? [{ index: 0, function: legacy }] : calls
-    return { ...delta, tool_calls: this.#repair.repair(fragments) ?? fragments.filter(isObject) }
+    const hasCalls = Array.isArray(delta.tool_calls) || isObject(delta.function_call)
+    const fragments = hasCalls ? this.#repairCalls(delta) : undefined
+    this.#readDelta(delta, fragments, choice.logprobs)
+    state.heldBytes = this.#repair?.waitingBytes ?? 0
+    state.outputBytes = this.#emittedBytes + state.heldBytes
+    state.calls = this.#calls.size
+    state.finished = this.#readFinish(choice.finish_reason)
   }
 
-  #readDelta(delta: Fields & { readonly tool_calls: readonly Fields[] }, logprobs: unknown): void {
+  /** Writes every call of a delta in the fragments that clients know. */
+  #repairCalls(delta: Fields): readonly Fields[] {
+    const { tool_calls, function_call: older } = delta
+    const calls = Array.isArray(tool_calls) ? tool_calls : []
+    // The older form has one call.
+    const received = calls.length === 0 && isObject(older) ? [{ index: 0, function: older }] : calls
+    this.#repair ??= new ToolCallRepair(() => '')
+    const fragments = this.#repair.repair(received) ?? received.filter(isObject)
+    delta.tool_calls = fragments
+    delete delta.function_call
+    return fragments
+  }
+
+  #readDelta(delta: Fields, fragments: readonly Fields[] | undefined, logprobs: unknown): void {
     this.#emittedBytes += textBytesOf(delta)
     const reasoning = reasoningTextOf(delta)
     if (reasoning !== '') {
       if (this.#options.dialect.requiresReasoning) this.#reasoning += reasoning
       this.#events.push({ type: 'reasoning-delta', text: reasoning })
     }
-    for (const token of readLogprobs(isObject(logprobs) ? logprobs.content : undefined)) this.#logprobs.push(token)
+    if (isObject(logprobs)) for (const token of readLogprobs(logprobs.content)) this.#logprobs.push(token)
     if (isText(delta.content)) {
-      this.#sealReasoning()
+      if (this.#reasoning !== '') this.#sealReasoning()
       const tokens = this.#logprobs
       this.#logprobs = []
       this.#events.push({
@@ -107,15 +114,14 @@ class ChatEventReader implements EventReader {
       })
     }
     if (isText(delta.refusal)) {
-      this.#sealReasoning()
+      if (this.#reasoning !== '') this.#sealReasoning()
       this.#events.push({ type: 'refusal-delta', text: delta.refusal })
     }
-    for (const fragment of delta.tool_calls) this.#readFragment(fragment)
+    if (fragments !== undefined) for (const fragment of fragments) this.#readFragment(fragment)
   }
 
   /** A client that keeps only sealed reasoning must be able to return the reasoning that a server wants back. */
   #sealReasoning(): void {
-    if (this.#reasoning === '') return
     const opaque = { wire: 'chat', origin: this.#options.origin, data: this.#reasoning } as const
     this.#events.push({ type: 'reasoning-seal', opaque })
     this.#reasoning = ''
@@ -129,7 +135,7 @@ class ChatEventReader implements EventReader {
       if (!isText(name)) return
       if (call === CALLS_MAX) this.state.invalid = 'too many calls'
       if (this.state.invalid !== undefined) return
-      this.#sealReasoning()
+      if (this.#reasoning !== '') this.#sealReasoning()
       this.#calls.set(index as number, call)
       const callId = this.#options.mint.callId()
       const tool = isCustom ? 'custom' : 'function'
@@ -148,7 +154,7 @@ class ChatEventReader implements EventReader {
       this.state.invalid = fault
       return false
     }
-    this.#sealReasoning()
+    if (this.#reasoning !== '') this.#sealReasoning()
     const calls = this.#calls.size
     for (let call = 0; call < calls; call++) this.#events.push({ type: 'tool-call-end', call })
     const known = finish === 'length' ? finish : finish === 'content_filter' ? 'content-filter' : undefined

@@ -1,59 +1,41 @@
 import { type Fields, isObject } from '../../lib/types.ts'
-import type { Usage } from '../../model/price.ts'
-import { readError, type UpstreamError } from '../refusals/provider-error.ts'
-import type { MintIds } from '../shared/codec-types.ts'
+import type { SettledCharge } from '../../model/ending.ts'
+import { readError } from '../refusals/provider-error.ts'
+import type { EncodedReply, ReceivedReply } from '../shared/codec-types.ts'
 import { failureInFinish, faultInCalls, finishReasonFrom, joinChoices, plainContent, textBytesOf } from './chunk.ts'
-import type { ChatDialect } from './dialects.ts'
-import { isRequested, renameReasoningText, ToolCallRepair } from './repair-chunk.ts'
+import { isRequested, type RelayOptions, renameReasoningText, ToolCallRepair } from './repair-chunk.ts'
 import { UsageReader } from './usage.ts'
+import { closingOfReply } from './write-events.ts'
 
-/** A JSON answer of a provider that speaks Chat, as far as it must be understood to be relayed. */
-type ChatReply =
-  | {
-      readonly kind: 'reply'
-      /** Members that had to be repaired; the rest goes out as the provider's own bytes. */
-      readonly rewritten: ReadonlyMap<string, Buffer>
-      readonly usage: Usage | undefined
-      readonly outputBytes: number
-    }
-  | { readonly kind: 'error'; readonly error: UpstreamError }
-  | { readonly kind: 'invalid'; readonly what: string }
-
-interface ReplyOptions {
-  readonly dialect: ChatDialect
-  readonly mint: Pick<MintIds, 'completionId' | 'callId'>
-  /** How many choices the client requested. */
-  readonly choices: number
-  /** The client declared `functions`, and expects its call as `function_call`. */
-  readonly functionForm: boolean
-}
+type ReplyOptions = Omit<RelayOptions, 'now'>
 
 const NO_ANSWER = { kind: 'invalid', what: 'JSON that is not a chat completion' } as const
 
-export function readReply(value: unknown, options: ReplyOptions): ChatReply {
+/** Reads a JSON answer of a provider that speaks Chat, as far as it must be understood to be relayed. */
+export function readReply({ body, value }: ReceivedReply, options: ReplyOptions): EncodedReply {
   if (!isObject(value)) return NO_ANSWER
   if (isObject(value.error) || typeof value.error === 'string') return { kind: 'error', error: readError(value.error) }
-  const { dialect, mint } = options
-  const isSplit = dialect.splitsChoices && options.choices === 1 && Array.isArray(value.choices)
+  const { dialect, mint, request } = options
+  const isSplit = dialect.splitsChoices && request.choices === 1 && Array.isArray(value.choices)
   const choices = isSplit ? joinChoices(value.choices as unknown[], 'message') : value.choices
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(hasMessage)) return NO_ANSWER
-  const failed = choices.flatMap((choice) => failureInFinish(choice) ?? [])[0]
-  if (failed) return { kind: 'error', error: failed }
-  const usage = new UsageReader({ dialect, choices: choices.length })
+  for (const choice of choices) {
+    const failed = failureInFinish(choice)
+    if (failed) return { kind: 'error', error: failed }
+  }
+  const usage = new UsageReader(dialect, choices.length)
   usage.read(value)
   const repaired = repairChoices(choices, options)
   if (repaired.fault !== undefined) return { kind: 'invalid', what: repaired.fault }
-  const rewritten = new Map<string, Buffer>()
-  const rewrite = (name: string, written: unknown) => rewritten.set(name, Buffer.from(JSON.stringify(written)))
-  if (repaired.changed || choices !== value.choices) rewrite('choices', repaired.choices)
-  if (typeof value.id !== 'string' || value.id === '') rewrite('id', mint.completionId())
-  if (value.object !== 'chat.completion') rewrite('object', 'chat.completion')
-  return {
-    kind: 'reply',
-    rewritten,
-    usage: usage.usage,
-    outputBytes: repaired.choices.reduce((sum, choice) => sum + textBytesOf(choice.message as Fields), 0),
-  }
+  /** Members that had to be repaired, as JSON; the rest goes out as the provider's own bytes. */
+  const rewritten = new Map<string, string>()
+  if (repaired.changed || choices !== value.choices) rewritten.set('choices', JSON.stringify(repaired.choices))
+  if (typeof value.id !== 'string' || value.id === '') rewritten.set('id', JSON.stringify(mint.completionId()))
+  if (value.object !== 'chat.completion') rewritten.set('object', '"chat.completion"')
+  let outputBytes = 0
+  for (const choice of repaired.choices) outputBytes += textBytesOf(choice.message as Fields)
+  const close = (settled: SettledCharge): Buffer => closingOfReply(body, rewritten, request, settled)
+  return { kind: 'reply', usage: usage.usage, outputBytes, close }
 }
 
 const hasMessage = (choice: unknown): choice is Fields => isObject(choice) && isObject(choice.message)
@@ -64,12 +46,12 @@ function repairChoices(choices: readonly Fields[], options: ReplyOptions) {
   let fault: string | undefined
   for (const [at, choice] of choices.entries()) {
     const index = typeof choice.index === 'number' ? choice.index : at
-    if (!isRequested(index, options.choices) || repaired.has(index)) continue
+    if (!isRequested(index, options.request.choices) || repaired.has(index)) continue
     const fresh = repairChoice(choice, index, options)
     fault ??= fresh.fault
     repaired.set(index, fresh.choice)
   }
-  if (repaired.size < options.choices) fault ??= `${repaired.size} of ${options.choices} choices`
+  if (repaired.size < options.request.choices) fault ??= `${repaired.size} of ${options.request.choices} choices`
   const kept = [...repaired.values()]
   const changed = kept.length < choices.length || kept.some((choice, at) => choice !== choices[at])
   return { choices: kept, changed, fault }
@@ -82,13 +64,15 @@ function repairChoice(choice: Fields, index: number, options: ReplyOptions) {
   // A JSON answer that came whole is whole, although some servers send no finish reason.
   const reason = finishReasonFrom(choice.finish_reason, calls) ?? finishReasonFrom('stop', calls)
   // The repair dropped the calls without a name, so the message as received is checked too.
-  const fault = faultInCalls(reason, calls) ?? faultInCalls(reason, callsIn(received))
-  const finish = reason === 'tool_calls' && options.functionForm ? 'function_call' : reason
+  const fault =
+    faultInCalls(reason, calls) ?? (message === received ? undefined : faultInCalls(reason, callsIn(received)))
+  const finish = reason === 'tool_calls' && options.request.functionForm ? 'function_call' : reason
   if (message === received && finish === choice.finish_reason && index === choice.index) return { choice, fault }
   return { choice: { ...choice, index, message, finish_reason: finish }, fault }
 }
 
-function callsIn({ tool_calls: calls, function_call: called }: Fields): ToolCallRepair {
+function callsIn({ tool_calls: calls, function_call: called }: Fields): ToolCallRepair | undefined {
+  if (!Array.isArray(calls) && !isObject(called)) return undefined
   const repair = new ToolCallRepair(() => '')
   if (Array.isArray(calls)) repair.repair(fragmentsOf(calls))
   else if (isObject(called)) repair.repair([{ index: 0, function: called }])
@@ -99,7 +83,7 @@ function callsIn({ tool_calls: calls, function_call: called }: Fields): ToolCall
 const fragmentsOf = (calls: readonly unknown[]): Fields[] =>
   calls.filter(isObject).map((call, index) => ({ ...call, index }))
 
-function repairMessage(message: Fields, { functionForm, mint }: ReplyOptions): Fields {
+function repairMessage(message: Fields, { request, mint }: ReplyOptions): Fields {
   const changes: Fields = {}
   if (message.role !== 'assistant') changes.role = 'assistant'
   if (Array.isArray(message.content)) {
@@ -108,7 +92,8 @@ function repairMessage(message: Fields, { functionForm, mint }: ReplyOptions): F
     if (reasoning !== '') changes.reasoning_content = reasoning
   } else if (message.content === undefined) changes.content = null
   const renames = typeof message.reasoning_text === 'string'
-  const older = !functionForm && isObject(message.function_call) ? [{ function: message.function_call }] : undefined
+  const older =
+    !request.functionForm && isObject(message.function_call) ? [{ function: message.function_call }] : undefined
   const calls = Array.isArray(message.tool_calls) && message.tool_calls.length > 0 ? message.tool_calls : older
   const repairedCalls = calls === undefined ? undefined : repairCalls(calls, mint.callId)
   if (repairedCalls !== undefined) changes.tool_calls = repairedCalls

@@ -1,5 +1,6 @@
 import { stringOf } from '../../lib/text.ts'
 import { type Fields, isObject } from '../../lib/types.ts'
+import type { ChatRequest } from '../../model/turn.ts'
 import { JsonProgress } from '../json/syntax.ts'
 import type { MintIds } from '../shared/codec-types.ts'
 import { BROKEN_ARGUMENTS, CONTENT_AFTER_END } from '../tools/tool-names.ts'
@@ -16,20 +17,20 @@ import {
 import type { ChatDialect } from './dialects.ts'
 import { argumentsText } from './write-messages.ts'
 
-interface ChunkRepairOptions {
+/** What the relay of an answer depends on, besides the answer. */
+export interface RelayOptions {
+  readonly request: Pick<ChatRequest, 'model' | 'wantsUsage' | 'choices' | 'functionForm'>
+  readonly dialect: ChatDialect
   readonly mint: Pick<MintIds, 'completionId' | 'callId'>
+  /** Wall time in milliseconds, for a server that sends no `created`. */
   readonly now: () => number
-  /** How many choices the client requested. */
-  readonly choices: number
-  /** The client declared `functions`, and expects its call as `function_call`. */
-  readonly functionForm: boolean
-  readonly dialect: Pick<ChatDialect, 'splitsChoices'>
 }
 
 interface ChoiceState {
   hasRole: boolean
   finished: boolean
-  readonly calls: ToolCallRepair
+  /** Undefined until there is a call. */
+  calls: ToolCallRepair | undefined
 }
 
 /**
@@ -40,7 +41,9 @@ interface ChoiceState {
 export class ChunkRepair {
   /** What is wrong with the answer and cannot be repaired. */
   fault: string | undefined
-  readonly #options: ChunkRepairOptions
+  /** Every requested choice has a finish reason. */
+  finished = false
+  readonly #options: RelayOptions
   readonly #joins: boolean
   readonly #states = new Map<number, ChoiceState>()
   #id: string | undefined
@@ -48,24 +51,19 @@ export class ChunkRepair {
   #last: ChoiceState | undefined
   #finishedCount = 0
 
-  constructor(options: ChunkRepairOptions) {
+  constructor(options: RelayOptions) {
     this.#options = options
-    this.#joins = options.dialect.splitsChoices && options.choices === 1
-  }
-
-  /** Every requested choice has a finish reason. */
-  get finished(): boolean {
-    return this.#finishedCount >= this.#options.choices
+    this.#joins = options.dialect.splitsChoices && options.request.choices === 1
   }
 
   /** More arguments of the last call, in frames that need no repair. */
   addArguments(text: string): void {
-    this.#last?.calls.addArguments(text)
-    if (this.#last?.calls.isBroken) this.fault ??= BROKEN_ARGUMENTS
+    this.#last?.calls?.addArguments(text)
+    if (this.#last?.calls?.isBroken) this.fault ??= BROKEN_ARGUMENTS
   }
 
   repair(chunk: Fields): boolean {
-    const { mint, now } = this.#options
+    const { mint, now, request } = this.#options
     this.#id ??= typeof chunk.id === 'string' && chunk.id !== '' ? chunk.id : mint.completionId()
     this.#created ??= typeof chunk.created === 'number' ? chunk.created : Math.floor(now() / 1000)
     let changed = set(chunk, 'id', this.#id)
@@ -74,12 +72,14 @@ export class ChunkRepair {
     const listed: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : []
     const choices = this.#joins ? joinChoices(listed, 'delta') : listed
     const kept: Fields[] = []
-    for (const [at, choice] of choices.entries()) {
+    for (let at = 0; at < choices.length; at++) {
+      const choice = choices[at]
       if (!isObject(choice)) continue
       if (typeof choice.index !== 'number') changed = set(choice, 'index', at) || changed
       const index = choice.index as number
-      if (!isRequested(index, this.#options.choices)) continue
-      const state = this.#stateOf(index)
+      if (!isRequested(index, request.choices)) continue
+      const state = this.#states.get(index) ?? { hasRole: false, finished: false, calls: undefined }
+      this.#states.set(index, state)
       if (state.finished) {
         const delta = deltaOf(choice)
         if (textBytesOf(delta) > 0 || callsBegun(delta) > 0) this.fault ??= CONTENT_AFTER_END
@@ -88,34 +88,28 @@ export class ChunkRepair {
       kept.push(choice)
       this.#last = state
       changed = this.#repairChoice(state, choice) || changed
-      if (state.calls.isBroken) this.fault ??= BROKEN_ARGUMENTS
+      if (state.calls?.isBroken) this.fault ??= BROKEN_ARGUMENTS
     }
     if (kept.length < choices.length || choices !== listed) changed = set(chunk, 'choices', kept)
     return changed
   }
 
-  #stateOf(index: number): ChoiceState {
-    const { mint } = this.#options
-    const state = this.#states.get(index) ?? { hasRole: false, finished: false, calls: new ToolCallRepair(mint.callId) }
-    this.#states.set(index, state)
-    return state
-  }
-
   #repairChoice(state: ChoiceState, choice: Fields): boolean {
-    const { functionForm } = this.#options
+    const { functionForm, choices } = this.#options.request
     let changed = isObject(choice.delta) ? false : set(choice, 'delta', deltaOf(choice))
     // Beside a delta, `message` repeats the answer so far; the SDK's helper would add each to what it has.
-    changed = remove(choice, 'message') || changed
+    if (choice.message !== undefined) changed = remove(choice, 'message')
     const delta = choice.delta as Fields
-    changed = repairDelta(state, delta, functionForm) || changed
+    changed = this.#repairDelta(state, delta) || changed
     const finish = finishReasonFrom(choice.finish_reason, state.calls)
     if (finish === null) return choice.finish_reason === '' ? set(choice, 'finish_reason', null) : changed
     state.finished = true
     this.#finishedCount += 1
-    this.fault ??= faultInCalls(finish, state.calls)
+    this.finished = this.#finishedCount >= choices
+    if (finish === 'tool_calls' || state.calls !== undefined) this.fault ??= faultInCalls(finish, state.calls)
     // A call that ends without arguments gets empty ones.
-    const fragments = state.calls.emptyArguments({ isCut: finish !== 'tool_calls' })
-    if (fragments.length > 0) {
+    const fragments = state.calls?.emptyArguments({ isCut: finish !== 'tool_calls' })
+    if (fragments !== undefined && fragments.length > 0) {
       changed = functionForm
         ? set(delta, 'function_call', { ...(delta.function_call as Fields), arguments: NO_ARGUMENTS })
         : set(delta, 'tool_calls', [...(Array.isArray(delta.tool_calls) ? delta.tool_calls : []), ...fragments])
@@ -123,49 +117,52 @@ export class ChunkRepair {
     const reason = finish === 'tool_calls' && functionForm ? 'function_call' : finish
     return set(choice, 'finish_reason', reason) || changed
   }
+
+  #repairDelta(state: ChoiceState, delta: Fields): boolean {
+    let changed = false
+    if (Array.isArray(delta.content)) {
+      const { content, reasoning } = plainContent(delta.content)
+      if (reasoning !== '') set(delta, 'reasoning_content', reasoning)
+      changed = set(delta, 'content', content)
+    }
+    if (typeof delta.reasoning_text === 'string') changed = renameReasoningText(delta) || changed
+    if (isObject(delta.function_call)) changed = this.#takeFunctionCall(state, delta, delta.function_call) || changed
+    if (Array.isArray(delta.tool_calls)) {
+      const repaired = this.#callsOf(state).repair(delta.tool_calls)
+      if (repaired !== undefined && repaired.length > 0) changed = set(delta, 'tool_calls', repaired)
+      if (delta.tool_calls.length === 0 || repaired?.length === 0) changed = remove(delta, 'tool_calls')
+    } else if (delta.tool_calls === null) changed = remove(delta, 'tool_calls')
+    // The first chunk has the role. Some servers never send one, and clients throw at the end of such a stream.
+    if (!state.hasRole && delta.role !== 'assistant') changed = set(delta, 'role', 'assistant')
+    state.hasRole = true
+    if (delta.role === '') changed = remove(delta, 'role')
+    return changed
+  }
+
+  /** Turns a `function_call` into a tool call, unless the client declared `functions`. */
+  #takeFunctionCall(state: ChoiceState, delta: Fields, called: Fields): boolean {
+    const fragments = [{ index: 0, function: called }]
+    if (this.#options.request.functionForm) {
+      this.#callsOf(state).repair(fragments)
+      return false
+    }
+    if (!Array.isArray(delta.tool_calls) || delta.tool_calls.length === 0) delta.tool_calls = fragments
+    return remove(delta, 'function_call')
+  }
+
+  #callsOf(state: ChoiceState): ToolCallRepair {
+    state.calls ??= new ToolCallRepair(this.#options.mint.callId)
+    return state.calls
+  }
 }
 
 export const isRequested = (index: unknown, choices: number): boolean =>
   Number.isInteger(index) && (index as number) >= 0 && (index as number) < choices
 
-function repairDelta(state: ChoiceState, delta: Fields, functionForm: boolean): boolean {
-  let changed = false
-  if (Array.isArray(delta.content)) {
-    const { content, reasoning } = plainContent(delta.content)
-    if (reasoning !== '') set(delta, 'reasoning_content', reasoning)
-    changed = set(delta, 'content', content) || changed
-  }
-  if (typeof delta.reasoning_text === 'string') changed = renameReasoningText(delta) || changed
-  changed = takeFunctionCall(state, delta, functionForm) || changed
-  if (Array.isArray(delta.tool_calls)) {
-    const repaired = state.calls.repair(delta.tool_calls)
-    if (repaired !== undefined && repaired.length > 0) changed = set(delta, 'tool_calls', repaired) || changed
-    if (delta.tool_calls.length === 0 || repaired?.length === 0) changed = remove(delta, 'tool_calls') || changed
-  } else if (delta.tool_calls === null) changed = remove(delta, 'tool_calls') || changed
-  // The first chunk has the role. Some servers never send one, and clients throw at the end of such a stream.
-  if (!state.hasRole && delta.role !== 'assistant') changed = set(delta, 'role', 'assistant') || changed
-  state.hasRole = true
-  if (delta.role === '') changed = remove(delta, 'role') || changed
-  return changed
-}
-
 /** Copilot's name for `reasoning_content`, which no client reads. */
 export function renameReasoningText(delta: Fields): boolean {
   delta.reasoning_content ??= delta.reasoning_text
   return remove(delta, 'reasoning_text')
-}
-
-/** Turns a `function_call` into a tool call, unless the client declared `functions`. */
-function takeFunctionCall({ calls }: ChoiceState, delta: Fields, functionForm: boolean): boolean {
-  const { function_call: called, tool_calls } = delta
-  if (!isObject(called)) return false
-  const fragments = [{ index: 0, function: called }]
-  if (functionForm) {
-    calls.repair(fragments)
-    return false
-  }
-  if (!Array.isArray(tool_calls) || tool_calls.length === 0) delta.tool_calls = fragments
-  return remove(delta, 'function_call')
 }
 
 function set(fields: Fields, name: string, value: unknown): boolean {

@@ -3,7 +3,7 @@ import { requestOf, SETTLED } from '../../../test/fixtures/protocols/chat/transl
 import { countedIds } from '../../../test/fixtures/protocols/mint-ids.ts'
 import type { Fields } from '../../lib/types.ts'
 import type { StreamAdapter } from '../shared/codec-types.ts'
-import { createFrameSplitter } from '../sse/frames.ts'
+import { FrameSplitter } from '../sse/frames.ts'
 import { restoreTools } from '../tools/restore-tools.ts'
 import { createToolNames } from '../tools/tool-names.ts'
 import { chatDialect } from './dialects.ts'
@@ -258,7 +258,7 @@ function adapterOn(route: (typeof ROADS)[number]): StreamAdapter {
 /** What its client sees of a stream that comes in pieces of that many bytes. */
 function readFrames(route: (typeof ROADS)[number], stream: string, pieceBytes: number) {
   const adapter = adapterOn(route)
-  const splitter = createFrameSplitter({ frameBytesMax: 100_000 })
+  const splitter = new FrameSplitter({ frameBytesMax: 100_000 })
   const isOver = () => adapter.state.done || adapter.state.error !== undefined || adapter.state.invalid !== undefined
   let sent = ''
   const bytes = Buffer.from(stream)

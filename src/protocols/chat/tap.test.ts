@@ -10,8 +10,7 @@ const tapOf = (publicModel = 'public', dialect = 'generic', choices = 1) =>
     publicModel,
     dialect: chatDialect(dialect),
     mint,
-    choices,
-    functionForm: false,
+    request: { model: 'm', choices, functionForm: false, wantsUsage: false },
     now: () => 7000,
   })
 

@@ -1,49 +1,55 @@
 import { isUtf8 } from 'node:buffer'
 import { type Fields, isObject } from '../../lib/types.ts'
 import { endOfString, tryParse } from '../json/bytes.ts'
-import { type EncodedFrame, type MintIds, NOTHING_ENCODED } from '../shared/codec-types.ts'
-import { newStreamState, recordUsage, type StreamState } from '../shared/stream-state.ts'
+import { type EncodedFrame, NOTHING_ENCODED, type StreamAdapter } from '../shared/codec-types.ts'
+import { newStreamState, recordUsage } from '../shared/stream-state.ts'
 import { dataFrame, type FrameSplitter } from '../sse/frames.ts'
-import { callsBegun, failureInFinish, ModelRenamer, parseChunk, textBytesOf } from './chunk.ts'
-import type { ChatDialect } from './dialects.ts'
-import { createFrameTemplates, type FrameTemplates } from './frame-template.ts'
-import { ChunkRepair } from './repair-chunk.ts'
+import { callsBegun, failureInFinish, parseChunk, textBytesOf } from './chunk.ts'
+import { type FrameTemplate, learnTemplate } from './frame-template.ts'
+import { ChunkRepair, type RelayOptions } from './repair-chunk.ts'
 import { UsageReader } from './usage.ts'
-import type { StreamHead } from './write-events.ts'
+import { closingOfStream, type StreamHead } from './write-events.ts'
 
-export interface ChatTapOptions {
+export interface ChatTapOptions extends RelayOptions {
   readonly laneModel: string
   readonly publicModel: string
-  readonly dialect: ChatDialect
-  readonly mint: Pick<MintIds, 'completionId' | 'callId'>
-  /** How many choices the client requested: the stream is complete when each has a finish reason. */
-  readonly choices: number
-  /** The client declared `functions`, and expects its call as `function_call`. */
-  readonly functionForm: boolean
-  /** Wall time in milliseconds, for a server that sends no `created`. */
-  readonly now: () => number
 }
 
+/** A stream whose frames all differ stops learning after so many templates that no frame matched. */
+const UNMATCHED_TEMPLATES_MAX = 8
+
 /** Reads a relayed stream: it passes most frames on as they came, and picks out usage, finish and errors. */
-export class ChatTap {
-  /** `head`: what the usage chunk, which is written after the settle, repeats of the stream. */
-  readonly state: StreamState & { head: StreamHead | undefined } = { ...newStreamState(), head: undefined }
-  readonly #renamer: ModelRenamer
+export class ChatTap implements StreamAdapter {
+  readonly state = newStreamState()
+  readonly close: StreamAdapter['close']
+  readonly #options: ChatTapOptions
   readonly #usage: UsageReader
   readonly #repair: ChunkRepair
-  readonly #templates: FrameTemplates
+  /** The member with the model's name as the lane and as the client has it: in Latin-1, which has a character for each byte. */
+  readonly #laneMember: string
+  readonly #publicMember: string
+  /** What the usage chunk, which is written after the settle, repeats of the stream. */
+  #head: StreamHead | undefined
+  /** The template of the last parsed frame. */
+  #template: FrameTemplate | undefined
+  #unmatchedTemplates = 0
+  /** The last parsed frame has the lane's name for the model, and gets the public one. */
+  #renames = false
 
   constructor(options: ChatTapOptions) {
-    this.#renamer = new ModelRenamer(options.laneModel, options.publicModel)
-    this.#usage = new UsageReader(options)
+    const { request, laneModel, publicModel } = options
+    this.#options = options
+    this.#usage = new UsageReader(options.dialect, request.choices)
     this.#repair = new ChunkRepair(options)
-    this.#templates = createFrameTemplates(this.#renamer)
+    this.#laneMember = Buffer.from(`"model":${JSON.stringify(laneModel)}`).toString('latin1')
+    this.#publicMember = Buffer.from(`"model":${JSON.stringify(publicModel)}`).toString('latin1')
+    this.close = (settled) => closingOfStream(request, this.#head, settled)
   }
 
   /** Reads one frame of the provider; gives what of it goes to the client now. */
   read(frame: Buffer): EncodedFrame {
     // A frame of another template may change what the next one of this template means.
-    this.#templates.forget()
+    this.#template = undefined
     const chunk = parseChunk(this.state, frame)
     if (chunk === undefined) return NOTHING_ENCODED
     const hasUsage = this.#usage.read(chunk)
@@ -54,31 +60,37 @@ export class ChatTap {
 
   /** Passes on the next frames that differ from the last one only in their text, as one piece; undefined for none. */
   readTemplated(frames: FrameSplitter): EncodedFrame | undefined {
-    const run = this.#templates.take(frames)
-    if (run === undefined) return undefined
+    const template = this.#template
+    const matching = template && frames.takeMatching(template)
+    if (template === undefined || matching === undefined) return undefined
     const { state } = this
-    state.outputBytes += run.textBytes
-    state.contentFrames += run.frames
-    for (const text of argumentsIn(run.bytes)) this.#repair.addArguments(text)
+    const { textBytes } = template
+    state.outputBytes += textBytes
+    state.contentFrames += template.contentFrames
+    template.textBytes = 0
+    template.contentFrames = 0
+    this.#unmatchedTemplates = 0
+    for (const text of argumentsIn(matching)) this.#repair.addArguments(text)
     state.invalid ??= this.#repair.fault
-    return { bytes: run.bytes, isContent: run.textBytes > 0 }
+    return { bytes: this.#renamed(matching), isContent: textBytes > 0 }
   }
 
   #readChunk(frame: Buffer, chunk: Fields, hasUsage: boolean): EncodedFrame {
     const { state } = this
     // The usage chunk is ours to write, after the settle; a chunk without choices has nothing else in it.
-    if (!hasChoices(chunk)) return NOTHING_ENCODED
+    if (!Array.isArray(chunk.choices) || !chunk.choices.some(isObject)) return NOTHING_ENCODED
     const isRepaired = this.#repair.repair(chunk)
     const choices = (chunk.choices as unknown[]).filter(isObject)
     const { fault } = this.#repair
     if (choices.length === 0 && fault === undefined) return NOTHING_ENCODED
-    state.head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
+    this.#head ??= { id: chunk.id, created: chunk.created, systemFingerprint: chunk.system_fingerprint }
     const bytesBefore = state.outputBytes
     for (const choice of choices) {
       state.error = failureInFinish(choice) ?? state.error
-      if (!isObject(choice.delta)) continue
-      state.outputBytes += textBytesOf(choice.delta)
-      state.calls += callsBegun(choice.delta)
+      const { delta } = choice
+      if (!isObject(delta)) continue
+      state.outputBytes += textBytesOf(delta)
+      if (delta.tool_calls !== undefined || delta.function_call !== undefined) state.calls += callsBegun(delta)
     }
     if (state.error === undefined) state.invalid ??= fault
     state.finished = this.#repair.finished
@@ -90,21 +102,42 @@ export class ChatTap {
     const textBytes = state.outputBytes - bytesBefore
     const isContent = textBytes > 0
     if (isContent) state.contentFrames += 1
-    const model = this.#renamer.publicModel
+    const model = this.#options.publicModel
     if (hasUsage) {
       const { x_groq: _withUsage, ...rest } = chunk
       const withoutUsage = choices.map(({ usage: _reported, ...choice }) => choice)
       return { bytes: dataFrame({ ...rest, choices: withoutUsage, model, usage: null }), isContent }
     }
     // Strict clients throw at bytes that are not UTF-8. The rewritten frame is what lenient clients read.
-    const rename = isRepaired || !isUtf8(frame) ? 'rewrite' : this.#renamer.renameFor(frame, chunk)
-    if (rename === 'rewrite') return { bytes: dataFrame({ ...chunk, model }), isContent }
-    if (isContent) this.#templates.learn(rename, { frame, chunk, textBytes })
-    return { bytes: this.#renamer.apply(rename, frame), isContent }
+    if (isRepaired || !isUtf8(frame) || !this.#canRename(frame, chunk)) {
+      return { bytes: dataFrame({ ...chunk, model }), isContent }
+    }
+    if (isContent && this.#unmatchedTemplates < UNMATCHED_TEMPLATES_MAX) {
+      this.#unmatchedTemplates += 1
+      this.#template = learnTemplate(frame, chunk, textBytes)
+    }
+    return { bytes: this.#renamed(frame), isContent }
+  }
+
+  /**
+   * The name in the frame's bytes can be replaced by the public one. `"` is escaped inside JSON strings, so the quoted member is
+   * only found where it is a member. Where a server spells it differently, or writes it twice, the frame has to be rewritten.
+   */
+  #canRename(frame: Buffer, { model }: Fields): boolean {
+    const { laneModel, publicModel } = this.#options
+    this.#renames = model !== publicModel
+    if (!this.#renames) return true
+    const member = this.#laneMember
+    const at = frame.indexOf(member, 0, 'latin1')
+    return at !== -1 && model === laneModel && frame.indexOf(member, at + member.length, 'latin1') === -1
+  }
+
+  /** Takes one frame, or several that all have the member as the frame had that `#canRename` saw last. */
+  #renamed(frames: Buffer): Buffer {
+    if (!this.#renames) return frames
+    return Buffer.from(frames.toString('latin1').split(this.#laneMember).join(this.#publicMember), 'latin1')
   }
 }
-
-const hasChoices = ({ choices }: Fields): boolean => Array.isArray(choices) && choices.some(isObject)
 
 /** `"` is escaped inside strings, so this matches only a real member name. */
 const NAME = Buffer.from('"arguments"')

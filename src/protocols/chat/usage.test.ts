@@ -38,8 +38,7 @@ function relayed(row: UsageRow): { usage: Usage | undefined; sent: string } {
     publicModel: 'p',
     dialect: chatDialect(row.dialect),
     mint,
-    choices: 1,
-    functionForm: false,
+    request: { model: 'm', choices: 1, functionForm: false, wantsUsage: false },
     now: () => 7000,
   })
   const sent = STREAMS[row.place](row.delivered).map((each) => String(tap.read(frame(each)).bytes ?? ''))
@@ -56,8 +55,12 @@ function inJson({ dialect, place, delivered }: UsageRow): Usage | undefined {
   const last = STREAMS[place](delivered).at(-1)
   const choices = [{ ...CHOICE, ...(place === 'the choice' ? { usage: delivered } : {}), message: { content: 'a' } }]
   const reply = readReply(
-    { ...last, choices },
-    { dialect: chatDialect(dialect), mint: countedIds(), choices: 1, functionForm: false },
+    { body: { bytes: Buffer.alloc(0), members: [] }, value: { ...last, choices } },
+    {
+      dialect: chatDialect(dialect),
+      mint: countedIds(),
+      request: { model: 'm', choices: 1, functionForm: false, wantsUsage: false },
+    },
   )
   return reply.kind === 'reply' ? reply.usage : undefined
 }

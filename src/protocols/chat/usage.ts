@@ -45,52 +45,45 @@ function readUsage(usage: unknown, { countedSeparately }: Pick<ChatDialect, 'cou
 
 /** A server that reports a count in two places reports the same twice, or leaves one of them at zero. */
 function mostOf(usage: Fields, places: readonly Place[]): number {
-  const counts = places.map(([first, second]) => {
+  let most = 0
+  for (const [first, second] of places) {
     const value = usage[first]
-    if (second === undefined) return countOf(value)
-    return isObject(value) ? countOf(value[second]) : undefined
-  })
-  return Math.max(0, ...counts.map((count) => count ?? 0))
+    const count = second === undefined ? value : isObject(value) ? value[second] : undefined
+    most = Math.max(most, countOf(count) ?? 0)
+  }
+  return most
 }
 
 /** Collects the usage of an answer from its chunks; the last report counts. */
 export class UsageReader {
+  usage: Usage | undefined
   readonly #dialect: ChatDialect
   readonly #choices: number
   #reported: Usage | undefined
   /** Counts that llama.cpp gives beside its timings: used where it reports no usage. */
   #timed: Usage | undefined
 
-  constructor({ dialect, choices }: { readonly dialect: ChatDialect; readonly choices: number }) {
+  constructor(dialect: ChatDialect, choices: number) {
     this.#dialect = dialect
     this.#choices = choices
   }
 
   /** Reads a chunk or a whole answer. True where it has a usage, which must not reach the client there. */
-  read(chunk: Fields): boolean {
-    const reported = this.#usageIn(chunk)
-    this.#reported = readUsage(reported, this.#dialect) ?? this.#reported
-    this.#timed = readUsage(countsOfTimings(chunk), this.#dialect) ?? this.#timed
+  read({ usage, x_groq, choices, timings }: Fields): boolean {
+    // In the chunk, in an extension, or, where one choice was requested, in that choice (Moonshot's docs: beside the finish
+    // reason). A usage in one of several choices does not count the others.
+    const choice = this.#choices === 1 && Array.isArray(choices) ? choices[0] : undefined
+    const reported =
+      usage ?? (isObject(x_groq) ? x_groq.usage : undefined) ?? (isObject(choice) ? choice.usage : undefined)
+    if (isObject(reported)) this.#reported = readUsage(reported, this.#dialect) ?? this.#reported
+    if (isObject(timings)) this.#timed = readUsage(countsOfTimings(timings), this.#dialect) ?? this.#timed
+    this.usage = this.#reported ?? this.#timed
     return isObject(reported)
-  }
-
-  get usage(): Usage | undefined {
-    return this.#reported ?? this.#timed
-  }
-
-  /**
-   * In the chunk, in an extension, or, where one choice was requested, in that choice (Moonshot's docs: beside the finish
-   * reason). A usage in one of several choices does not count the others.
-   */
-  #usageIn({ usage, x_groq, choices }: Fields): unknown {
-    const [choice] = this.#choices === 1 && Array.isArray(choices) ? choices : []
-    return usage ?? (isObject(x_groq) ? x_groq.usage : undefined) ?? (isObject(choice) ? choice.usage : undefined)
   }
 }
 
 /** llama.cpp reports prompt tokens that it read, prompt tokens that it had cached, and tokens that it wrote. */
-function countsOfTimings({ timings }: Fields): Fields | undefined {
-  if (!isObject(timings)) return undefined
+function countsOfTimings(timings: Fields): Fields | undefined {
   const [read, cached] = [countOf(timings.prompt_n), countOf(timings.cache_n) ?? 0]
   if (read === undefined) return undefined
   return { prompt_tokens: read + cached, cached_tokens: cached, completion_tokens: timings.predicted_n }

@@ -208,14 +208,12 @@ export function closingOfStream(request: ClosedRequest, head: StreamHead | undef
 /** A provider's JSON answer with the public model name and the charge; the rest is its own bytes. */
 export function closingOfReply(
   body: RequestBody,
-  rewritten: ReadonlyMap<string, Buffer>,
+  rewritten: ReadonlyMap<string, string>,
   request: Pick<ClosedRequest, 'model'>,
   settled: SettledCharge,
 ): Buffer {
-  const changes = new Map([
-    ...rewritten,
-    ['model', Buffer.from(JSON.stringify(request.model))],
-    ['usage', Buffer.from(JSON.stringify(writeUsage(settled)))],
-  ])
+  const changes = new Map(rewritten)
+  changes.set('model', JSON.stringify(request.model))
+  changes.set('usage', JSON.stringify(writeUsage(settled)))
   return spliceMembers(body, changes)
 }

@@ -68,9 +68,9 @@ class MessageWriter {
       this.messages.push({ role: lane.dialect.developerRole ? 'developer' : 'system', content: instructions })
     }
     for (const item of items) this.#writeItem(item)
-    this.#endAssistant()
+    if (this.#assistant) this.#endAssistant(this.#assistant)
     const last = this.messages.at(-1)
-    if (last !== undefined && isPrefill(last) && lane.dialect.prefill === 'prefix') last.prefix = true
+    if (lane.dialect.prefill === 'prefix' && last !== undefined && isPrefill(last)) last.prefix = true
     if (this.#results.orphans.size > 0) this.#leaveOut('strayResult')
   }
 
@@ -92,7 +92,7 @@ class MessageWriter {
         break
       case 'tool-result':
         // Its message is written with its call's; here it only ends the assistant's turn.
-        if (this.#assistant && this.#assistant.calls.size > 0) this.#endAssistant()
+        if (this.#assistant && this.#assistant.calls.size > 0) this.#endAssistant(this.#assistant)
         break
       default:
         assertNever(item)
@@ -117,24 +117,42 @@ class MessageWriter {
   }
 
   #writeMessage({ role, content, name }: MessageItem): void {
-    this.#endAssistant()
+    if (this.#assistant) this.#endAssistant(this.#assistant)
     this.#reasoning = []
-    const named = this.#nameFields(name)
-    if (role === 'user') {
-      this.#leaveOutUnwritable(content)
-      this.messages.push({ role, content: writeContent(content), ...named })
-      return
+    const isNamed = name !== undefined && this.#takesNames()
+    const message: Fields = { role }
+    if (role === 'user') message.content = this.#writeContent(content)
+    else {
+      this.#leaveOutOtherParts(content)
+      if (role === 'developer' && !this.#dialect.developerRole) message.role = 'system'
+      message.content = partsText(content, '\n')
     }
-    this.#leaveOutOtherParts(content)
-    const known = role === 'developer' && !this.#dialect.developerRole ? 'system' : role
-    this.messages.push({ role: known, content: partsText(content, '\n'), ...named })
+    if (isNamed) message.name = name
+    this.messages.push(message)
   }
 
-  #nameFields(name: string | undefined): Fields {
-    if (name === undefined) return {}
-    if (this.#dialect.messageNames) return { name }
-    this.#leaveOut('messageName')
-    return {}
+  #takesNames(): boolean {
+    if (!this.#dialect.messageNames) this.#leaveOut('messageName')
+    return this.#dialect.messageNames
+  }
+
+  /** A user's content: many servers only take a string, and get one where nothing is lost by it. */
+  #writeContent(parts: readonly ContentPart[]): string | Fields[] {
+    const [first] = parts
+    if (parts.length === 1 && first?.type === 'text') return first.text
+    const written = this.#writeParts(parts)
+    return written.length === 0 ? '' : written
+  }
+
+  /** Chat has no shape for a file that is only an address. */
+  #writeParts(parts: readonly ContentPart[]): Fields[] {
+    const written: Fields[] = []
+    for (const part of parts) {
+      const fields = writePart(part)
+      if (fields === undefined) this.#leaveOut('fileUrl')
+      else written.push(fields)
+    }
+    return written
   }
 
   /** Only user messages may have parts that are not text. */
@@ -142,30 +160,22 @@ class MessageWriter {
     for (const part of content) if (!isText(part)) this.#leaveOut(part.type)
   }
 
-  #leaveOutUnwritable(content: readonly ContentPart[]): void {
-    if (content.some((part) => writePart(part).length === 0)) this.#leaveOut('fileUrl')
-  }
-
   #leaveOut(what: NamedApart): void {
     this.leftOut.add(clientName(what, this.#lane.client))
   }
 
   /** Writes the text and calls of the assistant, and behind them the results of its calls. */
-  #endAssistant(): void {
-    if (!this.#assistant) return
-    const { calls, texts, refusals, name, reasoning: thoughts } = this.#assistant
+  #endAssistant({ calls, texts, refusals, name, reasoning: thoughts }: AssistantTurn): void {
     this.#assistant = undefined
     const text = joinTexts(texts)
     const reasoning = joinTexts(thoughts)
     const isEmpty = text === '' && (calls.size > 0 || refusals.length > 0)
-    this.messages.push({
-      role: 'assistant',
-      content: isEmpty ? null : text,
-      ...(refusals.length > 0 ? { refusal: refusals.join(BREAK) } : {}),
-      ...this.#nameFields(name),
-      ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-      ...(calls.size === 0 ? {} : { tool_calls: [...calls.values()].map((call) => this.#writeCall(call)) }),
-    })
+    const message: Fields = { role: 'assistant', content: isEmpty ? null : text }
+    if (refusals.length > 0) message.refusal = refusals.join(BREAK)
+    if (name !== undefined && this.#takesNames()) message.name = name
+    if (reasoning !== '') message.reasoning_content = reasoning
+    if (calls.size > 0) message.tool_calls = [...calls.values()].map((call) => this.#writeCall(call))
+    this.messages.push(message)
     const others = [...calls.values()].flatMap((call) => this.#writeResult(call))
     if (others.length > 0) this.messages.push({ role: 'user', content: others })
   }
@@ -182,8 +192,7 @@ class MessageWriter {
   /** Writes a tool message, which is text. Gives the other parts of the result, for a user message behind all results. */
   #writeResult(call: CallItem): Fields[] {
     const content = this.#results.byCall.get(call)?.content
-    const shown = (content ?? []).filter((part) => !isText(part)).flatMap(writePart)
-    if (content) this.#leaveOutUnwritable(content)
+    const shown = this.#writeParts((content ?? []).filter((part) => !isText(part)))
     const text = content === undefined ? ABORTED : partsText(content, '\n')
     this.messages.push({
       role: 'tool',
@@ -195,52 +204,50 @@ class MessageWriter {
   }
 }
 
-/** A user's content: many servers only take a string, and get one where nothing is lost by it. */
-function writeContent(parts: readonly ContentPart[]): string | Fields[] {
-  const [first] = parts
-  if (parts.length === 1 && first?.type === 'text') return first.text
-  const written = parts.flatMap(writePart)
-  return written.length === 0 ? '' : written
-}
-
-/** A part that chat has no shape for gives nothing: a file that is only an address. */
-function writePart(part: ContentPart): Fields[] {
+/** Undefined for a part that chat has no shape for: a file that is only an address. */
+function writePart(part: ContentPart): Fields | undefined {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return [{ type: 'text', text: part.text }]
+      return { type: 'text', text: part.text }
     case 'image':
-      return [{ type: 'image_url', image_url: { url: part.url, detail: part.detail } }]
+      return { type: 'image_url', image_url: { url: part.url, detail: part.detail } }
     case 'audio':
-      return [{ type: 'input_audio', input_audio: { data: part.data, format: part.format } }]
+      return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
     case 'file':
-      if (part.data === undefined && part.id === undefined) return []
-      return [{ type: 'file', file: { file_data: part.data, file_id: part.id, filename: part.name } }]
+      if (part.data === undefined && part.id === undefined) return undefined
+      return { type: 'file', file: { file_data: part.data, file_id: part.id, filename: part.name } }
     default:
       return assertNever(part)
   }
 }
 
-interface FittedMessages {
-  /** Undefined: they may stay as they are. */
-  readonly messages: Buffer | undefined
-  /** A name was left out, because the server refuses names. */
-  readonly withoutNames: boolean
+/** What a message that a server would refuse contains: most contain none of these, and need not be parsed. */
+const signsByDialect = new WeakMap<ChatDialect, readonly string[]>()
+
+function signsOf(dialect: ChatDialect): readonly string[] {
+  const signs: string[] = []
+  if (!dialect.developerRole) signs.push('developer')
+  if (!dialect.messageNames) signs.push('"name"')
+  if (dialect.callIds !== 'any') signs.push('"tool_call')
+  if (dialect.prefill !== 'plain') signs.push('assistant')
+  signsByDialect.set(dialect, signs)
+  return signs
 }
 
-const UNCHANGED: FittedMessages = { messages: undefined, withoutNames: false }
-
-/** The messages of a client as one server takes them. Only those that it would refuse are rewritten. */
-export function fitMessages(request: TurnRequest, dialect: ChatDialect): FittedMessages {
+/** The messages of a client as one server takes them; undefined where they may stay as they are. */
+export function fitMessages(
+  request: TurnRequest,
+  dialect: ChatDialect,
+): { readonly messages: Buffer; readonly withoutNames: boolean } | undefined {
   const bytes = writtenMember(request, 'messages')
-  if (bytes === undefined) return UNCHANGED
-  const signs = SIGNS.filter(({ isNeeded }) => isNeeded(dialect)).map(({ sign }) => sign)
-  if (!signs.some((sign) => bytes.includes(sign))) return UNCHANGED
+  const signs = signsByDialect.get(dialect) ?? signsOf(dialect)
+  if (bytes === undefined || !hasSign(bytes, signs)) return undefined
   const elements = arrayElements(bytes)
   let withoutNames = false
   let isChanged = false
   const written = elements.map((element, at) => {
-    if (!signs.some((sign) => element.includes(sign))) return element
+    if (!hasSign(element, signs)) return element
     const message: Fields = JSON.parse(element.toString('utf8'))
     const changes = changesOf(message, dialect, at === elements.length - 1)
     if (changes.size === 0) return element
@@ -248,16 +255,13 @@ export function fitMessages(request: TurnRequest, dialect: ChatDialect): FittedM
     withoutNames ||= changes.get('name') === null
     return spliceElement(element, changes)
   })
-  return isChanged ? { messages: jsonArray(written), withoutNames } : UNCHANGED
+  return isChanged ? { messages: jsonArray(written), withoutNames } : undefined
 }
 
-/** What a message that does not fit contains: most contain none of these, and need not be parsed. */
-const SIGNS: readonly { readonly sign: Buffer; readonly isNeeded: (dialect: ChatDialect) => boolean }[] = [
-  { sign: Buffer.from('developer'), isNeeded: ({ developerRole }) => !developerRole },
-  { sign: Buffer.from('"name"'), isNeeded: ({ messageNames }) => !messageNames },
-  { sign: Buffer.from('"tool_call'), isNeeded: ({ callIds }) => callIds !== 'any' },
-  { sign: Buffer.from('assistant'), isNeeded: ({ prefill }) => prefill !== 'plain' },
-]
+function hasSign(bytes: Buffer, signs: readonly string[]): boolean {
+  for (const sign of signs) if (bytes.includes(sign)) return true
+  return false
+}
 
 function changesOf(message: Fields, dialect: ChatDialect, isLast: boolean): Map<string, string | null> {
   const changes = new Map<string, string | null>()

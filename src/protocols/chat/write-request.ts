@@ -178,36 +178,35 @@ export function rewriteRequest(request: ChatRequest, target: RelayTarget<ChatDia
   const { body } = request
   const effort = writeEffort(target, () => messagesWithCalls(request))
   const fitted = fitMessages(request, dialect)
-  // Fields that contradict the effort go too.
-  const unwanted = [
-    ...dialect.withoutFields,
-    ...(Object.keys(effort.fields).length === 0 ? [] : dialect.effortSwitches),
-  ]
-  const leftOut = new Set([
-    ...optionalFieldsLeftOut(request, target),
-    ...body.members.flatMap(({ name }) => (unwanted.includes(name) ? [name] : [])),
-    ...(effort.isLost ? [clientName('effort', 'chat')] : []),
-    ...(fitted.withoutNames ? [clientName('messageName', 'chat')] : []),
-  ])
   const changes = changesForLanes(request, CHAT_FIELDS)
+  const leftOut = new Set(optionalFieldsLeftOut(request, target))
+  // Fields that contradict the effort go too.
+  const contradicting = Object.keys(effort.fields).length === 0 ? [] : dialect.effortSwitches
+  for (const { name } of body.members) {
+    if (dialect.withoutFields.includes(name) || contradicting.includes(name)) leftOut.add(name)
+  }
+  if (effort.isLost) leftOut.add(clientName('effort', 'chat'))
+  if (fitted?.withoutNames) leftOut.add(clientName('messageName', 'chat'))
   for (const name of leftOut) changes.set(name, null)
-  for (const [from, to] of Object.entries(dialect.renamedFields)) {
+  for (const from in dialect.renamedFields) {
     const value = memberBytes(body, from)
     if (value === undefined || changes.get(from) === null) continue
     changes.set(from, null)
-    changes.set(to, value)
+    changes.set(dialect.renamedFields[from]!, value)
   }
-  if (fitted.messages !== undefined) changes.set('messages', fitted.messages)
+  if (fitted !== undefined) changes.set('messages', fitted.messages)
   changes.set('model', JSON.stringify(target.model))
   if (target.delivery === 'stream') {
     changes.set('stream', 'true')
     if (dialect.usageOption) changes.set('stream_options', USAGE_WANTED)
   }
-  for (const [name, value] of Object.entries(effort.fields)) {
-    changes.set(name, JSON.stringify(withClientMembers(request, name, value)))
+  for (const name in effort.fields) {
+    changes.set(name, JSON.stringify(withClientMembers(request, name, effort.fields[name])))
   }
   changes.set(dialect.capField, JSON.stringify(target.outputCap))
-  for (const [name, salt] of Object.entries(saltFields(target))) changes.set(name, JSON.stringify(salt))
+  if (dialect.cacheSaltField !== undefined && target.cacheSalt !== undefined) {
+    changes.set(dialect.cacheSaltField, JSON.stringify(target.cacheSalt))
+  }
   if (request.choices !== 1) changes.set('n', JSON.stringify(request.choices))
   return { body: spliceMembers(body, changes), leftOut: [...leftOut] }
 }

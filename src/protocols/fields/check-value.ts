@@ -150,18 +150,12 @@ const NAME_SHOWN_MAX = 64
 export function checkNames(members: readonly JsonMember[], controls: ReadonlySet<string>): Problem | undefined {
   const seen = new Set<string>()
   for (const { name, escaped } of members) {
-    const control = controlFieldMeant(name, controls)
-    if (control !== undefined && (escaped || name !== control)) return misspelled(name, control, escaped)
+    const control = controls.has(name) ? name : name.toLowerCase()
+    if ((escaped || name !== control) && controls.has(control)) return misspelled(name, control, escaped)
     if (seen.has(name)) return twice(name)
     seen.add(name)
   }
   return undefined
-}
-
-function controlFieldMeant(name: string, controls: ReadonlySet<string>): string | undefined {
-  if (controls.has(name)) return name
-  const lower = name.toLowerCase()
-  return controls.has(lower) ? lower : undefined
 }
 
 const misspelled = (name: string, control: string, escaped: boolean): Problem =>

@@ -183,15 +183,22 @@ export function withMarkOf(message: Fields, parts: ContentPart[]): ContentPart[]
 }
 
 /** The names of the fields with which a client has marked its conversation. */
-export const namesOfMarks = (conversation: Conversation): string[] => [
-  ...new Set(marksIn(conversation).map(({ field }) => field)),
-]
+export function namesOfMarks(conversation: Conversation): string[] {
+  const names = new Set<string>()
+  for (const { field } of marksIn(conversation)) names.add(field)
+  return [...names]
+}
 
 /** A longer TTL is lost even where marks are kept: an hour costs more than the five minutes that the price of `cache_write` covers. */
 export const namesOfLostTtls = (conversation: Conversation): string[] =>
   marksIn(conversation).some(({ hasOwnTtl }) => hasOwnTtl) ? ['cache_control.ttl'] : []
 
 function marksIn({ items, tools }: Conversation): CacheMark[] {
-  const places = [...tools, ...items.flatMap((item) => ('content' in item ? item.content : []))]
-  return places.flatMap(({ cacheMark }) => cacheMark ?? [])
+  const marks: CacheMark[] = []
+  for (const { cacheMark } of tools) if (cacheMark) marks.push(cacheMark)
+  for (const item of items) {
+    if (!('content' in item)) continue
+    for (const { cacheMark } of item.content) if (cacheMark) marks.push(cacheMark)
+  }
+  return marks
 }

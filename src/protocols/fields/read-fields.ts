@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../lib/types.ts'
+import { isObject } from '../../lib/types.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
 import { type Demand, type JsonMember, memberBytes, type TurnRequest } from '../../model/turn.ts'
 import { isNullMember } from '../json/bytes.ts'
@@ -44,8 +44,13 @@ export function mayBePassedOn(tables: readonly FieldTable[], name: string): bool
 }
 
 /** The unknown and ignored fields of a body: they go to a provider only where its dialect or the operator passes them on. */
-export const optionalNames = (members: readonly JsonMember[], table: FieldTable): string[] =>
-  members.flatMap(({ name }) => (!Object.hasOwn(table, name) || table[name]?.policy === 'ignored' ? [name] : []))
+export function optionalNames(members: readonly JsonMember[], table: FieldTable): string[] {
+  const names: string[] = []
+  for (const { name } of members) {
+    if (!Object.hasOwn(table, name) || table[name]?.policy === 'ignored') names.push(name)
+  }
+  return names
+}
 
 /** The members of fields that are objects and are rewritten: members that are not listed are dropped. */
 export type NestedTable = Readonly<Record<string, Readonly<Record<string, ValueCheck | 'standard-only'>>>>
@@ -55,9 +60,10 @@ export type ReadNested = { readonly kind: 'read'; readonly ignored: readonly str
 /** Checks nested control fields as strictly as the outer ones, and names the ignored ones. */
 export function readNested(body: ParsedBody, table: NestedTable): ReadNested {
   const ignored: string[] = []
-  for (const [outer, rules] of Object.entries(table)) {
+  for (const outer in table) {
     const inner = body.value[outer]
     if (inner === undefined || inner === null) continue
+    const rules = table[outer]!
     const found = isObject(inner) ? checkInner(body, outer, inner, rules) : wrongType(outer, inner, 'an object')
     if (found) return refused(found)
     for (const name of Object.keys(inner)) if (!Object.hasOwn(rules, name)) ignored.push(`${outer}.${name}`)
@@ -95,33 +101,31 @@ function checkStandard(param: string, given: unknown): Problem | undefined {
   return problem('unsupported_value', message, { param })
 }
 
-export function checkModel(model: unknown): Problem | undefined {
-  if (typeof model === 'string' && model !== '') return undefined
-  if (model !== undefined && model !== null && model !== '') return checkValue('model', model, { kind: 'string' })
-  return problem(
-    'missing_required_parameter',
-    'The field `model` is missing. GET /v1/models lists the ids this key may use.',
-    { param: 'model' },
-  )
-}
-
-/** Checks the values of known fields: their type and range, and their policy. Null means absent. */
-export function checkValues(body: Readonly<Fields>, table: FieldTable): Problem | undefined {
+/** Checks the names of all fields, the model, and the values of known fields: their type and range, and their policy. Null means absent. */
+export function checkFields(
+  { members, value: body }: ParsedBody,
+  table: FieldTable,
+  controls: ReadonlySet<string>,
+): Problem | undefined {
+  const misnamed = checkNames(members, controls)
+  if (misnamed) return misnamed
+  const { model } = body
+  if (isAbsent(model) || model === '') {
+    const message = 'The field `model` is missing. GET /v1/models lists the ids this key may use.'
+    return problem('missing_required_parameter', message, { param: 'model' })
+  }
+  if (typeof model !== 'string') return wrongType('model', model, 'a string')
   for (const name in body) {
     const value = body[name]
     const rule = Object.hasOwn(table, name) ? table[name] : undefined
     if (!rule || value === null) continue
     if (rule.policy === 'refused' && !STANDARD_VALUES.has(value)) {
-      return problem('unsupported_parameter', `\`${name}\` is not provided by this gateway. Leave it out.`, {
-        param: name,
-      })
+      const message = `\`${name}\` is not provided by this gateway. Leave it out.`
+      return problem('unsupported_parameter', message, { param: name })
     }
     if (rule.policy === 'standard-only' && !STANDARD_VALUES.has(value)) {
-      return problem(
-        'unsupported_value',
-        `\`${name}\` would change the price of the request, and this model's entry does not cover it. Leave it out, or send "auto" or "default".`,
-        { param: name },
-      )
+      const message = `\`${name}\` would change the price of the request, and this model's entry does not cover it. Leave it out, or send "auto" or "default".`
+      return problem('unsupported_value', message, { param: name })
     }
     const found = rule.check && checkValue(name, value, rule.check)
     if (found) return found
@@ -133,25 +137,24 @@ export function checkValues(body: Readonly<Fields>, table: FieldTable): Problem 
  * The capabilities that a request requires of a lane. Other settings only shape the text of an answer: they are left out and
  * named where a lane does not know them.
  */
-export const demandsOf = ({
-  choices,
-  stop,
-  toolChoice,
-  format,
-}: {
+export function demandsOf({ choices, stop, toolChoice, format }: Settings): readonly Demand[] {
+  const demands: Demand[] = []
+  if (choices > 1) demands.push('n')
+  if (!isAbsent(stop) && !(Array.isArray(stop) && stop.length === 0)) demands.push('stop')
+  if (!isAbsent(toolChoice) && forcesTool(toolChoice)) demands.push('tool_choice')
+  if (isObject(format) && format.type === 'json_schema') demands.push('response_format')
+  return demands
+}
+
+interface Settings {
   readonly choices: number
   readonly stop?: unknown
   readonly toolChoice: unknown
   readonly format: unknown
-}): readonly Demand[] => [
-  ...(choices > 1 ? (['n'] as const) : []),
-  ...(isAbsent(stop) || (Array.isArray(stop) && stop.length === 0) ? [] : (['stop'] as const)),
-  ...(forcesTool(toolChoice) ? (['tool_choice'] as const) : []),
-  ...(isObject(format) && format.type === 'json_schema' ? (['response_format'] as const) : []),
-]
+}
 
 function forcesTool(choice: unknown): boolean {
-  if (isAbsent(choice) || choice === 'auto' || choice === 'none') return false
+  if (choice === 'auto' || choice === 'none') return false
   if (!isObject(choice)) return true
   // A choice among allowed tools may allow none of them.
   const { mode } = isObject(choice.allowed_tools) ? choice.allowed_tools : choice

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { emitted, ends, readerOf, readFrames, sse } from '../../../test/fixtures/protocols/gemini/lane.ts'
 import type { TurnEvent } from '../../model/event.ts'
 import { classifyRefusal } from '../refusals/provider-error.ts'
-import { createFrameSplitter } from '../sse/frames.ts'
+import { FrameSplitter } from '../sse/frames.ts'
 
 const start = (call: number, name = 'get_weather') => ({
   ...{ type: 'tool-call-start', call, callId: `call_${call + 1}`, name },
@@ -372,7 +372,7 @@ describe('what is no answer', () => {
       const bytes = Buffer.from(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}${lineEnd}${lineEnd}`).join(''))
       for (let at = 0; at <= bytes.length; at++) {
         const reader = readerOf()
-        const splitter = createFrameSplitter({ frameBytesMax: 1_000_000 })
+        const splitter = new FrameSplitter({ frameBytesMax: 1_000_000 })
         const events: TurnEvent[] = []
         for (const piece of [bytes.subarray(0, at), bytes.subarray(at)]) {
           splitter.push(piece)

@@ -62,16 +62,12 @@ export function skipString(bytes: Buffer, openingQuote: number): number {
     if (offset >= end) return -1
     const quote = bytes.indexOf(QUOTE, offset)
     if (quote < 0) return -1
-    if (backslashesBefore(bytes, quote, offset) % 2 === 0) return quote + 1
+    // Looks back no further than `offset`, which is not escaped, so no byte is read twice.
+    let slashes = quote
+    while (slashes > offset && bytes[slashes - 1] === BACKSLASH) slashes -= 1
+    if ((quote - slashes) % 2 === 0) return quote + 1
     offset = quote + 1
   }
-}
-
-/** Looks back no further than `floor`, which is not escaped: so no byte is read twice. */
-function backslashesBefore(bytes: Buffer, quote: number, floor: number): number {
-  let offset = quote
-  while (offset > floor && bytes[offset - 1] === BACKSLASH) offset -= 1
-  return quote - offset
 }
 
 const [COLON, NEWLINE, SPACES] = [0x3a, 0x0a, new Set([0x20, 0x09, 0x0d, 0x0a])]
@@ -116,6 +112,7 @@ export const isNullMember = ({ bytes }: RequestBody, { valueStart, valueEnd }: J
 
 const COMMA = 0x2c
 const SPACE = 0x20
+const OPEN_BRACE = 0x7b
 /** How a byte outside of strings changes the depth. */
 const depthSteps = new Int8Array(256)
 for (const byte of Buffer.from('[{')) depthSteps[byte] = 1
@@ -165,8 +162,10 @@ export const jsonArray = (elements: readonly Buffer[]): Buffer =>
  * The object with some members changed: a new value as JSON, or null to leave the member out; new members are appended.
  * Everything else stays the sender's own bytes.
  */
-export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Buffer | string | null>): Buffer {
-  const { bytes, members } = body
+export function spliceMembers(
+  { bytes, members }: RequestBody,
+  changes: ReadonlyMap<string, Buffer | string | null>,
+): Buffer {
   const pieces: Buffer[] = []
   const missing = new Set(changes.keys())
   /** Everything before this offset is copied or left out. */
@@ -174,31 +173,27 @@ export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Bu
   /** The end of the last kept member: the next one needs a comma. Undefined while there is none. */
   let keptEnd: number | undefined
 
-  const copyUpTo = (end: number): void => {
-    if (end > copied) pieces.push(bytes.subarray(copied, end))
-    copied = Math.max(copied, end)
-  }
-
   for (let index = 0; index < members.length; index++) {
     const member = members[index]!
     const change = changes.get(member.name)
     missing.delete(member.name)
     if (change === null) {
       // With a member before it, the comma in front goes along; as the first one, the comma behind does.
-      copyUpTo(keptEnd ?? member.nameStart)
+      const end = keptEnd ?? member.nameStart
+      if (end > copied) pieces.push(bytes.subarray(copied, end))
       copied = keptEnd === undefined ? (members[index + 1]?.nameStart ?? member.valueEnd) : member.valueEnd
       continue
     }
     if (change !== undefined) {
-      copyUpTo(member.valueStart)
-      pieces.push(typeof change === 'string' ? Buffer.from(change) : change)
+      pieces.push(bytes.subarray(copied, member.valueStart), typeof change === 'string' ? Buffer.from(change) : change)
       copied = member.valueEnd
     }
     keptEnd = member.valueEnd
   }
 
-  const openingEnd = bytes.indexOf(0x7b) + 1
-  copyUpTo(keptEnd ?? openingEnd)
+  const lastEnd = keptEnd ?? bytes.indexOf(OPEN_BRACE) + 1
+  if (lastEnd > copied) pieces.push(bytes.subarray(copied, lastEnd))
+  copied = Math.max(copied, lastEnd)
   let separator = keptEnd === undefined ? '' : ','
   for (const name of missing) {
     const value = changes.get(name)
@@ -208,6 +203,6 @@ export function spliceMembers(body: RequestBody, changes: ReadonlyMap<string, Bu
     else pieces.push(Buffer.from(named), value)
     separator = ','
   }
-  copyUpTo(bytes.length)
+  if (bytes.length > copied) pieces.push(bytes.subarray(copied))
   return Buffer.concat(pieces)
 }

@@ -39,6 +39,7 @@ const SCALAR_BYTES = 16
 
 const QUOTE = 0x22
 const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
 
 const SPACE = 1
 const STRING = 2
@@ -56,35 +57,44 @@ for (const byte of Buffer.from('}]')) classes[byte] = CLOSE
 classes[0x2c] = COMMA
 classes[0x3a] = COLON
 
-/** Brackets pair by 2: `[` and `]` are 0x5b and 0x5d, `{` and `}` are 0x7b and 0x7d. */
-const closerOf = (opener: number): number => opener + 2
-
 /**
  * One pass before JSON.parse: bounds depth and number of values, and records the members of the outermost object. It does not
  * check the whole grammar; for every text that JSON.parse accepts the offsets are exact.
  */
 export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
-  const scan = advanceScan(bytes, bounds, beginScan(bytes), Number.POSITIVE_INFINITY)
+  const scan = advanceScan(bytes, bounds, beginScan(), Number.POSITIVE_INFINITY)
   if (scan === undefined) throw new Error('a scan without a pause must come to its end')
   return scan
 }
 
+interface Pieces {
+  readonly pieceBytes: number
+  pause(): Promise<unknown> | undefined
+}
+
 /** The same for a large text, with a pause after each piece, in which other work runs. */
-export async function scanInPieces(
+export function scanInPieces(bytes: Buffer, bounds: JsonBounds, pieces: Pieces): JsonScan | Promise<JsonScan> {
+  const state = beginScan()
+  return advanceScan(bytes, bounds, state, pieces.pieceBytes) ?? scanFurther(bytes, bounds, state, pieces)
+}
+
+async function scanFurther(
   bytes: Buffer,
   bounds: JsonBounds,
-  { pieceBytes, pause }: { readonly pieceBytes: number; pause(): Promise<unknown> | undefined },
+  state: ScanState,
+  { pieceBytes, pause }: Pieces,
 ): Promise<JsonScan> {
-  const state = beginScan(bytes)
-  for (let pauseAt = pieceBytes; ; pauseAt += pieceBytes) {
+  for (let pauseAt = 2 * pieceBytes; ; pauseAt += pieceBytes) {
+    await pause()
     const scan = advanceScan(bytes, bounds, state, pauseAt)
     if (scan !== undefined) return scan
-    await pause()
   }
 }
 
 interface ScanState {
-  readonly outer: OuterObject
+  readonly members: JsonMember[]
+  /** The place of the name of a member of the outermost object, with its quotes, until its value follows. */
+  name: { readonly start: number; readonly end: number } | undefined
   readonly closers: number[]
   /** The starts of the open values, by their depth. */
   readonly starts: number[]
@@ -98,8 +108,9 @@ interface ScanState {
   awaitsName: boolean
 }
 
-const beginScan = (bytes: Buffer): ScanState => ({
-  outer: new OuterObject(bytes),
+const beginScan = (): ScanState => ({
+  members: [],
+  name: undefined,
   closers: [],
   starts: [],
   large: new Map(),
@@ -112,19 +123,15 @@ const beginScan = (bytes: Buffer): ScanState => ({
 })
 
 /** Scans until the result is known; undefined when `pauseAt` was reached before. A result uses up the state. */
-function advanceScan(
-  bytes: Buffer,
-  { depthMax, valuesMax }: JsonBounds,
-  state: ScanState,
-  pauseAt: number,
-): JsonScan | undefined {
+function advanceScan(bytes: Buffer, bounds: JsonBounds, state: ScanState, pauseAt: number): JsonScan | undefined {
+  const { depthMax, valuesMax } = bounds
   const end = bytes.length
   const pieceEnd = Math.min(end, pauseAt)
-  const { outer, closers, starts, large } = state
+  const { members, closers, starts, large } = state
   let { offset, depth, values, names, valueBytes, awaitsName } = state
 
   if (depth === 0) {
-    offset = skipSpace(bytes, offset, pieceEnd)
+    if (classes[bytes[offset] ?? 0] === SPACE) offset = skipSpace(bytes, offset, pieceEnd)
     if (offset < end && offset >= pieceEnd) {
       state.offset = offset
       return undefined
@@ -146,12 +153,12 @@ function advanceScan(
         if (awaitsName) {
           if (++names > NAMES_MAX) return { kind: 'too-many-values' }
           valueBytes += NAME_BYTES
-          if (depth === 1) outer.name(offset, stringEnd)
+          if (depth === 1) state.name = { start: offset, end: stringEnd }
           awaitsName = false
         } else {
           if (++values > valuesMax) return { kind: 'too-many-values' }
           valueBytes += STRING_BYTES
-          if (depth === 1) outer.value(offset, stringEnd)
+          if (depth === 1) addMember(bytes, state, offset, stringEnd)
           if (stringEnd - offset > PIECE_BYTES) large.set(offset, stringEnd)
         }
         offset = stringEnd
@@ -160,7 +167,8 @@ function advanceScan(
       case OPEN:
         if (++values > valuesMax) return { kind: 'too-many-values' }
         if (++depth > depthMax) return { kind: 'too-deep' }
-        closers[depth] = closerOf(byte)
+        // Brackets pair by 2: `[` and `]` are 0x5b and 0x5d, `{` and `}` are 0x7b and 0x7d.
+        closers[depth] = byte + 2
         starts[depth] = offset
         awaitsName = byte === OPEN_BRACE
         valueBytes += awaitsName ? OBJECT_BYTES : ARRAY_BYTES
@@ -171,19 +179,20 @@ function advanceScan(
         offset += 1
         awaitsName = false
         if (offset - starts[depth]! > PIECE_BYTES) large.set(starts[depth]!, offset)
-        if (--depth === 1) outer.value(starts[2]!, offset)
-        if (depth === 0) return { kind: 'scanned', members: outer.members, valueBytes, large }
+        if (--depth === 1) addMember(bytes, state, starts[2]!, offset)
+        if (depth === 0) return { kind: 'scanned', members, valueBytes, large }
         break
       case COMMA:
-        awaitsName = closers[depth] === closerOf(OPEN_BRACE)
-        if (outer.members.length > OUTER_MEMBERS_MAX) return { kind: 'too-many-values' }
+        awaitsName = closers[depth] === CLOSE_BRACE
+        if (members.length > OUTER_MEMBERS_MAX) return { kind: 'too-many-values' }
         offset += 1
         break
       default: {
-        const scalarEnd = endOfScalar(bytes, offset)
+        let scalarEnd = offset + 1
+        while (scalarEnd < end && classes[bytes[scalarEnd]!] === 0) scalarEnd += 1
         if (++values > valuesMax) return { kind: 'too-many-values' }
         valueBytes += SCALAR_BYTES
-        if (depth === 1) outer.value(offset, scalarEnd)
+        if (depth === 1) addMember(bytes, state, offset, scalarEnd)
         offset = scalarEnd
       }
     }
@@ -193,35 +202,14 @@ function advanceScan(
   return undefined
 }
 
-/** Collects the members of the outermost object. */
-class OuterObject {
-  readonly members: JsonMember[] = []
-  readonly #bytes: Buffer
-  #nameStart = -1
-  #nameEnd = -1
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-  }
-
-  name(start: number, end: number): void {
-    this.#nameStart = start
-    this.#nameEnd = end
-  }
-
-  value(start: number, end: number): void {
-    if (this.#nameStart < 0) return
-    const raw = this.#bytes.toString('utf8', this.#nameStart + 1, this.#nameEnd - 1)
-    const escaped = raw.includes('\\')
-    this.members.push({
-      name: escaped ? decodeName(raw) : raw,
-      escaped,
-      nameStart: this.#nameStart,
-      valueStart: start,
-      valueEnd: end,
-    })
-    this.#nameStart = -1
-  }
+/** Adds the member of the outermost object whose name was read last. */
+function addMember(bytes: Buffer, state: ScanState, valueStart: number, valueEnd: number): void {
+  const { name } = state
+  if (name === undefined) return
+  const raw = bytes.toString('utf8', name.start + 1, name.end - 1)
+  const escaped = raw.includes('\\')
+  state.members.push({ name: escaped ? decodeName(raw) : raw, escaped, nameStart: name.start, valueStart, valueEnd })
+  state.name = undefined
 }
 
 /** An invalid escape stays as it is: JSON.parse refuses the whole text later. */
@@ -237,13 +225,6 @@ function decodeName(raw: string): string {
 function skipSpace(bytes: Buffer, start: number, end: number): number {
   let offset = start
   while (offset < end && classes[bytes[offset]!] === SPACE) offset += 1
-  return offset
-}
-
-function endOfScalar(bytes: Buffer, start: number): number {
-  const end = bytes.length
-  let offset = start + 1
-  while (offset < end && classes[bytes[offset]!] === 0) offset += 1
   return offset
 }
 

@@ -5,6 +5,7 @@ import {
   added,
   createReEmitter,
   delta,
+  END,
   ended,
   event,
   laneOf,
@@ -142,7 +143,7 @@ describe('the content of a re-emitted stream', () => {
       ...[{ type: 'message' }, { type: 'function_call' }],
     ])
     const reply = reEmitReply({ status: 'completed', output }, laneOf({ seals: 'hidden' }))
-    expect(reply.kind === 'reply' && reply.answer.end(SETTLED).state.output).toMatchObject([
+    expect(reply.kind === 'reply' && reply.answer.end(SETTLED, END).state.output).toMatchObject([
       { type: 'reasoning', summary: [] },
       { content: [{ text: 'x' }] },
       { type: 'function_call' },
@@ -176,7 +177,7 @@ describe('the incomplete item of a re-emitted stream', () => {
     expect(expectGrammar(bytes, { whole: true })).toMatchObject([{ status: 'completed' }, { status: 'incomplete' }])
     expect(adapter.storedItems()).toEqual(lastResponse(bytes).output)
     const reply = reEmitReply({ ...CUT, output }, laneOf())
-    expect(reply.kind === 'reply' && reply.answer.end(SETTLED).state.output).toMatchObject([
+    expect(reply.kind === 'reply' && reply.answer.end(SETTLED, END).state.output).toMatchObject([
       { status: 'completed' },
       { type: 'function_call', status: 'incomplete' },
     ])
@@ -217,12 +218,12 @@ describe('the incomplete item of a re-emitted stream', () => {
   it('ends the same when its end is encoded twice, even if it has nothing but a seal', () => {
     const frames = plainFrames()
     const adapter = createReEmitter(frames, laneOf())
-    const goBack = frames.checkpoint()
+    const start = frames.place()
     adapter.read(reasoningEnds({ summary: [], encrypted_content: 'sealed' }))
     adapter.read(ended())
-    const first = adapter.end(SETTLED).bytes
-    goBack()
-    expect(String(adapter.end(SETTLED).bytes)).toBe(String(first))
+    const first = adapter.end(SETTLED, END).bytes
+    frames.rewindTo(start)
+    expect(String(adapter.end(SETTLED, END).bytes)).toBe(String(first))
     expect(expectGrammar(first, { whole: true })).toHaveLength(1)
   })
 })

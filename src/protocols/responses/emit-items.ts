@@ -4,7 +4,6 @@ import type { Compacted } from '../../model/turn.ts'
 import type { MintIds } from '../shared/codec-types.ts'
 import {
   type AnnotationEvent,
-  type DeltaEvent,
   type ItemEvent,
   type ItemKind,
   isCall,
@@ -91,7 +90,13 @@ export class ItemEmitter {
         return
       case 'delta': {
         const part = this.#partOf(item, event.part) ?? this.#startTextPart(item, event.part)
-        if (part !== undefined) this.unsent.push(deltaEvent(event, item, part))
+        if (part === undefined) return
+        const { event: fields, text } = event
+        this.unsent.push(
+          fields === undefined
+            ? { template: plainTemplate(item, part), text }
+            : [`${EVENTS[part.kind].text}.delta`, deltaFields(item, part, text, fields)],
+        )
         return
       }
       case 'annotation': {
@@ -127,12 +132,17 @@ export class ItemEmitter {
 
   /** The items as the client got them; an open one has this status. */
   items(openAs: ItemStatus = 'incomplete'): readonly Fields[] {
-    return this.#items.filter(isEmitted).map((item) => itemAtEnd(item, this.#options, openAs))
+    const items: Fields[] = []
+    for (const item of this.#items) {
+      if (item.outputIndex !== undefined) items.push(itemAtEnd(item, this.#options, openAs))
+    }
+    return items
   }
 
   /** The same with all sealed data, whether the client asked for it or not: providers want it back. */
   storedItems(): readonly Fields[] {
-    return this.#items.filter(isEmitted).map((item) => itemAtEnd(item, { ...this.#options, seals: 'shown' }))
+    const emitted = this.#items.filter(({ outputIndex }) => outputIndex !== undefined)
+    return emitted.map((item) => itemAtEnd(item, { ...this.#options, seals: 'shown' }))
   }
 
   /** An empty delta of the open part, which breaks a silence without adding text; undefined where no part is open. */
@@ -165,13 +175,16 @@ export class ItemEmitter {
   }
 
   #startItem(item: EmittedItem): void {
-    if (isEmitted(item)) return
+    if (item.outputIndex !== undefined) return
     for (const next of [...this.#waiting.splice(0), item]) {
       this.end('completed')
       next.outputIndex = this.#emittedCount
       this.#emittedCount += 1
       this.#last = next
-      const fields = { output_index: next.outputIndex, item: itemAtStart(next, this.#options) }
+      // Without content, except for a compaction, which is emitted at once.
+      const isWhole = next.source.kind === 'compaction'
+      const started = isWhole ? itemAtEnd(next, this.#options) : itemWith(next, 'in_progress', [])
+      const fields = { output_index: next.outputIndex, item: started }
       this.unsent.push(['response.output_item.added', fields])
     }
   }
@@ -180,7 +193,7 @@ export class ItemEmitter {
   #startPart(item: EmittedItem, source: OutputPart, kind: PartKind): EmittedPart {
     const part: EmittedPart = { source, kind, index: item.parts.length, template: undefined }
     item.parts.push(part)
-    const annotations = this.#earlyAnnotations.filter((event) => event.part === source)
+    const annotations = this.#earlyAnnotations
     this.#earlyAnnotations = []
     this.#open = { item, part }
     this.#startItem(item)
@@ -188,7 +201,7 @@ export class ItemEmitter {
     if (name !== undefined) {
       this.unsent.push([`${name}.added`, { ...addressOf(item, part), part: partAtStart(part) }])
     }
-    for (const event of annotations) this.unsent.push(annotationEvent(event, item, part))
+    for (const event of annotations) if (event.part === source) this.unsent.push(annotationEvent(event, item, part))
     return part
   }
 
@@ -211,7 +224,8 @@ export class ItemEmitter {
    * another one follows, because many clients look for the answer in the last item.
    */
   #waitsForNext(item: EmittedItem): boolean {
-    const waits = this.#options.seals === 'hidden' && !isEmitted(item) && this.#last?.source.kind === 'message'
+    const waits =
+      this.#options.seals === 'hidden' && item.outputIndex === undefined && this.#last?.source.kind === 'message'
     if (waits) this.#waiting.push(item)
     return waits
   }
@@ -224,8 +238,6 @@ const ID_PREFIX = {
   custom_tool_call: 'ctc',
   compaction: 'cmp',
 } as const satisfies Record<ItemKind, Parameters<MintIds['itemId']>[0]>
-
-const isEmitted = ({ outputIndex }: EmittedItem): boolean => outputIndex !== undefined
 
 // Events.
 
@@ -246,16 +258,11 @@ function addressOf({ id, outputIndex }: EmittedItem, { kind, index }: EmittedPar
     : { item_id: id, output_index: outputIndex, content_index: index }
 }
 
-const deltaEvent = ({ event, text }: DeltaEvent, item: EmittedItem, part: EmittedPart): UnsentEvent =>
-  event === undefined
-    ? { template: plainTemplate(item, part), text }
-    : [`${EVENTS[part.kind].text}.delta`, deltaFields(item, part, text, event)]
-
 function deltaFields(item: EmittedItem, part: EmittedPart, delta: string, event: Fields | undefined): Fields {
   const fields = addressOf(item, part)
   fields.delta = delta
   if (part.kind === 'output_text') fields.logprobs = Array.isArray(event?.logprobs) ? event.logprobs : []
-  return withProviderFields(fields, event)
+  return event === undefined ? fields : withProviderFields(fields, event)
 }
 
 /** What stands around the text of a delta without other fields: it is the same for all deltas of the part. */
@@ -300,10 +307,6 @@ const OUR_EVENT_FIELDS = new Set([
 ])
 
 // Items and parts.
-
-/** Without content, except for a compaction, which is emitted at once. */
-const itemAtStart = (item: EmittedItem, options: EmitOptions): Fields =>
-  item.source.kind === 'compaction' ? itemAtEnd(item, options) : itemWith(item, 'in_progress', [])
 
 /** The item as it stands: whole when it has ended, otherwise with its content so far. */
 function itemAtEnd(

@@ -17,11 +17,18 @@ import { DONE_FRAME } from '../sse/frames.ts'
 import { type CompactedOutput, compactedOutput } from './compaction.ts'
 import { SEALED_REASONING } from './dialects.ts'
 import { type EmitOptions, ItemEmitter, type ItemStatus, type Sealing } from './emit-items.ts'
-import { createItemEvents } from './events-to-items.ts'
+import { ItemBuilder } from './events-to-items.ts'
 import { requestedField } from './fields.ts'
 import { type ItemEvent, type ItemEventSource, isCall, nameOfCall } from './item-events.ts'
 import { createItemEventReader } from './read-stream.ts'
-import { FrameWriter, type ResponseOptions, type ResponseState, writeUsage } from './response-frames.ts'
+import {
+  type FramePlace,
+  FrameWriter,
+  type ResponseOptions,
+  type ResponseState,
+  START,
+  writeUsage,
+} from './response-frames.ts'
 
 /** A lane that speaks Responses itself. Its answer is rewritten with ids and numbers of ours. */
 interface ResponsesLane {
@@ -47,9 +54,8 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
   readonly #options: ResponsesEncoderOptions
   readonly #encodeOptions: EncodeOptions
   readonly #frames: FrameWriter
-  readonly #rewindToStart: () => void
-  /** Set when the end begins. The end may be encoded twice, to be stored and to be sent, and gets the same numbers each time. */
-  #rewindToEnd: (() => void) | undefined
+  /** Where the end begins. It may be encoded twice, to be stored and to be sent, and gets the same numbers each time. */
+  #endPlace: FramePlace | undefined
   /** The answer of the current lane. */
   #answer: AnswerSoFar | undefined
   #final: ResponseState | undefined
@@ -65,20 +71,17 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
     this.showsSeals = Array.isArray(include) && include.includes(SEALED_REASONING)
     this.#options = options
     this.#frames = frames
-    this.#rewindToStart = frames.checkpoint()
     this.#encodeOptions = {
       ...{ frames, mint, sealReasoning, sealCompaction },
       rawReasoning: typeof (summary ?? olderSummary) === 'string' ? 'as-summary' : 'as-it-comes',
       seals: this.showsSeals ? 'shown' : 'hidden',
-      nowSeconds: () => this.#nowSeconds(),
-      isUnstored: () => this.#isUnstored,
     }
   }
 
   /** Comments do not reset the idle timer of every client, and undocumented events break others. */
   keepAlive(): Buffer | undefined {
     const { request, mayOpen } = this.#options
-    if (request.delivery === 'json' || this.#rewindToEnd !== undefined || !mayOpen()) return undefined
+    if (request.delivery === 'json' || this.#endPlace !== undefined || !mayOpen()) return undefined
     if (!this.#frames.isOpen) return Buffer.from(this.#frames.opening())
     const delta = this.#answer?.emptyDelta()
     if (delta !== undefined) return delta
@@ -88,7 +91,7 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
   }
 
   translate(reader: EventReader): StreamAdapter {
-    return this.#adapt(createItemEvents(reader, this.#encodeOptions.rawReasoning))
+    return this.#adapt(new ItemBuilder(reader, this.#encodeOptions.rawReasoning))
   }
 
   relay({ origin }: ResponsesLane): StreamAdapter {
@@ -131,7 +134,7 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
     if (mayOpen()) this.#beginEnd()
     else {
       // Frames that were made and not sent have used numbers that the client has not seen.
-      this.#rewindToStart()
+      this.#frames.rewindTo(START)
       this.#answer = undefined
     }
     const spelled = problemFor(program, problem)
@@ -182,15 +185,15 @@ export class ResponsesEncoder implements RelayEncoder<ResponsesLane> {
     this.#answer = answer
     return (settled) => {
       this.#beginEnd()
-      const { bytes, state } = answer.end(settled)
+      const { bytes, state } = answer.end(settled, { completedAt: this.#nowSeconds(), isUnstored: this.#isUnstored })
       this.#final = state
       return bytes
     }
   }
 
   #beginEnd(): void {
-    this.#rewindToEnd ??= this.#frames.checkpoint()
-    this.#rewindToEnd()
+    if (this.#endPlace === undefined) this.#endPlace = this.#frames.place()
+    else this.#frames.rewindTo(this.#endPlace)
   }
 
   #endCompaction(output: readonly Fields[], settled: SettledCharge): string {
@@ -253,14 +256,18 @@ interface AnswerSoFar {
 /** An answer on its way to a Responses client. */
 export interface EncodedAnswer extends AnswerSoFar, Pick<StreamAdapter, 'read' | 'state'> {
   /** The last bytes, and the response as it ends. Only after `state.finished`. */
-  end(settled: SettledCharge): { readonly bytes: Buffer; readonly state: ResponseState }
+  end(settled: SettledCharge, at: AnswerEnd): { readonly bytes: Buffer; readonly state: ResponseState }
+}
+
+interface AnswerEnd {
+  /** In seconds. */
+  readonly completedAt: number
+  /** The client asked for storage, and storing failed. */
+  readonly isUnstored: boolean
 }
 
 export interface EncodeOptions extends EmitOptions {
   readonly frames: FrameWriter
-  readonly nowSeconds: () => number
-  /** The client asked for storage, and storing failed. */
-  readonly isUnstored: () => boolean
 }
 
 /**
@@ -297,10 +304,10 @@ export function encodeStream(source: ItemEventSource, options: EncodeOptions): E
       emitter.unsent = []
       return { bytes, isContent }
     },
-    end(settled) {
+    end(settled, at) {
       // The end may be encoded twice, so the unsent events stay.
       const rest = writeUnsent()
-      const state = stateAtEnd(source, emitter, settled, options)
+      const state = stateAtEnd(source, emitter, settled, at)
       return { bytes: Buffer.from(rest + frames.responseFrame(`response.${state.status}`, state) + DONE), state }
     },
     openItems: (openAs) => (hasOpened ? emitter.items(openAs) : []),
@@ -334,8 +341,8 @@ function encodeReply(
       emitAll(source.read(frame))
       return NOTHING_ENCODED
     },
-    end(settled) {
-      const response = stateAtEnd(source, emitter, settled, options)
+    end(settled, at) {
+      const response = stateAtEnd(source, emitter, settled, at)
       return { bytes: Buffer.from(options.frames.responseJson(response)), state: response }
     },
     openItems: (openAs) => emitter.items(openAs),
@@ -366,13 +373,13 @@ function stateAtEnd(
   source: ItemEventSource,
   emitter: ItemEmitter,
   settled: SettledCharge,
-  { nowSeconds, isUnstored }: EncodeOptions,
+  { completedAt, isUnstored }: AnswerEnd,
 ): ResponseState {
   const ending = source.ending()
   if (ending === undefined) throw new Error('an answer cannot be closed before its reader has found its end')
   const output = emitter.items()
-  const state = { output, usage: writeUsage(settled), ...(isUnstored() ? { unstored: true as const } : {}) }
+  const state = { output, usage: writeUsage(settled), ...(isUnstored ? { unstored: true as const } : {}) }
   return ending.kind === 'incomplete'
     ? { ...state, status: 'incomplete', incompleteReason: ending.reason }
-    : { ...state, status: 'completed', completedAt: nowSeconds() }
+    : { ...state, status: 'completed', completedAt }
 }

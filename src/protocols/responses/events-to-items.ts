@@ -5,6 +5,7 @@ import { newStreamState } from '../shared/stream-state.ts'
 import type { EmitOptions } from './emit-items.ts'
 import {
   type AnswerEnding,
+  type ItemEvent,
   type ItemEventSource,
   type ItemKind,
   isCall,
@@ -14,32 +15,12 @@ import {
 import { ItemQueue, type ReceivedItem } from './item-queue.ts'
 
 /** Converts another protocol's answer to item events, for a client that speaks Responses. */
-export function createItemEvents(reader: EventReader, rawReasoning: EmitOptions['rawReasoning']): ItemEventSource {
-  const counts = { outputBytes: 0, heldBytes: 0, calls: 0 }
-  const state = newStreamState()
-  const queue = new ItemQueue(counts, '')
-  const builder = new ItemBuilder(queue, rawReasoning)
-  return {
-    state,
-    ending: () => builder.ending,
-    read(frame) {
-      const events = reader.read(frame)
-      // Only usage comes after the end.
-      for (const event of events) if (builder.ending === undefined && !queue.isOverLimit()) builder.add(event)
-      // The reader may hold events back too, so the bytes that the queue holds are added to its own.
-      Object.assign(state, reader.state)
-      state.heldBytes = Math.min(state.heldBytes + counts.heldBytes, state.outputBytes)
-      if (queue.isOverLimit()) state.invalid = 'too many items'
-      return queue.take()
-    },
-  }
-}
-
-/** Builds items from turn events and puts them into a queue. */
-class ItemBuilder {
-  ending: AnswerEnding | undefined
-  readonly #queue: ItemQueue
+export class ItemBuilder implements ItemEventSource {
+  readonly state = newStreamState()
+  readonly #reader: EventReader
   readonly #rawReasoning: EmitOptions['rawReasoning']
+  readonly #counts = { outputBytes: 0, heldBytes: 0, calls: 0 }
+  readonly #queue = new ItemQueue(this.#counts, '')
   /** The calls that go on, by their numbers. */
   readonly #calls = new Map<number, ReceivedItem>()
   #itemCount = 0
@@ -50,13 +31,32 @@ class ItemBuilder {
   /** The next reasoning text starts a new part. */
   #breaksPart = false
   #lastReasoning: 'reasoning-delta' | 'summary-delta' | undefined
+  #ending: AnswerEnding | undefined
 
-  constructor(queue: ItemQueue, rawReasoning: EmitOptions['rawReasoning']) {
-    this.#queue = queue
+  constructor(reader: EventReader, rawReasoning: EmitOptions['rawReasoning']) {
+    this.#reader = reader
     this.#rawReasoning = rawReasoning
   }
 
-  add(event: TurnEvent): void {
+  read(frame: Buffer): readonly ItemEvent[] {
+    const queue = this.#queue
+    for (const event of this.#reader.read(frame)) {
+      // Only usage comes after the end.
+      if (this.#ending === undefined && !queue.isOverLimit) this.#add(event)
+    }
+    const { state } = this
+    Object.assign(state, this.#reader.state)
+    // The reader may hold events back too, so the bytes that the queue holds are added to its own.
+    state.heldBytes = Math.min(state.heldBytes + this.#counts.heldBytes, state.outputBytes)
+    if (queue.isOverLimit) state.invalid = 'too many items'
+    return queue.take()
+  }
+
+  ending(): AnswerEnding | undefined {
+    return this.#ending
+  }
+
+  #add(event: TurnEvent): void {
     const { type } = event
     if (type === 'text-delta') this.#addText('output_text', event.text, event.logprobs ?? [])
     else if (type === 'refusal-delta') this.#addText('refusal', event.text, [])
@@ -69,8 +69,8 @@ class ItemBuilder {
     else if (type === 'tool-call-delta') this.#addArguments(event.call, event.text)
     else if (type === 'tool-call-end') this.#endCall(event.call)
     else if (type === 'turn-end') {
-      this.ending = ENDINGS[event.reason]
-      this.#queue.endAll(this.ending.kind)
+      this.#ending = ENDINGS[event.reason]
+      this.#queue.endAll(this.#ending.kind)
     }
     // Usage is in the reader's state.
     else if (type !== 'usage') assertNever(event)
@@ -86,10 +86,6 @@ class ItemBuilder {
     return item
   }
 
-  #currentOf(kind: ItemKind): ReceivedItem | undefined {
-    return this.#current?.item.kind === kind ? this.#current : undefined
-  }
-
   /** The open part, or a new one. */
   #partOf(item: ReceivedItem, kind: PartKind): OutputPart {
     if (item.openPart?.kind === kind) return item.openPart
@@ -99,7 +95,8 @@ class ItemBuilder {
 
   #addText(kind: PartKind, text: string, logprobs: readonly TokenLogprob[]): void {
     if (text === '' && logprobs.length === 0) return
-    const message = this.#currentOf('message') ?? this.#begin('message', {})
+    const current = this.#current
+    const message = current?.item.kind === 'message' ? current : this.#begin('message', {})
     const part = this.#partOf(message, kind)
     const isFirst = part.text === ''
     const fields = addLogprobs(part, logprobs)
@@ -113,8 +110,8 @@ class ItemBuilder {
     if (text === '') return
     const isSummary = type === 'summary-delta' || this.#rawReasoning === 'as-summary'
     const kind = isSummary ? 'summary_text' : 'reasoning_text'
-    const current = this.#currentOf('reasoning')
-    const continues = current !== undefined && (current.item.parts[0]?.kind ?? kind) === kind
+    const current = this.#current
+    const continues = current?.item.kind === 'reasoning' && (current.item.parts[0]?.kind ?? kind) === kind
     const reasoning = continues ? current : this.#begin('reasoning', {})
     if (this.#breaksPart || this.#lastReasoning !== type) this.#queue.closePart(reasoning)
     this.#breaksPart = false
@@ -124,9 +121,9 @@ class ItemBuilder {
 
   /** Two seals go into two reasoning items: providers want them back one by one. */
   #addSeal(opaque: Opaque): void {
-    const current = this.#currentOf('reasoning')
-    const reasoning = current?.item.opaque === undefined ? current : undefined
-    const sealed = reasoning ?? this.#begin('reasoning', {})
+    const current = this.#current
+    const isOpen = current?.item.kind === 'reasoning' && current.item.opaque === undefined
+    const sealed = isOpen ? current : this.#begin('reasoning', {})
     sealed.item.opaque = opaque
   }
 

@@ -47,6 +47,8 @@ export class ItemQueue {
   readonly #noArguments: '' | '{}'
   /** Items that still have events to come, in order. */
   readonly #waiting: ReceivedItem[] = []
+  /** There are more items, or more parts of them, than any answer has. */
+  isOverLimit = false
   #ready: ItemEvent[] = []
   #itemCount = 0
   #startedCount = 0
@@ -60,6 +62,7 @@ export class ItemQueue {
 
   add({ kind, fields, id, index, callId }: NewItem): ReceivedItem {
     this.#itemCount += 1
+    if (this.#itemCount > ITEMS_MAX) this.isOverLimit = true
     const received: ReceivedItem = {
       item: { kind, fields, callId, opaque: undefined, parts: [], status: undefined },
       id,
@@ -95,14 +98,22 @@ export class ItemQueue {
   openPart(received: ReceivedItem, kind: PartKind, key?: number, fields: Fields = {}): OutputPart {
     const { item, openPart } = received
     if (openPart?.kind === kind && (key === undefined || key === openPart.key)) return openPart
-    this.closePart(received)
+    if (openPart !== undefined) this.closePart(received)
     const isSummary = kind === 'summary_text'
-    const index = item.parts.filter((part) => (part.kind === 'summary_text') === isSummary).length
+    let index = 0
+    for (const other of item.parts) if ((other.kind === 'summary_text') === isSummary) index += 1
     const part: OutputPart = {
-      ...{ kind, key: key ?? index, fields, ended: undefined, isWhole: false, text: '', annotations: [] },
+      kind,
+      key: key ?? index,
+      fields,
+      ended: undefined,
+      isWhole: false,
+      text: '',
+      annotations: [],
     }
     item.parts.push(part)
     this.#partCount += 1
+    if (this.#partCount > PARTS_MAX) this.isOverLimit = true
     received.openPart = part
     this.#put(received, { type: 'part-start', item, part })
     return part
@@ -132,7 +143,7 @@ export class ItemQueue {
     if (openPart?.kind === 'arguments' && openPart.text === '' && status === 'completed' && this.#noArguments !== '') {
       this.append(received, openPart, this.#noArguments, undefined)
     }
-    this.closePart(received)
+    if (openPart !== undefined) this.closePart(received)
     received.hasEnded = true
     item.status = status
     this.#put(received, { type: 'item-end', item })
@@ -141,8 +152,9 @@ export class ItemQueue {
 
   /** Ends all open items. Only the last item of a cut answer is incomplete. */
   endAll(status: 'completed' | 'incomplete'): void {
-    const open = this.#waiting.filter(({ hasEnded }) => !hasEnded)
-    for (const [at, received] of open.entries()) this.end(received, at === open.length - 1 ? status : 'completed')
+    const open: ReceivedItem[] = []
+    for (const received of this.#waiting) if (!received.hasEnded) open.push(received)
+    for (const received of open) this.end(received, received === open.at(-1) ? status : 'completed')
   }
 
   /** The events that have become ready since the last call. */
@@ -157,11 +169,6 @@ export class ItemQueue {
   discard(): void {
     for (const event of this.take().toReversed())
       if (event.type === 'delta') event.part.text = event.part.text.slice(0, -event.text.length)
-  }
-
-  /** There are more items, or more parts of them, than any answer has. */
-  isOverLimit(): boolean {
-    return this.#itemCount > ITEMS_MAX || this.#partCount > PARTS_MAX
   }
 
   #put(received: ReceivedItem, event: ItemEvent): void {

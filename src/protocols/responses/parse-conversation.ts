@@ -18,17 +18,22 @@ export function readConversation(request: ResponsesRequest, value: Readonly<Fiel
   const text = optional<Fields>(value.text)
   const reasoning = optional<Fields>(value.reasoning)
   const input = value.input as string | readonly Fields[]
-  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : forwardedItems(input)
+  const received = typeof input === 'string' ? [{ role: 'user', content: input }] : forwardedItems(input)
+  const items: ConversationItem[] = []
+  for (const item of received) {
+    const read = readItem(item, request.sealed)
+    if (read !== undefined) items.push(read)
+  }
   const topLogprobs = optional<number>(value.top_logprobs)
   const include = optional<readonly string[]>(value.include) ?? []
   const wantsLogprobs = include.includes(LOGPROBS) || (topLogprobs !== undefined && topLogprobs > 0)
   return {
     instructions: optional<string>(value.instructions) || undefined,
-    items: items.flatMap((item) => readItem(item, request.sealed)),
+    items,
     tools: tools.definitions,
     toolChoice: tools.choice,
     parallelToolCalls: optional(value.parallel_tool_calls),
-    format: readFormat(optional(text?.format)),
+    format: isObject(text?.format) ? readFormat(text.format) : undefined,
     verbosity: optional(text?.verbosity),
     // `generate_summary` is the older name.
     reasoning: { summary: optional(reasoning?.summary) ?? optional(reasoning?.generate_summary) },
@@ -54,8 +59,7 @@ export function readConversation(request: ResponsesRequest, value: Readonly<Fiel
 /** The fields are checked, so a value is null, absent, or of its type. */
 const optional = <Value>(value: unknown): Value | undefined => (value as Value | null | undefined) ?? undefined
 
-function readFormat(format: Readonly<Fields> | undefined): AnswerFormat | undefined {
-  if (format === undefined) return undefined
+function readFormat(format: Readonly<Fields>): AnswerFormat {
   if (format.type !== 'json_schema') return { type: format.type as 'text' | 'json_object' }
   return {
     type: 'json_schema',
@@ -68,8 +72,9 @@ function readFormat(format: Readonly<Fields> | undefined): AnswerFormat | undefi
 
 /** The parts of a request that a conversation cannot express, so that a lane of another protocol does not get them. */
 export function beyondConversation(request: ResponsesRequest): string[] {
-  const [truncation, reasoning, text] = ['truncation', 'reasoning', 'text'].map((name) => requestedField(request, name))
-  const names = truncation === 'auto' ? ['truncation'] : []
+  const reasoning = requestedField(request, 'reasoning')
+  const text = requestedField(request, 'text')
+  const names = requestedField(request, 'truncation') === 'auto' ? ['truncation'] : []
   if (isObject(reasoning) && !isAbsent(reasoning.context)) names.push('reasoning.context')
   if (isObject(text)) {
     const known = NESTED_FIELDS.text ?? {}
@@ -82,51 +87,45 @@ export function beyondConversation(request: ResponsesRequest): string[] {
 type Item = Readonly<Fields>
 
 /** One checked item. Added tools are not items of a conversation: they are parsed with the other tools. */
-function readItem(item: Item, sealed: ResponsesRequest['sealed']): ConversationItem[] {
+function readItem(item: Item, sealed: ResponsesRequest['sealed']): ConversationItem | undefined {
   const type = typeOfItem(item) as ForwardedItemType
   const callId = item.call_id as string
   switch (type) {
     case 'message':
-      return [
-        {
-          type: 'message',
-          role: item.role as 'system' | 'developer' | 'user' | 'assistant',
-          content: readParts(item.content),
-          phase: readPhase(item.phase),
-          name: undefined,
-        },
-      ]
+      return {
+        type: 'message',
+        role: item.role as 'system' | 'developer' | 'user' | 'assistant',
+        content: readParts(item.content),
+        phase: readPhase(item.phase),
+        name: undefined,
+      }
     case 'reasoning': {
       const { summary, content, encrypted_content: envelope } = item
-      return [
-        {
-          type: 'reasoning',
-          summary: textsOf(summary),
-          text: textsOf(content).join(''),
-          opaque: typeof envelope === 'string' ? sealed.get(envelope) : undefined,
-        },
-      ]
+      return {
+        type: 'reasoning',
+        summary: textsOf(summary),
+        text: textsOf(content).join(''),
+        opaque: typeof envelope === 'string' ? sealed.get(envelope) : undefined,
+      }
     }
     case 'function_call':
     case 'custom_tool_call': {
       const isCustom = type === 'custom_tool_call'
-      return [
-        {
-          type: 'tool-call',
-          tool: isCustom ? 'custom' : 'function',
-          callId,
-          name: item.name as string,
-          namespace: stringOf(item.namespace),
-          text: optional<string>(isCustom ? item.input : item.arguments) ?? '',
-        },
-      ]
+      return {
+        type: 'tool-call',
+        tool: isCustom ? 'custom' : 'function',
+        callId,
+        name: item.name as string,
+        namespace: stringOf(item.namespace),
+        text: optional<string>(isCustom ? item.input : item.arguments) ?? '',
+      }
     }
     case 'function_call_output':
-      return [{ type: 'tool-result', tool: 'function', callId, content: readParts(item.output) }]
+      return { type: 'tool-result', tool: 'function', callId, content: readParts(item.output) }
     case 'custom_tool_call_output':
-      return [{ type: 'tool-result', tool: 'custom', callId, content: readParts(item.output) }]
+      return { type: 'tool-result', tool: 'custom', callId, content: readParts(item.output) }
     case 'additional_tools':
-      return []
+      return undefined
     case 'compaction':
       throw new Error('A compaction that only its provider can read cannot be translated')
     default:

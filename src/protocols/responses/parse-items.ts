@@ -161,7 +161,7 @@ export class ItemParser {
     const listed = Array.isArray(output) ? output : []
     const ids = new Set(listed.map((item) => (isObject(item) ? nonEmpty(item.id) : undefined)))
     for (const [index, item] of listed.entries()) {
-      if (this.queue.isOverLimit()) return
+      if (this.queue.isOverLimit) return
       if (!isObject(item)) continue
       const kind = itemKindOf(item)
       if (kind === undefined) continue
@@ -287,7 +287,7 @@ export class ItemParser {
   #finishParts(received: ReceivedItem, parts: unknown): void {
     if (!Array.isArray(parts)) return
     for (const [index, part] of parts.entries()) {
-      if (this.queue.isOverLimit()) return
+      if (this.queue.isOverLimit) return
       const kind = isObject(part) ? partKindOf(part) : undefined
       if (kind !== undefined && ITEM_OF_PART[kind] === received.item.kind) this.#finishPart(received, kind, index, part)
     }

@@ -7,7 +7,6 @@ import {
   checkEach,
   checkMaybeText,
   checkName,
-  checkNames,
   checkText,
   checkToken,
   checkValue,
@@ -27,7 +26,7 @@ import {
   type PartSource,
 } from '../fields/content-parts.ts'
 import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
-import { checkModel, checkValues, demandsOf, optionalNames, readNested } from '../fields/read-fields.ts'
+import { checkFields, demandsOf, optionalNames, readNested } from '../fields/read-fields.ts'
 import { jsonArray } from '../json/bytes.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../shared/codec-types.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
@@ -50,16 +49,14 @@ import { type ParsedTools, parseTools, rewrittenTools } from './parse-tools.ts'
 export function parseRequest(body: ParsedBody, found: FoundInBody): ReadRequestOutcome<ResponsesRequest> {
   const { value } = body
   const wrongFields =
-    checkNames(body.members, CONTROL_FIELDS) ??
-    checkModel(value.model) ??
-    checkValues(value, RESPONSES_FIELDS) ??
-    checkMetadata(value.metadata)
+    checkFields(body, RESPONSES_FIELDS, CONTROL_FIELDS) ??
+    (isObject(value.metadata) ? checkMetadata(value.metadata) : undefined)
   if (wrongFields) return refused(wrongFields)
   const nested = readNested(body, NESTED_FIELDS)
   if (nested.kind === 'refused') return nested
   const format = isObject(value.text) ? value.text.format : undefined
   const others: OthersByItem = new Map()
-  const wrongContent = checkFormat(format) ?? checkInput(value.input, others)
+  const wrongContent = (isObject(format) ? checkFormat(format) : undefined) ?? checkInput(value.input, others)
   if (wrongContent) return refused(wrongContent)
   const tools = parseTools(value)
   if (tools.kind === 'refused') return tools
@@ -103,7 +100,7 @@ export function parseRequest(body: ParsedBody, found: FoundInBody): ReadRequestO
       ...optionalNames(body.members, RESPONSES_FIELDS),
       // An unknown member goes along where its field goes to the provider unchanged.
       ...nested.ignored.filter((name) => RESPONSES_FIELDS[name.split('.', 1)[0]!]?.policy === 'control'),
-      ...namesOfLeftOut(items ?? [], forwarded, previousItems),
+      ...(items === undefined ? [] : namesOfLeftOut(items, forwarded, previousItems)),
     ],
   }
   return { kind: 'read', request }
@@ -351,8 +348,7 @@ function readAudio(param: string, { input_audio: audio }: Fields): PartSource | 
 const FORMATS = new Set(['text', 'json_object', 'json_schema'])
 
 /** `text.format` is flat, where Chat nests its schema. */
-function checkFormat(format: unknown): Problem | undefined {
-  if (!isObject(format)) return undefined
+function checkFormat(format: Fields): Problem | undefined {
   const found = checkToken('text.format.type', format.type, FORMATS)
   if (found || format.type !== 'json_schema') return found
   if (isAbsent(format.name) && !isAbsent(format.json_schema)) {
@@ -375,8 +371,7 @@ const KEY_LENGTH_MAX = 64
 const VALUE_LENGTH_MAX = 512
 
 /** Metadata is bounded because the response repeats it and it is stored with it. */
-function checkMetadata(metadata: unknown): Problem | undefined {
-  if (!isObject(metadata)) return undefined
+function checkMetadata(metadata: Fields): Problem | undefined {
   const limit = (what: string, count: number, unit: string, most: number): Problem | undefined =>
     count <= most ? undefined : invalid('metadata', `${what} has ${count} ${unit}; at most ${most} are possible.`)
   const pairs = Object.entries(metadata)

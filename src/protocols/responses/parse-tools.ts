@@ -32,11 +32,23 @@ export interface ParsedTools {
   readonly kept: OwnTools['kept']
 }
 
+const NO_TOOLS: ParsedTools = {
+  kind: 'tools',
+  definitions: [],
+  choice: undefined,
+  ignored: [],
+  count: 0,
+  choiceValue: undefined,
+  kept: [],
+}
+
 /** Parses the tools of a request whose items have been checked: the list itself and the tools that items add. */
 export function parseTools(value: ParsedBody['value']): ParsedTools | Refused {
+  const declared = listsOf(value)
+  if (declared.length === 0 && isAbsent(value.tool_choice)) return NO_TOOLS
   const lists: OwnTools[] = []
   const byName = new Map<string, ToolDefinition>()
-  for (const { param, tools } of listsOf(value)) {
+  for (const { param, tools } of declared) {
     const found = checkTools(param, tools)
     if (found) return refused(found)
     const list = ownTools(tools as Fields[])

@@ -7,13 +7,14 @@ import {
   plainItems,
   SETTLED,
 } from '../../../test/fixtures/protocols/responses/answers.ts'
-import { laneOf, lastResponse, reEmit, reEmitReply } from '../../../test/fixtures/protocols/responses/re-emit.ts'
+import { END, laneOf, lastResponse, reEmit, reEmitReply } from '../../../test/fixtures/protocols/responses/re-emit.ts'
 import type { Fields } from '../../lib/types.ts'
 import type { EncodedAnswer } from './encoder.ts'
 
 describe('a JSON answer, re-emitted', () => {
   const replyOf = (value: unknown, over: Parameters<typeof laneOf>[0] = {}) => reEmitReply(value, laneOf(over))
-  const responseOf = ({ end }: EncodedAnswer): Fields & { output: Fields[] } => JSON.parse(String(end(SETTLED).bytes))
+  const responseOf = ({ end }: EncodedAnswer): Fields & { output: Fields[] } =>
+    JSON.parse(String(end(SETTLED, END).bytes))
 
   it.each(FIXTURES)('has the same content as the stream: %s', (fixture) => {
     const { bytes, adapter, whole } = reEmit(framesIn([bytesOf(fixture)]))

@@ -3,6 +3,7 @@ import { bytesOf, eventsIn, framesIn, SETTLED } from '../../../test/fixtures/pro
 import {
   added,
   delta,
+  END,
   ended,
   event,
   laneOf,
@@ -65,7 +66,7 @@ describe('sealed data in a re-emitted stream', () => {
     }
     envelopes = 0
     const reply = reEmitReply({ status: 'completed', output: [compaction] }, laneOf({ sealCompaction }))
-    expect(reply.kind === 'reply' && reply.answer.end(SETTLED).state.output).toEqual([emitted])
+    expect(reply.kind === 'reply' && reply.answer.end(SETTLED, END).state.output).toEqual([emitted])
   })
 
   it('is left out of a reasoning that has not ended, because it is shorter at the start', () => {

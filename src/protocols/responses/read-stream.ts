@@ -35,7 +35,7 @@ export function createItemEventReader(origin: string, { functionsAreCustom = fal
     // Annotations and unknown events count for no tokens, but they are kept in memory.
     if (state.outputBytes === bytesBefore) otherFramesBytes += frameBytes
     else state.contentFrames += 1
-    if (queue.isOverLimit() || otherFramesBytes > OTHER_FRAMES_BYTES_MAX) state.invalid = 'too many items'
+    if (queue.isOverLimit || otherFramesBytes > OTHER_FRAMES_BYTES_MAX) state.invalid = 'too many items'
     return queue.take()
   }
 
@@ -50,7 +50,7 @@ export function createItemEventReader(origin: string, { functionsAreCustom = fal
       return NO_EVENTS
     }
     parser.parseOutput(response.output, found.kind)
-    if (queue.isOverLimit()) state.invalid ??= 'too many items'
+    if (queue.isOverLimit) state.invalid ??= 'too many items'
     state.invalid ??= parser.faultInCalls(found.kind)
     if (state.invalid !== undefined) {
       queue.discard()

@@ -154,11 +154,11 @@ describe('the frames of an answer', () => {
 
   it('open the response once, and can go back', () => {
     const own = writer()
-    const goBack = own.checkpoint()
+    const start = own.place()
     const opened = own.opening()
     expect(opened.split('\n\n')).toHaveLength(3)
     expect([own.isOpen, own.opening()]).toEqual([true, ''])
-    goBack()
+    own.rewindTo(start)
     expect([own.isOpen, own.opening()]).toEqual([false, opened])
   })
 })

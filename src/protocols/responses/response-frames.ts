@@ -117,6 +117,14 @@ export interface DeltaTemplate {
   readonly behind: string
 }
 
+/** Between two frames of an answer. */
+export interface FramePlace {
+  readonly nextNumber: number
+  readonly isOpen: boolean
+}
+
+export const START: FramePlace = { nextNumber: 0, isOpen: false }
+
 /**
  * Writes the SSE frames of one answer with a response object of our own and sequence numbers without a gap. It lives as long
  * as its turn and outlives a lane that failed before any content. A frame gets its number when it is written, so every
@@ -195,13 +203,14 @@ export class FrameWriter {
     return this.#echoJson
   }
 
-  /** Returns a function that goes back to here: frames written from now on will not be sent. */
-  checkpoint(): () => void {
-    const [nextNumber, isOpen] = [this.#nextNumber, this.isOpen]
-    return () => {
-      this.#nextNumber = nextNumber
-      this.isOpen = isOpen
-    }
+  place(): FramePlace {
+    return { nextNumber: this.#nextNumber, isOpen: this.isOpen }
+  }
+
+  /** Goes back to a place: the frames that were written since then will not be sent. */
+  rewindTo({ nextNumber, isOpen }: FramePlace): void {
+    this.#nextNumber = nextNumber
+    this.isOpen = isOpen
   }
 
   #numbered(head: string, members: string): string {

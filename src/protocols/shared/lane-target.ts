@@ -150,20 +150,28 @@ export function budgetWithin(requested: number, outputCap: number, least = BUDGE
   return budget < Math.min(requested, least) ? undefined : budget
 }
 
-/** Fields with schemas, whose numbers have to keep their digits. In other settings only the value counts. */
-const SCHEMAS = ['tools', 'functions', 'response_format', 'text']
-/** Lists that contain schemas, or arguments as objects, only if one of these strings occurs in them. */
-const LISTS: Readonly<Record<string, readonly string[]>> = {
-  input: ['"additional_tools"'],
-  messages: ['"arguments":{', '"arguments": {'],
+interface MarkedField {
+  readonly name: string
+  /** The field has schemas, or arguments as objects, only if one of these strings occurs in it. */
+  readonly signs?: readonly string[]
 }
+
+/** Fields with schemas, whose numbers have to keep their digits. In other settings only the value counts. */
+const MARKED_FIELDS: readonly MarkedField[] = [
+  { name: 'tools' },
+  { name: 'functions' },
+  { name: 'response_format' },
+  { name: 'text' },
+  { name: 'input', signs: ['"additional_tools"'] },
+  { name: 'messages', signs: ['"arguments":{', '"arguments": {'] },
+]
 
 /** The fields of a request, with each number marked that would change on its way to a provider. */
 export async function withExactNumbers(request: TurnRequest, fields: Fields): Promise<Fields> {
   const exact = { ...fields }
-  for (const name of [...SCHEMAS, ...Object.keys(LISTS)]) {
+  for (const { name, signs } of MARKED_FIELDS) {
     const bytes = writtenMember(request, name)
-    if (bytes === undefined || !(LISTS[name]?.some((word) => bytes.includes(word)) ?? true)) continue
+    if (bytes === undefined || (signs !== undefined && !signs.some((sign) => bytes.includes(sign)))) continue
     const marked = markNumbers(bytes)
     if (marked !== bytes) exact[name] = await parseInPieces(marked)
   }

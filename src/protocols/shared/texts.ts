@@ -32,7 +32,13 @@ export const joinTexts = (texts: readonly (string | undefined)[]): string =>
 /** The first of several choices or candidates, by its index; without an index, by its place. */
 export function firstOf(answers: unknown): Fields | undefined {
   if (!Array.isArray(answers)) return undefined
-  return answers.filter(isObject).find(({ index }, at) => (typeof index === 'number' ? index === 0 : at === 0))
+  let at = 0
+  for (const answer of answers) {
+    if (!isObject(answer)) continue
+    if (typeof answer.index === 'number' ? answer.index === 0 : at === 0) return answer
+    at += 1
+  }
+  return undefined
 }
 
 /** The names of fields that a lane may not support, in each client protocol. Names that both share need no row. */

@@ -21,9 +21,6 @@ const ROOM_FROM_BYTES = 64 * 1024
 /** An unfinished frame up to this size is copied out of its read: else a stalled stream holds the whole read in memory. */
 const COPIED_BYTES_MAX = 4096
 
-export const createFrameSplitter = (bounds: { readonly frameBytesMax: number }): FrameSplitter =>
-  new FrameSplitter(bounds)
-
 /**
  * Cuts a stream of bytes into Server-Sent Events frames, however the network cut it. A frame ends with an empty line; lines end
  * with LF or CRLF. (The standard also allows a lone CR; no provider sends it, and reading it would make every frame wait for the
@@ -60,14 +57,19 @@ export class FrameSplitter {
 
   /** The next whole frame, with its closing empty line. Throws where a frame exceeds its bound. */
   next(): Buffer | undefined {
-    const end = endOfFrame(this.#bytes, this.#searched)
+    const bytes = this.#bytes
+    let end = -1
+    for (let at = bytes.indexOf(LF, this.#searched); at !== -1 && end === -1; at = bytes.indexOf(LF, at + 1)) {
+      if (bytes[at + 1] === LF) end = at + 2
+      else if (bytes[at + 1] === CR && bytes[at + 2] === LF) end = at + 3
+    }
     // The bound also holds for a frame that came in one read: how a stream is cut changes nothing.
-    const length = (end === -1 ? this.#bytes.length : end) - this.#start
+    const length = (end === -1 ? bytes.length : end) - this.#start
     if (length > this.#frameBytesMax) throw new FrameTooLarge(`over ${this.#frameBytesMax} bytes`)
     if (end !== -1) return this.#takeUntil(end)
-    this.#searched = Math.max(this.#start, this.#bytes.length - 3)
-    if (this.#start > 0 && this.#bytes.length - this.#start <= COPIED_BYTES_MAX) {
-      this.#bytes = Buffer.from(this.#bytes.subarray(this.#start))
+    this.#searched = Math.max(this.#start, bytes.length - 3)
+    if (this.#start > 0 && bytes.length - this.#start <= COPIED_BYTES_MAX) {
+      this.#bytes = Buffer.from(bytes.subarray(this.#start))
       this.#searched -= this.#start
       this.#start = 0
       this.#room = undefined
@@ -75,12 +77,10 @@ export class FrameSplitter {
     return undefined
   }
 
-  /**
-   * Takes several frames as one piece: `endOf` gets the bytes and the start of the next frame, and gives the end of the last
-   * frame to take, or the same place for none.
-   */
-  take(endOf: (bytes: Buffer, from: number) => number): Buffer | undefined {
-    const end = endOf(this.#bytes, this.#start)
+  /** Takes the next frames that match as one piece; undefined for none. `match` gives the end of the frame at `from`, or -1. */
+  takeMatching(template: { match(bytes: Buffer, from: number): number }): Buffer | undefined {
+    let end = this.#start
+    for (let next = template.match(this.#bytes, end); next !== -1; next = template.match(this.#bytes, end)) end = next
     return end === this.#start ? undefined : this.#takeUntil(end)
   }
 
@@ -114,16 +114,6 @@ export class FrameSplitter {
     this.#isAtStart = false
     return taken
   }
-}
-
-/** The offset behind the first empty line at or after `from`, or -1. */
-function endOfFrame(bytes: Buffer, from: number): number {
-  for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
-    const next = bytes[at + 1]
-    if (next === LF) return at + 2
-    if (next === CR && bytes[at + 2] === LF) return at + 3
-  }
-  return -1
 }
 
 /** One frame with one line of data. */
@@ -167,8 +157,6 @@ const WITHOUT_THAT_BIT = ~0x20
 
 /** JSON.stringify fails at some thousand levels, and JSON.parse takes seconds for a million. */
 function isTooDeep(data: Buffer): boolean {
-  // Every bracket has to close, so nearly all frames are too short for it.
-  if (data.length < 2 * DEPTH_MAX) return false
   let depth = 0
   let isInString = false
   for (let at = 0; at < data.length; at++) {
@@ -188,7 +176,7 @@ const DONE = Buffer.from('[DONE]')
 
 /** The object in a frame of a stream; undefined, with what it means noted in `state`, where there is none. */
 export function parseFrameData(state: Pick<StreamState, 'done' | 'invalid'>, frame: Buffer): Fields | undefined {
-  if (hasLoneReturn(frame)) {
+  if (frame.includes(CR) && hasLoneReturn(frame)) {
     state.invalid = 'a line that ends with CR alone'
     return undefined
   }
@@ -199,7 +187,8 @@ export function parseFrameData(state: Pick<StreamState, 'done' | 'invalid'>, fra
     state.done = true
     return undefined
   }
-  const value = isTooDeep(data) ? undefined : tryParse(data.toString('utf8'))
+  // Every bracket has to close, so nearly all frames are too short to be too deep.
+  const value = data.length >= 2 * DEPTH_MAX && isTooDeep(data) ? undefined : tryParse(data.toString('utf8'))
   if (isObject(value)) return value
   state.invalid = 'a frame that is not a JSON object'
   return undefined

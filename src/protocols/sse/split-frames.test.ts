@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createFrameSplitter, type FrameSplitter, FrameTooLarge, readData } from './frames.ts'
+import { FrameSplitter, FrameTooLarge, readData } from './frames.ts'
 
 const allOf = (splitter: FrameSplitter): Buffer[] => {
   const frame = splitter.next()
@@ -8,7 +8,7 @@ const allOf = (splitter: FrameSplitter): Buffer[] => {
 }
 
 const split = (pieces: readonly Buffer[], frameBytesMax = 1024 * 1024) => {
-  const splitter = createFrameSplitter({ frameBytesMax })
+  const splitter = new FrameSplitter({ frameBytesMax })
   const frames = pieces.flatMap((piece) => {
     splitter.push(piece)
     return allOf(splitter)
@@ -16,7 +16,7 @@ const split = (pieces: readonly Buffer[], frameBytesMax = 1024 * 1024) => {
   return { frames: frames.map(String), rest: String(splitter.rest()) }
 }
 
-describe('createFrameSplitter', () => {
+describe('FrameSplitter', () => {
   it('gives the same frames however the bytes are cut, with LF and with CRLF', () => {
     const seed = 77
     let cuts = 0
@@ -69,7 +69,7 @@ describe('createFrameSplitter', () => {
 
   it('does not hold on to a large read for the begin of a frame at its end', () => {
     const read = Buffer.concat([Buffer.from('data: a\n\n'.repeat(5000)), Buffer.from('data: b')])
-    const splitter = createFrameSplitter({ frameBytesMax: 1024 })
+    const splitter = new FrameSplitter({ frameBytesMax: 1024 })
     splitter.push(read)
     expect(allOf(splitter)).toHaveLength(5000)
     expect(String(splitter.rest())).toBe('data: b')

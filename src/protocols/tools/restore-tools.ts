@@ -34,26 +34,24 @@ class RestoringReader implements EventReader {
   read(frame: Buffer): readonly TurnEvent[] {
     const events: TurnEvent[] = []
     const received = this.#reader.read(frame)
-    this.#isCut = received.some(
-      (event) => event.type === 'turn-end' && event.reason !== 'stop' && event.reason !== 'tool-calls',
-    )
-    for (const event of received) if (event.type === 'tool-call-start') this.#lastCall = event.call
+    this.#isCut = false
+    for (const event of received) {
+      if (event.type === 'tool-call-start') this.#lastCall = event.call
+      else if (event.type === 'turn-end') this.#isCut = event.reason !== 'stop' && event.reason !== 'tool-calls'
+    }
     for (const event of received) {
       if (this.#invalid !== undefined) break
       this.#restore(event, events)
     }
-    this.#copyState()
-    return events
-  }
-
-  #copyState(): void {
     const { state } = this
     Object.assign(state, this.#reader.state)
     for (const decoder of this.#decoders.values()) state.heldBytes += decoder.heldBytes()
     state.outputBytes += this.#addedBytes
-    if (this.#invalid === undefined) return
-    state.invalid = this.#invalid
-    state.finished = false
+    if (this.#invalid !== undefined) {
+      state.invalid = this.#invalid
+      state.finished = false
+    }
+    return events
   }
 
   #restore(event: TurnEvent, events: TurnEvent[]): void {

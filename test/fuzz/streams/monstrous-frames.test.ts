@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { problem } from '../../../src/model/problem.ts'
 import { chatDialect } from '../../../src/protocols/chat/dialects.ts'
-import { createFrameSplitter, FrameTooLarge } from '../../../src/protocols/sse/frames.ts'
+import { FrameSplitter, FrameTooLarge } from '../../../src/protocols/sse/frames.ts'
 import { randomFrom } from '../../fixtures/lib/seeded-random.ts'
 import { diceOf, type EncodedFrame } from './dice.ts'
 import { LAST, MONSTERS } from './monsters.ts'
@@ -96,7 +96,7 @@ describe('a line of ten megabytes', () => {
   it.each([[65_536], [1400], [line.length]])(
     'in reads of %d bytes is refused, before more of it is held than may be',
     (size) => {
-      const splitter = createFrameSplitter({ frameBytesMax })
+      const splitter = new FrameSplitter({ frameBytesMax })
       let held = 0
       const pushAll = () => {
         for (let at = 0; at < line.length; at += size) {
@@ -111,7 +111,7 @@ describe('a line of ten megabytes', () => {
   )
 
   it('without an end is refused as well, and the content before it is emitted', () => {
-    const splitter = createFrameSplitter({ frameBytesMax })
+    const splitter = new FrameSplitter({ frameBytesMax })
     const reader = readerOf('chat')
     splitter.push(Buffer.from('data: {"choices":[{"delta":{"content":"a"}}]}\n\n'))
     expect(reader.read(splitter.next()!)).toEqual([{ type: 'text-delta', text: 'a' }])

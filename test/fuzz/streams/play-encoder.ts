@@ -3,7 +3,7 @@ import { type Fields, isObject } from '../../../src/lib/types.ts'
 import { problem } from '../../../src/model/problem.ts'
 import type { Protocol } from '../../../src/model/turn.ts'
 import type { ClientEncoder, EncodedFrame, StreamAdapter } from '../../../src/protocols/shared/codec-types.ts'
-import { createFrameSplitter } from '../../../src/protocols/sse/frames.ts'
+import { FrameSplitter } from '../../../src/protocols/sse/frames.ts'
 import { SETTLED } from '../../fixtures/protocols/chat/translate.ts'
 import { deliveredIn, deliveredInJson } from '../../translation-gaps/turns.ts'
 
@@ -23,7 +23,7 @@ export function playEncoder(
   pieces: Iterable<Buffer>,
   silentIn: number,
 ): Played {
-  const splitter = createFrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
+  const splitter = new FrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
   const emitted: Buffer[] = []
   let hasContent = false
   let at = 0

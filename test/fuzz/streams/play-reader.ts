@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { TurnEvent } from '../../../src/model/event.ts'
 import type { EventReader } from '../../../src/protocols/shared/codec-types.ts'
 import type { StreamState } from '../../../src/protocols/shared/stream-state.ts'
-import { createFrameSplitter } from '../../../src/protocols/sse/frames.ts'
+import { FrameSplitter } from '../../../src/protocols/sse/frames.ts'
 import { createEventChecker } from './check-events.ts'
 
 /** What a reader made of a stream. */
@@ -20,7 +20,7 @@ const FRAME_BYTES_MAX = 4 * 1024 * 1024
  * is over or has failed.
  */
 export function readWhole(reader: EventReader, bytes: Buffer): Read {
-  const splitter = createFrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
+  const splitter = new FrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
   const checker = createEventChecker()
   const events: TurnEvent[] = []
   let frames = 0
@@ -36,7 +36,7 @@ export function readWhole(reader: EventReader, bytes: Buffer): Read {
 
 /** The same in the pieces that the network made of it. */
 export function readInPieces(reader: EventReader, pieces: Iterable<Buffer>): Read {
-  const splitter = createFrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
+  const splitter = new FrameSplitter({ frameBytesMax: FRAME_BYTES_MAX })
   const events: TurnEvent[] = []
   let frames = 0
   for (const piece of pieces) {

@@ -8,7 +8,7 @@ export const OF_THE_WIRE = [
     replacements: [
       {
         file: 'src/protocols/sse/frames.ts',
-        find: `    if (next === CR && bytes[at + 2] === LF) return at + 3\n`,
+        find: `      else if (bytes[at + 1] === CR && bytes[at + 2] === LF) end = at + 3\n`,
         put: '',
       },
     ],
@@ -78,8 +78,8 @@ export const OF_THE_WIRE = [
     replacements: [
       {
         file: 'src/protocols/chat/tap.ts',
-        find: 'if (!hasChoices(chunk)) return NOTHING_ENCODED',
-        put: 'if (!hasChoices(chunk)) return { bytes: frame, isContent: false }',
+        find: '!chunk.choices.some(isObject)) return NOTHING_ENCODED',
+        put: '!chunk.choices.some(isObject)) return { bytes: frame, isContent: false }',
       },
     ],
   },
@@ -163,7 +163,13 @@ export const OF_THE_WIRE = [
     name: 'lone-returns-pass',
     says: 'a frame that another one hides is lost without a word',
     caughtBy: ['src/protocols/sse/frame-data.test.ts'],
-    replacements: [{ file: 'src/protocols/sse/frames.ts', find: 'if (hasLoneReturn(frame)) {', put: 'if (false) {' }],
+    replacements: [
+      {
+        file: 'src/protocols/sse/frames.ts',
+        find: 'if (frame.includes(CR) && hasLoneReturn(frame)) {',
+        put: 'if (false) {',
+      },
+    ],
   },
   {
     name: 'no-role-is-repaired',
@@ -181,7 +187,7 @@ export const OF_THE_WIRE = [
     name: 'output-is-forgotten',
     says: 'text that was copied without parsing counts for nothing',
     caughtBy: ['src/protocols/chat/frame-template.test.ts'],
-    replacements: [{ file: 'src/protocols/chat/tap.ts', find: `    state.outputBytes += run.textBytes\n`, put: '' }],
+    replacements: [{ file: 'src/protocols/chat/tap.ts', find: `    state.outputBytes += textBytes\n`, put: '' }],
   },
   {
     name: 'numbers-are-rounded',

@@ -9,13 +9,12 @@ import {
   type StoredAccount,
 } from '../db/accounts.ts'
 import { isAlreadyThere } from '../db/sqlite/failure.ts'
-import type { LedgerDb } from '../db/tables.ts'
 import type { AccountStatusReport, Ledger } from '../ledger/ledger.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { type AccountRow, mintAccountId } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
-import type { AdminServices } from './services.ts'
+import type { AdminServices, DbService } from './services.ts'
 import { isoTime, normalizeEmail, quoted } from './values.ts'
 
 /** The id or email of an account. */
@@ -29,7 +28,7 @@ export type AnyAccount = { readonly [Name in keyof OneAccount]?: string | undefi
 type ResolvedAccount = { readonly kind: 'found'; readonly account: StoredAccount } | Refused
 
 /** Finds an account by its id or email. */
-export async function resolveAccount({ db }: { readonly db: LedgerDb }, named: string): Promise<ResolvedAccount> {
+export async function resolveAccount({ db }: DbService, named: string): Promise<ResolvedAccount> {
   const isEmail = named.includes('@')
   const account = isEmail
     ? await findAccountByEmail(db, normalizeEmail(named))
@@ -42,7 +41,7 @@ export async function resolveAccount({ db }: { readonly db: LedgerDb }, named: s
 }
 
 /** Refuses a closed account as well. */
-export async function resolveOpenAccount(services: { readonly db: LedgerDb }, named: string): Promise<ResolvedAccount> {
+export async function resolveOpenAccount(services: DbService, named: string): Promise<ResolvedAccount> {
   const resolved = await resolveAccount(services, named)
   return resolved.kind === 'found' && resolved.account.status === 'closed' ? accountClosed(resolved.account) : resolved
 }
@@ -68,7 +67,7 @@ export const walletOf = async (ledger: Pick<Ledger, 'accountStatus'>, account: n
 
 /** Creates an account and its empty wallet in one transaction. */
 export async function createAccount(
-  { db, auditLog, clock, random }: Pick<AdminServices, 'db' | 'auditLog' | 'clock' | 'random'>,
+  { db, auditLog, clock, random }: AdminServices,
   { email }: z.output<typeof createAccountBody>,
 ): Promise<Outcome<AccountView>> {
   const order = { id: mintAccountId(random), email, createdAt: clock.now() }
@@ -88,7 +87,7 @@ export async function createAccount(
 
 /** Affects every key of the account at once. Running requests finish. */
 export async function changeAccountStatus(
-  { db, auditLog, forgetAccount }: Pick<AdminServices, 'db' | 'auditLog' | 'forgetAccount'>,
+  { db, auditLog, forgetAccount }: AdminServices,
   named: string,
   status: 'active' | 'suspended',
 ): Promise<Outcome<AccountView>> {

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { CapsView } from '../admin/key-views.ts'
+import type { CapsView } from '../admin/keys.ts'
 import type { OperationArgs } from '../admin/operations.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { EXIT } from './cli-services.ts'

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import type { OpenLaneView, RouteLaneView, RouteView } from '../admin/explain-route.ts'
+import type { OperationValue } from '../admin/operations.ts'
+import type { OpenReason } from '../routing/circuit-breaker.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, formatTable, type Style } from './format.ts'
 
@@ -54,14 +55,16 @@ export function addRoute(program: Command, context: CommandContext): void {
     })
 }
 
-const REASONS: Readonly<Record<OpenLaneView['reason'], string>> = {
+type RouteView = OperationValue<'route.explain'>
+
+const REASONS: Readonly<Record<OpenReason, string>> = {
   failing: 'failing',
   busy: 'rate-limited',
   overloaded: 'overloaded',
   'locked-out': 'rejects the credential, the account or the model name',
 }
 
-function laneState({ asked, aside }: RouteLaneView): string {
+function laneState({ asked, aside }: RouteView['lanes'][number]): string {
   if (aside === null) return 'available'
   const { reason, seconds_left: left } = aside
   if (left > 0) return `${REASONS[reason]}; circuit open for ${left} s`

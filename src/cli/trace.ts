@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { RequestTrace } from '../admin/requests.ts'
+import type { OperationValue } from '../admin/operations.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
 
@@ -11,6 +11,8 @@ export function addTrace(program: Command, context: CommandContext): void {
       await context.operate('requests.trace', { request }, (trace, style) => ({ data: formatTrace(style, trace) }))
     })
 }
+
+type RequestTrace = OperationValue<'requests.trace'>
 
 export function formatTrace(style: Style, trace: RequestTrace): string {
   const { compaction, cache_lost: lost, shortfall } = trace

@@ -103,7 +103,7 @@ const rates = z.strictObject({
   output: moneyOrNull,
 })
 
-export const modelItem = z.strictObject({
+const modelItem = z.strictObject({
   id: z.string(),
   /** Ids with an effort suffix. */
   variants: z.array(z.string()),
@@ -211,7 +211,7 @@ const tokens = z.strictObject({
   estimated: z.boolean(),
 })
 
-export const requestItem = z.strictObject({
+const requestItem = z.strictObject({
   id: z.string(),
   state: requestState,
   /** `completed`, `client_gone`, …; null while it runs. */
@@ -309,7 +309,7 @@ export const refusedTurnsAnswer = z.strictObject({
 })
 
 /** The usage of requests that ended in a period. */
-export const used = z.strictObject({
+const used = z.strictObject({
   requests: count,
   /** Failed, or abandoned by their client. */
   failed: count,

@@ -2,11 +2,17 @@ import { operatedAccount, operatedAccounts, overview } from '../../admin/account
 import { changeAccountStatus, createAccount } from '../../admin/accounts.ts'
 import { listAudit } from '../../admin/audit.ts'
 import { createCodes, listCodes, redeemCode, withdrawCode } from '../../admin/codes.ts'
-import { operatedModels } from '../../admin/explain-route.ts'
 import { invitePerson, readInvite, signUp } from '../../admin/invitations.ts'
-import { listOwnKeys, type OwnKey, showOwnKey } from '../../admin/key-views.ts'
-import { type CreatedKey, changeKey, createKey, revokeKey, rotateKey } from '../../admin/keys.ts'
-import { offeredModels } from '../../admin/models.ts'
+import {
+  type CreatedKey,
+  changeKey,
+  createKey,
+  listOwnKeys,
+  revokeKey,
+  rotateKey,
+  showOwnKey,
+} from '../../admin/keys.ts'
+import { offeredModels, operatedModels } from '../../admin/models.ts'
 import { done, type Outcome, refused } from '../../admin/outcome.ts'
 import { disablePerson, enablePerson, signedInView } from '../../admin/people.ts'
 import { assignPlan, endPlan, listPlans, planStatus } from '../../admin/plans.ts'
@@ -182,11 +188,7 @@ const keyHandlers = (services: ConsoleServices) =>
 
 const asOwner = ({ account, isConfirmed }: OwnerRequest) => ({ of: account.row, mayWiden: isConfirmed })
 
-async function showSecret(
-  services: ConsoleServices,
-  { account }: OwnerRequest,
-  { id, key: secret }: CreatedKey,
-): Promise<Outcome<{ key: OwnKey; secret: string }>> {
+async function showSecret(services: ConsoleServices, { account }: OwnerRequest, { id, key: secret }: CreatedKey) {
   const shown = await showOwnKey(services, account.row, id)
   return shown.kind === 'refused' ? shown : done({ key: shown.value, secret })
 }
@@ -196,7 +198,7 @@ const usageHandlers = (services: ConsoleServices) =>
   ({
     'GET /overview': (request) => overview(services, request.account.row),
     'GET /overview/usage': (request, { query }) => usageOverview(services, { account: request.account.id, ...query }),
-    'GET /plan': (request) => planStatus(services, request.account.row),
+    'GET /plan': async (request) => done(await planStatus(services, request.account.row)),
     'GET /plan/windows/:window': (request, { params, query }) =>
       windowRows(services, request.account.row, params.window, query),
     'GET /usage': (request, { query }) => usageReport(services, { account: request.account.id, ...query }),

@@ -7,9 +7,9 @@ export function addTrace(program: Command, context: CommandContext): void {
   program
     .command('trace <request>')
     .description('show everything about one request, by its req_ id')
-    .action(async (request: string) => {
-      await context.operate('requests.trace', { request }, (trace, style) => ({ data: formatTrace(style, trace) }))
-    })
+    .action((request: string) =>
+      context.operate('requests.trace', { request }, (trace, style) => ({ data: formatTrace(style, trace) })),
+    )
 }
 
 type RequestTrace = OperationValue<'requests.trace'>

@@ -6,26 +6,24 @@ import { listPeople } from '../db/people.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { accountView, type OneAccount, resolveAccount, walletOf } from './accounts.ts'
 import { suggestModel } from './models.ts'
-import { done, refused } from './outcome.ts'
+import { done, ifDone, refused } from './outcome.ts'
 import { planOfAccount, planStatus, subscriptionFacts } from './plans.ts'
 import { listRequests } from './requests.ts'
 import type { AdminServices } from './services.ts'
 import { isoTime, NEWEST, quoted, readPage } from './values.ts'
 import { openFundingRequest } from './wallet.ts'
 
-export async function showAccount(services: AdminServices, args: OneAccount) {
-  const resolved = await resolveAccount(services, args.account)
-  if (resolved.kind === 'refused') return resolved
-  const { account } = resolved
-  const { state, plan, until } = subscriptionFacts(await planOfAccount(services, account.row as AccountRow))
-  return done({
-    ...accountView(account),
-    wallet: await walletOf(services.ledger, account.row),
-    plan: { state, plan, until },
-    /** Without those of the playground. */
-    active_keys: (await countKeys(services.db, account.row, services.clock.now())).active,
+export const showAccount = (services: AdminServices, args: OneAccount) =>
+  ifDone(resolveAccount(services, args.account), async (account) => {
+    const { state, plan, until } = subscriptionFacts(await planOfAccount(services, account.row as AccountRow))
+    return done({
+      ...accountView(account),
+      wallet: await walletOf(services.ledger, account.row),
+      plan: { state, plan, until },
+      /** Without those of the playground. */
+      active_keys: (await countKeys(services.db, account.row, services.clock.now())).active,
+    })
   })
-}
 
 /** Members shown with an account, the oldest first. Their total is shown as well. */
 const MEMBERS_MAX = 200

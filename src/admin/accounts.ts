@@ -13,7 +13,7 @@ import type { AccountStatusReport, Ledger } from '../ledger/ledger.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { type AccountRow, mintAccountId } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
-import { done, type Outcome, type Refused, refused } from './outcome.ts'
+import { done, ifDone, type Outcome, type Refused, refused } from './outcome.ts'
 import type { AdminServices, DbService } from './services.ts'
 import { isoTime, normalizeEmail, quoted } from './values.ts'
 
@@ -25,15 +25,13 @@ export interface OneAccount {
 /** One account, or all of them. */
 export type AnyAccount = { readonly [Name in keyof OneAccount]?: string | undefined }
 
-type ResolvedAccount = { readonly kind: 'found'; readonly account: StoredAccount } | Refused
-
 /** Finds an account by its id or email. */
-export async function resolveAccount({ db }: DbService, named: string): Promise<ResolvedAccount> {
+export async function resolveAccount({ db }: DbService, named: string): Promise<Outcome<StoredAccount>> {
   const isEmail = named.includes('@')
   const account = isEmail
     ? await findAccountByEmail(db, normalizeEmail(named))
     : await findAccountById(db, named.trim())
-  if (account !== undefined) return { kind: 'found', account }
+  if (account !== undefined) return done(account)
   const cure = isEmail
     ? `To create it: millrace accounts create --email ${shellWord(normalizeEmail(named))}`
     : 'See: millrace accounts list'
@@ -41,10 +39,10 @@ export async function resolveAccount({ db }: DbService, named: string): Promise<
 }
 
 /** Refuses a closed account as well. */
-export async function resolveOpenAccount(services: DbService, named: string): Promise<ResolvedAccount> {
-  const resolved = await resolveAccount(services, named)
-  return resolved.kind === 'found' && resolved.account.status === 'closed' ? accountClosed(resolved.account) : resolved
-}
+export const resolveOpenAccount = (services: DbService, named: string) =>
+  ifDone(resolveAccount(services, named), (account) =>
+    account.status === 'closed' ? accountClosed(account) : done(account),
+  )
 
 export const accountClosed = ({ id }: Pick<StoredAccount, 'id'>): Refused =>
   refused('account_closed', `Account ${id} is closed.`)
@@ -93,7 +91,7 @@ export async function changeAccountStatus(
 ): Promise<Outcome<AccountView>> {
   const resolved = await resolveAccount({ db }, named)
   if (resolved.kind === 'refused') return resolved
-  const { account } = resolved
+  const { value: account } = resolved
   const entry = { action: 'account_status', target: account.id, account: account.row, detail: status } as const
   const changed = await auditLog
     .act(entry, [accountStatusUpdate(account.row, status)])

@@ -20,7 +20,7 @@ import type { RandomBytes } from '../lib/random-id.ts'
 import { type AccountRow, mintBatchId, mintCodeId } from '../model/ids.ts'
 import { formatUsd, inUsd, type NanoUsd } from '../model/money.ts'
 import { type OneAccount, resolveAccount, walletView } from './accounts.ts'
-import { done, type RefusalReason, type Refused, refused } from './outcome.ts'
+import { done, ifDone, type RefusalReason, type Refused, refused } from './outcome.ts'
 import type { AdminServices } from './services.ts'
 import { cutPage, isoTime, isoTimeOrNull, NEWEST, parseExpiry, quoted, readAmount, unreadableMoment } from './values.ts'
 
@@ -171,20 +171,14 @@ const NOT_REDEEMABLE = refused(
 )
 
 /** Redeems a code on behalf of an account, under the same rules. */
-export async function redeemCodeFor(
-  services: RedeemServices,
-  { account: named, code }: z.output<typeof redeemBody> & OneAccount,
-) {
-  const resolved = await resolveAccount(services, named)
-  if (resolved.kind === 'refused') return resolved
-  const { row, id, email } = resolved.account
-  const outcome = await redeemCode(services, row as AccountRow, { code })
-  return outcome.kind === 'done' ? done({ account: id, email, ...outcome.value }) : outcome
-}
+export const redeemCodeFor = (services: RedeemServices, { account, code }: z.output<typeof redeemBody> & OneAccount) =>
+  ifDone(resolveAccount(services, account), ({ row, id, email }) =>
+    ifDone(redeemCode(services, row as AccountRow, { code }), (redeemed) => done({ account: id, email, ...redeemed })),
+  )
 
 /**
- * Credits a claimed code; `exists`: it was already credited. The reference counts once in the ledger, so this is repeated after any failure until the credit is
- * durable. No other account can claim the code meanwhile.
+ * Credits a claimed code; `exists`: it was already credited. The reference counts once in the ledger, so this is repeated after
+ * any failure until the credit is durable. No other account can claim the code meanwhile.
  */
 async function creditCode({ db, clock, ledger }: CreditServices, code: StoredCode, account: AccountRow) {
   const outcome = await ledger.credit({

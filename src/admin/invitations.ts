@@ -52,7 +52,7 @@ export async function invitePerson(
   const named = order.account ?? (order.role === 'owner' ? email : undefined)
   const resolved = named === undefined ? undefined : await resolveAccount(services, named)
   if (resolved?.kind === 'refused') return resolved
-  const account = resolved?.account ?? (email === undefined ? undefined : await findAccountByEmail(services.db, email))
+  const account = resolved?.value ?? (email === undefined ? undefined : await findAccountByEmail(services.db, email))
   const address = email ?? account?.email
   if (address === undefined) {
     return refused('email_missing', 'Name the person to invite: an email or an account.', { param: 'email' })

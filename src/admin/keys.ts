@@ -121,7 +121,7 @@ export async function findOwnedKey({ db }: DbService, id: string, of?: AccountRo
 export async function listKeys({ db, clock }: AdminServices, { account, after, limit }: PageQuery & AnyAccount) {
   const resolved = account === undefined ? undefined : await resolveAccount({ db }, account)
   if (resolved?.kind === 'refused') return resolved
-  const of = resolved?.account.row as AccountRow | undefined
+  const of = resolved?.value.row as AccountRow | undefined
   const last = after === undefined ? undefined : await findOwnedKey({ db }, after, of)
   if (last?.kind === 'refused') return last
   const read = await listWholeKeys(db, of, { before: last?.key.row ?? NEWEST, limit: limit + 1 })
@@ -256,7 +256,7 @@ export async function createKey(
   const { db, clock, random, auditLog } = services
   const resolved = await resolveOpenAccount({ db }, named)
   if (resolved.kind === 'refused') return resolved
-  const { account } = resolved
+  const { value: account } = resolved
   const read = readTerms(services, kind, terms)
   if (read.kind === 'refused') return read
   const { limits = {}, ...columns } = read.columns

@@ -72,6 +72,15 @@ export type Outcome<Value> = Done<Value> | Refused
 
 export const done = <Value>(value: Value): Done<Value> => ({ kind: 'done', value })
 
+/** Goes on with the value of an outcome, unless it was refused. */
+export async function ifDone<Value, Next>(
+  outcome: Promise<Outcome<Value>>,
+  next: (value: Value) => Next | Promise<Next>,
+): Promise<Next | Refused> {
+  const ended = await outcome
+  return ended.kind === 'refused' ? ended : next(ended.value)
+}
+
 export const refused = (reason: RefusalReason, message: string, advice: Advice = {}): Refused => ({
   kind: 'refused',
   reason,

@@ -22,8 +22,8 @@ import type { Session, SignInServices } from './sessions.ts'
 import { isoTime, isoTimeOrNull, normalizeEmail, quoted, readPage } from './values.ts'
 
 /**
- * Ends all sessions and links of a person, named by email or id. The console refuses to disable the last operator, because no one could enable them
- * again; the command line needs no sign-in and may disable everyone.
+ * Ends all sessions and links of a person, named by email or id. The console refuses to disable the last operator, because no
+ * one could enable them again; the command line needs no sign-in and may disable everyone.
  */
 export async function disablePerson(
   { db, clock, audit, sessions }: SignInServices,
@@ -96,7 +96,7 @@ async function personView(db: LedgerDb, { id, email, role, account, created_at, 
 export async function listPeople({ db }: DbService, { account: named, ...page }: PageQuery & AnyAccount) {
   const resolved = named === undefined ? undefined : await resolveAccount({ db }, named)
   if (resolved?.kind === 'refused') return resolved
-  const of = resolved && { account: resolved.account.row }
+  const of = resolved && { account: resolved.value.row }
   return readPage(page, {
     first: 0,
     read: (after, limit) => listStored(db, { ...of, after, limit }),

@@ -21,15 +21,15 @@ import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type OneAccount, resolveAccount, resolveOpenAccount } from './accounts.ts'
 import { applyOrder } from './audit.ts'
-import { done, refused } from './outcome.ts'
+import { done, ifDone, refused } from './outcome.ts'
 import type { AdminServices } from './services.ts'
 import { isoTime, isoTimeOrNull, parseExpiry, quoted, SLICE_REQUESTS, unreadableMoment } from './values.ts'
 
 type PlanServices = Pick<AdminServices, 'db' | 'ledger' | 'catalog'>
 
 /**
- * Assigns a plan to an account: a first one, another one, or the same one with another end. Without `until`, it runs until it is
- * ended.
+ * Assigns a plan to an account: a first one, another one, or the same one with another end. Without `until`, it runs until it
+ * is ended.
  */
 export async function assignPlan(
   services: AdminServices,
@@ -37,7 +37,7 @@ export async function assignPlan(
 ) {
   const resolved = await resolveOpenAccount(services, args.account)
   if (resolved.kind === 'refused') return resolved
-  const { account } = resolved
+  const { value: account } = resolved
   const { plans } = services.catalog()
   const plan = plans.get(args.plan)
   if (plan === undefined) {
@@ -60,7 +60,7 @@ export async function assignPlan(
 export async function endPlan(services: AdminServices, args: OneAccount & { readonly at?: string | undefined }) {
   const resolved = await resolveAccount(services, args.account)
   if (resolved.kind === 'refused') return resolved
-  const { account } = resolved
+  const { value: account } = resolved
   const endsAt = args.at === undefined ? undefined : parseExpiry(args.at, services.clock.now())
   if (args.at !== undefined && endsAt === undefined) return unreadableMoment(args.at, 'at')
   const row = account.row as AccountRow
@@ -132,10 +132,8 @@ export const subscriptionFacts = ({ state, newest }: PlanOfAccount) => ({
 
 export type SubscriptionView = Awaited<ReturnType<typeof subscriptionOf>>
 
-export async function showPlan(services: AdminServices, args: OneAccount) {
-  const resolved = await resolveAccount(services, args.account)
-  return resolved.kind === 'found' ? done(await subscriptionOf(services, resolved.account)) : resolved
-}
+export const showPlan = (services: AdminServices, args: OneAccount) =>
+  ifDone(resolveAccount(services, args.account), async (account) => done(await subscriptionOf(services, account)))
 
 async function subscriptionOf(services: AdminServices, { id, email, row }: StoredAccount) {
   const plan = await planOfAccount(services, row as AccountRow)
@@ -245,8 +243,8 @@ export function storedWindow(stored: StoredWindow, requests: number | null): Win
 const COUNTED_SLICES = 3
 
 /**
- * How many requests have held on each window since its start, by its bucket. One pass counts all windows, from the running and newest
- * requests back, for a bounded number of slices. A window that starts before the end of the pass is not in the result.
+ * How many requests have held on each window since its start, by its bucket. One pass counts all windows, from the running and
+ * newest requests back, for a bounded number of slices. A window that starts before the end of the pass is not in the result.
  */
 export async function countOnWindows(
   db: LedgerDb,

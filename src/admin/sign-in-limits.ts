@@ -67,13 +67,8 @@ type Count = readonly [counter: Counter, key: string]
 
 export function createSignInTries(options: TriesOptions) {
   const { digest, clock, keeper } = options
-  const counters: Readonly<Record<CountedBy, Counter>> = {
-    pair: createCounter('pair', options),
-    network: createCounter('network', options),
-    email: createCounter('email', options),
-    device: createCounter('device', options),
-    session: createCounter('session', options),
-  }
+  const created = Object.keys(RULES).map((of) => [of, createCounter(of as CountedBy, options)])
+  const counters: Readonly<Record<CountedBy, Counter>> = Object.fromEntries(created)
   /** By email and network, until when. */
   const knownNetworks = createLruMap<string, number>(SIZE_MAX)
   const reports = createLruMap<string, number>(SIZE_MAX)

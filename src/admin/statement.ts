@@ -17,7 +17,7 @@ import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type OneAccount, resolveAccount } from './accounts.ts'
 import { type OpenRange, readOpenRange } from './date-ranges.ts'
-import { done, type Outcome } from './outcome.ts'
+import { done, ifDone, type Outcome } from './outcome.ts'
 import type { DbService } from './services.ts'
 import {
   findFirstSince,
@@ -87,18 +87,17 @@ async function movementsIn(db: LedgerDb, account: AccountRow, days: OpenRange): 
 }
 
 /** Credits, refunds and adjustments, newest first. Charges are on the receipts of requests. */
-export async function walletEntries({ db }: DbService, { account, ...page }: PageQuery & OneAccount) {
-  const resolved = await resolveAccount({ db }, account)
-  if (resolved.kind === 'refused') return resolved
-  return readPage(page, {
-    first: NEWEST,
-    read: (before, limit) => listTransfersOfAccount(db, resolved.account.row, { before, limit }),
-    numberOf: ({ row }) => row,
-    view: ({ kind, amount_nano, ref, reason, at }) => ({
-      ...{ kind, amount: formatUsd(amount_nano), ref, reason, at: isoTime(at) },
+export const walletEntries = ({ db }: DbService, { account, ...page }: PageQuery & OneAccount) =>
+  ifDone(resolveAccount({ db }, account), (of) =>
+    readPage(page, {
+      first: NEWEST,
+      read: (before, limit) => listTransfersOfAccount(db, of.row, { before, limit }),
+      numberOf: ({ row }) => row,
+      view: ({ kind, amount_nano, ref, reason, at }) => ({
+        ...{ kind, amount: formatUsd(amount_nano), ref, reason, at: isoTime(at) },
+      }),
     }),
-  })
-}
+  )
 
 const COLUMNS = [
   ...['movement', 'time', 'kind', 'amount', 'balance', 'currency'],

@@ -131,10 +131,10 @@ async function readUsageScope({ db }: DbService, args: UsageArgs): Promise<Outco
     const message = `The range has more than ${STEPS_MAX} steps of one ${args.step}. Use step ${larger}.`
     return refused('invalid_range', message, { param: 'step' })
   }
-  const account = resolved.account.row
+  const account = resolved.value.row
   const found = args.key === undefined ? undefined : await findOwnedKey({ db }, args.key, account as AccountRow)
   if (found?.kind === 'refused') return found
-  const filter = { account: resolved.account.id as AccountId, key: found?.key.row, model: args.model, kind: args.kind }
+  const filter = { account: resolved.value.id as AccountId, key: found?.key.row, model: args.model, kind: args.kind }
   const named = { key: filter.key !== undefined, model: filter.model !== undefined, kind: filter.kind !== undefined }
   return done({
     ...{ account, range, beginnings },
@@ -350,14 +350,14 @@ export async function usageOverview(
   if (zone === undefined) return unknownZone(args.zone)
   const resolved = await resolveAccount(services, args.account)
   if (resolved.kind === 'refused') return resolved
-  const account = resolved.account.row
+  const account = resolved.value.row
   const now = services.clock.now()
   const thisHour = hourAt(zone, now)
   const sinceMidnight = [beginOfDay(zone, dayAt(zone, now)), NEVER]
   const hours = Array.from({ length: HOURS }, (_, index) => thisHour - (HOURS - 1 - index) * HOUR_MS)
   const refused = await refusedBetween(services, { account: args.account }, sinceMidnight)
   return services.usage.readUpToDate(account, async () => {
-    const whole = await findSeries(services.content, { account: resolved.account.id as AccountId, level: 'all' })
+    const whole = await findSeries(services.content, { account: resolved.value.id as AccountId, level: 'all' })
     const between = async (instants: readonly number[]) =>
       (whole && (await usedBetween(services.content, [whole.series], instants)).get(whole.series)) ??
       instants.slice(1).map(() => NO_USAGE)

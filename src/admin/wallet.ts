@@ -16,7 +16,7 @@ import type { AccountRow } from '../model/ids.ts'
 import { formatUsd, inUsd, type NanoUsd, parseUsd } from '../model/money.ts'
 import { accountClosed, type OneAccount, resolveAccount, resolveOpenAccount, walletOf, walletView } from './accounts.ts'
 import { applyOrder } from './audit.ts'
-import { done, refused } from './outcome.ts'
+import { done, ifDone, refused } from './outcome.ts'
 import type { AdminServices, DbService } from './services.ts'
 import { isoTime, readAmount, readPage } from './values.ts'
 
@@ -42,7 +42,7 @@ async function moveMoney(services: AdminServices, args: MoveArgs, kind: CreditOr
   const amount = (written * sign) as NanoUsd
   const resolved = await resolveOpenAccount(services, args.account)
   if (resolved.kind === 'refused') return resolved
-  const { account } = resolved
+  const { value: account } = resolved
   const { reason, ref } = args
   // The reason comes last, because the audit log cuts long text.
   const detail = `${inUsd(amount)} (${ref}): ${reason}`
@@ -91,12 +91,10 @@ function outcomeOf(moved: CreditOutcome, { account, amount, reason, ref }: Move)
   }
 }
 
-export async function showWallet(services: AdminServices, args: OneAccount) {
-  const resolved = await resolveAccount(services, args.account)
-  if (resolved.kind === 'refused') return resolved
-  const { id, email, row } = resolved.account
-  return done({ account: id, email, currency: 'USD' as const, ...(await walletOf(services.ledger, row)) })
-}
+export const showWallet = (services: AdminServices, args: OneAccount) =>
+  ifDone(resolveAccount(services, args.account), async ({ id, email, row }) =>
+    done({ account: id, email, currency: 'USD' as const, ...(await walletOf(services.ledger, row)) }),
+  )
 
 /** A wallet as the next admission sees it, with its running requests and its open funding request. */
 export async function walletBalance(services: Pick<AdminServices, 'db' | 'ledger'>, account: AccountRow) {

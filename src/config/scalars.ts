@@ -75,24 +75,18 @@ const integerHints = ([min, max]: NumberRange, written: string): EditorHints => 
 })
 
 export const integer = (description: string, range: NumberRange) =>
-  scalar(
-    description,
-    integerHints(range, '\\d+'),
-    (value) => readInteger(value, range) ?? wrong(`a whole number from ${range[0]} to ${range[1]}`),
-  )
+  scalar(description, integerHints(range, '\\d+'), (value) => readInteger(value, range))
 
 /** `off` removes a limit that has a default. */
 export const integerOrOff = (description: string, range: NumberRange) =>
   scalar<number | undefined>(description, integerHints(range, '\\d+|off'), (value) =>
-    value === 'off'
-      ? read(undefined)
-      : (readInteger(value, range) ?? wrong(`a whole number from ${range[0]} to ${range[1]}, or off`)),
+    value === 'off' ? read(undefined) : readInteger(value, range, ', or off'),
   )
 
-function readInteger(value: unknown, [min, max]: NumberRange): Reading<number> | undefined {
+function readInteger(value: unknown, [min, max]: NumberRange, orElse = ''): Reading<number> {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
-  if (typeof number !== 'number' || !Number.isInteger(number) || number < min || number > max) return undefined
-  return read(number)
+  if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max) return read(number)
+  return wrong(`a whole number from ${min} to ${max}${orElse}`)
 }
 
 export const decimal = (description: string, [min, max]: NumberRange) =>

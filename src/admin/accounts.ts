@@ -9,13 +9,12 @@ import {
   type StoredAccount,
 } from '../db/accounts.ts'
 import { isAlreadyThere } from '../db/sqlite/failure.ts'
-import type { LedgerDb } from '../db/tables.ts'
 import type { AccountStatusReport, Ledger } from '../ledger/ledger.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { type AccountRow, mintAccountId } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
-import { done, type Outcome, type Refused, refused } from './outcome.ts'
-import type { AdminServices } from './services.ts'
+import { done, ifDone, type Outcome, type Refused, refused } from './outcome.ts'
+import type { AdminServices, DbService } from './services.ts'
 import { isoTime, normalizeEmail, quoted } from './values.ts'
 
 /** The id or email of an account. */
@@ -26,15 +25,13 @@ export interface OneAccount {
 /** One account, or all of them. */
 export type AnyAccount = { readonly [Name in keyof OneAccount]?: string | undefined }
 
-type ResolvedAccount = { readonly kind: 'found'; readonly account: StoredAccount } | Refused
-
 /** Finds an account by its id or email. */
-export async function resolveAccount({ db }: { readonly db: LedgerDb }, named: string): Promise<ResolvedAccount> {
+export async function resolveAccount({ db }: DbService, named: string): Promise<Outcome<StoredAccount>> {
   const isEmail = named.includes('@')
   const account = isEmail
     ? await findAccountByEmail(db, normalizeEmail(named))
     : await findAccountById(db, named.trim())
-  if (account !== undefined) return { kind: 'found', account }
+  if (account !== undefined) return done(account)
   const cure = isEmail
     ? `To create it: millrace accounts create --email ${shellWord(normalizeEmail(named))}`
     : 'See: millrace accounts list'
@@ -42,10 +39,10 @@ export async function resolveAccount({ db }: { readonly db: LedgerDb }, named: s
 }
 
 /** Refuses a closed account as well. */
-export async function resolveOpenAccount(services: { readonly db: LedgerDb }, named: string): Promise<ResolvedAccount> {
-  const resolved = await resolveAccount(services, named)
-  return resolved.kind === 'found' && resolved.account.status === 'closed' ? accountClosed(resolved.account) : resolved
-}
+export const resolveOpenAccount = (services: DbService, named: string) =>
+  ifDone(resolveAccount(services, named), (account) =>
+    account.status === 'closed' ? accountClosed(account) : done(account),
+  )
 
 export const accountClosed = ({ id }: Pick<StoredAccount, 'id'>): Refused =>
   refused('account_closed', `Account ${id} is closed.`)
@@ -68,7 +65,7 @@ export const walletOf = async (ledger: Pick<Ledger, 'accountStatus'>, account: n
 
 /** Creates an account and its empty wallet in one transaction. */
 export async function createAccount(
-  { db, auditLog, clock, random }: Pick<AdminServices, 'db' | 'auditLog' | 'clock' | 'random'>,
+  { db, auditLog, clock, random }: AdminServices,
   { email }: z.output<typeof createAccountBody>,
 ): Promise<Outcome<AccountView>> {
   const order = { id: mintAccountId(random), email, createdAt: clock.now() }
@@ -88,13 +85,13 @@ export async function createAccount(
 
 /** Affects every key of the account at once. Running requests finish. */
 export async function changeAccountStatus(
-  { db, auditLog, forgetAccount }: Pick<AdminServices, 'db' | 'auditLog' | 'forgetAccount'>,
+  { db, auditLog, forgetAccount }: AdminServices,
   named: string,
   status: 'active' | 'suspended',
 ): Promise<Outcome<AccountView>> {
   const resolved = await resolveAccount({ db }, named)
   if (resolved.kind === 'refused') return resolved
-  const { account } = resolved
+  const { value: account } = resolved
   const entry = { action: 'account_status', target: account.id, account: account.row, detail: status } as const
   const changed = await auditLog
     .act(entry, [accountStatusUpdate(account.row, status)])

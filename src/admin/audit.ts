@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { z } from 'zod'
-import type { auditItem, auditQuery } from '../contract/people.ts'
+import type { auditQuery } from '../contract/people.ts'
 import { auditInsert, findAuditHead, listAuditBefore, listAuditFrom, type StoredAudit } from '../db/audit.ts'
 import { UnexpectedChanges } from '../db/sqlite/failure.ts'
 import type { AtomicStatement, SqliteFile } from '../db/sqlite/sqlite-file.ts'
@@ -8,8 +8,8 @@ import type { LedgerDb } from '../db/tables.ts'
 import { createQueue } from '../lib/async.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { done, type Outcome } from './outcome.ts'
-import { cutPage, isoTime, type Page, readCursor, writeCursor } from './values.ts'
+import type { Outcome } from './outcome.ts'
+import { isoTime, NEWEST, readPage } from './values.ts'
 
 /** The actions of the audit log: a closed list, so that readers can rely on it. */
 export type AuditAction =
@@ -54,10 +54,9 @@ export interface AuditEntry {
   readonly detail?: string
 }
 
-export interface AuditLog {
-  /** Resolves when the entry is durable. `alongside` is written in the same transaction. */
-  record(entry: AuditEntry, alongside?: readonly AtomicStatement[]): Promise<void>
-}
+export type AuditLog = ReturnType<typeof createAuditLog>
+
+type Link = Pick<StoredAudit, 'seq' | 'hash'>
 
 /** The actor of the command line, which needs no sign-in. */
 export const COMMAND_LINE = 'operator'
@@ -68,11 +67,12 @@ const DETAIL_LENGTH_MAX = 500
 const NO_HASH = Buffer.alloc(32)
 
 /** Writes one row at a time, because each row needs the hash of the one before it. */
-export function createAuditLog({ db, file, clock }: { db: LedgerDb; file: SqliteFile; clock: Clock }): AuditLog {
+export function createAuditLog({ db, file, clock }: { db: LedgerDb; file: SqliteFile; clock: Clock }) {
   const inTurn = createQueue(1)
-  let head: { readonly seq: number; readonly hash: Uint8Array } | undefined
+  let head: Link | undefined
   return {
-    record: (entry, alongside = []) =>
+    /** Resolves when the entry is durable. `alongside` is written in the same transaction. */
+    record: (entry: AuditEntry, alongside: readonly AtomicStatement[] = []): Promise<void> =>
       inTurn(async () => {
         const before = head ?? (await findAuditHead(db)) ?? { seq: 0, hash: NO_HASH }
         const row = chain(before, entry, clock.now())
@@ -84,11 +84,7 @@ export function createAuditLog({ db, file, clock }: { db: LedgerDb; file: Sqlite
   }
 }
 
-function chain(
-  before: { readonly seq: number; readonly hash: Uint8Array },
-  entry: AuditEntry,
-  at: number,
-): StoredAudit {
+function chain(before: Link, entry: AuditEntry, at: number): StoredAudit {
   const row = {
     seq: before.seq + 1,
     at,
@@ -116,18 +112,14 @@ const shown = (text: string): string =>
 type AuditedAction = Omit<AuditEntry, 'actor'>
 
 /** The audit log for one actor. */
-export interface ActorLog {
+export type ActorLog = ReturnType<typeof actorLogOf>
+
+export const actorLogOf = (audit: AuditLog, actor: string) => ({
   /**
    * Runs the statements and writes the entry in one transaction. False if a statement changed an unexpected number of rows:
    * then nothing is written.
    */
-  act(act: AuditedAction, statements: readonly AtomicStatement[]): Promise<boolean>
-  /** Writes the entry before the action, which the ledger performs in its own transaction. */
-  announce(act: AuditedAction): Promise<void>
-}
-
-export const actorLogOf = (audit: AuditLog, actor: string): ActorLog => ({
-  async act(act, statements) {
+  async act(act: AuditedAction, statements: readonly AtomicStatement[]): Promise<boolean> {
     try {
       await audit.record({ ...act, actor }, statements)
       return true
@@ -136,7 +128,8 @@ export const actorLogOf = (audit: AuditLog, actor: string): ActorLog => ({
       throw error
     }
   },
-  announce: (act) => audit.record({ ...act, actor }),
+  /** Writes the entry before the action, which the ledger performs in its own transaction. */
+  announce: (act: AuditedAction): Promise<void> => audit.record({ ...act, actor }),
 })
 
 /**
@@ -163,40 +156,23 @@ export async function applyOrder<Value>(
   return outcome
 }
 
-interface ListAuditArgs extends z.output<typeof auditQuery> {
-  /** Only the entries of one account, for its owner. */
-  readonly account?: AccountRow
-}
-
-/** Newest first. */
-export async function listAudit(
+/** Newest first. With an account, only its entries, for its owner. */
+export const listAudit = (
   { db }: { readonly db: LedgerDb },
-  { account, target, after, limit }: ListAuditArgs,
-): Promise<Outcome<Page<z.output<typeof auditItem>>>> {
-  const before = readCursor(after) ?? Number.MAX_SAFE_INTEGER
-  if (typeof before !== 'number') return before
-  const found = await listAuditBefore(db, { account, target, before, limit: limit + 1 })
-  const { rows, next } = cutPage(found, limit, ({ seq }) => seq)
-  const items = rows.map(({ seq, at, actor, action, target, detail }) => ({
-    ...{ seq, at: isoTime(at), actor, action, target, detail },
-  }))
-  return done({ items, next: writeCursor(next) })
-}
-
-interface AuditProof {
-  readonly rows: number
-  /** Rows whose hash or predecessor is wrong. */
-  readonly violations: number
-  readonly broken_at: number | null
-  /** The hash of the last row: noted elsewhere, it later shows whether the end was cut off. */
-  readonly head: string
-}
+  { account, target, ...page }: z.output<typeof auditQuery> & { readonly account?: AccountRow },
+) =>
+  readPage(page, {
+    first: NEWEST,
+    read: (before, limit) => listAuditBefore(db, { account, target, before, limit }),
+    numberOf: ({ seq }) => seq,
+    view: ({ seq, at, actor, action, target, detail }) => ({ seq, at: isoTime(at), actor, action, target, detail }),
+  })
 
 const SLICE_ROWS = 1000
 
-/** Checks the whole chain, slice by slice, while it grows. */
-export async function verifyAudit({ db }: { readonly db: LedgerDb }): Promise<AuditProof> {
-  let before: Pick<StoredAudit, 'seq' | 'hash'> = { seq: 0, hash: NO_HASH }
+/** Checks the hash and the predecessor of each row, slice by slice, while the chain grows. */
+export async function verifyAudit({ db }: { readonly db: LedgerDb }) {
+  let before: Link = { seq: 0, hash: NO_HASH }
   const broken: number[] = []
   let rows = 0
   for (;;) {
@@ -208,11 +184,12 @@ export async function verifyAudit({ db }: { readonly db: LedgerDb }): Promise<Au
     rows += slice.length
     if (slice.length < SLICE_ROWS) break
   }
+  // The hash of the last row, noted elsewhere, later shows whether the end was cut off.
   const head = Buffer.from(before.hash).toString('hex')
   return { rows, violations: broken.length, broken_at: broken[0] ?? null, head }
 }
 
-const follows = (row: StoredAudit, before: Pick<StoredAudit, 'seq' | 'hash'>): boolean =>
+const follows = (row: StoredAudit, before: Link): boolean =>
   row.seq === before.seq + 1 &&
   Buffer.from(row.prev_hash).equals(before.hash) &&
   Buffer.from(row.hash).equals(auditHash(row))

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { CODE_REF, type codeItem, type createCodesBody, type madeCodes } from '../contract/operate.ts'
-import type { redeemBody, redeemed } from '../contract/owner.ts'
+import { CODE_REF, type codeItem, type createCodesBody } from '../contract/operate.ts'
+import type { redeemBody } from '../contract/owner.ts'
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByRow } from '../db/accounts.ts'
 import {
@@ -15,30 +15,21 @@ import {
   type StoredCode,
   setCodeCredited,
 } from '../db/funding.ts'
-import type { AccountStatusReport, Ledger } from '../ledger/ledger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import { type AccountRow, mintBatchId, mintCodeId } from '../model/ids.ts'
 import { formatUsd, inUsd, type NanoUsd } from '../model/money.ts'
 import { type OneAccount, resolveAccount, walletView } from './accounts.ts'
-import { done, type Outcome, type RefusalReason, type Refused, refused } from './outcome.ts'
+import { done, ifDone, type RefusalReason, type Refused, refused } from './outcome.ts'
 import type { AdminServices } from './services.ts'
-import {
-  cutPage,
-  isoTime,
-  isoTimeOrNull,
-  type Page,
-  parseExpiry,
-  quoted,
-  readAmount,
-  unreadableMoment,
-} from './values.ts'
+import { cutPage, isoTime, isoTimeOrNull, NEWEST, parseExpiry, quoted, readAmount, unreadableMoment } from './values.ts'
 
 /** Creates all codes or none. `by` is stored as their creator. */
 export async function createCodes(
-  { auditLog, clock, random, digestCode }: Pick<AdminServices, 'auditLog' | 'clock' | 'random' | 'digestCode'>,
+  { auditLog, clock, random, digestCode }: AdminServices,
   args: z.output<typeof createCodesBody>,
   by = 'operator',
-): Promise<Outcome<z.output<typeof madeCodes>>> {
+) {
   const read = readAmount(args.amount)
   if (read.kind === 'refused') return read
   const now = clock.now()
@@ -63,9 +54,7 @@ const NEW_CODE = {
 }
 
 /** A code for the operator, without its text, which is stored nowhere. */
-type CodeView = z.output<typeof codeItem>
-
-const codeView = (code: CodeWithAccount, now: number): CodeView => ({
+const codeView = (code: CodeWithAccount, now: number): z.output<typeof codeItem> => ({
   id: code.id,
   shown: code.shown,
   amount: formatUsd(code.amount_nano),
@@ -77,21 +66,18 @@ const codeView = (code: CodeWithAccount, now: number): CodeView => ({
   redeemed_at: isoTimeOrNull(code.redeemed_at),
 })
 
-function stateOf(code: CodeWithAccount, now: number): CodeView['state'] {
+function stateOf(code: CodeWithAccount, now: number) {
   if (code.redeemed_at !== null) return 'redeemed'
   if (code.withdrawn_at !== null) return 'withdrawn'
   return code.expires_at !== null && code.expires_at <= now ? 'expired' : 'open'
 }
 
 /** Newest first, redeemed and withdrawn ones included. A page starts after the code of the cursor. */
-export async function listCodes(
-  { db, clock }: Pick<AdminServices, 'db' | 'clock'>,
-  { after, limit }: PageQuery,
-): Promise<Outcome<Page<CodeView>>> {
+export async function listCodes({ db, clock }: AdminServices, { after, limit }: PageQuery) {
   const last = after === undefined ? undefined : await findCodeById(db, after)
   if (after !== undefined && last === undefined) return unknownCode(after)
-  const before = last?.row ?? Number.MAX_SAFE_INTEGER
-  const { rows, next } = cutPage(await listCodePage(db, { before, limit: limit + 1 }), limit, ({ id }) => id)
+  const read = await listCodePage(db, { before: last?.row ?? NEWEST, limit: limit + 1 })
+  const { rows, next } = cutPage(read, limit, ({ id }) => id)
   const now = clock.now()
   return done({ items: rows.map((row) => codeView(row, now)), next })
 }
@@ -101,12 +87,11 @@ const unknownCode = (id: string): Refused =>
 
 /** Withdraws an unredeemed code, by its id or its text. It succeeds if the code is already withdrawn. */
 export async function withdrawCode(
-  { db, clock, auditLog, digestCode }: Pick<AdminServices, 'db' | 'clock' | 'auditLog' | 'digestCode'>,
+  { db, clock, auditLog, digestCode }: AdminServices,
   { code: named }: { readonly code: string },
-): Promise<Outcome<CodeView>> {
-  const read = readCodeText(named)
-  const found =
-    read.kind === 'code' ? await findCodeByDigest(db, digestCode(read.letters)) : await findCodeById(db, named)
+) {
+  const letters = readCodeText(named)
+  const found = await (letters === undefined ? findCodeById(db, named) : findCodeByDigest(db, digestCode(letters)))
   if (found === undefined) {
     // The text of a code, even mistyped, must not appear in a message or a log.
     if (named.startsWith('code_')) return unknownCode(named)
@@ -125,7 +110,6 @@ export async function withdrawCode(
 
 type CreditServices = Pick<AdminServices, 'db' | 'clock'> & { readonly ledger: Pick<Ledger, 'credit'> }
 type RedeemServices = CreditServices & Pick<AdminServices, 'digestCode' | 'redeemTries' | 'auditLog'>
-type Redeemed = z.output<typeof redeemed>
 
 /** The account's own codes are not guesses. */
 const OWN_CODE: ReadonlySet<RefusalReason> = new Set(['code_redeemed', 'wallet_full'])
@@ -135,19 +119,15 @@ const OWN_CODE: ReadonlySet<RefusalReason> = new Set(['code_redeemed', 'wallet_f
  * counts once. A claim without a credit, after a crash or a failed batch, is completed by the next try of the account or by
  * the next start (`finishRedemptions`).
  */
-export async function redeemCode(
-  services: RedeemServices,
-  account: AccountRow,
-  args: z.output<typeof redeemBody>,
-): Promise<Outcome<Redeemed>> {
+export async function redeemCode(services: RedeemServices, account: AccountRow, args: z.output<typeof redeemBody>) {
   const owner = await findAccountByRow(services.db, account)
   if (owner?.status === 'suspended') {
     return refused('account_suspended', 'This account is suspended and cannot redeem codes.')
   }
   if (owner?.status !== 'active') return refused('account_closed', 'This account is closed and cannot redeem codes.')
-  const read = readCodeText(args.code)
+  const letters = readCodeText(args.code)
   // A mistyped code reveals nothing about any code, so it does not count as a try.
-  if (read.kind === 'mistyped') {
+  if (letters === undefined) {
     const message = 'A character of this code is wrong, missing or misplaced. Check it and enter it again.'
     return refused('code_mistyped', message, { param: 'code' })
   }
@@ -156,16 +136,12 @@ export async function redeemCode(
     const message = `Too many codes were tried. The next one may be tried in ${waitSeconds} seconds.`
     return refused('too_many_tries', message, { retryAfterSeconds: waitSeconds })
   }
-  const outcome = await claimAndCredit(services, account, services.digestCode(read.letters))
+  const outcome = await claimAndCredit(services, account, services.digestCode(letters))
   if (outcome.kind === 'done' || OWN_CODE.has(outcome.reason)) services.redeemTries.giveBack(account)
   return outcome
 }
 
-async function claimAndCredit(
-  services: RedeemServices,
-  account: AccountRow,
-  digest: Uint8Array,
-): Promise<Outcome<Redeemed>> {
+async function claimAndCredit(services: RedeemServices, account: AccountRow, digest: Uint8Array) {
   const { db, auditLog, clock } = services
   const found = await findCodeByDigest(db, digest)
   if (found?.redeemed_by === null) {
@@ -195,32 +171,16 @@ const NOT_REDEEMABLE = refused(
 )
 
 /** Redeems a code on behalf of an account, under the same rules. */
-export async function redeemCodeFor(
-  services: RedeemServices,
-  { account: named, code }: z.output<typeof redeemBody> & OneAccount,
-) {
-  const resolved = await resolveAccount(services, named)
-  if (resolved.kind === 'refused') return resolved
-  const { row, id, email } = resolved.account
-  const outcome = await redeemCode(services, row as AccountRow, { code })
-  return outcome.kind === 'done' ? done({ account: id, email, ...outcome.value }) : outcome
-}
-
-/** `exists`: the code was already credited. */
-interface CodeCredit {
-  readonly kind: 'credited' | 'exists'
-  readonly status: AccountStatusReport
-}
+export const redeemCodeFor = (services: RedeemServices, { account, code }: z.output<typeof redeemBody> & OneAccount) =>
+  ifDone(resolveAccount(services, account), ({ row, id, email }) =>
+    ifDone(redeemCode(services, row as AccountRow, { code }), (redeemed) => done({ account: id, email, ...redeemed })),
+  )
 
 /**
- * Credits a claimed code. The reference counts once in the ledger, so this is repeated after any failure until the credit is
- * durable. No other account can claim the code meanwhile.
+ * Credits a claimed code; `exists`: it was already credited. The reference counts once in the ledger, so this is repeated after
+ * any failure until the credit is durable. No other account can claim the code meanwhile.
  */
-async function creditCode(
-  { db, clock, ledger }: CreditServices,
-  code: StoredCode,
-  account: AccountRow,
-): Promise<CodeCredit | Refused> {
+async function creditCode({ db, clock, ledger }: CreditServices, code: StoredCode, account: AccountRow) {
   const outcome = await ledger.credit({
     ...{ account, kind: 'credit', amount: code.amount_nano as NanoUsd },
     ...{ reason: `Redeemed code ${code.shown}`, ref: `${CODE_REF}${code.id}` },
@@ -229,7 +189,7 @@ async function creditCode(
     case 'credited':
     case 'exists':
       await setCodeCredited(db, code.row, clock.now())
-      return { kind: outcome.kind, status: outcome.status }
+      return outcome
     case 'too-much': {
       const message = `The wallet cannot hold more than ${inUsd(outcome.most)}. The code stays reserved for this account: redeem it again when there is room.`
       return refused('wallet_full', message)
@@ -239,15 +199,15 @@ async function creditCode(
   }
 }
 
-interface FinishOptions extends CreditServices {
-  /** A credit failed again; the next start retries it. */
-  readonly onUnfinished: (code: string, reason: unknown) => void
-}
-
 const PAGE = 500
 
-/** Credits the codes that were claimed and not credited when the last process ended. Returns how many. */
-export async function finishRedemptions(options: FinishOptions): Promise<number> {
+/**
+ * Credits the codes that were claimed and not credited when the last process ended. Returns how many. `onUnfinished`: a credit
+ * failed again; the next start retries it.
+ */
+export async function finishRedemptions(
+  options: CreditServices & { readonly onUnfinished: (code: string, reason: unknown) => void },
+): Promise<number> {
   let finished = 0
   for (let after = 0; ; ) {
     const page = await listClaimedCodes(options.db, { after, limit: PAGE })
@@ -278,11 +238,6 @@ const SEPARATOR = /[\s\u2010-\u2015-]/g
 /** A code has 31 characters with its separators. */
 const TEXT_MAX = 100
 
-type ReadCode =
-  | { readonly kind: 'code'; readonly letters: string }
-  /** Not a code: a letter is wrong, missing or misplaced. */
-  | { readonly kind: 'mistyped' }
-
 /** `text` is given to the customer; `letters` are digested. */
 export function mintCodeText(random: RandomBytes): { readonly text: string; readonly letters: string } {
   const values = [...random(RANDOM_LETTERS)].map((byte) => byte & 31)
@@ -290,14 +245,15 @@ export function mintCodeText(random: RandomBytes): { readonly text: string; read
   return { text: `${PREFIX}-${letters.replace(GROUP, '$&-')}`, letters }
 }
 
-export function readCodeText(text: string): ReadCode {
-  if (text.length > TEXT_MAX) return { kind: 'mistyped' }
+/** The letters to digest; undefined if one is wrong, missing or misplaced. */
+export function readCodeText(text: string): string | undefined {
+  if (text.length > TEXT_MAX) return undefined
   const whole = text.replace(SEPARATOR, '').toUpperCase()
   const hasPrefix = whole.length > RANDOM_LETTERS + 1 && whole.startsWith(PREFIX)
   const letters = (hasPrefix ? whole.slice(PREFIX.length) : whole).replaceAll('O', '0').replace(/[IL]/g, '1')
   const values = [...letters].map((letter) => ALPHABET.indexOf(letter))
   const fits = values.length === RANDOM_LETTERS + 1 && !values.includes(-1)
-  return fits && checksumOf(values.slice(0, -1)) === values.at(-1) ? { kind: 'code', letters } : { kind: 'mistyped' }
+  return fits && checksumOf(values.slice(0, -1)) === values.at(-1) ? letters : undefined
 }
 
 /** The beginning and the end: too little to guess the rest. */

@@ -12,9 +12,9 @@ import {
 } from '../catalog/known-models.ts'
 import { type EffortSpellings, type ModelTraits, spellEffort } from '../model/effort.ts'
 import { formatPricePerMillion } from '../model/money.ts'
-import type { Price, Rates } from '../model/price.ts'
+import type { Rates } from '../model/price.ts'
 import { laneDialect } from '../routing/learned-capabilities.ts'
-import { done, type Outcome, refused } from './outcome.ts'
+import { done, refused } from './outcome.ts'
 import type { AdminServices } from './services.ts'
 import { quoted } from './values.ts'
 
@@ -22,7 +22,7 @@ import { quoted } from './values.ts'
 export async function compareCatalog(
   { catalog }: Pick<AdminServices, 'catalog'>,
   { model: wanted }: { readonly model?: string | undefined },
-): Promise<Outcome<CatalogView>> {
+) {
   const { entries, models } = catalog()
   if (wanted === undefined) return done(catalogView(models))
   // An id with an effort names the model that it is a variant of.
@@ -35,22 +35,19 @@ export type CatalogView = ReturnType<typeof catalogView>
 
 export function catalogView(models: readonly Model[]) {
   const lanes = models.flatMap((model) => model.lanes.map((lane) => compareLane(model, lane)))
-  const losses = lanes.flatMap(({ model, lane, facts }) =>
-    facts
-      .filter(({ loss }) => loss)
-      .map(({ name, list, snapshot }) => {
-        const cost = `costs ${snapshot} USD per million tokens`
-        return `${model} on ${lane}: ${name} is sold at ${list} and ${cost}: a loss.`
-      }),
-  )
-  const smallContexts = lanes.flatMap(({ model, lane, facts }) =>
-    facts
-      .filter(({ name, list, snapshot }) => name === 'context_tokens' && Number(list) < Number(snapshot))
-      .map(({ list, snapshot }) => {
-        const refusal = 'longer requests are refused here'
-        return `${model} on ${lane}: context_tokens is ${list}, but the model has ${snapshot}: ${refusal}.`
-      }),
-  )
+  const facts = lanes.flatMap(({ model, lane, facts }) => facts.map((fact) => ({ ...fact, of: `${model} on ${lane}` })))
+  const losses = facts
+    .filter(({ loss }) => loss)
+    .map(
+      ({ of, name, list, snapshot }) =>
+        `${of}: ${name} is sold at ${list} and costs ${snapshot} USD per million tokens: a loss.`,
+    )
+  const smallContexts = facts
+    .filter(({ name, list, snapshot }) => name === 'context_tokens' && Number(list) < Number(snapshot))
+    .map(
+      ({ of, list, snapshot }) =>
+        `${of}: context_tokens is ${list}, but the model has ${snapshot}: longer requests are refused here.`,
+    )
   return {
     /** The day of the snapshot. */
     as_of: knownModels().asOf,
@@ -81,28 +78,19 @@ function compareLane(model: Model, lane: Lane) {
   }
 }
 
-type TraitValue = ModelTraits[keyof ModelTraits]
+export type TraitValue = ModelTraits[keyof ModelTraits]
 
-/** A trait of a model on a lane, and where it comes from. */
-export interface TraitView {
-  readonly name: string
-  /** Null: nothing is assumed, and the client's value is passed on. */
-  readonly value: TraitValue | null
-  readonly from: 'list' | 'snapshot' | 'dialect'
-  readonly snapshot: TraitValue | null
-  readonly differs: boolean
-}
-
-/** Every trait that applies on this lane. `dialectTraits` has the last word. */
-function compareTraits(lane: Lane, dialectTraits: ModelTraits, known: Partial<ModelTraits>): TraitView[] {
+/** Every trait that applies on this lane, and where it comes from. `dialectTraits` has the last word. */
+function compareTraits(lane: Lane, dialectTraits: ModelTraits, known: Partial<ModelTraits>) {
   return TRAIT_NAMES.map(([name, own]) => {
-    const value = dialectTraits[own] ?? null
+    /** Null: nothing is assumed, and the client's value is passed on. */
+    const value: TraitValue | null = dialectTraits[own] ?? null
     const isOverruled = !isDeepStrictEqual(lane.traits[own] ?? null, value)
     const listed = own in lane.listedTraits ? 'list' : own in lane.traits ? 'snapshot' : 'dialect'
     const from = isOverruled ? 'dialect' : listed
-    const snapshot = known[own] ?? null
+    const snapshot: TraitValue | null = known[own] ?? null
     const differs = from === 'list' && snapshot !== null && !isDeepStrictEqual(value, snapshot)
-    return { name, value, from, snapshot, differs }
+    return { name, value, from, snapshot, differs } as const
   })
 }
 
@@ -170,8 +158,6 @@ function noteOnEfforts(efforts: Model['efforts'], spellings: EffortSpellings): s
     .join(', ')
 }
 
-type ListPrice = Omit<Price, 'version'>
-
 const CLASSES = [
   ['input', 'input'],
   ['cached_input', 'cachedInput'],
@@ -183,7 +169,7 @@ const CLASSES = [
  * Compares the list price with the provider's, class by class, at every input length where either changes, up to the context.
  * A class without a known price is not compared.
  */
-function comparePrices(list: ListPrice | undefined, known: KnownPrice, contextTokens: number): FactView[] {
+function comparePrices(list: Model['price'], known: KnownPrice, contextTokens: number): FactView[] {
   const thresholds = [...(list?.tiers ?? []), ...known.tiers].map((tier) => tier.aboveInputTokens)
   const lengths = [...new Set(thresholds)].sort((a, b) => a - b).filter((length) => length < contextTokens)
   return [0, ...lengths].flatMap((length) => {

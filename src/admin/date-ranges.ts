@@ -47,12 +47,7 @@ const unknownDay = (text: string, param: 'from' | 'to') =>
     param,
   })
 
-/** Either end may be open. The default zone is UTC. */
-interface OpenDays {
-  readonly from?: string | undefined
-  readonly to?: string | undefined
-  readonly zone?: string | undefined
-}
+type OpenDays = { readonly [Name in keyof DaysInZone]?: DaysInZone[Name] | undefined }
 
 /** Milliseconds since 1970: from, until just before. Undefined: no bound. */
 export interface OpenRange {
@@ -60,6 +55,7 @@ export interface OpenRange {
   readonly before: number | undefined
 }
 
+/** Either end may be open. The default zone is UTC. */
 export function readOpenRange({ from, to, zone = 'UTC' }: OpenDays): Outcome<OpenRange> {
   const first = from === undefined ? undefined : readDay(from, zone, 'from')
   const end = to === undefined ? undefined : readDay(to, zone, 'to')

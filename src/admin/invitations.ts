@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { mintInviteCode, readInviteCode } from '../auth/secrets.ts'
 import type { inviteBody } from '../contract/operate.ts'
-import type { invitation, signUp as signUpBody } from '../contract/people.ts'
+import type { signUp as signUpBody } from '../contract/people.ts'
 import {
   accountInserts,
   emailUpdate,
@@ -38,22 +38,21 @@ import { isoTime } from './values.ts'
 const FIRST_MS = 15 * 60_000
 const INVITE_MS = 7 * 86_400_000
 
-/** `account`: the account that the person will own. Operators need none. */
-type InviteOrder = z.output<typeof inviteBody> & AnyAccount
-type Invitation = Awaited<ReturnType<typeof issue>>['value']
-
-/** A link to choose a password, valid once within a week. `actor` is who invites: an email, or `operator`. */
+/**
+ * A link to choose a password, valid once within a week. `account` is what the person will own; operators need none. `actor` is
+ * who invites: an email, or `operator`.
+ */
 export async function invitePerson(
   services: SignInServices,
-  order: InviteOrder,
+  order: z.output<typeof inviteBody> & AnyAccount,
   actor: string,
-): Promise<Outcome<Invitation>> {
+) {
   const { email } = order
   if (order.resets === true) return inviteToReset(services, email, actor)
   const named = order.account ?? (order.role === 'owner' ? email : undefined)
   const resolved = named === undefined ? undefined : await resolveAccount(services, named)
   if (resolved?.kind === 'refused') return resolved
-  const account = resolved?.account ?? (email === undefined ? undefined : await findAccountByEmail(services.db, email))
+  const account = resolved?.value ?? (email === undefined ? undefined : await findAccountByEmail(services.db, email))
   const address = email ?? account?.email
   if (address === undefined) {
     return refused('email_missing', 'Name the person to invite: an email or an account.', { param: 'email' })
@@ -66,11 +65,7 @@ export async function invitePerson(
   return issue(services, { role: order.role, account, person: undefined, email: address, lifetimeMs: INVITE_MS }, actor)
 }
 
-async function inviteToReset(
-  services: SignInServices,
-  email: string | undefined,
-  actor: string,
-): Promise<Outcome<Invitation>> {
+async function inviteToReset(services: SignInServices, email: string | undefined, actor: string) {
   if (email === undefined) {
     return refused('email_missing', 'Name the person who gets a new password: an email.', { param: 'email' })
   }
@@ -84,7 +79,7 @@ async function inviteToReset(
 }
 
 /** The invitation of the first operator, for the banner; undefined once a person has signed up. */
-export async function inviteFirstPerson(services: SignInServices): Promise<Invitation | undefined> {
+export async function inviteFirstPerson(services: SignInServices) {
   if (await hasPeople(services.db)) return undefined
   const first = { role: 'operator', account: undefined, person: undefined, email: null, lifetimeMs: FIRST_MS } as const
   return (await issue(services, first, 'system')).value
@@ -132,10 +127,7 @@ async function issue(
 }
 
 /** What a link is for, for the sign-up page. */
-export async function readInvite(
-  services: SignInServices,
-  code: string,
-): Promise<Outcome<z.output<typeof invitation>>> {
+export async function readInvite(services: SignInServices, code: string) {
   const invite = await findOpenInvite(services, code)
   if (invite === undefined) return inviteNotValid
   const { email, role, person, expires_at: expiresAt } = invite
@@ -143,10 +135,7 @@ export async function readInvite(
 }
 
 /** Undefined for unknown, used and expired codes, and for a first person's code after a sign-up. */
-async function findOpenInvite(
-  { db, clock, digestInvite }: SignInServices,
-  code: string,
-): Promise<StoredInvite | undefined> {
+async function findOpenInvite({ db, clock, digestInvite }: SignInServices, code: string) {
   const letters = readInviteCode(code)
   if (letters === undefined) return undefined
   const invite = await findInviteByDigest(db, digestInvite(letters))
@@ -251,10 +240,7 @@ function refusalOf(error: unknown, email: string): Refused | undefined {
 export const PLACEHOLDER_EMAIL = 'you@localhost'
 
 /** The account of the first person: the one with that email, else the one of the first run, else a new one. */
-async function firstAccount(
-  { db, random, clock }: SignInServices,
-  email: string,
-): Promise<{ readonly id: string; readonly statements: AtomicStatement[] }> {
+async function firstAccount({ db, random, clock }: SignInServices, email: string) {
   const known = await findAccountByEmail(db, email)
   if (known !== undefined) return { id: known.id, statements: [] }
   const made = await findAccountByEmail(db, PLACEHOLDER_EMAIL)

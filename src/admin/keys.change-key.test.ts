@@ -3,8 +3,7 @@ import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { findKeyById } from '../db/keys.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { changeAccountStatus } from './accounts.ts'
-import { findOwnedKey } from './key-views.ts'
-import { type CreatedKey, changeKey, createKey, revokeKey, rotateKey, updateKey } from './keys.ts'
+import { type CreatedKey, changeKey, createKey, findOwnedKey, revokeKey, rotateKey, updateKey } from './keys.ts'
 
 const BEN = 2 as AccountRow
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { useOperatorLedger } from '../../test/fixtures/admin/operations.ts'
-import { describeKey } from './key-views.ts'
+import { describeKey } from './keys.ts'
 
 const { fixture, callerOf, makeKey, must, pagesOf, refusal } = useOperatorLedger()
 

@@ -11,15 +11,12 @@ import {
 import { CONTENT_TIMES_AHEAD } from '../db/content/open-content.ts'
 import { oneReadAtATime } from '../db/sqlite/open-sqlite.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
-import type { VerifyReport } from '../ledger/ledger.ts'
 import { type ClockStatus, STEP_MS } from '../lib/steady-clock.ts'
 import { verifyAudit } from './audit.ts'
-import { done, type Outcome } from './outcome.ts'
+import { type Done, done } from './outcome.ts'
 import { type ClockView, clockView } from './server-status.ts'
 import type { AdminServices } from './services.ts'
 import { isoTime } from './values.ts'
-
-type ClockServices = Pick<AdminServices, 'ledgerClock' | 'ledger' | 'auditLog' | 'files' | 'forgetAll'>
 
 export interface ClockReport extends ClockView {
   /** What this command did. `nothing`: the clocks agree, or differ in the other direction. */
@@ -33,10 +30,9 @@ export interface ClockReport extends ClockView {
 const IDS_SHOWN = 20
 
 /** How ledger time and the wall clock differ, and which rows depend on it. If they agree, no row is read. */
-export const showClock = async (services: ClockServices): Promise<Outcome<ClockReport>> =>
-  done(await reportClock(services, 'show'))
+export const showClock = async (services: AdminServices) => done(await reportClock(services, 'show'))
 
-async function reportClock(services: ClockServices, did: ClockReport['did']): Promise<ClockReport> {
+async function reportClock(services: AdminServices, did: ClockReport['did']): Promise<ClockReport> {
   const status = services.ledgerClock.status()
   const setBack = setBackOf(status)
   return {
@@ -48,7 +44,7 @@ async function reportClock(services: ClockServices, did: ClockReport['did']): Pr
 }
 
 /** Follows a forward step of the wall clock now, without the usual wait. */
-export async function followClock(services: ClockServices): Promise<Outcome<ClockReport>> {
+export async function followClock(services: AdminServices) {
   const { ledgerClock, auditLog } = services
   const { state, ledgerMs, wallMs } = ledgerClock.status()
   if (state !== 'step') return done(await reportClock(services, 'nothing'))
@@ -62,7 +58,7 @@ export async function followClock(services: ClockServices): Promise<Outcome<Cloc
  * written under the wrong time, together with the audit entry; only then time goes back. After a crash in between, ledger time
  * is still ahead and the command can be repeated.
  */
-export async function setClockBack(services: ClockServices): Promise<Outcome<ClockReport>> {
+export async function setClockBack(services: AdminServices): Promise<Done<ClockReport>> {
   const { ledgerClock, ledger, auditLog, files } = services
   const setBack = setBackOf(ledgerClock.status())
   if (setBack === undefined) return done(await reportClock(services, 'nothing'))
@@ -97,7 +93,7 @@ async function repairAll(file: SqliteFile, tables: readonly TimesAhead[], setBac
   return repaired
 }
 
-async function countAhead({ files, ledgerClock }: ClockServices, setBack: SetBack): Promise<ClockReport['ahead']> {
+async function countAhead({ files, ledgerClock }: AdminServices, setBack: SetBack): Promise<ClockReport['ahead']> {
   // A report must not delay paying requests.
   const ledger = oneReadAtATime(files.ledger, ledgerClock)
   const content = oneReadAtATime(files.content, ledgerClock)
@@ -114,10 +110,7 @@ async function countAhead({ files, ledgerClock }: ClockServices, setBack: SetBac
   return counted
 }
 
-async function listUnclear(
-  { files, ledgerClock }: ClockServices,
-  setBack: SetBack,
-): Promise<ClockReport['to_look_at']> {
+async function listUnclear({ files, ledgerClock }: AdminServices, setBack: SetBack) {
   const file = oneReadAtATime(files.ledger, ledgerClock)
   const unclear: { what: string; count: number; ids: string[] }[] = []
   for (const table of LEDGER_TIMES_UNCLEAR) {
@@ -132,24 +125,11 @@ async function listUnclear(
   return unclear
 }
 
-interface LedgerReport extends Omit<VerifyReport, 'suspects'> {
-  /** Accounts whose money is frozen until they balance again. */
-  readonly frozen: readonly string[]
-  /** Entries in the audit log. */
-  readonly audited: number
-  /** The hash of the last entry: noted elsewhere, it later shows whether the end of the log was cut off. */
-  readonly audit_head: string
-  /** Damage of the database files, and checks that had to be abandoned. */
-  readonly damage: readonly string[]
-}
-
 /**
  * Verifies the whole ledger and the audit log. An imbalance is a result, not a failure. Accounts that do not balance are
  * frozen, and those that balance again are released.
  */
-export async function verifyLedger(
-  services: Pick<AdminServices, 'db' | 'ledger' | 'checkFiles'>,
-): Promise<Outcome<LedgerReport>> {
+export async function verifyLedger(services: AdminServices) {
   const files = (await services.checkFiles?.()) ?? []
   const checks = files.map(({ file, report }) => ({
     name: `${file} is undamaged`,
@@ -168,6 +148,7 @@ export async function verifyLedger(
       ok: rows.ok && violations === 0,
       violations: rows.violations + violations,
       checks: [...rows.checks, ...checks],
+      /** Damage of the database files, and checks that had to be abandoned. */
       damage,
     })
   } catch (error) {
@@ -181,7 +162,7 @@ export async function verifyLedger(
   }
 }
 
-async function verifyRows({ db, ledger }: Pick<AdminServices, 'db' | 'ledger'>): Promise<Omit<LedgerReport, 'damage'>> {
+async function verifyRows({ db, ledger }: AdminServices) {
   const { suspects: _, ...report } = await ledger.audit({ whole: true })
   const audit = await verifyAudit({ db })
   const where = audit.broken_at === null ? '' : ` (first at ${audit.broken_at})`
@@ -191,8 +172,11 @@ async function verifyRows({ db, ledger }: Pick<AdminServices, 'db' | 'ledger'>):
     ok: report.ok && audit.violations === 0,
     violations: report.violations + audit.violations,
     checks: [...report.checks, unbroken],
+    /** Accounts whose money is frozen until they balance again. */
     frozen: (await listFrozen(db)).map(({ id }) => id),
+    /** Entries in the audit log. */
     audited: audit.rows,
+    /** The hash of the last entry: noted elsewhere, it later shows whether the end of the log was cut off. */
     audit_head: audit.head,
   }
 }

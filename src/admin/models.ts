@@ -1,20 +1,18 @@
-import type { z } from 'zod'
 import type { CatalogEntry, Lane, Model } from '../catalog/catalog.ts'
 import { variantId, visibleModels } from '../catalog/resolve-model.ts'
-import type { modelItem } from '../contract/owner.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatPricePerMillion, formatUsd } from '../model/money.ts'
 import type { Price, Rates } from '../model/price.ts'
 import type { OpenReason } from '../routing/circuit-breaker.ts'
 import type { LaneHealth } from '../routing/lane-health.ts'
 import { laneDialect } from '../routing/learned-capabilities.ts'
-import { done } from './outcome.ts'
+import { firstShares } from '../routing/plan-lanes.ts'
+import { done, refused } from './outcome.ts'
 import { planOfAccount } from './plans.ts'
-import type { AdminServices } from './services.ts'
+import type { AdminServices, OperatorServices } from './services.ts'
+import { quoted } from './values.ts'
 
 /** USD per million tokens, as decimal strings. */
-export type RatesView = ReturnType<typeof ratesView>
-
 export const ratesView = (rates: Rates) => ({
   input: formatPricePerMillion(rates.input),
   cached_input: formatPricePerMillion(rates.cachedInput),
@@ -29,10 +27,8 @@ export const termsView = (price: Omit<Price, 'version'>) => ({
   tiers: price.tiers.map((tier) => ({ ...ratesView(tier), above_input_tokens: tier.aboveInputTokens })),
 })
 
-export type ModelView = ReturnType<typeof modelView>
-
 /** Every model with its lanes and prices, for operators. */
-export async function listModels({ catalog, countedInputs }: Pick<AdminServices, 'catalog' | 'countedInputs'>) {
+export async function listModels({ catalog, countedInputs }: AdminServices) {
   return done({ models: catalog().models.map((model) => modelView(model, countedInputs.largest(model))) })
 }
 
@@ -61,12 +57,8 @@ const modelView = (model: Model, countedBeyondContext: number | undefined) => ({
   })),
 })
 
-type OfferedModel = z.output<typeof modelItem>
-type OfferServices = Pick<AdminServices, 'db' | 'ledger' | 'catalog'> & { readonly health: LaneStatus }
-type LaneStatus = Pick<LaneHealth, 'isAvailable' | 'openCircuitOf'>
-
 /** The models that keys of an account may call: any wallet key, or a builder key on the account's plan. */
-export async function offeredModels(services: OfferServices, account: AccountRow): Promise<OfferedModel[]> {
+export async function offeredModels(services: AdminServices, account: AccountRow) {
   const catalog = services.catalog()
   const { state, newest } = await planOfAccount(services, account)
   const ids = (entries: CatalogEntry[]): ReadonlySet<string> => new Set(entries.map(({ model }) => model.id))
@@ -87,13 +79,13 @@ export async function offeredModels(services: OfferServices, account: AccountRow
 /** After the open interval, these lanes are half-open and become available only with a success. */
 const NEEDS_SUCCESS: ReadonlySet<OpenReason> = new Set(['failing', 'locked-out'])
 
-function isLaneAvailable(health: LaneStatus, lane: Lane, account: AccountRow): boolean {
+function isLaneAvailable(health: LaneHealth, lane: Lane, account: AccountRow): boolean {
   const circuit = health.openCircuitOf(lane)
   if (circuit === undefined || (circuit.onlyFor !== undefined && circuit.onlyFor !== account)) return true
   return !NEEDS_SUCCESS.has(circuit.reason) && health.isAvailable(lane)
 }
 
-const offeredModelView = (model: Model, isAvailable: (lane: Lane) => boolean): Omit<OfferedModel, 'kinds'> => ({
+const offeredModelView = (model: Model, isAvailable: (lane: Lane) => boolean) => ({
   id: model.id,
   variants: (model.efforts ?? []).map((effort) => variantId(model.id, effort)),
   efforts: model.efforts === undefined ? null : [...model.efforts],
@@ -105,15 +97,90 @@ const offeredModelView = (model: Model, isAvailable: (lane: Lane) => boolean): O
   demo: model.lanes.some(({ upstream }) => upstream.wire === 'demo'),
 })
 
-function offeredPrice({ price }: Model): OfferedModel['price'] {
+function offeredPrice({ price }: Model) {
   if (price === undefined) return null
   const { tiers, per_request, ...base } = termsView(price)
   return { tiers: [{ above_input_tokens: 0, ...base }, ...tiers], per_request }
 }
 
 /** A model for the first request: an available one with a price, else any. */
-export async function suggestModel(services: OfferServices, account: AccountRow): Promise<string | null> {
+export async function suggestModel(services: AdminServices, account: AccountRow): Promise<string | null> {
   const models = await offeredModels(services, account)
   const ready = models.find(({ available, price }) => available && price !== null)
   return (ready ?? models[0])?.id ?? null
 }
+
+/** The lanes that a request for a model would try now. */
+export async function explainRoute(
+  { catalog, health, clock, status }: Pick<OperatorServices, 'catalog' | 'health' | 'clock' | 'status'>,
+  args: { readonly model: string },
+) {
+  const entry = catalog().entries.get(args.model)
+  if (entry === undefined) {
+    return refused('model_not_found', `There is no model ${quoted(args.model)}. See: millrace models`)
+  }
+  const { model } = entry
+  return done({
+    model: model.id,
+    effort: entry.suffixEffort ?? null,
+    has_price: model.price !== undefined,
+    /** Without a running server, all circuits are closed, as after a start. */
+    server_runs: status().running,
+    /** In the order in which a new conversation tries them. */
+    lanes: laneViews(model, health, clock.nowMicros()),
+  })
+}
+
+function laneViews({ lanes }: Model, health: LaneHealth, now: number) {
+  const asked = lanes.filter((lane) => health.isAvailable(lane))
+  const shares = firstShares(asked, health.shareOf)
+  const views = lanes.map((lane) => ({
+    id: lane.id,
+    priority: lane.priority,
+    weight: lane.weight,
+    /** The percentage of new conversations that try it first now. */
+    first_percent: Math.round(1000 * (shares.get(lane) ?? 0)) / 10,
+    /** False: requests skip it now, because its circuit is open, or half-open with a running trial. */
+    asked: asked.includes(lane),
+    aside: circuitView(health, lane, now),
+    /** Features that it lacks: requests that need one skip it. */
+    cannot: laneDialect(lane).cannot,
+  }))
+  return views.sort(
+    (a, b) =>
+      Number(b.asked) - Number(a.asked) ||
+      a.priority - b.priority ||
+      b.first_percent - a.first_percent ||
+      b.weight - a.weight,
+  )
+}
+
+/** No seconds left: half-open. The next request tries it if it is `asked`; otherwise a request is trying it. */
+function circuitView(health: LaneHealth, lane: Lane, now: number) {
+  const open = health.openCircuitOf(lane)
+  return open ? { reason: open.reason, seconds_left: Math.max(0, Math.ceil((open.until - now) / 1_000_000)) } : null
+}
+
+type OperatedServices = Pick<AdminServices, 'catalog' | 'health' | 'estimateErrors' | 'clock' | 'countedInputs'>
+
+/** Every model with its lanes and their state, for operators. */
+export const operatedModels = ({ catalog, health, estimateErrors, clock, countedInputs }: OperatedServices) =>
+  catalog().models.map((model) => {
+    const rates = model.price && ratesView(model.price)
+    return {
+      id: model.id,
+      kinds: [...model.kinds],
+      price_input: rates?.input ?? null,
+      price_output: rates?.output ?? null,
+      context_tokens: model.contextTokens,
+      counted_beyond_context: countedInputs.largest(model) ?? null,
+      estimate_error: estimateErrors.of(model.id) ?? null,
+      lanes: laneViews(model, health, clock.nowMicros()).map(({ id, priority, weight, first_percent, aside }) => {
+        const lane = model.lanes.find((each) => each.id === id)!
+        return {
+          ...{ id, model: model.id, priority, weight, first_percent, aside },
+          ...{ upstream: lane.upstream.id, wire: lane.upstream.wire, upstream_model: lane.model },
+        }
+      }),
+    }
+  })

@@ -7,28 +7,26 @@ import { changeAccountStatus, createAccount } from './accounts.ts'
 import { COMMAND_LINE } from './audit.ts'
 import { createCodes, listCodes, redeemCodeFor, withdrawCode } from './codes.ts'
 import { compareCatalog } from './compare-catalog.ts'
-import { explainRoute } from './explain-route.ts'
 import { invitePerson } from './invitations.ts'
-import { listKeys, showKey } from './key-views.ts'
-import { changeKey, createKey, revokeKey, rotateKey } from './keys.ts'
+import { changeKey, createKey, listKeys, revokeKey, rotateKey, showKey } from './keys.ts'
 import { followClock, setClockBack, showClock, verifyLedger } from './ledger-maintenance.ts'
-import { listModels } from './models.ts'
+import { explainRoute, listModels } from './models.ts'
 import { type Done, done, type Outcome, refused } from './outcome.ts'
 import { disablePerson, enablePerson, listPeople } from './people.ts'
 import { assignPlan, endPlan, listPlans, showPlan } from './plans.ts'
 import { traceRequest } from './requests.ts'
-import type { AdminServices } from './services.ts'
+import type { OperatorServices } from './services.ts'
 import { walletEntries } from './statement.ts'
 import { adjustWallet, creditWallet, listFundingRequests, refundWallet, showWallet } from './wallet.ts'
 
 interface Operation<Schema extends z.ZodType, Value> {
   readonly args: Schema
-  readonly run: (services: AdminServices, args: z.output<Schema>) => Promise<Outcome<Value>>
+  readonly run: (services: OperatorServices, args: z.output<Schema>) => Promise<Outcome<Value>>
 }
 
 const operation = <Schema extends z.ZodType, Value>(
   args: Schema,
-  run: (services: AdminServices, args: z.output<Schema>) => Promise<Outcome<Value>>,
+  run: (services: OperatorServices, args: z.output<Schema>) => Promise<Outcome<Value>>,
 ): Operation<Schema, Value> => ({ args, run })
 
 const ofAccount = { account: named }
@@ -108,7 +106,7 @@ export type OperationValue<Name extends OperationName> =
 const isOperationName = (name: string): name is OperationName => Object.hasOwn(OPERATIONS, name)
 
 /** Runs an operation with an untrusted name and untrusted arguments. */
-export async function runOperation(services: AdminServices, name: string, args: unknown): Promise<Outcome<unknown>> {
+export async function runOperation(services: OperatorServices, name: string, args: unknown): Promise<Outcome<unknown>> {
   if (!isOperationName(name)) return refused('unknown_operation', `There is no operation ${JSON.stringify(name)}.`)
   // The table keeps the arguments and the function of one operation together, which the union cannot express.
   const { args: schema, run } = OPERATIONS[name] as Operation<z.ZodType, unknown>

@@ -1,43 +1,49 @@
-/** Why a use case was refused. A closed list, so that scripts and the console can rely on the codes. */
-export type RefusalReason =
-  | 'invalid_arguments'
-  | 'unknown_operation'
-  | 'account_not_found'
-  | 'account_exists'
-  | 'account_closed'
-  | 'key_not_found'
-  | 'key_revoked'
-  | 'key_changed'
-  | 'key_without_secret'
-  | 'too_many_keys'
-  | 'confirm_password'
-  | 'invalid_grace'
-  | 'account_suspended'
-  | 'code_not_found'
-  | 'code_mistyped'
-  | 'code_redeemed'
-  | 'too_many_tries'
-  | 'wallet_full'
-  | 'model_not_found'
-  | 'request_not_found'
-  | 'window_not_found'
-  | 'invalid_cursor'
-  | 'invalid_range'
-  | 'invalid_amount'
-  | 'invalid_expiry'
-  | 'plan_not_found'
-  | 'no_subscription'
-  | 'ref_taken'
-  | 'balance_too_small'
-  | 'wrong_password'
-  | 'busy'
-  | 'invite_not_valid'
-  | 'email_missing'
-  | 'person_exists'
-  | 'person_not_found'
-  | 'person_disabled'
-  | 'last_operator'
-  | 'session_not_found'
+/**
+ * Why a use case was refused, and the status with which the console answers. A closed list, so that scripts and the console can
+ * rely on the codes.
+ */
+export const REFUSALS = {
+  invalid_arguments: 400,
+  unknown_operation: 400,
+  account_not_found: 404,
+  account_exists: 409,
+  account_closed: 409,
+  key_not_found: 404,
+  key_revoked: 409,
+  key_changed: 409,
+  key_without_secret: 409,
+  too_many_keys: 409,
+  confirm_password: 403,
+  invalid_grace: 400,
+  account_suspended: 403,
+  code_not_found: 404,
+  code_mistyped: 400,
+  code_redeemed: 409,
+  too_many_tries: 429,
+  wallet_full: 409,
+  model_not_found: 404,
+  request_not_found: 404,
+  window_not_found: 404,
+  invalid_cursor: 400,
+  invalid_range: 400,
+  invalid_amount: 400,
+  invalid_expiry: 400,
+  plan_not_found: 404,
+  no_subscription: 409,
+  ref_taken: 409,
+  balance_too_small: 409,
+  wrong_password: 403,
+  busy: 503,
+  invite_not_valid: 403,
+  email_missing: 400,
+  person_exists: 409,
+  person_not_found: 404,
+  person_disabled: 409,
+  last_operator: 409,
+  session_not_found: 404,
+} as const
+
+export type RefusalReason = keyof typeof REFUSALS
 
 export interface Done<Value> {
   readonly kind: 'done'
@@ -65,6 +71,15 @@ interface Advice {
 export type Outcome<Value> = Done<Value> | Refused
 
 export const done = <Value>(value: Value): Done<Value> => ({ kind: 'done', value })
+
+/** Goes on with the value of an outcome, unless it was refused. */
+export async function ifDone<Value, Next>(
+  outcome: Promise<Outcome<Value>>,
+  next: (value: Value) => Next | Promise<Next>,
+): Promise<Next | Refused> {
+  const ended = await outcome
+  return ended.kind === 'refused' ? ended : next(ended.value)
+}
 
 export const refused = (reason: RefusalReason, message: string, advice: Advice = {}): Refused => ({
   kind: 'refused',

@@ -18,7 +18,7 @@ async function liveThroughEverything({ services, makeAccount, make }: TestPeople
   given(await listSessions(services, ann.session))
   given(await endSession(services, ann.session, second.session.id))
   given(await changePassword(services, ann.session, { current: PASSWORD, next: 'another long one' }, HERE))
-  given(await signOut(services, ben.session))
+  await signOut(services, ben.session)
   const reset = given(
     await invitePerson(services, { role: 'owner', email: 'ben@example.com', resets: true }, 'operator'),
   )

@@ -1,8 +1,7 @@
 import type { z } from 'zod'
 import type { Catalog, Plan } from '../catalog/catalog.ts'
 import { modelsOfPlan } from '../catalog/resolve-model.ts'
-import type { planItem } from '../contract/operate.ts'
-import type { planAnswer, window } from '../contract/owner.ts'
+import type { window } from '../contract/owner.ts'
 import type { StoredAccount } from '../db/accounts.ts'
 import {
   countByBucket,
@@ -22,24 +21,23 @@ import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type OneAccount, resolveAccount, resolveOpenAccount } from './accounts.ts'
 import { applyOrder } from './audit.ts'
-import { done, type Outcome, refused } from './outcome.ts'
+import { done, ifDone, refused } from './outcome.ts'
 import type { AdminServices } from './services.ts'
 import { isoTime, isoTimeOrNull, parseExpiry, quoted, SLICE_REQUESTS, unreadableMoment } from './values.ts'
 
-type PlanServices = Pick<AdminServices, 'db' | 'ledger'> & { readonly catalog: () => Pick<Catalog, 'plans'> }
-type OrderServices = Pick<AdminServices, 'db' | 'clock' | 'ledger' | 'catalog' | 'auditLog' | 'forgetAccount'>
+type PlanServices = Pick<AdminServices, 'db' | 'ledger' | 'catalog'>
 
-interface PlanOrder extends OneAccount {
-  readonly plan: string
-  /** Without it, the plan runs until it is ended. */
-  readonly until?: string | undefined
-}
-
-/** Assigns a plan to an account: a first one, another one, or the same one with another end. */
-export async function assignPlan(services: OrderServices, args: PlanOrder): Promise<Outcome<SubscriptionView>> {
+/**
+ * Assigns a plan to an account: a first one, another one, or the same one with another end. Without `until`, it runs until it
+ * is ended.
+ */
+export async function assignPlan(
+  services: AdminServices,
+  args: OneAccount & { readonly plan: string; readonly until?: string | undefined },
+) {
   const resolved = await resolveOpenAccount(services, args.account)
   if (resolved.kind === 'refused') return resolved
-  const { account } = resolved
+  const { value: account } = resolved
   const { plans } = services.catalog()
   const plan = plans.get(args.plan)
   if (plan === undefined) {
@@ -58,16 +56,11 @@ export async function assignPlan(services: OrderServices, args: PlanOrder): Prom
   })
 }
 
-interface PlanEnd extends OneAccount {
-  /** Without it, the plan ends at once. */
-  readonly at?: string | undefined
-}
-
-/** Running requests finish and are settled on the windows that hold them. */
-export async function endPlan(services: OrderServices, args: PlanEnd): Promise<Outcome<SubscriptionView>> {
+/** Ends a plan, without `at` at once. Running requests finish and are settled on the windows that hold them. */
+export async function endPlan(services: AdminServices, args: OneAccount & { readonly at?: string | undefined }) {
   const resolved = await resolveAccount(services, args.account)
   if (resolved.kind === 'refused') return resolved
-  const { account } = resolved
+  const { value: account } = resolved
   const endsAt = args.at === undefined ? undefined : parseExpiry(args.at, services.clock.now())
   if (args.at !== undefined && endsAt === undefined) return unreadableMoment(args.at, 'at')
   const row = account.row as AccountRow
@@ -81,12 +74,10 @@ export async function endPlan(services: OrderServices, args: PlanEnd): Promise<O
   })
 }
 
-type PlanItem = z.output<typeof planItem>
-
 /** A plan of the configuration. */
-export type PlanView = Omit<PlanItem, 'accounts'>
+export type PlanView = ReturnType<typeof planView>
 
-export const planView = (catalog: Pick<Catalog, 'entries'>, plan: Plan): PlanView => ({
+export const planView = (catalog: Pick<Catalog, 'entries'>, plan: Plan) => ({
   id: plan.id,
   models: [...plan.models],
   opens: modelsOfPlan(catalog.entries.values(), plan),
@@ -97,11 +88,7 @@ export const planView = (catalog: Pick<Catalog, 'entries'>, plan: Plan): PlanVie
 export const describeWindows = ({ windows }: Pick<PlanView, 'windows'>): string =>
   windows.map(({ name, allowance }) => `${allowance} USD every ${name}`).join(', ')
 
-export async function listPlans({
-  db,
-  clock,
-  catalog,
-}: Pick<AdminServices, 'db' | 'clock' | 'catalog'>): Promise<Outcome<{ items: PlanItem[] }>> {
+export async function listPlans({ db, clock, catalog }: AdminServices) {
   const configured = catalog()
   const counts = new Map((await countRunningPlans(db, clock.now())).map((row) => [row.plan, row.accounts]))
   const items = [...configured.plans.values()].map((plan) => ({
@@ -145,28 +132,21 @@ export const subscriptionFacts = ({ state, newest }: PlanOfAccount) => ({
 
 export type SubscriptionView = Awaited<ReturnType<typeof subscriptionOf>>
 
-export async function showPlan(services: PlanServices, args: OneAccount): Promise<Outcome<SubscriptionView>> {
-  const resolved = await resolveAccount(services, args.account)
-  return resolved.kind === 'found' ? done(await subscriptionOf(services, resolved.account)) : resolved
-}
+export const showPlan = (services: AdminServices, args: OneAccount) =>
+  ifDone(resolveAccount(services, args.account), async (account) => done(await subscriptionOf(services, account)))
 
-async function subscriptionOf(services: PlanServices, { id, email, row }: StoredAccount) {
+async function subscriptionOf(services: AdminServices, { id, email, row }: StoredAccount) {
   const plan = await planOfAccount(services, row as AccountRow)
   const windows = (await windowStatuses(services, row as AccountRow, plan)).map(windowView)
   return { account: id, email, ...subscriptionFacts(plan), windows }
 }
 
 /** The windows as the next admission sees them; none of a plan that cannot be used. */
-async function windowStatuses(
-  { ledger }: Pick<AdminServices, 'ledger'>,
-  account: AccountRow,
-  { state, configured }: PlanOfAccount,
-) {
+async function windowStatuses({ ledger }: PlanServices, account: AccountRow, { state, configured }: PlanOfAccount) {
   if (state !== 'active' || configured === undefined) return []
   return (await ledger.allowanceStatuses(account, configured.windows)).statuses
 }
 
-type PlanAnswer = z.output<typeof planAnswer>
 type WindowStatus = z.output<typeof window>
 
 /** Past windows in the answer, per kind and in total. */
@@ -174,21 +154,18 @@ const PAST_OF_A_KIND = 10
 const PAST_MAX = 30
 
 /** The plan of an account with its current windows, and past windows that no plan has now. */
-export async function planStatus(
-  services: Pick<AdminServices, 'db' | 'ledger'> & { readonly catalog: () => Pick<Catalog, 'plans' | 'entries'> },
-  account: AccountRow,
-): Promise<Outcome<PlanAnswer>> {
+export async function planStatus(services: PlanServices, account: AccountRow) {
   // Read before the plan, so that a window that opens meanwhile is among the current ones.
   const latest = await latestWindows(services.db, account)
   const plan = await planOfAccount(services, account)
   const { configured } = plan
   const windows = await windowsOf(services.db, account, await windowStatuses(services, account, plan))
-  return done({
+  return {
     ...subscriptionFacts(plan),
     models: configured === undefined ? [] : modelsOfPlan(services.catalog().entries.values(), configured),
     windows,
     past: pastWindows(latest, windows),
-  })
+  }
 }
 
 async function windowsOf(
@@ -216,7 +193,7 @@ async function latestWindows(db: LedgerDb, account: AccountRow): Promise<StoredW
 }
 
 /** Used windows that are over, or that the account's plan no longer has. */
-function pastWindows(latest: readonly StoredWindow[], windows: readonly WindowStatus[]): PlanAnswer['past'] {
+function pastWindows(latest: readonly StoredWindow[], windows: readonly WindowStatus[]) {
   const running = new Set(windows.map(({ id }) => id))
   return latest
     .map((stored) => ({ stored, id: windowId({ subject: stored.subject, start: stored.period_start }) }))
@@ -265,20 +242,14 @@ export function storedWindow(stored: StoredWindow, requests: number | null): Win
 /** Slices that are counted for a page; a window with more requests has no count. */
 const COUNTED_SLICES = 3
 
-/** A window by its bucket, and since when requests can be on it. */
-interface CountedWindow {
-  readonly bucket: number
-  readonly start: number
-}
-
 /**
- * How many requests have held on each window, by its bucket. One pass counts all windows, from the running and newest
- * requests back, for a bounded number of slices. A window that starts before the end of the pass is not in the result.
+ * How many requests have held on each window since its start, by its bucket. One pass counts all windows, from the running and
+ * newest requests back, for a bounded number of slices. A window that starts before the end of the pass is not in the result.
  */
 export async function countOnWindows(
   db: LedgerDb,
   account: number,
-  windows: readonly CountedWindow[],
+  windows: readonly { readonly bucket: number; readonly start: number }[],
 ): Promise<ReadonlyMap<number, number>> {
   if (windows.length === 0) return new Map()
   const earliest = Math.min(...windows.map(({ start }) => start))

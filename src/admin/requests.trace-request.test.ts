@@ -4,7 +4,7 @@ import { secureRandom } from '../lib/random-id.ts'
 import type { Ending } from '../model/ending.ts'
 import { mintRequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { readReceipt } from './receipts.ts'
+import { readReceipt } from './requests.ts'
 
 const { fixture, callerOf, makeKey, must, refusal } = useOperatorLedger()
 

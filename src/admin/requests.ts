@@ -1,15 +1,15 @@
 import type { z } from 'zod'
-import type { foundRequest } from '../contract/operate.ts'
-import type {
-  chargeLine,
-  windowRows as contractRows,
-  requestDetail,
-  requestsPage,
-  requestsQuery,
-} from '../contract/owner.ts'
+import type { chargeLine, requestsQuery } from '../contract/owner.ts'
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByRow } from '../db/accounts.ts'
-import { findPlanClosingTime, findWindow, type StoredWindow } from '../db/allowances.ts'
+import {
+  findPlanClosingTime,
+  findSubscriptionAt,
+  findWindow,
+  listBuckets,
+  type StoredBucket,
+  type StoredWindow,
+} from '../db/allowances.ts'
 import { findKeyByRow } from '../db/keys.ts'
 import {
   type ClosedRequest,
@@ -24,41 +24,40 @@ import {
 import { findLastMovement, findSliceStart, type MovementRange } from '../db/statement.ts'
 import type { LedgerDb, ReceiptsTable } from '../db/tables.ts'
 import { loadPrice } from '../ledger/prices.ts'
-import type { AccountRow } from '../model/ids.ts'
-import { formatPico, formatPricePerMillion, picoFromNano } from '../model/money.ts'
+import { allowancesOfCaps, periodAt } from '../model/allowance.ts'
+import type { Caller } from '../model/caller.ts'
+import type { Attempt } from '../model/ending.ts'
+import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
+import { formatPico, formatPricePerMillion, formatUsd, nanoFromPico, picoFromNano } from '../model/money.ts'
 import type { Price, Rates } from '../model/price.ts'
-import { findOwnedKey } from './key-views.ts'
-import { done, type Outcome, type Refused, refused } from './outcome.ts'
+import { findOwnedKey } from './keys.ts'
+import { ratesView } from './models.ts'
+import { done, type Refused, refused } from './outcome.ts'
 import { countOnWindows, parseWindowId, storedWindow } from './plans.ts'
-import { attemptsView, describeReceipt, requestItemOf } from './receipts.ts'
+import type { DbService } from './services.ts'
 import {
   cutPage,
   findFirstSince,
   invalidCursor,
   isoTime,
+  isoTimeOrNull,
+  NEWEST,
   quoted,
   readCursor,
   readInSlices,
   writeCursor,
 } from './values.ts'
 
-interface DbService {
-  readonly db: LedgerDb
-}
-
-type RequestsPage = z.output<typeof requestsPage>
-
 /** The requests of an account: the running ones first, then the closed ones. */
 export async function listRequests(
   { db }: DbService,
   account: AccountRow,
   { after, limit, key: keyId, ...filter }: z.output<typeof requestsQuery>,
-): Promise<Outcome<RequestsPage>> {
+) {
   const found = keyId === undefined ? undefined : await findOwnedKey({ db }, keyId, account)
   if (found?.kind === 'refused') return found
   const key = found?.key.row
-  const everything = { from: 0, before: Number.MAX_SAFE_INTEGER }
-  return readRequestPage(db, { account, filter: { ...filter, key }, after, limit, ...everything })
+  return readRequestPage(db, { account, filter: { ...filter, key }, after, limit, from: 0, before: NEWEST })
 }
 
 /** The range applies to closed requests only. */
@@ -74,7 +73,7 @@ interface PageOfRequests extends MovementRange {
  * Running requests, the newest first, then closed ones, the last one first. A request that closes between two pages may appear
  * twice, and is never left out.
  */
-async function readRequestPage(db: LedgerDb, page: PageOfRequests): Promise<Outcome<RequestsPage>> {
+async function readRequestPage(db: LedgerDb, page: PageOfRequests) {
   const { account, filter, limit } = page
   const after = await readPosition(db, account, page.after)
   if ('kind' in after) return after
@@ -115,15 +114,13 @@ async function readPosition(db: LedgerDb, account: AccountRow, after: string | u
 async function readRunning(db: LedgerDb, { account, filter, limit }: PageOfRequests, after: Position) {
   const isClosedOnly = filter.outcome === 'ok' || filter.outcome === 'not_ok'
   if (isClosedOnly || after.closed !== undefined) return { rows: [], next: null }
-  const before = after.running ?? Number.MAX_SAFE_INTEGER
+  const before = after.running ?? NEWEST
   const rows = await listRunningRequests(db, account, { before, limit: limit + 1, filter })
   return cutPage(rows, limit, ({ request_id }) => request_id)
 }
 
-type RequestDetail = z.output<typeof requestDetail>
-
 /** A request of the account. A request of another account does not exist for it. */
-export async function showRequest({ db }: DbService, account: AccountRow, id: string): Promise<Outcome<RequestDetail>> {
+export async function showRequest({ db }: DbService, account: AccountRow, id: string) {
   const receipt = await findReceipt(db, id)
   if (receipt?.account === account) return done(await detailOf(db, receipt))
   const message = `This account has no request ${quoted(id)}. Requests refused before admission are not recorded.`
@@ -131,7 +128,7 @@ export async function showRequest({ db }: DbService, account: AccountRow, id: st
 }
 
 /** Any request, for an operator who answers a question about it. */
-export async function findAnyRequest({ db }: DbService, id: string): Promise<Outcome<z.output<typeof foundRequest>>> {
+export async function findAnyRequest({ db }: DbService, id: string) {
   const receipt = await findReceipt(db, id)
   const account = receipt && (await findAccountByRow(db, receipt.account))
   if (receipt === undefined || account === undefined) {
@@ -140,11 +137,11 @@ export async function findAnyRequest({ db }: DbService, id: string): Promise<Out
   return done({ account: { id: account.id, email: account.email }, request: await detailOf(db, receipt) })
 }
 
-async function detailOf(db: LedgerDb, receipt: ReceiptsTable): Promise<RequestDetail> {
+async function detailOf(db: LedgerDb, receipt: ReceiptsTable) {
   const key = await findKeyByRow(db, receipt.key)
   if (key === undefined) throw new Error(`The key of receipt ${receipt.request_id} is missing`)
   const { cost, shortfall, price_version, tier, output_cap, input_estimate, compaction, cache_lost, paid_by } =
-    await describeReceipt({ db }, receipt)
+    await describeReceipt(db, receipt)
   const claim = await findClaimOfReceipt(db, receipt.row)
   // Charges of zero and charges to a plan are not on the wallet's statement.
   const isOnStatement = receipt.kind === 'wallet' && (receipt.charge_nano ?? 0n) > 0n
@@ -184,38 +181,26 @@ function chargeLinesOf(receipt: ReceiptsTable, price: Price): ChargeLine[] {
 }
 
 /** Everything about one request, for operators. */
-export type RequestTrace = Awaited<ReturnType<typeof traceReceipt>>
-
-export async function traceRequest(
-  { db }: DbService,
-  args: { readonly request: string },
-): Promise<Outcome<RequestTrace>> {
+export async function traceRequest({ db }: DbService, args: { readonly request: string }) {
   const receipt = await findReceipt(db, args.request)
-  if (receipt !== undefined) return done(await traceReceipt(db, receipt))
-  const message = `There is no receipt of a request ${quoted(args.request)}. A request refused before its hold has only a log line.`
-  return refused('request_not_found', message)
-}
-
-async function traceReceipt(db: LedgerDb, receipt: ReceiptsTable) {
+  if (receipt === undefined) {
+    const message = `There is no receipt of a request ${quoted(args.request)}. A request refused before its hold has only a log line.`
+    return refused('request_not_found', message)
+  }
   const account = await findAccountByRow(db, receipt.account)
   const key = await findKeyByRow(db, receipt.key)
   if (account === undefined || key === undefined) throw new Error(`The owner of ${receipt.request_id} is missing`)
-  return {
-    ...(await describeReceipt({ db }, receipt)),
+  return done({
+    ...(await describeReceipt(db, receipt)),
     account: { id: account.id, email: account.email },
     key: { id: key.id, name: key.name },
     lane: receipt.lane,
     attempts: attemptsView(receipt),
-  }
+  })
 }
 
 /** The requests on a window, the running ones first: charges add up to its `used`, open holds to its `held`. */
-export async function windowRows(
-  { db }: DbService,
-  account: AccountRow,
-  id: string,
-  { after, limit }: PageQuery,
-): Promise<Outcome<z.output<typeof contractRows>>> {
+export async function windowRows({ db }: DbService, account: AccountRow, id: string, { after, limit }: PageQuery) {
   const named = parseWindowId(id)
   const window = named && (await findWindow(db, account, named))
   if (window === undefined) return refused('window_not_found', 'This account has no such window of a plan.')
@@ -229,14 +214,135 @@ export async function windowRows(
 }
 
 /** The range of numbers of a window's requests. A request may end long after its window. */
-async function movementsOn(
-  db: LedgerDb,
-  account: AccountRow,
-  { period_start, closed_at }: StoredWindow,
-): Promise<MovementRange> {
+async function movementsOn(db: LedgerDb, account: AccountRow, { period_start, closed_at }: StoredWindow) {
   const end = (await findLastMovement(db, account)) + 1
   const timeOf = (movement: number) => findPlanClosingTime(db, account, movement)
   const from = await findFirstSince(period_start, end, timeOf)
-  if (closed_at === null) return { from, before: Number.MAX_SAFE_INTEGER }
+  if (closed_at === null) return { from, before: NEWEST }
   return { from, before: await findFirstSince(closed_at + 1, end, timeOf) }
+}
+
+/** A receipt in the spelling of the API. Null: not known (yet), or not applicable. */
+const receiptView = (receipt: ReceiptsTable) => ({
+  id: receipt.request_id,
+  state: receipt.state,
+  outcome: receipt.outcome,
+  model: receipt.model,
+  kind: receipt.kind,
+  currency: 'USD' as const,
+  opened_at: isoTime(receipt.opened_at),
+  closed_at: isoTimeOrNull(receipt.closed_at),
+  first_byte_ms: receipt.first_byte_ms,
+  total_ms: receipt.total_ms,
+  tokens: tokensView(receipt),
+  compaction: compactionView(receipt),
+  price_version: receipt.price_version,
+  /** `above_input_tokens` of the price tier that applied; 0 is the base price. */
+  tier: receipt.tier,
+  output_cap: receipt.output_cap,
+  input_estimate: receipt.input_estimate,
+  hold: formatUsd(receipt.hold_nano),
+  cost: moneyView(receipt.cost_nano),
+  charge: moneyView(receipt.charge_nano),
+  /** The cost beyond the hold, which is not charged. */
+  shortfall: moneyView(receipt.shortfall_nano),
+})
+
+type StoredAttempts = Pick<ReceiptsTable, 'attempts'>
+
+const attemptsOf = ({ attempts }: StoredAttempts): Attempt[] =>
+  attempts === null ? [] : (JSON.parse(attempts) as Attempt[])
+
+const attemptsView = (receipt: StoredAttempts) =>
+  attemptsOf(receipt).map(({ lane, outcome, status, ms }) => ({ lane, outcome, status: status ?? null, ms }))
+
+const moneyView = (amount: bigint | null): string | null => (amount === null ? null : formatUsd(amount))
+
+/** The classes do not overlap; reasoning is part of output. */
+const tokensView = (receipt: ReceiptsTable) =>
+  receipt.output === null
+    ? null
+    : {
+        uncached_input: receipt.uncached_input ?? 0,
+        cached_input: receipt.cached_input ?? 0,
+        cache_write: receipt.cache_write ?? 0,
+        output: receipt.output,
+        reasoning: receipt.reasoning ?? 0,
+        estimated: receipt.estimated === 1,
+      }
+
+/** The size of the conversation before and after its compaction. */
+const compactionView = ({ tokens_before, tokens_after }: ReceiptsTable) =>
+  tokens_before === null || tokens_after === null ? null : { tokens_before, tokens_after }
+
+/** A request in the lists of the console. */
+function requestItemOf(receipt: ReceiptsTable, key: { readonly id: string; readonly name: string }) {
+  const { id, state, outcome, opened_at, closed_at, model, kind, tokens, hold, charge } = receiptView(receipt)
+  return {
+    ...{ id, state, outcome, opened_at, closed_at, model, kind, tokens, hold, charge },
+    ...{ lane: receipt.lane, first_byte_ms: receipt.first_byte_ms, total_ms: receipt.total_ms },
+    key: { id: key.id, name: key.name },
+  }
+}
+
+/** A receipt with its price and its payer. */
+async function describeReceipt(db: LedgerDb, receipt: ReceiptsTable) {
+  const price = await loadPrice(db, receipt.model, receipt.price_version)
+  // While the request runs, the base price.
+  const applied = price.tiers.find(({ aboveInputTokens }) => aboveInputTokens === (receipt.tier ?? 0)) ?? price
+  return {
+    ...receiptView(receipt),
+    /** USD per million tokens. */
+    price: { ...ratesView(applied), per_request: formatUsd(price.perRequest) },
+    cache_lost: cacheLostView(receipt, applied),
+    paid_by: await payerOf(db, receipt),
+  }
+}
+
+/**
+ * Input that was paid as new because the lane that had cached it was not available, and how much less it would have cost. What
+ * the new lane wrote to its own cache was paid as a cache write, if its provider bills it.
+ */
+function cacheLostView(receipt: ReceiptsTable, { input, cachedInput, cacheWrite }: Rates) {
+  const tokens = attemptsOf(receipt).reduce((sum, { cacheLost = 0 }) => sum + cacheLost, 0)
+  if (tokens === 0) return null
+  const written = Math.min(tokens, receipt.cache_write ?? 0)
+  const paid = BigInt(written) * cacheWrite + BigInt(tokens - written) * input
+  return { tokens, cost: formatUsd(nanoFromPico(paid - BigInt(tokens) * cachedInput)) }
+}
+
+/** The wallet, or the windows of a plan; `caps` are the spend caps of the key that it counted against as well. */
+async function payerOf(db: LedgerDb, receipt: ReceiptsTable) {
+  const buckets = await listBuckets(db, JSON.parse(receipt.buckets) as number[])
+  const periods = (kind: StoredBucket['kind']) => buckets.filter((bucket) => bucket.kind === kind).map(periodView)
+  // Old receipts have their caps as buckets.
+  const [windows, caps] = [periods('window'), [...periods('cap'), ...capsOf(receipt)]]
+  if (receipt.kind === 'wallet') return { kind: 'wallet' as const, plan: null, windows, caps }
+  const subscription = await findSubscriptionAt(db, receipt.account, receipt.opened_at)
+  return { kind: 'plan' as const, plan: subscription?.plan ?? null, windows, caps }
+}
+
+/** The spend caps that it counted against, in the day and month of its admission. */
+const capsOf = ({ caps, key, opened_at }: ReceiptsTable) =>
+  allowancesOfCaps(key as KeyRow, { day: 0n, month: 0n })
+    .filter(({ name }) => caps?.split(' ').includes(name))
+    .map(({ name, cycle }) => {
+      const { start, end } = periodAt(cycle, opened_at, 1)
+      return { name, start: isoTime(start), end: isoTime(end) }
+    })
+
+/** The name is the end of `window:5h` or `cap:17:day`. */
+const periodView = ({ subject, period_start, period_end }: StoredBucket) => ({
+  name: subject.slice(subject.lastIndexOf(':') + 1),
+  start: isoTime(period_start ?? 0),
+  end: isoTime(period_end ?? 0),
+})
+
+/** What one request cost and why, for its account; undefined for requests of others. Lanes are visible to operators only. */
+export async function readReceipt({ db }: DbService, caller: Pick<Caller, 'account'>, requestId: RequestId) {
+  const receipt = await findReceipt(db, requestId)
+  if (receipt === undefined || receipt.account !== caller.account) return undefined
+  // One for each call of a provider. Only the delivered one is paid.
+  const attempts = attemptsView(receipt).map(({ outcome, status, ms }) => ({ outcome, status, ms }))
+  return { object: 'request' as const, ...(await describeReceipt(db, receipt)), attempts }
 }

@@ -21,11 +21,12 @@ const services = (windows = WINDOWS) => ({
   catalog: () => ({
     plans: new Map([['pro', { id: 'pro', models: ['*'], windows } as unknown as Plan]]),
     entries: new Map(),
+    models: [],
   }),
 })
 
 async function plan(account = ADA, windows = WINDOWS) {
-  return planAnswer.parse(doneValue(await planStatus(services(windows), account)))
+  return planAnswer.parse(await planStatus(services(windows), account))
 }
 
 async function rowsOf(id: string, { limit = 200, account = ADA } = {}) {

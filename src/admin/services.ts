@@ -17,7 +17,7 @@ import type { ServerStatus } from './server-status.ts'
 import type { SignInServices } from './sessions.ts'
 import type { RedeemTries } from './sign-in-limits.ts'
 
-/** The services of all use cases of operators. `app` builds it once; each use case names what it uses of it. */
+/** The services of all use cases of operators. `app` builds it once. */
 export interface AdminServices {
   readonly db: LedgerDb
   readonly clock: Clock
@@ -48,6 +48,13 @@ export interface AdminServices {
   readonly files: { readonly ledger: SqliteFile; readonly content: SqliteFile }
   /** Checks the structure of the database files; absent if there are none. */
   readonly checkFiles?: () => Promise<readonly FileCheck[]>
+}
+
+/** For use cases that are also called with less than all services. */
+export type DbService = Pick<AdminServices, 'db'>
+
+/** What a command or a running server adds. */
+export interface OperatorServices extends AdminServices {
   readonly status: () => ServerStatus
 }
 
@@ -58,7 +65,7 @@ export interface FileCheck {
 }
 
 /** The services of the use cases behind the console, which a running server has in addition. */
-export interface OwnerServices extends AdminServices {
+export interface OwnerServices extends OperatorServices {
   readonly content: SqliteFile
   readonly usage: Pick<UsageKeeper, 'readUpToDate'>
   readonly refusedTurns: Pick<RefusedTurnCounter, 'flush' | 'firstReported'>

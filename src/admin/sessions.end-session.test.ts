@@ -30,9 +30,9 @@ describe('sessions', () => {
   })
 
   it('end at sign-out, which may be repeated', async () => {
-    given(await signOut(people.services, ann.session))
+    await signOut(people.services, ann.session)
     expect(await find(ann)).toBeUndefined()
-    given(await signOut(people.services, ann.session))
+    await signOut(people.services, ann.session)
     const acts = await people.rows(`SELECT action, target FROM audit WHERE action = 'signed_out'`)
     expect(acts).toEqual([{ action: 'signed_out', target: ann.session.id }])
   })

@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto'
-import type { z } from 'zod'
 import { createPasswords, type Passwords } from '../auth/hash-password.ts'
 import { digestKey, isSessionSecret, mintSessionSecret } from '../auth/secrets.ts'
-import type { sessionItem } from '../contract/people.ts'
 import type { LockoutKeeper } from '../db/content/lockouts.ts'
 import {
   findSessionByDigest,
@@ -15,47 +13,38 @@ import {
   touchSession,
 } from '../db/people.ts'
 import { UnexpectedChanges } from '../db/sqlite/failure.ts'
-import type { AtomicStatement, SqliteFile } from '../db/sqlite/sqlite-file.ts'
+import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
 import type { LedgerDb } from '../db/tables.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createLruMap } from '../lib/collections.ts'
 import { deriveKey } from '../lib/crypto.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import { type AccountId, type AccountRow, mintSessionId, type PersonId, type SessionId } from '../model/ids.ts'
-import { type AuditLog, createAuditLog } from './audit.ts'
-import { done, type Outcome, refused } from './outcome.ts'
-import { createKnownDevices, createSignInTries, type KnownDevices, type SignInTries } from './sign-in-limits.ts'
+import { createAuditLog } from './audit.ts'
+import { done, refused } from './outcome.ts'
+import { createKnownDevices, createSignInTries } from './sign-in-limits.ts'
 import { isoTime } from './values.ts'
 
-/** The services of sign-in, sessions and invitations. There is one of it while the ledger is open. */
-export interface SignInServices {
+interface SignInOptions {
   readonly db: LedgerDb
   readonly file: SqliteFile
   readonly clock: Clock
   readonly random: RandomBytes
-  readonly audit: AuditLog
-  readonly passwords: Passwords
-  readonly sessions: SessionFinder
-  readonly tries: SignInTries
-  readonly devices: KnownDevices
-  readonly digestSession: (secret: string) => Uint8Array
-  readonly digestInvite: (letters: string) => Uint8Array
   /** The URL of the console, without a slash at the end. */
   readonly consoleUrl: () => string
-  /** The first person has signed up, so the link for them is no longer needed. */
-  readonly onFirstPerson: () => Promise<void>
-}
-
-interface SignInOptions extends Pick<SignInServices, 'db' | 'file' | 'clock' | 'random' | 'consoleUrl'> {
   /** Derived from the key ring. It and the database together allow only a brute-force search for secrets. */
   readonly secret: Uint8Array
   readonly onFailure: (error: unknown) => void
   readonly lockouts: Pick<LockoutKeeper, 'keep' | 'drop'>
   readonly passwords?: Passwords
+  /** The first person has signed up, so the link for them is no longer needed. */
   readonly onFirstPerson?: () => Promise<void>
 }
 
-export function createSignInServices(options: SignInOptions): SignInServices {
+/** The services of sign-in, sessions and invitations. There is one of it while the ledger is open. */
+export type SignInServices = ReturnType<typeof createSignInServices>
+
+export function createSignInServices(options: SignInOptions) {
   const { db, file, clock, random, consoleUrl, secret, onFailure, lockouts } = options
   const sessionKey = deriveKey(secret, 'sessions')
   const inviteKey = deriveKey(secret, 'invites')
@@ -63,8 +52,8 @@ export function createSignInServices(options: SignInOptions): SignInServices {
   const digestSession = (text: string) => digestKey(sessionKey, text)
   return {
     ...{ db, file, clock, random, consoleUrl, digestSession },
-    onFirstPerson: async () => options.onFirstPerson?.().catch(onFailure),
-    digestInvite: (letters) => digestKey(inviteKey, letters),
+    onFirstPerson: async (): Promise<void> => options.onFirstPerson?.().catch(onFailure),
+    digestInvite: (letters: string) => digestKey(inviteKey, letters),
     audit: createAuditLog({ db, file, clock }),
     passwords: options.passwords ?? createPasswords(),
     sessions: createSessionFinder({ db, clock, digest: digestSession, onFailure }),
@@ -86,16 +75,7 @@ export async function sweepPeople({ file, clock }: Pick<SignInServices, 'file' |
 
 export type Session = ReturnType<typeof sessionOf>
 
-interface SessionFinder {
-  /** Finds a session by the secret of the browser; undefined if it is unknown or has ended. */
-  find(secret: string): Promise<Session | undefined>
-  /** To be called after every change of a session, a person or an account. */
-  forgetAll(): void
-}
-
-interface FinderOptions {
-  readonly db: LedgerDb
-  readonly clock: Clock
+interface FinderOptions extends Pick<SignInOptions, 'db' | 'clock'> {
   readonly digest: (secret: string) => Uint8Array
   /** The use of a session could not be recorded. The session continues. */
   readonly onFailure: (error: unknown) => void
@@ -109,12 +89,13 @@ export const IDLE_MS = 12 * 3_600_000
 const SEEN_EVERY_MS = 60_000
 const CACHED_MAX = 1000
 
-export function createSessionFinder({ db, clock, digest, onFailure }: FinderOptions): SessionFinder {
+export function createSessionFinder({ db, clock, digest, onFailure }: FinderOptions) {
   // Keyed by a hash, so that a memory dump reveals no secrets.
   const cached = createLruMap<string, Session>(CACHED_MAX)
   let changes = 0
   return {
-    async find(secret) {
+    /** Finds a session by the secret of the browser; undefined if it is unknown or has ended. */
+    async find(secret: string): Promise<Session | undefined> {
       if (!isSessionSecret(secret)) return undefined
       const name = hash('sha256', secret, 'base64url')
       const changesBefore = changes
@@ -133,6 +114,7 @@ export function createSessionFinder({ db, clock, digest, onFailure }: FinderOpti
       if (changes === changesBefore) cached.set(name, session)
       return session
     },
+    /** To be called after every change of a session, a person or an account. */
     forgetAll() {
       changes += 1
       cached.clear()
@@ -180,13 +162,6 @@ export interface SignedIn {
 const SESSIONS_MAX = 50
 const AGENT_LENGTH_MAX = 200
 
-interface NewSession {
-  readonly id: SessionId
-  readonly statements: AtomicStatement[]
-  /** To be called after the statements are committed. */
-  opened(): Promise<SignedIn | undefined>
-}
-
 /**
  * A session with a fresh secret, which prevents session fixation. The statements insert it in the caller's transaction, and
  * only if the password is still the one that was checked.
@@ -195,7 +170,7 @@ export function openSession(
   { random, clock, digestSession, sessions }: SignInServices,
   owner: { readonly email: string; readonly password: string },
   { agent, address }: Client,
-): NewSession {
+) {
   const secret = mintSessionSecret(random)
   const id = mintSessionId(random)
   const now = clock.now()
@@ -210,7 +185,8 @@ export function openSession(
   return {
     id,
     statements: sessionInsert(row, owner, SESSIONS_MAX),
-    async opened() {
+    /** To be called after the statements are committed. */
+    async opened(): Promise<SignedIn | undefined> {
       sessions.forgetAll()
       const session = await sessions.find(secret)
       return session && { secret, session }
@@ -221,11 +197,7 @@ export function openSession(
 const oneLine = (text: string): string => text.slice(0, AGENT_LENGTH_MAX).replace(/\p{Cc}/gu, ' ')
 
 /** Ends a session of the same person, by the id of the session list. */
-export async function endSession(
-  services: SignInServices,
-  session: Session,
-  id: string,
-): Promise<Outcome<{ id: string }>> {
+export async function endSession(services: SignInServices, session: Session, id: string) {
   const own = await listSessionsOfPerson(services.db, session.person.row)
   const named = own.find((row) => row.id === id)
   const ended = named !== undefined && (await deleteSession(services, session, named, 'session_ended'))
@@ -233,10 +205,8 @@ export async function endSession(
 }
 
 /** Ends the session of the caller. It succeeds if the session has already ended. */
-export async function signOut(services: SignInServices, session: Session): Promise<Outcome<{ id: string }>> {
-  await deleteSession(services, session, session, 'signed_out')
-  return done({ id: session.id })
-}
+export const signOut = (services: SignInServices, session: Session) =>
+  deleteSession(services, session, session, 'signed_out')
 
 /** False if the session has already ended. */
 async function deleteSession(
@@ -257,10 +227,7 @@ async function deleteSession(
 }
 
 /** Newest first. */
-export async function listSessions(
-  { db }: { readonly db: LedgerDb },
-  session: Session,
-): Promise<Outcome<{ items: z.output<typeof sessionItem>[] }>> {
+export async function listSessions({ db }: { readonly db: LedgerDb }, session: Session) {
   const rows = await listSessionsOfPerson(db, session.person.row)
   const items = rows.map(({ id, row, agent, address, created_at, seen_at, expires_at }) => ({
     ...{ id, current: row === session.row, agent, address },

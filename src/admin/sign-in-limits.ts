@@ -35,18 +35,7 @@ const KNOWN = 'known:'
 /** Lockouts of one email in the audit log: an attack from a thousand networks must not write a thousand entries. */
 const REPORTS_OF_EMAIL: RateRule = { perMinute: 4 / 60, burst: 4 }
 
-export interface SignInTries {
-  /** Counts a try before the password is checked, so that concurrent tries are all counted. */
-  take(who: Trier): { readonly kind: 'taken'; readonly isKnown: boolean } | Lockout
-  /** The password was right: resets the tries of this email here, and remembers the network. */
-  forgive(who: Trier): void
-  /** The password was not checked: the try does not count. */
-  giveBack(who: Trier): void
-  /** The email has a new password through a link: earlier tries no longer count. */
-  reset(who: SignInTrier): void
-  /** Restores the lockouts of the last process; called once, before the first try. */
-  restore(kept: readonly KeptLockout[]): void
-}
+export type SignInTries = ReturnType<typeof createSignInTries>
 
 interface TriesOptions {
   readonly clock: Clock
@@ -76,15 +65,10 @@ export interface Lockout {
 type Counter = ReturnType<typeof createCounter>
 type Count = readonly [counter: Counter, key: string]
 
-export function createSignInTries(options: TriesOptions): SignInTries {
+export function createSignInTries(options: TriesOptions) {
   const { digest, clock, keeper } = options
-  const counters: Readonly<Record<CountedBy, Counter>> = {
-    pair: createCounter('pair', options),
-    network: createCounter('network', options),
-    email: createCounter('email', options),
-    device: createCounter('device', options),
-    session: createCounter('session', options),
-  }
+  const created = Object.keys(RULES).map((of) => [of, createCounter(of as CountedBy, options)])
+  const counters: Readonly<Record<CountedBy, Counter>> = Object.fromEntries(created)
   /** By email and network, until when. */
   const knownNetworks = createLruMap<string, number>(SIZE_MAX)
   const reports = createLruMap<string, number>(SIZE_MAX)
@@ -115,7 +99,8 @@ export function createSignInTries(options: TriesOptions): SignInTries {
     keeper.keep({ name: KNOWN + pair, until })
   }
   return {
-    take(who) {
+    /** Counts a try before the password is checked, so that concurrent tries are all counted. */
+    take(who: Trier): { readonly kind: 'taken'; readonly isKnown: boolean } | Lockout {
       const counts = countsOf(who)
       for (const [index, [counter, key]] of counts.entries()) {
         const outcome = counter.take(key)
@@ -125,7 +110,8 @@ export function createSignInTries(options: TriesOptions): SignInTries {
       }
       return { kind: 'taken', isKnown: counts.length === 1 }
     },
-    forgive(who) {
+    /** The password was right: resets the tries of this email here, and remembers the network. */
+    forgive(who: Trier): void {
       for (const [counter, key] of countsOf(who)) {
         // The tries of strangers stay counted: a sign-in gives them no new guesses.
         if (counter === counters.network || counter === counters.email) counter.giveBack(key)
@@ -133,15 +119,18 @@ export function createSignInTries(options: TriesOptions): SignInTries {
       }
       if (!('session' in who)) rememberNetwork(who)
     },
-    giveBack(who) {
+    /** The password was not checked: the try does not count. */
+    giveBack(who: Trier): void {
       for (const [counter, key] of countsOf(who)) counter.giveBack(key)
     },
-    reset(who) {
+    /** The email has a new password through a link: earlier tries no longer count. */
+    reset(who: SignInTrier): void {
       counters.email.forget(digest(who.email))
       counters.pair.forget(pairOf(who))
       rememberNetwork(who)
     },
-    restore(kept) {
+    /** Restores the lockouts of the last process; called once, before the first try. */
+    restore(kept: readonly KeptLockout[]): void {
       for (const { name, until } of kept) {
         const [kind = '', key = ''] = name.split(':', 2)
         if (`${kind}:` === KNOWN) knownNetworks.set(key, until)
@@ -211,12 +200,7 @@ type DeviceOwner = Pick<StoredPerson, 'id' | 'password_changed_at'>
  * of its people; the server stores nothing. A token grants no access: it only separates the browser's wrong passwords from
  * those of strangers. A new password voids it. See OWASP, "Slow Down Online Guessing Attacks with Device Cookies".
  */
-export interface KnownDevices {
-  /** The device that the tokens prove for this person. */
-  find(tokens: string | undefined, owner: DeviceOwner | undefined): string | undefined
-  /** The tokens that the browser keeps from now on. */
-  remember(tokens: string | undefined, owner: DeviceOwner): string
-}
+export type KnownDevices = ReturnType<typeof createKnownDevices>
 
 interface KnownDevicesOptions {
   readonly clock: Pick<Clock, 'now'>
@@ -232,21 +216,23 @@ const TOKEN = /^([\w-]{22})\.([0-9a-z]{1,11})\.([\w-]{43})$/
 
 type DeviceToken = ReturnType<typeof readTokens>[number]
 
-export function createKnownDevices({ clock, random, secret }: KnownDevicesOptions): KnownDevices {
+export function createKnownDevices({ clock, random, secret }: KnownDevicesOptions) {
   const macOf = ({ id, password_changed_at }: DeviceOwner, device: string, issued: string) =>
     createHmac('sha256', secret).update(`${id} ${password_changed_at} ${device} ${issued}`).digest('base64url')
   const isOf = (owner: DeviceOwner, { device, issued, mac }: DeviceToken): boolean => {
     const isRight = timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(owner, device, issued)))
     return isRight && clock.now() - Number.parseInt(issued, 36) < DEVICE_MS
   }
-  const find = (tokens: string | undefined, owner: DeviceOwner | undefined) => {
+  /** The device that the tokens prove for this person. */
+  const find = (tokens: string | undefined, owner: DeviceOwner | undefined): string | undefined => {
     // An unknown email takes the same work.
     const found = readTokens(tokens).filter((token) => isOf(owner ?? UNKNOWN_OWNER, token))
     return owner === undefined ? undefined : found[0]?.device
   }
   return {
     find,
-    remember(tokens, owner) {
+    /** The tokens that the browser keeps from now on. */
+    remember(tokens: string | undefined, owner: DeviceOwner): string {
       // A known browser stays the same device; otherwise each sign-in would grant new tries.
       const device = find(tokens, owner) ?? Buffer.from(random(16)).toString('base64url')
       const issued = clock.now().toString(36)
@@ -264,12 +250,7 @@ const readTokens = (tokens = '') =>
   })
 
 /** Limits how often an account may try codes that it cannot redeem. */
-export interface RedeemTries {
-  /** Counts a try; if there are none left, returns the whole seconds until the next one. */
-  take(account: AccountRow): number | undefined
-  /** The code was the account's own: the try does not count. */
-  giveBack(account: AccountRow): void
-}
+export type RedeemTries = ReturnType<typeof createRedeemTries>
 
 /** Ten at once, and one more every six minutes. */
 const REDEEM_RULE: RateRule = { perMinute: 10 / 60, burst: 10 }
@@ -277,17 +258,19 @@ const REDEEM_RULE: RateRule = { perMinute: 10 / 60, burst: 10 }
 const REDEEM_ACCOUNTS_MAX = 10_000
 
 /** In memory: a restart resets it, which the holder of codes cannot cause. */
-export function createRedeemTries(clock: Pick<Clock, 'nowMicros'>): RedeemTries {
+export function createRedeemTries(clock: Pick<Clock, 'nowMicros'>) {
   const reachedAt = createLruMap<AccountRow, number>(REDEEM_ACCOUNTS_MAX)
   return {
-    take(account) {
+    /** Counts a try; if there are none left, returns the whole seconds until the next one. */
+    take(account: AccountRow): number | undefined {
       const now = clock.nowMicros()
       const decision = takeFromRate(REDEEM_RULE, reachedAt.get(account) ?? now, 1, now)
       if (decision.kind !== 'taken') return decision.kind === 'wait' ? wholeSeconds(decision.waitMs) : 1
       reachedAt.set(account, decision.reachedAt)
       return undefined
     },
-    giveBack(account) {
+    /** The code was the account's own: the try does not count. */
+    giveBack(account: AccountRow): void {
       const reached = reachedAt.get(account)
       if (reached !== undefined) reachedAt.set(account, takeBackOne(REDEEM_RULE, reached))
     },

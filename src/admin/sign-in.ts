@@ -12,7 +12,7 @@ import {
   sessionRenewal,
   sessionsDelete,
 } from '../db/people.ts'
-import { UnexpectedChanges } from '../db/sqlite/failure.ts'
+import { actorLogOf } from './audit.ts'
 import { done, type Outcome, type Refused, refused } from './outcome.ts'
 import { type Client, openSession, type Session, type SignedIn, type SignInServices } from './sessions.ts'
 import type { Lockout, Trier } from './sign-in-limits.ts'
@@ -46,20 +46,9 @@ export async function signIn(
   if (checked.kind === 'refused') return checked
   if (checked.kind === 'wrong' || person === undefined) return wrongPassword
   const session = openSession(services, person, client)
-  const entry = {
-    actor: email,
-    action: 'signed_in',
-    target: session.id,
-    account: person.account,
-    detail: from,
-  } as const
-  try {
-    await audit.record(entry, session.statements)
-  } catch (error) {
-    // The person was disabled, or has another password, since the check.
-    if (error instanceof UnexpectedChanges) return wrongPassword
-    throw error
-  }
+  const entry = { action: 'signed_in', target: session.id, account: person.account, detail: from } as const
+  // Otherwise the person was disabled, or has another password, since the check.
+  if (!(await actorLogOf(audit, email).act(entry, session.statements))) return wrongPassword
   const opened = await session.opened()
   if (opened === undefined) return wrongPassword
   // An outdated hash is renewed while the password is known. If the server is busy, the next sign-in does it.
@@ -89,8 +78,6 @@ interface PasswordTry {
   readonly onLockout: (lockout: Lockout) => Promise<void>
 }
 
-type PasswordCheck = { readonly kind: 'right' } | { readonly kind: 'wrong' } | Refused
-
 /** A queue of hashes is done within a second or two. */
 const BUSY_SECONDS = 2
 
@@ -98,7 +85,7 @@ const BUSY_SECONDS = 2
 async function checkPassword(
   { tries, passwords }: SignInServices,
   { trier, person, password, onLockout }: PasswordTry,
-): Promise<PasswordCheck> {
+): Promise<{ readonly kind: 'right' | 'wrong' } | Refused> {
   const taken = tries.take(trier)
   if (taken.kind === 'locked') {
     if (taken.first) await onLockout(taken)
@@ -121,12 +108,7 @@ export const tooBusy = refused('busy', 'The server is busy with sign-ins. Try ag
 })
 
 /** Confirms, before changes of keys and money, that the person at the browser knows the password. */
-export async function confirmPassword(
-  services: SignInServices,
-  session: Session,
-  password: string,
-  client: Client,
-): Promise<Outcome<{ confirmed_at: string }>> {
+export async function confirmPassword(services: SignInServices, session: Session, password: string, client: Client) {
   const checked = await checkOwnPassword(services, session, { param: 'password', password }, client)
   if (checked.kind === 'refused') return checked
   const now = services.clock.now()
@@ -176,21 +158,17 @@ export async function changePassword(
   const secret = mintSessionSecret(services.random)
   const now = services.clock.now()
   const { id, email } = session.person
-  const entry = { actor: email, action: 'password_changed', target: id, account: session.account?.row } as const
-  try {
-    await services.audit.record(entry, [
+  const entry = { action: 'password_changed', target: id, account: session.account?.row } as const
+  const changed = await actorLogOf(services.audit, email)
+    .act(entry, [
       passwordChange(checked.person, password, now),
       sessionsDelete(session.person.row, session.row),
       inviteWithdrawal(email),
       sessionRenewal(session.row, services.digestSession(secret), now),
     ])
-  } catch (error) {
-    if (!(error instanceof UnexpectedChanges)) throw error
-    // The password was changed, the person disabled or the session ended meanwhile.
-    return refused('wrong_password', 'The password was changed meanwhile.', { param: 'current' })
-  } finally {
-    services.sessions.forgetAll()
-  }
+    .finally(() => services.sessions.forgetAll())
+  // The password was changed, the person disabled or the session ended meanwhile.
+  if (!changed) return refused('wrong_password', 'The password was changed meanwhile.', { param: 'current' })
   const renewed = await services.sessions.find(secret)
   if (renewed === undefined) return refused('session_not_found', 'This session has ended.')
   return done({ secret, session: renewed })

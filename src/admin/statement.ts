@@ -17,18 +17,28 @@ import type { AccountRow } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type OneAccount, resolveAccount } from './accounts.ts'
 import { type OpenRange, readOpenRange } from './date-ranges.ts'
-import { done, type Outcome } from './outcome.ts'
-import { cutPage, findFirstSince, isoTime, type Page, readCursor, readInSlices, writeCursor } from './values.ts'
+import { done, ifDone, type Outcome } from './outcome.ts'
+import type { DbService } from './services.ts'
+import {
+  findFirstSince,
+  isoTime,
+  NEWEST,
+  type Page,
+  readCursor,
+  readInSlices,
+  readPage,
+  writeCursor,
+} from './values.ts'
 
 type StatementLine = z.output<typeof movement>
 
 /** The movements of a wallet, newest first, each with the balance after it. */
 export async function walletStatement(
-  { db }: { readonly db: LedgerDb },
+  { db }: DbService,
   account: AccountRow,
   { after, limit, kind, ...days }: z.output<typeof statementQuery>,
 ): Promise<Outcome<Page<StatementLine>>> {
-  const cursor = readCursor(after) ?? Number.MAX_SAFE_INTEGER
+  const cursor = readCursor(after) ?? NEWEST
   if (typeof cursor !== 'number') return cursor
   const range = readOpenRange(days)
   if (range.kind === 'refused') return range
@@ -77,21 +87,17 @@ async function movementsIn(db: LedgerDb, account: AccountRow, days: OpenRange): 
 }
 
 /** Credits, refunds and adjustments, newest first. Charges are on the receipts of requests. */
-export async function walletEntries(
-  { db }: { readonly db: LedgerDb },
-  { account, after, limit }: PageQuery & OneAccount,
-) {
-  const resolved = await resolveAccount({ db }, account)
-  if (resolved.kind === 'refused') return resolved
-  const before = readCursor(after) ?? Number.MAX_SAFE_INTEGER
-  if (typeof before !== 'number') return before
-  const read = await listTransfersOfAccount(db, resolved.account.row, { before, limit: limit + 1 })
-  const { rows, next } = cutPage(read, limit, ({ row }) => row)
-  const items = rows.map(({ kind, amount_nano, ref, reason, at }) => ({
-    ...{ kind, amount: formatUsd(amount_nano), ref, reason, at: isoTime(at) },
-  }))
-  return done({ items, next: writeCursor(next) })
-}
+export const walletEntries = ({ db }: DbService, { account, ...page }: PageQuery & OneAccount) =>
+  ifDone(resolveAccount({ db }, account), (of) =>
+    readPage(page, {
+      first: NEWEST,
+      read: (before, limit) => listTransfersOfAccount(db, of.row, { before, limit }),
+      numberOf: ({ row }) => row,
+      view: ({ kind, amount_nano, ref, reason, at }) => ({
+        ...{ kind, amount: formatUsd(amount_nano), ref, reason, at: isoTime(at) },
+      }),
+    }),
+  )
 
 const COLUMNS = [
   ...['movement', 'time', 'kind', 'amount', 'balance', 'currency'],
@@ -101,13 +107,11 @@ const COLUMNS = [
 /** Few enough that neither this thread nor the database's is blocked for long. */
 const SLICE_LINES = 200
 
-type ExportQuery = z.output<typeof statementExportQuery>
-
 /** The whole statement as CSV, newest first, read while it is sent. */
 export async function exportStatement(
-  { db }: { readonly db: LedgerDb },
+  { db }: DbService,
   account: AccountRow,
-  { kind, ...days }: ExportQuery,
+  { kind, ...days }: z.output<typeof statementExportQuery>,
 ): Promise<Outcome<AsyncGenerator<string>>> {
   const range = readOpenRange(days)
   if (range.kind === 'refused') return range
@@ -117,7 +121,7 @@ export async function exportStatement(
 async function* csvPieces(
   db: LedgerDb,
   account: AccountRow,
-  kind: ExportQuery['kind'],
+  kind: StatementKind | undefined,
   range: MovementRange,
 ): AsyncGenerator<string> {
   yield csvRow(COLUMNS)

@@ -3,35 +3,8 @@ import { createQueue } from '../lib/async.ts'
 import { inputTokensOf } from '../model/price.ts'
 import { addressOf } from '../providers/provider-kinds.ts'
 import { oneLine } from '../telemetry/scrub.ts'
-import { describeFinding, type Finding, type FindingFacts, judgeLane } from './lane-findings.ts'
-import { type ProbeResult, type ProbeServices, probe } from './probe.ts'
-
-/** The result of one lane, as JSON. */
-export interface LaneTest {
-  /** `upstream/model`; null for an upstream without a model. */
-  readonly lane: string | null
-  readonly upstream: string
-  readonly wire: string
-  readonly model: string | null
-  /** Our models that run on it. */
-  readonly models: readonly string[]
-  /** The requested URL; null for the demo. */
-  readonly url: string | null
-  readonly ok: boolean
-  readonly finding: Finding
-  readonly message: string
-  readonly cure: string | null
-  readonly status: number | null
-  readonly first_word_ms: number | null
-  readonly total_ms: number | null
-  readonly input_tokens: number | null
-  readonly output_tokens: number | null
-  readonly answers_as: string | null
-  /** The provider's own message of a refusal. */
-  readonly provider_says: string | null
-  /** Rejected fields, without which or under another name the lane was called again. */
-  readonly refused_fields: readonly string[]
-}
+import { describeFinding, type Finding, judgeLane } from './lane-findings.ts'
+import { type ProbeServices, probe } from './probe.ts'
 
 /** Tests mostly wait, so several run at once. */
 const UPSTREAMS_AT_ONCE = 8
@@ -76,63 +49,53 @@ async function testUpstream(
 
 async function testLane(services: ProbeServices, upstream: Upstream, serving: ServingLane) {
   const { probed, without } = await probe(services, serving.lane)
-  const finding = judgeLane(serving.lane, probed)
-  const { test, ofUpstream } = describeTest(upstream, serving, finding, factsOfProbe(probed))
-  const facts: Partial<LaneTest> =
-    probed.kind === 'refused'
-      ? { provider_says: oneLine(probed.error.message) || null }
-      : probed.kind === 'answered'
-        ? {
-            first_word_ms: probed.firstWordMs ?? null,
-            total_ms: probed.totalMs,
-            input_tokens: probed.usage === undefined ? null : inputTokensOf(probed.usage),
-            output_tokens: probed.usage?.output ?? null,
-            answers_as: probed.model === undefined ? null : oneLine(probed.model),
-          }
-        : {}
-  return { test: { ...test, refused_fields: without, ...facts }, ofUpstream }
+  return describeTest(upstream, serving, judgeLane(serving.lane, probed), { probed, without })
 }
+
+/** The result of one lane, as JSON. */
+export type LaneTest = ReturnType<typeof describeTest>['test']
 
 function describeTest(
   upstream: Upstream,
   serving: ServingLane | undefined,
   finding: Finding,
-  probeFacts: Partial<FindingFacts> = {},
-): { readonly test: LaneTest; readonly ofUpstream: boolean } {
-  const model = serving?.lane.model ?? ''
-  const address = serving === undefined ? upstream.baseUrl : addressOf(upstream, { model, delivery: 'stream' })
+  { probed, without }: Partial<Awaited<ReturnType<typeof probe>>> = {},
+) {
+  const lane = serving?.lane
+  const model = lane?.model ?? ''
+  const address = lane === undefined ? upstream.baseUrl : addressOf(upstream, { model, delivery: 'stream' })
   const url = address === undefined ? undefined : oneLine(address)
-  const unknown = {
-    ...{ status: undefined, expired: undefined, retryAfterMs: undefined, failure: undefined, contentType: undefined },
-  }
+  const answered = probed?.kind === 'answered' ? probed : undefined
+  const refused = probed?.kind === 'refused' ? probed : undefined
+  const failure = probed?.kind === 'failed' ? probed.failure : undefined
   const { ok, message, cure, ofUpstream } = describeFinding(finding, {
-    ...unknown,
-    ...{ upstream, model, url },
-    ...probeFacts,
+    ...{ upstream, model, url, status: refused?.error.status, retryAfterMs: refused?.retryAfterMs },
+    failure: failure?.message,
+    expired: probed?.kind === 'broken-off' ? probed.expired : failure?.expired,
+    contentType: probed?.kind === 'foreign' && !probed.isEmpty ? probed.contentType : undefined,
   })
   const test = {
-    ...{ lane: serving?.lane.id ?? null, upstream: upstream.id, wire: upstream.wire },
-    ...{ model: serving?.lane.model ?? null, models: serving?.models ?? [], url: url ?? null },
-    ...{ ok, finding, message, cure, status: probeFacts.status ?? null },
-    ...{ first_word_ms: null, total_ms: null, input_tokens: null, output_tokens: null },
-    ...{ answers_as: null, provider_says: null, refused_fields: [] },
+    /** `upstream/model`; null for an upstream without a model. */
+    lane: lane?.id ?? null,
+    upstream: upstream.id,
+    wire: upstream.wire as string,
+    model: lane?.model ?? null,
+    /** Our models that run on it. */
+    models: serving?.models ?? [],
+    /** The requested URL; null for the demo. */
+    url: url ?? null,
+    ...{ ok, finding, message, cure, status: refused?.error.status ?? null },
+    first_word_ms: answered?.firstWordMs ?? null,
+    total_ms: answered?.totalMs ?? null,
+    input_tokens: answered?.usage === undefined ? null : inputTokensOf(answered.usage),
+    output_tokens: answered?.usage?.output ?? null,
+    answers_as: answered?.model === undefined ? null : oneLine(answered.model),
+    /** The provider's own message of a refusal. */
+    provider_says: refused === undefined ? null : oneLine(refused.error.message) || null,
+    /** Rejected fields, without which or under another name the lane was called again. */
+    refused_fields: without ?? [],
   }
   return { test, ofUpstream }
-}
-
-function factsOfProbe(probed: ProbeResult): Partial<FindingFacts> {
-  switch (probed.kind) {
-    case 'failed':
-      return { failure: probed.failure.message, expired: probed.failure.expired }
-    case 'refused':
-      return { status: probed.error.status, retryAfterMs: probed.retryAfterMs }
-    case 'broken-off':
-      return { expired: probed.expired }
-    case 'foreign':
-      return { contentType: probed.isEmpty ? undefined : probed.contentType }
-    default:
-      return {}
-  }
 }
 
 /** A lane with the models that run on it. */

@@ -1,13 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import type { z } from 'zod'
-import type {
-  latelyUsed,
-  refusedTurnsAnswer,
-  refusedTurnsQuery,
-  usageAnswer,
-  usageQuery,
-  used,
-} from '../contract/owner.ts'
+import type { refusedTurnsQuery, usageQuery } from '../contract/owner.ts'
 import { type RefusedFilter, readRefusedBefore } from '../db/content/refused-turns.ts'
 import {
   findSeries,
@@ -31,9 +24,9 @@ import { formatUsd } from '../model/money.ts'
 import type { ProblemCode } from '../model/problem.ts'
 import { type OneAccount, resolveAccount } from './accounts.ts'
 import { beginningsOf, type DayRange, HOUR_MS, hourAt, readDayRange, unknownZone } from './date-ranges.ts'
-import { findOwnedKey } from './key-views.ts'
+import { findOwnedKey } from './keys.ts'
 import { done, type Outcome, refused } from './outcome.ts'
-import type { OwnerServices } from './services.ts'
+import type { DbService, OwnerServices } from './services.ts'
 import { isoTime } from './values.ts'
 
 type UsageServices = Pick<OwnerServices, 'db' | 'content' | 'usage'> & {
@@ -41,7 +34,7 @@ type UsageServices = Pick<OwnerServices, 'db' | 'content' | 'usage'> & {
   readonly partsMax?: number
 }
 
-export type UsageAnswer = z.output<typeof usageAnswer>
+export type UsageAnswer = Awaited<ReturnType<typeof report>>
 
 /** As many series as a chart can distinguish. */
 const SERIES_MAX = 8
@@ -57,12 +50,7 @@ export async function usageReport(services: UsageServices, args: UsageArgs): Pro
   )
 }
 
-async function report(
-  services: UsageServices,
-  scope: UsageScope,
-  by: UsageArgs['by'],
-  asOf: number,
-): Promise<UsageAnswer> {
+async function report(services: UsageServices, scope: UsageScope, by: UsageArgs['by'], asOf: number) {
   const { range, beginnings } = scope
   const whole = await findSeries(services.content, scope.whole)
   const { parts, areAll } = await listUsageParts(services, scope, by)
@@ -71,7 +59,10 @@ async function report(
   const steps = await usedBetween(services.content, ids, [...beginnings, range.to])
   const totalSteps = (whole && steps.get(whole.series)) ?? beginnings.map(() => NO_USAGE)
   const total = totalSteps.reduce((sum, used) => combine(sum, used, 1), NO_USAGE)
-  const charted: ChartedSeries[] = largest.map((part) => ({ ...part, steps: steps.get(part.series)! }))
+  /** An `id` of null stands for the rest. */
+  const charted: { id: string | null; name: string; used: UsageSums; steps: readonly UsageSums[] }[] = largest.map(
+    (part) => ({ ...part, steps: steps.get(part.series)! }),
+  )
   if (!areAll || parts.length > largest.length) {
     charted.push({
       ...REST,
@@ -83,8 +74,14 @@ async function report(
     })
   }
   const listed = parts.slice(0, TABLE_ROWS_MAX)
-  const table: UsageAnswer['table'] = listed.map(({ id, name, used }) => ({ id, name, used: usedView(used) }))
-  if (!areAll || listed.length < parts.length) table.push({ ...REST, used: usedView(without(total, listed)) })
+  const rows: { id: string | null; name: string; used: UsageSums }[] = [...listed]
+  if (!areAll || listed.length < parts.length) rows.push({ ...REST, used: without(total, listed) })
+  const series = []
+  for (const { id, name, used, steps } of charted) {
+    series.push({ id, name, total: usedView(used), steps: steps.map(usedView) })
+    // A year of nine series has thousands of amounts to format.
+    await immediate()
+  }
   return {
     from: isoTime(range.from),
     to: isoTime(range.to),
@@ -92,25 +89,9 @@ async function report(
     steps: beginnings.map(isoTime),
     total: usedView(total),
     total_steps: totalSteps.map(usedView),
-    series: await seriesViews(charted),
-    table,
+    series,
+    table: rows.map(({ id, name, used }) => ({ id, name, used: usedView(used) })),
   }
-}
-
-interface ChartedSeries extends Pick<UsagePart, 'used'> {
-  readonly id: string | null
-  readonly name: string
-  readonly steps: readonly UsageSums[]
-}
-
-/** Yields to the event loop after each series: a year of nine series has thousands of amounts to format. */
-async function seriesViews(charted: readonly ChartedSeries[]): Promise<UsageAnswer['series']> {
-  const views: UsageAnswer['series'] = []
-  for (const { id, name, used, steps } of charted) {
-    views.push({ id, name, total: usedView(used), steps: steps.map(usedView) })
-    await immediate()
-  }
-  return views
 }
 
 const REST = { id: null, name: 'the rest' } as const
@@ -136,7 +117,7 @@ const STEPS_MAX = 400
 const DAY_MS = 86_400_000
 const RANGE_DAYS_MAX = 5 * 366
 
-async function readUsageScope({ db }: { readonly db: LedgerDb }, args: UsageArgs): Promise<Outcome<UsageScope>> {
+async function readUsageScope({ db }: DbService, args: UsageArgs): Promise<Outcome<UsageScope>> {
   const resolved = await resolveAccount({ db }, args.account)
   if (resolved.kind === 'refused') return resolved
   const read = readDayRange(args)
@@ -150,10 +131,10 @@ async function readUsageScope({ db }: { readonly db: LedgerDb }, args: UsageArgs
     const message = `The range has more than ${STEPS_MAX} steps of one ${args.step}. Use step ${larger}.`
     return refused('invalid_range', message, { param: 'step' })
   }
-  const account = resolved.account.row
+  const account = resolved.value.row
   const found = args.key === undefined ? undefined : await findOwnedKey({ db }, args.key, account as AccountRow)
   if (found?.kind === 'refused') return found
-  const filter = { account: resolved.account.id as AccountId, key: found?.key.row, model: args.model, kind: args.kind }
+  const filter = { account: resolved.value.id as AccountId, key: found?.key.row, model: args.model, kind: args.kind }
   const named = { key: filter.key !== undefined, model: filter.model !== undefined, kind: filter.kind !== undefined }
   return done({
     ...{ account, range, beginnings },
@@ -170,22 +151,19 @@ interface UsagePart {
   readonly used: UsageSums
 }
 
-interface UsageParts {
-  readonly parts: readonly UsagePart[]
-  /** False: some are left out, so the parts add up to less than the whole. */
-  readonly areAll: boolean
-}
-
 /** Names per query, because the database thread also records every settle. */
 const NAMES_AT_ONCE = 1000
 const PARTS_MAX = 5000
 
-/** The used parts, the largest by money first, then by requests. */
+/**
+ * The used parts, the largest by money first, then by requests. Unless they `areAll`, some are left out, and the parts add up to
+ * less than the whole.
+ */
 async function listUsageParts(
   { db, content, partsMax = PARTS_MAX }: UsageServices,
   { parts, range }: UsageScope,
   by: UsageArgs['by'],
-): Promise<UsageParts> {
+): Promise<{ readonly parts: readonly UsagePart[]; readonly areAll: boolean }> {
   const found = await listSeries(content, parts, { since: range.from, limit: partsMax + 1 })
   const listed = found.slice(0, partsMax)
   const ids = listed.map(({ series }) => series)
@@ -235,18 +213,19 @@ function combine(first: UsageSums, second: UsageSums, sign: 1 | -1): UsageSums {
   return sums
 }
 
-export type UsedView = z.output<typeof used>
+export type UsedView = ReturnType<typeof usedView>
 
-const usedView = ({ wallet_nano, plan_nano, ...counts }: UsageSums): UsedView => ({
-  requests: counts.requests,
-  failed: counts.failed,
-  uncached_input: counts.uncached_input,
-  cached_input: counts.cached_input,
-  cache_write: counts.cache_write,
-  output: counts.output,
-  reasoning: counts.reasoning,
-  wallet: formatUsd(wallet_nano),
-  plan: formatUsd(plan_nano),
+/** Names each count, because stored rows have more columns. */
+const usedView = (sums: UsageSums) => ({
+  requests: sums.requests,
+  failed: sums.failed,
+  uncached_input: sums.uncached_input,
+  cached_input: sums.cached_input,
+  cache_write: sums.cache_write,
+  output: sums.output,
+  reasoning: sums.reasoning,
+  wallet: formatUsd(sums.wallet_nano),
+  plan: formatUsd(sums.plan_nano),
 })
 
 /** Rows per query, so that neither thread is blocked for long. */
@@ -279,7 +258,6 @@ async function usedBetween(
 
 /** A few megabytes, built before the first byte is sent, so that all of it is of the same moment. */
 const ROWS_MAX = 50_000
-const COUNTS = ['requests', 'failed', 'uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const
 /** Rows between two queries, after which the event loop runs other work. */
 const EXPORTED_ROWS_AT_ONCE = 400
 
@@ -292,7 +270,7 @@ export async function exportUsage(services: UsageServices, args: UsageArgs): Pro
   return services.usage.readUpToDate(scope.account, async () => {
     const { parts, areAll } = await listUsageParts(services, scope, args.by)
     if (!areAll) return tooManyRows
-    const rows = [csvRow(['begins_at', args.by, 'name', ...COUNTS, 'wallet_usd', 'plan_usd'])]
+    const rows = [csvRow(['begins_at', args.by, 'name', ...USAGE_COUNTS, 'wallet_usd', 'plan_usd'])]
     const atOnce = Math.ceil(EXPORTED_ROWS_AT_ONCE / instants.length)
     for (let from = 0; from < parts.length; from += atOnce) {
       const some = parts.slice(from, from + atOnce)
@@ -302,7 +280,7 @@ export async function exportUsage(services: UsageServices, args: UsageArgs): Pro
         for (const [step, sums] of steps.get(series)!.entries()) {
           if (sums.requests === 0) continue
           const used = usedView(sums)
-          const counts = COUNTS.map((count) => used[count])
+          const counts = USAGE_COUNTS.map((count) => used[count])
           rows.push(csvRow([isoTime(instants[step]!), id, name, ...counts, used.wallet, used.plan]))
         }
       }
@@ -323,7 +301,7 @@ type RefusedServices = Pick<OwnerServices, 'content' | 'refusedTurns'>
 export async function refusedTurnsReport(
   services: RefusedServices & Pick<OwnerServices, 'db'>,
   args: z.output<typeof refusedTurnsQuery> & OneAccount,
-): Promise<Outcome<z.output<typeof refusedTurnsAnswer>>> {
+) {
   const scope = await readUsageScope(services, { ...args, by: 'kind' })
   if (scope.kind === 'refused') return scope
   const { beginnings, range } = scope.value
@@ -331,19 +309,15 @@ export async function refusedTurnsReport(
   return done({ steps: beginnings.map(isoTime), reasons })
 }
 
-interface RefusalCount {
-  readonly code: ProblemCode
-  readonly total: number
-  /** Between each instant and the next one. */
-  readonly steps: number[]
-}
-
-/** The most frequent reason first. Reasons that did not occur, or too long ago to be reported, are absent. */
+/**
+ * The total of each reason, and its steps between each instant and the next one. The most frequent reason first. Reasons that did not occur, or too long ago to be
+ * reported, are absent.
+ */
 async function refusedBetween(
   { content, refusedTurns }: RefusedServices,
   filter: RefusedFilter,
   instants: readonly number[],
-): Promise<RefusalCount[]> {
+) {
   await refusedTurns.flush()
   const firstReported = refusedTurns.firstReported()
   const quarters = instants.map((at) => Math.max(Math.floor(at / QUARTER_MS), firstReported))
@@ -371,19 +345,19 @@ const NEVER = Number.MAX_SAFE_INTEGER
 export async function usageOverview(
   services: UsageServices & RefusedServices & { readonly clock: { now(): number } },
   args: { readonly account: string; readonly zone: string },
-): Promise<Outcome<z.output<typeof latelyUsed>>> {
+) {
   const zone = openTimeZone(args.zone)
   if (zone === undefined) return unknownZone(args.zone)
   const resolved = await resolveAccount(services, args.account)
   if (resolved.kind === 'refused') return resolved
-  const account = resolved.account.row
+  const account = resolved.value.row
   const now = services.clock.now()
   const thisHour = hourAt(zone, now)
   const sinceMidnight = [beginOfDay(zone, dayAt(zone, now)), NEVER]
   const hours = Array.from({ length: HOURS }, (_, index) => thisHour - (HOURS - 1 - index) * HOUR_MS)
   const refused = await refusedBetween(services, { account: args.account }, sinceMidnight)
   return services.usage.readUpToDate(account, async () => {
-    const whole = await findSeries(services.content, { account: resolved.account.id as AccountId, level: 'all' })
+    const whole = await findSeries(services.content, { account: resolved.value.id as AccountId, level: 'all' })
     const between = async (instants: readonly number[]) =>
       (whole && (await usedBetween(services.content, [whole.series], instants)).get(whole.series)) ??
       instants.slice(1).map(() => NO_USAGE)

@@ -1,6 +1,7 @@
+import type { PageQuery } from '../contract/values.ts'
 import { type NanoUsd, parseUsd } from '../model/money.ts'
 import { scrub } from '../telemetry/scrub.ts'
-import { type Refused, refused } from './outcome.ts'
+import { done, type Outcome, type Refused, refused } from './outcome.ts'
 
 /** Stored milliseconds as ISO 8601. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString()
@@ -75,6 +76,27 @@ export function cutPage<Row, Name>(
 ): { readonly rows: readonly Row[]; readonly next: Name | null } {
   const rows = read.slice(0, limit)
   return { rows, next: read.length > limit ? nameOf(rows.at(-1)!) : null }
+}
+
+interface NumberedList<Row, Item> {
+  /** Where the first page starts: 0 upwards, `NEWEST` downwards. */
+  readonly first: number
+  readonly read: (start: number, limit: number) => Promise<readonly Row[]>
+  readonly numberOf: (row: Row) => number
+  readonly view: (row: Row) => Item | Promise<Item>
+}
+
+export const NEWEST = Number.MAX_SAFE_INTEGER
+
+/** A page of a list whose rows are numbered. Its cursor is the number of the last row. */
+export async function readPage<Row, Item>(
+  { after, limit }: PageQuery,
+  { first, read, numberOf, view }: NumberedList<Row, Item>,
+): Promise<Outcome<Page<Item>>> {
+  const start = readCursor(after) ?? first
+  if (typeof start !== 'number') return start
+  const { rows, next } = cutPage(await read(start, limit + 1), limit, numberOf)
+  return done({ items: await Promise.all(rows.map(view)), next: writeCursor(next) })
 }
 
 /** The end of a page as an opaque cursor. Null: there is no next page. */

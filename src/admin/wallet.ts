@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { accountFundingRequest, creditBody } from '../contract/operate.ts'
-import type { fundingRequest, requestFundingBody, walletAnswer } from '../contract/owner.ts'
+import type { creditBody } from '../contract/operate.ts'
+import type { requestFundingBody } from '../contract/owner.ts'
 import type { PageQuery } from '../contract/values.ts'
 import { findAccountByRow, type StoredAccount } from '../db/accounts.ts'
 import {
@@ -10,32 +10,30 @@ import {
   type StoredFundingRequest,
 } from '../db/funding.ts'
 import { sumRunning } from '../db/receipts.ts'
-import type { LedgerDb } from '../db/tables.ts'
 import type { CreditOrder, CreditOutcome } from '../ledger/ledger.ts'
 import { assertNever } from '../lib/types.ts'
 import type { AccountRow } from '../model/ids.ts'
 import { formatUsd, inUsd, type NanoUsd, parseUsd } from '../model/money.ts'
 import { accountClosed, type OneAccount, resolveAccount, resolveOpenAccount, walletOf, walletView } from './accounts.ts'
 import { applyOrder } from './audit.ts'
-import { done, type Outcome, refused } from './outcome.ts'
-import type { AdminServices } from './services.ts'
-import { cutPage, isoTime, type Page, readAmount, readCursor, writeCursor } from './values.ts'
+import { done, ifDone, refused } from './outcome.ts'
+import type { AdminServices, DbService } from './services.ts'
+import { isoTime, readAmount, readPage } from './values.ts'
 
-export type CreditServices = Pick<AdminServices, 'db' | 'ledger' | 'auditLog'>
 type MoveArgs = z.output<typeof creditBody> & OneAccount
 
-export const creditWallet = (services: CreditServices, args: MoveArgs) => moveMoney(services, args, 'credit', 1n)
+export const creditWallet = (services: AdminServices, args: MoveArgs) => moveMoney(services, args, 'credit', 1n)
 
 /** Takes money back out: at most what is not held. */
-export const refundWallet = (services: CreditServices, args: MoveArgs) => moveMoney(services, args, 'refund', -1n)
+export const refundWallet = (services: AdminServices, args: MoveArgs) => moveMoney(services, args, 'refund', -1n)
 
 /** Corrects a mistake in either direction. */
 export const adjustWallet = (
-  services: CreditServices,
+  services: AdminServices,
   { direction, ...args }: MoveArgs & { readonly direction: 'add' | 'take' },
 ) => moveMoney(services, args, 'adjustment', direction === 'add' ? 1n : -1n)
 
-async function moveMoney(services: CreditServices, args: MoveArgs, kind: CreditOrder['kind'], sign: 1n | -1n) {
+async function moveMoney(services: AdminServices, args: MoveArgs, kind: CreditOrder['kind'], sign: 1n | -1n) {
   const written = parseUsd(args.amount)
   if (written === undefined || written <= 0n) {
     const message = `${JSON.stringify(args.amount)} is not an amount: write USD above zero with at most 9 decimals, e.g. 10.00`
@@ -44,7 +42,7 @@ async function moveMoney(services: CreditServices, args: MoveArgs, kind: CreditO
   const amount = (written * sign) as NanoUsd
   const resolved = await resolveOpenAccount(services, args.account)
   if (resolved.kind === 'refused') return resolved
-  const { account } = resolved
+  const { value: account } = resolved
   const { reason, ref } = args
   // The reason comes last, because the audit log cuts long text.
   const detail = `${inUsd(amount)} (${ref}): ${reason}`
@@ -93,36 +91,24 @@ function outcomeOf(moved: CreditOutcome, { account, amount, reason, ref }: Move)
   }
 }
 
-type WalletServices = Pick<AdminServices, 'db' | 'ledger'>
-
-export async function showWallet(services: WalletServices, args: OneAccount) {
-  const resolved = await resolveAccount(services, args.account)
-  if (resolved.kind === 'refused') return resolved
-  const { id, email, row } = resolved.account
-  return done({ account: id, email, currency: 'USD' as const, ...(await walletOf(services.ledger, row)) })
-}
+export const showWallet = (services: AdminServices, args: OneAccount) =>
+  ifDone(resolveAccount(services, args.account), async ({ id, email, row }) =>
+    done({ account: id, email, currency: 'USD' as const, ...(await walletOf(services.ledger, row)) }),
+  )
 
 /** A wallet as the next admission sees it, with its running requests and its open funding request. */
-export async function walletBalance(
-  services: WalletServices,
-  account: AccountRow,
-): Promise<z.output<typeof walletAnswer>> {
+export async function walletBalance(services: Pick<AdminServices, 'db' | 'ledger'>, account: AccountRow) {
   const { requests: running } = await sumRunning(services.db, account, 'wallet')
   const wallet = await walletOf(services.ledger, account)
   return { ...wallet, running, asked: await openFundingRequest(services, account) }
 }
 
-type FundingRequestView = z.output<typeof fundingRequest>
-
-const fundingRequestView = ({ amount_nano, note, at }: StoredFundingRequest): FundingRequestView => ({
+const fundingRequestView = ({ amount_nano, note, at }: StoredFundingRequest) => ({
   ...{ amount: formatUsd(amount_nano), note, at: isoTime(at) },
 })
 
 /** Null if there is none, or a credit has answered it. */
-export async function openFundingRequest(
-  { db }: { readonly db: LedgerDb },
-  account: AccountRow,
-): Promise<FundingRequestView | null> {
+export async function openFundingRequest({ db }: DbService, account: AccountRow) {
   const open = await findOpenFundingRequest(db, account)
   return open === undefined ? null : fundingRequestView(open)
 }
@@ -132,10 +118,10 @@ export async function openFundingRequest(
  * open one, so that one account cannot fill the operator's list.
  */
 export async function requestFunding(
-  { db, clock, auditLog }: Pick<AdminServices, 'db' | 'clock' | 'auditLog'>,
+  { db, clock, auditLog }: AdminServices,
   account: AccountRow,
   args: z.output<typeof requestFundingBody>,
-): Promise<Outcome<FundingRequestView | null>> {
+) {
   const read = readAmount(args.amount)
   if (read.kind === 'refused') return read
   const owner = await findAccountByRow(db, account)
@@ -148,14 +134,10 @@ export async function requestFunding(
 }
 
 /** Open funding requests, the oldest first. The cursor is a number, because the last request of a page may be answered. */
-export async function listFundingRequests(
-  { db }: { readonly db: LedgerDb },
-  { after, limit }: PageQuery,
-): Promise<Outcome<Page<z.output<typeof accountFundingRequest>>>> {
-  const last = readCursor(after) ?? 0
-  if (typeof last !== 'number') return last
-  const read = await listOpenFundingRequests(db, { after: last, limit: limit + 1 })
-  const { rows, next } = cutPage(read, limit, ({ row }) => row)
-  const items = rows.map((row) => ({ account: row.account_id, email: row.email, ...fundingRequestView(row) }))
-  return done({ items, next: writeCursor(next) })
-}
+export const listFundingRequests = ({ db }: DbService, page: PageQuery) =>
+  readPage(page, {
+    first: 0,
+    read: (after, limit) => listOpenFundingRequests(db, { after, limit }),
+    numberOf: ({ row }) => row,
+    view: (row) => ({ account: row.account_id, email: row.email, ...fundingRequestView(row) }),
+  })

@@ -39,16 +39,13 @@ interface AdminSocketOptions {
   readonly bounds?: AdminBounds
 }
 
-export interface AdminSocket {
-  readonly path: string
-  close(): Promise<void>
-}
+export type AdminSocket = Awaited<ReturnType<typeof openAdminSocket>>
 
 /**
  * Serves the operator's commands on a unix socket. A user who can open the file can do everything, so only its owner can. Called
  * while the data folder is locked, so a file at the path is left from a dead server.
  */
-export async function openAdminSocket(deps: AdminSocketOptions, path: string): Promise<AdminSocket> {
+export async function openAdminSocket(deps: AdminSocketOptions, path: string) {
   const bounds = deps.bounds ?? ADMIN_BOUNDS
   await clearPath(path)
   const sockets = new Set<Socket>()
@@ -61,7 +58,7 @@ export async function openAdminSocket(deps: AdminSocketOptions, path: string): P
   await listenPrivately(server, path)
   return {
     path,
-    async close() {
+    async close(): Promise<void> {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       for (const socket of sockets) socket.destroy()
       await closed
@@ -96,22 +93,22 @@ async function listenPrivately(server: Server, path: string): Promise<void> {
 }
 
 function serveConnection(deps: AdminSocketOptions, bounds: AdminBounds, socket: Socket): void {
-  const reader = createLineReader(bounds.requestBytesMax)
+  const readLines = createLineReader(bounds.requestBytesMax)
   let last: Promise<void> = Promise.resolve()
   socket.setTimeout(bounds.idleTimeoutMs, () => socket.destroy())
   socket.on('error', () => socket.destroy())
   socket.on('data', (chunk) => {
-    const read = reader.read(chunk)
-    if (read.kind === 'too-long') {
+    const lines = readLines(chunk)
+    if (lines === undefined) {
       socket.pause()
       socket.end(lineOf(malformed(deps, 'The request is too long.')), () => socket.destroy())
       return
     }
-    if (read.lines.length === 0) return
+    if (lines.length === 0) return
     // Requests run one after the other, and nothing is read meanwhile, so a client cannot flood the server.
     socket.pause()
     socket.setTimeout(0)
-    for (const line of read.lines) {
+    for (const line of lines) {
       last = last.then(async () => {
         const answer = await answerLine(deps, line)
         if (socket.writable) socket.write(answer)
@@ -166,8 +163,7 @@ export type AdminRequest = z.infer<typeof adminRequest>
 export type AdminAnswer =
   | { readonly version: string; readonly kind: 'answered'; readonly outcome: Outcome<unknown> }
   | { readonly version: string; readonly kind: 'other-version' }
-  | { readonly version: string; readonly kind: 'malformed'; readonly message: string }
-  | { readonly version: string; readonly kind: 'failed'; readonly message: string }
+  | { readonly version: string; readonly kind: 'malformed' | 'failed'; readonly message: string }
 
 export const ADMIN_BOUNDS = {
   /** The largest valid request is a key's list of models. */
@@ -184,29 +180,25 @@ export const ADMIN_BOUNDS = {
 
 type AdminBounds = { readonly [Name in keyof typeof ADMIN_BOUNDS]: number }
 
-type LineRead = { readonly kind: 'lines'; readonly lines: readonly string[] } | { readonly kind: 'too-long' }
-
-/** Splits bytes into lines. A line beyond the bound is reported before it is stored, so memory stays bounded. */
-export function createLineReader(lineBytesMax: number): { read(chunk: Buffer): LineRead } {
+/** Splits bytes into lines; undefined if one is longer than the bound, which is noticed before it is stored. */
+export function createLineReader(lineBytesMax: number): (chunk: Buffer) => readonly string[] | undefined {
   let parts: Buffer[] = []
   let size = 0
-  return {
-    read(chunk) {
-      const lines: string[] = []
-      let start = 0
-      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-        const last = chunk.subarray(start, end)
-        if (size + last.length > lineBytesMax) return { kind: 'too-long' }
-        lines.push(Buffer.concat([...parts, last]).toString('utf8'))
-        parts = []
-        size = 0
-        start = end + 1
-      }
-      const rest = chunk.subarray(start)
-      if (size + rest.length > lineBytesMax) return { kind: 'too-long' }
-      if (rest.length > 0) parts.push(rest)
-      size += rest.length
-      return { kind: 'lines', lines }
-    },
+  return (chunk) => {
+    const lines: string[] = []
+    let start = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      const last = chunk.subarray(start, end)
+      if (size + last.length > lineBytesMax) return undefined
+      lines.push(Buffer.concat([...parts, last]).toString('utf8'))
+      parts = []
+      size = 0
+      start = end + 1
+    }
+    const rest = chunk.subarray(start)
+    if (size + rest.length > lineBytesMax) return undefined
+    if (rest.length > 0) parts.push(rest)
+    size += rest.length
+    return lines
   }
 }

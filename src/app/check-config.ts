@@ -27,17 +27,11 @@ function describeProblems(
   const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
   const where = origin.kind === 'file' ? shortestPath(origin.path, cwd) : 'flags and variables; there is no file'
   const lines = [...problems.flatMap((problem) => formatProblem(problem, cwd)), `${count} in ${where}.`]
-  return { ok: false, lines, json: { ok: false, origin, problems: problems.map(problemJson) } }
+  const json = problems.map(({ place: { origin: file, line = null, column = null }, ...problem }) => ({
+    ...{ file, line, column, ...problem },
+  }))
+  return { ok: false, lines, json: { ok: false, origin, problems: json } }
 }
-
-const problemJson = ({ place, path, message, cure }: ConfigProblem) => ({
-  file: place.origin,
-  line: place.line ?? null,
-  column: place.column ?? null,
-  path,
-  message,
-  cure,
-})
 
 function describeConfig({ config, origin }: LoadedConfig, cwd: string): ConfigCheck {
   const { upstreams, models, storage } = config
@@ -134,12 +128,7 @@ function modelJson(model: ModelDefinition) {
     ids: idsOf(model),
     efforts: efforts ?? null,
     kinds,
-    lanes: lanes.map((lane) => ({
-      upstream: lane.upstream,
-      model: lane.model,
-      priority: lane.priority,
-      weight: lane.weight,
-    })),
+    lanes: lanes.map(({ upstream, model, priority, weight }) => ({ upstream, model, priority, weight })),
     context_tokens: contextTokens,
     max_output_tokens: maxOutputTokens,
     price: price === undefined ? null : termsView(price),

@@ -48,34 +48,28 @@ export function noticesOf(
   isUsed: boolean,
 ): Notice[] {
   const notices: Notice[] = []
-  const add = (message: string, facts: Notice['facts']) => notices.push({ message, facts })
-  if (content.quarantine !== undefined) {
-    const file = basename(content.quarantine.file)
-    const { reason } = content.quarantine
-    const lost = 'its stored responses and kept answers are not served, and usage is counted again from the ledger'
-    add(`content.db ${REASONS[reason]}. It is set aside as ${file}: ${lost}.`, { file, reason })
-  } else if (content.isNew && isUsed) {
-    add('content.db was missing and was created again: earlier stored responses and kept answers are lost.', {})
+  const add = (message: string, facts: Notice['facts'] = {}) => notices.push({ message, facts })
+  const addFinding = (name: string, { quarantine, isNew }: ContentFound, lost: string, lostIfMissing: string) => {
+    if (quarantine !== undefined) {
+      const [file, { reason }] = [basename(quarantine.file), quarantine]
+      add(`${name} ${REASONS[reason]}. It is set aside as ${file}: ${lost}.`, { file, reason })
+    } else if (isNew && isUsed) add(`${name} was missing and was created again: ${lostIfMissing}.`)
   }
-  if (journal.quarantine !== undefined) {
-    const file = basename(journal.quarantine.file)
-    const { reason } = journal.quarantine
-    add(`settles.journal ${REASONS[reason]}. It is set aside as ${file}: nothing in it is charged.`, { file, reason })
-  } else if (journal.isNew && isUsed) {
-    add(
-      'settles.journal was missing and was created again: answers whose end only it had are charged by what was marked as delivered.',
-      {},
-    )
-  }
-  if (journal.damaged > 0) {
-    const { damaged } = journal
-    add(
-      'settles.journal has damaged records, which were skipped; their holds are resolved by what was marked as delivered.',
-      {
-        damaged,
-      },
-    )
-  }
-  if (journal.cutOff) add('settles.journal ends with a cut-off record, which was never reported as durable.', {})
+  addFinding(
+    'content.db',
+    content,
+    'its stored responses and kept answers are not served, and usage is counted again from the ledger',
+    'earlier stored responses and kept answers are lost',
+  )
+  addFinding(
+    'settles.journal',
+    journal,
+    'nothing in it is charged',
+    'answers whose end only it had are charged by what was marked as delivered',
+  )
+  const { damaged } = journal
+  const skipped = 'which were skipped; their holds are resolved by what was marked as delivered'
+  if (damaged > 0) add(`settles.journal has damaged records, ${skipped}.`, { damaged })
+  if (journal.cutOff) add('settles.journal ends with a cut-off record, which was never reported as durable.')
   return notices
 }

@@ -116,14 +116,8 @@ async function findOlderAccounts(file: SqliteFile, db: LedgerDb): Promise<{ row:
   const accounts = await inParts(rows, (some) => ofLedger(listAccountIds(db, some)))
   if (accounts.length < rows.length) return undefined
   const requests = await listOlderRequests(file)
-  const known = await inParts(requests, (some) =>
-    ofLedger(
-      listKnownRequests(
-        db,
-        some.map((each) => each.request_id),
-      ),
-    ),
-  )
+  const ids = requests.map((each) => each.request_id)
+  const known = await inParts(ids, (some) => ofLedger(listKnownRequests(db, some)))
   const accountOf = new Map(known.map((each) => [each.request_id, each.account]))
   if (requests.some((each) => accountOf.get(each.request_id) !== each.account)) return undefined
   const counts = await listOlderCounts(file)

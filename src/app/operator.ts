@@ -1,12 +1,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { type OperationArgs, type OperationName, type OperationValue, runOperation } from '../admin/operations.ts'
-import type { Outcome } from '../admin/outcome.ts'
 import type { ServerStatus } from '../admin/server-status.ts'
 import { chosenLanes, listUpstreams, testLanes } from '../admin/test-lanes.ts'
 import { loadCatalog } from '../catalog/load-catalog.ts'
 import {
-  type ConfigUsed,
   EXIT,
   type FromConfig,
   type LaneTestRequest,
@@ -50,14 +48,12 @@ const LOCKED_RETRIES = 40
 const LOCKED_RETRY_MS = 100
 
 /** Calls the running server if there is one, else runs here with the data folder locked. */
-export function createOperator(deps: OperatorDeps): Operator {
-  return {
-    async call<Name extends OperationName>(place: Place, name: Name, args: OperationArgs<Name>) {
-      // The table of operations fixes the type of the value; a socket cannot check it.
-      return (await call(deps, place, name, args)) as OperatorAnswer<OperationValue<Name>>
-    },
-  }
-}
+export const createOperator = (deps: OperatorDeps): Operator => ({
+  async call<Name extends OperationName>(place: Place, name: Name, args: OperationArgs<Name>) {
+    // The table of operations fixes the type of the value; a socket cannot check it.
+    return (await call(deps, place, name, args)) as OperatorAnswer<OperationValue<Name>>
+  },
+})
 
 async function call(deps: OperatorDeps, place: Place, name: OperationName, args: unknown): Promise<Answer> {
   const loaded = deps.loadSettings(place)
@@ -145,8 +141,7 @@ async function runHere(
   if (opened.kind === 'refused') return { kind: 'unreachable', exit: EXIT.failure, message: opened.message }
   const { app } = opened
   try {
-    const outcome: Outcome<unknown> = await runOperation({ ...app.operations, status: () => notRunning }, name, args)
-    return outcome
+    return await runOperation({ ...app.operations, status: () => notRunning }, name, args)
   } finally {
     await app.close().finally(() => app.log.close())
   }
@@ -168,7 +163,7 @@ export function sendToServer(
   timeoutMs: number = ADMIN_BOUNDS.answerTimeoutMs,
 ): Promise<ServerReply> {
   return new Promise((resolve) => {
-    const reader = createLineReader(ADMIN_BOUNDS.answerBytesMax)
+    const readLines = createLineReader(ADMIN_BOUNDS.answerBytesMax)
     const socket = connect(path)
     const settle = (reply: ServerReply) => {
       socket.destroy()
@@ -177,10 +172,9 @@ export function sendToServer(
     socket.setTimeout(timeoutMs, () => settle({ kind: 'broken', reason: 'it did not answer in time' }))
     socket.once('connect', () => socket.write(`${JSON.stringify(request)}\n`))
     socket.on('data', (chunk) => {
-      const read = reader.read(chunk)
-      if (read.kind === 'too-long') return settle({ kind: 'broken', reason: 'its answer is too long' })
-      const line = read.lines[0]
-      if (line !== undefined) settle(readServerAnswer(line))
+      const lines = readLines(chunk)
+      if (lines === undefined) return settle({ kind: 'broken', reason: 'its answer is too long' })
+      if (lines[0] !== undefined) settle(readServerAnswer(lines[0]))
     })
     socket.on('error', (error: NodeJS.ErrnoException) =>
       settle(NO_SERVER.has(error.code ?? '') ? { kind: 'absent' } : { kind: 'broken', reason: error.message }),
@@ -220,15 +214,10 @@ export function createUpstreams(deps: UpstreamsServices): Upstreams {
 }
 
 type Invalid = Extract<FromConfig<never>, { kind: 'invalid' }>
+type ChosenConfig = ReturnType<typeof chosenOf>
 
-interface ChosenConfig {
-  readonly kind: 'chosen'
-  readonly config: Config
-  readonly used: ConfigUsed
-}
-
-const chosenOf = (settings: LoadedConfig, serverPid: number | null): ChosenConfig => ({
-  ...{ kind: 'chosen', config: settings.config },
+const chosenOf = (settings: LoadedConfig, serverPid: number | null) => ({
+  ...{ kind: 'chosen' as const, config: settings.config },
   used: { path: configPathOf(settings) ?? null, serverPid },
 })
 

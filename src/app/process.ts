@@ -9,23 +9,19 @@ import { shellWord } from '../lib/anywhere/text.ts'
 import { scrub } from '../telemetry/scrub.ts'
 
 /** Uncaught errors of the whole process. */
-export interface Faults {
-  /** Replaces the current handler; returns how to restore it. */
-  take(onFault: (error: unknown) => void): () => void
-}
+export type Faults = ReturnType<typeof createFaults>
 
 /** Node would end the process at once, with turns unsettled and a stack on the terminal. The newest handler decides instead. */
-export function createFaults(source: Pick<NodeJS.Process, 'on'>, byDefault: (error: unknown) => void): Faults {
+export function createFaults(source: Pick<NodeJS.Process, 'on'>, byDefault: (error: unknown) => void) {
   const handlers = [byDefault]
   const onFault = (error: unknown) => handlers.at(-1)!(error)
   source.on('uncaughtException', onFault)
   source.on('unhandledRejection', onFault)
   return {
-    take(handler) {
+    /** Replaces the current handler; returns how to restore it. */
+    take(handler: (error: unknown) => void): () => void {
       handlers.push(handler)
-      return () => {
-        handlers.splice(handlers.lastIndexOf(handler), 1)
-      }
+      return () => void handlers.splice(handlers.lastIndexOf(handler), 1)
     },
   }
 }
@@ -77,16 +73,8 @@ export function createProcessTerminal(environment: Environment): Terminal {
 }
 
 /** The command that starts this program in the user's shell: `millrace` if the PATH leads here, else Node and the script. */
-export function programCommand({
-  node,
-  script,
-  environment,
-}: {
-  /** `process.execPath`. */
-  readonly node: string
-  readonly script: string
-  readonly environment: Environment
-}): string {
+export function programCommand(started: { node: string; script: string; environment: Environment }): string {
+  const { node, script, environment } = started
   if (resolvesTo(environment, 'millrace', script)) return 'millrace'
   return `${resolvesTo(environment, 'node', node) ? 'node' : shellWord(node)} ${shellWord(script)}`
 }
@@ -133,14 +121,9 @@ export function readVersions(): Versions {
  * Takes over SIGINT and SIGTERM, which then no longer end the process. A signal without a waiter is kept for the next one, so a
  * server that is stopped while it starts stops.
  */
-export interface Signals {
-  next(): Promise<void>
-  /** SIGHUP reloads the configuration. */
-  onReload(listener: () => void): void
-  close(): void
-}
+export type Signals = ReturnType<typeof createSignals>
 
-export function createSignals(source: Pick<NodeJS.Process, 'on' | 'off'>): Signals {
+export function createSignals(source: Pick<NodeJS.Process, 'on' | 'off'>) {
   let waiting: (() => void)[] = []
   let pending = 0
   let reload: (() => void) | undefined
@@ -155,15 +138,16 @@ export function createSignals(source: Pick<NodeJS.Process, 'on' | 'off'>): Signa
   source.on('SIGTERM', onSignal)
   source.on('SIGHUP', onHangUp)
   return {
-    next: () => {
+    next(): Promise<void> {
       if (pending === 0) return new Promise((resolve) => waiting.push(resolve))
       pending -= 1
       return Promise.resolve()
     },
-    onReload: (listener) => {
+    /** SIGHUP reloads the configuration. */
+    onReload(listener: () => void): void {
       reload = listener
     },
-    close: () => {
+    close(): void {
       source.off('SIGHUP', onHangUp)
       source.off('SIGINT', onSignal)
       source.off('SIGTERM', onSignal)

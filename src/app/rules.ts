@@ -1,21 +1,16 @@
 import { totalmem } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import { getHeapStatistics } from 'node:v8'
-import type { Catalog, Upstream } from '../catalog/catalog.ts'
+import type { Upstream } from '../catalog/catalog.ts'
 import { loadCatalog } from '../catalog/load-catalog.ts'
-import type { Config, LimitsConfig, RoutingConfig } from '../config/config.ts'
+import type { Config, LimitsConfig } from '../config/config.ts'
 import { countRunningPlans } from '../db/allowances.ts'
 import type { LedgerDb } from '../db/tables.ts'
-import type { HostedTools } from '../gateway/read-turn.ts'
 import { recordPrices } from '../ledger/prices.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { StrainTerms } from '../lib/loop-strain.ts'
-import type { RateRule } from '../lib/rates.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { ConfiguredLimits } from '../limits/limits.ts'
 import type { LimitRates } from '../model/caller.ts'
-import type { ChosenCapTerms } from '../model/price.ts'
-import { bytesOfLargestTurn, type LimiterSettings } from '../server/concurrency-limiter.ts'
+import { bytesOfLargestTurn } from '../server/concurrency-limiter.ts'
 
 /** The sections of the configuration that take effect while the server runs. */
 export const SWAPPED_SECTIONS = [
@@ -31,22 +26,7 @@ export const SWAPPED_SECTIONS = [
 
 type SwappedConfig = Pick<Config, (typeof SWAPPED_SECTIONS)[number]>
 
-/** What a request is checked against. A reload replaces it as a whole. */
-interface Rules {
-  readonly catalog: Catalog
-  readonly limits: ConfiguredLimits
-  /** Requests of one address without a valid key; undefined: no limit. */
-  readonly strangersOfAddress: RateRule | undefined
-  readonly load: LimiterSettings
-  /** When the event loop counts as strained; undefined: never. */
-  readonly strain: StrainTerms | undefined
-  readonly chosenCap: ChosenCapTerms
-  readonly routing: RoutingConfig
-  readonly upstreams: readonly Upstream[]
-  readonly hostedTools: HostedTools
-  /** How many keys one account may have that are not revoked. */
-  readonly liveKeysMax: number
-}
+type Rules = Awaited<ReturnType<typeof rulesOf>>
 
 /** The current rules. A request that has begun keeps its catalogue, price, limits and cap. */
 export interface RuleBook {
@@ -73,7 +53,7 @@ export async function createRuleBook(options: RuleOptions, config: Config): Prom
   const { bodyBytesMax } = config.bounds
   const book: RuleBook & { current: Rules } = {
     current: await rulesOf(options, config, { upstreams: [], bodyBytesMax }),
-    async replace(next: SwappedConfig) {
+    async replace(next: SwappedConfig): Promise<void> {
       book.current = await rulesOf(options, next, { upstreams: book.current.upstreams, bodyBytesMax })
       book.onReplaced?.(book.current)
     },
@@ -87,8 +67,10 @@ interface Kept {
   readonly bodyBytesMax: number
 }
 
-/** A changed price gets a new version; an unchanged upstream keeps its connections. */
-async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept): Promise<Rules> {
+/**
+ * What a request is checked against. A changed price gets a new version; an unchanged upstream keeps its connections.
+ */
+async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept) {
   const priced = config.models.flatMap(({ id, price }) => (price === undefined ? [] : [[id, price] as const]))
   const versions = await recordPrices({ db: options.db, now: () => options.clock.now() }, new Map(priced))
   const upstreams = config.upstreams.map((read) => kept.upstreams.find((old) => sameUpstream(old, read)) ?? read)
@@ -110,6 +92,7 @@ async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept):
       accountModel: withBursts(limits.accountModel),
       model: withBursts(limits.model),
     },
+    /** Requests of one address without a valid key; undefined: no limit. */
     strangersOfAddress:
       refusedPerMinute === undefined
         ? undefined
@@ -119,11 +102,13 @@ async function rulesOf(options: RuleOptions, config: SwappedConfig, kept: Kept):
       queueLength: overload.queueLength,
       queueMs: overload.queueMs,
     },
+    /** When the event loop counts as strained; undefined: never. */
     strain: loopDelayMs === undefined ? undefined : { delayMs: loopDelayMs, forMs: loopDelayForMs },
     chosenCap: config.hold,
     routing: config.routing,
     upstreams,
     hostedTools: config.hostedTools,
+    /** How many keys one account may have that are not revoked. */
     liveKeysMax: limits.keysPerAccount,
   }
 }

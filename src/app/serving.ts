@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { playgroundKey } from '../admin/keys.ts'
-import { readReceipt } from '../admin/receipts.ts'
+import { readReceipt } from '../admin/requests.ts'
 import type { AdminServices } from '../admin/services.ts'
 import { listAccountIds } from '../db/accounts.ts'
 import { lastUsedOf } from '../db/content/usage-totals.ts'

@@ -29,12 +29,6 @@ export interface ShutdownOptions {
   readonly close: () => Promise<void>
 }
 
-interface ShutdownReport {
-  readonly requests: number
-  /** Turns that had not settled when the process gave up. Recovery resolves them at the next start. */
-  readonly lost: number
-}
-
 /** A client that reads at all has read the end of its answer after this time. */
 const FINAL_READ_MS = 1000
 
@@ -42,7 +36,7 @@ const FINAL_READ_MS = 1000
  * Ends a server: not ready, then no new requests, then waiting for turns up to the drain time, then cutting them. A second signal
  * cuts at once; a third does not wait for the settling.
  */
-export async function shutDown(options: ShutdownOptions): Promise<ShutdownReport> {
+export async function shutDown(options: ShutdownOptions) {
   const { edge, report } = options
   const second = options.nextSignal()
   edge.announceDrain()
@@ -58,6 +52,7 @@ export async function shutDown(options: ShutdownOptions): Promise<ShutdownReport
     await endTurns(options, ended)
   }
   edge.cutConnections()
+  // Turns that have not settled are resolved by the recovery of the next start.
   const lost = edge.turnsRunning
   await options.close()
   const requests = edge.requestsServed

@@ -54,38 +54,16 @@ const CODEX_INSTRUCTIONS = `You are a coding agent in Codex, a program that runs
 - Questions are answered with words, not with changes.
 `
 
-/**
- * One entry of the list that Codex reads beside `data`, as measured with Codex 0.169: `docs/clients/codex.md`. Codex ignores the
- * whole list if it cannot decode one entry.
- */
-interface CodexModel {
-  readonly slug: string
-  readonly display_name: string
-  readonly description?: string
-  readonly supported_reasoning_levels: readonly { readonly effort: Effort; readonly description: string }[]
-  /** The effort that it sends by default. Left out: none. */
-  readonly default_reasoning_level?: Effort
-  readonly visibility: 'list' | 'hide'
-  readonly supported_in_api: true
-  /** Lower is higher in its picker. */
-  readonly priority: number
-  readonly base_instructions: string
-  /** It compacts at 90 percent. */
-  readonly context_window: number
-  readonly input_modalities: readonly string[]
-  readonly shell_type: 'unified_exec'
-  readonly apply_patch_tool_type: 'freeform'
-  readonly support_verbosity: false
-  readonly truncation_policy: { readonly mode: 'tokens'; readonly limit: number }
-  readonly experimental_supported_tools: readonly string[]
-}
-
 /** How much of a tool's output it keeps, as for its own models. */
 const TOOL_OUTPUT_TOKENS = 10_000
 
-export const describeForCodex = (entries: readonly CatalogEntry[]): CodexModel[] => entries.map(describeEntry)
+/**
+ * The list that Codex reads beside `data`, as measured with Codex 0.169: `docs/clients/codex.md`. Codex ignores the whole list if
+ * it cannot decode one entry.
+ */
+export const describeForCodex = (entries: readonly CatalogEntry[]) => entries.map(describeEntry)
 
-function describeEntry({ id, model, suffixEffort }: CatalogEntry, index: number): CodexModel {
+function describeEntry({ id, model, suffixEffort }: CatalogEntry, index: number) {
   const efforts = suffixEffort === undefined ? (model.efforts ?? []) : [suffixEffort]
   const levels = efforts.filter(isSentAsNamed).map((effort) => ({ effort, description: `${effort} effort` }))
   // A suffix fixes the effort: another default, such as that of a Codex model with a similar name, would be a conflict.
@@ -95,12 +73,15 @@ function describeEntry({ id, model, suffixEffort }: CatalogEntry, index: number)
     display_name: id,
     ...(model.description === undefined ? {} : { description: model.description }),
     supported_reasoning_levels: levels,
+    // The effort that it sends by default.
     ...(fixed === undefined ? {} : { default_reasoning_level: fixed }),
     // Its picker sends `none` to a model without levels, which refuses it. In the settings or with `-m`, Codex sends no effort.
     visibility: levels.length > 0 ? 'list' : 'hide',
     supported_in_api: true,
+    // Lower is higher in its picker.
     priority: index,
     base_instructions: CODEX_INSTRUCTIONS,
+    // It compacts at 90 percent.
     context_window: model.contextTokens,
     input_modalities: model.inputs.filter((input) => input === 'text' || input === 'image'),
     shell_type: 'unified_exec',

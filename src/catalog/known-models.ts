@@ -28,11 +28,8 @@ interface SnapshotModel {
   readonly traits?: string
 }
 
-interface SnapshotRates {
-  readonly input: string
-  readonly cached_input?: string
-  readonly cache_write?: string
-  readonly output: string
+type SnapshotRates = { readonly [Rate in 'input' | 'output']: string } & {
+  readonly [Rate in 'cached_input' | 'cache_write']?: string
 }
 
 /**
@@ -142,16 +139,6 @@ export function knownEfforts(spellings: EffortSpellings): string[] {
   return Object.keys(spellings).filter((effort) => chosen.has(effort))
 }
 
-/** Traits as the configuration and the snapshot spell them. */
-interface WrittenTraits {
-  readonly efforts?: EffortSpellings | undefined
-  readonly sampling?: boolean | undefined
-  readonly forced_tool_choice?: boolean | undefined
-  readonly json_schema?: ModelTraits['jsonSchema'] | undefined
-  readonly signed_calls?: boolean | undefined
-  readonly system_prompt?: boolean | undefined
-}
-
 /** Written names and our names. */
 export const TRAIT_NAMES = [
   ['efforts', 'efforts'],
@@ -160,7 +147,12 @@ export const TRAIT_NAMES = [
   ['json_schema', 'jsonSchema'],
   ['signed_calls', 'signedCalls'],
   ['system_prompt', 'systemPrompt'],
-] as const satisfies readonly (readonly [keyof WrittenTraits, keyof ModelTraits])[]
+] as const satisfies readonly (readonly [string, keyof ModelTraits])[]
+
+/** Traits as the configuration and the snapshot spell them. */
+type WrittenTraits = {
+  readonly [Name in (typeof TRAIT_NAMES)[number] as Name[0]]?: ModelTraits[Name[1]] | undefined
+}
 
 /** Absent traits stay absent, so that they do not override others. */
 export function readTraits(written: WrittenTraits): Partial<ModelTraits> {

@@ -1,13 +1,7 @@
 import type { Command } from 'commander'
-import { type CommandContext, inPages, type PageOptions, showList } from './command-context.ts'
-import { columnsOf, dayOf, formatFacts } from './format.ts'
+import { type CommandContext, inPages, type PageOptions } from './command-context.ts'
+import { dayOf, formatFacts } from './format.ts'
 import { describePlan } from './plans.ts'
-
-interface ListOptions extends PageOptions {
-  readonly search?: string
-}
-
-const COLUMNS = columnsOf('id', 'email', 'status', '>available USD', 'plan', '>keys', 'since')
 
 export function addAccounts(program: Command, context: CommandContext): void {
   const accounts = program.command('accounts').description('manage accounts')
@@ -15,38 +9,34 @@ export function addAccounts(program: Command, context: CommandContext): void {
     .command('create')
     .description('create an account with an empty wallet')
     .requiredOption('--email <address>', 'email of its owner; commands accept it instead of the id')
-    .action(async ({ email }: { email: string }) => {
-      await context.operate('accounts.create', { email }, (account) => ({
+    .action(({ email }: { email: string }) =>
+      context.operate('accounts.create', { email }, (account) => ({
         before: `Created an account for ${account.email}:\n`,
         data: `${account.id}\n`,
         note: `Its wallet is empty. To add funds:  millrace wallet credit ${account.email} 10.00 --reason "first credit" --ref first\n`,
-      }))
-    })
+      })),
+    )
   inPages(accounts.command('list').description('list accounts with their balance, newest first'))
     .option('--search <text>', 'only accounts with this text in email or id')
-    .action(async (options: ListOptions) => {
+    .action((options: PageOptions & { search?: string }) => {
       const { search } = options
-      await context.operate('accounts.list', options, ({ items, next }, style) =>
-        showList(style, {
-          columns: COLUMNS,
-          rows: items.map(({ id, email, status, wallet, plan, keys, created_at: since }) => [
-            ...[id, email, status, wallet.available, plan ?? '-', String(keys), dayOf(since)],
-          ]),
-          next,
-          command: ['accounts', 'list', ...(search === undefined ? [] : ['--search', search])],
-          page: options,
-          none:
-            search === undefined
-              ? 'No accounts yet. To create one:  millrace accounts create --email you@example.com'
-              : 'No account has this text in its email or id.',
-        }),
-      )
+      return context.list('accounts.list', options, {
+        columns: ['id', 'email', 'status', '>available USD', 'plan', '>keys', 'since'],
+        row: ({ id, email, status, wallet, plan, keys, created_at: since }) => [
+          ...[id, email, status, wallet.available, plan ?? '-', String(keys), dayOf(since)],
+        ],
+        command: ['accounts', 'list', ...(search === undefined ? [] : ['--search', search])],
+        none:
+          search === undefined
+            ? 'No accounts yet. To create one:  millrace accounts create --email you@example.com'
+            : 'No account has this text in its email or id.',
+      })
     })
   accounts
     .command('show <account>')
     .description('show an account, by id or email')
-    .action(async (account: string) => {
-      await context.operate('accounts.show', { account }, (shown, style) => ({
+    .action((account: string) =>
+      context.operate('accounts.show', { account }, (shown, style) => ({
         data: formatFacts(style, [
           ['id', shown.id],
           ['email', shown.email],
@@ -58,23 +48,23 @@ export function addAccounts(program: Command, context: CommandContext): void {
           ['plan', describePlan(shown.plan)],
           ['active keys', String(shown.active_keys)],
         ]),
-      }))
-    })
+      })),
+    )
   accounts
     .command('suspend <account>')
     .description('reject all keys of an account until it is activated')
-    .action(async (account: string) => {
-      await context.operate('accounts.suspend', { account }, ({ email, id }) => ({
+    .action((account: string) =>
+      context.operate('accounts.suspend', { account }, ({ email, id }) => ({
         data: `Suspended ${email} (${id}). Its keys are rejected from now on.\n`,
         note: `To undo:  millrace accounts activate ${email}\n`,
-      }))
-    })
+      })),
+    )
   accounts
     .command('activate <account>')
     .description('accept the keys of a suspended account again')
-    .action(async (account: string) => {
-      await context.operate('accounts.activate', { account }, ({ email, id }) => ({
+    .action((account: string) =>
+      context.operate('accounts.activate', { account }, ({ email, id }) => ({
         data: `Activated ${email} (${id}).\n`,
-      }))
-    })
+      })),
+    )
 }

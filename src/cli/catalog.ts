@@ -6,7 +6,7 @@ import {
   knownViews,
   type LaneComparison,
   proposeModel,
-  type TraitView,
+  type TraitValue,
 } from '../admin/compare-catalog.ts'
 import { knownModel, knownModels } from '../catalog/known-models.ts'
 import { EXIT } from './cli-services.ts'
@@ -118,7 +118,7 @@ function rowsOf({ model, lane, facts, traits, ...of }: LaneComparison, all: bool
   return shown.map((row) => [model, lane, ...row])
 }
 
-function formatValue(value: FactView['list'] | TraitView['value']): string {
+function formatValue(value: FactView['list'] | TraitValue | null): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value !== 'object') return String(value)

@@ -1,16 +1,22 @@
 import { expect, it } from 'vitest'
 import { commandLine, done } from '../../test/fixtures/cli/run-cli.ts'
 import { showList } from './command-context.ts'
-import { columnsOf, styleFor } from './format.ts'
+import { styleFor } from './format.ts'
 
 it.each([
   [50, "millrace keys list --account 'two words; it'\\''s' --after key_1"],
   [3, "millrace keys list --account 'two words; it'\\''s' --limit 3 --after key_1"],
 ])('prints a pasteable command for the next page, %d rows per page', (limit, command) => {
-  const shown = showList(styleFor(false), {
-    ...{ columns: columnsOf('id'), rows: [['key_2']], next: 'key_1', none: 'None' },
-    ...{ command: ['keys', 'list', '--account', "two words; it's"], page: { limit } },
-  })
+  const page = { items: ['key_2'], next: 'key_1' }
+  const shown = showList(
+    styleFor(false),
+    page,
+    { limit },
+    {
+      ...{ columns: ['id'], row: (id) => [id], none: 'None' },
+      command: ['keys', 'list', '--account', "two words; it's"],
+    },
+  )
   expect(shown).toEqual({ data: 'id\nkey_2\n', note: `Next page:  ${command}\n` })
 })
 

@@ -1,28 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { OperationArgs, OperationName, OperationValue } from '../admin/operations.ts'
+import type { Page } from '../admin/values.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { type CliServices, EXIT, type ExitCode, type Place } from './cli-services.ts'
-import { type Column, formatTable, type Style, styleFor } from './format.ts'
+import { columnsOf, formatTable, type Style, styleFor } from './format.ts'
 
 /** The services, the global options and the outcome of one command line. */
-export interface CommandContext {
-  readonly services: CliServices
-  readonly style: Style
-  place(): Place
-  readonly json: boolean
-  readonly exit: ExitCode
-  end(exit: ExitCode): void
-  /** Ends with an error on stderr; with `--json`, with an error object on stdout. */
-  fail(exit: ExitCode, message: string): void
-  /** Runs one operation and prints its value. Returns the value for further use. */
-  operate<Name extends OperationName>(
-    name: Name,
-    args: OperationArgs<Name>,
-    show?: (value: OperationValue<Name>, style: Style) => Shown,
-  ): Promise<OperationValue<Name> | undefined>
-  /** Prints the value for programs (`--json`) or for people. */
-  print(value: unknown, shown: Shown): void
-}
+export type CommandContext = ReturnType<typeof createCommandContext>
 
 /** `data` is the answer and goes to stdout; `before` and `note` go to stderr. */
 export interface Shown {
@@ -31,7 +15,7 @@ export interface Shown {
   readonly note?: string
 }
 
-export function createCommandContext(services: CliServices, program: Command): CommandContext {
+export function createCommandContext(services: CliServices, program: Command) {
   const { terminal } = services
   const style = styleFor(terminal.colours.out)
   const errStyle = styleFor(terminal.colours.err)
@@ -50,36 +34,53 @@ export function createCommandContext(services: CliServices, program: Command): C
     return message.replace(new RegExp(`\\bmillrace (?=(?:${names})\\b)`, 'g'), () => here)
   }
 
-  const context: CommandContext = {
+  return {
     services,
     style,
-    place: () => ({ config: options().config, data: options().data }),
-    get json() {
+    place: (): Place => ({ config: options().config, data: options().data }),
+    get json(): boolean {
       return options().json === true
     },
-    get exit() {
+    get exit(): ExitCode {
       return exit
     },
-    end: (code) => {
+    end(code: ExitCode): void {
       exit = code
     },
-    fail: (code, written) => {
+    /** Ends with an error on stderr; with `--json`, with an error object on stdout. */
+    fail(code: ExitCode, written: string): void {
       exit = code
       const message = pastable(written)
-      if (context.json) terminal.out(`${JSON.stringify({ error: { message, exit_code: code } })}\n`)
+      if (this.json) terminal.out(`${JSON.stringify({ error: { message, exit_code: code } })}\n`)
       else terminal.err(`${errStyle.red('error:')} ${message}\n`)
     },
-    async operate(name, args, show) {
-      const answer = await services.operator.call(context.place(), name, args)
-      if (answer.kind === 'done') {
-        if (show !== undefined) context.print(answer.value, show(answer.value, style))
-        return answer.value
-      }
-      context.fail(answer.kind === 'refused' ? EXIT.failure : answer.exit, answer.message)
+    /** Runs one operation. A failure is reported, and the value undefined. */
+    async call<Name extends OperationName>(name: Name, args: OperationArgs<Name>) {
+      const answer = await services.operator.call(this.place(), name, args)
+      if (answer.kind === 'done') return answer.value
+      this.fail(answer.kind === 'refused' ? EXIT.failure : answer.exit, answer.message)
       return undefined
     },
-    print: (value, shown) => {
-      if (context.json) {
+    /** Runs one operation and prints its value. */
+    async operate<Name extends OperationName>(
+      name: Name,
+      args: OperationArgs<Name>,
+      show: (value: OperationValue<Name>, style: Style) => Shown,
+    ): Promise<void> {
+      const value = await this.call(name, args)
+      if (value !== undefined) this.print(value, show(value, style))
+    },
+    /** Runs an operation that lists, and prints one page. */
+    list<Name extends ListName>(
+      name: Name,
+      args: OperationArgs<Name> & PageOptions,
+      list: ShownList<ItemOf<Name>>,
+    ): Promise<void> {
+      return this.operate(name, args, (page) => showList(style, page as Page<ItemOf<Name>>, args, list))
+    },
+    /** Prints the value for programs (`--json`) or for people. */
+    print(value: unknown, shown: Shown): void {
+      if (this.json) {
         terminal.out(`${JSON.stringify(value, null, terminal.colours.out ? 2 : undefined)}\n`)
         return
       }
@@ -88,7 +89,6 @@ export function createCommandContext(services: CliServices, program: Command): C
       if (shown.note !== undefined) terminal.err(pastable(shown.note))
     },
   }
-  return context
 }
 
 export interface PageOptions {
@@ -104,24 +104,29 @@ export const inPages = (list: Command): Command =>
 
 const LIMIT = 50
 
-interface ShownList {
-  readonly columns: readonly Column[]
-  readonly rows: readonly (readonly string[])[]
-  /** The `--after` of the next page; null at the end. */
-  readonly next: string | null
+type ListName = 'accounts.list' | 'codes.list' | 'keys.list' | 'people.list' | 'wallet.entries' | 'wallet.wishes'
+
+type ItemOf<Name extends ListName> = OperationValue<Name> extends Page<infer Item> ? Item : never
+
+interface ShownList<Item> {
+  readonly columns: readonly string[]
+  readonly row: (item: Item) => string[]
   /** The command that lists it, without its page options. */
   readonly command: readonly string[]
-  readonly page: PageOptions
   /** Shown if the whole list is empty. */
   readonly none: string
 }
 
-export function showList(style: Style, { columns, rows, next, command, page, none }: ShownList): Shown {
-  if (rows.length === 0) return { data: '', note: `${page.after === undefined ? none : 'No more rows.'}\n` }
-  const data = formatTable(style, columns, rows)
+export function showList<Item>(
+  style: Style,
+  { items, next }: Page<Item>,
+  { after, limit }: PageOptions,
+  { columns, row, command, none }: ShownList<Item>,
+): Shown {
+  if (items.length === 0) return { data: '', note: `${after === undefined ? none : 'No more rows.'}\n` }
+  const data = formatTable(style, columnsOf(...columns), items.map(row))
   if (next === null) return { data }
-  const limit = page.limit === LIMIT ? [] : ['--limit', String(page.limit)]
-  const more = ['millrace', ...command, ...limit, '--after', next]
+  const more = ['millrace', ...command, ...(limit === LIMIT ? [] : ['--limit', String(limit)]), '--after', next]
   return { data, note: `Next page:  ${more.map(shellWord).join(' ')}\n` }
 }
 

@@ -31,7 +31,7 @@ export function addDb(program: Command, context: CommandContext): void {
   db.command('verify')
     .description('verify the ledger and check the database files; exit 1 if the ledger does not balance')
     .action(async () => {
-      const report = await context.operate('db.verify', {}, (report, style) => {
+      await context.operate('db.verify', {}, (report, style) => {
         const damage = report.damage.map((line) => `${line}\n`).join('')
         if (report.ok) {
           const counts = [
@@ -40,6 +40,7 @@ export function addDb(program: Command, context: CommandContext): void {
           ]
           return { data: `${style.green('The ledger balances.')} ${counts.join(', ')}.\n`, note: damage }
         }
+        context.end(EXIT.failure)
         const rows = report.checks.map(({ name, violations }) => [name, String(violations)])
         const frozen =
           report.frozen.length === 0
@@ -50,7 +51,6 @@ export function addDb(program: Command, context: CommandContext): void {
           note: `${formatTable(style, columnsOf('check', '>violations'), rows)}${frozen}${damage}`,
         }
       })
-      if (report !== undefined && !report.ok) context.end(EXIT.failure)
     })
 }
 

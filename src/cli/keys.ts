@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { CapsView } from '../admin/key-views.ts'
+import type { CapsView } from '../admin/keys.ts'
 import type { OperationArgs } from '../admin/operations.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { EXIT } from './cli-services.ts'
@@ -10,9 +10,8 @@ import {
   parseCount,
   parseCountOrNone,
   parseList,
-  showList,
 } from './command-context.ts'
-import { columnsOf, dayOf, formatFacts } from './format.ts'
+import { dayOf, formatFacts } from './format.ts'
 import { formatPeriods } from './plans.ts'
 
 export function addKeys(program: Command, context: CommandContext): void {
@@ -23,37 +22,27 @@ export function addKeys(program: Command, context: CommandContext): void {
   addChanges(keys, context)
 }
 
-interface ListOptions extends PageOptions {
-  readonly account?: string
-}
-
-const COLUMNS = columnsOf('id', 'name', 'kind', 'key', 'state', 'models', 'caps', 'expires', 'account')
-
 function addQueries(keys: Command, context: CommandContext): void {
   inPages(keys.command('list').description('list keys without their secrets, newest first'))
     .option('--account <account>', 'only keys of one account: id or email')
-    .action(async (options: ListOptions) => {
+    .action((options: PageOptions & { account?: string }) => {
       const { account } = options
       const none = account === undefined ? 'No keys yet' : 'That account has no keys'
-      await context.operate('keys.list', options, ({ items, next }, style) =>
-        showList(style, {
-          columns: COLUMNS,
-          rows: items.map((key) => [
-            ...[key.id, key.name, key.kind, key.shown, key.state, key.models?.join(',') ?? 'all'],
-            ...[describeCaps(key.caps), dayOf(key.expires_at ?? 'never'), key.email],
-          ]),
-          next,
-          command: ['keys', 'list', ...(account === undefined ? [] : ['--account', account])],
-          page: options,
-          none: `${none}. To create one:  millrace keys create --account ${shellWord(account ?? 'A')} --kind wallet --name N`,
-        }),
-      )
+      return context.list('keys.list', options, {
+        columns: ['id', 'name', 'kind', 'key', 'state', 'models', 'caps', 'expires', 'account'],
+        row: (key) => [
+          ...[key.id, key.name, key.kind, key.shown, key.state, key.models?.join(',') ?? 'all'],
+          ...[describeCaps(key.caps), dayOf(key.expires_at ?? 'never'), key.email],
+        ],
+        command: ['keys', 'list', ...(account === undefined ? [] : ['--account', account])],
+        none: `${none}. To create one:  millrace keys create --account ${shellWord(account ?? 'A')} --kind wallet --name N`,
+      })
     })
   keys
     .command('show <key>')
     .description('show a key without its secret, and the rest of its spend caps')
-    .action(async (key: string) => {
-      await context.operate('keys.show', { key }, (shown, style) => {
+    .action((key: string) =>
+      context.operate('keys.show', { key }, (shown, style) => {
         const facts = formatFacts(style, [
           ['id', shown.id],
           ['name', shown.name],
@@ -68,8 +57,8 @@ function addQueries(keys: Command, context: CommandContext): void {
           ['created', shown.created_at],
         ])
         return { data: shown.spent.length === 0 ? facts : `${facts}\n${formatPeriods(style, 'cap', shown.spent)}` }
-      })
-    })
+      }),
+    )
 }
 
 function addSwitches(keys: Command, context: CommandContext): void {
@@ -78,7 +67,7 @@ function addSwitches(keys: Command, context: CommandContext): void {
     .description('revoke a key permanently; running requests finish')
     .option('-y, --yes', 'do not ask for confirmation')
     .action(async (key: string, { yes }: { yes?: boolean }) => {
-      const found = await context.operate('keys.show', { key })
+      const found = await context.call('keys.show', { key })
       if (found === undefined) return
       const what = `Revoking key ${found.id} of ${found.email}`
       if (yes !== true && !(await confirmByName(context, what, found.name))) return
@@ -89,20 +78,20 @@ function addSwitches(keys: Command, context: CommandContext): void {
   keys
     .command('disable <key>')
     .description('reject a key until it is enabled')
-    .action(async (key: string) => {
-      await context.operate('keys.disable', { key }, (disabled) => ({
+    .action((key: string) =>
+      context.operate('keys.disable', { key }, (disabled) => ({
         data: `Disabled "${disabled.name}" (${disabled.id}).\n`,
         note: `To undo:  millrace keys enable ${disabled.id}\n`,
-      }))
-    })
+      })),
+    )
   keys
     .command('enable <key>')
     .description('accept a disabled key again')
-    .action(async (key: string) => {
-      await context.operate('keys.enable', { key }, (enabled) => ({
+    .action((key: string) =>
+      context.operate('keys.enable', { key }, (enabled) => ({
         data: `Enabled "${enabled.name}" (${enabled.id}).\n`,
-      }))
-    })
+      })),
+    )
 }
 
 /** Asks for the name before an action that cannot be undone. Fails without a terminal. */
@@ -130,11 +119,7 @@ interface TermOptions {
   readonly concurrent?: number | 'none'
 }
 
-interface CreateOptions extends TermOptions {
-  readonly account: string
-  readonly kind: 'wallet' | 'builder'
-  readonly name: string
-}
+type CreateOptions = TermOptions & Pick<OperationArgs<'keys.create'>, 'account' | 'kind' | 'name'>
 
 function addCreate(keys: Command, context: CommandContext): void {
   keys
@@ -154,37 +139,39 @@ function addCreate(keys: Command, context: CommandContext): void {
     .option('--requests-per-minute <n>', 'rate limit of this key', parseCount)
     .option('--tokens-per-minute <n>', 'token limit of this key', parseCount)
     .option('--concurrent <n>', 'concurrent requests', parseCount)
-    .action(async ({ account, kind, name, ...options }: CreateOptions) => {
-      await context.operate('keys.create', { account, kind, name, ...termsOf(options) }, (key) => ({
+    .action(({ account, kind, name, ...options }: CreateOptions) =>
+      context.operate('keys.create', { account, kind, name, ...termsOf(options) }, (key) => ({
         before: `Created ${key.kind} key "${key.name}" (${key.id}). It is shown only once:\n`,
         data: `${key.key}\n`,
         ...(key.kind === 'builder' && {
           note: 'A builder key is paid by a subscription only, never by the wallet.\n',
         }),
-      }))
-    })
+      })),
+    )
 }
 
 function addChanges(keys: Command, context: CommandContext): void {
   keys
     .command('rename <key> <name>')
     .description('rename a key; its secret stays')
-    .action(async (key: string, name: string) => {
-      await context.operate('keys.rename', { key, name }, (renamed) => ({
+    .action((key: string, name: string) =>
+      context.operate('keys.rename', { key, name }, (renamed) => ({
         data: `${renamed.id} is now called "${renamed.name}".\n`,
-      }))
-    })
+      })),
+    )
   keys
     .command('caps <key>')
     .description('set spend caps per day or month (UTC), effective at once')
     .option('--day <usd>', 'e.g. 5.00, or none')
     .option('--month <usd>', 'e.g. 50.00, or none')
-    .action(async (key: string, { day, month }: { day?: string; month?: string }) => {
+    .action((key: string, { day, month }: { day?: string; month?: string }) => {
       if (day === undefined && month === undefined) {
-        context.fail(EXIT.usage, 'Give --day, --month or both, in USD; none removes a cap. See: millrace keys show')
-        return
+        return context.fail(
+          EXIT.usage,
+          'Give --day, --month or both, in USD; none removes a cap. See: millrace keys show',
+        )
       }
-      await context.operate('keys.caps', { key, ...capsOf(day, month) }, (changed) => ({
+      return context.operate('keys.caps', { key, ...capsOf(day, month) }, (changed) => ({
         data: `"${changed.name}" (${changed.id}) may spend ${describeCaps(changed.caps)}.\n`,
       }))
     })
@@ -199,13 +186,12 @@ function addChanges(keys: Command, context: CommandContext): void {
     .option('--requests-per-minute <n>', 'rate limit of this key; or none', parseCountOrNone)
     .option('--tokens-per-minute <n>', 'token limit of this key; or none', parseCountOrNone)
     .option('--concurrent <n>', 'concurrent requests; or none', parseCountOrNone)
-    .action(async (key: string, { name, ...options }: TermOptions) => {
+    .action((key: string, { name, ...options }: TermOptions) => {
       const terms = { ...(name !== undefined && { name }), ...termsOf(options) }
       if (Object.keys(terms).length === 0) {
-        context.fail(EXIT.usage, 'Name at least one term to change. See: millrace keys change --help')
-        return
+        return context.fail(EXIT.usage, 'Name at least one term to change. See: millrace keys change --help')
       }
-      await context.operate('keys.change', { key, ...terms }, (changed) => ({
+      return context.operate('keys.change', { key, ...terms }, (changed) => ({
         data: `"${changed.name}" (${changed.id}) may call ${changed.models?.join(', ') ?? 'all models'} and spend ${describeCaps(changed.caps)}.\n`,
       }))
     })
@@ -213,16 +199,16 @@ function addChanges(keys: Command, context: CommandContext): void {
     .command('rotate <key>')
     .description('give a key a new secret; its id, caps and limits stay')
     .requiredOption('--grace <span>', 'how long the former secret still works: 0, or up to 30d, e.g. 1h, 24h, 7d')
-    .action(async (key: string, { grace }: { grace: string }) => {
-      await context.operate('keys.rotate', { key, grace }, (rotated) => ({
+    .action((key: string, { grace }: { grace: string }) =>
+      context.operate('keys.rotate', { key, grace }, (rotated) => ({
         before: `Rotated ${rotated.kind} key "${rotated.name}" (${rotated.id}). The new secret is shown only once:\n`,
         data: `${rotated.key}\n`,
         note:
           rotated.former === null
             ? 'The former secret is rejected from now on.\n'
             : `The former secret (${rotated.former.shown}) works until ${rotated.former.until}.\n`,
-      }))
-    })
+      })),
+    )
 }
 
 type Terms = Omit<OperationArgs<'keys.change'>, 'key' | 'name'>

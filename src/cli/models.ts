@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import type { OpenLaneView, RouteLaneView, RouteView } from '../admin/explain-route.ts'
+import type { OperationValue } from '../admin/operations.ts'
+import type { OpenReason } from '../routing/circuit-breaker.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, formatTable, type Style } from './format.ts'
 
@@ -12,8 +13,8 @@ export function addModels(program: Command, context: CommandContext): void {
   program
     .command('models')
     .description('list the models, with prices in USD per million tokens')
-    .action(async () => {
-      await context.operate('models.list', {}, ({ models }, style) => {
+    .action(() =>
+      context.operate('models.list', {}, ({ models }, style) => {
         if (models.length === 0) return { data: '', note: 'The configuration has no models.\n' }
         const rows = models.map(({ id, efforts, inputs, context_tokens, price, kinds, lanes }) => [
           ...[id, efforts === null ? 'any' : efforts.join(' ') || 'none', inputs.join(' '), String(context_tokens)],
@@ -28,8 +29,8 @@ export function addModels(program: Command, context: CommandContext): void {
             : `${style.yellow('warning:')} ${id}: context_tokens is ${context_tokens}, but a provider counted ${counted} input tokens: it looks too small.\n`,
         )
         return { data: formatTable(style, COLUMNS, rows), note: warnings.join('') }
-      })
-    })
+      }),
+    )
 }
 
 const ROUTE_COLUMNS = columnsOf('lane', '>priority', '>weight', '>tried first', 'state', 'cannot')
@@ -39,8 +40,8 @@ export function addRoute(program: Command, context: CommandContext): void {
   route
     .command('explain <model>')
     .description('show which lanes a request for a model would try now, and which circuits are open')
-    .action(async (model: string) => {
-      await context.operate('route.explain', { model }, (view, style) => ({
+    .action((model: string) =>
+      context.operate('route.explain', { model }, (view, style) => ({
         data: formatTable(
           style,
           ROUTE_COLUMNS,
@@ -50,18 +51,20 @@ export function addRoute(program: Command, context: CommandContext): void {
           ]),
         ),
         note: notesOf(view, style),
-      }))
-    })
+      })),
+    )
 }
 
-const REASONS: Readonly<Record<OpenLaneView['reason'], string>> = {
+type RouteView = OperationValue<'route.explain'>
+
+const REASONS: Readonly<Record<OpenReason, string>> = {
   failing: 'failing',
   busy: 'rate-limited',
   overloaded: 'overloaded',
   'locked-out': 'rejects the credential, the account or the model name',
 }
 
-function laneState({ asked, aside }: RouteLaneView): string {
+function laneState({ asked, aside }: RouteView['lanes'][number]): string {
   if (aside === null) return 'available'
   const { reason, seconds_left: left } = aside
   if (left > 0) return `${REASONS[reason]}; circuit open for ${left} s`

@@ -1,16 +1,8 @@
 import { type Command, Option } from 'commander'
 import type { Role } from '../db/tables.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
-import { type CommandContext, inPages, type PageOptions, showList } from './command-context.ts'
-import { columnsOf, dayOf } from './format.ts'
-
-interface InviteOptions {
-  readonly role: Role
-  readonly account?: string
-  readonly reset?: true
-}
-
-const COLUMNS = columnsOf('id', 'email', 'role', 'account', 'state', 'since')
+import { type CommandContext, inPages, type PageOptions } from './command-context.ts'
+import { dayOf } from './format.ts'
 
 export function addPeople(program: Command, context: CommandContext): void {
   const people = program.command('people').description('manage who can sign in to the console')
@@ -20,7 +12,7 @@ export function addPeople(program: Command, context: CommandContext): void {
     .addOption(new Option('--role <role>', 'role of the person').choices(['owner', 'operator']).default('owner'))
     .option('--account <account>', 'account that they own; default: the account of the email')
     .option('--reset', 'new password for a person who has already signed up')
-    .action(async (who: string, { role, account, reset }: InviteOptions) => {
+    .action(async (who: string, { role, account, reset }: { role: Role; account?: string; reset?: true }) => {
       const named = who.includes('@') ? { email: who, ...(account !== undefined && { account }) } : { account: who }
       await context.operate('people.invite', { role, ...named, ...(reset && { resets: true }) }, (invitation) => ({
         before: invitation.resets
@@ -31,41 +23,37 @@ export function addPeople(program: Command, context: CommandContext): void {
       }))
     })
   inPages(people.command('list [account]').description('list the people of all accounts, or of one')).action(
-    async (account: string | undefined, options: PageOptions) => {
+    (account: string | undefined, options: PageOptions) => {
       const args = { ...options, ...(account !== undefined && { account }) }
-      await context.operate('people.list', args, ({ items, next }, style) =>
-        showList(style, {
-          columns: COLUMNS,
-          rows: items.map(({ id, email, role, account: of, disabled_at: disabledAt, created_at: since }) => [
-            ...[id, email, role, of ?? '-', disabledAt === null ? 'active' : 'disabled', dayOf(since)],
-          ]),
-          next,
-          command: ['people', 'list', ...(account === undefined ? [] : [account])],
-          page: options,
-          none:
-            account === undefined
-              ? 'No person has signed up yet. To invite one:  millrace people invite you@example.com --role operator'
-              : `That account has no people. To invite one:  millrace people invite ${shellWord(account)}`,
-        }),
-      )
+      return context.list('people.list', args, {
+        columns: ['id', 'email', 'role', 'account', 'state', 'since'],
+        row: ({ id, email, role, account: of, disabled_at: disabledAt, created_at: since }) => [
+          ...[id, email, role, of ?? '-', disabledAt === null ? 'active' : 'disabled', dayOf(since)],
+        ],
+        command: ['people', 'list', ...(account === undefined ? [] : [account])],
+        none:
+          account === undefined
+            ? 'No person has signed up yet. To invite one:  millrace people invite you@example.com --role operator'
+            : `That account has no people. To invite one:  millrace people invite ${shellWord(account)}`,
+      })
     },
   )
   people
     .command('disable <email-or-id>')
     .description('end all sessions of a person and block sign-in')
-    .action(async (person: string) => {
-      await context.operate('people.disable', { person }, ({ email }) => ({
+    .action((person: string) =>
+      context.operate('people.disable', { person }, ({ email }) => ({
         data: `Disabled ${email}.\n`,
         note: `API keys still work; see millrace keys list. To undo:  millrace people enable ${email}\n`,
-      }))
-    })
+      })),
+    )
   people
     .command('enable <email-or-id>')
     .description('allow a disabled person to sign in again')
-    .action(async (person: string) => {
-      await context.operate('people.enable', { person }, ({ email }) => ({
+    .action((person: string) =>
+      context.operate('people.enable', { person }, ({ email }) => ({
         data: `Enabled ${email}.\n`,
         note: `For a forgotten password, create a link:  millrace people invite ${email} --reset\n`,
-      }))
-    })
+      })),
+    )
 }

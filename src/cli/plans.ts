@@ -11,35 +11,31 @@ export function addPlans(program: Command, context: CommandContext): void {
   plans
     .command('list')
     .description('list the plans of the configuration')
-    .action(async () => {
-      await context.operate('plans.list', {}, ({ items }, style) => {
+    .action(() =>
+      context.operate('plans.list', {}, ({ items }, style) => {
         if (items.length === 0) return { data: '', note: 'The configuration has no plans.\n' }
         const rows = items.map((plan) => [
           ...[plan.id, String(plan.accounts), describeWindows(plan), plan.opens.join(' ') || 'no model'],
         ])
         return { data: formatTable(style, COLUMNS, rows) }
-      })
-    })
+      }),
+    )
   plans
     .command('assign <account> <plan>')
     .description('assign a plan to an account, or change it; used allowance stays used')
     .option('--until <when>', 'a date (2027-01-31) or a span (30d); default: until it is ended')
-    .action(async (account: string, plan: string, options: { until?: string }) => {
-      await context.operate('plans.assign', { account, plan, ...options }, show)
-    })
+    .action((account: string, plan: string, options: { until?: string }) =>
+      context.operate('plans.assign', { account, plan, ...options }, show),
+    )
   plans
     .command('end <account>')
     .description('end a subscription; running requests finish')
     .option('--at <when>', 'a date (2027-01-31) or a span (30d); default: now')
-    .action(async (account: string, options: { at?: string }) => {
-      await context.operate('plans.end', { account, ...options }, show)
-    })
+    .action((account: string, options: { at?: string }) => context.operate('plans.end', { account, ...options }, show))
   plans
     .command('show <account>')
     .description('show the subscription of an account, and the rest of each window')
-    .action(async (account: string) => {
-      await context.operate('plans.show', { account }, show)
-    })
+    .action((account: string) => context.operate('plans.show', { account }, show))
 }
 
 const STATES = {

@@ -74,11 +74,12 @@ export function addStatus(program: Command, context: CommandContext): void {
     .command('status')
     .description('show whether a server runs on this data folder, and its state; exit 3 if none does')
     .action(async () => {
-      const found = await context.operate('status', {}, (status, style) => {
+      await context.operate('status', {}, (status, style) => {
         // Files that are no longer used. The operator may delete them.
         const files = status.set_aside ?? []
         const unused = files.length === 0 ? '' : `Unused files: ${files.join(', ')}\n`
         if (!status.running) {
+          context.end(EXIT.notRunning)
           const question = status.has_ledger === false ? ', which has no Millrace data: is it the right one?' : ''
           return {
             data: `${style.yellow('Not running.')}\n`,
@@ -104,6 +105,5 @@ export function addStatus(program: Command, context: CommandContext): void {
         ])
         return { data: `${state}\n${facts}`, note: unused }
       })
-      if (found?.running === false) context.end(EXIT.notRunning)
     })
 }

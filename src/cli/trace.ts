@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { RequestTrace } from '../admin/requests.ts'
+import type { OperationValue } from '../admin/operations.ts'
 import type { CommandContext } from './command-context.ts'
 import { columnsOf, formatFacts, formatTable, type Style } from './format.ts'
 
@@ -7,10 +7,12 @@ export function addTrace(program: Command, context: CommandContext): void {
   program
     .command('trace <request>')
     .description('show everything about one request, by its req_ id')
-    .action(async (request: string) => {
-      await context.operate('requests.trace', { request }, (trace, style) => ({ data: formatTrace(style, trace) }))
-    })
+    .action((request: string) =>
+      context.operate('requests.trace', { request }, (trace, style) => ({ data: formatTrace(style, trace) })),
+    )
 }
+
+type RequestTrace = OperationValue<'requests.trace'>
 
 export function formatTrace(style: Style, trace: RequestTrace): string {
   const { compaction, cache_lost: lost, shortfall } = trace

@@ -1,14 +1,9 @@
 import type { Command } from 'commander'
-import { type CommandContext, inPages, type PageOptions, showList } from './command-context.ts'
-import { columnsOf, formatFacts } from './format.ts'
+import type { OperationArgs } from '../admin/operations.ts'
+import { type CommandContext, inPages, type PageOptions } from './command-context.ts'
+import { formatFacts } from './format.ts'
 
-interface MoveOptions {
-  readonly reason: string
-  readonly ref: string
-}
-
-const ENTRY_COLUMNS = columnsOf('time', 'kind', '>USD', 'ref', 'reason')
-const REQUEST_COLUMNS = columnsOf('account', 'amount', 'since', 'note')
+type MoveOptions = Pick<OperationArgs<'wallet.credit'>, 'reason' | 'ref'>
 
 export function addWallet(program: Command, context: CommandContext): void {
   const wallet = program.command('wallet').description('manage prepaid balances')
@@ -16,43 +11,38 @@ export function addWallet(program: Command, context: CommandContext): void {
   wallet
     .command('show <account>')
     .description('show the balance of an account, and what running requests hold of it')
-    .action(async (account: string) => {
-      await context.operate('wallet.show', { account }, (shown, style) => ({
+    .action((account: string) =>
+      context.operate('wallet.show', { account }, (shown, style) => ({
         data: formatFacts(style, [
           ['account', `${shown.email} (${shown.account})`],
           ['balance', `${shown.balance} USD`],
           ['held', `${shown.held} USD`],
           ['available', `${shown.available} USD`],
         ]),
-      }))
-    })
+      })),
+    )
   inPages(
     wallet.command('entries <account>').description('list credits, refunds and adjustments, newest first'),
-  ).action(async (account: string, options: PageOptions) => {
-    await context.operate('wallet.entries', { account, ...options }, ({ items, next }, style) =>
-      showList(style, {
-        columns: ENTRY_COLUMNS,
-        rows: items.map(({ at, kind, amount, ref, reason }) => [at, kind, amount, ref, reason]),
-        next,
+  ).action((account: string, options: PageOptions) =>
+    context.list(
+      'wallet.entries',
+      { account, ...options },
+      {
+        columns: ['time', 'kind', '>USD', 'ref', 'reason'],
+        row: ({ at, kind, amount, ref, reason }) => [at, kind, amount, ref, reason],
         command: ['wallet', 'entries', account],
-        page: options,
         none: 'This wallet has no entries yet.',
-      }),
-    )
-  })
+      },
+    ),
+  )
   inPages(wallet.command('wishes').description('list open funding requests; a credit closes them')).action(
-    async (options: PageOptions) => {
-      await context.operate('wallet.wishes', options, ({ items, next }, style) =>
-        showList(style, {
-          columns: REQUEST_COLUMNS,
-          rows: items.map(({ email, amount, at, note }) => [email, amount, at, note]),
-          next,
-          command: ['wallet', 'wishes'],
-          page: options,
-          none: 'No open funding requests.',
-        }),
-      )
-    },
+    (options: PageOptions) =>
+      context.list('wallet.wishes', options, {
+        columns: ['account', 'amount', 'since', 'note'],
+        row: ({ email, amount, at, note }) => [email, amount, at, note],
+        command: ['wallet', 'wishes'],
+        none: 'No open funding requests.',
+      }),
   )
 }
 
@@ -64,24 +54,22 @@ function addMoves(wallet: Command, context: CommandContext): void {
       .requiredOption('--reason <text>', 'reason, for the audit log')
       .requiredOption('--ref <reference>', `your own reference; the same one ${verb} only once`)
   move('credit', 'add prepaid balance, in USD', 'credits').action(
-    async (account: string, amount: string, { reason, ref }: MoveOptions) => {
-      await context.operate('wallet.credit', { account, amount, reason, ref }, (credit) => ({
+    (account: string, amount: string, { reason, ref }: MoveOptions) =>
+      context.operate('wallet.credit', { account, amount, reason, ref }, (credit) => ({
         data: credit.repeated
           ? `Already credited: ${credit.amount} USD to ${credit.email} under ref ${credit.ref}. Nothing was added.\n`
           : `Credited ${credit.amount} USD to ${credit.email}.\n`,
         note: `Available now: ${credit.available} USD.\n`,
-      }))
-    },
+      })),
   )
   move('refund', 'subtract prepaid balance that was paid back, in USD', 'refunds').action(
-    async (account: string, amount: string, { reason, ref }: MoveOptions) => {
-      await context.operate('wallet.refund', { account, amount, reason, ref }, (refund) => ({
+    (account: string, amount: string, { reason, ref }: MoveOptions) =>
+      context.operate('wallet.refund', { account, amount, reason, ref }, (refund) => ({
         data: refund.repeated
           ? `Already refunded under ref ${refund.ref}. Nothing was taken.\n`
           : `Refunded ${amount} USD to ${refund.email}.\n`,
         note: `Available now: ${refund.available} USD.\n`,
-      }))
-    },
+      })),
   )
   move('adjust', 'correct the balance, in USD: add, or subtract with --take', 'adjusts')
     .option('--take', 'subtract the amount')

@@ -98,11 +98,7 @@ interface Mention {
   readonly path: ConfigPath
 }
 
-interface MentionedModel {
-  readonly id: Mention | undefined
-  readonly efforts: readonly Mention[]
-  readonly lanes: readonly { readonly upstream: Mention | undefined; readonly model: Mention | undefined }[]
-}
+type MentionedModel = ReturnType<typeof mentionedModel>
 
 /** Errors between values: unknown names, duplicate ids, settings that exclude each other. */
 export function checkReferences(tree: LocatedNode): ConfigProblem[] {
@@ -214,7 +210,7 @@ const problemAt = ({ place, path }: Mention, message: string, cure: string): Con
   cure,
 })
 
-const mentionedModel = (model: LocatedItem): MentionedModel => ({
+const mentionedModel = (model: LocatedItem) => ({
   id: mentionIn(model, 'id'),
   efforts: mentionsIn(model, 'efforts'),
   lanes: itemsAt(model.node, 'lanes', model.path).map((lane) => ({
@@ -246,14 +242,9 @@ export function checkMemoryBudget(tree: LocatedNode): ConfigProblem[] {
   const needed = bounds.data.body_bytes + TURN_BYTES
   const { memory_budget: written } = overload.data
   if (written === undefined || written >= needed) return []
-  return [
-    {
-      place: budget.place,
-      path: 'overload.memory_budget',
-      message: 'a body as large as bounds.body_bytes would never fit',
-      cure: `Write at least ${needed} (bytes), or lower bounds.body_bytes.`,
-    },
-  ]
+  const cure = `Write at least ${needed} (bytes), or lower bounds.body_bytes.`
+  const message = 'a body as large as bounds.body_bytes would never fit'
+  return [{ place: budget.place, path: 'overload.memory_budget', message, cure }]
 }
 
 /**

@@ -83,10 +83,7 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   return { kind: 'loaded', config, origin, origins: originsOf(tree) }
 }
 
-function readTree(
-  { environment, readFile }: ConfigSources,
-  found: FoundConfigFile,
-): { tree: LocatedNode; problems: ConfigProblem[] } {
+function readTree({ environment, readFile }: ConfigSources, found: FoundConfigFile) {
   if (found.kind !== 'found') return { tree: treeOf(DEFAULT_CONFIG, { origin: 'default' }), problems: [] }
   const parsed = parseYaml(found.text, found.path)
   const { tree, problems } = interpolate({ environment, readFile, folder: dirname(found.path) }, parsed.tree)
@@ -179,12 +176,10 @@ function resolveReference(sources: InterpolationSources, reference: string): Res
   // As in a shell, `:-` also replaces an empty variable.
   if (fallback !== undefined) return { kind: 'value', value: value || fallback }
   if (value !== undefined) return { kind: 'value', value }
-  return {
-    kind: 'problem',
-    message: `environment variable ${name} is not set`,
-    cure: `Set it, or give a default: \${${name}:-}`,
-  }
+  return noValue(`environment variable ${name} is not set`, `Set it, or give a default: \${${name}:-}`)
 }
+
+const noValue = (message: string, cure: string): ResolvedReference => ({ kind: 'problem', message, cure })
 
 function readSecretFile({ readFile, folder }: InterpolationSources, named: string): ResolvedReference {
   const path = resolve(folder, named)
@@ -194,17 +189,9 @@ function readSecretFile({ readFile, folder }: InterpolationSources, named: strin
       // Editors and `echo` end a file with a line break.
       return { kind: 'value', value: file.text.replace(/\r?\n$/, '') }
     case 'missing':
-      return {
-        kind: 'problem',
-        message: `there is no file ${path}`,
-        cure: `Create it, or name another: \${file:/path}.`,
-      }
+      return noValue(`there is no file ${path}`, `Create it, or name another: \${file:/path}.`)
     case 'unreadable':
-      return {
-        kind: 'problem',
-        message: `the file ${path} cannot be read: ${file.reason}`,
-        cure: 'Fix its permissions.',
-      }
+      return noValue(`the file ${path} cannot be read: ${file.reason}`, 'Fix its permissions.')
   }
 }
 

@@ -27,7 +27,7 @@ export const modelGlob = text('A model id, or a pattern in which * matches anyth
   charactersMax: 200,
 })
 
-const TOKENS = { min: 1, max: 100_000_000 }
+const TOKENS = [1, 100_000_000] as const
 
 const rates = {
   input: price('Input'),
@@ -113,8 +113,8 @@ const laneSchema = section('One way to run the model.', {
     expected: 'a name',
     charactersMax: 200,
   }),
-  priority: integer('Lower is tried first.', { min: 0, max: 1000 }).prefault(1),
-  weight: integer('Share among lanes of one priority.', { min: 1, max: 1_000_000 }).prefault(1),
+  priority: integer('Lower is tried first.', [0, 1000]).prefault(1),
+  weight: integer('Share among lanes of one priority.', [1, 1_000_000]).prefault(1),
   traits: traitsSchema,
   prompt_cache: choice(
     'What the provider is asked to cache of a prompt, on the wire anthropic; other providers decide themselves. ' +
@@ -160,8 +160,8 @@ export const modelSchema = section('A model as clients see it.', {
     .prefault({}),
   context_tokens: integer('The context window: the longest input and output together.', TOKENS),
   max_output_tokens: integer('The longest output.', TOKENS),
-  bytes_per_token: decimal('For estimates when a provider reports no usage.', { min: 0.1, max: 100 }).prefault(4),
-  choices_max: integer('The largest n that a request may ask for.', { min: 1, max: 128 }).prefault(1),
+  bytes_per_token: decimal('For estimates when a provider reports no usage.', [0.1, 100]).prefault(4),
+  choices_max: integer('The largest n that a request may ask for.', [1, 128]).prefault(1),
   price: priceSchema.optional(),
   kinds: list('Key kinds that may call it.', choice('Key kind.', ['wallet', 'builder'])).prefault([
     'wallet',

@@ -20,13 +20,8 @@ interface Walk {
   overflown: boolean
 }
 
-interface ParsedYaml {
-  readonly tree: LocatedNode
-  readonly problems: readonly ConfigProblem[]
-}
-
 /** Text to a tree with places. Unreadable parts are left out of the tree and reported. */
-export function parseYaml(text: string, origin: string): ParsedYaml {
+export function parseYaml(text: string, origin: string) {
   const start: Place = { origin, line: 1, column: 1 }
   if (text.length > FILE_CHARACTERS_MAX) {
     const message = `the file has ${text.length} characters, more than ${FILE_CHARACTERS_MAX}`
@@ -74,7 +69,7 @@ function opensTooDeep(text: string): boolean {
   return /(?:[-?:][ \t]+){64}/.test(text) || /^ {1000}/m.test(text)
 }
 
-const broken = (place: Place, message: string, cure: string): ParsedYaml => ({
+const broken = (place: Place, message: string, cure: string) => ({
   tree: emptyMap(place),
   problems: [{ place, path: '', message, cure }],
 })
@@ -115,15 +110,9 @@ function locate(walk: Walk, node: Node, around: Place, path: (string | number)[]
 
 /** An unreadable child keeps its position, so that the indexes of its neighbours stay right. */
 function locateChild(walk: Walk, child: unknown, place: Place, path: (string | number)[]): LocatedNode {
-  const node = child as Node | null | undefined
-  const nothing: LocatedScalar = {
-    kind: 'scalar',
-    place: walk.placeOf(node ?? null, place),
-    value: null,
-    source: 'nothing',
-  }
-  if (walk.overflown || node === null || node === undefined) return nothing
-  return locate(walk, node, place, path) ?? nothing
+  const node = (child ?? null) as Node | null
+  const located = walk.overflown || node === null ? undefined : locate(walk, node, place, path)
+  return located ?? { kind: 'scalar', place: walk.placeOf(node, place), value: null, source: 'nothing' }
 }
 
 function locateMap(walk: Walk, node: YAMLMap, place: Place, path: (string | number)[]): LocatedNode {
@@ -163,13 +152,8 @@ function locateScalar(walk: Walk, node: Node, place: Place, path: (string | numb
       return { kind: 'scalar', place, value, source: source ?? String(value) }
     }
   }
-  refuse(
-    walk,
-    place,
-    path,
-    'a value of this type is not supported',
-    'Write text, a number, true or false, a list or a map.',
-  )
+  const cure = 'Write text, a number, true or false, a list or a map.'
+  refuse(walk, place, path, 'a value of this type is not supported', cure)
   return undefined
 }
 
@@ -281,10 +265,9 @@ export function setAt(root: LocatedMap, path: readonly string[], node: LocatedNo
 export function treeOf(value: unknown, place: Place): LocatedNode {
   if (Array.isArray(value)) return { kind: 'list', place, items: value.map((item) => treeOf(item, place)) }
   if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).map(([key, child]): [string, LocatedEntry] => [
-      key,
-      { keyPlace: place, node: treeOf(child, place) },
-    ])
+    const entries = Object.entries(value).map(
+      ([key, child]) => [key, { keyPlace: place, node: treeOf(child, place) }] as const,
+    )
     return { kind: 'map', place, entries: new Map(entries) }
   }
   return { kind: 'scalar', place, value: value as LocatedScalar['value'], source: String(value) }

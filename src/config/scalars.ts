@@ -65,12 +65,9 @@ export const flag = (description: string) =>
     return wrong('true or false')
   })
 
-interface NumberRange {
-  readonly min: number
-  readonly max: number
-}
+type NumberRange = readonly [min: number, max: number]
 
-const integerHints = ({ min, max }: NumberRange, written: string): EditorHints => ({
+const integerHints = ([min, max]: NumberRange, written: string): EditorHints => ({
   type: ['integer', 'string'],
   minimum: min,
   maximum: max,
@@ -78,27 +75,21 @@ const integerHints = ({ min, max }: NumberRange, written: string): EditorHints =
 })
 
 export const integer = (description: string, range: NumberRange) =>
-  scalar(
-    description,
-    integerHints(range, '\\d+'),
-    (value) => readInteger(value, range) ?? wrong(`a whole number from ${range.min} to ${range.max}`),
-  )
+  scalar(description, integerHints(range, '\\d+'), (value) => readInteger(value, range))
 
 /** `off` removes a limit that has a default. */
 export const integerOrOff = (description: string, range: NumberRange) =>
   scalar<number | undefined>(description, integerHints(range, '\\d+|off'), (value) =>
-    value === 'off'
-      ? read(undefined)
-      : (readInteger(value, range) ?? wrong(`a whole number from ${range.min} to ${range.max}, or off`)),
+    value === 'off' ? read(undefined) : readInteger(value, range, ', or off'),
   )
 
-function readInteger(value: unknown, { min, max }: NumberRange): Reading<number> | undefined {
+function readInteger(value: unknown, [min, max]: NumberRange, orElse = ''): Reading<number> {
   const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
-  if (typeof number !== 'number' || !Number.isInteger(number) || number < min || number > max) return undefined
-  return read(number)
+  if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max) return read(number)
+  return wrong(`a whole number from ${min} to ${max}${orElse}`)
 }
 
-export const decimal = (description: string, { min, max }: NumberRange) =>
+export const decimal = (description: string, [min, max]: NumberRange) =>
   scalar(
     description,
     { type: ['number', 'string'], minimum: min, maximum: max, pattern: `^([\\d.]+|${VARIABLE})$` },
@@ -129,13 +120,10 @@ export function choice<const Choice extends string>(
 }
 
 /** Bounds of a value with a unit, as the file spells them. */
-interface UnitRange {
-  readonly min: string
-  readonly max: string
-}
+type UnitRange = readonly [min: string, max: string]
 
 /** Reads a whole number of base units within a range; undefined for anything else. */
-function unitReader(parse: (value: unknown) => number | undefined, { min, max }: UnitRange) {
+function unitReader(parse: (value: unknown) => number | undefined, [min, max]: UnitRange) {
   const [low, high] = [parse(min)!, parse(max)!]
   return (value: unknown): Reading<number> | undefined => {
     const number = parse(value)
@@ -159,7 +147,7 @@ export const duration = (description: string, range: UnitRange) => {
   const hints = { type: ['string', 'integer'], maximum: 0, pattern: `^(\\d+(ms|s|m|h|d)|${VARIABLE})$` }
   return scalar(description, hints, (value) => {
     const cure = typeof value === 'number' ? `Name the unit: ${value}s, ${value}ms or ${value}m.` : undefined
-    const expected = `a duration from ${range.min} to ${range.max}, such as 100ms, 30s, 5m, 12h or 3d`
+    const expected = `a duration from ${range[0]} to ${range[1]}, such as 100ms, 30s, 5m, 12h or 3d`
     return reader(value) ?? wrong(expected, cure)
   })
 }
@@ -171,7 +159,7 @@ export const durationOrOff = (description: string, range: UnitRange) => {
   return scalar<number | undefined>(description, hints, (value) =>
     value === 'off'
       ? read(undefined)
-      : (reader(value) ?? wrong(`a duration from ${range.min} to ${range.max}, such as 100ms or 30s, or off`)),
+      : (reader(value) ?? wrong(`a duration from ${range[0]} to ${range[1]}, such as 100ms or 30s, or off`)),
   )
 }
 
@@ -199,14 +187,14 @@ const sizeHints = (also: string): EditorHints => ({
 /** `32MiB` or a plain number of bytes. */
 export const size = (description: string, range: UnitRange) => {
   const reader = unitReader(parseSize, range)
-  const expected = `a size from ${range.min} to ${range.max}, such as 16KiB or 32MiB, or a number of bytes`
+  const expected = `a size from ${range[0]} to ${range[1]}, such as 16KiB or 32MiB, or a number of bytes`
   return scalar(description, sizeHints(''), (value) => reader(value) ?? wrong(expected))
 }
 
 /** `auto` leaves the size to the server, which derives it from the machine. */
 export const sizeOrAuto = (description: string, range: UnitRange) => {
   const reader = unitReader(parseSize, range)
-  const expected = `a size from ${range.min} to ${range.max}, such as 512MiB, a number of bytes, or auto`
+  const expected = `a size from ${range[0]} to ${range[1]}, such as 512MiB, a number of bytes, or auto`
   return scalar<number | undefined>(description, sizeHints('auto|'), (value) =>
     value === 'auto' ? read(undefined) : (reader(value) ?? wrong(expected)),
   )

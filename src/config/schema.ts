@@ -52,22 +52,19 @@ export const overloadSchema = section(
   {
     memory_budget: sizeOrAuto(
       'Memory for all running requests: 256KiB each, plus their bodies and what is parsed from them. auto: half of the memory available to the process.',
-      { min: '1MiB', max: '1024GiB' },
+      ['1MiB', '1024GiB'],
     ).prefault('auto'),
     // Bursts of agents that start together end sooner; a longer queue would only delay the rejections.
-    queue: integer('Requests that may wait for capacity before their bodies are read.', {
-      min: 0,
-      max: 10_000,
-    }).prefault(64),
+    queue: integer('Requests that may wait for capacity before their bodies are read.', [0, 10_000]).prefault(64),
     // Shorter than any client's own timeout.
-    queue_wait: duration('How long a request waits in the queue at most.', { min: '10ms', max: '1m' }).prefault('2s'),
-    loop_delay: durationOrOff('Event loop delay (99th percentile) above which new requests are rejected.', {
-      min: '10ms',
-      max: '1m',
-    }).prefault('250ms'),
+    queue_wait: duration('How long a request waits in the queue at most.', ['10ms', '1m']).prefault('2s'),
+    loop_delay: durationOrOff('Event loop delay (99th percentile) above which new requests are rejected.', [
+      '10ms',
+      '1m',
+    ]).prefault('250ms'),
     loop_delay_for: duration(
       'How long the delay must stay above the limit before requests are rejected, and below it before they are accepted again.',
-      { min: '100ms', max: '10m' },
+      ['100ms', '10m'],
     ).prefault('5s'),
   },
 )
@@ -76,23 +73,23 @@ const routingSchema = section('What happens with lanes that fail, rate-limit, or
   put_aside: flag(
     'Open the circuit of such a lane, so that requests skip it for a while. false: every request tries it first.',
   ).prefault(true),
-  aside_first: duration('How long the circuit of a failing lane stays open. Doubles with each consecutive failure.', {
-    min: '100ms',
-    max: '1h',
-  }).prefault('10s'),
-  aside_longest: duration('The longest that a circuit stays open.', { min: '100ms', max: '1h' }).prefault('5m'),
+  aside_first: duration('How long the circuit of a failing lane stays open. Doubles with each consecutive failure.', [
+    '100ms',
+    '1h',
+  ]).prefault('10s'),
+  aside_longest: duration('The longest that a circuit stays open.', ['100ms', '1h']).prefault('5m'),
   patience: duration(
     'How long a request waits when the circuits of all lanes of its model are open and one becomes half-open within that time. 0s: requests do not wait.',
-    { min: '0s', max: '60s' },
+    ['0s', '60s'],
   ).prefault('10s'),
   retry_percent: integerOrOff(
     'Retry budget: failovers allowed per 100 successful requests of a model. off: no limit.',
-    { min: 0, max: 1000 },
+    [0, 1000],
   ).prefault(20),
-  retries_per_second: integer('Failovers per second that are always allowed, whatever the retry budget.', {
-    min: 0,
-    max: 1_000_000,
-  }).prefault(3),
+  retries_per_second: integer(
+    'Failovers per second that are always allowed, whatever the retry budget.',
+    [0, 1_000_000],
+  ).prefault(3),
 })
 
 const planSchema = section('What a Builder subscription grants.', {
@@ -122,9 +119,9 @@ export function readWindow(value: unknown): Reading<Cycle> {
     : wrong('a length from 1m to 366d such as 5h or 7d, or week, or month')
 }
 
-const COUNT = { min: 1, max: 1_000_000_000_000 }
+const COUNT = [1, 1_000_000_000_000] as const
 
-const burst = () => duration('Burst size, as seconds’ worth of the rate.', { min: '1s', max: '1h' }).prefault('60s')
+const burst = () => duration('Burst size, as seconds’ worth of the rate.', ['1s', '1h']).prefault('60s')
 
 const ratesSchema = (subject: string) =>
   section(`Limits of ${subject}. A key that is left out sets no limit.`, {
@@ -143,7 +140,7 @@ const limitsSchema = section('Default limits. A key’s own limits override them
     refused_per_minute: integerOrOff('Requests per minute that get 401; further ones get 429.', COUNT).prefault(300),
     burst: burst(),
   }).prefault({}),
-  keys_per_account: integer('Keys per account that are not revoked.', { min: 1, max: 10_000 }).prefault(200),
+  keys_per_account: integer('Keys per account that are not revoked.', [1, 10_000]).prefault(200),
 })
 
 const telemetrySchema = section('Logs and metrics. The server never calls home.', {
@@ -163,13 +160,11 @@ const telemetrySchema = section('Logs and metrics. The server never calls home.'
 })
 
 const streamsSchema = section('How streams behave while a model is silent.', {
-  keep_alive: duration('Silence after which a keep-alive comment is sent.', { min: '10ms', max: '10m' }).prefault(
-    '15s',
-  ),
-  silence_before_head: duration('Silence after which the response head is sent even without content.', {
-    min: '10ms',
-    max: '10m',
-  }).prefault('10s'),
+  keep_alive: duration('Silence after which a keep-alive comment is sent.', ['10ms', '10m']).prefault('15s'),
+  silence_before_head: duration('Silence after which the response head is sent even without content.', [
+    '10ms',
+    '10m',
+  ]).prefault('10s'),
 })
 
 /** The whole file. Every list item and every section is also checked on its own, so that one error hides no other. */

@@ -9,7 +9,7 @@ export const serverSchema = section('Where the server listens, and which clients
     expected: 'a host name or an address, such as 127.0.0.1, 0.0.0.0 or ::',
     charactersMax: 255,
   }).prefault('127.0.0.1'),
-  port: integer('Port of the API and the console. 0 takes any free one.', { min: 0, max: 65535 }).prefault(4600),
+  port: integer('Port of the API and the console. 0 takes any free one.', [0, 65535]).prefault(4600),
   public_url: optionalText('Public URL of this server, without /v1; null: derived from host and port.', (url) =>
     isWebUrl(url) && !/\/v1\/?$/.test(url)
       ? read(url.replace(/\/+$/, ''))
@@ -20,7 +20,7 @@ export const serverSchema = section('Where the server listens, and which clients
     expected: 'a host name or an address',
     charactersMax: 255,
   }).prefault('127.0.0.1'),
-  metrics_port: integer('Port of /metrics. 0 takes any free one.', { min: 0, max: 65535 }).prefault(4601),
+  metrics_port: integer('Port of /metrics. 0 takes any free one.', [0, 65535]).prefault(4601),
   trust_proxy: list(
     'Reverse proxies whose X-Forwarded-For is trusted: addresses or networks.',
     scalar('An address or a network.', { type: 'string', examples: ['10.0.0.0/8'] }, (value) =>
@@ -28,11 +28,8 @@ export const serverSchema = section('Where the server listens, and which clients
     ),
   ),
   // A connection costs a file descriptor and about 10 kB. This is the only limit on clients without a key.
-  max_connections: integer('Open connections. Further ones are closed at once.', {
-    min: 10,
-    max: 1_000_000,
-  }).prefault(10_000),
-  workers: integer('Processes that serve. More than one needs PostgreSQL.', { min: 1, max: 256 }).prefault(1),
+  max_connections: integer('Open connections. Further ones are closed at once.', [10, 1_000_000]).prefault(10_000),
+  workers: integer('Processes that serve. More than one needs PostgreSQL.', [1, 256]).prefault(1),
   allowed_origins: list(
     'Web pages that may call /v1 from a browser (CORS). Every visitor of such a page can read its key.',
     scalar('An origin.', { type: 'string', examples: ['https://app.example.com'] }, (value) =>
@@ -47,34 +44,30 @@ export const serverSchema = section('Where the server listens, and which clients
 })
 
 export const boundsSchema = section('Limits of a request before it is parsed.', {
-  body_bytes: size('Body after decompression.', { min: '1KiB', max: '256MiB' }).prefault('32MiB'),
-  expansion_ratio: integer('Largest decompressed size of a body, as a multiple of its compressed size.', {
-    min: 1,
-    max: 10_000,
-  }).prefault(100),
-  json_values: integer('JSON values in a body.', { min: 100, max: 10_000_000 }).prefault(200_000),
-  json_depth: integer('Nesting depth of a body.', { min: 8, max: 1000 }).prefault(64),
-  header_bytes: size('Request line and headers together.', { min: '4KiB', max: '1MiB' }).prefault('16KiB'),
-  header_timeout: duration('Time to receive all headers.', { min: '100ms', max: '10m' }).prefault('10s'),
+  body_bytes: size('Body after decompression.', ['1KiB', '256MiB']).prefault('32MiB'),
+  expansion_ratio: integer(
+    'Largest decompressed size of a body, as a multiple of its compressed size.',
+    [1, 10_000],
+  ).prefault(100),
+  json_values: integer('JSON values in a body.', [100, 10_000_000]).prefault(200_000),
+  json_depth: integer('Nesting depth of a body.', [8, 1000]).prefault(64),
+  header_bytes: size('Request line and headers together.', ['4KiB', '1MiB']).prefault('16KiB'),
+  header_timeout: duration('Time to receive all headers.', ['100ms', '10m']).prefault('10s'),
   // A coding agent may upload megabytes over a slow line. The response does not count.
-  request_timeout: duration('Time to receive the whole body.', { min: '100ms', max: '1h' }).prefault('60s'),
+  request_timeout: duration('Time to receive the whole body.', ['100ms', '1h']).prefault('60s'),
   // Longer than the idle timeout of common load balancers, so that they close first.
-  keep_alive_timeout: duration('How long an idle connection stays open.', { min: '0s', max: '1h' }).prefault('75s'),
-  frame_bytes: size('One event, or one line of an event, in a provider’s stream.', {
-    min: '64KiB',
-    max: '64MiB',
-  }).prefault('4MiB'),
+  keep_alive_timeout: duration('How long an idle connection stays open.', ['0s', '1h']).prefault('75s'),
+  frame_bytes: size('One event, or one line of an event, in a provider’s stream.', ['64KiB', '64MiB']).prefault('4MiB'),
 })
 
 export const drainSchema = section('Graceful shutdown after SIGTERM.', {
-  timeout: duration('How long running requests may continue. A second signal aborts them.', {
-    min: '0s',
-    max: '1h',
-  }).prefault('30s'),
-  linger: duration('How long new requests are still accepted while /readyz fails. Use 5s behind a load balancer.', {
-    min: '0s',
-    max: '10m',
-  }).prefault('0s'),
+  timeout: duration('How long running requests may continue. A second signal aborts them.', ['0s', '1h']).prefault(
+    '30s',
+  ),
+  linger: duration('How long new requests are still accepted while /readyz fails. Use 5s behind a load balancer.', [
+    '0s',
+    '10m',
+  ]).prefault('0s'),
 })
 
 function isWebUrl(written: string): boolean {
@@ -132,31 +125,31 @@ export const keyRingSchema = section(
 )
 
 export const retentionSchema = section('How long data is kept.', {
-  state: duration('Stored responses and the items they refer to.', { min: '1m', max: '3650d' }).prefault('72h'),
-  state_bytes: size('Disk space of all stored responses, compressed. The next to expire go first. 0: none is stored.', {
-    min: '0B',
-    max: '1024GiB',
-  }).prefault('1GiB'),
-  idempotency: duration('Responses kept for a repeated Idempotency-Key.', { min: '1m', max: '30d' }).prefault('24h'),
+  state: duration('Stored responses and the items they refer to.', ['1m', '3650d']).prefault('72h'),
+  state_bytes: size('Disk space of all stored responses, compressed. The next to expire go first. 0: none is stored.', [
+    '0B',
+    '1024GiB',
+  ]).prefault('1GiB'),
+  idempotency: duration('Responses kept for a repeated Idempotency-Key.', ['1m', '30d']).prefault('24h'),
   idempotency_bytes: size(
     'Disk space of all responses kept for that, compressed. The next to expire go first. 0: none is kept.',
-    { min: '0B', max: '1024GiB' },
+    ['0B', '1024GiB'],
   ).prefault('256MiB'),
 })
 
 export const ledgerSchema = section('How the ledger is written.', {
   mark_interval: duration(
     'How often the progress of running streams is recorded: the most that a crash leaves uncharged.',
-    { min: '10ms', max: '10s' },
+    ['10ms', '10s'],
   ).prefault('100ms'),
 })
 
 export const holdSchema = section('How much is reserved for a request without an output limit.', {
-  uncapped_share_percent: integer('Share of the available money if the model’s maximum is not affordable.', {
-    min: 1,
-    max: 100,
-  }).prefault(25),
-  uncapped_tokens_min: integer('Never fewer output tokens than this.', { min: 1, max: 1_000_000 }).prefault(1024),
+  uncapped_share_percent: integer(
+    'Share of the available money if the model’s maximum is not affordable.',
+    [1, 100],
+  ).prefault(25),
+  uncapped_tokens_min: integer('Never fewer output tokens than this.', [1, 1_000_000]).prefault(1024),
 })
 
 const SECRET_LENGTH_MIN = 32

@@ -51,21 +51,19 @@ export const identifier = (description: string) =>
   })
 
 const timeoutsSchema = section('Timeouts of each phase of a call.', {
-  connect: duration('Until the connection is established.', { min: '10ms', max: '10m' }).prefault('5s'),
-  first_byte: duration('Until the first byte of a stream; slow reasoning models need more.', {
-    min: '10ms',
-    max: '1h',
-  }).prefault('120s'),
-  json_answer: duration('Until a non-streamed response begins, which is when it is complete.', {
-    min: '10ms',
-    max: '24h',
-  }).prefault('15m'),
-  idle: duration('Between two bytes.', { min: '10ms', max: '1h' }).prefault('90s'),
-  no_progress: duration('Between two pieces of content; keep-alive events do not count.', {
-    min: '10ms',
-    max: '2h',
-  }).prefault('300s'),
-  total: duration('The whole call.', { min: '10ms', max: '24h' }).prefault('30m'),
+  connect: duration('Until the connection is established.', ['10ms', '10m']).prefault('5s'),
+  first_byte: duration('Until the first byte of a stream; slow reasoning models need more.', ['10ms', '1h']).prefault(
+    '120s',
+  ),
+  json_answer: duration('Until a non-streamed response begins, which is when it is complete.', [
+    '10ms',
+    '24h',
+  ]).prefault('15m'),
+  idle: duration('Between two bytes.', ['10ms', '1h']).prefault('90s'),
+  no_progress: duration('Between two pieces of content; keep-alive events do not count.', ['10ms', '2h']).prefault(
+    '300s',
+  ),
+  total: duration('The whole call.', ['10ms', '24h']).prefault('30m'),
 })
 
 const headersSchema = z

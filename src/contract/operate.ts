@@ -18,7 +18,7 @@ import {
   timeOrNull,
 } from './values.ts'
 
-export const accountItem = z.strictObject({
+const accountItem = z.strictObject({
   id: z.string(),
   email: z.string(),
   status: z.enum(['active', 'suspended', 'closed']),

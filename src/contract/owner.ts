@@ -24,17 +24,11 @@ export const keyCaps = z.strictObject({ day: cap, month: cap })
 const rate = z.int().positive().max(1_000_000_000_000).nullable().optional()
 const keyLimits = z.strictObject({ requests_per_minute: rate, tokens_per_minute: rate, concurrent: rate })
 
-/** A spend cap in its current period. */
-const capStatus = z.strictObject({
-  /** `day` or `month`. */
-  name: z.string(),
-  limit: money,
-  used: money,
-  held: money,
-  left: money,
-  start: time,
-  end: time,
-})
+/** Of a window or a spend cap: `used`, `held` and `left` add up to `limit`. */
+const amounts = { limit: money, used: money, held: money, left: money }
+
+/** A spend cap in its current period; its name is `day` or `month`. */
+const capStatus = z.strictObject({ name: z.string(), ...amounts, start: time, end: time })
 
 export const keyItem = z.strictObject({
   id: z.string(),
@@ -103,7 +97,7 @@ const rates = z.strictObject({
   output: moneyOrNull,
 })
 
-export const modelItem = z.strictObject({
+const modelItem = z.strictObject({
   id: z.string(),
   /** Ids with an effort suffix. */
   variants: z.array(z.string()),
@@ -156,12 +150,8 @@ export const movement = z.strictObject({
 /** From the first moment of `from` until before `to`, both days (`2026-11-22`) in `zone`. */
 const rangeFields = { from: z.iso.date().optional(), to: z.iso.date().optional(), zone: line(64).optional() }
 
-export const statementQuery = z.strictObject({
-  ...pageQuery.shape,
-  ...rangeFields,
-  kind: movementKind.optional(),
-})
 export const statementExportQuery = z.strictObject({ ...rangeFields, kind: movementKind.optional() })
+export const statementQuery = statementExportQuery.extend(pageQuery.shape)
 
 export const redeemBody = z.strictObject({ code: line(100) })
 export const redeemed = z.strictObject({ amount: money, wallet })
@@ -176,10 +166,7 @@ export const window = z.strictObject({
   id: z.string().nullable(),
   start: timeOrNull,
   end: timeOrNull,
-  limit: money,
-  used: money,
-  held: money,
-  left: money,
+  ...amounts,
   /** Requests that held on it; null if there are too many to count. */
   requests: count.nullable(),
 })
@@ -195,7 +182,7 @@ export const planAnswer = z.strictObject({
   windows: z.array(window),
   /** Used windows that are over or no longer in the plan, the last one first. */
   past: z.array(
-    z.strictObject({ id: z.string(), name: z.string(), start: timeOrNull, end: timeOrNull, limit: money, used: money }),
+    window.pick({ name: true, start: true, end: true, limit: true, used: true }).extend({ id: z.string() }),
   ),
 })
 
@@ -211,7 +198,7 @@ const tokens = z.strictObject({
   estimated: z.boolean(),
 })
 
-export const requestItem = z.strictObject({
+const requestItem = z.strictObject({
   id: z.string(),
   state: requestState,
   /** `completed`, `client_gone`, …; null while it runs. */
@@ -231,14 +218,11 @@ export const requestItem = z.strictObject({
   charge: moneyOrNull,
 })
 
-/** The requests of a window: their charges add up to `used`, their holds to `held`. */
-export const windowRows = z.strictObject({
-  window,
-  items: z.array(requestItem),
-  next: z.string().nullable(),
-})
-
 export const requestsPage = pageOf(requestItem)
+
+/** The requests of a window: their charges add up to `used`, their holds to `held`. */
+export const windowRows = requestsPage.extend({ window })
+
 export const requestsQuery = z.strictObject({
   ...pageQuery.shape,
   key: line(80).optional(),
@@ -309,7 +293,7 @@ export const refusedTurnsAnswer = z.strictObject({
 })
 
 /** The usage of requests that ended in a period. */
-export const used = z.strictObject({
+const used = z.strictObject({
   requests: count,
   /** Failed, or abandoned by their client. */
   failed: count,
@@ -350,11 +334,7 @@ export const usageAnswer = z.strictObject({
 
 export const overviewAnswer = z.strictObject({
   wallet,
-  plan: z.strictObject({
-    state: planAnswer.shape.state,
-    plan: planAnswer.shape.plan,
-    windows: planAnswer.shape.windows,
-  }),
+  plan: planAnswer.pick({ state: true, plan: true, windows: true }),
   recent: z.array(requestItem),
   keys: z.strictObject({ active: count, total: count }),
   /** A model for the first request of a new account. */

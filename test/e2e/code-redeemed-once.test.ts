@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { listOwnKeys } from '../../src/admin/key-views.ts'
-import { playgroundKey } from '../../src/admin/keys.ts'
+import { listOwnKeys, playgroundKey } from '../../src/admin/keys.ts'
 import { requestFunding } from '../../src/admin/wallet.ts'
 import { chat } from '../support/send-chat.ts'
 import { openAccount, rowOf } from '../support/test-account.ts'

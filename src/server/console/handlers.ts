@@ -2,12 +2,18 @@ import { operatedAccount, operatedAccounts, overview } from '../../admin/account
 import { changeAccountStatus, createAccount } from '../../admin/accounts.ts'
 import { listAudit } from '../../admin/audit.ts'
 import { createCodes, listCodes, redeemCode, withdrawCode } from '../../admin/codes.ts'
-import { operatedModels } from '../../admin/explain-route.ts'
 import { invitePerson, readInvite, signUp } from '../../admin/invitations.ts'
-import { listOwnKeys, type OwnKey, showOwnKey } from '../../admin/key-views.ts'
-import { type CreatedKey, changeKey, createKey, revokeKey, rotateKey } from '../../admin/keys.ts'
-import { offeredModels } from '../../admin/models.ts'
-import { done, type Outcome, refused } from '../../admin/outcome.ts'
+import {
+  type CreatedKey,
+  changeKey,
+  createKey,
+  listOwnKeys,
+  revokeKey,
+  rotateKey,
+  showOwnKey,
+} from '../../admin/keys.ts'
+import { offeredModels, operatedModels } from '../../admin/models.ts'
+import { done, ifDone, type Outcome, refused } from '../../admin/outcome.ts'
 import { disablePerson, enablePerson, signedInView } from '../../admin/people.ts'
 import { assignPlan, endPlan, listPlans, planStatus } from '../../admin/plans.ts'
 import { findAnyRequest, listRequests, showRequest, windowRows } from '../../admin/requests.ts'
@@ -66,10 +72,8 @@ const sessionHandlers = (services: ConsoleServices) => {
     'PUT /password': async (request, { body }) =>
       startSession(services, request, await changePassword(people, request.session, body, clientOf(request))),
     'GET /sessions': (request) => listSessions(people, request.session),
-    async 'DELETE /sessions/:session'(request, { params }) {
-      const outcome = await endSession(people, request.session, params.session)
-      return outcome.kind === 'refused' ? outcome : done({})
-    },
+    'DELETE /sessions/:session': (request, { params }) =>
+      ifDone(endSession(people, request.session, params.session), () => done({})),
     'GET /audit': (request, { query }) => listAudit(services, { account: request.account.row, ...query }),
   } satisfies Partial<Handlers>
 }
@@ -115,10 +119,8 @@ const accountHandlers = (services: ConsoleServices) =>
   ({
     'GET /operate/accounts': (_request, { query }) => operatedAccounts(services, query),
     'GET /operate/accounts/:account': (_request, { params }) => operatedAccount(services, params.account),
-    async 'POST /operate/accounts'(request, { body }) {
-      const made = await createAccount(withActor(request, services), body)
-      return made.kind === 'refused' ? made : operatedAccount(services, made.value.id)
-    },
+    'POST /operate/accounts': (request, { body }) =>
+      ifDone(createAccount(withActor(request, services), body), ({ id }) => operatedAccount(services, id)),
     async 'POST /operate/accounts/:account/credit'(request, { params: { account }, body: { amount, ...why } }) {
       // A negative amount corrects a mistake, and never takes more than the wallet has.
       const moved = amount.startsWith('-')
@@ -130,14 +132,14 @@ const accountHandlers = (services: ConsoleServices) =>
       const { repeated, balance, held, available } = moved.value
       return done({ wallet: { balance, held, available }, counted: !repeated })
     },
-    async 'POST /operate/accounts/:account/status'(request, { params: { account }, body }) {
-      const changed = await changeAccountStatus(withActor(request, services), account, body.status)
-      return changed.kind === 'refused' ? changed : operatedAccount(services, changed.value.id)
-    },
-    async 'POST /operate/accounts/:account/plan'(request, { params: { account }, body: { plan } }) {
+    'POST /operate/accounts/:account/status': (request, { params: { account }, body: { status } }) =>
+      ifDone(changeAccountStatus(withActor(request, services), account, status), ({ id }) =>
+        operatedAccount(services, id),
+      ),
+    'POST /operate/accounts/:account/plan'(request, { params: { account }, body: { plan } }) {
       const audited = withActor(request, services)
-      const changed = plan === null ? await endPlan(audited, { account }) : await assignPlan(audited, { account, plan })
-      return changed.kind === 'refused' ? changed : operatedAccount(services, changed.value.account)
+      const changed = plan === null ? endPlan(audited, { account }) : assignPlan(audited, { account, plan })
+      return ifDone(changed, ({ account: id }) => operatedAccount(services, id))
     },
     async 'POST /operate/accounts/:account/invite'(request, { params, body }) {
       const invited = await invitePerson(services.people, { ...params, ...body }, request.session.person.email)
@@ -147,63 +149,52 @@ const accountHandlers = (services: ConsoleServices) =>
       return done({ link, expires_at: invited.value.expires_at })
     },
     'POST /operate/people/:person/disable': (request, { params }) =>
-      withoutValue(disablePerson(services.people, params, request.session.person.email)),
+      ifDone(disablePerson(services.people, params, request.session.person.email), () => done({})),
     'POST /operate/people/:person/enable': (request, { params }) =>
-      withoutValue(enablePerson(services.people, params, request.session.person.email)),
+      ifDone(enablePerson(services.people, params, request.session.person.email), () => done({})),
   }) satisfies Partial<Handlers>
-
-async function withoutValue(outcome: Promise<Outcome<unknown>>): Promise<Outcome<Record<never, never>>> {
-  const ended = await outcome
-  return ended.kind === 'refused' ? ended : done({})
-}
 
 /** An owner's keys. A key of another account is answered like one that does not exist. */
 const keyHandlers = (services: ConsoleServices) =>
   ({
     'GET /keys': (request, { query }) => listOwnKeys(services, request.account.row, query),
     'GET /keys/:key': (request, { params }) => showOwnKey(services, request.account.row, params.key),
-    async 'POST /keys'(request, { body }) {
-      const made = await createKey(withActor(request, services), { account: request.account.id, ...body })
-      return made.kind === 'refused' ? made : showSecret(services, request, made.value)
+    'POST /keys'(request, { body }) {
+      const made = createKey(withActor(request, services), { account: request.account.id, ...body })
+      return ifDone(made, (created) => showSecret(services, request, created))
     },
-    async 'PATCH /keys/:key'(request, { params: { key }, body }) {
-      const changed = await changeKey(withActor(request, services), { key, ...body }, asOwner(request))
-      return changed.kind === 'refused' ? changed : showOwnKey(services, request.account.row, key)
+    'PATCH /keys/:key'(request, { params: { key }, body }) {
+      const changed = changeKey(withActor(request, services), { key, ...body }, asOwner(request))
+      return ifDone(changed, () => showOwnKey(services, request.account.row, key))
     },
-    async 'POST /keys/:key/rotate'(request, { params: { key }, body }) {
-      const rotated = await rotateKey(withActor(request, services), { key, ...body }, request.account.row)
-      return rotated.kind === 'refused' ? rotated : showSecret(services, request, rotated.value)
+    'POST /keys/:key/rotate'(request, { params: { key }, body }) {
+      const rotated = rotateKey(withActor(request, services), { key, ...body }, request.account.row)
+      return ifDone(rotated, (created) => showSecret(services, request, created))
     },
-    async 'POST /keys/:key/revoke'(request, { params: { key } }) {
-      const revoked = await revokeKey(withActor(request, services), { key }, asOwner(request))
-      return revoked.kind === 'refused' ? revoked : showOwnKey(services, request.account.row, key)
+    'POST /keys/:key/revoke'(request, { params: { key } }) {
+      const revoked = revokeKey(withActor(request, services), { key }, asOwner(request))
+      return ifDone(revoked, () => showOwnKey(services, request.account.row, key))
     },
   }) satisfies Partial<Handlers>
 
 const asOwner = ({ account, isConfirmed }: OwnerRequest) => ({ of: account.row, mayWiden: isConfirmed })
 
-async function showSecret(
-  services: ConsoleServices,
-  { account }: OwnerRequest,
-  { id, key: secret }: CreatedKey,
-): Promise<Outcome<{ key: OwnKey; secret: string }>> {
-  const shown = await showOwnKey(services, account.row, id)
-  return shown.kind === 'refused' ? shown : done({ key: shown.value, secret })
-}
+const showSecret = (services: ConsoleServices, { account }: OwnerRequest, { id, key: secret }: CreatedKey) =>
+  ifDone(showOwnKey(services, account.row, id), (key) => done({ key, secret }))
 
 /** What an account has used and may use. Read only. */
 const usageHandlers = (services: ConsoleServices) =>
   ({
     'GET /overview': (request) => overview(services, request.account.row),
     'GET /overview/usage': (request, { query }) => usageOverview(services, { account: request.account.id, ...query }),
-    'GET /plan': (request) => planStatus(services, request.account.row),
+    'GET /plan': async (request) => done(await planStatus(services, request.account.row)),
     'GET /plan/windows/:window': (request, { params, query }) =>
       windowRows(services, request.account.row, params.window, query),
     'GET /usage': (request, { query }) => usageReport(services, { account: request.account.id, ...query }),
-    async 'GET /usage.csv'(request, { query }) {
-      const csv = await exportUsage(services, { account: request.account.id, ...query })
-      return csv.kind === 'refused' ? csv : { kind: 'file', name: 'millrace-usage.csv', pieces: [csv.value] }
-    },
+    'GET /usage.csv': (request, { query }) =>
+      ifDone(exportUsage(services, { account: request.account.id, ...query }), (csv) => ({
+        ...{ kind: 'file', name: 'millrace-usage.csv', pieces: [csv] },
+      })),
     'GET /usage/refused': (request, { query }) =>
       refusedTurnsReport(services, { account: request.account.id, ...query }),
     'GET /requests': (request, { query }) => listRequests(services, request.account.row, query),
@@ -216,16 +207,15 @@ const walletHandlers = (services: ConsoleServices) =>
   ({
     'GET /wallet': async (request) => done(await walletBalance(services, request.account.row)),
     'GET /wallet/statement': (request, { query }) => walletStatement(services, request.account.row, query),
-    async 'GET /wallet/statement.csv'(request, { query }) {
-      const pieces = await exportStatement(services, request.account.row, query)
-      return pieces.kind === 'refused' ? pieces : { kind: 'file', name: 'millrace-statement.csv', pieces: pieces.value }
-    },
+    'GET /wallet/statement.csv': (request, { query }) =>
+      ifDone(exportStatement(services, request.account.row, query), (pieces) => ({
+        ...{ kind: 'file', name: 'millrace-statement.csv', pieces },
+      })),
     'POST /wallet/redeem': (request, { body }) => redeemCode(withActor(request, services), request.account.row, body),
-    async 'POST /wallet/ask'(request, { body }) {
-      const { row } = request.account
-      const requested = await requestFunding(withActor(request, services), row, body)
-      return requested.kind === 'refused' ? requested : done(await walletBalance(services, row))
-    },
+    'POST /wallet/ask': (request, { body }) =>
+      ifDone(requestFunding(withActor(request, services), request.account.row, body), async () =>
+        done(await walletBalance(services, request.account.row)),
+      ),
   }) satisfies Partial<Handlers>
 
 /** The operator's view of the whole server, and redemption codes. */

@@ -136,26 +136,22 @@ function readCookie(of: 'session' | 'device', header: string | undefined, site: 
 
 /** Outlives the session and grants nothing: wrong passwords from a known browser are counted apart from those of strangers. */
 export const deviceCookie = (tokens: string, site: Site): string =>
-  serialize(cookieName('device', site), tokens, {
-    path: '/',
-    httpOnly: true,
-    secure: site.isSecure,
-    sameSite: 'Strict',
-    maxAge: DEVICE_MS / 1000,
-  })
+  serialize(cookieName('device', site), tokens, cookieOptions(site, 'Strict', DEVICE_MS))
 
 /**
  * Starts the session of a browser, or ends it without a secret. Scripts cannot read the cookie, and other sites send it only with a
  * plain link. The server ends a session sooner than the cookie.
  */
 export const sessionCookie = (secret: string | undefined, site: Site): string =>
-  serialize(cookieName('session', site), secret ?? '', {
-    path: '/',
-    httpOnly: true,
-    secure: site.isSecure,
-    sameSite: 'Lax',
-    maxAge: secret === undefined ? 0 : SESSION_MS / 1000,
-  })
+  serialize(
+    cookieName('session', site),
+    secret ?? '',
+    cookieOptions(site, 'Lax', secret === undefined ? 0 : SESSION_MS),
+  )
+
+const cookieOptions = ({ isSecure: secure }: Site, sameSite: 'Strict' | 'Lax', lifetimeMs: number) => ({
+  ...{ path: '/', httpOnly: true, secure, sameSite, maxAge: lifetimeMs / 1000 },
+})
 
 /**
  * Whether a page of this site sent the request. Browsers name its origin in headers that no page can write. A client without them

@@ -1,4 +1,4 @@
-import { describeKey as describeCallerKey } from '../../admin/key-views.ts'
+import { describeKey as describeCallerKey } from '../../admin/keys.ts'
 import { describeForCodex, describeModel } from '../../catalog/describe-model.ts'
 import { findModel, visibleModels } from '../../catalog/resolve-model.ts'
 import type { Caller } from '../../model/caller.ts'

@@ -55,7 +55,7 @@ export const OF_THE_CONSOLE = [
     caughtBy: ['src/admin/keys.change-key.test.ts'],
     replacements: [
       {
-        file: 'src/admin/key-views.ts',
+        file: 'src/admin/keys.ts',
         find: ' || (of !== undefined && key.account !== of)',
         put: '',
       },

@@ -3,8 +3,16 @@ import { useTestLedger } from '../../test/fixtures/admin/use-test-ledger.ts'
 import { insertKey } from '../../test/fixtures/db/set-up.ts'
 import { keyItem, keysQuery, listedKey } from '../contract/owner.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { listOwnKeys, showOwnKey } from './key-views.ts'
-import { type CreatedKey, changeKey, createKey, playgroundKey, revokeKey, rotateKey } from './keys.ts'
+import {
+  type CreatedKey,
+  changeKey,
+  createKey,
+  listOwnKeys,
+  playgroundKey,
+  revokeKey,
+  rotateKey,
+  showOwnKey,
+} from './keys.ts'
 
 const ADA = 1 as AccountRow
 const BEN = 2 as AccountRow

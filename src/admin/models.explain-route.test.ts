@@ -3,7 +3,7 @@ import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.
 import type { Clock } from '../lib/clock.ts'
 import { createLaneHealth, type LaneVerdict } from '../routing/lane-health.ts'
 import { createCountedInputs } from './count-usage.ts'
-import { explainRoute, operatedModels } from './explain-route.ts'
+import { explainRoute, operatedModels } from './models.ts'
 import type { ServerStatus } from './server-status.ts'
 
 const SECOND = 1_000_000

@@ -42,7 +42,11 @@ export const OF_LANES = [
     says: 'a credential that is refused puts one lane aside, not all that use it',
     caughtBy: ['src/routing/lane-health.test.ts'],
     replacements: [
-      { file: 'src/routing/lane-health.ts', find: `(verdict.of === 'lane' ? lane : credential)`, put: 'lane' },
+      {
+        file: 'src/routing/lane-health.ts',
+        find: `verdict.kind !== 'locked-out' || verdict.of === 'lane'`,
+        put: 'true',
+      },
     ],
   },
   {

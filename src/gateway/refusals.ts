@@ -231,7 +231,9 @@ export async function earlyRefusal(
   }
   // Admission refuses a Builder key without a plan: waiting for a limit would not help.
   if (caller.kind === 'builder' && caller.plan === undefined) return undefined
-  const limited = ledger.limitRefusal(limitsOfCaller(limits, caller).filter(({ kind }) => kind !== 'tokens'))
+  const onRequests: AppliedLimit[] = []
+  for (const limit of limitsOfCaller(limits, caller)) if (limit.kind !== 'tokens') onRequests.push(limit)
+  const limited = ledger.limitRefusal(onRequests)
   return limited && rateProblem(limited)
 }
 

@@ -67,8 +67,8 @@ export interface PlannedTurn extends TurnInput {
   /** Sealed reasoning of this account, kept for clients that cannot carry it. */
   readonly callSeals: CallSeals
   readonly cacheSalt: CacheSalt
-  /** Empty for a model with one lane. */
-  readonly keys: ConversationKeys
+  /** Undefined with one lane: there is nothing to stay on. */
+  readonly keys: ConversationKeys | undefined
   /** The origin of the lane that the conversation was on. */
   readonly cameFrom: string | undefined
 }

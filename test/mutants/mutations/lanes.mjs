@@ -88,7 +88,7 @@ export const OF_LANES = [
     replacements: [
       {
         file: 'src/gateway/attempt-lanes.ts',
-        find: 'if (now + 1000 * waitMs > waitUntil) return false',
+        find: 'if (now + 1000 * waitMs > beganAt + 1000 * retryWait.maxMs()) return false',
         put: 'return false',
       },
     ],

@@ -154,7 +154,7 @@ async function waitForLane(
   const now = nowMicros()
   const waitMs = Math.max(TRIAL_MS, (Math.min(...circuits.map(({ until }) => until)) - now) / 1000)
   if (now + 1000 * waitMs > beganAt + 1000 * retryWait.maxMs()) return false
-  return retryWait.wait(waitMs, caller.account, cancellation.signal)
+  return retryWait.wait(waitMs, caller.account, cancellation)
 }
 
 function problemOf(services: TurnServices, lanes: readonly Lane[], { failures }: Progress): Problem {

@@ -122,14 +122,15 @@ export async function callLane(
 
 /** A function of its own, so that the request body does not stay in memory while the answer streams. */
 async function sendRequest(
-  { mint, send }: TurnServices,
+  { mint, send, cacheSaltOf }: TurnServices,
   turn: Turn,
   { lane, outputCap: cap, attempts }: LaneAttempt,
   { dialect, options }: CallTerms,
 ) {
-  const { request, encoder, callSeals, cacheSalt, entry, effort, admitRequest, cancellation } = turn
+  const { request, caller, encoder, callSeals, entry, effort, admitRequest, cancellation } = turn
   const { model } = entry
   const outputCap = capWithin(model.contextTokens, { cap, input: admitRequest.inputEstimate, request })
+  const cacheSalt = dialect.cacheSaltField === undefined ? undefined : cacheSaltOf(caller.accountId)
   const turnstile = pauseAfter(request.body.bytes)
   if (turnstile) await turnstile
   const route = { lane, dialect, request, encoder, mint, callSeals, cacheSalt, model, effort, outputCap, options }
@@ -139,7 +140,7 @@ async function sendRequest(
   if (sent.leftOut.length > 0 || attempts.length > 0)
     turn.sink.announce(ignoredFieldsHeader(sent.leftOut, request.body))
   const { delivery } = strategy
-  const call = { upstream: lane.upstream, model: lane.model, body: sent.body, delivery, signal: cancellation.signal }
+  const call = { upstream: lane.upstream, model: lane.model, body: sent.body, delivery, signal: cancellation }
   return { strategy, answered: send(call) }
 }
 

@@ -31,7 +31,7 @@ function open({ atOnceMax = 1, isHeard = true } = {}) {
     isHeard ? { onDisconnect: client.on } : undefined,
   )
   const stand = () => ({
-    stopped: stop.signal.stopped,
+    stopped: stop.stopped,
     reason: stop.abortReason,
     disconnectedEarly: stop.disconnectedEarly,
   })
@@ -114,7 +114,7 @@ describe('why a provider was stopped', () => {
     whole.stop.answerIsComplete = true
     whole.client.fire()
     whole.server.fire('draining')
-    expect([whole.stop.stoppedFor, whole.stop.signal.stopped]).toEqual([undefined, true])
+    expect([whole.stop.stoppedFor, whole.stop.stopped]).toEqual([undefined, true])
   })
 
   it.each(['draining', 'ledger-gone'] as const)('is the word of a server that ends its turns (%s)', (why) => {
@@ -201,7 +201,7 @@ describe('when its client goes, a provider', () => {
     stop.follow(policy)
     client.fire()
     stop.release()
-    return [stop.signal.stopped, drains.running]
+    return [stop.stopped, drains.running]
   }
 
   it('is cut unless the operator has written that it is read on', () => {

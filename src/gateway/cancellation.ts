@@ -1,5 +1,5 @@
 import type { DisconnectPolicy } from '../catalog/catalog.ts'
-import { Stopper, type StopSignal } from '../lib/async.ts'
+import { Stopper } from '../lib/async.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { Sink } from './turn-input.ts'
 
@@ -24,14 +24,11 @@ export interface CancellationServices {
  *                ├─────disconnect: drain──▶ drained ──time is up, or another account needs the place──▶ stopped
  *                └─────shutdown (also while drained)──▶ stopped
  *
- * After the finish reason the client has its answer, and a disconnect changes nothing: only the usage is still awaited. The
- * signal reaches down to the provider's socket. A request with an idempotency key runs to its end, so its turn does not listen
+ * After the finish reason the client has its answer, and a disconnect changes nothing: only the usage is still awaited. As a
+ * signal it reaches down to the provider's socket. A request with an idempotency key runs to its end, so its turn does not listen
  * for a disconnect at all.
  */
-export class Cancellation {
-  readonly #provider = new Stopper()
-  /** Stops the provider. */
-  readonly signal: StopSignal = this.#provider
+export class Cancellation extends Stopper {
   /** Why no further lane is called: the first reason, whether it stopped the provider or not. */
   abortReason: StopReason | undefined
   /** The client disconnected before its answer was complete. */
@@ -51,11 +48,12 @@ export class Cancellation {
     account: AccountRow,
     client: Pick<Sink, 'onDisconnect'> | undefined,
   ) {
+    super()
     this.#drains = drains
     this.#account = account
     this.#stopListeningForCut = onCut((why) => {
       this.abortReason ??= why
-      this.#provider.stop()
+      this.stop()
     })
     this.#stopListening = client?.onDisconnect(() => this.#onDisconnect())
   }
@@ -63,7 +61,7 @@ export class Cancellation {
   /** Why the provider was stopped. A client that disconnected with the complete answer did not stop it. */
   get stoppedFor(): StopReason | undefined {
     const hadCompleteAnswer = this.abortReason === 'client-gone' && !this.disconnectedEarly
-    return this.#provider.stopped && !hadCompleteAnswer ? this.abortReason : undefined
+    return this.stopped && !hadCompleteAnswer ? this.abortReason : undefined
   }
 
   /**
@@ -86,9 +84,9 @@ export class Cancellation {
     this.abortReason ??= 'client-gone'
     if (this.answerIsComplete) return
     this.disconnectedEarly = true
-    if (this.#provider.stopped) return
-    if (this.#policy === 'drain') this.#endDrain = this.#drains.begin(this.#account, () => this.#provider.stop())
-    if (this.#endDrain === undefined) this.#provider.stop()
+    if (this.stopped) return
+    if (this.#policy === 'drain') this.#endDrain = this.#drains.begin(this.#account, () => this.stop())
+    if (this.#endDrain === undefined) this.stop()
   }
 }
 

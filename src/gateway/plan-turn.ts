@@ -16,11 +16,11 @@ import {
   textOfTokens,
 } from '../pricing/estimate.ts'
 import { holdTermsFor, inputBound } from '../pricing/price.ts'
-import type { SentPrompt } from '../pricing/seen-prefixes.ts'
+import { CACHED_BYTES_MIN, type SentPrompt } from '../pricing/seen-prefixes.ts'
 import { codecs } from '../protocols/codecs.ts'
 import { measureText } from '../protocols/fields/input-size.ts'
 import { requestedField } from '../protocols/responses/fields.ts'
-import { type CallSeals, opaqueForLane, restoreSeals } from '../protocols/seals/call-seals.ts'
+import { type CallSeals, NO_CALL_SEALS, opaqueForLane, restoreSeals } from '../protocols/seals/call-seals.ts'
 import { SUMMARY_REQUEST_BYTES } from '../protocols/shared/summary.ts'
 import { clientName } from '../protocols/shared/texts.ts'
 import { capOn, laneDialect } from '../routing/learned-capabilities.ts'
@@ -44,7 +44,7 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
   const lanes = ableLanes(model, request)
   if ('code' in lanes) return { kind: 'refused', problem: lanes, model }
 
-  const callSeals = services.callSeals.of(caller.account)
+  const callSeals = request.protocol === 'chat' ? services.callSeals.of(caller.account) : NO_CALL_SEALS
   const whole = wholeInput(request, lanes, callSeals)
   const sized = whole instanceof Promise ? await whole : whole
   const prompt = sentPromptOf(caller, request, model)
@@ -69,7 +69,6 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
     inputBound,
     callSeals,
     keys,
-    cacheSalt: services.cacheSaltOf(caller.accountId),
     cameFrom: keys && services.sticky.find(keys),
   }
   return { kind: 'planned', turn }
@@ -204,8 +203,8 @@ const NOTHING = Buffer.alloc(0)
 const SPACE = 0x20
 
 /**
- * The bytes by which the next turn of a conversation is recognized. Undefined for a compaction: it goes without its tools, so no
- * cache has its beginning, and the next turn does not begin with its text.
+ * The bytes by which the next turn of a conversation is recognized. Undefined where no cache has its beginning: of a short one,
+ * and of a compaction, which goes without its tools and whose text does not begin the next turn.
  */
 export function sentPromptOf(caller: Caller, request: TurnRequest, model: Model): SentPrompt | undefined {
   if (request.compacts) return undefined
@@ -214,6 +213,7 @@ export function sentPromptOf(caller: Caller, request: TurnRequest, model: Model)
   // Without the closing bracket and the space before it: the next turn has a comma there.
   let end = Math.max(list.length - 1, 0)
   while (end > 0 && (list[end - 1] ?? SPACE + 1) <= SPACE) end--
+  if (end < CACHED_BYTES_MIN) return undefined
   const preamble: Buffer[] = []
   for (const name of PREAMBLE_FIELDS) {
     const bytes = memberBytes(body, name)

@@ -139,7 +139,7 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
   readonly #upstreamId: string
   readonly #settle: (outcome: UpstreamOutcome) => void
   readonly #deadlines: Deadlines
-  readonly #stopListening: () => void
+  readonly #signal: StopSignal
   #state: 'open' | 'ended' | Error
   /** Cuts the connection. Once there is one, part of the request may have been sent. */
   #cut: ((error: Error) => void) | undefined
@@ -165,7 +165,8 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
     this.#isPaused = false
     this.#isGathering = false
     this.#deadlines = new Deadlines(nowMicros, limits, (phase) => this.#stop(new UpstreamTimedOut(phase)))
-    this.#stopListening = signal.onStop(() => this.cancel())
+    this.#signal = signal
+    signal.onStop = () => this.cancel()
   }
 
   onConnect(abort: (error?: Error) => void): void {
@@ -276,7 +277,7 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
     this.#state = state
     this.#deadlines.stop()
     clearTimeout(this.#releaseTimer)
-    this.#stopListening()
+    this.#signal.onStop = undefined
     if (this.#reader !== undefined) this.#settleRead()
   }
 }

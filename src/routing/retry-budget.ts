@@ -95,13 +95,13 @@ export function createRetryWait({
       count(account, 1)
       const passed = await new Promise<boolean>((resolve) => {
         const timer = setTimeout(() => resolve(true), Math.ceil(ms * (1 + JITTER * random())))
-        const stopListening = signal.onStop(() => {
+        timer.unref()
+        signal.onStop = () => {
           clearTimeout(timer)
           resolve(false)
-        })
-        timer.unref()
-        if (signal.stopped) stopListening()
+        }
       })
+      signal.onStop = undefined
       count(account, -1)
       return passed
     },

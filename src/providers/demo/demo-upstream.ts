@@ -67,15 +67,14 @@ async function whole(
 function pause(ms: number, signal: StopSignal): Promise<boolean> {
   if (ms === 0) return Promise.resolve(false)
   return new Promise((resolve) => {
-    const cancelled = () => {
+    const timer = setTimeout(() => {
+      signal.onStop = undefined
+      resolve(false)
+    }, ms)
+    signal.onStop = () => {
       clearTimeout(timer)
       resolve(true)
     }
-    const timer = setTimeout(() => {
-      forgetSignal()
-      resolve(false)
-    }, ms)
-    const forgetSignal = signal.onStop(cancelled)
   })
 }
 
@@ -101,7 +100,10 @@ export function pacedBody({ chunks, pauseMs, headStartMs, signal }: PacedChunks)
     forgetSignal()
     wake?.()
   }
-  const forgetSignal = signal.onStop(cancel)
+  const forgetSignal = () => {
+    signal.onStop = undefined
+  }
+  signal.onStop = cancel
   return {
     async read() {
       if (!isCancelled)

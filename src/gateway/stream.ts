@@ -80,8 +80,12 @@ export async function relayStream(
   let heldBytes = 0
   try {
     for (;;) {
-      const read = await body.read().catch(asError)
-      if (read instanceof Error) return fateOfFailure(stream, read, ready)
+      let read: readonly Buffer[]
+      try {
+        read = await body.read()
+      } catch (error) {
+        return fateOfFailure(stream, error instanceof Error ? error : new Error(String(error)), ready)
+      }
       if (read.length === 0) break
       const bytesBefore = state.outputBytes
       const { pieces, hasContent, failure } = readFrames(adapter, splitter, read)
@@ -137,8 +141,6 @@ function onFirstContent(services: TurnServices, turn: Turn, attempt: LaneAttempt
   if (turn.keys) services.sticky.remember(turn.keys, { origin: attempt.lane.origin, cameFrom: turn.cameFrom })
   if (turn.request.body.bytes.length >= RELEASED_BYTES_MIN) releaseBody(services, turn)
 }
-
-const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
 
 interface ReadFrames {
   /** What goes to the client, in as few pieces as it came. */

@@ -1,12 +1,12 @@
 import type { Lane } from '../catalog/catalog.ts'
-import { wholeSeconds } from '../lib/clock.ts'
+import { msBetween, wholeSeconds } from '../lib/clock.ts'
 import type { Attempt } from '../model/ending.ts'
 import { type Problem, problem, retryableProblem, withRetryAfter } from '../model/problem.ts'
 import type { LaneDialect } from '../protocols/codecs.ts'
 import { type RefusalClass, refusesTrigger } from '../protocols/refusals/provider-error.ts'
-import type { LanePermit } from '../routing/lane-health.ts'
+import type { LanePermit, LaneVerdict } from '../routing/lane-health.ts'
 import { laneDialect } from '../routing/learned-capabilities.ts'
-import { type FailedLane, LaneAttempt, type Run, type RunFate } from './attempt.ts'
+import { type FailedLane, type LaneAttempt, laneCap, type Run, type RunFate } from './attempt.ts'
 import { type AttemptOptions, type CalledLane, callLane, stopped } from './call-lane.ts'
 import type { Turn, TurnServices } from './turn.ts'
 import { commonProblem } from './upstream-errors.ts'
@@ -32,10 +32,10 @@ interface Progress {
  * for the lane whose circuit will be half-open first.
  */
 export async function attemptLanes(services: TurnServices, turn: Turn, lanes: readonly Lane[]): Promise<Run> {
-  const { health, retries, retryWait, nowMicros } = services
+  const { health, retries, nowMicros } = services
   const { cancellation, caller } = turn
   const progress: Progress = { attempts: [], failures: [], last: undefined, attemptsLeft: ATTEMPTS_MAX }
-  const waitUntil = nowMicros() + 1000 * retryWait.maxMs()
+  const beganAt = nowMicros()
   do {
     for (const lane of lanes) {
       if (progress.attemptsLeft === 0) break
@@ -55,10 +55,10 @@ export async function attemptLanes(services: TurnServices, turn: Turn, lanes: re
     }
     const run = await probeLane(services, turn, lanes, progress)
     if (run) return run
-  } while (await waitForLane(services, turn, lanes, { progress, waitUntil }))
+  } while (await waitForLane(services, turn, lanes, { progress, beganAt }))
   const { attempts, last } = progress
   const fate: RunFate = cancellation.abortReason
-    ? stopped(cancellation.abortReason, undefined).fate
+    ? stopped(cancellation.abortReason)
     : {
         ...{ kind: 'failed', failsOnEveryLane: false, mayBeBilled: false, verdict: undefined },
         problem: problemOf(services, lanes, progress),
@@ -71,6 +71,8 @@ interface PermittedLane {
   readonly permit: LanePermit
 }
 
+const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }
+
 /** Undefined: the lane failed, and another one may be called. */
 async function attemptLane(
   services: TurnServices,
@@ -81,15 +83,31 @@ async function attemptLane(
   const { attempts, failures } = progress
   progress.attemptsLeft--
   progress.last = lane
-  const attempt = new LaneAttempt(services, turn, lane, permit)
+  const attempt: LaneAttempt = {
+    lane,
+    permit,
+    attempts,
+    outputCap: laneCap(turn, lane),
+    calledAt: services.nowMicros(),
+    firstContentAt: undefined,
+    hiding: 'no',
+  }
   let fate: RunFate
   try {
-    fate = await callUntilSettled(services, turn, attempt, attempts)
-    attempt.report(fate)
+    fate = await callUntilSettled(services, turn, attempt)
+    // A turn that is stopped from outside says nothing about its lane.
+    if (fate.kind === 'finished') {
+      attempt.firstContentAt ??= services.nowMicros()
+      permit.report(SUCCEEDED)
+      services.retries.succeeded(turn.entry.model)
+    } else if (fate.kind === 'broken-off') {
+      permit.report({ kind: 'failed' })
+    } else if (fate.kind === 'failed' && fate.verdict !== undefined) {
+      permit.report(fate.verdict)
+    }
   } finally {
     permit.release()
   }
-  if (fate.kind === 'finished') services.retries.succeeded(turn.entry.model)
   if (fate.kind !== 'failed' || fate.failsOnEveryLane || turn.cancellation.abortReason) {
     return { fate, lane, attempts, firstContentAt: attempt.firstContentAt }
   }
@@ -119,7 +137,7 @@ const TRIAL_MS = 200
 interface WaitTerms {
   readonly progress: Progress
   /** Monotonic microseconds. */
-  readonly waitUntil: number
+  readonly beganAt: number
 }
 
 /** Waits until the first lane may be called again. False: that is too far off, or too many requests wait. */
@@ -127,7 +145,7 @@ async function waitForLane(
   { health, retryWait, nowMicros }: TurnServices,
   { cancellation, caller }: Turn,
   lanes: readonly Lane[],
-  { progress, waitUntil }: WaitTerms,
+  { progress, beganAt }: WaitTerms,
 ): Promise<boolean> {
   const circuits = lanes.flatMap((lane) => health.openCircuitOf(lane) ?? [])
   if (progress.attemptsLeft === 0 || cancellation.abortReason || circuits.length < lanes.length) return false
@@ -135,8 +153,8 @@ async function waitForLane(
   if (circuits.every(({ reason }) => reason === 'locked-out')) return false
   const now = nowMicros()
   const waitMs = Math.max(TRIAL_MS, (Math.min(...circuits.map(({ until }) => until)) - now) / 1000)
-  if (now + 1000 * waitMs > waitUntil) return false
-  return retryWait.wait(waitMs, caller.account, cancellation.signal)
+  if (now + 1000 * waitMs > beganAt + 1000 * retryWait.maxMs()) return false
+  return retryWait.wait(waitMs, caller.account, cancellation)
 }
 
 function problemOf(services: TurnServices, lanes: readonly Lane[], { failures }: Progress): Problem {
@@ -186,23 +204,20 @@ const PLAIN: AttemptOptions = {
 }
 
 /** Calls one lane, and again with other options while a retry rule applies to its refusal. */
-async function callUntilSettled(
-  services: TurnServices,
-  turn: Turn,
-  attempt: LaneAttempt,
-  attempts: Attempt[],
-): Promise<RunFate> {
-  const { capabilities } = services
+async function callUntilSettled(services: TurnServices, turn: Turn, attempt: LaneAttempt): Promise<RunFate> {
+  const { capabilities, nowMicros } = services
   const { lane } = attempt
   for (let options = PLAIN; ; ) {
     // A cancel before the call costs nothing.
-    if (turn.cancellation.abortReason) return stopped(turn.cancellation.abortReason, undefined).fate
+    if (turn.cancellation.abortReason) return stopped(turn.cancellation.abortReason)
     let dialect = capabilities.dialectOf(lane.id, laneDialect(lane))
     if (options.withoutFields.length > 0)
       dialect = { ...dialect, withoutFields: [...dialect.withoutFields, ...options.withoutFields] }
     const called = await callLane(services, turn, attempt, { dialect, options })
-    attempts.push(attempt.endCall(called.result))
-    const { fate } = called.result
+    const { fate, status, outcome } = called
+    const now = nowMicros()
+    attempt.attempts.push({ lane: lane.id, outcome, status, ms: msBetween(attempt.calledAt, now) })
+    attempt.calledAt = now
     if (fate.kind !== 'failed') return fate
     const refusal = { services, turn, lane, dialect, options, fate, called }
     const next = withoutField(refusal) ?? withoutSeals(refusal) ?? withoutNativeCompaction(refusal) ?? repeated(refusal)

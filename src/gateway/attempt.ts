@@ -1,5 +1,4 @@
 import type { Lane } from '../catalog/catalog.ts'
-import { msBetween } from '../lib/clock.ts'
 import type { Attempt, SettledCharge } from '../model/ending.ts'
 import type { InputUsage, Usage } from '../model/price.ts'
 import type { Problem } from '../model/problem.ts'
@@ -11,8 +10,7 @@ import type { UpstreamFailure } from '../providers/upstream-answer.ts'
 import type { LanePermit, LaneVerdict } from '../routing/lane-health.ts'
 import { capOn } from '../routing/learned-capabilities.ts'
 import type { StopReason } from './cancellation.ts'
-import { releaseBody } from './request-memory.ts'
-import type { Turn, TurnServices } from './turn.ts'
+import type { Turn } from './turn.ts'
 
 /** The result of a turn's calls to providers. */
 export interface Run {
@@ -83,113 +81,20 @@ interface FinishedAnswer {
   close(settled: SettledCharge): Buffer
 }
 
-export interface AttemptResult {
-  readonly fate: RunFate
-  readonly status: number | undefined
-  readonly outcome: AttemptOutcome
-}
-
-/** The network does not explain a longer pause: the provider may have been reasoning. */
-const PAUSE_MICROS = 1_500_000
-/** Provider heads arrive within a second or two: a client that waits this long and leaves has seen an unresponsive lane. */
-const UNRESPONSIVE_MICROS = 10_000_000
-
-const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }
-const RESPONDED: LaneVerdict = { kind: 'responded' }
-
-/** The use of one lane by one turn: one call, or several with different options. Results are reported as soon as they are known. */
-export class LaneAttempt {
+/** The use of one lane by one turn: one call, or several with different options. */
+export interface LaneAttempt {
   readonly lane: Lane
+  readonly permit: LanePermit
+  /** The most that the lane may write. */
+  readonly outputCap: number
+  /** Every call of the turn that has ended. */
+  readonly attempts: Attempt[]
+  /** Monotonic microseconds at which the lane was called last. */
+  calledAt: number
   /** Monotonic microseconds of the first content; from then on there is no failover. */
   firstContentAt: number | undefined
   /** Whether the lane may hide reasoning, as it was last called. */
-  hiding: Hiding = 'no'
-  readonly #services: TurnServices
-  readonly #turn: Turn
-  readonly #permit: LanePermit
-  #calledAt: number
-  /** When the lane was called, or its last output arrived. */
-  #progressAt: number
-  #hasOutput = false
-  #silentMicros = 0
-
-  constructor(services: TurnServices, turn: Turn, lane: Lane, permit: LanePermit) {
-    this.#services = services
-    this.#turn = turn
-    this.lane = lane
-    this.#permit = permit
-    this.#calledAt = services.nowMicros()
-    this.#progressAt = this.#calledAt
-  }
-
-  /** The response head arrived, with any status. */
-  onHead(): void {
-    this.#permit.report(RESPONDED)
-  }
-
-  /** The client disconnected before the head arrived. */
-  onDisconnectBeforeHead(): void {
-    if (this.#services.nowMicros() - this.#calledAt >= UNRESPONSIVE_MICROS)
-      this.#permit.report({ kind: 'unresponsive' })
-  }
-
-  onOutput(): void {
-    const now = this.#services.nowMicros()
-    this.#silentMicros += this.#silence(now)
-    this.#hasOutput = true
-    this.#progressAt = now
-  }
-
-  /** The provider was not read for a while, because of backpressure from the client. */
-  onReadResumed(): void {
-    this.#progressAt = this.#services.nowMicros()
-  }
-
-  onFirstContent(): void {
-    const { nowMicros, sticky } = this.#services
-    this.firstContentAt = nowMicros()
-    this.#permit.report(SUCCEEDED)
-    // The next turn of the conversation may begin before this one ends.
-    sticky.remember(this.#turn.keys, { origin: this.lane.origin, cameFrom: this.#turn.cameFrom })
-    releaseBody(this.#services, this.#turn)
-  }
-
-  /** For how long the provider produced nothing. After the finish reason it does not work any more. */
-  silentMs(isFinished: boolean): number {
-    const micros = this.#silentMicros + (isFinished ? 0 : this.#silence(this.#services.nowMicros()))
-    return Math.round(micros / 1000)
-  }
-
-  #silence(now: number): number {
-    const micros = now - this.#progressAt
-    return !this.#hasOutput || micros > PAUSE_MICROS ? micros : 0
-  }
-
-  msSinceCall(): number {
-    return msBetween(this.#calledAt, this.#services.nowMicros())
-  }
-
-  /** Records a call; the lane may be called again with other options. */
-  endCall({ status, outcome }: AttemptResult): Attempt {
-    const now = this.#services.nowMicros()
-    const attempt = { lane: this.lane.id, outcome, status, ms: msBetween(this.#calledAt, now) }
-    this.#calledAt = now
-    this.#progressAt = now
-    this.#silentMicros = 0
-    return attempt
-  }
-
-  /** A turn that is stopped from outside says nothing about its lane. */
-  report(fate: RunFate): void {
-    if (fate.kind === 'finished') {
-      this.firstContentAt ??= this.#services.nowMicros()
-      this.#permit.report(SUCCEEDED)
-    } else if (fate.kind === 'broken-off') {
-      this.#permit.report({ kind: 'failed' })
-    } else if (fate.kind === 'failed' && fate.verdict !== undefined) {
-      this.#permit.report(fate.verdict)
-    }
-  }
+  hiding: Hiding
 }
 
 interface CappedTurn {

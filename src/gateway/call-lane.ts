@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { msBetween } from '../lib/clock.ts'
 import type { RequestBody, TurnRequest } from '../model/turn.ts'
 import type { LaneDialect } from '../protocols/codecs.ts'
 import { isNullMember, skipComments, tryParse } from '../protocols/json/bytes.ts'
@@ -16,15 +17,9 @@ import {
   type UpstreamBody,
   UpstreamTimedOut,
 } from '../providers/upstream-answer.ts'
-import {
-  type AttemptResult,
-  type LaneAttempt,
-  laneCap,
-  NOTHING_PRODUCED,
-  type Produced,
-  type RunFate,
-} from './attempt.ts'
-import { drainPolicyOf, type StopReason } from './cancellation.ts'
+import type { LaneVerdict } from '../routing/lane-health.ts'
+import { type AttemptOutcome, type LaneAttempt, NOTHING_PRODUCED, type Produced, type RunFate } from './attempt.ts'
+import type { StopReason } from './cancellation.ts'
 import { type ReturnRoute, routeTo } from './route-strategy.ts'
 import { relayStream } from './stream.ts'
 import type { Turn, TurnServices } from './turn.ts'
@@ -53,7 +48,9 @@ export interface AttemptOptions {
 }
 
 export interface CalledLane {
-  readonly result: AttemptResult
+  readonly fate: RunFate
+  readonly status: number | undefined
+  readonly outcome: AttemptOutcome
   readonly strategy: ReturnRoute
   /** Set for a response with an error status. */
   readonly refusal?: { readonly error: ProviderError; readonly kind: RefusalClass }
@@ -64,6 +61,10 @@ interface CallTerms {
   readonly options: AttemptOptions
 }
 
+const RESPONDED: LaneVerdict = { kind: 'responded' }
+/** Provider heads arrive within a second or two: a client that waits this long and leaves has seen an unresponsive lane. */
+const UNRESPONSIVE_MICROS = 10_000_000
+
 /** Calls one lane once, and relays its answer to the client. */
 export async function callLane(
   services: TurnServices,
@@ -72,65 +73,74 @@ export async function callLane(
   terms: CallTerms,
 ): Promise<CalledLane> {
   const { cancellation, entry, effort, request } = turn
-  const policy = drainPolicyOf(attempt.lane)
+  const { permit } = attempt
+  const { disconnectPolicy } = attempt.lane.upstream
   // A model without efforts does not reason, and neither does one that was asked for `none`.
-  if (entry.model.efforts?.length === 0 || String(effort) === 'none') attempt.hiding = 'no'
+  if (entry.model.efforts?.length === 0 || effort === 'none') attempt.hiding = 'no'
   else attempt.hiding = terms.dialect.hidesReasoning ? 'known' : 'unknown'
   // A stream without a head owes nothing, so it is cut; a JSON answer gets its head only when it is complete.
-  cancellation.follow(request.delivery === 'json' ? policy : 'cut')
+  cancellation.follow(request.delivery === 'json' ? disconnectPolicy : 'cut')
   const { strategy, answered } = await sendRequest(services, turn, attempt, terms)
-  const outcome = await answered
-  if (outcome.kind === 'failed') {
-    if (cancellation.abortReason === 'client-gone' && strategy.delivery === 'stream') attempt.onDisconnectBeforeHead()
-    const isCertainlyFree = isUntouched(outcome)
-    if (cancellation.abortReason) {
+  const called = await answered
+  const { abortReason } = cancellation
+  if (called.kind === 'failed') {
+    const isJson = strategy.delivery === 'json'
+    if (abortReason === 'client-gone' && !isJson && services.nowMicros() - attempt.calledAt >= UNRESPONSIVE_MICROS)
+      permit.report({ kind: 'unresponsive' })
+    const mayBeBilled = !isUntouched(called)
+    if (abortReason) {
       // A JSON answer has no head before it is complete: only its time shows that the provider worked on it.
       const used =
-        !isCertainlyFree && strategy.delivery === 'json'
-          ? { ...NOTHING_PRODUCED, wholeMs: attempt.msSinceCall() }
+        mayBeBilled && isJson
+          ? { ...NOTHING_PRODUCED, wholeMs: msBetween(attempt.calledAt, services.nowMicros()) }
           : NOTHING_PRODUCED
-      return { result: stopped(cancellation.abortReason, undefined, used), strategy }
+      return { fate: stopped(abortReason, used), status: undefined, outcome: abortReason, strategy }
     }
-    const fate = { ...failed(faultOfFailure(outcome)), mayBeBilled: !isCertainlyFree }
-    return { result: { fate, status: undefined, outcome: outcome.expired ?? outcome.reason }, strategy }
+    const fate = { ...failed(faultOfFailure(called)), mayBeBilled }
+    return { fate, status: undefined, outcome: called.expired ?? called.reason, strategy }
   }
-  const { status, body } = outcome
-  attempt.onHead()
+  const { status, body } = called
+  permit.report(RESPONDED)
   if (status < 400) {
-    cancellation.follow(policy)
+    cancellation.follow(disconnectPolicy)
     const fate =
       strategy.delivery === 'json' && strategy.relayReply
         ? await relayJson(services, turn, attempt, { body, relayReply: strategy.relayReply })
         : await relayStream(services, turn, attempt, { body, adapter: strategy.adapter() })
-    return { result: { fate, status, outcome: fate.kind }, strategy }
+    // The connection of a complete answer is kept for the next call; any other is cut, so that the provider stops working.
+    if (fate.kind === 'finished') body.release()
+    else body.cancel()
+    return { fate, status, outcome: fate.kind, strategy }
   }
   const error = readProviderError(status, await readBeginning(body))
-  if (cancellation.abortReason) return { result: stopped(cancellation.abortReason, status), strategy }
+  const stoppedFor = cancellation.abortReason
+  if (stoppedFor) return { fate: stopped(stoppedFor), status, outcome: stoppedFor, strategy }
   const kind = classifyRefusal(error)
-  const fate = refused(error, request, readRetryAfter(outcome.headers, services.now()))
-  return { result: { fate, status, outcome: kind }, strategy, refusal: { error, kind } }
+  const fate = refused(error, request, readRetryAfter(called.headers, services.now()))
+  return { fate, status, outcome: kind, strategy, refusal: { error, kind } }
 }
 
 /** A function of its own, so that the request body does not stay in memory while the answer streams. */
 async function sendRequest(
-  { mint, send }: TurnServices,
+  { mint, send, cacheSaltOf }: TurnServices,
   turn: Turn,
-  { lane }: LaneAttempt,
+  { lane, outputCap: cap, attempts }: LaneAttempt,
   { dialect, options }: CallTerms,
 ) {
-  const { request, encoder, callSeals, cacheSalt, entry, effort, admitRequest, cancellation } = turn
+  const { request, caller, encoder, callSeals, entry, effort, admitRequest, cancellation } = turn
   const { model } = entry
-  const outputCap = capWithin(model.contextTokens, {
-    cap: laneCap(turn, lane),
-    input: admitRequest.inputEstimate,
-    request,
-  })
-  await pauseAfter(request.body.bytes)
+  const outputCap = capWithin(model.contextTokens, { cap, input: admitRequest.inputEstimate, request })
+  const cacheSalt = dialect.cacheSaltField === undefined ? undefined : cacheSaltOf(caller.accountId)
+  const turnstile = pauseAfter(request.body.bytes)
+  if (turnstile) await turnstile
   const route = { lane, dialect, request, encoder, mint, callSeals, cacheSalt, model, effort, outputCap, options }
-  const { sent, strategy } = await routeTo(route)
-  turn.sink.announce(ignoredFieldsHeader(sent.leftOut, request.body))
+  const routed = routeTo(route)
+  const { sent, strategy } = routed instanceof Promise ? await routed : routed
+  // The header of an earlier call is replaced.
+  if (sent.leftOut.length > 0 || attempts.length > 0)
+    turn.sink.announce(ignoredFieldsHeader(sent.leftOut, request.body))
   const { delivery } = strategy
-  const call = { upstream: lane.upstream, model: lane.model, body: sent.body, delivery, signal: cancellation.signal }
+  const call = { upstream: lane.upstream, model: lane.model, body: sent.body, delivery, signal: cancellation }
   return { strategy, answered: send(call) }
 }
 
@@ -158,11 +168,12 @@ const ANSWER_TOKENS = 1024
 /** A refusal by the provider is better than a summary of three words. */
 const SUMMARY_TOKENS = 2048
 
-export const stopped = (
-  reason: StopReason,
-  status: number | undefined,
-  used: Produced = NOTHING_PRODUCED,
-): AttemptResult => ({ fate: { kind: 'stopped', reason, accepted: false, used }, status, outcome: reason })
+export const stopped = (reason: StopReason, used: Produced = NOTHING_PRODUCED): RunFate => ({
+  kind: 'stopped',
+  reason,
+  accepted: false,
+  used,
+})
 
 interface JsonAnswer {
   readonly body: UpstreamBody
@@ -173,16 +184,17 @@ const NOTHING = Buffer.alloc(0)
 
 /** Reads and checks a JSON answer, and encodes it in the client's protocol. */
 async function relayJson(
-  { bounds }: TurnServices,
+  { bounds, nowMicros }: TurnServices,
   { request, cancellation }: Turn,
   attempt: LaneAttempt,
   { body, relayReply }: JsonAnswer,
 ): Promise<RunFate> {
   const whole = await readWhole(body, bounds.bodyBytesMax)
+  const wholeMs = msBetween(attempt.calledAt, nowMicros())
   if (whole instanceof Error) {
     const { stoppedFor } = cancellation
     // Nothing of a JSON answer can be counted before it is complete.
-    const used = { ...NOTHING_PRODUCED, wholeMs: attempt.msSinceCall() }
+    const used = { ...NOTHING_PRODUCED, wholeMs }
     if (stoppedFor) return { kind: 'stopped', reason: stoppedFor, accepted: true, used }
     if (whole instanceof UpstreamTimedOut) return failed(timedOut(whole.phase))
     return unusable('Connection error: the connection to the provider ended before its answer was complete.')
@@ -198,7 +210,7 @@ async function relayJson(
       return {
         kind: 'finished',
         answer: { unsent: NOTHING, close: reply.close },
-        used: { usage: reply.usage, outputBytes: reply.outputBytes, wholeMs: attempt.msSinceCall() },
+        used: { usage: reply.usage, outputBytes: reply.outputBytes, wholeMs },
         disconnectedEarly: cancellation.disconnectedEarly,
       }
     case 'error':
@@ -244,10 +256,7 @@ const plainNames = (names: readonly string[]): string =>
     .map((name) => name.replace(/[^\w.-]/g, '?').slice(0, NAME_LENGTH_MAX))
     .join(', ')
 
-/**
- * Names the fields that the lane does not get. A null field counts as absent. The header of an earlier lane of the turn is
- * replaced.
- */
+/** Names the fields that the lane does not get. A null field counts as absent. */
 export function ignoredFieldsHeader(fields: readonly string[], body: RequestBody): Record<string, string | undefined> {
   if (fields.length === 0) return NO_IGNORED_FIELDS
   const nulls = new Set(body.members.filter((member) => isNullMember(body, member)).map(({ name }) => name))

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import type { DisconnectPolicy } from '../catalog/catalog.ts'
 import type { AccountRow } from '../model/ids.ts'
-import { Cancellation, type CutReason, createDrains, drainPolicyOf } from './cancellation.ts'
+import { Cancellation, type CutReason, createDrains } from './cancellation.ts'
 
 /** Listeners that can be counted and called. */
 function source<Emitted extends unknown[]>() {
@@ -32,7 +31,7 @@ function open({ atOnceMax = 1, isHeard = true } = {}) {
     isHeard ? { onDisconnect: client.on } : undefined,
   )
   const stand = () => ({
-    stopped: stop.signal.stopped,
+    stopped: stop.stopped,
     reason: stop.abortReason,
     disconnectedEarly: stop.disconnectedEarly,
   })
@@ -52,17 +51,17 @@ describe('a client that goes', () => {
 
   it('with its finish reason has its answer: the usage is awaited', () => {
     const { client, stop, stand } = open()
-    stop.answerIsComplete()
+    stop.answerIsComplete = true
     client.fire()
     expect(stand()).toEqual({ stopped: false, reason: 'client-gone', disconnectedEarly: false })
-    stop.answerIsComplete()
+    stop.answerIsComplete = true
     stop.follow('cut')
     expect(stand().disconnectedEarly, 'it went once').toBe(false)
   })
 
   it('after another lane was asked has no answer: the end of the one before was none', () => {
     const { client, stop, stand } = open()
-    stop.answerIsComplete()
+    stop.answerIsComplete = true
     stop.follow('cut')
     client.fire()
     expect(stand()).toEqual(LEFT)
@@ -91,7 +90,7 @@ describe('a server that ends its turns', () => {
 
   it('waits for no usage, and the first reason stands', () => {
     const { client, server, stop, stand } = open()
-    stop.answerIsComplete()
+    stop.answerIsComplete = true
     server.fire('ledger-gone')
     client.fire()
     expect(stand()).toEqual({ stopped: true, reason: 'ledger-gone', disconnectedEarly: false })
@@ -112,16 +111,16 @@ describe('why a provider was stopped', () => {
     expect(drained.stop.stoppedFor).toBe('client-gone')
 
     const whole = open()
-    whole.stop.answerIsComplete()
+    whole.stop.answerIsComplete = true
     whole.client.fire()
     whole.server.fire('draining')
-    expect([whole.stop.stoppedFor, whole.stop.signal.stopped]).toEqual([undefined, true])
+    expect([whole.stop.stoppedFor, whole.stop.stopped]).toEqual([undefined, true])
   })
 
   it.each(['draining', 'ledger-gone'] as const)('is the word of a server that ends its turns (%s)', (why) => {
     const { stop, server } = open()
     expect(stop.stoppedFor).toBeUndefined()
-    stop.answerIsComplete()
+    stop.answerIsComplete = true
     server.fire(why)
     expect(stop.stoppedFor).toBe(why)
   })
@@ -183,7 +182,7 @@ describe('a provider that is read on for a client that has gone', () => {
 
   it('has not finished for that client, whenever it says why it ends', () => {
     const { stop, stand } = drained()
-    stop.answerIsComplete()
+    stop.answerIsComplete = true
     expect(stand().disconnectedEarly).toBe(true)
   })
 
@@ -197,11 +196,19 @@ describe('a provider that is read on for a client that has gone', () => {
 })
 
 describe('when its client goes, a provider', () => {
-  const { model } = catalogOf(modelDefinition('m')).entries.get('m')!
-  const meant = (disconnectPolicy: DisconnectPolicy) =>
-    drainPolicyOf({ ...model.lanes[0]!, upstream: { ...model.lanes[0]!.upstream, disconnectPolicy } })
+  const isStopped = (policy: DisconnectPolicy) => {
+    const { client, stop, drains } = open()
+    stop.follow(policy)
+    client.fire()
+    stop.release()
+    return [stop.stopped, drains.running]
+  }
 
   it('is cut unless the operator has written that it is read on', () => {
-    expect([meant('cancel_estimate'), meant('cancel_free'), meant('drain')]).toEqual(['cut', 'cut', 'drain'])
+    expect([isStopped('cancel_estimate'), isStopped('cancel_free'), isStopped('drain')]).toEqual([
+      [true, 0],
+      [true, 0],
+      [false, 0],
+    ])
   })
 })

@@ -1,5 +1,5 @@
-import type { Lane } from '../catalog/catalog.ts'
-import { Stopper, type StopSignal } from '../lib/async.ts'
+import type { DisconnectPolicy } from '../catalog/catalog.ts'
+import { Stopper } from '../lib/async.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { Sink } from './turn-input.ts'
 
@@ -11,9 +11,6 @@ export type CutReason = 'draining' | 'ledger-gone'
 
 /** Registers a listener for the end of all running turns; returns how to stop listening. */
 export type OnCut = (listener: (why: CutReason) => void) => () => void
-
-/** What a client disconnect means for the provider: it is cut, or its answer is read to the end without the client. */
-type DrainPolicy = 'cut' | 'drain'
 
 export interface CancellationServices {
   readonly onCut: OnCut
@@ -27,24 +24,22 @@ export interface CancellationServices {
  *                ├─────disconnect: drain──▶ drained ──time is up, or another account needs the place──▶ stopped
  *                └─────shutdown (also while drained)──▶ stopped
  *
- * After the finish reason the client has its answer, and a disconnect changes nothing: only the usage is still awaited. The
- * signal reaches down to the provider's socket. A request with an idempotency key runs to its end, so its turn does not listen
+ * After the finish reason the client has its answer, and a disconnect changes nothing: only the usage is still awaited. As a
+ * signal it reaches down to the provider's socket. A request with an idempotency key runs to its end, so its turn does not listen
  * for a disconnect at all.
  */
-export class Cancellation {
-  readonly #provider = new Stopper()
-  /** Stops the provider. */
-  readonly signal: StopSignal = this.#provider
+export class Cancellation extends Stopper {
   /** Why no further lane is called: the first reason, whether it stopped the provider or not. */
   abortReason: StopReason | undefined
   /** The client disconnected before its answer was complete. */
   disconnectedEarly = false
+  /** The client has its finish reason. */
+  answerIsComplete = false
   readonly #drains: Pick<Drains, 'begin'>
   readonly #account: AccountRow
   readonly #stopListening: (() => void) | undefined
   readonly #stopListeningForCut: () => void
-  #answerIsComplete = false
-  #policy: DrainPolicy = 'cut'
+  #policy: DisconnectPolicy | 'cut' = 'cut'
   #endDrain: (() => void) | undefined
 
   /** `client` is undefined for a turn that a disconnect does not stop. */
@@ -53,11 +48,12 @@ export class Cancellation {
     account: AccountRow,
     client: Pick<Sink, 'onDisconnect'> | undefined,
   ) {
+    super()
     this.#drains = drains
     this.#account = account
     this.#stopListeningForCut = onCut((why) => {
       this.abortReason ??= why
-      this.#provider.stop()
+      this.stop()
     })
     this.#stopListening = client?.onDisconnect(() => this.#onDisconnect())
   }
@@ -65,18 +61,16 @@ export class Cancellation {
   /** Why the provider was stopped. A client that disconnected with the complete answer did not stop it. */
   get stoppedFor(): StopReason | undefined {
     const hadCompleteAnswer = this.abortReason === 'client-gone' && !this.disconnectedEarly
-    return this.#provider.stopped && !hadCompleteAnswer ? this.abortReason : undefined
+    return this.stopped && !hadCompleteAnswer ? this.abortReason : undefined
   }
 
-  /** Applies to the lane that is called next; an earlier lane has not completed the answer. */
-  follow(policy: DrainPolicy): void {
+  /**
+   * A disconnect cancels the call, unless the operator prefers an exact charge to a fast cancel. Applies to the lane that is called
+   * next; an earlier lane has not completed the answer.
+   */
+  follow(policy: DisconnectPolicy | 'cut'): void {
     this.#policy = policy
-    this.#answerIsComplete = false
-  }
-
-  /** The client has its finish reason. */
-  answerIsComplete(): void {
-    this.#answerIsComplete = true
+    this.answerIsComplete = false
   }
 
   /** Called when the turn is over: ends the drain too. */
@@ -88,17 +82,13 @@ export class Cancellation {
 
   #onDisconnect(): void {
     this.abortReason ??= 'client-gone'
-    if (this.#answerIsComplete) return
+    if (this.answerIsComplete) return
     this.disconnectedEarly = true
-    if (this.#provider.stopped) return
-    if (this.#policy === 'drain') this.#endDrain = this.#drains.begin(this.#account, () => this.#provider.stop())
-    if (this.#endDrain === undefined) this.#provider.stop()
+    if (this.stopped) return
+    if (this.#policy === 'drain') this.#endDrain = this.#drains.begin(this.#account, () => this.stop())
+    if (this.#endDrain === undefined) this.stop()
   }
 }
-
-/** A disconnect cancels the call, unless the operator prefers an exact charge to a fast cancel. */
-export const drainPolicyOf = ({ upstream }: Lane): DrainPolicy =>
-  upstream.disconnectPolicy === 'drain' ? 'drain' : 'cut'
 
 /** Answers that are read to their end after a disconnect, to learn what they cost. */
 export interface Drains {

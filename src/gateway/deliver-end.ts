@@ -1,30 +1,36 @@
 import type { SettleOutcome } from '../ledger/ledger.ts'
 import { assertNever } from '../lib/types.ts'
-import type { Ending, SettledCharge } from '../model/ending.ts'
+import type { Ending, Owed, SettledCharge } from '../model/ending.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { MeteredUsage } from '../model/price.ts'
 import { internalError, type Problem, type ProblemCode, retryableProblem } from '../model/problem.ts'
 import type { RunFate } from './attempt.ts'
-import type { Resolution } from './ending.ts'
 import { ledgerUnavailable } from './refusals.ts'
 import type { Turn } from './turn.ts'
+
+/** How an answer ends for its client. */
+interface AnswerEnd {
+  readonly fate: RunFate
+  readonly owed: Owed | undefined
+  /** Set where the answer is kept. */
+  readonly keptFrames: KeptFrames | undefined
+}
 
 /**
  * Sends the end of an answer after the settle: the frames that say that it is complete leave only when its charge is durable
  * (R3). Returns the problem that was sent, if one was.
  */
 export function deliverEnd(
-  turn: Pick<Turn, 'sink' | 'encoder'>,
-  finalFrames: FinalFrames,
+  turn: Pick<Turn, 'sink' | 'encoder' | 'price'>,
+  { fate, owed, keptFrames }: AnswerEnd,
   settled: SettleOutcome,
 ): Problem | undefined {
-  const { fate, resolution } = finalFrames
   const { sink } = turn
   switch (fate.kind) {
     case 'finished':
       if (fate.disconnectedEarly) return undefined
-      if (settled.kind === 'settled' && resolution.owed) {
-        sink.end(finalFrames.encode(settled))
+      if (settled.kind === 'settled' && owed) {
+        sink.end(keptFrames ? keptFrames.encode(settled) : encodeEnd(turn, fate, owed, settled))
         return undefined
       }
       // The hold was resolved elsewhere, or the charge is not durable: nothing may look like a complete answer.
@@ -32,14 +38,14 @@ export function deliverEnd(
       sink.cut()
       return undefined
     case 'broken-off':
-      sink.end(finalFrames.encode(undefined))
+      sink.end(keptFrames ? keptFrames.encode(undefined) : encodeEnd(turn, fate, owed, undefined))
       return fate.problem
     case 'failed':
     case 'withheld':
       return sendProblem(turn, fate.problem)
     case 'stopped': {
       if (fate.reason === 'client-gone') return undefined
-      const first = resolution.owed ? 'What was received is charged' : undefined
+      const first = owed ? 'What was received is charged' : undefined
       const [code, message] = CUTS[fate.reason]
       return sendProblem(turn, retryableProblem(code, message, { first, retryAfterSeconds: 2 }))
     }
@@ -68,40 +74,39 @@ export function sendInternalError(turn: Turn): void {
 /** What was charged, or will be. */
 type Charged = Pick<SettledCharge, 'charge' | 'tier'>
 
-/** The last bytes of an answer. They are encoded once: a kept answer must be what its client was sent. */
-export interface FinalFrames {
-  readonly fate: RunFate
-  readonly resolution: Resolution
-  /** A complete answer states its charge; one that broke off does not. */
+/** The last bytes of an answer. A complete one states its charge; one that broke off does not. */
+function encodeEnd(
+  { encoder, price }: Pick<Turn, 'encoder' | 'price'>,
+  fate: RunFate,
+  owed: Owed | undefined,
+  settled: Charged | undefined,
+): Buffer {
+  if (fate.kind === 'broken-off') return encoder.fail(fate.problem)
+  if (fate.kind !== 'finished' || !settled || !owed) throw new Error(`An answer that is ${fate.kind} has no end`)
+  const { unsent } = fate.answer
+  const closing = fate.answer.close({ usage: owed.usage, charge: settled.charge, tier: settled.tier, price })
+  return unsent.length === 0 ? closing : Buffer.concat([unsent, closing])
+}
+
+/** The last bytes of an answer that is kept. They are encoded once: a kept answer must be what its client was sent. */
+export interface KeptFrames {
   encode(settled: Charged | undefined): Buffer
   /** The content changed before the frames were sent. */
   forget(): void
 }
 
-export function createFinalFrames(
-  { encoder, price }: Pick<Turn, 'encoder' | 'price'>,
+export function createKeptFrames(
+  turn: Pick<Turn, 'encoder' | 'price'>,
   fate: RunFate,
-  resolution: Resolution,
-): FinalFrames {
+  owed: Owed | undefined,
+): KeptFrames {
   let encoded: Buffer | undefined
   let charge: Charged['charge'] | undefined
   return {
-    fate,
-    resolution,
     encode(settled) {
       charge ??= settled?.charge
       if (charge !== settled?.charge) throw new Error('An answer states another charge than was settled')
-      if (encoded !== undefined) return encoded
-      if (fate.kind === 'broken-off') {
-        encoded = encoder.fail(fate.problem)
-        return encoded
-      }
-      if (fate.kind !== 'finished' || !settled || !resolution.owed)
-        throw new Error(`An answer that is ${fate.kind} has no end`)
-      const { unsent } = fate.answer
-      const { usage } = resolution.owed
-      const closing = fate.answer.close({ usage, charge: settled.charge, tier: settled.tier, price })
-      encoded = unsent.length === 0 ? closing : Buffer.concat([unsent, closing])
+      encoded ??= encodeEnd(turn, fate, owed, settled)
       return encoded
     },
     forget() {

@@ -2,7 +2,7 @@ import type { Model } from '../catalog/catalog.ts'
 import { msBetween } from '../lib/clock.ts'
 import { assertNever } from '../lib/types.ts'
 import type { Attempt, Ending, Owed, TurnOutcome } from '../model/ending.ts'
-import { type InputUsage, inputTokensOf, type MeteredUsage, type Price } from '../model/price.ts'
+import { type InputUsage, inputTokensOf, type MeteredUsage, type Price, type Usage } from '../model/price.ts'
 import { estimateInput, estimateTokens } from '../pricing/estimate.ts'
 import type { LaneRate } from '../pricing/lane-rates.ts'
 import { clampUsage, inputWithin, priceUsage } from '../pricing/price.ts'
@@ -154,30 +154,31 @@ function compactionOf(
  */
 export function estimateUsage(produced: Produced, bounds: EndingBounds): MeteredUsage {
   const { usageSoFar, inputCounted } = produced
-  const counted = usageSoFar && inputTokensOf(usageSoFar) > 0 ? usageSoFar : inputCounted
-  const { uncachedInput, cachedInput, cacheWrite } = counted ?? estimatedInput(bounds)
-  const estimate = { uncachedInput, cachedInput, cacheWrite, ...estimatedOutput(produced, bounds) }
+  const { rate, inputEstimate, cachedEstimate, bytesPerToken } = bounds
+  let input: InputUsage | undefined = usageSoFar && inputTokensOf(usageSoFar) > 0 ? usageSoFar : inputCounted
+  if (input === undefined) {
+    const tokens = rate.inputTokens(inputEstimate)
+    const cachedInput = Math.min(rate.inputTokens(cachedEstimate), tokens)
+    input = { uncachedInput: tokens - cachedInput, cachedInput, cacheWrite: 0 }
+  }
+  const { uncachedInput, cachedInput, cacheWrite } = input
+  const { output, reasoning } =
+    usageSoFar === undefined ? rate.outputOf(produced, bytesPerToken) : outputBeyond(usageSoFar, produced, bounds)
+  const estimate = { uncachedInput, cachedInput, cacheWrite, output, reasoning }
   const within = { inputTokens: inputWithin(estimate, bounds.inputBound), outputTokens: bounds.outputBound }
   return { ...clampUsage(estimate, within), estimated: true }
 }
 
-function estimatedOutput(produced: Produced, { rate, bytesPerToken }: EndingBounds) {
-  const { usageSoFar, countedBytes = 0, outputBytes } = produced
-  if (usageSoFar === undefined) return rate.outputOf(produced, bytesPerToken)
-  const counted = rate.wordTokens({ outputBytes: countedBytes }, bytesPerToken)
+function outputBeyond(counted: Usage, produced: Produced, { rate, bytesPerToken }: EndingBounds) {
+  const { countedBytes = 0, outputBytes } = produced
+  const taken = rate.wordTokens({ outputBytes: countedBytes }, bytesPerToken)
   // A count that grows with the answer is better than its bytes: only the bytes since then are estimated.
-  if (counted > 0 && usageSoFar.output * 2 >= counted) {
+  if (taken > 0 && counted.output * 2 >= taken) {
     const since = rate.wordTokens({ outputBytes: outputBytes - countedBytes }, bytesPerToken)
-    return { output: usageSoFar.output + since, reasoning: usageSoFar.reasoning }
+    return { output: counted.output + since, reasoning: counted.reasoning }
   }
   const { output, reasoning } = rate.outputOf(produced, bytesPerToken)
-  return { output: Math.max(output, usageSoFar.output), reasoning: Math.max(reasoning, usageSoFar.reasoning) }
-}
-
-function estimatedInput({ inputEstimate, cachedEstimate, rate }: EndingBounds): InputUsage {
-  const input = rate.inputTokens(inputEstimate)
-  const cachedInput = Math.min(rate.inputTokens(cachedEstimate), input)
-  return { uncachedInput: input - cachedInput, cachedInput, cacheWrite: 0 }
+  return { output: Math.max(output, counted.output), reasoning: Math.max(reasoning, counted.reasoning) }
 }
 
 /**
@@ -196,8 +197,7 @@ export function learnFromTurn(
   if (owed.cost !== 0n) {
     // While a JSON answer is being made, nothing is seen of its output.
     const isWhole = used.wholeMs !== undefined
-    const seen = { ...used, usage: undefined, ...(isWhole ? { outputBytes: 0, calls: 0 } : {}) }
-    const estimate = estimateUsage(seen, bounds)
+    const estimate = estimateUsage(isWhole ? { ...used, outputBytes: 0, calls: 0 } : used, bounds)
     if (!isWhole || estimate.output > 0) error = Number(priceUsage(bounds.price, estimate).cost) / Number(owed.cost) - 1
   }
   // The data of images and files does not tell how many tokens text has.

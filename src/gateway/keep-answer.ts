@@ -25,13 +25,6 @@ type KeptTurn = Pick<TurnInput, 'requestId' | 'caller' | 'request' | 'sink' | 'c
 
 export const CONTENT_TYPES = { json: 'application/json', stream: 'text/event-stream; charset=utf-8' } as const
 
-/** Undefined for most turns: nothing of the answer is kept. */
-export function createKeeping(services: KeepServices, turn: KeptTurn, encoder: TurnEncoder): AnswerKeeper | undefined {
-  const { request, claim } = turn
-  const isStored = request.protocol === 'responses' && request.storedInput !== undefined
-  return claim !== undefined || isStored ? new AnswerKeeper(services, turn, encoder) : undefined
-}
-
 /**
  * Keeps the answer of a turn: for a repetition of the request with its idempotency key, as a response that can be fetched by its
  * id, or both. No method rejects.

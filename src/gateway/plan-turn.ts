@@ -2,7 +2,6 @@ import type { Lane, Model } from '../catalog/catalog.ts'
 import { resolveModel } from '../catalog/resolve-model.ts'
 import type { AdmitRequest } from '../ledger/state/turns.ts'
 import { limitsForTurn } from '../limits/limits.ts'
-import type { Allowance } from '../model/allowance.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Price } from '../model/price.ts'
 import { type Problem, problem } from '../model/problem.ts'
@@ -21,19 +20,17 @@ import { CACHED_BYTES_MIN, type SentPrompt } from '../pricing/seen-prefixes.ts'
 import { codecs } from '../protocols/codecs.ts'
 import { measureText } from '../protocols/fields/input-size.ts'
 import { requestedField } from '../protocols/responses/fields.ts'
-import { type CallSeals, opaqueForLane, restoreSeals } from '../protocols/seals/call-seals.ts'
+import { type CallSeals, NO_CALL_SEALS, opaqueForLane, restoreSeals } from '../protocols/seals/call-seals.ts'
 import { SUMMARY_REQUEST_BYTES } from '../protocols/shared/summary.ts'
 import { clientName } from '../protocols/shared/texts.ts'
 import { capOn, laneDialect } from '../routing/learned-capabilities.ts'
-import { type ConversationKeys, conversationKeys } from '../routing/plan-lanes.ts'
+import { conversationKeys } from '../routing/plan-lanes.ts'
 import type { PlannedTurn, TurnServices } from './turn.ts'
 import type { TurnInput } from './turn-input.ts'
 
 type PlanOutcome =
   | { readonly kind: 'planned'; readonly turn: PlannedTurn }
   | { readonly kind: 'refused'; readonly problem: Problem; readonly model?: Model }
-
-const NO_KEYS: ConversationKeys = { findBy: [], rememberAs: [] }
 
 /** Finds the model, and with it the price, lanes, limits and cap of this turn, from the current configuration. */
 export async function planTurn(services: TurnServices, input: TurnInput, caller: Caller): Promise<PlanOutcome> {
@@ -42,18 +39,18 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
   if (resolved.kind === 'refused') return resolved
   const { entry, effort, price } = resolved
   const { model } = entry
-  const unsuitable = checkInputs(model, request) ?? contextProblem(model, request)
+  const unsuitable = inputProblem(model, request)
   if (unsuitable) return { kind: 'refused', problem: unsuitable, model }
   const lanes = ableLanes(model, request)
   if ('code' in lanes) return { kind: 'refused', problem: lanes, model }
 
-  const callSeals = services.callSeals.of(caller.account)
-  const sized = await wholeInput(request, lanes, callSeals)
+  const callSeals = request.protocol === 'chat' ? services.callSeals.of(caller.account) : NO_CALL_SEALS
+  const whole = wholeInput(request, lanes, callSeals)
+  const sized = whole instanceof Promise ? await whole : whole
   const prompt = sentPromptOf(caller, request, model)
   const terms = { requestId, caller, request, claim, lanes, prompt, input: sized }
   const { admitRequest, inputBound } = planAdmission(services, terms, model, price)
-  // With one lane there is nothing to stay on.
-  const keys = lanes.length > 1 ? conversationKeys(caller, request, model) : NO_KEYS
+  const keys = lanes.length > 1 ? conversationKeys(caller, request, model) : undefined
   const turn: PlannedTurn = {
     requestId,
     caller,
@@ -72,8 +69,7 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
     inputBound,
     callSeals,
     keys,
-    cacheSalt: services.cacheSaltOf(caller.accountId),
-    cameFrom: services.sticky.find(keys),
+    cameFrom: keys && services.sticky.find(keys),
   }
   return { kind: 'planned', turn }
 }
@@ -83,18 +79,31 @@ const INPUT_NAMES = { image: 'an image', audio: 'audio', file: 'a file' } as con
   string
 >
 
-function checkInputs(model: Model, request: TurnRequest): Problem | undefined {
-  for (const { kind, param } of request.otherInputs) {
+/** Refuses parts that the model does not take, too many choices, and input that certainly exceeds its context. */
+export function inputProblem(model: Model, request: TurnRequest): Problem | undefined {
+  const { otherInputs, choices, inputSize, inputField } = request
+  for (const { kind, param } of otherInputs) {
     if (model.inputs.includes(kind)) continue
     const message = `\`${param}\` is ${INPUT_NAMES[kind]}, and \`${request.model}\` takes ${model.inputs.join(', ')} only. Leave the part out, or choose a model that takes it.`
     return problem('unsupported_content', message, { param })
   }
-  if (request.choices > model.choicesMax) {
-    const message = `\`n\` is ${request.choices}; \`${request.model}\` returns at most ${model.choicesMax} choice${model.choicesMax === 1 ? '' : 's'} a request.`
+  if (choices > model.choicesMax) {
+    const message = `\`n\` is ${choices}; \`${request.model}\` returns at most ${model.choicesMax} choice${model.choicesMax === 1 ? '' : 's'} a request.`
     return problem('unsupported_value', message, { param: 'n' })
   }
-  return undefined
+  // Input that only may exceed the context is the provider's to judge.
+  const { contextTokens } = model
+  if (inputSize.inputBytes - dataBytesOf(otherInputs) <= contextTokens * BYTES_A_LEAST_TOKEN) return undefined
+  // The client lets the provider drop the middle of its input.
+  if (request.protocol === 'responses' && requestedField(request, 'truncation') === 'auto') return undefined
+  const least = leastTokens(measureText(request, textOfTokens(TIMES_MEASURED * contextTokens)))
+  if (least <= contextTokens) return undefined
+  const message = `The input exceeds the context window of '${request.model}': it has at least ${least} tokens, and the maximum context length is ${contextTokens} tokens, input and output together. Send less input, or choose a model with a larger context.`
+  return problem('context_length_exceeded', message, { param: inputField })
 }
+
+/** Text is measured up to so many times the context. */
+const TIMES_MEASURED = 2
 
 /** The output that counts against a token limit until the model has answered. */
 const OUTPUT_RESERVED_TOKENS = 1024
@@ -122,13 +131,16 @@ export function planAdmission(
   }
   const tokens = inputEstimate + Math.min(clientCap ?? model.maxOutputTokens, OUTPUT_RESERVED_TOKENS) * choices
   const seenTokens = prompt === undefined ? 0 : services.seen.seenTokens(prompt)
+  const { kind, plan, caps } = caller
+  // A plan that was removed from the configuration has no windows, so admission finds nothing to draw on.
+  const windows = kind === 'builder' && plan !== undefined ? services.catalog.plans.get(plan.id)?.windows : undefined
   return {
     inputBound: bound,
     admitRequest: {
       requestId,
       account: caller.account,
       key: caller.key,
-      kind: caller.kind,
+      kind,
       model: model.id,
       priceVersion: price.version,
       terms: holdTermsFor(price, bound, choices),
@@ -138,8 +150,8 @@ export function planAdmission(
       choices,
       inputEstimate,
       cachedEstimate: Math.min(seenTokens, inputEstimate),
-      plan: caller.plan?.id,
-      allowances: allowancesOf(services.catalog, caller),
+      plan: plan?.id,
+      allowances: windows === undefined ? caps : [...windows, ...caps],
       claim,
       limits: limitsForTurn(services.limits, caller, { model: model.id, tokens }),
     },
@@ -147,15 +159,6 @@ export function planAdmission(
 }
 
 type Plans = Pick<TurnServices['catalog'], 'plans'>
-
-/**
- * The windows of a Builder key's plan, and the spend caps of either kind. A plan that was removed from the configuration has no
- * windows, so admission finds nothing to draw on.
- */
-function allowancesOf({ plans }: Plans, { kind, plan, caps }: Caller): readonly Allowance[] {
-  const windows = kind === 'builder' && plan !== undefined ? plans.get(plan.id)?.windows : undefined
-  return windows === undefined ? caps : [...windows, ...caps]
-}
 
 /**
  * The lanes that can do what a request asks for; a problem when no lane of the model can. Fields that only shape an answer are
@@ -194,30 +197,14 @@ function partDemand({ kind, form }: OtherInput): PartDemand | undefined {
   return kind === 'image' ? 'image_url' : 'file_url'
 }
 
-/** Refuses input that certainly exceeds the model's context. Input that only may exceed it is the provider's to judge. */
-export function contextProblem({ contextTokens }: Model, request: TurnRequest): Problem | undefined {
-  const { inputSize, otherInputs, inputField } = request
-  const bytes = inputSize.inputBytes - dataBytesOf(otherInputs)
-  if (bytes <= contextTokens * BYTES_A_LEAST_TOKEN) return undefined
-  // The client lets the provider drop the middle of its input.
-  if (request.protocol === 'responses' && requestedField(request, 'truncation') === 'auto') return undefined
-  const least = leastTokens(measureText(request, textOfTokens(TIMES_MEASURED * contextTokens)))
-  if (least <= contextTokens) return undefined
-  const message = `The input exceeds the context window of '${request.model}': it has at least ${least} tokens, and the maximum context length is ${contextTokens} tokens, input and output together. Send less input, or choose a model with a larger context.`
-  return problem('context_length_exceeded', message, { param: inputField })
-}
-
-/** Text is measured up to so many times the context. */
-const TIMES_MEASURED = 2
-
 /** What precedes the messages in a provider's prompt. */
 const PREAMBLE_FIELDS = ['instructions', 'tools', 'functions', 'response_format', 'text']
 const NOTHING = Buffer.alloc(0)
 const SPACE = 0x20
 
 /**
- * The bytes by which the next turn of a conversation is recognized. Undefined for one that is too short to be cached, and for a
- * compaction: it goes without its tools, so no cache has its beginning, and the next turn does not begin with its text.
+ * The bytes by which the next turn of a conversation is recognized. Undefined where no cache has its beginning: of a short one,
+ * and of a compaction, which goes without its tools and whose text does not begin the next turn.
  */
 export function sentPromptOf(caller: Caller, request: TurnRequest, model: Model): SentPrompt | undefined {
   if (request.compacts) return undefined
@@ -242,21 +229,29 @@ export function sentPromptOf(caller: Caller, request: TurnRequest, model: Model)
  * How much a provider may get to read: the client's input and what we add, which the hold, the limits and the charge have to
  * cover. We add the request for a summary, and the sealed reasoning before calls that a Chat client cannot give back.
  */
-export async function wholeInput(
+export function wholeInput(
   request: TurnRequest,
   lanes: readonly Lane[],
   callSeals: CallSeals,
-): Promise<SizedInput> {
-  const summaries = request.compacts === undefined ? 0 : 1
+): SizedInput | Promise<SizedInput> {
+  if (request.compacts !== undefined) return withAdded(request, { bytes: SUMMARY_REQUEST_BYTES, messages: 1 })
   // A lane with the Chat protocol gets the messages as they came.
   const givesSeals =
     request.protocol === 'chat' && !callSeals.isEmpty() && lanes.some((lane) => laneDialect(lane).wire !== 'chat')
-  if (summaries === 0 && !givesSeals) return request
-  const bytes = summaries * SUMMARY_REQUEST_BYTES + (givesSeals ? await sealedBytes(request, lanes, callSeals) : 0)
-  const { bodyBytes, inputBytes, messages, tools } = request.inputSize
+  if (!givesSeals) return request
+  return sealedBytes(request, lanes, callSeals).then((bytes) => withAdded(request, { bytes, messages: 0 }))
+}
+
+function withAdded({ inputSize, otherInputs }: TurnRequest, added: { bytes: number; messages: number }): SizedInput {
+  const { bodyBytes, inputBytes, messages, tools } = inputSize
   return {
-    inputSize: { bodyBytes: bodyBytes + bytes, inputBytes: inputBytes + bytes, messages: messages + summaries, tools },
-    otherInputs: request.otherInputs,
+    inputSize: {
+      bodyBytes: bodyBytes + added.bytes,
+      inputBytes: inputBytes + added.bytes,
+      messages: messages + added.messages,
+      tools,
+    },
+    otherInputs,
   }
 }
 

@@ -44,16 +44,15 @@ function sealedBytes(request: TurnRequest): number {
 }
 
 /** Below, what a turn keeps is less than its sockets take. */
-const RELEASED_BYTES_MIN = 64 * 1024
+export const RELEASED_BYTES_MIN = 64 * 1024
 const NOTHING = Buffer.alloc(0)
 
 /**
- * After the first content there is no failover, so most turns do not need the body of their request any more. What was written
+ * Called for requests of `RELEASED_BYTES_MIN` or more. After the first content there is no failover, so most turns do not need the body of their request any more. What was written
  * for the lane stays, because the HTTP client holds a body until its answer has ended.
  */
 export function releaseBody({ seen }: TurnServices, turn: Turn): void {
   const { request, encoder, prompt, price } = turn
-  if (request.body.bytes.length < RELEASED_BYTES_MIN) return
   const bytes = bytesUntilContent(request)
   // A stored response needs its input at the end, and so does a compaction.
   if (request.compacts !== undefined || (request.protocol === 'responses' && request.storedInput !== undefined)) {

@@ -63,8 +63,8 @@ interface Route {
   }
 }
 
-/** Chooses how this request goes to this lane. */
-export async function routeTo(given: Route): Promise<RouteStrategy> {
+/** Chooses how this request goes to this lane. A promise only where the request has to be parsed as a conversation. */
+export function routeTo(given: Route): RouteStrategy | Promise<RouteStrategy> {
   const route = given.options.withoutSeals ? withoutSeals(given) : given
   const { request, encoder, dialect } = route
   if (request.protocol === 'chat') {

@@ -7,13 +7,13 @@ import { limitHeaders } from '../limits/limits.ts'
 import type { Ending } from '../model/ending.ts'
 import { type Problem, retryableProblem } from '../model/problem.ts'
 import { planLanes } from '../routing/plan-lanes.ts'
-import type { Run } from './attempt.ts'
+import type { Run, RunFate } from './attempt.ts'
 import { attemptLanes } from './attempt-lanes.ts'
 import { ignoredToolsHeader } from './call-lane.ts'
 import { Cancellation } from './cancellation.ts'
-import { createFinalFrames, deliverEnd, type FinalFrames, sendInternalError, type TurnRecord } from './deliver-end.ts'
+import { createKeptFrames, deliverEnd, type KeptFrames, sendInternalError, type TurnRecord } from './deliver-end.ts'
 import { boundsOf, endingOf, learnFromTurn, resolveEnding } from './ending.ts'
-import { type AnswerKeeper, createKeeping } from './keep-answer.ts'
+import { AnswerKeeper } from './keep-answer.ts'
 import { planTurn } from './plan-turn.ts'
 import { ledgerUnavailable, refusalProblem } from './refusals.ts'
 import type { PlannedTurn, Turn, TurnServices } from './turn.ts'
@@ -60,7 +60,8 @@ function openTurn(services: TurnServices, planned: PlannedTurn, hold: AdmittedTu
   const { request, claim, caller } = planned
   const releaseGate = { isOpen: false }
   const encoder = createEncoder(services, planned, () => releaseGate.isOpen)
-  const keeping = createKeeping(services, planned, encoder)
+  const isStored = request.protocol === 'responses' && request.storedInput !== undefined
+  const keeping = claim !== undefined || isStored ? new AnswerKeeper(services, planned, encoder) : undefined
   const opened = openReleaseGate(releaseGate, hold, keeping)
   const sink = keeping?.sink ?? planned.sink
   sink.onSilence(() => encoder.keepAlive())
@@ -91,6 +92,7 @@ async function openReleaseGate(
 
 async function runTurn(services: TurnServices, turn: Turn): Promise<TurnRecord> {
   const { lanes, hold, cameFrom, sink, keeping } = turn
+  const { random, health } = services
   try {
     // Near the edge of any balance or limit the hold must be durable before the provider is called; else only before content.
     const problem = hold.overlap ? undefined : await turn.releaseGate
@@ -99,14 +101,13 @@ async function runTurn(services: TurnServices, turn: Turn): Promise<TurnRecord> 
       : await attemptLanes(
           services,
           turn,
-          planLanes(lanes, { random: services.random, shareOf: services.health.shareOf, origin: cameFrom }),
+          lanes.length === 1 ? lanes : planLanes(lanes, { random, shareOf: health.shareOf, origin: cameFrom }),
         )
     return await endTurn(services, turn, run)
   } catch (error) {
     const wasQuiet = sink.phase === 'quiet'
     sendInternalError(turn)
-    if (wasQuiet) await keeping?.forget()
-    else await keeping?.end('internal_error')
+    if (keeping) await (wasQuiet ? keeping.forget() : keeping.end('internal_error'))
     throw error
   } finally {
     turn.cancellation.release()
@@ -123,20 +124,20 @@ async function endTurn(services: TurnServices, turn: Turn, run: Run): Promise<Tu
   const estimateError = learnFromTurn(turn, run, resolution, bounds)
   if (resolution.owed) {
     // A provider has read the conversation, and has it in its cache for a while.
-    if (run.lane) sticky.remember(keys, { origin: run.lane.origin, cameFrom })
+    if (run.lane && keys) sticky.remember(keys, { origin: run.lane.origin, cameFrom })
     if (prompt && price.cachedInput < price.input) seen.remember(prompt)
   }
-  const finalFrames = createFinalFrames(turn, run.fate, resolution)
   let ending = endingOf(turn, run, resolution, services.nowMicros())
-  if (keeping) ending = await keepAnswer(turn, keeping, finalFrames, ending)
+  const keptFrames = keeping && createKeptFrames(turn, run.fate, ending.owed)
+  if (keptFrames) ending = await keepAnswer(turn, run.fate, ending, keptFrames)
   const settled = await turn.hold.settle(ending)
   // A keep-alive may have sent the head meanwhile.
   const wasQuiet = sink.phase === 'quiet'
   if (wasQuiet) sink.announce(limitHeaders(ledger.limitStatuses(turn.admitRequest.limits)))
-  const sentProblem = deliverEnd(turn, finalFrames, settled)
+  const sentProblem = deliverEnd(turn, { fate: run.fate, owed: ending.owed, keptFrames }, settled)
   // After an error status the client must find nothing.
-  if (sentProblem && wasQuiet) await keeping?.forget()
-  else await keeping?.end(ending.outcome)
+  if (keeping) await (sentProblem && wasQuiet ? keeping.forget() : keeping.end(ending.outcome))
+  const isSettled = settled.kind === 'settled'
   return {
     model: turn.entry.model.id,
     lane: ending.lane,
@@ -145,8 +146,8 @@ async function endTurn(services: TurnServices, turn: Turn, run: Run): Promise<Tu
     problem: sentProblem?.code,
     usage: ending.owed?.usage,
     compaction: ending.compaction,
-    charge: settled.kind === 'settled' ? settled.charge : undefined,
-    shortfall: settled.kind === 'settled' ? settled.shortfall : undefined,
+    charge: isSettled ? settled.charge : undefined,
+    shortfall: isSettled ? settled.shortfall : undefined,
     firstByteMs: ending.firstByteMs,
     totalMs: ending.totalMs,
     estimateError,
@@ -155,19 +156,18 @@ async function endTurn(services: TurnServices, turn: Turn, run: Run): Promise<Tu
 
 /** Keeps a complete answer before its charge, which it already states. */
 async function keepAnswer(
-  { hold }: Turn,
-  keeping: AnswerKeeper,
-  finalFrames: FinalFrames,
+  { hold, keeping }: Turn,
+  fate: RunFate,
   ending: Ending,
+  keptFrames: KeptFrames,
 ): Promise<Ending> {
-  const { fate } = finalFrames
   const { owed } = ending
-  if (!owed || (fate.kind !== 'finished' && fate.kind !== 'broken-off')) return ending
+  if (!keeping || !owed || (fate.kind !== 'finished' && fate.kind !== 'broken-off')) return ending
   // R1: an answer that may be fetched counts as delivered, and without a hold it could not be charged after a crash.
   if ((await hold.durable) === 'lost') return ending
   const { charge } = chargeWithin(hold.amount, owed)
   const settled = fate.kind === 'finished' ? { charge, tier: owed.tier } : undefined
-  return keeping.keep(ending, { encode: () => finalFrames.encode(settled), forget: finalFrames.forget })
+  return keeping.keep(ending, { encode: () => keptFrames.encode(settled), forget: keptFrames.forget })
 }
 
 function refuse(

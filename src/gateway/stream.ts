@@ -5,8 +5,10 @@ import { readProviderError, type UpstreamError } from '../protocols/refusals/pro
 import type { StreamAdapter } from '../protocols/shared/codec-types.ts'
 import { FrameSplitter, FrameTooLarge } from '../protocols/sse/frames.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../providers/upstream-answer.ts'
-import { type LaneAttempt, laneCap, type Produced, type RunFate } from './attempt.ts'
+import type { LaneVerdict } from '../routing/lane-health.ts'
+import type { LaneAttempt, Produced, RunFate } from './attempt.ts'
 import type { StopReason } from './cancellation.ts'
+import { RELEASED_BYTES_MIN, releaseBody } from './request-memory.ts'
 import type { Turn, TurnServices } from './turn.ts'
 import {
   CONNECTION_BROKE,
@@ -25,10 +27,20 @@ interface StreamedAnswer {
   readonly adapter: StreamAdapter
 }
 
-interface RelayedStream extends StreamedAnswer {
+interface RelayedStream {
   readonly turn: Turn
   readonly attempt: LaneAttempt
+  readonly adapter: StreamAdapter
+  readonly nowMicros: () => number
+  /** Monotonic microseconds at which the lane was called, or its last output arrived. */
+  progressAt: number
+  hasOutput: boolean
+  /** For how long the provider has produced nothing. */
+  silentMicros: number
 }
+
+/** The network does not explain a longer pause: the provider may have been reasoning. */
+const PAUSE_MICROS = 1_500_000
 
 /** No model writes longer tokens on average: output beyond it is past the cap of its lane. */
 const BYTES_PER_TOKEN_MAX = 64
@@ -42,33 +54,52 @@ const HELD_FRAMES_MAX = 3
  * gate (R1). Only a read of the provider may fail here; any other throw is our own fault.
  */
 export async function relayStream(
-  { bounds: { frameBytesMax } }: TurnServices,
+  services: TurnServices,
   turn: Turn,
   attempt: LaneAttempt,
   { body, adapter }: StreamedAnswer,
 ): Promise<RunFate> {
-  const stream = { turn, attempt, body, adapter }
+  const { nowMicros } = services
+  const { frameBytesMax } = services.bounds
+  const stream: RelayedStream = {
+    turn,
+    attempt,
+    adapter,
+    nowMicros,
+    progressAt: attempt.calledAt,
+    hasOutput: false,
+    silentMicros: 0,
+  }
   const { state } = adapter
   const { sink, hold, cancellation } = turn
   const { bytesPerToken } = turn.entry.model
-  const outputBytesMax = laneCap(turn, attempt.lane) * turn.request.choices * BYTES_PER_TOKEN_MAX
+  const outputBytesMax = attempt.outputCap * turn.request.choices * BYTES_PER_TOKEN_MAX
   const splitter = new FrameSplitter({ frameBytesMax })
   let endUsageWait: (() => void) | undefined
   let ready: Buffer[] = []
   let heldBytes = 0
   try {
     for (;;) {
-      const read = await body.read().catch(asError)
-      if (read instanceof Error) return stop(stream, fateOfFailure(stream, read, ready))
+      let read: readonly Buffer[]
+      try {
+        read = await body.read()
+      } catch (error) {
+        return fateOfFailure(stream, error instanceof Error ? error : new Error(String(error)), ready)
+      }
       if (read.length === 0) break
       const bytesBefore = state.outputBytes
       const { pieces, hasContent, failure } = readFrames(adapter, splitter, read)
-      if (state.outputBytes > bytesBefore) attempt.onOutput()
+      if (state.outputBytes > bytesBefore) {
+        const now = nowMicros()
+        stream.silentMicros += silenceUntil(stream, now)
+        stream.hasOutput = true
+        stream.progressAt = now
+      }
       ready.push(...pieces)
       if (hasContent && attempt.firstContentAt === undefined) {
         const problem = await turn.releaseGate
-        if (problem) return stop(stream, { kind: 'withheld', problem })
-        attempt.onFirstContent()
+        if (problem) return { kind: 'withheld', problem }
+        onFirstContent(services, turn, attempt)
       }
       if (attempt.firstContentAt === undefined) {
         for (const { length } of pieces) heldBytes += length
@@ -80,27 +111,36 @@ export async function relayStream(
           hold.mark(estimateTokens(adapter.state.outputBytes - adapter.state.heldBytes, bytesPerToken))
         if (drained) {
           await drained
-          attempt.onReadResumed()
+          // The provider was not read for a while.
+          stream.progressAt = nowMicros()
         }
       }
-      if (failure) return stop(stream, fateOfFailure(stream, failure, ready))
+      if (failure) return fateOfFailure(stream, failure, ready)
       if (heldBytes > HELD_FRAMES_MAX * frameBytesMax)
-        return stop(stream, failed(overloaded('Server error: the provider sent too much before its first content.')))
-      if (isComplete(stream)) cancellation.answerIsComplete()
+        return failed(overloaded('Server error: the provider sent too much before its first content.'))
+      if (isComplete(stream)) cancellation.answerIsComplete = true
       if (isOver(adapter)) break
       if (state.finished) endUsageWait ??= startUsageWait(body)
       if (state.outputBytes > outputBytesMax)
-        return stop(stream, ended(stream, overloaded('Server error: the provider went on past the output cap.')))
+        return ended(stream, overloaded('Server error: the provider went on past the output cap.'))
     }
     // What follows the last frame is no part of the answer.
     if (!state.done) state.error ??= errorInstead(splitter.rest())
-    return stop(stream, fateOfEnd(stream, ready))
+    return fateOfEnd(stream, ready)
   } finally {
     endUsageWait?.()
   }
 }
 
-const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
+const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }
+
+function onFirstContent(services: TurnServices, turn: Turn, attempt: LaneAttempt): void {
+  attempt.firstContentAt = services.nowMicros()
+  attempt.permit.report(SUCCEEDED)
+  // The next turn of the conversation may begin before this one ends.
+  if (turn.keys) services.sticky.remember(turn.keys, { origin: attempt.lane.origin, cameFrom: turn.cameFrom })
+  if (turn.request.body.bytes.length >= RELEASED_BYTES_MIN) releaseBody(services, turn)
+}
 
 interface ReadFrames {
   /** What goes to the client, in as few pieces as it came. */
@@ -148,24 +188,28 @@ function errorInstead(rest: Buffer): UpstreamError | undefined {
 
 const OPENING_BRACE = 0x7b
 
-/** The connection of a complete answer is kept for the next call; any other is cut, so that the provider stops working. */
-function stop({ body }: RelayedStream, fate: RunFate): RunFate {
-  if (fate.kind === 'finished') body.release()
-  else body.cancel()
-  return fate
+/** How long the provider was silent since its last output. */
+function silenceUntil({ progressAt, hasOutput }: RelayedStream, now: number): number {
+  const micros = now - progressAt
+  return !hasOutput || micros > PAUSE_MICROS ? micros : 0
 }
 
-const producedOf = ({ adapter: { state }, attempt }: RelayedStream): Produced => ({
-  usage: state.usageIsFinal ? state.usage : undefined,
-  usageSoFar: state.usageIsFinal ? undefined : state.usage,
-  countedBytes: state.countedBytes,
-  inputCounted: state.inputCounted,
-  outputBytes: state.outputBytes,
-  wordFrames: state.contentFrames,
-  calls: state.calls,
-  silentMs: attempt.silentMs(state.finished),
-  hiding: attempt.hiding,
-})
+function producedOf(stream: RelayedStream): Produced {
+  const { state } = stream.adapter
+  // After the finish reason the provider does not work any more.
+  const silentMicros = stream.silentMicros + (state.finished ? 0 : silenceUntil(stream, stream.nowMicros()))
+  return {
+    usage: state.usageIsFinal ? state.usage : undefined,
+    usageSoFar: state.usageIsFinal ? undefined : state.usage,
+    countedBytes: state.countedBytes,
+    inputCounted: state.inputCounted,
+    outputBytes: state.outputBytes,
+    wordFrames: state.contentFrames,
+    calls: state.calls,
+    silentMs: Math.round(silentMicros / 1000),
+    hiding: stream.attempt.hiding,
+  }
+}
 
 /** Only a finish reason makes a stream that has ended a complete answer. */
 function fateOfEnd(stream: RelayedStream, ready: readonly Buffer[]): RunFate {

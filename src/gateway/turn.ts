@@ -12,7 +12,6 @@ import type { LaneRates } from '../pricing/lane-rates.ts'
 import type { SeenPrefixes, SentPrompt } from '../pricing/seen-prefixes.ts'
 import type { CallSeals } from '../protocols/seals/call-seals.ts'
 import type { MintIds } from '../protocols/shared/codec-types.ts'
-import type { CacheSalt } from '../protocols/shared/lane-target.ts'
 import type { Send } from '../providers/send.ts'
 import type { LaneHealth } from '../routing/lane-health.ts'
 import type { LearnedCapabilities } from '../routing/learned-capabilities.ts'
@@ -64,11 +63,10 @@ export interface PlannedTurn extends TurnInput {
   readonly prompt: SentPrompt | undefined
   readonly admitRequest: AdmitRequest
   readonly inputBound: number
-  /** Sealed reasoning of this account, kept for clients that cannot carry it. */
+  /** Sealed reasoning of this account, kept for Chat clients, which cannot carry it. */
   readonly callSeals: CallSeals
-  readonly cacheSalt: CacheSalt
-  /** Empty for a model with one lane. */
-  readonly keys: ConversationKeys
+  /** Undefined with one lane: there is nothing to stay on. */
+  readonly keys: ConversationKeys | undefined
   /** The origin of the lane that the conversation was on. */
   readonly cameFrom: string | undefined
 }

@@ -72,27 +72,23 @@ export function createClosing(): Closing {
   }
 }
 
-/** A cancellation signal inside the process: AbortSignal without the cost of an EventTarget for each turn. */
+/**
+ * A cancellation signal inside the process: AbortSignal without the cost of an EventTarget for each turn. One listens at a time: a
+ * call of a provider, or a wait between two.
+ */
 export interface StopSignal {
   readonly stopped: boolean
-  /** Calls back once when it is stopped; returns how to stop listening. */
-  onStop(listener: () => void): () => void
+  /** Called once when it is stopped. */
+  onStop: (() => void) | undefined
 }
 
 export class Stopper implements StopSignal {
   stopped = false
-  readonly #listeners: ((() => void) | undefined)[] = []
-
-  onStop(listener: () => void): () => void {
-    const index = this.#listeners.push(listener) - 1
-    return () => {
-      this.#listeners[index] = undefined
-    }
-  }
+  onStop: (() => void) | undefined
 
   stop(): void {
     if (this.stopped) return
     this.stopped = true
-    for (const listener of this.#listeners) listener?.()
+    this.onStop?.()
   }
 }

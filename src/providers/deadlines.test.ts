@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createLifeSigns, type DeadlinePhase, startDeadlines } from './deadlines.ts'
+import { type DeadlinePhase, Deadlines, timeLimitsOf } from './deadlines.ts'
 
 const TIMEOUTS = { connectMs: 5, firstByteMs: 120, jsonAnswerMs: 1100, idleMs: 90, noProgressMs: 300, totalMs: 1800 }
 const DATA = Buffer.from('data: x\n\n')
@@ -16,16 +16,13 @@ afterEach(() => {
 const LOOP_TURN_MS = 2
 
 /** A call whose time the test makes pass. */
-function running(delivery: 'stream' | 'json') {
+function running(delivery: 'stream' | 'json', timeouts = TIMEOUTS) {
   let now = 0
   const expired: { phase: DeadlinePhase; at: number }[] = []
-  const deadlines = startDeadlines(
-    { nowMicros: () => now * 1000 },
-    {
-      timeouts: TIMEOUTS,
-      delivery,
-      onExpired: (phase) => expired.push({ phase, at: now - LOOP_TURN_MS }),
-    },
+  const deadlines = new Deadlines(
+    () => now * 1000,
+    timeLimitsOf(timeouts, delivery),
+    (phase) => expired.push({ phase, at: now - LOOP_TURN_MS }),
   )
   const pass = (ms: number) => {
     for (let n = 0; n < ms; n++) {
@@ -140,9 +137,10 @@ describe('a suspended process', () => {
   const stopped = (ms: number) => {
     const clock = { now: 0 }
     const expired: DeadlinePhase[] = []
-    const deadlines = startDeadlines(
-      { nowMicros: () => clock.now * 1000 },
-      { timeouts: TIMEOUTS, delivery: 'stream', onExpired: (phase) => expired.push(phase) },
+    const deadlines = new Deadlines(
+      () => clock.now * 1000,
+      timeLimitsOf(TIMEOUTS, 'stream'),
+      (phase) => expired.push(phase),
     )
     deadlines.headArrived()
     clock.now += ms
@@ -193,10 +191,17 @@ test('one timer serves any number of bytes', () => {
   deadlines.stop()
 })
 
-const judged = (...chunks: string[]) => {
-  const isSignOfLife = createLifeSigns()
-  return chunks.map((chunk) => isSignOfLife(Buffer.from(chunk)))
-}
+/** Whether each chunk is a keep-alive: after one, the time without progress goes on. */
+const judged = (...chunks: string[]) =>
+  chunks.map((chunk, index) => {
+    const { deadlines, pass, expired } = running('stream', { ...TIMEOUTS, idleMs: 1000 })
+    deadlines.headArrived()
+    for (const earlier of chunks.slice(0, index)) deadlines.bytesArrived(Buffer.from(earlier))
+    pass(200)
+    deadlines.bytesArrived(Buffer.from(chunk))
+    pass(200)
+    return expired.length > 0
+  })
 
 describe('a keep-alive', () => {
   test.each([': ping\n\n', ':\n:\r\n\r\n', '\n', ' \r\n\t', '', ': cut in the mid'])('%j is one', (text) => {

@@ -3,14 +3,12 @@ import type { Upstream } from '../catalog/catalog.ts'
 import type { StopSignal } from '../lib/async.ts'
 import type { Delivery } from '../model/turn.ts'
 import { AddressRefused, refusalOfBaseUrl } from './address-guard.ts'
-import { type DeadlinePhase, type Deadlines, startDeadlines } from './deadlines.ts'
+import { Deadlines, type TimeLimits, timeLimitsOf } from './deadlines.ts'
 import type { DemoUpstream } from './demo/demo-upstream.ts'
 import type { OriginPools } from './origin-pools.ts'
 import { headersFor, type ProviderKind, pathBehind, providerKindOf } from './provider-kinds.ts'
 import {
-  type ChunkQueue,
-  type ChunkSource,
-  createChunkQueue,
+  type UpstreamBody,
   UpstreamBrokenOff,
   UpstreamCancelled,
   type UpstreamFailed,
@@ -67,7 +65,7 @@ export function createSend(services: SendServices): Send {
       headers = [...headers, ...own.flat()]
     }
     return new Promise((settle) => {
-      const exchange = new ProviderExchange(nowMicros, { upstream, delivery, signal, settle })
+      const exchange = new ProviderExchange(nowMicros, { upstream, limits: target.limits[delivery], signal, settle })
       pool.dispatch({ path, method: 'POST', headers, body }, exchange)
     })
   }
@@ -81,6 +79,7 @@ interface Target {
   /** By the provider's name of the model: as many as the configuration names. */
   readonly paths: Readonly<Record<Delivery, Map<string, string>>>
   readonly headers: Readonly<Record<Delivery, string[]>>
+  readonly limits: Readonly<Record<Delivery, TimeLimits>>
 }
 
 function createTarget(upstream: Upstream, userAgent: string): Target | UpstreamFailed {
@@ -100,12 +99,13 @@ function createTarget(upstream: Upstream, userAgent: string): Target | UpstreamF
       json: headersFor(upstream, providerKind, { delivery: 'json', userAgent }),
       stream: headersFor(upstream, providerKind, { delivery: 'stream', userAgent }),
     },
+    limits: { json: timeLimitsOf(upstream.timeouts, 'json'), stream: timeLimitsOf(upstream.timeouts, 'stream') },
   }
 }
 
 interface ExchangeTerms {
-  readonly upstream: Upstream
-  readonly delivery: Delivery
+  readonly upstream: Pick<Upstream, 'id'>
+  readonly limits: TimeLimits
   readonly signal: StopSignal
   /** Gets the failure, or the answer as soon as its head has arrived. */
   readonly settle: (outcome: UpstreamOutcome) => void
@@ -114,8 +114,10 @@ interface ExchangeTerms {
 /**
  * Backpressure: beyond these bounds the provider's socket is not read. One read of it is 64 KiB at most, and what is left of a
  * paused read shares its memory: a client that does not read costs one read here, one at the socket and one that it was written.
+ * A waiting reader takes everything at once; without one the chunks stay in memory as long as the client does not read.
  */
-const QUEUE_BOUNDS = { awaitedMax: 64 * 1024, unawaitedMax: 16 * 1024 }
+const AWAITED_BYTES_MAX = 64 * 1024
+const UNAWAITED_BYTES_MAX = 16 * 1024
 /** An end that is near comes within this; else the connection is not worth keeping. */
 const RELEASE_MS = 1000
 const RELEASE_BYTES_MAX = 64 * 1024
@@ -124,37 +126,52 @@ type UndiciHandler = Required<
   Pick<Dispatcher.DispatchHandler, 'onConnect' | 'onHeaders' | 'onData' | 'onComplete' | 'onError'>
 >
 
+interface WaitingReader {
+  resolve(chunks: readonly Buffer[]): void
+  reject(error: Error): void
+}
+
 /**
- * One call between its two ends. To undici it is a handler of the older shape, which undici serves without wrapping every event;
- * to the reader of the answer it is the source of the queue.
+ * One call between its two ends. To undici, which pushes, it is a handler of the older shape, which undici serves without wrapping
+ * every event; to the turn, which pulls, it is the body of the answer.
  */
-class ProviderExchange implements UndiciHandler, ChunkSource {
-  readonly #upstream: Upstream
+export class ProviderExchange implements UndiciHandler, UpstreamBody {
+  readonly #upstreamId: string
   readonly #settle: (outcome: UpstreamOutcome) => void
   readonly #deadlines: Deadlines
-  readonly #stopListening: () => void
-  #isOver = false
+  readonly #signal: StopSignal
+  #state: 'open' | 'ended' | Error
   /** Cuts the connection. Once there is one, part of the request may have been sent. */
   #cut: ((error: Error) => void) | undefined
   /** Set with the head of the answer. */
-  #queue: ChunkQueue | undefined
-  #isPaused = false
   #resumeSocket: (() => void) | undefined
+  /** What has arrived and was not read. */
+  #chunks: Buffer[]
+  #bytes: number
+  #isPaused: boolean
+  #reader: WaitingReader | undefined
+  /** The reader gets its chunks after this turn of the parser. */
+  #isGathering: boolean
   /** How much may still come of a released answer. */
   #releasedBytesLeft: number | undefined
   #releaseTimer: NodeJS.Timeout | undefined
 
-  constructor(nowMicros: () => number, { upstream, delivery, signal, settle }: ExchangeTerms) {
-    this.#upstream = upstream
+  constructor(nowMicros: () => number, { upstream, limits, signal, settle }: ExchangeTerms) {
+    this.#upstreamId = upstream.id
     this.#settle = settle
-    const onExpired = (phase: DeadlinePhase) => this.#stop(new UpstreamTimedOut(phase))
-    this.#deadlines = startDeadlines({ nowMicros }, { timeouts: upstream.timeouts, delivery, onExpired })
-    this.#stopListening = signal.onStop(() => this.cancel())
+    this.#state = 'open'
+    this.#chunks = []
+    this.#bytes = 0
+    this.#isPaused = false
+    this.#isGathering = false
+    this.#deadlines = new Deadlines(nowMicros, limits, (phase) => this.#stop(new UpstreamTimedOut(phase)))
+    this.#signal = signal
+    signal.onStop = () => this.cancel()
   }
 
   onConnect(abort: (error?: Error) => void): void {
     // Thrown instead of aborted, which would cost the new connection.
-    if (this.#isOver) throw new UpstreamCancelled('The call was cancelled before there was a connection.')
+    if (this.#state !== 'open') throw new UpstreamCancelled('The call was cancelled before there was a connection.')
     this.#cut = abort
   }
 
@@ -168,12 +185,11 @@ class ProviderExchange implements UndiciHandler, ChunkSource {
     }
     this.#resumeSocket = resume
     this.#deadlines.headArrived()
-    this.#queue = createChunkQueue(this, QUEUE_BOUNDS)
-    this.#settle({ kind: 'answer', status, headers, body: this.#queue.body })
+    this.#settle({ kind: 'answer', status, headers, body: this })
     return true
   }
 
-  /** False pauses the socket until `resume`. */
+  /** False pauses the socket until it is resumed. */
   onData(chunk: Buffer): boolean {
     if (this.#releasedBytesLeft !== undefined) {
       this.#releasedBytesLeft -= chunk.length
@@ -181,35 +197,39 @@ class ProviderExchange implements UndiciHandler, ChunkSource {
       return true
     }
     // The resumed parser looks for the end of a paused answer.
-    if (chunk.length === 0) return true
+    if (chunk.length === 0 || this.#state !== 'open') return true
     this.#deadlines.bytesArrived(chunk)
-    this.#queue?.push(chunk)
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    if (!this.#isPaused && this.#bytes > (this.#reader ? AWAITED_BYTES_MAX : UNAWAITED_BYTES_MAX)) {
+      this.#isPaused = true
+      this.#deadlines.pause()
+    }
+    // After this turn of the parser: the other chunks of the same socket read are gathered first.
+    if (this.#reader !== undefined && !this.#isGathering) {
+      this.#isGathering = true
+      queueMicrotask(() => this.#settleRead())
+    }
     return !this.#isPaused
   }
 
   onComplete(): void {
-    if (this.#isOver) return
-    this.#close()
-    this.#queue?.end()
+    if (this.#state === 'open') this.#end('ended')
   }
 
   onError(error: Error): void {
-    if (this.#isOver) return
-    this.#close()
-    if (this.#queue !== undefined) this.#queue.fail(asBodyError(error))
-    else this.#settle(describeFailure(error, { upstreamId: this.#upstream.id, sent: this.#cut !== undefined }))
+    if (this.#state !== 'open') return
+    const hasHead = this.#resumeSocket !== undefined
+    this.#end(hasHead ? asBodyError(error) : error)
+    if (!hasHead) this.#settle(describeFailure(error, { upstreamId: this.#upstreamId, sent: this.#cut !== undefined }))
   }
 
-  pause(): void {
-    this.#isPaused = true
-    this.#deadlines.pause()
-  }
-
-  resume(): void {
-    this.#isPaused = false
-    if (this.#isOver) return
-    this.#deadlines.resume()
-    this.#resumeSocket?.()
+  read(): Promise<readonly Buffer[]> {
+    if (this.#chunks.length > 0 || this.#state === 'ended') return Promise.resolve(this.#take())
+    if (this.#state !== 'open') return Promise.reject(this.#state)
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject }
+    })
   }
 
   cancel(): void {
@@ -217,23 +237,48 @@ class ProviderExchange implements UndiciHandler, ChunkSource {
   }
 
   release(): void {
-    if (this.#isOver) return
+    if (this.#state !== 'open') return
     this.#releasedBytesLeft = RELEASE_BYTES_MAX
     this.#releaseTimer = setTimeout(() => this.cancel(), RELEASE_MS)
+    this.#take()
   }
 
-  /** Ends the call from our side. Before there is a connection there is nothing to cut: `onConnect` checks `#isOver`. */
+  #take(): readonly Buffer[] {
+    const taken = this.#chunks
+    this.#chunks = []
+    this.#bytes = 0
+    if (this.#isPaused) {
+      this.#isPaused = false
+      if (this.#state === 'open') {
+        this.#deadlines.resume()
+        this.#resumeSocket?.()
+      }
+    }
+    return taken
+  }
+
+  #settleRead(): void {
+    this.#isGathering = false
+    const reader = this.#reader
+    if (reader === undefined) return
+    this.#reader = undefined
+    if (this.#chunks.length === 0 && this.#state instanceof Error) reader.reject(this.#state)
+    else reader.resolve(this.#take())
+  }
+
+  /** Ends the call from our side. Before there is a connection there is nothing to cut: `onConnect` checks the state. */
   #stop(error: Error): void {
-    if (this.#isOver) return
+    if (this.#state !== 'open') return
     this.onError(error)
     this.#cut?.(error)
   }
 
-  #close(): void {
-    this.#isOver = true
+  #end(state: 'ended' | Error): void {
+    this.#state = state
     this.#deadlines.stop()
     clearTimeout(this.#releaseTimer)
-    this.#stopListening()
+    this.#signal.onStop = undefined
+    if (this.#reader !== undefined) this.#settleRead()
   }
 }
 

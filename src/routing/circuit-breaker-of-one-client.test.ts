@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { FAILED, setUp, WELL } from '../../test/fixtures/routing/circuit-breaker.ts'
-import type { CircuitBreaker, Verdict } from './circuit-breaker.ts'
+import { FAILED, setUp, type TestedBreaker, WELL } from '../../test/fixtures/routing/circuit-breaker.ts'
+import type { Verdict } from './circuit-breaker.ts'
 
 describe('one client whose calls fail', () => {
-  const callBy = (breaker: CircuitBreaker, by: string, verdict: Verdict): boolean => {
+  const callBy = (breaker: TestedBreaker, by: string, verdict: Verdict): boolean => {
     const permit = breaker.permit(by)
     permit?.report(verdict)
     permit?.release()

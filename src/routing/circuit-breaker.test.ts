@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { fractionsFrom } from '../../test/fixtures/lib/seeded-random.ts'
-import { FAILED, LOCKED_OUT, SECOND, setUp, WELL } from '../../test/fixtures/routing/circuit-breaker.ts'
-import type { CircuitBreaker, Verdict } from './circuit-breaker.ts'
+import {
+  FAILED,
+  LOCKED_OUT,
+  SECOND,
+  setUp,
+  type TestedBreaker,
+  WELL,
+} from '../../test/fixtures/routing/circuit-breaker.ts'
+import type { Verdict } from './circuit-breaker.ts'
 
 describe('failures', () => {
   it('opens after five consecutive failures, not four', () => {
@@ -318,10 +325,10 @@ describe('refused credentials', () => {
 })
 
 /** Half an hour of a lane that is up and down as a die falls, with calls that take their time. */
-function anyHalfHour(breaker: CircuitBreaker, time: { now: number }, random: () => number) {
+function anyHalfHour(breaker: TestedBreaker, time: { now: number }, random: () => number) {
   const isUp = Array.from({ length: 60 }, () => random() < 0.5)
   const upAt = (at: number) => isUp[Math.floor(at / (30 * SECOND))] ?? true
-  const running: { permit: NonNullable<ReturnType<CircuitBreaker['permit']>>; endsAt: number; begun: number }[] = []
+  const running: { permit: NonNullable<ReturnType<TestedBreaker['permit']>>; endsAt: number; begun: number }[] = []
   const seen = { asked: 0, refused: 0, onTrial: 0 }
   while (time.now < 1800 * SECOND) {
     time.now += Math.ceil(random() * SECOND)

@@ -13,11 +13,15 @@ export type Verdict =
   /** The client gave up before the provider sent anything. */
   | { readonly kind: 'unresponsive' }
 
-/** Permission for one call. */
+/** Permission for one call, for `CircuitBreaker.report` and `release`. */
 export interface Permit {
-  report(verdict: Verdict): void
-  /** Called once the call is over. A call that reported nothing, because its client was at fault, does not count. */
-  release(): void
+  /** `probe`: while the circuit is open. `other`: while it is open for another account only. */
+  readonly kind: 'call' | 'probe' | 'other'
+  /** The account that asked. */
+  readonly by: unknown
+  /** How often the circuit had opened before. */
+  readonly round: number
+  hasSucceeded: boolean
 }
 
 export interface OpenCircuit {
@@ -101,13 +105,13 @@ export class CircuitBreaker {
 
   /** Undefined while the circuit is open. `by`: the account that asks. */
   permit(by?: unknown): Permit | undefined {
+    const permit: Permit = { kind: 'call', by, round: this.#round, hasSucceeded: false }
     const state = this.#state
-    if (state.kind === 'closed') return this.#permitFor(by)
-    if (this.#isOpenForOthersOnly(by)) return this.#permitForOther(by)
+    if (state.kind === 'closed') return permit
+    if (this.#isOpenForOthersOnly(by)) return { ...permit, kind: 'other' }
     if (!this.isAvailable) return undefined
     const { circuit } = state
     const left = state.kind === 'half-open' ? state.left : TRIALS[circuit.reason]
-    const permit = this.#permitFor(by)
     if (left === 0) this.#close(circuit.reason)
     else this.#state = { kind: 'half-open', circuit, left, by: permit }
     return permit
@@ -119,25 +123,42 @@ export class CircuitBreaker {
    */
   probe(by?: unknown): Permit | undefined {
     const state = this.#state
-    if (state.kind === 'closed') return this.#permitFor(by)
+    if (state.kind === 'closed') return this.permit(by)
     if (!PROBED.has(state.circuit.reason)) return undefined
     if (Math.max(this.#probes, this.#probed.total()) >= this.#probesMost) return undefined
     this.#probed.add()
-    const round = this.#round
-    let hasReported = false
     this.#probes++
-    return {
-      report: (verdict) => {
-        if (round !== this.#round) return this.#onStaleResult(verdict)
-        if (verdict.kind === 'succeeded' && !hasReported) this.#onProbeSuccess()
-        else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
-        else if (verdict.kind !== 'succeeded' && verdict.kind !== 'responded') this.#probesMost = PROBES_FIRST
-        hasReported ||= verdict.kind === 'succeeded'
-      },
-      release: () => {
-        if (round === this.#round) this.#probes--
-      },
+    return { kind: 'probe', by, round: this.#round, hasSucceeded: false }
+  }
+
+  report(permit: Permit, verdict: Verdict): void {
+    if (verdict.kind === 'succeeded') {
+      if (permit.hasSucceeded) return
+      permit.hasSucceeded = true
     }
+    const state = this.#state
+    if (permit.round !== this.#round) this.#onStaleResult(verdict)
+    else if (permit.kind === 'probe') this.#onProbeResult(verdict)
+    else if (permit.kind === 'other') this.#onResultOfOther(verdict, permit.by)
+    else if (state.kind === 'closed') this.#onResult(verdict, permit.by)
+    else if (state.kind === 'half-open' && (state.by === permit || verdict.kind === 'failed'))
+      this.#onTrialResult(state, verdict, permit.by)
+  }
+
+  /** Called once the call is over. A call that reported nothing, because its client was at fault, does not count. */
+  release(permit: Permit): void {
+    const state = this.#state
+    if (permit.kind === 'probe') {
+      if (permit.round === this.#round) this.#probes--
+    } else if (state.kind === 'half-open' && state.by === permit) {
+      this.#state = { ...state, by: undefined }
+    }
+  }
+
+  #onProbeResult(verdict: Verdict): void {
+    if (verdict.kind === 'succeeded') this.#onProbeSuccess()
+    else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
+    else if (verdict.kind !== 'responded') this.#probesMost = PROBES_FIRST
   }
 
   #onProbeSuccess(): void {
@@ -157,21 +178,19 @@ export class CircuitBreaker {
     return onlyFor !== undefined && onlyFor !== by
   }
 
-  #permitForOther(by: unknown): Permit {
-    const round = this.#round
-    return {
-      report: (verdict) => {
-        if (round !== this.#round || this.#state.kind === 'closed') return this.#onStaleResult(verdict)
-        const { circuit } = this.#state
-        if (verdict.kind === 'succeeded') this.#close(circuit.reason)
-        else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
-        else if (verdict.kind === 'locked-out') this.#trip('locked-out')
-        // The failures are not that account's alone.
-        else if ((verdict.kind === 'failed' || verdict.kind === 'unresponsive') && this.#isOpenForOthersOnly(by))
-          this.#state = { ...this.#state, circuit: { reason: circuit.reason, until: circuit.until } }
-      },
-      release() {},
+  /** The result of a call while the circuit is open for another account only. */
+  #onResultOfOther(verdict: Verdict, by: unknown): void {
+    if (this.#state.kind === 'closed') {
+      this.#onStaleResult(verdict)
+      return
     }
+    const { circuit } = this.#state
+    if (verdict.kind === 'succeeded') this.#close(circuit.reason)
+    else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
+    else if (verdict.kind === 'locked-out') this.#trip('locked-out')
+    // The failures are not that account's alone.
+    else if ((verdict.kind === 'failed' || verdict.kind === 'unresponsive') && this.#isOpenForOthersOnly(by))
+      this.#state = { ...this.#state, circuit: { reason: circuit.reason, until: circuit.until } }
   }
 
   /** Whether the next caller gets a permit: the circuit is closed, or its interval is over and no trial is running. */
@@ -198,44 +217,49 @@ export class CircuitBreaker {
     return this.#deps.nowMicros()
   }
 
-  #permitFor(by: unknown): Permit {
-    const grantedIn = this.#round
-    let wasWell = false
-    const permit: Permit = {
-      report: (verdict) => {
-        const again = wasWell && verdict.kind === 'succeeded'
-        wasWell ||= verdict.kind === 'succeeded'
-        if (again) return
-        const state = this.#state
-        if (grantedIn !== this.#round) this.#onStaleResult(verdict)
-        else if (state.kind === 'closed') this.#onResult(verdict, by)
-        else if (state.kind === 'half-open' && (state.by === permit || verdict.kind === 'failed'))
-          this.#onTrialResult(state, verdict, by)
-      },
-      release: () => {
-        const state = this.#state
-        if (state.kind === 'half-open' && state.by === permit) this.#state = { ...state, by: undefined }
-      },
-    }
-    return permit
-  }
-
+  /** The result of a call while the circuit is closed. */
   #onResult(verdict: Verdict, by: unknown): void {
-    if (verdict.kind === 'responded') this.#silences = 0
-    else if (verdict.kind === 'unresponsive') this.#onNoResponse(by)
-    else if (verdict.kind === 'busy') this.#trip('busy', verdict.forMs)
-    else if (verdict.kind === 'locked-out') this.#trip('locked-out')
-    else if (this.#isTooManyFailures(verdict.kind === 'failed', by)) this.#trip('failing', undefined, this.#failedBy)
-    else if (verdict.kind === 'succeeded') this.#onSuccess()
-    // A Retry-After counts for one failure; repeated failures open the circuit for longer.
-    else if (verdict.forMs !== undefined) this.#trip('overloaded', verdict.forMs)
+    switch (verdict.kind) {
+      case 'succeeded': {
+        this.#calls.add()
+        this.#failuresInARow = 0
+        const opened = this.#openedInARow
+        opened.busy = 0
+        opened.overloaded = 0
+        // The open interval doubles while the circuit keeps opening, and resets after one longest interval of success.
+        if (this.#closedAt !== undefined && this.#now - this.#closedAt >= this.#deps.failing().longestMs * 1000) {
+          opened.failing = 0
+          opened['locked-out'] = 0
+          this.#closedAt = undefined
+        }
+        break
+      }
+      case 'failed':
+        if (this.#isOneFailureTooMany(by)) this.#trip('failing', undefined, this.#failedBy)
+        // A Retry-After counts for one failure; repeated failures open the circuit for longer.
+        else if (verdict.forMs !== undefined) this.#trip('overloaded', verdict.forMs)
+        break
+      case 'busy':
+        this.#trip('busy', verdict.forMs)
+        break
+      case 'locked-out':
+        this.#trip('locked-out')
+        break
+      case 'responded':
+        this.#silences = 0
+        break
+      case 'unresponsive':
+        // Finds a hanging provider also where clients give up before its deadline.
+        this.#silentBy = this.#silences === 0 || this.#silentBy === by ? by : undefined
+        this.#silences++
+        if (this.#silences >= SILENCES_MAX) this.#trip('failing', undefined, this.#silentBy)
+    }
   }
 
   /** Decides when failures open the circuit: five in a row, or half of ten or more within half a minute. */
-  #isTooManyFailures(failed: boolean, by: unknown): boolean {
+  #isOneFailureTooMany(by: unknown): boolean {
     this.#calls.add()
-    this.#failuresInARow = failed ? this.#failuresInARow + 1 : 0
-    if (!failed) return false
+    this.#failuresInARow++
     this.#failedBy = this.#failures.total() === 0 || this.#failedBy === by ? by : undefined
     this.#failures.add()
     const calls = this.#calls.total()
@@ -249,13 +273,6 @@ export class CircuitBreaker {
     this.#calls.clear()
     this.#failures.clear()
     this.#failuresInARow = 0
-  }
-
-  /** Finds a hanging provider also where clients give up before its deadline. */
-  #onNoResponse(by: unknown): void {
-    this.#silentBy = this.#silences === 0 || this.#silentBy === by ? by : undefined
-    this.#silences++
-    if (this.#silences >= SILENCES_MAX) this.#trip('failing', undefined, this.#silentBy)
   }
 
   #onTrialResult({ circuit, left }: State & { kind: 'half-open' }, verdict: Verdict, by: unknown): void {
@@ -275,7 +292,7 @@ export class CircuitBreaker {
   /** Of a call from an earlier round only a rate limit still counts. */
   #onStaleResult(verdict: Verdict): void {
     if (verdict.kind !== 'busy') return
-    if (this.#state.kind === 'closed') this.#onResult(verdict, undefined)
+    if (this.#state.kind === 'closed') this.#trip('busy', verdict.forMs)
     else if (this.#state.kind === 'open')
       this.#state = { kind: 'open', circuit: longer(this.#state.circuit, verdict, this.#now) }
   }
@@ -311,17 +328,6 @@ export class CircuitBreaker {
     if (TRIALS[reason] === 0) return
     this.#forgetFailures()
     this.#closedAt = this.#now
-  }
-
-  /** The open interval doubles while the circuit keeps opening, and resets after one longest interval of success. */
-  #onSuccess(): void {
-    const opened = this.#openedInARow
-    opened.busy = 0
-    opened.overloaded = 0
-    if (this.#closedAt === undefined || this.#now - this.#closedAt < this.#deps.failing().longestMs * 1000) return
-    opened.failing = 0
-    opened['locked-out'] = 0
-    this.#closedAt = undefined
   }
 }
 

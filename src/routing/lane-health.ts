@@ -5,7 +5,6 @@ import {
   type CircuitBreakerDeps,
   type OpenCircuit,
   type OpenInterval,
-  type Permit,
   type Verdict,
 } from './circuit-breaker.ts'
 
@@ -56,8 +55,6 @@ interface Provider {
 }
 
 const ALWAYS: LanePermit = { report() {}, release() {} }
-const SUCCEEDED: Verdict = { kind: 'succeeded' }
-const LOCKED_OUT: Verdict = { kind: 'locked-out' }
 const UNUSED: OpenInterval = { firstMs: 0, longestMs: 0 }
 
 export function createLaneHealth(deps: HealthDeps): LaneHealth {
@@ -70,9 +67,7 @@ export function createLaneHealth(deps: HealthDeps): LaneHealth {
       failing: () => deps.failing() ?? UNUSED,
       onChange: (circuit) => deps.onChange(whose, circuit),
     })
-  const breakersOf = (lane: Lane): Breakers => {
-    const known = breakers.get(lane)
-    if (known) return known
+  const openBreakers = (lane: Lane): Breakers => {
     const { upstream, model } = lane
     const provider = providers.get(upstream) ?? { credential: createBreaker(upstream.id), lanes: new Map() }
     providers.set(upstream, provider)
@@ -82,54 +77,48 @@ export function createLaneHealth(deps: HealthDeps): LaneHealth {
     breakers.set(lane, both)
     return both
   }
+  const permit = (lane: Lane, by?: AccountRow, kind: 'permit' | 'probe' = 'permit'): LanePermit | undefined => {
+    if (deps.failing() === undefined) return ALWAYS
+    const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
+    const credentialPermit = credential[kind](by)
+    if (credentialPermit === undefined) return undefined
+    const lanePermit = breaker[kind](by)
+    if (lanePermit === undefined) {
+      credential.release(credentialPermit)
+      return undefined
+    }
+    return {
+      // The credential hears only what concerns it.
+      report(verdict) {
+        if (verdict.kind !== 'locked-out' || verdict.of === 'lane') breaker.report(lanePermit, verdict)
+        else credential.report(credentialPermit, verdict)
+        if (verdict.kind === 'succeeded') credential.report(credentialPermit, verdict)
+      },
+      release() {
+        breaker.release(lanePermit)
+        credential.release(credentialPermit)
+      },
+    }
+  }
   return {
-    permit(lane, by) {
-      if (deps.failing() === undefined) return ALWAYS
-      const { credential, lane: breaker } = breakersOf(lane)
-      const credentialPermit = credential.permit(by)
-      return credentialPermit && withCredential(breaker.permit(by), credentialPermit)
-    },
-    probe(lane, by) {
-      if (deps.failing() === undefined) return ALWAYS
-      const { credential, lane: breaker } = breakersOf(lane)
-      const credentialPermit = credential.probe(by)
-      return credentialPermit && withCredential(breaker.probe(by), credentialPermit)
-    },
+    permit,
+    probe: (lane, by) => permit(lane, by, 'probe'),
     isAvailable(lane) {
       if (deps.failing() === undefined) return true
-      const { credential, lane: breaker } = breakersOf(lane)
+      const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
       return credential.isAvailable && breaker.isAvailable
     },
     openCircuitOf(lane) {
       if (deps.failing() === undefined) return undefined
-      const { credential, lane: breaker } = breakersOf(lane)
+      const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
       const [one, other] = [credential.openCircuit, breaker.openCircuit]
       // Both intervals have to be over before the lane is called.
       return one === undefined || (other !== undefined && other.until > one.until) ? other : one
     },
     shareOf(lane) {
       if (deps.failing() === undefined) return 1
-      const { credential, lane: breaker } = breakersOf(lane)
+      const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
       return Math.min(credential.share, breaker.share)
-    },
-  }
-}
-
-/** Reports a call to its lane, and to its credential only what concerns that. */
-function withCredential(lane: Permit | undefined, credential: Permit): LanePermit | undefined {
-  if (lane === undefined) {
-    credential.release()
-    return undefined
-  }
-  return {
-    report(verdict) {
-      if (verdict.kind === 'locked-out') (verdict.of === 'lane' ? lane : credential).report(LOCKED_OUT)
-      else lane.report(verdict)
-      if (verdict.kind === 'succeeded') credential.report(SUCCEEDED)
-    },
-    release() {
-      lane.release()
-      credential.release()
     },
   }
 }

@@ -37,9 +37,7 @@ export function createRetryBudget(deps: {
   const { nowMicros, terms } = deps
   // By id: a reload of the configuration makes new objects of the same models, also in the middle of an outage.
   const tallies = createLruMap<string, Tally>(MODELS_MAX)
-  const tallyOf = ({ id }: Model): Tally => {
-    const known = tallies.get(id)
-    if (known) return known
+  const openTally = ({ id }: Model): Tally => {
     const span = SPAN_SECONDS * 1_000_000
     const tally = { successes: createSlidingCount(nowMicros, span), retries: createSlidingCount(nowMicros, span) }
     tallies.set(id, tally)
@@ -49,13 +47,13 @@ export function createRetryBudget(deps: {
     take(model) {
       const term = terms()
       if (term === undefined) return true
-      const { successes, retries } = tallyOf(model)
+      const { successes, retries } = tallies.get(model.id) ?? openTally(model)
       const most = Math.max((successes.total() * term.percent) / 100, term.perSecondMin * SPAN_SECONDS)
       if (retries.total() >= most) return false
       retries.add()
       return true
     },
-    succeeded: (model) => tallyOf(model).successes.add(),
+    succeeded: (model) => (tallies.get(model.id) ?? openTally(model)).successes.add(),
   }
 }
 
@@ -97,13 +95,13 @@ export function createRetryWait({
       count(account, 1)
       const passed = await new Promise<boolean>((resolve) => {
         const timer = setTimeout(() => resolve(true), Math.ceil(ms * (1 + JITTER * random())))
-        const stopListening = signal.onStop(() => {
+        timer.unref()
+        signal.onStop = () => {
           clearTimeout(timer)
           resolve(false)
-        })
-        timer.unref()
-        if (signal.stopped) stopListening()
+        }
       })
+      signal.onStop = undefined
       count(account, -1)
       return passed
     },

@@ -4,7 +4,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { secureRandom } from '../../lib/random-id.ts'
 import type { UpstreamBody } from '../upstream-answer.ts'
 import type { DemoReply } from './compose-reply.ts'
-import { createDemoUpstream, demoChunks, streamChunks } from './demo-upstream.ts'
+import { createDemoUpstream, demoChunks, pacedBody } from './demo-upstream.ts'
 
 const demo = createDemoUpstream({ clock: systemClock, random: secureRandom })
 
@@ -197,16 +197,16 @@ describe('the demo', () => {
     }
     const stamp = { id: 'x', callId: 'y', created: 0, model: 'demo-fast' }
     const signal = new Stopper()
-    const speaker = streamChunks({ chunks: demoChunks(reply, stamp), pauseMs: 0, headStartMs: 0, signal })
-    await speaker.body.read()
+    const body = pacedBody({ chunks: demoChunks(reply, stamp), pauseMs: 0, headStartMs: 0, signal })
+    await body.read()
     for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
     const ahead = composed
     expect(ahead).toBeGreaterThan(10)
     expect(ahead).toBeLessThan(2000)
-    await speaker.body.read()
+    await body.read()
     await new Promise((resolve) => setImmediate(resolve))
     expect(composed).toBeGreaterThan(ahead)
-    speaker.body.cancel()
+    body.cancel()
     const last = composed
     for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve))
     expect(composed).toBe(last)

@@ -2,7 +2,7 @@ import type { StopSignal } from '../../lib/async.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type RandomBytes, randomId } from '../../lib/random-id.ts'
 import { DONE_FRAME, dataFrame } from '../../protocols/sse/frames.ts'
-import { type ChunkQueue, createChunkQueue, type UpstreamOutcome } from '../upstream-answer.ts'
+import type { UpstreamBody, UpstreamOutcome } from '../upstream-answer.ts'
 import { composeReply, type DemoReply } from './compose-reply.ts'
 import { type DemoRequest, readDemoRequest } from './demo-request.ts'
 
@@ -40,7 +40,7 @@ const CANCELLED: UpstreamOutcome = { kind: 'failed', reason: 'cancelled', messag
 const paceOf = (request: DemoRequest): number => (request.model.endsWith('-fast') ? 0 : 1)
 
 function streamed(request: DemoRequest, reply: DemoReply, stamp: DemoStamp, signal: StopSignal): UpstreamOutcome {
-  const { body } = streamChunks({
+  const body = pacedBody({
     chunks: demoChunks(reply, stamp),
     pauseMs: WORD_PAUSE_MS * paceOf(request),
     headStartMs: reply.reasoning.length * THOUGHT_PAUSE_MS * paceOf(request),
@@ -58,28 +58,23 @@ async function whole(
   const pieces = reply.completionTokens / reply.choices
   const cancelled = await pause(pieces * THOUGHT_PAUSE_MS * paceOf(request), signal)
   if (cancelled) return CANCELLED
-  const queue = createChunkQueue(
-    { pause() {}, resume() {}, cancel() {} },
-    { awaitedMax: Number.POSITIVE_INFINITY, unawaitedMax: Number.POSITIVE_INFINITY },
-  )
-  queue.push(demoCompletion(reply, stamp))
-  queue.end()
-  return { kind: 'answer', status: 200, headers: { 'content-type': 'application/json' }, body: queue.body }
+  const unread = [demoCompletion(reply, stamp)]
+  const body = { read: async () => unread.splice(0), cancel() {}, release() {} }
+  return { kind: 'answer', status: 200, headers: { 'content-type': 'application/json' }, body }
 }
 
 /** True if it was cancelled. */
 function pause(ms: number, signal: StopSignal): Promise<boolean> {
   if (ms === 0) return Promise.resolve(false)
   return new Promise((resolve) => {
-    const cancelled = () => {
+    const timer = setTimeout(() => {
+      signal.onStop = undefined
+      resolve(false)
+    }, ms)
+    signal.onStop = () => {
       clearTimeout(timer)
       resolve(true)
     }
-    const timer = setTimeout(() => {
-      forgetSignal()
-      resolve(false)
-    }, ms)
-    const forgetSignal = signal.onStop(cancelled)
   })
 }
 
@@ -90,58 +85,51 @@ interface PacedChunks {
   readonly signal: StopSignal
 }
 
-/** What is composed ahead of its reader. */
-const QUEUE_BYTES_MAX = 64 * 1024
+/** One read without pauses. */
+const READ_BYTES_MAX = 64 * 1024
 
-/** Sends one chunk after another until the end or a cancel; backpressure pauses it. */
-export function streamChunks({ chunks, pauseMs, headStartMs, signal }: PacedChunks): ChunkQueue {
+/** One chunk after another until the end or a cancel. Nothing is composed before it is read. */
+export function pacedBody({ chunks, pauseMs, headStartMs, signal }: PacedChunks): UpstreamBody {
+  let waitMs = headStartMs
+  let isCancelled = false
   let timer: NodeJS.Timeout | undefined
-  let paused = false
-  let over = false
-
-  const end = () => {
-    over = true
+  let wake: (() => void) | undefined
+  const cancel = () => {
+    isCancelled = true
     clearTimeout(timer)
     forgetSignal()
+    wake?.()
   }
-  const cancel = () => {
-    end()
-    queue.fail(new Error('cancelled'))
+  const forgetSignal = () => {
+    signal.onStop = undefined
   }
-  const sendNext = () => {
-    do {
-      if (over) return
-      const { value, done } = chunks.next()
-      if (done) {
-        end()
-        return queue.end()
-      }
-      queue.push(value)
-    } while (pauseMs === 0 && !paused)
-    if (!paused) schedule(pauseMs)
-  }
-  const schedule = (ms: number) => {
-    if (ms === 0) setImmediate(sendNext)
-    else timer = setTimeout(sendNext, ms)
-  }
-
-  const queue = createChunkQueue(
-    {
-      pause() {
-        paused = true
-        clearTimeout(timer)
-      },
-      resume() {
-        paused = false
-        schedule(pauseMs)
-      },
-      cancel: end,
+  signal.onStop = cancel
+  return {
+    async read() {
+      if (!isCancelled)
+        await new Promise<void>((resolve) => {
+          wake = resolve
+          if (waitMs === 0) setImmediate(resolve)
+          else timer = setTimeout(resolve, waitMs)
+        })
+      if (isCancelled) throw new Error('cancelled')
+      waitMs = pauseMs
+      const read: Buffer[] = []
+      let bytes = 0
+      do {
+        const { value, done } = chunks.next()
+        if (done) {
+          forgetSignal()
+          break
+        }
+        read.push(value)
+        bytes += value.length
+      } while (pauseMs === 0 && bytes < READ_BYTES_MAX)
+      return read
     },
-    { awaitedMax: QUEUE_BYTES_MAX, unawaitedMax: QUEUE_BYTES_MAX },
-  )
-  const forgetSignal = signal.onStop(cancel)
-  schedule(headStartMs)
-  return queue
+    cancel,
+    release: forgetSignal,
+  }
 }
 
 /** The fields that all chunks of one answer share. */

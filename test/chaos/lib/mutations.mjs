@@ -30,11 +30,11 @@ const MUTANTS = [
     const wasQuiet = sink.phase === 'quiet';
     if (wasQuiet)
         sink.announce(limitHeaders(ledger.limitStatuses(turn.admitRequest.limits)));
-    const sentProblem = deliverEnd(turn, finalFrames, settled);`,
+    const sentProblem = deliverEnd(turn, { fate: run.fate, owed: ending.owed, keptFrames }, settled);`,
         put: `    const wasQuiet = sink.phase === 'quiet';
-    const { owed } = resolution;
+    const { owed } = ending;
     const guessed = owed ? { kind: 'settled', charge: owed.cost, shortfall: 0n, tier: owed.tier } : { kind: 'released' };
-    const sentProblem = deliverEnd(turn, finalFrames, guessed);
+    const sentProblem = deliverEnd(turn, { fate: run.fate, owed, keptFrames }, guessed);
     await new Promise((resolve) => setTimeout(resolve, 40));
     const settled = await turn.hold.settle(ending);`,
       },

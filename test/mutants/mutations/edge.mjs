@@ -82,8 +82,8 @@ export const OF_THE_EDGE = [
     replacements: [
       {
         file: 'src/providers/deadlines.ts',
-        find: 'else cancelExpiry = afterLoopTurn(expire)',
-        put: 'else expire()',
+        find: 'else this.#cancelExpiry = afterLoopTurn(() => this.#expire())',
+        put: 'else this.#expire()',
       },
     ],
   },

@@ -42,7 +42,11 @@ export const OF_LANES = [
     says: 'a credential that is refused puts one lane aside, not all that use it',
     caughtBy: ['src/routing/lane-health.test.ts'],
     replacements: [
-      { file: 'src/routing/lane-health.ts', find: `(verdict.of === 'lane' ? lane : credential)`, put: 'lane' },
+      {
+        file: 'src/routing/lane-health.ts',
+        find: `verdict.kind !== 'locked-out' || verdict.of === 'lane'`,
+        put: 'true',
+      },
     ],
   },
   {
@@ -84,7 +88,7 @@ export const OF_LANES = [
     replacements: [
       {
         file: 'src/gateway/attempt-lanes.ts',
-        find: 'if (now + 1000 * waitMs > waitUntil) return false',
+        find: 'if (now + 1000 * waitMs > beganAt + 1000 * retryWait.maxMs()) return false',
         put: 'return false',
       },
     ],

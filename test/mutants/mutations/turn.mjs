@@ -28,8 +28,8 @@ export const OF_TURNS = [
     replacements: [
       {
         file: 'src/gateway/cancellation.ts',
-        find: `upstream.disconnectPolicy === 'drain' ? 'drain' : 'cut'`,
-        put: `upstream.disconnectPolicy === 'cancel_free' ? 'cut' : 'drain'`,
+        find: `if (this.#policy === 'drain')`,
+        put: `if (this.#policy === 'cancel_estimate' || this.#policy === 'drain')`,
       },
     ],
   },

@@ -3,7 +3,7 @@ import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.
 import { parseRequest as readChat } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
 import { parseRequest as readResponses } from '../protocols/responses/parse-request.ts'
-import { contextProblem } from './plan-turn.ts'
+import { inputProblem } from './plan-turn.ts'
 
 const CONTEXT = 8192
 const model = catalogOf(modelDefinition('small', { contextTokens: CONTEXT })).entries.get('small')!.model
@@ -17,7 +17,7 @@ function parsed(body: object) {
 
 function problemOf(outcome: ReturnType<typeof readChat> | ReturnType<typeof readResponses>) {
   if (outcome.kind === 'refused') throw new Error(outcome.problem.message)
-  return contextProblem(model, outcome.request)
+  return inputProblem(model, outcome.request)
 }
 
 const plain = {

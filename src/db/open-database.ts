@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { Kysely } from 'kysely'
 import type { Clock } from '../lib/clock.ts'
 import { findLedgerId } from './meta.ts'
-import { ledgerSchema } from './migrations/ledger-schema.ts'
+import { ledgerMigrations } from './migrations/ledger-migrations.ts'
 import { findReceipt } from './receipts.ts'
 import { openSettleJournal, type SettleJournal } from './settle-journal.ts'
 import { quickCheck, wasLeftOpen } from './sqlite/check-integrity.ts'
@@ -48,7 +48,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   try {
     if ((await listTables(file)).length === 0) refuseNewLedger(options)
     if (isLeftOpen) await quickCheck(file)
-    await migrate(file, ledgerSchema, clock)
+    await migrate(file, ledgerMigrations, clock)
     const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
     const lowPriorityDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file, clock)) })
     const ledger = await findLedgerId(db)

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { TimesAhead } from '../clock.ts'
 import type { LedgerMark } from '../meta.ts'
 import { quickCheck, wasLeftOpen } from '../sqlite/check-integrity.ts'
-import { type Migration, migrate, type Schema } from '../sqlite/migrate.ts'
+import { type Migration, migrate } from '../sqlite/migrate.ts'
 import { openSqlite, type SqliteOptions } from '../sqlite/open-sqlite.ts'
 import type { AtomicStatement, SqliteFile } from '../sqlite/sqlite-file.ts'
 import { USAGE_SUMS } from './usage-totals.ts'
@@ -254,17 +254,10 @@ const sentStreamsMigration: Migration = {
   statements: ['ALTER TABLE responses ADD COLUMN as_sent INTEGER NOT NULL DEFAULT 0 CHECK (as_sent IN (0, 1))'],
 }
 
-const contentSchema: Schema = {
-  migrations: [
-    ...[answersMigration, responsesMigration, usageMigration, lockoutsMigration],
-    ...[refusedTurnsMigration, ownersMigration, sentStreamsMigration],
-  ],
-  tables: [
-    ...['answers', 'account_keys', 'responses', 'response_objects', 'items', 'response_items', 'events'],
-    ...['state_size', 'usage_series', 'usage', 'usage_upto', 'refused_series', 'refused_turns', 'lockouts'],
-    ...['owners', 'of_ledger'],
-  ],
-}
+const contentMigrations = [
+  ...[answersMigration, responsesMigration, usageMigration, lockoutsMigration],
+  ...[refusedTurnsMigration, ownersMigration, sentStreamsMigration],
+]
 
 /** Opens content.db, with its own worker, so that no charge waits behind its writes. */
 export async function openContent(options: Omit<SqliteOptions, 'synchronous'> & { clock: Clock }): Promise<SqliteFile> {
@@ -274,7 +267,7 @@ export async function openContent(options: Omit<SqliteOptions, 'synchronous'> & 
     if (isLeftOpen) await quickCheck(file)
     // Deleted data is overwritten where its page is written anyway, so that a destroyed key is not in the file any more.
     await file.all('PRAGMA secure_delete = FAST', [])
-    await migrate(file, contentSchema, options.clock)
+    await migrate(file, contentMigrations, options.clock)
   } catch (cause) {
     await file.close()
     throw new Error(`${options.path}: ${(cause as Error).message}`, { cause })

@@ -3,11 +3,11 @@ import type { AccountId, RequestId } from '../../model/ids.ts'
 import { jsonArray, spliceMembers, tryParse } from '../../protocols/json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../../protocols/json/scan-json.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import { framesFrom, sentStream } from './event-log.ts'
+import { framesFrom, type SentStream, sentStream } from './event-log.ts'
 import {
   type ChainRow,
   findFacts,
-  findLastSequence,
+  findLogSize,
   findObject,
   findSent,
   findShown,
@@ -23,15 +23,37 @@ import {
 } from './response-rows.ts'
 import type { ResponseServices } from './response-store.ts'
 import { type AccountKey, digestId, itemName, objectName, openInSlices, openPart } from './sealing.ts'
-import type {
-  FoundContext,
-  FoundEvents,
-  FoundItems,
-  FoundResponse,
-  SentStream,
-  StoredFacts,
-  StoredResponses,
-} from './stored-responses.ts'
+
+export interface FoundResponse {
+  readonly status: ResponseStatus
+  /** The JSON of the response with its output. */
+  readonly body: Buffer
+}
+
+export type FoundContext =
+  | { readonly kind: 'found'; readonly items: readonly Buffer[] }
+  | { readonly kind: 'not-found' }
+  /** It runs, or has ended without an answer that can be continued. */
+  | { readonly kind: 'not-finished'; readonly status: ResponseStatus }
+  | { readonly kind: 'too-large' }
+  | { readonly kind: 'damaged' }
+
+export type FoundItems =
+  | { readonly kind: 'found'; readonly items: ReadonlyMap<string, Buffer> }
+  | { readonly kind: 'too-large' }
+
+export type FoundEvents =
+  /** Whole frames, in pieces; throws when they cannot be read to their end. */
+  | { readonly kind: 'found'; readonly frames: AsyncIterable<Buffer> }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'not-finished' }
+  | { readonly kind: 'no-log'; readonly reason: 'too-large' | 'not-kept' }
+
+export interface StoredFacts {
+  readonly facts: string
+  /** A repeated request gets its stream again. */
+  readonly isAsSent: boolean
+}
 
 /** Beyond these the client has to send the whole conversation. */
 const CHAIN_LENGTH_MAX = 10_000
@@ -40,27 +62,29 @@ const CONTEXT_ITEMS_MAX = 100_000
 const QUERIED_AT_ONCE = 2000
 
 /** A damaged response is reported to the operator; its account finds none. */
-export function readResponses(
-  deps: ResponseServices,
-): Pick<StoredResponses, 'find' | 'context' | 'items' | 'events' | 'sent' | 'factsOf'> {
+export function readResponses(deps: ResponseServices) {
   const reportDamage = (account: AccountId) =>
     deps.onFailure(new Error(`A stored response of account ${account} cannot be read`))
   return {
-    async find(account, id) {
+    async find(account: AccountId, id: string): Promise<FoundResponse | undefined> {
       const found = await readResponse(deps, account, id)
       if (found !== 'damaged') return found
       reportDamage(account)
       return undefined
     },
-    async context(account, id, bytesMax) {
+    /** All items of the chain, in order; too-large when they are more than `bytesMax` together. */
+    async context(account: AccountId, id: string, bytesMax: number): Promise<FoundContext> {
       const found = await readContext(deps, account, id, bytesMax)
       if (found.kind === 'damaged') reportDamage(account)
       return found
     },
-    items: (account, ids, bytesMax) => readItems(deps, account, ids, bytesMax),
-    events: (account, id, startingAfter) => readEvents(deps, account, id, startingAfter),
-    sent: (account, requestId) => findSentStream(deps, account, requestId),
-    async factsOf(requests) {
+    /** Items of answers by their ids, without those that do not exist. */
+    items: (account: AccountId, ids: readonly string[], bytesMax: number) => readItems(deps, account, ids, bytesMax),
+    events: (account: AccountId, id: string, startingAfter: number) => readEvents(deps, account, id, startingAfter),
+    /** The stream of a response, for a repeated request. */
+    sent: (account: AccountId, requestId: RequestId) => findSentStream(deps, account, requestId),
+    /** The endings of those requests whose responses are stored. Never rejects. */
+    async factsOf(requests: readonly RequestId[]): Promise<ReadonlyMap<RequestId, StoredFacts>> {
       const found = new Map<RequestId, StoredFacts>()
       for (const requestId of requests) {
         // One unreadable response must not block the holds of all others.
@@ -124,17 +148,14 @@ async function readContext(
   const { status } = shown
   if (status !== 'completed' && status !== 'incomplete') return { kind: 'not-finished', status }
   const chain = await listChain(deps.file, shown.response, CHAIN_LENGTH_MAX)
-  const bytes = sumOf(chain, ({ item_bytes: each }) => each)
-  const count = sumOf(chain, ({ items }) => items)
+  const bytes = chain.reduce((sum, { item_bytes }) => sum + item_bytes, 0)
+  const count = chain.reduce((sum, { items }) => sum + items, 0)
   if (bytes > bytesMax || count > CONTEXT_ITEMS_MAX || chain.length > CHAIN_LENGTH_MAX) return { kind: 'too-large' }
   const links = await linksOf(deps.file, chain)
   const items = inOrder(links, await openItems(deps.file, shown.key, links))
   if (items !== undefined && items.length === count) return { kind: 'found', items }
   return { kind: (await isThere(deps, shown)) ? 'damaged' : 'not-found' }
 }
-
-const sumOf = (rows: readonly ChainRow[], of: (row: ChainRow) => number): number =>
-  rows.reduce((sum, row) => sum + of(row), 0)
 
 async function linksOf(file: SqliteFile, chain: readonly ChainRow[]): Promise<LinkRow[]> {
   const links: LinkRow[] = []
@@ -187,9 +208,9 @@ async function readEvents(
   if (typeof shown === 'string') return { kind: 'not-found' }
   const { status, log, response } = shown
   if (status === 'in_progress') return { kind: 'not-finished' }
-  const last = log === 'kept' ? await findLastSequence(deps.file, response) : undefined
-  if (last === undefined) return { kind: 'no-log', reason: log === 'too-large' ? 'too-large' : 'not-kept' }
-  return { kind: 'found', frames: framesFrom(deps.file, shown, { startingAfter, last }) }
+  const size = log === 'kept' ? await findLogSize(deps.file, response) : undefined
+  if (size === undefined) return { kind: 'no-log', reason: log === 'too-large' ? 'too-large' : 'not-kept' }
+  return { kind: 'found', frames: framesFrom(deps.file, shown, { startingAfter, last: size.last }) }
 }
 
 async function findSentStream(

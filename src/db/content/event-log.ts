@@ -81,11 +81,7 @@ export async function sealLog(
 }
 
 /** `name` is the digest of the response id. */
-interface LoggedResponse {
-  readonly key: AccountKey
-  readonly name: string
-  readonly response: number
-}
+type LoggedResponse = { readonly key: AccountKey; readonly name: string; readonly response: number }
 
 /** A segment is damaged, or was deleted before the last one was read. */
 class BrokenLog extends Error {

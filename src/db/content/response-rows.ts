@@ -130,6 +130,10 @@ export const listNamed = (
   { owner, ids, now }: { owner: OwnerRow; ids: readonly string[]; now: number },
 ) => file.all<NamedItemRow>(NAMED, [JSON.stringify(ids), owner, now])
 
+/** The list in slices, each for one query. */
+export const slicesOf = <Entry>(list: readonly Entry[], size: number): Entry[][] =>
+  Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size))
+
 const THERE = `SELECT i.account AS owner, i.digest AS digest FROM json_each(?) list
   CROSS JOIN items i ON i.account = list.value ->> 0 AND i.digest = list.value ->> 1`
 

@@ -5,7 +5,7 @@ import { tryParse } from '../../protocols/json/bytes.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { sealLog } from './event-log.ts'
 import { readResponses } from './read-responses.ts'
-import { disownResponse, failRunning, hideAll, hideResponse, listThere } from './response-rows.ts'
+import { disownResponse, failRunning, hideAll, hideResponse, listThere, slicesOf } from './response-rows.ts'
 import {
   createResponseStore,
   endExpired,
@@ -258,9 +258,9 @@ async function prepareOutput(key: AccountKey, items: readonly Buffer[]) {
 
 async function findKnown(file: SqliteFile, { owner }: AccountKey, digests: readonly string[]): Promise<Set<string>> {
   const known = new Set<string>()
-  for (let at = 0; at < digests.length; at += ITEMS_AT_ONCE) {
-    const some = digests.slice(at, at + ITEMS_AT_ONCE).map((digest) => [owner, digest] as const)
-    for (const { digest } of await listThere(file, some)) known.add(digest)
+  for (const some of slicesOf(digests, ITEMS_AT_ONCE)) {
+    const named = some.map((digest) => [owner, digest] as const)
+    for (const { digest } of await listThere(file, named)) known.add(digest)
   }
   return known
 }

@@ -112,43 +112,32 @@ BEGIN
   SELECT * INTO known FROM receipts WHERE request_id = turn ->> 'requestId';
   IF FOUND THEN
     result := jsonb_build_object('kind', CASE known.state WHEN 'open' THEN 'held' ELSE 'over' END, 'receipt', known.row,
-      'cap', known.output_cap, 'hold', known.hold_nano::text) || states_of(states, turn -> 'limits', now_micros);
+      'cap', known.output_cap, 'hold', known.hold_nano::text);
     RETURN;
   END IF;
 
   -- The node judged the account some time ago, and perhaps another node changed it: what counts is what stands here.
   SELECT frozen_at IS NOT NULL, status INTO is_frozen, standing FROM accounts WHERE row = payer;
   IF standing <> 'active' THEN
-    result := jsonb_build_object('kind', 'account-' || standing) || states_of(states, turn -> 'limits', now_micros);
+    result := jsonb_build_object('kind', 'account-' || standing);
     RETURN;
   END IF;
 
-  result := standing_claim(turn -> 'claim' ->> 'scope', now_ms);
-  IF result IS NOT NULL THEN
-    result := jsonb_build_object('kind', 'claimed', 'claim', result) || states_of(states, turn -> 'limits', now_micros);
-    RETURN;
-  END IF;
+  result := jsonb_build_object('kind', 'claimed', 'claim', standing_claim(turn -> 'claim' ->> 'scope', now_ms));
+  IF result -> 'claim' <> 'null' THEN RETURN; END IF;
 
   SELECT * INTO plan FROM subscriptions WHERE account = payer ORDER BY row DESC LIMIT 1;
-  IF is_frozen THEN
-    result := jsonb_build_object('kind', 'frozen') || states_of(states, turn -> 'limits', now_micros);
-    RETURN;
-  END IF;
-  IF turn ->> 'kind' = 'builder' AND (plan.row IS NULL OR plan.ends_at <= now_ms
-      OR NOT jsonb_path_exists(turn -> 'allowances', '$[*] ? (@.unit == "quota")')) THEN
-    result := jsonb_build_object('kind', 'no-subscription') || states_of(states, turn -> 'limits', now_micros);
-    RETURN;
-  END IF;
-  -- A request that was on its way when the plan changed must not open a window of the old one.
-  IF turn ->> 'kind' = 'builder' AND turn ->> 'plan' <> plan.plan THEN
-    result := jsonb_build_object('kind', 'plan-changed') || states_of(states, turn -> 'limits', now_micros);
-    RETURN;
-  END IF;
+  result := CASE WHEN is_frozen THEN '{"kind": "frozen"}'
+    WHEN turn ->> 'kind' = 'builder' AND (plan.row IS NULL OR plan.ends_at <= now_ms
+      OR NOT jsonb_path_exists(turn -> 'allowances', '$[*] ? (@.unit == "quota")')) THEN '{"kind": "no-subscription"}'
+    -- A request that was on its way when the plan changed must not open a window of the old one.
+    WHEN turn ->> 'kind' = 'builder' AND turn ->> 'plan' <> plan.plan THEN '{"kind": "plan-changed"}' END;
+  IF result IS NOT NULL THEN RETURN; END IF;
 
   -- Limits are asked before the money, and nothing is taken from them before the money is there too.
   SELECT * INTO started, refused FROM start_under_limits(states, turn -> 'limits', now_micros);
   IF refused IS NOT NULL THEN
-    result := jsonb_build_object('kind', 'limit', 'number', refused) || states_of(states, turn -> 'limits', now_micros);
+    result := jsonb_build_object('kind', 'limit', 'number', refused);
     RETURN;
   END IF;
 
@@ -170,8 +159,7 @@ BEGIN
 
   cap := decide_cap(turn, available);
   IF cap IS NULL THEN
-    result := jsonb_build_object('kind', 'money', 'at', now_ms, 'draws', amounts_of(draws))
-      || states_of(states, turn -> 'limits', now_micros);
+    result := jsonb_build_object('kind', 'money', 'at', now_ms, 'draws', amounts_of(draws));
     RETURN;
   END IF;
   states := started;
@@ -192,8 +180,7 @@ BEGIN
     END IF;
   END LOOP;
   result := jsonb_build_object('kind', 'held', 'cap', cap, 'hold', hold::text,
-    'receipt', record_hold(turn, on_buckets, nullif(array_to_string(caps, ' '), ''), hold, cap, by_node, now_ms))
-    || states_of(states, turn -> 'limits', now_micros);
+    'receipt', record_hold(turn, on_buckets, nullif(array_to_string(caps, ' '), ''), hold, cap, by_node, now_ms));
 END $$;
 
 -- Lock, look, decide, write: each a statement of its own.
@@ -220,7 +207,7 @@ BEGIN
   END IF;
   FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
     SELECT * INTO books, states, result FROM admit_turn(books, states, batch -> number, by_node, now_micros);
-    results := results || jsonb_build_array(result);
+    results := results || jsonb_build_array(result || states_of(states, batch -> number -> 'limits', now_micros));
   END LOOP;
   PERFORM write_books(books);
   PERFORM write_limits(states);

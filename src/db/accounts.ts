@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { PERIOD_ROWS_FROM } from '../ledger/state/state.ts'
 import type { PageAfter, PageBefore } from './sql.ts'
 import { changeOne, changeRows, type SqliteFile } from './sqlite/sqlite-file.ts'
@@ -85,20 +86,9 @@ const countedAccounts = (db: LedgerDb, { before, limit }: PageBefore) =>
   db
     .selectFrom('accounts')
     .selectAll('accounts')
-    .select(({ selectFrom }) => [
-      selectFrom('keys')
-        .select(({ fn }) => fn.countAll<number>().as('keys'))
-        .whereRef('keys.account', '=', 'accounts.row')
-        .where('revoked_at', 'is', null)
-        .$asScalar()
-        .$notNull()
-        .as('keys'),
-      selectFrom('people')
-        .select(({ fn }) => fn.countAll<number>().as('people'))
-        .whereRef('people.account', '=', 'accounts.row')
-        .$asScalar()
-        .$notNull()
-        .as('people'),
+    .select([
+      sql<number>`(SELECT COUNT(*) FROM keys WHERE keys.account = accounts.row AND revoked_at IS NULL)`.as('keys'),
+      sql<number>`(SELECT COUNT(*) FROM people WHERE people.account = accounts.row)`.as('people'),
     ])
     .where('row', '<', before)
     .orderBy('row', 'desc')

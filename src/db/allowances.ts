@@ -12,29 +12,21 @@ export async function findIssued(db: LedgerDb): Promise<bigint> {
   return -(await outside.executeTakeFirstOrThrow()).posted_nano
 }
 
-export type LiveBucket = Awaited<ReturnType<typeof listLiveBuckets>>[number]
+export interface LiveBucket
+  extends Pick<Row<'buckets'>, 'row' | 'subject' | 'period_start' | 'period_end' | 'posted_nano' | 'held_nano'> {
+  kind: 'wallet' | 'window'
+  /** The sum of all transfers: for a window, what was granted. */
+  granted_nano: bigint
+}
 
-/** The wallet of an account and every window that is not closed, oldest first; for a window with what was granted. */
-export const listLiveBuckets = (db: LedgerDb, account: number) =>
-  db
-    .selectFrom('buckets')
-    .select(['row', 'subject', 'period_start', 'period_end', 'posted_nano', 'held_nano'])
-    .select(({ ref }) => ref('kind').$castTo<'wallet' | 'window'>().as('kind'))
-    .select(({ selectFrom, fn, val }) =>
-      fn
-        .coalesce(
-          selectFrom('entries')
-            .select(({ fn: sums }) => sums.sum<bigint>('delta_nano').as('sum'))
-            .whereRef('entries.bucket', '=', 'buckets.row')
-            .where('buckets.kind', '!=', 'wallet'),
-          val(0n),
-        )
-        .as('granted_nano'),
-    )
-    .where('account', '=', account)
-    .where('closed_at', 'is', null)
-    .orderBy('row')
-    .execute()
+/** The wallet of an account and every window that is not closed, oldest first. */
+export const listLiveBuckets = (db: LedgerDb, account: number): Promise<LiveBucket[]> =>
+  listRows(
+    db,
+    sql`SELECT row, subject, period_start, period_end, posted_nano, held_nano, kind, COALESCE(
+        (SELECT SUM(delta_nano) FROM entries WHERE entries.bucket = buckets.row AND kind <> 'wallet'), 0) AS granted_nano
+      FROM buckets WHERE account = ${account} AND closed_at IS NULL ORDER BY row`,
+  )
 
 export const listSpendCounters = (db: LedgerDb, account: number) =>
   db.selectFrom('spend_counters').selectAll().where('account', '=', account).execute()

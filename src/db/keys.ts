@@ -25,18 +25,15 @@ export function keyInsert(db: LedgerDb, key: NewKey, liveMax: number): AtomicSta
  */
 export type KeyWithAccount = NonNullable<Awaited<ReturnType<typeof findKeyByDigest>>>
 
+const NEWEST_SUBSCRIPTION = sql<number>`
+  (SELECT MAX(newest.row) FROM subscriptions AS newest WHERE newest.account = keys.account)`
+
 const keysWithAccount = (db: LedgerDb) =>
   db
     .selectFrom('keys')
     .innerJoin('accounts', 'accounts.row', 'keys.account')
     .selectAll('keys')
-    .leftJoin('subscriptions', (join) =>
-      join.on('subscriptions.row', '=', ({ selectFrom }) =>
-        selectFrom('subscriptions as newest')
-          .select(({ fn }) => fn.max('newest.row').as('row'))
-          .whereRef('newest.account', '=', 'keys.account'),
-      ),
-    )
+    .leftJoin('subscriptions', (join) => join.on('subscriptions.row', '=', NEWEST_SUBSCRIPTION))
     .select(['accounts.id as account_id', 'accounts.status as account_status'])
     .select(['subscriptions.plan', 'subscriptions.ends_at as plan_ends_at'])
 
@@ -90,16 +87,13 @@ export const listKeyNames = (db: LedgerDb, rows: readonly number[]) =>
   )
 
 /** `disabled_at: null` enables a key again; a revocation is final. */
-export interface KeyChange {
-  readonly name?: string
-  readonly models?: string | null
+export interface KeyChange
+  extends Partial<
+    Pick<StoredKey, 'name' | 'models' | 'expires_at' | 'disabled_at' | 'cap_day_nano' | 'cap_month_nano'>
+  > {
   /** Entries of LimitRates: null removes a limit, and absent ones stay. */
   readonly limits?: Readonly<Record<string, number | null>>
-  readonly expires_at?: number | null
-  readonly disabled_at?: number | null
   readonly revoked_at?: number
-  readonly cap_day_nano?: bigint | null
-  readonly cap_month_nano?: bigint | null
 }
 
 /**
@@ -139,20 +133,13 @@ export function digestRotation(known: StoredKey, { digest, shown, formerUntil }:
 }
 
 /** Without playground keys. */
-export const countKeys = (db: LedgerDb, account: number, now: number) =>
-  db
-    .selectFrom('keys')
-    .select(({ fn, eb }) => [
-      fn.countAll<number>().as('total'),
-      fn
-        .countAll<number>()
-        .filterWhere('revoked_at', 'is', null)
-        .filterWhere('disabled_at', 'is', null)
-        .filterWhere(({ or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
-        .as('active'),
-    ])
-    .where(({ and }) => and({ account, playground: 0 }))
-    .executeTakeFirstOrThrow()
+export async function countKeys(db: LedgerDb, account: number, now: number) {
+  const isActive = sql`revoked_at IS NULL AND disabled_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
+  const query = sql<{ total: number; active: number }>`
+    SELECT COUNT(*) AS total, COUNT(*) FILTER (WHERE ${isActive}) AS active FROM keys
+      WHERE account = ${account} AND playground = 0`
+  return (await listRows(db, query))[0]!
+}
 
 /** Keys read in one query: the models of one key alone may take 100 kB. */
 export const KEYS_AT_ONCE = 16
@@ -173,13 +160,10 @@ const wholeKeys = (db: LedgerDb, account: number | undefined, { before, limit }:
   db
     .selectFrom('keys')
     .selectAll('keys')
-    .select(({ selectFrom }) => {
-      const owner = selectFrom('accounts').whereRef('accounts.row', '=', 'keys.account')
-      return [
-        owner.select('accounts.id').$asScalar().$notNull().as('owner_id'),
-        owner.select('accounts.email').$asScalar().$notNull().as('owner_email'),
-      ]
-    })
+    .select([
+      sql<string>`(SELECT id FROM accounts WHERE accounts.row = keys.account)`.as('owner_id'),
+      sql<string>`(SELECT email FROM accounts WHERE accounts.row = keys.account)`.as('owner_email'),
+    ])
     .$if(account !== undefined, (query) => query.where('keys.account', '=', account!))
     .where('keys.row', '<', before)
     .orderBy('keys.row', 'desc')

@@ -1,5 +1,5 @@
 import type { PageAfter } from './sql.ts'
-import { type AtomicStatement, changeOne, changeRows, type SqliteFile } from './sqlite/sqlite-file.ts'
+import { type AtomicStatement, changeOne, changeRows, type SqliteFile, statement } from './sqlite/sqlite-file.ts'
 import type { LedgerDb, Row } from './tables.ts'
 
 export type StoredPerson = Row<'people'>
@@ -95,17 +95,15 @@ export const sessionInsert = (
   { email, password }: Pick<StoredPerson, 'email' | 'password'>,
   sessionsMax: number,
 ): AtomicStatement[] => [
-  { sql: MAKE_ROOM, rows: [[email, email, sessionsMax - 1]] },
+  statement(MAKE_ROOM, email, email, sessionsMax - 1),
   changeOne(INSERT, id, digest, now, now, expiresAt, now, agent, address, email, password),
 ]
 
 export const sessionDelete = (row: number) => changeOne('DELETE FROM sessions WHERE row = ?', row)
 
 /** Every session of a person except `but`; rows begin at 1. */
-export const sessionsDelete = (person: number, but = 0): AtomicStatement => ({
-  sql: 'DELETE FROM sessions WHERE person = ? AND row <> ?',
-  rows: [[person, but]],
-})
+export const sessionsDelete = (person: number, but = 0) =>
+  statement('DELETE FROM sessions WHERE person = ? AND row <> ?', person, but)
 
 /** Replaces the secret of a session, after the password was confirmed. */
 export const sessionRenewal = (row: number, digest: Uint8Array, now: number) =>
@@ -122,8 +120,8 @@ export async function touchSession(db: LedgerDb, row: number, now: number): Prom
 /** Deletes expired and idle sessions. */
 export async function sweepSessions(file: SqliteFile, moments: { now: number; idleSince: number }): Promise<void> {
   await file.atomic([
-    { sql: 'DELETE FROM sessions WHERE expires_at <= ?', rows: [[moments.now]] },
-    { sql: 'DELETE FROM sessions WHERE seen_at <= ?', rows: [[moments.idleSince]] },
+    statement('DELETE FROM sessions WHERE expires_at <= ?', moments.now),
+    statement('DELETE FROM sessions WHERE seen_at <= ?', moments.idleSince),
   ])
 }
 
@@ -149,16 +147,12 @@ export const inviteInsert = (invite: NewInvite): AtomicStatement[] => {
   ]
 }
 
-export const inviteWithdrawal = (email: string | null): AtomicStatement => ({
-  sql: 'DELETE FROM invites WHERE email IS ? AND used_at IS NULL',
-  rows: [[email]],
-})
+export const inviteWithdrawal = (email: string | null) =>
+  statement('DELETE FROM invites WHERE email IS ? AND used_at IS NULL', email)
 
 /** Withdraws the open links that a person has made, because that person knows them. */
-export const invitesOfMakerWithdrawal = (createdBy: string, now: number): AtomicStatement => ({
-  sql: 'DELETE FROM invites WHERE expires_at > ? AND created_by = ? AND used_at IS NULL',
-  rows: [[now, createdBy]],
-})
+export const invitesOfMakerWithdrawal = (createdBy: string, now: number) =>
+  statement('DELETE FROM invites WHERE expires_at > ? AND created_by = ? AND used_at IS NULL', now, createdBy)
 
 /** An invite without an email is for the first person of a server, and works only while there are no people. */
 const IS_OPEN = `used_at IS NULL AND expires_at > ?

@@ -2,6 +2,7 @@ import { createQueue } from '../../lib/async.ts'
 import { deriveKey } from '../../lib/crypto.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import { changeRows, findRow, type SqliteFile, type SqlValue } from '../sqlite/sqlite-file.ts'
+import type { ContentServices } from './open-content.ts'
 import { insertOwners, OWNER_OF, openBytes, packBody, type SealingKey, sealBytes, unpackBody } from './sealing.ts'
 import { createWriteQueue, inTime } from './write-queue.ts'
 
@@ -29,14 +30,11 @@ export interface KeptAnswer {
 
 export type KeptAnswers = Awaited<ReturnType<typeof createKeptAnswers>>
 
-export interface KeptAnswersOptions {
-  readonly file: SqliteFile
+export interface KeptAnswersOptions extends ContentServices {
   /** The first key seals. */
   readonly keys: readonly [SealingKey, ...SealingKey[]]
-  readonly now: () => number
   /** The bytes on disk of all answers. Those that expire first make room. */
   readonly bytesMax: number
-  readonly onFailure: (error: unknown) => void
 }
 
 /** Opening and unpacking use threads of the pool, and the ledger's worker needs a processor too. */

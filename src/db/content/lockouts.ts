@@ -1,4 +1,5 @@
-import type { AtomicStatement, SqliteFile } from '../sqlite/sqlite-file.ts'
+import { type AtomicStatement, type SqliteFile, statement } from '../sqlite/sqlite-file.ts'
+import type { ContentServices } from './open-content.ts'
 
 /**
  * Sign-in attempts that are used up, and until when, in wall milliseconds. A name that begins with `known:` is the opposite:
@@ -28,15 +29,7 @@ const BOUNDS = [IS_KNOWN, `NOT (${IS_KNOWN})`].map(
  * Keeps lockouts over restarts, in the background: one write at a time, with everything that has come meanwhile, so that
  * many attempts cost few commits.
  */
-export function createLockoutKeeper({
-  file,
-  now,
-  onFailure,
-}: {
-  readonly file: SqliteFile
-  readonly now: () => number
-  readonly onFailure: (error: unknown) => void
-}) {
+export function createLockoutKeeper({ file, now, onFailure }: ContentServices) {
   let waiting = new Map<string, number | undefined>()
   let writing: Promise<void> | undefined
 
@@ -47,8 +40,8 @@ export function createLockoutKeeper({
       const statements: AtomicStatement[] = [
         { sql: DROP, rows: entries.filter(([, until]) => until === undefined).map(([name]) => [name]) },
         { sql: KEEP, rows: entries.flatMap(([name, until]) => (until === undefined ? [] : [[name, until]])) },
-        { sql: EXPIRE, rows: [[now()]] },
-        ...BOUNDS.map((sql) => ({ sql, rows: [[]] })),
+        statement(EXPIRE, now()),
+        ...BOUNDS.map((sql) => statement(sql)),
       ]
       await file.atomic(statements).catch(onFailure)
     }

@@ -4,7 +4,7 @@ import type { LedgerMark } from '../meta.ts'
 import { quickCheck, wasLeftOpen } from '../sqlite/check-integrity.ts'
 import { type Migration, migrate } from '../sqlite/migrate.ts'
 import { openSqlite, type SqliteOptions } from '../sqlite/open-sqlite.ts'
-import { type AtomicStatement, findRow, type SqliteFile } from '../sqlite/sqlite-file.ts'
+import { type AtomicStatement, findRow, type SqliteFile, statement } from '../sqlite/sqlite-file.ts'
 import { USAGE_SUMS } from './usage-totals.ts'
 
 /**
@@ -251,6 +251,13 @@ const contentMigrations = [
   ...[refusedTurnsMigration, ownersMigration, sentStreamsMigration],
 ]
 
+/** What everything that is kept in content.db takes. */
+export interface ContentServices {
+  readonly file: SqliteFile
+  readonly now: () => number
+  readonly onFailure: (error: unknown) => void
+}
+
 /** Opens content.db, with its own worker, so that no charge waits behind its writes. */
 export async function openContent(options: Omit<SqliteOptions, 'synchronous'> & { clock: Clock }): Promise<SqliteFile> {
   const isLeftOpen = wasLeftOpen(options.path)
@@ -293,7 +300,7 @@ export async function adoptContent(
 ): Promise<void> {
   await file.atomic([
     { sql: NAME_OWNER, rows: accounts.map(({ row, id }) => [row, id]) },
-    { sql: BELONG, rows: [[ledger, mark.receipt, mark.requestId, mark.transfer, mark.transferAt]] },
+    statement(BELONG, ledger, mark.receipt, mark.requestId, mark.transfer, mark.transferAt),
   ])
 }
 
@@ -326,8 +333,7 @@ export function withMarks(file: SqliteFile, current: () => LedgerMark): SqliteFi
     const mark = current()
     if (mark === noted) return file.atomic(statements)
     const { receipt, requestId, transfer, transferAt } = mark
-    const move = { sql: MOVE_ON, rows: [[receipt, requestId, transfer, transferAt]] }
-    const changes = await file.atomic([...statements, move])
+    const changes = await file.atomic([...statements, statement(MOVE_ON, receipt, requestId, transfer, transferAt)])
     noted = mark
     return changes.slice(0, statements.length)
   }

@@ -1,5 +1,6 @@
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import type { ContentServices } from './open-content.ts'
 import {
   endResponses,
   endWhileMoreThan,
@@ -21,16 +22,13 @@ type WriteOutcome =
   | 'refused'
 
 /** What writing, reading and deleting of stored responses share. */
-export interface ResponseServices {
-  readonly file: SqliteFile
+export interface ResponseServices extends ContentServices {
   readonly keys: AccountKeys
   readonly store: ResponseStore
   /** False: nothing is stored, and what was stored before is not shown. */
   readonly keeps: boolean
-  readonly now: () => number
   /** The bytes on disk of all responses. */
   readonly bytesMax: number
-  readonly onFailure: (error: unknown) => void
 }
 
 type ResponseStore = ReturnType<typeof createResponseStore>
@@ -62,17 +60,9 @@ export function createResponseStore(file: SqliteFile, bytesMax: number) {
   }
 }
 
-/** What the writes of a group refer to, as far as it exists. */
-interface References {
-  /** Of the written responses and their parents. */
-  readonly states: ReadonlyMap<string, ResponseStatus>
-  readonly keys: ReadonlySet<string>
-  readonly items: ReadonlySet<string>
-}
-
 /** Decides on writes in their order: each one sees those before it. `isFirst`: the response is not in the file yet. */
 function createJudge(
-  there: References,
+  there: Awaited<ReturnType<typeof findReferences>>,
   closed: ReadonlySet<AccountId>,
 ): (write: ResponseWrite) => { readonly outcome: WriteOutcome; readonly isFirst: boolean } {
   const states = new Map(there.states)
@@ -100,7 +90,8 @@ function itemsByReference({ items, input, output }: ResponseWrite): string[] {
   return [...new Set([...input, ...output.map(({ digest }) => digest)])].filter((digest) => !contained.has(digest))
 }
 
-async function findReferences(file: SqliteFile, group: readonly ResponseWrite[]): Promise<References> {
+/** What the writes of a group refer to, as far as it exists. */
+async function findReferences(file: SqliteFile, group: readonly ResponseWrite[]) {
   const responses = group.flatMap(({ key, id, fresh }) =>
     (fresh?.parent === undefined ? [id] : [id, fresh.parent]).map((name) => [key.owner, name] as const),
   )
@@ -111,6 +102,7 @@ async function findReferences(file: SqliteFile, group: readonly ResponseWrite[])
     counted.length === 0 ? [] : listThere(file, counted),
   ])
   return {
+    /** Of the written responses and their parents. */
     states: new Map(states.map(({ owner, id, status }) => [nameOf(owner, id), status])),
     keys: new Set(keys.map(({ owner, name }) => nameOf(owner, name))),
     items: new Set(items.map(({ owner, digest }) => nameOf(owner, digest))),

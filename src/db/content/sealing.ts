@@ -6,20 +6,9 @@ import { createLruMap } from '../../lib/collections.ts'
 import { deriveKey, NONCE_BYTES, openNow, SEAL_BYTES, sealNow } from '../../lib/crypto.ts'
 import type { Brand } from '../../lib/types.ts'
 import type { AccountId } from '../../model/ids.ts'
-import { type AtomicStatement, changeRows, findRow, type SqliteFile } from '../sqlite/sqlite-file.ts'
+import { type AtomicStatement, changeRows, findRow, type SqliteFile, statement } from '../sqlite/sqlite-file.ts'
 
-/** The keys that seal and digest all content of an account, derived from its random data key. */
-export interface AccountKey {
-  readonly account: AccountId
-  readonly owner: OwnerRow
-  /** Identifies the data key among earlier and later ones of the account. */
-  readonly name: string
-  /** The account name that is bound into every sealed part. */
-  readonly sealedAs: string
-  readonly sealing: KeyObject
-  readonly itemDigests: KeyObject
-  readonly idDigests: KeyObject
-}
+export type AccountKey = ReturnType<typeof keysOf>
 
 type FoundAccountKey =
   | { readonly kind: 'found'; readonly key: AccountKey }
@@ -49,10 +38,8 @@ export function createAccountKeys({
   const make = async (account: AccountId): Promise<void> => {
     const named = { name: randomBytes(12).toString('base64url'), sealed_as: account }
     const wrapped = await wrap(account, named, randomBytes(DATA_KEY_BYTES))
-    await file.atomic([
-      insertOwners([account]),
-      { sql: INSERT, rows: [[account, named.name, primary, account, wrapped]] },
-    ])
+    const insert = statement(INSERT, account, named.name, primary, account, wrapped)
+    await file.atomic([insertOwners([account]), insert])
   }
   const read = async (account: AccountId): Promise<FoundAccountKey> => {
     const row = await findRow<WrappedKeyRow>(file, FIND, account)
@@ -102,10 +89,13 @@ const nameOf = (account: AccountId, { name, sealed_as }: KeyName): string =>
   `account-key ${account} ${sealed_as} ${name}`
 const olderNameOf = ({ name, sealed_as }: KeyName): string => `account-key ${sealed_as} ${name}`
 
-const keysOf = (account: AccountId, { owner, name, sealed_as }: WrappedKeyRow, dataKey: Uint8Array): AccountKey => ({
+/** The keys that seal and digest all content of an account, derived from its random data key. */
+const keysOf = (account: AccountId, { owner, name, sealed_as }: WrappedKeyRow, dataKey: Uint8Array) => ({
   account,
   owner,
+  /** Identifies the data key among earlier and later ones of the account. */
   name,
+  /** The account name that is bound into every sealed part. */
   sealedAs: sealed_as,
   sealing: createSecretKey(deriveKey(dataKey, 'sealing')),
   itemDigests: createSecretKey(deriveKey(dataKey, 'item-digests')),

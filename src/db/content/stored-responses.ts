@@ -4,6 +4,7 @@ import type { AccountId, RequestId } from '../../model/ids.ts'
 import { tryParse } from '../../protocols/json/bytes.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { sealLog } from './event-log.ts'
+import type { ContentServices } from './open-content.ts'
 import { readResponses } from './read-responses.ts'
 import { disownResponse, failRunning, hideAll, hideResponse, listThere, slicesOf } from './response-rows.ts'
 import {
@@ -61,7 +62,7 @@ export const RESPONSE_ITEMS_MAX = 5000
 /** Responses that their account can read and continue by their ids. */
 export type StoredResponses = ReturnType<typeof createStoredResponses>
 
-interface StoredResponsesOptions extends Pick<ResponseServices, 'file' | 'now' | 'bytesMax' | 'onFailure'> {
+interface StoredResponsesOptions extends ContentServices, Pick<ResponseServices, 'bytesMax'> {
   /** The first key wraps the keys of accounts; the others only unwrap. */
   readonly sealingKeys: readonly [SealingKey, ...SealingKey[]]
 }
@@ -157,11 +158,15 @@ function writeResponses(services: ResponseServices) {
     }
     throw new Error('The items of a response were deleted each time before it could be written')
   }
-  const keep = async (bytes: number, work: () => Promise<boolean>): Promise<boolean> => {
+  const keep = async (
+    account: AccountId,
+    bytes: number,
+    prepare: (key: AccountKey) => Promise<ResponseWrite>,
+  ): Promise<boolean> => {
     if (!services.keeps) return false
     try {
       if (!waiting.take(bytes)) throw new Error('Too many responses wait to be written')
-      const done = work().finally(() => waiting.give(bytes))
+      const done = write(account, prepare).finally(() => waiting.give(bytes))
       return await inTime(done, 'A response')
     } catch (error) {
       services.onFailure(error)
@@ -172,27 +177,24 @@ function writeResponses(services: ResponseServices) {
   return {
     /** Writes the row of a running response. True when it is durable. Never rejects. */
     begin: (response: StartedResponse): Promise<boolean> =>
-      keep(response.object.length, () =>
-        write(response.account, (key) =>
-          prepareEmpty(key, { ...response, status: 'in_progress' }, freshOf(key, response)),
-        ),
+      keep(response.account, response.object.length, (key) =>
+        prepareEmpty(key, { ...response, status: 'in_progress' }, freshOf(key, response)),
       ),
     /** Writes the final state with its items; for a JSON answer also the row. False on failure. Never rejects. */
     async finish(response: EndedResponse): Promise<boolean> {
       if (response.input.length + response.output.length > RESPONSE_ITEMS_MAX) return false
-      return keep(bytesOf(response), () => write(response.account, (key) => prepareFinish(file, key, response)))
+      const { account, object, input, output, events } = response
+      const bytes = lengthOf([object, ...input, ...output]) + (events?.length ?? 0)
+      return keep(account, bytes, (key) => prepareFinish(file, key, response))
     },
     /** A begun response has ended without an answer. Never rejects. */
     async end(id: string, account: AccountId, status: 'failed' | 'cancelled', object: Buffer): Promise<void> {
-      await keep(object.length, () => write(account, (key) => prepareEmpty(key, { id, status, object })))
+      await keep(account, object.length, (key) => prepareEmpty(key, { id, status, object }))
     },
   }
 }
 
 const lengthOf = (parts: readonly Buffer[]): number => parts.reduce((sum, { length }) => sum + length, 0)
-
-const bytesOf = ({ object, input, output, events }: EndedResponse): number =>
-  lengthOf([object, ...input, ...output]) + (events?.length ?? 0)
 
 /** Items looked up in one query. */
 const ITEMS_AT_ONCE = 500

@@ -69,7 +69,7 @@ type Sums = readonly (number | bigint)[]
 interface SeriesUsage {
   readonly account: AccountId
   readonly name: SeriesName
-  readonly quarters: { readonly quarter: number; readonly sums: Sums }[]
+  readonly quarters: { readonly quarter: number; sums: Sums }[]
   lastAt: number
 }
 
@@ -77,22 +77,19 @@ interface SeriesUsage {
 function sumBySeries(closed: readonly ClosedUsage[]): SeriesUsage[] {
   const all = new Map<string, SeriesUsage>()
   for (const usage of [...closed].sort((first, second) => first.quarter - second.quarter)) {
+    const { account, quarter, last_at } = usage
     const sums = USAGE_SUMS.map((sum) => usage[sum])
     for (const name of seriesOf(usage)) {
-      const id = `${usage.account} ${name.level} ${name.key} ${name.kind} ${name.model}`
-      const series = all.get(id) ?? { account: usage.account, name, quarters: [], lastAt: 0 }
+      const id = `${account} ${name.level} ${name.key} ${name.kind} ${name.model}`
+      const series = all.get(id) ?? { account, name, quarters: [], lastAt: 0 }
       all.set(id, series)
-      addQuarter(series, usage, sums)
+      series.lastAt = Math.max(series.lastAt, last_at)
+      const last = series.quarters.at(-1)
+      if (last?.quarter === quarter) last.sums = addSums(last.sums, sums)
+      else series.quarters.push({ quarter, sums })
     }
   }
   return [...all.values()]
-}
-
-function addQuarter(series: SeriesUsage, { quarter, last_at }: ClosedUsage, sums: Sums): void {
-  const { quarters } = series
-  series.lastAt = Math.max(series.lastAt, last_at)
-  if (quarters.at(-1)?.quarter !== quarter) quarters.push({ quarter, sums })
-  else quarters.push({ quarter, sums: addSums(quarters.pop()!.sums, sums) })
 }
 
 const addSums = (first: Sums, second: Sums): Sums =>

@@ -45,9 +45,8 @@ const movementsMigration: readonly string[] = [
   `DROP TABLE numbered`,
   `CREATE TRIGGER closed_receipts_are_final BEFORE UPDATE ON receipts WHEN OLD.state <> 'open'
     BEGIN SELECT RAISE(ABORT, 'a closed receipt is never edited'); END`,
-  // An open receipt has no number: it costs one entry when it closes, in the index of what paid, so that a wallet's statement
-  // is read without passing over thousands of requests that a plan paid. Two indexes of numbers only are half as large as
-  // one that says the kind in every entry. There is none by account alone: with many accounts each entry is a page to write.
+  // A wallet's statement is read without scanning the requests that a plan paid. Two indexes are half as large as one with
+  // the kind in every entry. There is none by account alone: with many accounts each entry is a page to write.
   `CREATE UNIQUE INDEX wallet_receipts_by_movement ON receipts (account, movement)
     WHERE kind = 'wallet' AND movement IS NOT NULL`,
   `CREATE UNIQUE INDEX builder_receipts_by_movement ON receipts (account, movement)
@@ -86,7 +85,7 @@ const peopleMigration: readonly string[] = [
   `CREATE INDEX sessions_of_person ON sessions (person, row)`,
   `CREATE INDEX sessions_by_expiry ON sessions (expires_at)`,
   `CREATE INDEX sessions_by_use ON sessions (seen_at)`,
-  // Without an email and a person it is the one for whoever comes first.
+  // Without an email and a person: for the first person of a server.
   `CREATE TABLE invites (
     row INTEGER PRIMARY KEY,
     digest BLOB NOT NULL UNIQUE,
@@ -149,7 +148,6 @@ const keysAndCodesMigration: readonly string[] = [
     CHECK (credited_at IS NULL OR redeemed_at IS NOT NULL)
   ) STRICT`,
   `CREATE INDEX codes_to_credit ON codes (row) WHERE redeemed_at IS NOT NULL AND credited_at IS NULL`,
-  // Whose a code is does not change any more, whoever opens the file by hand.
   `CREATE TRIGGER claimed_codes_are_final BEFORE UPDATE OF redeemed_by, amount_nano ON codes WHEN OLD.redeemed_by IS NOT NULL
     BEGIN SELECT RAISE(ABORT, 'a code that was redeemed is never given to anybody else'); END`,
   `CREATE TABLE wishes (
@@ -251,8 +249,7 @@ const spendCountersMigration: readonly string[] = [
   `CREATE TRIGGER a_credit_answers_the_wish AFTER INSERT ON transfers
     WHEN NEW.unit = 'usd' AND NEW.kind = 'credit' AND NEW.ref NOT GLOB 'code:*'
     BEGIN UPDATE wishes SET answered_at = NEW.at WHERE account = NEW.account AND answered_at IS NULL; END`,
-  // The charge of a request as entries that sum to zero in each unit: out of every bucket that its hold stood on, and into
-  // what its unit counts as used: for the wallet that is revenue. A spend cap is a counter, and no side of an entry.
+  // As in 0002, without spend caps, which are counters now.
   `CREATE VIEW usage_entries AS
     SELECT receipts.row AS receipt, held_on.value AS bucket, -receipts.charge_nano AS delta_nano
       FROM receipts, json_each(receipts.buckets) AS held_on JOIN buckets ON buckets.row = held_on.value
@@ -263,7 +260,7 @@ const spendCountersMigration: readonly string[] = [
       FROM receipts, json_each(receipts.buckets) AS held_on JOIN buckets ON buckets.row = held_on.value
       WHERE receipts.state = 'settled' AND buckets.unit <> 'cap'`,
   `DELETE FROM proved_balances WHERE bucket < 0 OR bucket IN (SELECT row FROM buckets WHERE kind = 'cap')`,
-  // The end of a turn whose account does not add up waits here, so that the journal can be cleared for the others.
+  // Ends of turns whose account does not balance wait here, so that the journal can be cleared.
   `CREATE TABLE waiting_ends (
     request_id TEXT PRIMARY KEY,
     ending TEXT NOT NULL
@@ -287,9 +284,8 @@ const clockCorrectionsMigration: readonly string[] = [
   ) STRICT`,
   `CREATE INDEX clock_corrections_by_receipt ON clock_corrections (last_receipt, set_back_to)`,
   `CREATE INDEX clock_corrections_by_transfer ON clock_corrections (last_transfer, set_back_to)`,
-  // Operators ask what was done to something, whosever it is.
   `CREATE INDEX audit_by_target ON audit (target, seq) WHERE target IS NOT NULL`,
-  // A list of accounts counts the keys of each that are not revoked: however many were, it reads these only.
+  // For lists of accounts, which count the keys that are not revoked.
   `CREATE INDEX live_keys_of_account ON keys (account) WHERE revoked_at IS NULL`,
 ]
 

@@ -1,7 +1,6 @@
 /**
- * A batch of admissions as one call: claim, limits and hold of each turn, or none of them. The rules are those of `admitTurn` in
- * ledger/state/turns.ts. This function decides whether and how much; the reducer writes the refusal from the amounts that this call
- * returns.
+ * A batch of admissions in one call: claim, limits and hold of each turn, or none of them, by the rules of `admitTurn` in
+ * ledger/state/turns.ts. The reducer writes a refusal from the amounts that this call returns.
  */
 export const ADMIT_FUNCTIONS = `
 CREATE FUNCTION nano_of(pico numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$ SELECT ceil(pico / 1000) $$;
@@ -116,7 +115,7 @@ BEGIN
     RETURN;
   END IF;
 
-  -- The node judged the account some time ago, and perhaps another node changed it: what counts is what stands here.
+  -- Another node may have changed the account since this node read it.
   SELECT frozen_at IS NOT NULL, status INTO is_frozen, standing FROM accounts WHERE row = payer;
   IF standing <> 'active' THEN
     result := jsonb_build_object('kind', 'account-' || standing);
@@ -200,7 +199,7 @@ BEGIN
   books := read_books(concerned, caps);
   states := read_limits(subjects);
   now_micros := ledger_micros();
-  -- A node whose lease has ended places no holds: others would end them under its hands.
+  -- A node whose lease has ended places no holds, because other nodes may end them.
   IF NOT EXISTS (SELECT FROM nodes WHERE row = by_node AND lease_until > now_micros / 1000) THEN
     RETURN (SELECT jsonb_agg(jsonb_build_object('kind', 'over') || states_of(states, value -> 'limits', now_micros))
       FROM jsonb_array_elements(batch));
@@ -267,7 +266,7 @@ BEGIN
   RETURN closed;
 END $$;
 
--- What was charged is never run again; what was not may be.
+-- A charged request is never run again; a released one may be.
 CREATE FUNCTION end_claim(closed receipts, is_kept boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF closed.state = 'released' THEN
@@ -317,7 +316,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Closed by this very call when it was sent before: whoever asks again is told the same.
+-- A repeated call gets the result of the first.
 CREATE FUNCTION close_result(op jsonb) RETURNS jsonb LANGUAGE sql AS $$
   SELECT coalesce((SELECT jsonb_build_object('kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text)
     FROM receipts WHERE request_id = op ->> 'requestId' AND closing = op ->> 'closing'), '{"kind": "not-open"}')
@@ -368,10 +367,7 @@ BEGIN
 END $$;
 `
 
-/**
- * What a turn takes from its limits, and what of it is given back: lib/rates.ts and ledger/state/turn-limits.ts once more, on states
- * that a batch has locked.
- */
+/** The rules of lib/rates.ts and ledger/state/turn-limits.ts, on states that a batch has locked. */
 export const LIMIT_FUNCTIONS = `
 CREATE TYPE limit_state AS (subject text, reached_at double precision, running integer);
 

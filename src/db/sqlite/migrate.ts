@@ -72,12 +72,9 @@ async function apply(file: SqliteFile, migration: Migration, now: number): Promi
   try {
     await file.atomic([...statements.map((sql) => ({ sql, rows: [[]] })), record])
   } catch (cause) {
-    throw new Error(`Migration ${migration.name} failed and was undone: ${describe(cause, statements)}`, { cause })
+    const { message, statement } = cause as { message: string; statement?: number }
+    const sql = statement === undefined ? undefined : statements[statement]
+    const step = sql === undefined ? '' : `, in step ${statement}: ${sql}`
+    throw new Error(`Migration ${migration.name} failed and was undone: ${message}${step}`, { cause })
   }
-}
-
-function describe(cause: unknown, statements: readonly string[]): string {
-  const { message, statement } = cause as { message: string; statement?: number }
-  const sql = statement === undefined ? undefined : statements[statement]
-  return sql === undefined ? message : `${message}, in step ${statement}: ${sql}`
 }

@@ -48,10 +48,12 @@ export interface SqliteFile {
   close(): Promise<void>
 }
 
-/** A statement with one row of parameters, which must change one row. */
+/** A statement with one row of parameters. */
+export const statement = (sql: string, ...parameters: SqlValue[]): AtomicStatement => ({ sql, rows: [parameters] })
+
+/** A statement that must change one row. */
 export const changeOne = (sql: string, ...parameters: SqlValue[]): AtomicStatement => ({
-  sql,
-  rows: [parameters],
+  ...statement(sql, ...parameters),
   expectChanges: 1,
 })
 

@@ -99,7 +99,7 @@ export async function withdrawCode(
   }
   const detail = `${found.shown}, ${inUsd(found.amount_nano)}`
   const entry = { action: 'code_withdrawn', target: found.id, detail } as const
-  await auditLog.act(entry, [codeWithdrawal(db, found.row, clock.now())])
+  await auditLog.act(entry, [codeWithdrawal(found.row, clock.now())])
   const after = await findCodeById(db, found.id)
   if (after === undefined) throw new Error(`Code ${found.id} is missing after it was withdrawn`)
   if (after.redeemed_by === null) return done(codeView({ ...after, redeemer: null }, clock.now()))
@@ -148,7 +148,7 @@ async function claimAndCredit(services: RedeemServices, account: AccountRow, dig
     // The claim and its audit entry are one transaction.
     const detail = `${inUsd(found.amount_nano)}, ${found.shown}`
     const entry = { action: 'code_redeemed', target: found.id, account, detail } as const
-    await auditLog.act(entry, [codeClaim(db, found.row, { account, at: clock.now() })])
+    await auditLog.act(entry, [codeClaim(found.row, { account, at: clock.now() })])
   }
   const code = await findCodeByDigest(db, digest)
   if (code === undefined || code.redeemed_by !== account) return NOT_REDEEMABLE

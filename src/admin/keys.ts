@@ -389,7 +389,7 @@ export async function rotateKey(
   const detail = `${describeKeyChange('new secret of', key)}, the former one works for ${args.grace}`
   const entry = { action: 'key_rotated', target: key.id, account: key.account, detail } as const
   const rotated = await auditLog
-    .act(entry, [digestRotation(db, key, { digest, shown, formerUntil })])
+    .act(entry, [digestRotation(key, { digest, shown, formerUntil })])
     .finally(() => forgetKey(key.id as KeyId))
   const after = await findOwnedKey({ db }, args.key, of)
   if (after.kind === 'refused') return after

@@ -128,7 +128,7 @@ export async function requestFunding(
   if (owner?.status === 'closed') return accountClosed(owner)
   const order = { account, amount_nano: read.amount, note: args.note, at: clock.now() }
   const detail = inUsd(read.amount)
-  await auditLog.act({ action: 'funds_asked', account, detail }, [fundingRequestPut(db, order)])
+  await auditLog.act({ action: 'funds_asked', account, detail }, [fundingRequestPut(order)])
   // Read again: a concurrent credit may have answered it.
   return done(await openFundingRequest({ db }, account))
 }

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Terminal, Versions } from '../cli/cli-services.ts'
 import type { Environment } from '../config/files.ts'
-import { ledgerSchema } from '../db/migrations/ledger-schema.ts'
+import { ledgerMigrations } from '../db/migrations/ledger-migrations.ts'
 import { openDriver } from '../db/sqlite/connection.ts'
 import { shellWord } from '../lib/anywhere/text.ts'
 import { scrub } from '../telemetry/scrub.ts'
@@ -107,7 +107,7 @@ export function readVersions(): Versions {
   return {
     millrace: version,
     node: process.versions.node,
-    schema: ledgerSchema.migrations.at(-1)!.name,
+    schema: ledgerMigrations.at(-1)!.name,
     // Read only when it is printed, because it loads the library.
     get driver() {
       const driver = openDriver({ path: ':memory:', synchronous: 'normal' })

@@ -13,9 +13,10 @@ import {
   sumClosedReceipts,
   sumRunning,
 } from './receipts.ts'
+import { RECEIPT_KINDS } from './sql.ts'
 import { createSqliteDialect } from './sqlite/kysely-dialect.ts'
 import type { SqlValue } from './sqlite/sqlite-file.ts'
-import { findLastMovement, findMovementTime, findSliceStart, listStatement, RECEIPT_KINDS } from './statement.ts'
+import { findLastMovement, findMovementTime, findSliceStart, listStatement } from './statement.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 
 it('queries of an account are answered from an index, in its order', async () => {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { dayOfMonth, type Period, periodAt } from '../model/allowance.ts'
-import type { AtomicStatement, SqliteFile, SqlRow, SqlValue } from './sqlite/sqlite-file.ts'
+import { changeOne, type SqliteFile, type SqlRow, type SqlValue } from './sqlite/sqlite-file.ts'
 
 const DAY_MS = 86_400_000
 /** The longest grace period of a rotated key. */
@@ -11,7 +11,7 @@ const KEYS_AT_ONCE = 100
 const ms = (row: SqlRow, column: string): number => Number(row[column])
 
 /** Moves a span to the time that the clock is set back to, with the same length. */
-const beginsNow =
+export const beginsNow =
   (begins: string, ends: string) =>
   (row: SqlRow, { to }: SetBack) => ({ [begins]: to, [ends]: ms(row, ends) - (ms(row, begins) - to) })
 
@@ -32,14 +32,8 @@ export const LEDGER_TIMES_AHEAD: readonly TimesAhead[] = [
     repair: inPeriod,
   },
   {
-    ...{
-      what: 'caps',
-      table: 'spend_counters',
-      key: 'row',
-      columns: ['period_start', 'period_end'],
-      reads: ['subject'],
-    },
-    where: 'period_start > ?3',
+    ...{ what: 'caps', table: 'spend_counters', key: 'row' },
+    ...{ columns: ['period_start', 'period_end'], reads: ['subject'], where: 'period_start > ?3' },
     repair: inPeriod,
   },
   {
@@ -117,12 +111,12 @@ const dayOfTurn = (start: number, end: number): number =>
   dayOfMonth(end) < 28 ? dayOfMonth(end) : Math.max(dayOfMonth(start), dayOfMonth(end))
 
 /** Records that an operator sets ledger time back: all rows so far have the wrong time. */
-export const clockCorrectionInsert = (from: number, to: number): AtomicStatement => ({
-  sql: `INSERT INTO clock_corrections (set_back_from, set_back_to, last_receipt, last_transfer)
-    SELECT ?, ?, COALESCE((SELECT MAX(row) FROM receipts), 0), COALESCE((SELECT MAX(row) FROM transfers), 0)`,
-  rows: [[from, to]],
-  expectChanges: 1,
-})
+export const clockCorrectionInsert = (from: number, to: number) =>
+  changeOne(
+    `INSERT INTO clock_corrections (set_back_from, set_back_to, last_receipt, last_transfer)
+      SELECT ?, ?, COALESCE((SELECT MAX(row) FROM receipts), 0), COALESCE((SELECT MAX(row) FROM transfers), 0)`,
+    ...[from, to],
+  )
 
 /**
  * The time of a row for searches by time. Rows from before ledger time was set back count as no later than what it was set
@@ -196,9 +190,8 @@ export async function repairTimesAhead(
   let repaired = 0
   for await (const rows of listTimesAhead(file, ahead, setBack)) {
     const values = rows.map((row) => {
-      const { [key]: name } = row
       const changed = { ...row, ...repair(row, setBack) }
-      return [...columns.map((column) => changed[column]!), name!]
+      return [...columns, key].map((column) => changed[column]!)
     })
     await file.atomic([{ sql, rows: values }])
     repaired += rows.length

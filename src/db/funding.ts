@@ -1,9 +1,9 @@
-import type { Selectable } from 'kysely'
-import { insertInto, statementOf } from './record-changes.ts'
-import type { AtomicStatement, SqlValue } from './sqlite/sqlite-file.ts'
-import type { CodesTable, FundingRequestsTable, LedgerDb } from './tables.ts'
+import { insertInto } from './record-changes.ts'
+import type { PageAfter, PageBefore } from './sql.ts'
+import { type AtomicStatement, changeOne, type SqlValue } from './sqlite/sqlite-file.ts'
+import type { LedgerDb, Row } from './tables.ts'
 
-export type StoredCode = Selectable<CodesTable>
+export type StoredCode = Row<'codes'>
 
 const COLUMNS = [
   ...(['id', 'batch', 'digest', 'shown', 'amount_nano', 'note', 'created_at', 'created_by', 'expires_at'] as const),
@@ -20,23 +20,12 @@ export const codesInsert = (codes: readonly NewCode[]): AtomicStatement => ({
  * Gives a code to an account for ever: of concurrent attempts one changes the row. A code that is redeemed, withdrawn or
  * expired cannot be claimed, nor can an account claim that is not active at this moment.
  */
-export function codeClaim(
-  db: LedgerDb,
-  row: number,
-  { account, at }: { readonly account: number; readonly at: number },
-): AtomicStatement {
-  const query = db
-    .updateTable('codes')
-    .set({ redeemed_by: account, redeemed_at: at })
-    .where('row', '=', row)
-    .where('redeemed_at', 'is', null)
-    .where('withdrawn_at', 'is', null)
-    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]))
-    .where(({ exists, selectFrom }) =>
-      exists(selectFrom('accounts').select('row').where('row', '=', account).where('status', '=', 'active')),
-    )
-  return statementOf(query, 1)
-}
+const CLAIM = `UPDATE codes SET redeemed_by = ?1, redeemed_at = ?2
+  WHERE row = ?3 AND redeemed_at IS NULL AND withdrawn_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)
+    AND EXISTS (SELECT 1 FROM accounts WHERE row = ?1 AND status = 'active')`
+
+export const codeClaim = (row: number, { account, at }: { readonly account: number; readonly at: number }) =>
+  changeOne(CLAIM, account, at, row)
 
 export async function setCodeCredited(db: LedgerDb, row: number, at: number): Promise<void> {
   await db
@@ -48,10 +37,7 @@ export async function setCodeCredited(db: LedgerDb, row: number, at: number): Pr
 }
 
 /** Claimed, and not known to be credited. */
-export const listClaimedCodes = (
-  db: LedgerDb,
-  { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<StoredCode[]> =>
+export const listClaimedCodes = (db: LedgerDb, { after, limit }: PageAfter) =>
   db
     .selectFrom('codes')
     .selectAll()
@@ -62,22 +48,17 @@ export const listClaimedCodes = (
     .limit(limit)
     .execute()
 
-export const findCodeByDigest = (db: LedgerDb, digest: Uint8Array): Promise<StoredCode | undefined> =>
+export const findCodeByDigest = (db: LedgerDb, digest: Uint8Array) =>
   db.selectFrom('codes').selectAll().where('digest', '=', digest).executeTakeFirst()
 
-export const findCodeById = (db: LedgerDb, id: string): Promise<StoredCode | undefined> =>
+export const findCodeById = (db: LedgerDb, id: string) =>
   db.selectFrom('codes').selectAll().where('id', '=', id).executeTakeFirst()
 
-export interface CodeWithAccount extends StoredCode {
-  /** The id of the account that redeemed it. */
-  redeemer: string | null
-}
+/** `redeemer` is the id of the account that redeemed it. */
+export type CodeWithAccount = Awaited<ReturnType<typeof listCodePage>>[number]
 
 /** Newest first. */
-export const listCodePage = (
-  db: LedgerDb,
-  { before, limit }: { readonly before: number; readonly limit: number },
-): Promise<CodeWithAccount[]> =>
+export const listCodePage = (db: LedgerDb, { before, limit }: PageBefore) =>
   db
     .selectFrom('codes')
     .leftJoin('accounts', 'accounts.row', 'codes.redeemed_by')
@@ -89,47 +70,27 @@ export const listCodePage = (
     .execute()
 
 /** Only for a code that is neither redeemed nor withdrawn. */
-export const codeWithdrawal = (db: LedgerDb, row: number, at: number): AtomicStatement =>
-  statementOf(
-    db
-      .updateTable('codes')
-      .set({ withdrawn_at: at })
-      .where('row', '=', row)
-      .where('redeemed_at', 'is', null)
-      .where('withdrawn_at', 'is', null),
-    1,
+export const codeWithdrawal = (row: number, at: number) =>
+  changeOne(
+    'UPDATE codes SET withdrawn_at = ? WHERE row = ? AND redeemed_at IS NULL AND withdrawn_at IS NULL',
+    ...[at, row],
   )
 
-export type StoredFundingRequest = Selectable<FundingRequestsTable>
+export type StoredFundingRequest = Row<'wishes'>
+
+const PUT_REQUEST = `INSERT INTO wishes (account, amount_nano, note, at) VALUES (?, ?, ?, ?)
+  ON CONFLICT (account) WHERE answered_at IS NULL
+    DO UPDATE SET amount_nano = excluded.amount_nano, note = excluded.note, at = excluded.at`
 
 /** An account has one open funding request: a second one replaces its amount and keeps its place in the queue. */
-export function fundingRequestPut(
-  db: LedgerDb,
-  request: Pick<StoredFundingRequest, 'account' | 'amount_nano' | 'note' | 'at'>,
-): AtomicStatement {
-  const { amount_nano, note, at } = request
-  const query = db
-    .insertInto('wishes')
-    .values(request)
-    .onConflict((conflict) =>
-      conflict.column('account').where('answered_at', 'is', null).doUpdateSet({ amount_nano, note, at }),
-    )
-  return statementOf(query, 1)
-}
+export const fundingRequestPut = (request: Pick<StoredFundingRequest, 'account' | 'amount_nano' | 'note' | 'at'>) =>
+  changeOne(PUT_REQUEST, request.account, request.amount_nano, request.note, request.at)
 
-export const findOpenFundingRequest = (db: LedgerDb, account: number): Promise<StoredFundingRequest | undefined> =>
+export const findOpenFundingRequest = (db: LedgerDb, account: number) =>
   db.selectFrom('wishes').selectAll().where('account', '=', account).where('answered_at', 'is', null).executeTakeFirst()
 
-interface FundingRequestWithAccount extends StoredFundingRequest {
-  account_id: string
-  email: string
-}
-
 /** Unanswered ones, in the order in which they were first made. */
-export const listOpenFundingRequests = (
-  db: LedgerDb,
-  { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<FundingRequestWithAccount[]> =>
+export const listOpenFundingRequests = (db: LedgerDb, { after, limit }: PageAfter) =>
   db
     .selectFrom('wishes')
     .innerJoin('accounts', 'accounts.row', 'wishes.account')

@@ -1,11 +1,12 @@
-import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
+import { type Insertable, type RawBuilder, sql } from 'kysely'
 import { statementOf } from './record-changes.ts'
-import type { AtomicStatement } from './sqlite/sqlite-file.ts'
-import type { AccountStatus, KeysTable, LedgerDb } from './tables.ts'
+import { listRows, type PageBefore } from './sql.ts'
+import { type AtomicStatement, changeOne } from './sqlite/sqlite-file.ts'
+import type { LedgerDb, LedgerTables, Row } from './tables.ts'
 
-export type StoredKey = Selectable<KeysTable>
+export type StoredKey = Row<'keys'>
 
-export type NewKey = Omit<Insertable<KeysTable>, 'row' | 'disabled_at' | 'revoked_at'>
+export type NewKey = Omit<Insertable<LedgerTables['keys']>, 'row' | 'disabled_at' | 'revoked_at'>
 
 /** Only while its account has fewer than `liveMax` keys that are not revoked. Playground keys do not count. */
 export function keyInsert(db: LedgerDb, key: NewKey, liveMax: number): AtomicStatement {
@@ -18,27 +19,21 @@ export function keyInsert(db: LedgerDb, key: NewKey, liveMax: number): AtomicSta
   return statementOf({ compile: () => query.compile(db) }, 1)
 }
 
-/** A key with its account: everything a caller is made from. */
-export interface KeyWithAccount extends StoredKey {
-  account_id: string
-  account_status: AccountStatus
-  /** The plan of the account's newest subscription, running or ended. */
-  plan: string | null
-  plan_ends_at: number | null
-}
+/**
+ * A key with its account, and the plan of the account's newest subscription, running or ended: everything a caller is made
+ * from.
+ */
+export type KeyWithAccount = NonNullable<Awaited<ReturnType<typeof findKeyByDigest>>>
+
+const NEWEST_SUBSCRIPTION = sql<number>`
+  (SELECT MAX(newest.row) FROM subscriptions AS newest WHERE newest.account = keys.account)`
 
 const keysWithAccount = (db: LedgerDb) =>
   db
     .selectFrom('keys')
     .innerJoin('accounts', 'accounts.row', 'keys.account')
     .selectAll('keys')
-    .leftJoin('subscriptions', (join) =>
-      join.on('subscriptions.row', '=', ({ selectFrom }) =>
-        selectFrom('subscriptions as newest')
-          .select(({ fn }) => fn.max('newest.row').as('row'))
-          .whereRef('newest.account', '=', 'keys.account'),
-      ),
-    )
+    .leftJoin('subscriptions', (join) => join.on('subscriptions.row', '=', NEWEST_SUBSCRIPTION))
     .select(['accounts.id as account_id', 'accounts.status as account_status'])
     .select(['subscriptions.plan', 'subscriptions.ends_at as plan_ends_at'])
 
@@ -46,24 +41,19 @@ const keysWithAccount = (db: LedgerDb) =>
  * Finds a key by its digest, or the one before its last rotation. An index lookup takes the same time however much of a
  * digest was guessed right.
  */
-export const findKeyByDigest = (db: LedgerDb, digest: Uint8Array): Promise<KeyWithAccount | undefined> =>
+export const findKeyByDigest = (db: LedgerDb, digest: Uint8Array) =>
   keysWithAccount(db)
     .where(({ eb, or }) => or([eb('keys.digest', '=', digest), eb('keys.former_digest', '=', digest)]))
     .executeTakeFirst()
 
 /** For playground keys, whose secret does not exist. */
-export const findKeyWithAccount = (db: LedgerDb, row: number): Promise<KeyWithAccount | undefined> =>
+export const findKeyWithAccount = (db: LedgerDb, row: number) =>
   keysWithAccount(db).where('keys.row', '=', row).executeTakeFirst()
 
 /** The `1` is a literal, because SQLite does not use a partial index for a parameter. */
-export const findPlaygroundKey = (
-  db: LedgerDb,
-  account: number,
-  kind: StoredKey['kind'],
-): Promise<KeyWithAccount | undefined> =>
+export const findPlaygroundKey = (db: LedgerDb, account: number, kind: StoredKey['kind']) =>
   keysWithAccount(db)
-    .where('keys.account', '=', account)
-    .where('keys.kind', '=', kind)
+    .where(({ and }) => and({ 'keys.account': account, 'keys.kind': kind }))
     .where('keys.playground', '=', sql.lit(1))
     .where('keys.revoked_at', 'is', null)
     .executeTakeFirst()
@@ -83,37 +73,27 @@ export async function insertPlaygroundKey(db: LedgerDb, key: NewKey): Promise<vo
     .execute()
 }
 
-export const findKeyById = (db: LedgerDb, id: string): Promise<StoredKey | undefined> =>
+export const findKeyById = (db: LedgerDb, id: string) =>
   db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
 
-export const findKeyByRow = (db: LedgerDb, row: number): Promise<StoredKey | undefined> =>
+export const findKeyByRow = (db: LedgerDb, row: number) =>
   db.selectFrom('keys').selectAll().where('row', '=', row).executeTakeFirst()
 
-export async function listKeyNames(
-  db: LedgerDb,
-  rows: readonly number[],
-): Promise<{ row: number; id: string; name: string }[]> {
-  const list = JSON.stringify(rows)
-  const found = await sql<{
-    row: number
-    id: string
-    name: string
-  }>`SELECT keys.row AS row, keys.id AS id, keys.name AS name
-    FROM json_each(${list}) AS list CROSS JOIN keys ON keys.row = list.value`.execute(db)
-  return found.rows
-}
+export const listKeyNames = (db: LedgerDb, rows: readonly number[]) =>
+  listRows(
+    db,
+    sql<{ row: number; id: string; name: string }>`SELECT keys.row AS row, keys.id AS id, keys.name AS name
+      FROM json_each(${JSON.stringify(rows)}) AS list CROSS JOIN keys ON keys.row = list.value`,
+  )
 
 /** `disabled_at: null` enables a key again; a revocation is final. */
-export interface KeyChange {
-  readonly name?: string
-  readonly models?: string | null
+export interface KeyChange
+  extends Partial<
+    Pick<StoredKey, 'name' | 'models' | 'expires_at' | 'disabled_at' | 'cap_day_nano' | 'cap_month_nano'>
+  > {
   /** Entries of LimitRates: null removes a limit, and absent ones stay. */
   readonly limits?: Readonly<Record<string, number | null>>
-  readonly expires_at?: number | null
-  readonly disabled_at?: number | null
   readonly revoked_at?: number
-  readonly cap_day_nano?: bigint | null
-  readonly cap_month_nano?: bigint | null
 }
 
 /**
@@ -143,70 +123,30 @@ interface KeyRotation {
   readonly formerUntil: number | null
 }
 
+const ROTATE = `UPDATE keys SET digest = ?, shown = ?, former_digest = ?, former_shown = ?, former_until = ?
+  WHERE row = ? AND digest = ? AND playground = 0 AND revoked_at IS NULL`
+
 /** Only for a key that is not revoked and still has the known secret: a concurrent rotation wins. */
-export function digestRotation(db: LedgerDb, known: StoredKey, rotation: KeyRotation): AtomicStatement {
-  const { digest, shown, formerUntil } = rotation
-  const keeps = formerUntil !== null
-  const query = db
-    .updateTable('keys')
-    .set({
-      digest,
-      shown,
-      former_digest: keeps ? known.digest : null,
-      former_shown: keeps ? known.shown : null,
-      former_until: formerUntil,
-    })
-    .where('row', '=', known.row)
-    .where('digest', '=', known.digest)
-    .where('playground', '=', 0)
-    .where('revoked_at', 'is', null)
-  return statementOf(query, 1)
+export function digestRotation(known: StoredKey, { digest, shown, formerUntil }: KeyRotation): AtomicStatement {
+  const former = formerUntil === null ? [null, null] : [known.digest, known.shown]
+  return changeOne(ROTATE, digest, shown, ...former, formerUntil, known.row, known.digest)
 }
 
 /** Without playground keys. */
-export async function countKeys(
-  db: LedgerDb,
-  account: number,
-  now: number,
-): Promise<{ readonly active: number; readonly total: number }> {
-  const { active, total } = await db
-    .selectFrom('keys')
-    .select(({ fn, eb }) => [
-      fn.countAll<number>().as('total'),
-      fn
-        .countAll<number>()
-        .filterWhere('revoked_at', 'is', null)
-        .filterWhere('disabled_at', 'is', null)
-        .filterWhere(({ or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
-        .as('active'),
-    ])
-    .where('account', '=', account)
-    .where('playground', '=', 0)
-    .executeTakeFirstOrThrow()
-  return { active, total }
-}
-
-interface PageOfKeys {
-  /** The row of the last page's last key. */
-  readonly before: number
-  readonly limit: number
+export async function countKeys(db: LedgerDb, account: number, now: number) {
+  const isActive = sql`revoked_at IS NULL AND disabled_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
+  const query = sql<{ total: number; active: number }>`
+    SELECT COUNT(*) AS total, COUNT(*) FILTER (WHERE ${isActive}) AS active FROM keys
+      WHERE account = ${account} AND playground = 0`
+  return (await listRows(db, query))[0]!
 }
 
 /** Keys read in one query: the models of one key alone may take 100 kB. */
 export const KEYS_AT_ONCE = 16
 
-interface KeyWithOwner extends StoredKey {
-  owner_id: string
-  owner_email: string
-}
-
-/** All columns, of one account or of all; newest first, with revoked ones. */
-export async function listWholeKeys(
-  db: LedgerDb,
-  account: number | undefined,
-  { before, limit }: PageOfKeys,
-): Promise<KeyWithOwner[]> {
-  const found: KeyWithOwner[] = []
+/** All columns, of one account or of all, with the id and email of their owner; newest first, with revoked ones. */
+export async function listWholeKeys(db: LedgerDb, account: number | undefined, { before, limit }: PageBefore) {
+  const found: Awaited<ReturnType<typeof wholeKeys>> = []
   for (let behind = before; found.length < limit; behind = found.at(-1)!.row) {
     const wanted = Math.min(KEYS_AT_ONCE, limit - found.length)
     const slice = await wholeKeys(db, account, { before: behind, limit: wanted })
@@ -216,17 +156,14 @@ export async function listWholeKeys(
   return found
 }
 
-const wholeKeys = (db: LedgerDb, account: number | undefined, { before, limit }: PageOfKeys): Promise<KeyWithOwner[]> =>
+const wholeKeys = (db: LedgerDb, account: number | undefined, { before, limit }: PageBefore) =>
   db
     .selectFrom('keys')
     .selectAll('keys')
-    .select(({ selectFrom }) => {
-      const owner = selectFrom('accounts').whereRef('accounts.row', '=', 'keys.account')
-      return [
-        owner.select('accounts.id').$asScalar().$notNull().as('owner_id'),
-        owner.select('accounts.email').$asScalar().$notNull().as('owner_email'),
-      ]
-    })
+    .select([
+      sql<string>`(SELECT id FROM accounts WHERE accounts.row = keys.account)`.as('owner_id'),
+      sql<string>`(SELECT email FROM accounts WHERE accounts.row = keys.account)`.as('owner_email'),
+    ])
     .$if(account !== undefined, (query) => query.where('keys.account', '=', account!))
     .where('keys.row', '<', before)
     .orderBy('keys.row', 'desc')
@@ -253,21 +190,20 @@ const SHOWN_COLUMNS = sql`${sql.join(SHOWN.map((column) => sql.ref(`keys.${colum
   json_array_length(keys.models) AS models_count,
   json_extract(keys.models, ${sql.join(Array.from({ length: MODELS_SHOWN }, (_, index) => sql.lit(`$[${index}]`)))}) AS models_first`
 
-interface SearchOfKeys extends PageOfKeys {
-  /** In lower case, each once. */
-  readonly words: readonly string[]
-}
-
-/** The keys of an account whose name, shown secret or models contain every word; newest first, with revoked ones. */
+/**
+ * The keys of an account whose name, shown secret or models contain every word; newest first, with revoked ones. The words
+ * are in lower case, each once.
+ */
 export async function listShownKeys(
   db: LedgerDb,
   account: number,
-  { before, limit, words }: SearchOfKeys,
+  { before, limit, words }: PageBefore & { readonly words: readonly string[] },
 ): Promise<ShownKey[]> {
   const found: ShownKey[] = []
   for (let behind = before; found.length < limit; ) {
     const slice = sql`FROM keys WHERE account = ${account} AND row < ${behind} ORDER BY row DESC LIMIT ${KEYS_AT_ONCE}`
-    const { rows } = await (words.length === 0 ? allOf(slice) : thoseWith(words, slice)).execute(db)
+    const all = sql<ScannedKey>`SELECT row AS scanned_at, ${SHOWN_COLUMNS} ${slice}`
+    const rows = await listRows(db, words.length === 0 ? all : thoseWith(words, slice))
     found.push(...rows.filter((looked) => looked.row !== null))
     if (rows.length < KEYS_AT_ONCE) break
     behind = rows.at(-1)!.scanned_at
@@ -277,8 +213,6 @@ export async function listShownKeys(
 
 /** `row` is null where a word is missing. */
 type ScannedKey = { scanned_at: number } & (ShownKey | { row: null })
-
-const allOf = (slice: RawBuilder<unknown>) => sql<ScannedKey>`SELECT row AS scanned_at, ${SHOWN_COLUMNS} ${slice}`
 
 /** Builds the text of a key once, not once for each word. */
 function thoseWith(words: readonly string[], slice: RawBuilder<unknown>) {

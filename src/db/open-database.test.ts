@@ -6,7 +6,7 @@ import { insertAccount } from '../../test/fixtures/db/set-up.ts'
 import type { ReceiptClosed } from '../ledger/state/state.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { ledgerSchema } from './migrations/ledger-schema.ts'
+import { ledgerMigrations } from './migrations/ledger-migrations.ts'
 import { type Database, openDatabase } from './open-database.ts'
 import { findReceipt } from './receipts.ts'
 import { recordChanges } from './record-changes.ts'
@@ -113,7 +113,7 @@ describe('opening the ledger', () => {
 })
 
 describe('a ledger of the version before compactions', () => {
-  const migrations = ledgerSchema.migrations.filter(({ name }) => name < '0003')
+  const migrations = ledgerMigrations.filter(({ name }) => name < '0003')
   const COLUMNS = 'row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano, output_cap'
   const OLD = `INSERT INTO receipts (${COLUMNS}, output_bound, input_estimate, opened_at, closed_at, charge_nano)
     VALUES (?, ?, 1, 1, 'wallet', ?, 'demo', 1, '[3]', 50, 10, 10, 10, 1, ?, ?)`
@@ -134,7 +134,7 @@ describe('a ledger of the version before compactions', () => {
     await database.close()
     rmSync(path)
     const old = await openSqlite({ path })
-    await migrate(old, { ...ledgerSchema, migrations }, clock)
+    await migrate(old, migrations, clock)
     const rows = [
       [1, 'req_closed', 'settled', 2, 7n],
       [2, 'req_open', 'open', null, null],
@@ -154,13 +154,13 @@ describe('a ledger of the version before compactions', () => {
 })
 
 describe('a ledger of the version whose spend caps were buckets', () => {
-  const migrations = ledgerSchema.migrations.filter(({ name }) => name < '0007')
+  const migrations = ledgerMigrations.filter(({ name }) => name < '0007')
 
   it('goes on from what was spent and is held, and keeps its transfers, receipts and numbers', async () => {
     await database.close()
     rmSync(path)
     const old = await openSqlite({ path })
-    await migrate(old, { ...ledgerSchema, migrations }, clock)
+    await migrate(old, migrations, clock)
     await insertAccount(old, { id: 'a', email: 'a@example.com', createdAt: 1 })
     await old.atomic(
       [
@@ -229,7 +229,7 @@ describe('a ledger of the version whose spend caps were buckets', () => {
 })
 
 describe('a ledger of the version before movements', () => {
-  const migrations = ledgerSchema.migrations.filter(({ name }) => name < '0004')
+  const migrations = ledgerMigrations.filter(({ name }) => name < '0004')
   const RECEIPT = `INSERT INTO receipts (row, request_id, account, key, kind, state, model, price_version, buckets, hold_nano,
       output_cap, output_bound, input_estimate, opened_at, closed_at, charge_nano)
     VALUES (?, 'req_' || ?1, ?, 1, ?, ?, 'demo', 1, '[3]', 50, 10, 10, 10, 1, ?, ?)`
@@ -239,7 +239,7 @@ describe('a ledger of the version before movements', () => {
     await database.close()
     rmSync(path)
     const old = await openSqlite({ path })
-    await migrate(old, { ...ledgerSchema, migrations }, clock)
+    await migrate(old, migrations, clock)
     for (const name of ['a', 'b']) await insertAccount(old, { id: name, email: `${name}@example.com`, createdAt: 1 })
     await old.atomic([
       {

@@ -3,28 +3,17 @@ import { basename, dirname, join } from 'node:path'
 import { Kysely } from 'kysely'
 import type { Clock } from '../lib/clock.ts'
 import { findLedgerId } from './meta.ts'
-import { ledgerSchema } from './migrations/ledger-schema.ts'
+import { ledgerMigrations } from './migrations/ledger-migrations.ts'
 import { findReceipt } from './receipts.ts'
-import { openSettleJournal, type SettleJournal } from './settle-journal.ts'
+import { openSettleJournal } from './settle-journal.ts'
 import { quickCheck, wasLeftOpen } from './sqlite/check-integrity.ts'
 import { DatabaseLocked, describeTrouble } from './sqlite/failure.ts'
 import { createSqliteDialect } from './sqlite/kysely-dialect.ts'
 import { listTables, migrate } from './sqlite/migrate.ts'
 import { oneReadAtATime, openSqlite, type SqliteOptions } from './sqlite/open-sqlite.ts'
-import type { SqliteFile } from './sqlite/sqlite-file.ts'
 import type { LedgerDb, LedgerTables } from './tables.ts'
 
-/** The ledger's file: `db` queries it, `file` runs atomic lists; `journal` is the file beside it. */
-export interface Database {
-  /** The random id of this ledger. */
-  readonly ledger: string
-  readonly db: LedgerDb
-  /** Queries with low priority, for the console and audits, so that no request waits behind them. */
-  readonly lowPriorityDb: LedgerDb
-  readonly file: SqliteFile
-  readonly journal: SettleJournal
-  close(): Promise<void>
-}
+export type Database = Awaited<ReturnType<typeof openDatabase>>
 
 interface DatabaseOptions extends Omit<SqliteOptions, 'synchronous'> {
   readonly clock: Clock
@@ -38,7 +27,7 @@ export class LedgerUnusable extends Error {
 }
 
 /** Opens the ledger and migrates it to the newest schema. A file that cannot be migrated is closed unchanged. */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+export async function openDatabase(options: DatabaseOptions) {
   const { path, clock } = options
   const isLeftOpen = wasLeftOpen(path)
   if (!statSync(path, { throwIfNoEntry: false })?.size) refuseNewLedger(options)
@@ -48,9 +37,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   try {
     if ((await listTables(file)).length === 0) refuseNewLedger(options)
     if (isLeftOpen) await quickCheck(file)
-    await migrate(file, ledgerSchema, clock)
-    const db = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
-    const lowPriorityDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(oneReadAtATime(file, clock)) })
+    await migrate(file, ledgerMigrations, clock)
+    const db: LedgerDb = new Kysely<LedgerTables>({ dialect: createSqliteDialect(file) })
+    const lowPriorityDb: LedgerDb = new Kysely<LedgerTables>({
+      dialect: createSqliteDialect(oneReadAtATime(file, clock)),
+    })
     const ledger = await findLedgerId(db)
     // The lock of the ledger is also the lock of its journal.
     const journal = await openSettleJournal({
@@ -58,12 +49,16 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       knows: (record) => knowsRequestOf(db, record),
     })
     return {
+      /** The random id of this ledger. */
       ledger,
       db,
+      /** Queries with low priority, for the console and audits, so that no request waits behind them. */
       lowPriorityDb,
+      /** Runs atomic lists. */
       file,
+      /** The file beside it. */
       journal,
-      async close() {
+      async close(): Promise<void> {
         await db.destroy()
         await journal.close()
         await file.close()

@@ -1,70 +1,52 @@
-import type { Selectable } from 'kysely'
-import type { AtomicStatement, SqliteFile } from './sqlite/sqlite-file.ts'
-import type { AccountStatus, InvitesTable, LedgerDb, PeopleTable, Role, SessionsTable } from './tables.ts'
+import type { PageAfter } from './sql.ts'
+import { type AtomicStatement, changeOne, changeRows, type SqliteFile, statement } from './sqlite/sqlite-file.ts'
+import type { LedgerDb, Row } from './tables.ts'
 
-export type StoredPerson = Selectable<PeopleTable>
+export type StoredPerson = Row<'people'>
 
-export const findPersonById = (db: LedgerDb, id: string): Promise<StoredPerson | undefined> =>
+export const findPersonById = (db: LedgerDb, id: string) =>
   db.selectFrom('people').selectAll().where('id', '=', id).executeTakeFirst()
 
 /** In lower case. */
-export const findPersonByEmail = (db: LedgerDb, email: string): Promise<StoredPerson | undefined> =>
+export const findPersonByEmail = (db: LedgerDb, email: string) =>
   db.selectFrom('people').selectAll().where('email', '=', email).executeTakeFirst()
 
-export const findPersonByRow = (db: LedgerDb, row: number): Promise<StoredPerson | undefined> =>
+export const findPersonByRow = (db: LedgerDb, row: number) =>
   db.selectFrom('people').selectAll().where('row', '=', row).executeTakeFirst()
 
 export const hasPeople = async (db: LedgerDb): Promise<boolean> =>
   (await db.selectFrom('people').select('row').where('row', '>', 0).limit(1).executeTakeFirst()) !== undefined
 
 /** Oldest first. */
-export const listPeople = (
-  db: LedgerDb,
-  { account, after, limit }: { readonly account?: number; readonly after: number; readonly limit: number },
-): Promise<StoredPerson[]> => {
+export const listPeople = (db: LedgerDb, { account, after, limit }: PageAfter & { readonly account?: number }) => {
   const all = db.selectFrom('people').selectAll().where('row', '>', after).orderBy('row').limit(limit)
   return (account === undefined ? all : all.where('account', '=', account)).execute()
 }
 
-interface NewPerson {
-  readonly id: string
-  readonly email: string
-  readonly role: Role
-  readonly password: string
+interface NewPerson extends Pick<StoredPerson, 'id' | 'email' | 'role' | 'password'> {
   readonly now: number
 }
 
 /** `accountId` is an id, not a row, because the account may be inserted in the same list. */
-export const personInsert = (person: NewPerson, accountId: string | null): AtomicStatement => ({
-  sql: `INSERT INTO people (id, email, role, account, password, created_at, password_changed_at)
-    VALUES (?, ?, ?, (SELECT row FROM accounts WHERE id = ?), ?, ?, ?)`,
-  rows: [[person.id, person.email, person.role, accountId, person.password, person.now, person.now]],
-  expectChanges: 1,
-})
+export const personInsert = ({ id, email, role, password, now }: NewPerson, accountId: string | null) =>
+  changeOne(
+    `INSERT INTO people (id, email, role, account, password, created_at, password_changed_at)
+      VALUES (?, ?, ?, (SELECT row FROM accounts WHERE id = ?), ?, ?, ?)`,
+    ...[id, email, role, accountId, password, now, now],
+  )
+
+const SET_PASSWORD = 'UPDATE people SET password = ?, password_changed_at = ? WHERE row = ? AND disabled_at IS NULL'
 
 /** Only for a person who is not disabled. */
-export const passwordReset = (row: number, password: string, now: number): AtomicStatement => ({
-  sql: 'UPDATE people SET password = ?, password_changed_at = ? WHERE row = ? AND disabled_at IS NULL',
-  rows: [[password, now, row]],
-  expectChanges: 1,
-})
+export const passwordReset = (row: number, password: string, now: number) => changeOne(SET_PASSWORD, password, now, row)
 
 /** Only while the password is the one that was just checked: of two concurrent changes one counts. */
-export const passwordChange = (person: StoredPerson, password: string, now: number): AtomicStatement => ({
-  sql: `UPDATE people SET password = ?, password_changed_at = ?
-    WHERE row = ? AND password = ? AND disabled_at IS NULL`,
-  rows: [[password, now, person.row, person.password]],
-  expectChanges: 1,
-})
+export const passwordChange = (person: StoredPerson, password: string, now: number) =>
+  changeOne(`${SET_PASSWORD} AND password = ?`, password, now, person.row, person.password)
 
 /** Stores the same password under newer parameters, unless it has changed meanwhile. */
-export async function renewHash(db: LedgerDb, person: StoredPerson, password: string): Promise<void> {
-  await db
-    .updateTable('people')
-    .set({ password })
-    .where('row', '=', person.row)
-    .where('password', '=', person.password)
-    .execute()
+export async function renewHash(db: LedgerDb, { row, password: known }: StoredPerson, password: string): Promise<void> {
+  await db.updateTable('people').set({ password }).where('row', '=', row).where('password', '=', known).execute()
 }
 
 const DISABLE = 'UPDATE people SET disabled_at = ? WHERE row = ? AND disabled_at IS NULL'
@@ -72,33 +54,16 @@ const ANOTHER_OPERATOR = `EXISTS (SELECT 1 FROM people AS other
   WHERE other.role = 'operator' AND other.disabled_at IS NULL AND other.row <> people.row)`
 
 /** `unless-last` keeps the last operator, also when two disable each other at once. */
-export const personDisable = (row: number, now: number, which: 'any' | 'unless-last'): AtomicStatement => ({
-  sql: which === 'any' ? DISABLE : `${DISABLE} AND (role <> 'operator' OR ${ANOTHER_OPERATOR})`,
-  rows: [[now, row]],
-  expectChanges: 1,
-})
+export const personDisable = (row: number, now: number, which: 'any' | 'unless-last') =>
+  changeOne(which === 'any' ? DISABLE : `${DISABLE} AND (role <> 'operator' OR ${ANOTHER_OPERATOR})`, now, row)
 
-export const personEnable = (row: number): AtomicStatement => ({
-  sql: 'UPDATE people SET disabled_at = NULL WHERE row = ? AND disabled_at IS NOT NULL',
-  rows: [[row]],
-  expectChanges: 1,
-})
-
-type StoredSession = Selectable<SessionsTable>
+export const personEnable = (row: number) =>
+  changeOne('UPDATE people SET disabled_at = NULL WHERE row = ? AND disabled_at IS NOT NULL', row)
 
 /** A session with its person and their account. */
-export interface SessionWithPerson extends StoredSession {
-  person_id: string
-  email: string
-  role: Role
-  disabled_at: number | null
-  account: number | null
-  account_id: string | null
-  account_email: string | null
-  account_status: AccountStatus | null
-}
+export type SessionWithPerson = NonNullable<Awaited<ReturnType<typeof findSessionByDigest>>>
 
-export const findSessionByDigest = (db: LedgerDb, digest: Uint8Array): Promise<SessionWithPerson | undefined> =>
+export const findSessionByDigest = (db: LedgerDb, digest: Uint8Array) =>
   db
     .selectFrom('sessions')
     .innerJoin('people', 'people.row', 'sessions.person')
@@ -110,16 +75,12 @@ export const findSessionByDigest = (db: LedgerDb, digest: Uint8Array): Promise<S
     .executeTakeFirst()
 
 /** Newest first; `sessionInsert` bounds their number. */
-export const listSessionsOfPerson = (db: LedgerDb, person: number): Promise<StoredSession[]> =>
+export const listSessionsOfPerson = (db: LedgerDb, person: number) =>
   db.selectFrom('sessions').selectAll().where('person', '=', person).orderBy('row', 'desc').execute()
 
-interface NewSession {
-  readonly id: string
-  readonly digest: Uint8Array
+interface NewSession extends Pick<Row<'sessions'>, 'id' | 'digest' | 'agent' | 'address'> {
   readonly now: number
   readonly expiresAt: number
-  readonly agent: string
-  readonly address: string
 }
 
 const INSERT = `INSERT INTO sessions (id, digest, person, created_at, seen_at, expires_at, confirmed_at, agent, address)
@@ -130,36 +91,23 @@ const MAKE_ROOM = `DELETE FROM sessions WHERE person = (SELECT row FROM people W
 
 /** Only for a person who is not disabled and still has the checked password. Beyond `sessionsMax` the oldest session ends. */
 export const sessionInsert = (
-  session: NewSession,
-  whose: { readonly email: string; readonly password: string },
+  { id, digest, now, expiresAt, agent, address }: NewSession,
+  { email, password }: Pick<StoredPerson, 'email' | 'password'>,
   sessionsMax: number,
-): AtomicStatement[] => {
-  const { id, digest, now, expiresAt, agent, address } = session
-  const row = [id, digest, now, now, expiresAt, now, agent, address, whose.email, whose.password]
-  return [
-    { sql: MAKE_ROOM, rows: [[whose.email, whose.email, sessionsMax - 1]] },
-    { sql: INSERT, rows: [row], expectChanges: 1 },
-  ]
-}
+): AtomicStatement[] => [
+  statement(MAKE_ROOM, email, email, sessionsMax - 1),
+  changeOne(INSERT, id, digest, now, now, expiresAt, now, agent, address, email, password),
+]
 
-export const sessionDelete = (row: number): AtomicStatement => ({
-  sql: 'DELETE FROM sessions WHERE row = ?',
-  rows: [[row]],
-  expectChanges: 1,
-})
+export const sessionDelete = (row: number) => changeOne('DELETE FROM sessions WHERE row = ?', row)
 
 /** Every session of a person except `but`; rows begin at 1. */
-export const sessionsDelete = (person: number, but = 0): AtomicStatement => ({
-  sql: 'DELETE FROM sessions WHERE person = ? AND row <> ?',
-  rows: [[person, but]],
-})
+export const sessionsDelete = (person: number, but = 0) =>
+  statement('DELETE FROM sessions WHERE person = ? AND row <> ?', person, but)
 
 /** Replaces the secret of a session, after the password was confirmed. */
-export const sessionRenewal = (row: number, digest: Uint8Array, now: number): AtomicStatement => ({
-  sql: 'UPDATE sessions SET digest = ?, confirmed_at = ? WHERE row = ?',
-  rows: [[digest, now, row]],
-  expectChanges: 1,
-})
+export const sessionRenewal = (row: number, digest: Uint8Array, now: number) =>
+  changeOne('UPDATE sessions SET digest = ?, confirmed_at = ? WHERE row = ?', digest, now, row)
 
 export async function confirmSession(db: LedgerDb, row: number, now: number): Promise<void> {
   await db.updateTable('sessions').set({ confirmed_at: now }).where('row', '=', row).execute()
@@ -172,22 +120,17 @@ export async function touchSession(db: LedgerDb, row: number, now: number): Prom
 /** Deletes expired and idle sessions. */
 export async function sweepSessions(file: SqliteFile, moments: { now: number; idleSince: number }): Promise<void> {
   await file.atomic([
-    { sql: 'DELETE FROM sessions WHERE expires_at <= ?', rows: [[moments.now]] },
-    { sql: 'DELETE FROM sessions WHERE seen_at <= ?', rows: [[moments.idleSince]] },
+    statement('DELETE FROM sessions WHERE expires_at <= ?', moments.now),
+    statement('DELETE FROM sessions WHERE seen_at <= ?', moments.idleSince),
   ])
 }
 
-export type StoredInvite = Selectable<InvitesTable>
+export type StoredInvite = Row<'invites'>
 
-export const findInviteByDigest = (db: LedgerDb, digest: Uint8Array): Promise<StoredInvite | undefined> =>
+export const findInviteByDigest = (db: LedgerDb, digest: Uint8Array) =>
   db.selectFrom('invites').selectAll().where('digest', '=', digest).executeTakeFirst()
 
-interface NewInvite {
-  readonly digest: Uint8Array
-  readonly role: Role
-  readonly account: number | null
-  readonly person: number | null
-  readonly email: string | null
+interface NewInvite extends Pick<StoredInvite, 'digest' | 'role' | 'account' | 'person' | 'email'> {
   readonly createdAt: number
   readonly expiresAt: number
   readonly createdBy: string
@@ -196,39 +139,28 @@ interface NewInvite {
 /** Replaces the unused invites of the same email, so that only the last link works. */
 export const inviteInsert = (invite: NewInvite): AtomicStatement[] => {
   const { digest, role, account, person, email, createdAt, expiresAt, createdBy } = invite
+  const sql = `INSERT INTO invites (digest, role, account, person, email, created_at, expires_at, created_by)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
   return [
     inviteWithdrawal(email),
-    {
-      sql: `INSERT INTO invites (digest, role, account, person, email, created_at, expires_at, created_by)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      rows: [[digest, role, account, person, email, createdAt, expiresAt, createdBy]],
-      expectChanges: 1,
-    },
+    changeOne(sql, digest, role, account, person, email, createdAt, expiresAt, createdBy),
   ]
 }
 
-export const inviteWithdrawal = (email: string | null): AtomicStatement => ({
-  sql: 'DELETE FROM invites WHERE email IS ? AND used_at IS NULL',
-  rows: [[email]],
-})
+export const inviteWithdrawal = (email: string | null) =>
+  statement('DELETE FROM invites WHERE email IS ? AND used_at IS NULL', email)
 
 /** Withdraws the open links that a person has made, because that person knows them. */
-export const invitesOfMakerWithdrawal = (createdBy: string, now: number): AtomicStatement => ({
-  sql: 'DELETE FROM invites WHERE expires_at > ? AND created_by = ? AND used_at IS NULL',
-  rows: [[now, createdBy]],
-})
+export const invitesOfMakerWithdrawal = (createdBy: string, now: number) =>
+  statement('DELETE FROM invites WHERE expires_at > ? AND created_by = ? AND used_at IS NULL', now, createdBy)
 
 /** An invite without an email is for the first person of a server, and works only while there are no people. */
 const IS_OPEN = `used_at IS NULL AND expires_at > ?
   AND (email IS NOT NULL OR NOT EXISTS (SELECT 1 FROM people WHERE people.row > 0))`
 
 /** Of concurrent attempts one succeeds. */
-export const inviteUse = (invite: StoredInvite, now: number): AtomicStatement => ({
-  sql: `UPDATE invites SET used_at = ? WHERE row = ? AND ${IS_OPEN}`,
-  rows: [[now, invite.row, now]],
-  expectChanges: 1,
-})
+export const inviteUse = ({ row }: StoredInvite, now: number) =>
+  changeOne(`UPDATE invites SET used_at = ? WHERE row = ? AND ${IS_OPEN}`, now, row, now)
 
-export async function sweepInvites(file: SqliteFile, expiredBefore: number): Promise<void> {
-  await file.atomic([{ sql: 'DELETE FROM invites WHERE expires_at <= ?', rows: [[expiredBefore]] }])
-}
+export const sweepInvites = (file: SqliteFile, expiredBefore: number) =>
+  changeRows(file, 'DELETE FROM invites WHERE expires_at <= ?', [expiredBefore])

@@ -1,37 +1,29 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { KeyKind } from '../model/caller.ts'
 import { correctedTime } from './clock.ts'
-import type { SqliteFile } from './sqlite/sqlite-file.ts'
-import { isOfKind, type MovementRange, RECEIPT_KINDS } from './statement.ts'
-import type { ClaimsTable, LedgerDb, LedgerTables, MarksTable, ReceiptsTable } from './tables.ts'
+import type { ClosedUsage } from './content/usage-totals.ts'
+import { isOfKind, listRows, type PageBefore, RECEIPT_KINDS, unionOfKinds } from './sql.ts'
+import { changeRows, type SqliteFile } from './sqlite/sqlite-file.ts'
+import type { MovementRange } from './statement.ts'
+import type { LedgerDb, LedgerTables, ReceiptsTable } from './tables.ts'
 
 export const findReceipt = (db: LedgerDb, requestId: string): Promise<ReceiptsTable | undefined> =>
   db.selectFrom('receipts').selectAll().where('request_id', '=', requestId).executeTakeFirst()
 
 /** Of these requests, those that have a receipt. */
-export const listKnownRequests = (
-  db: LedgerDb,
-  requestIds: readonly string[],
-): Promise<{ request_id: string; account: number }[]> =>
+export const listKnownRequests = (db: LedgerDb, requestIds: readonly string[]) =>
   db.selectFrom('receipts').select(['request_id', 'account']).where('request_id', 'in', requestIds).execute()
 
-const OPEN_COLUMNS = [
-  ...(['row', 'request_id', 'account', 'key', 'model', 'price_version', 'buckets', 'caps'] as const),
-  ...(['hold_nano', 'output_bound', 'input_estimate', 'cached_estimate'] as const),
-] as const
-
-/** An open hold, for recovery. */
-export interface OpenReceiptRow extends Pick<ReceiptsTable, (typeof OPEN_COLUMNS)[number]> {
-  /** Of its idempotency key. */
-  scope: string | null
-}
+/** An open hold, for recovery, with the scope of its idempotency key. */
+export type OpenReceiptRow = Awaited<ReturnType<typeof listOpenReceipts>>[number]
 
 /** Oldest first: the open holds of all accounts, or of one. */
-export async function listOpenReceipts(db: LedgerDb, account?: number): Promise<OpenReceiptRow[]> {
+export async function listOpenReceipts(db: LedgerDb, account?: number) {
   const receipts = await db
     .selectFrom('receipts')
     .leftJoin('claims', 'claims.receipt', 'receipts.row')
-    .select([...OPEN_COLUMNS, 'claims.scope'])
+    .select(['row', 'request_id', 'account', 'key', 'model', 'price_version', 'buckets', 'caps', 'claims.scope'])
+    .select(['hold_nano', 'output_bound', 'input_estimate', 'cached_estimate'])
     .where('receipts.state', '=', 'open')
     .$if(account !== undefined, (query) => query.where('receipts.account', '=', account!))
     .execute()
@@ -39,19 +31,14 @@ export async function listOpenReceipts(db: LedgerDb, account?: number): Promise<
   return receipts.sort((one, other) => one.row - other.row)
 }
 
-export const findMarks = (db: LedgerDb): Promise<MarksTable[]> => db.selectFrom('marks').selectAll().execute()
+export const findMarks = (db: LedgerDb) => db.selectFrom('marks').selectAll().execute()
 
 /** The last row numbers, 0 for none. The ledger counts on from them in memory. */
-export async function findNewestRows(
-  db: LedgerDb,
-): Promise<{ receipt: number; transfer: number; bucket: number; subscription: number }> {
-  const newest = async (table: 'receipts' | 'transfers' | 'buckets' | 'subscriptions') =>
-    (
-      await db
-        .selectFrom(table)
-        .select(({ fn }) => fn.max('row').as('row'))
-        .executeTakeFirst()
-    )?.row ?? 0
+export async function findNewestRows(db: LedgerDb) {
+  const newest = async (table: 'receipts' | 'transfers' | 'buckets' | 'subscriptions'): Promise<number> => {
+    const query = sql<{ row: number | null }>`SELECT MAX(row) AS row FROM ${sql.table(table)}`
+    return (await listRows(db, query))[0]?.row ?? 0
+  }
   return {
     receipt: await newest('receipts'),
     transfer: await newest('transfers'),
@@ -72,32 +59,17 @@ const TAIL = 10_000
  * clock back count as what it was set back to.
  */
 export async function findLatestLedgerTime(db: LedgerDb): Promise<number> {
-  const newest = await db
-    .selectFrom('receipts')
-    .select(({ fn }) => [
-      fn.max<number | null>(correctedTime('receipts', 'opened_at')).as('opened_at'),
-      fn.max<number | null>(correctedTime('receipts', 'closed_at')).as('closed_at'),
-    ])
-    .where('row', '>', ({ selectFrom }) =>
-      selectFrom('receipts as last').select(({ eb, fn }) => eb(fn.max('last.row'), '-', TAIL).as('row')),
-    )
-    .executeTakeFirst()
-  const transfer = await db
-    .selectFrom('transfers')
-    .select(correctedTime('transfers', 'at').as('at'))
-    .where('row', '=', ({ selectFrom }) =>
-      selectFrom('transfers as last').select(({ fn }) => fn.max('last.row').as('row')),
-    )
-    .executeTakeFirst()
-  const mark = await db.selectFrom('marks').select('at').orderBy('at', 'desc').limit(1).executeTakeFirst()
-  return Math.max(newest?.opened_at ?? 0, newest?.closed_at ?? 0, transfer?.at ?? 0, mark?.at ?? 0)
+  const query = sql<{ at: number | null }>`
+    SELECT MAX(MAX(${correctedTime('receipts', 'opened_at')}, COALESCE(${correctedTime('receipts', 'closed_at')}, 0))) AS at
+      FROM receipts WHERE row > (SELECT MAX(row) FROM receipts) - ${TAIL}
+    UNION ALL SELECT ${correctedTime('transfers', 'at')} FROM transfers WHERE row = (SELECT MAX(row) FROM transfers)
+    UNION ALL SELECT MAX(at) FROM marks
+    ORDER BY 1 DESC LIMIT 1`
+  return (await listRows(db, query))[0]?.at ?? 0
 }
 
 /** A receipt with the key that asked. */
-export interface ListedRequest extends ReceiptsTable {
-  key_id: string
-  key_name: string
-}
+export type ListedRequest = Awaited<ReturnType<typeof listRunningRequests>>[number]
 
 export interface RequestFilter {
   /** The row of a key. */
@@ -136,11 +108,13 @@ export async function listClosedRequests(
 export async function listRunningRequests(
   db: LedgerDb,
   account: number,
-  { before, limit, filter }: { readonly before: number; readonly limit: number; readonly filter: RequestFilter },
-): Promise<ListedRequest[]> {
-  const found: ListedRequest[] = []
+  { before, limit, filter }: PageBefore & { readonly filter: RequestFilter },
+) {
+  const found: Awaited<ReturnType<ReturnType<typeof withKeys>['execute']>> = []
   for (let behind = before; found.length < limit; ) {
-    const slice = await listOpenRows(db, account, behind)
+    const open = sql<{ row: number }>`SELECT row FROM receipts INDEXED BY open_receipts
+      WHERE state = 'open' AND account = ${account} AND row < ${behind} ORDER BY row DESC LIMIT ${SLICE_ROWS}`
+    const slice = (await listRows(db, open)).map(({ row }) => row)
     if (slice.length === 0) break
     const wanted = withKeys(db)
       .where('receipts.row', 'in', slice)
@@ -157,23 +131,11 @@ export async function listRunningRequests(
 /** Few enough that neither this thread nor the worker is blocked for long. */
 const SLICE_ROWS = 1000
 
-async function listOpenRows(db: LedgerDb, account: number, before: number): Promise<number[]> {
-  const { rows } = await sql<{ row: number }>`SELECT row FROM receipts INDEXED BY open_receipts
-    WHERE state = 'open' AND account = ${account} AND row < ${before} ORDER BY row DESC LIMIT ${SLICE_ROWS}`.execute(db)
-  return rows.map(({ row }) => row)
-}
-
-export async function sumRunning(
-  db: LedgerDb,
-  account: number,
-  kind: KeyKind,
-): Promise<{ requests: number; held_nano: bigint }> {
-  const { rows } = await sql<{
-    requests: number
-    held_nano: bigint
-  }>`SELECT COUNT(*) AS requests, COALESCE(SUM(hold_nano), 0) AS held_nano
-    FROM receipts INDEXED BY open_receipts WHERE state = 'open' AND account = ${account} AND kind = ${kind}`.execute(db)
-  return rows[0]!
+export async function sumRunning(db: LedgerDb, account: number, kind: KeyKind) {
+  const query = sql<{ requests: number; held_nano: bigint }>`
+    SELECT COUNT(*) AS requests, COALESCE(SUM(hold_nano), 0) AS held_nano
+      FROM receipts INDEXED BY open_receipts WHERE state = 'open' AND account = ${account} AND kind = ${kind}`
+  return (await listRows(db, query))[0]!
 }
 
 const withKeys = (db: LedgerDb) =>
@@ -194,16 +156,14 @@ function conditionsOf(
   if (outcome === 'running') conditions.push(eb('receipts.state', '=', 'open'))
   if (outcome === 'ok') conditions.push(eb('receipts.outcome', '=', 'completed'))
   if (outcome === 'not_ok') conditions.push(eb('receipts.outcome', '<>', 'completed'))
-  if (bucket !== undefined) conditions.push(standsOn(bucket))
+  if (bucket !== undefined) {
+    const heldOn = sql`SELECT 1 FROM json_each(receipts.buckets) AS held_on WHERE held_on.value = ${bucket}`
+    conditions.push(sql<SqlBool>`EXISTS (${heldOn})`)
+  }
   return conditions
 }
 
-const standsOn = (bucket: number) =>
-  sql<SqlBool>`EXISTS (SELECT 1 FROM json_each(receipts.buckets) AS held_on WHERE held_on.value = ${bucket})`
-
-export type StoredClaim = Omit<ClaimsTable, 'at'> & Pick<ReceiptsTable, 'request_id'>
-
-export const findClaim = (db: LedgerDb, scope: string): Promise<StoredClaim | undefined> =>
+export const findClaim = (db: LedgerDb, scope: string) =>
   db
     .selectFrom('claims')
     .innerJoin('receipts', 'receipts.row', 'claims.receipt')
@@ -212,17 +172,12 @@ export const findClaim = (db: LedgerDb, scope: string): Promise<StoredClaim | un
     .where('claims.scope', '=', scope)
     .executeTakeFirst()
 
-export const findClaimOfReceipt = (
-  db: LedgerDb,
-  receipt: number,
-): Promise<Pick<StoredClaim, 'state' | 'expires_at'> | undefined> =>
+export const findClaimOfReceipt = (db: LedgerDb, receipt: number) =>
   db.selectFrom('claims').select(['state', 'expires_at']).where('receipt', '=', receipt).executeTakeFirst()
 
 /** Deletes expired claims of ended requests, oldest first, up to `limit`. */
-export async function forgetExpiredClaims(file: SqliteFile, now: number, limit: number): Promise<number> {
-  const [forgotten = 0] = await file.atomic([{ sql: FORGET_EXPIRED, rows: [[now, limit]] }])
-  return forgotten
-}
+export const forgetExpiredClaims = (file: SqliteFile, now: number, limit: number) =>
+  changeRows(file, FORGET_EXPIRED, [now, limit])
 
 const FORGET_EXPIRED = `DELETE FROM claims WHERE receipt IN
   (SELECT receipt FROM claims WHERE expires_at <= ? AND state <> 'running' ORDER BY expires_at LIMIT ?)`
@@ -231,38 +186,17 @@ const FORGET_EXPIRED = `DELETE FROM claims WHERE receipt IN
 export const QUARTER_MS = 900_000
 
 /** The receipts of one key and model that closed in one quarter of an hour. */
-export interface ClosedUsageRow {
+export interface ClosedUsageRow extends Omit<ClosedUsage, 'account'> {
   account: number
-  /** Quarters since 1970. */
-  quarter: number
-  key: number
-  kind: KeyKind
-  model: string
-  requests: number
-  failed: number
-  uncached_input: number
-  cached_input: number
-  cache_write: number
-  output: number
-  reasoning: number
-  wallet_nano: bigint
-  plan_nano: bigint
   /** Of the last of them. */
   movement: number
-  last_at: number
-}
-
-interface UsageSlice {
-  readonly account: number
-  /** The movement of the last receipt that is counted already. */
-  readonly after: number
 }
 
 const nextOfKind = (limit: number) => (kind: KeyKind) =>
   sql`
-              SELECT * FROM (SELECT movement FROM receipts
-                WHERE receipts.account = slices.account AND ${isOfKind(kind)} AND movement > slices.after
-                ORDER BY movement LIMIT ${limit})`
+  SELECT * FROM (SELECT movement FROM receipts
+    WHERE receipts.account = slices.account AND ${isOfKind(kind)} AND movement > slices.after
+    ORDER BY movement LIMIT ${limit})`
 
 const sumsOfKind = (kind: KeyKind) => sql`
     SELECT receipts.account AS account, closed_at / ${sql.lit(QUARTER_MS)} AS quarter, key, kind, model,
@@ -278,27 +212,26 @@ const sumsOfKind = (kind: KeyKind) => sql`
       GROUP BY receipts.account, closed_at / ${sql.lit(QUARTER_MS)}, key, kind, model`
 
 /**
- * Sums the next receipts of these accounts, up to `receiptsOfEach` per account, so that only one row for each key, model and
+ * Sums the next receipts of these accounts after a movement, up to `receiptsOfEach` per account, so that only one row for each key, model and
  * quarter crosses to this thread. SQLite takes `closed_at` from the row of the only MAX.
  */
-export async function sumClosedReceipts(
+export function sumClosedReceipts(
   db: LedgerDb,
-  slices: readonly UsageSlice[],
+  slices: readonly { readonly account: number; readonly after: number }[],
   receiptsOfEach: number,
 ): Promise<ClosedUsageRow[]> {
-  const { rows } = await sql<ClosedUsageRow>`WITH slices AS (
-      SELECT value ->> 0 AS account, value ->> 1 AS after FROM json_each(${JSON.stringify(slices.map(({ account, after }) => [account, after]))})
+  const list = JSON.stringify(slices.map(({ account, after }) => [account, after]))
+  const query = sql<ClosedUsageRow>`WITH slices AS (
+      SELECT value ->> 0 AS account, value ->> 1 AS after FROM json_each(${list})
     ), bounded AS MATERIALIZED (
       SELECT account, after, (
           SELECT MAX(movement) FROM (
-            SELECT movement FROM (
-              ${sql.join(RECEIPT_KINDS.map(nextOfKind(receiptsOfEach)), sql` UNION ALL `)})
-              ORDER BY movement LIMIT ${receiptsOfEach})
+            SELECT movement FROM (${unionOfKinds(nextOfKind(receiptsOfEach))}) ORDER BY movement LIMIT ${receiptsOfEach})
         ) AS up_to
         FROM slices
     )
-    ${sql.join(RECEIPT_KINDS.map(sumsOfKind), sql` UNION ALL `)}`.execute(db)
-  return rows
+    ${unionOfKinds(sumsOfKind)}`
+  return listRows(db, query)
 }
 
 /** Of the named receipts, the accounts of those that exist with this time. */
@@ -310,6 +243,6 @@ export async function listReceiptsThatAreThere(
   const ofKind = (kind: KeyKind) => sql`SELECT receipts.account AS account FROM json_each(${list}) AS named
     CROSS JOIN receipts ON receipts.account = named.value ->> 0 AND ${isOfKind(kind)}
       AND movement = named.value ->> 1 AND closed_at = named.value ->> 2`
-  const { rows } = await sql<{ account: number }>`${sql.join(RECEIPT_KINDS.map(ofKind), sql` UNION ALL `)}`.execute(db)
+  const rows = await listRows(db, sql<{ account: number }>`${unionOfKinds(ofKind)}`)
   return rows.map(({ account }) => account)
 }

@@ -2,25 +2,10 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { type Quarantined, quarantine, syncFolder } from '../lib/files.ts'
-import type { SqliteFile } from './sqlite/sqlite-file.ts'
+import { changeRows, type SqliteFile } from './sqlite/sqlite-file.ts'
 import type { LedgerDb } from './tables.ts'
 
-/**
- * Takes the ends of turns while the ledger cannot be written: a file of fixed size whose disk space was allocated at the
- * first start, so that a full disk does not stop it. After a crash it returns what was durable, without a record that the
- * crash cut off.
- */
-export interface SettleJournal {
-  /** What was unusual about the file when it was opened. */
-  readonly found: JournalFindings
-  /** True when the record is on the disk; false when the journal is full or broken. Never rejects. */
-  append(record: string): Promise<boolean>
-  /** The records since the last clear, oldest first. */
-  read(): Promise<string[]>
-  /** Forgets all records, unless `stillNeeded` returns true. */
-  clear(stillNeeded: () => boolean): Promise<void>
-  close(): Promise<void>
-}
+export type SettleJournal = Awaited<ReturnType<typeof openSettleJournal>>
 
 export interface JournalFindings {
   readonly isNew: boolean
@@ -50,10 +35,15 @@ const LEDGER_CHARACTERS = 32
 /** Length and checksum before each record; a length of zero ends the list. */
 const HEAD_BYTES = 8
 
-export async function openSettleJournal(options: JournalOptions): Promise<SettleJournal> {
+/**
+ * Takes the ends of turns while the ledger cannot be written: a file of fixed size whose disk space was allocated at the
+ * first start, so that a full disk does not stop it. After a crash it returns what was durable, without a record that the
+ * crash cut off.
+ */
+export async function openSettleJournal(options: JournalOptions) {
   const { ledger, bytes = JOURNAL_BYTES } = options
-  const opened = await openWhole(options, bytes)
-  const { file, found } = opened
+  const opened = await openWhole({ ...options, bytes })
+  const { file } = opened
   let { generation, records, end } = opened
   let last: Promise<unknown> = Promise.resolve()
 
@@ -74,10 +64,14 @@ export async function openSettleJournal(options: JournalOptions): Promise<Settle
   }
 
   return {
-    found,
-    append: (record) => inOrder(() => write(record)).catch(() => false),
+    /** What was unusual about the file when it was opened. */
+    found: opened.found,
+    /** True when the record is on the disk; false when the journal is full or broken. Never rejects. */
+    append: (record: string) => inOrder(() => write(record)).catch(() => false),
+    /** The records since the last clear, oldest first. */
     read: () => inOrder(async () => [...records]),
-    clear: (stillNeeded) =>
+    /** Forgets all records, unless `stillNeeded` returns true. */
+    clear: (stillNeeded: () => boolean) =>
       inOrder(async () => {
         if (records.length === 0 || stillNeeded()) return
         const empty = Buffer.concat([header(ledger, generation + 1), Buffer.alloc(HEAD_BYTES)])
@@ -91,6 +85,8 @@ export async function openSettleJournal(options: JournalOptions): Promise<Settle
   }
 }
 
+type WholeOptions = Required<Pick<JournalOptions, 'bytes'>> & JournalOptions
+
 interface OpenedFile {
   readonly file: FileHandle
   readonly found: JournalFindings
@@ -99,30 +95,30 @@ interface OpenedFile {
   readonly end: number
 }
 
-const NOTHING_FOUND: JournalFindings = { isNew: false, quarantine: undefined, damaged: 0, cutOff: false }
-
-async function openWhole(options: JournalOptions, bytes: number): Promise<OpenedFile> {
-  const { path, ledger, knows = async () => true } = options
+async function openWhole(options: WholeOptions): Promise<OpenedFile> {
+  const { path, ledger, bytes, knows = async () => true } = options
   const file = await openThere(path)
-  if (file === undefined) return makeFile(options, bytes, [], { ...NOTHING_FOUND, isNew: true })
+  const fresh = { isNew: false, quarantine: undefined, damaged: 0, cutOff: false }
+  if (file === undefined) return makeFile(options, [], { ...fresh, isNew: true })
   const replace = async (reason: Quarantined['reason']): Promise<OpenedFile> => {
     await file.close()
-    return makeFile(options, bytes, [], { ...NOTHING_FOUND, quarantine: quarantine(path, reason, options.now()) })
+    return makeFile(options, [], { ...fresh, quarantine: quarantine(path, reason, options.now()) })
   }
   try {
     const read = readJournal(await readWhole(file, bytes))
-    if (read.kind === 'damaged') return await replace('damaged')
+    if (read === 'damaged') return await replace('damaged')
     if (read.ledger !== undefined && read.ledger !== ledger) return await replace('other-ledger')
     const known = await Promise.all(read.records.map(knows))
     if (known.includes(false)) return await replace('ahead')
-    const found = { ...NOTHING_FOUND, damaged: read.damaged, cutOff: read.cutOff }
+    const { generation, records, end, damaged, cutOff } = read
+    const found = { ...fresh, damaged, cutOff }
     // An earlier version did not write the ledger's id. Its journal was the only one in this folder, so it is this ledger's.
     if (read.ledger === undefined) {
       await file.close()
-      return await makeFile(options, bytes, read.records, found)
+      return await makeFile(options, records, found)
     }
     await takePlace(file, bytes)
-    return { file, found, generation: read.generation, records: read.records, end: read.end }
+    return { file, found, generation, records, end }
   } catch (error) {
     await file.close().catch(() => {})
     throw error
@@ -140,8 +136,7 @@ const WHAT_TO_DO =
 
 /** Writes a temporary file and renames it, so that a crash in between leaves the old file. */
 async function makeFile(
-  { path, ledger }: JournalOptions,
-  bytes: number,
+  { path, ledger, bytes }: WholeOptions,
   records: string[],
   found: JournalFindings,
 ): Promise<OpenedFile> {
@@ -216,35 +211,30 @@ function frame(record: string, generation: number, at: number): Buffer {
   return framed
 }
 
-type ReadJournal =
-  | {
-      readonly kind: 'read'
-      /** Undefined in a file of an earlier version. */
-      readonly ledger: string | undefined
-      readonly generation: number
-      readonly records: string[]
-      readonly end: number
-      readonly damaged: number
-      readonly cutOff: boolean
-    }
-  | { readonly kind: 'damaged' }
+interface ReadJournal {
+  /** Undefined in a file of an earlier version. */
+  readonly ledger: string | undefined
+  readonly generation: number
+  readonly records: string[]
+  readonly end: number
+  readonly damaged: number
+  readonly cutOff: boolean
+}
 
-function readJournal(whole: Buffer): ReadJournal {
+function readJournal(whole: Buffer): ReadJournal | 'damaged' {
   if (!whole.subarray(0, MAGIC.length).equals(MAGIC)) return readEarlier(whole)
   const named = whole.subarray(0, 8 + LEDGER_CHARACTERS)
-  if (whole.length < HEADER_BYTES || crc32(named) !== whole.readUInt32LE(named.length)) return { kind: 'damaged' }
+  if (whole.length < HEADER_BYTES || crc32(named) !== whole.readUInt32LE(named.length)) return 'damaged'
   const generation = whole.readUInt32LE(4)
   const records: string[] = []
   let [end, damaged] = [HEADER_BYTES, 0]
-  for (;;) {
-    const found = findRecord(whole, generation, end)
-    if (found === undefined) break
+  for (let found = findRecord(whole, generation, end); found; found = findRecord(whole, generation, end)) {
     if (found.at > end) damaged += 1
     records.push(found.text)
     end = found.end
   }
   const cutOff = end + HEAD_BYTES <= whole.length && whole.readUInt32LE(end) !== 0
-  return { kind: 'read', ledger: named.toString('latin1', 8).trimEnd(), generation, records, end, damaged, cutOff }
+  return { ledger: named.toString('latin1', 8).trimEnd(), generation, records, end, damaged, cutOff }
 }
 
 function findRecord(whole: Buffer, generation: number, from: number) {
@@ -259,7 +249,7 @@ function findRecord(whole: Buffer, generation: number, from: number) {
 }
 
 /** The format of earlier versions: no header, and a checksum of the text alone. */
-function readEarlier(whole: Buffer): ReadJournal {
+function readEarlier(whole: Buffer): ReadJournal | 'damaged' {
   const records: string[] = []
   let at = 0
   let cutOff = false
@@ -272,8 +262,8 @@ function readEarlier(whole: Buffer): ReadJournal {
     records.push(text.toString())
     at += HEAD_BYTES + length
   }
-  if (cutOff && records.length === 0) return { kind: 'damaged' }
-  return { kind: 'read', ledger: undefined, generation: 1, records, end: at, damaged: 0, cutOff }
+  if (cutOff && records.length === 0) return 'damaged'
+  return { ledger: undefined, generation: 1, records, end: at, damaged: 0, cutOff }
 }
 
 const INSERT = `INSERT INTO waiting_ends (request_id, ending) VALUES (?, ?)
@@ -287,9 +277,9 @@ export const waitingEnds = (db: LedgerDb, file: SqliteFile) => ({
     return rows.map(({ ending }) => ending)
   },
   async add(requestIds: readonly string[], endings: readonly string[]): Promise<void> {
-    await file.atomic([{ sql: INSERT, rows: requestIds.map((requestId, place) => [requestId, endings[place]!]) }])
+    await changeRows(file, INSERT, ...requestIds.map((requestId, place) => [requestId, endings[place]!]))
   },
   async remove(requestIds: readonly string[]): Promise<void> {
-    await file.atomic([{ sql: DELETE, rows: requestIds.map((requestId) => [requestId]) }])
+    await changeRows(file, DELETE, ...requestIds.map((requestId) => [requestId]))
   },
 })

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { EXPIRED, PERIOD_ROWS_FROM, SIDES } from '../ledger/state/state.ts'
-import type { SqliteFile } from './sqlite/sqlite-file.ts'
-import { isOfKind, RECEIPT_KINDS, TRANSFER_UNITS } from './statement.ts'
+import type { KeyKind } from '../model/caller.ts'
+import { isOfKind, listRows, RECEIPT_KINDS, TRANSFER_UNITS, unionOfKinds } from './sql.ts'
+import { changeRows, type SqliteFile } from './sqlite/sqlite-file.ts'
 import type { LedgerDb, ProvedSumsTable } from './tables.ts'
 
 /**
@@ -15,8 +16,12 @@ const highAndLow = (amount: string): string =>
 const sumThatFits = (amount: string): string =>
   `(COALESCE(SUM((${amount}) >> 32), 0) * 4294967296 + COALESCE(SUM((${amount}) & 4294967295), 0))`
 
-export const exactSum = ({ high_nano, low_nano }: { readonly high_nano: bigint; readonly low_nano: bigint }): bigint =>
-  (high_nano << 32n) + low_nano
+interface HighAndLow {
+  readonly high_nano: bigint
+  readonly low_nano: bigint
+}
+
+export const exactSum = ({ high_nano, low_nano }: HighAndLow): bigint => (high_nano << 32n) + low_nano
 
 interface LedgerEnd {
   last_receipt: number
@@ -27,12 +32,12 @@ interface LedgerEnd {
 
 /** The ends of the tables, and the balance of `external` after exactly these transfers, in one statement. */
 export async function findLedgerEnd(db: LedgerDb): Promise<LedgerEnd> {
-  const { rows } = await sql<LedgerEnd>`SELECT
+  const query = sql<LedgerEnd>`SELECT
     (SELECT COALESCE(MAX(row), 0) FROM receipts) AS last_receipt,
     (SELECT COALESCE(MAX(row), 0) FROM transfers) AS last_transfer,
     (SELECT MIN(row) FROM receipts INDEXED BY open_receipts WHERE state = 'open') AS first_open,
-    (SELECT posted_nano FROM buckets WHERE row = ${SIDES.usd.issued}) AS outside_nano`.execute(db)
-  return rows[0]!
+    (SELECT posted_nano FROM buckets WHERE row = ${SIDES.usd.issued}) AS outside_nano`
+  return (await listRows(db, query))[0]!
 }
 
 /** Each is 1 where the rule is broken. */
@@ -74,27 +79,37 @@ const MOVEMENTS_AT_ONCE = 32
 const standsOn = (bucket: string): string =>
   `instr(',' || trim(receipts.buckets, '[]') || ',', ',' || ${bucket} || ',') > 0`
 
-const heldWhere = (which: string): string => `(SELECT ${sumThatFits('hold_nano')} FROM receipts INDEXED BY open_receipts
-  WHERE receipts.state = 'open' AND receipts.account = slice.account AND ${which})`
+const isHeldWrong = (which: string) =>
+  sql.raw(`held_nano <> (SELECT ${sumThatFits('hold_nano')} FROM receipts INDEXED BY open_receipts
+    WHERE receipts.state = 'open' AND receipts.account = slice.account AND ${which})`)
+
+const IS_OVERDRAWN = sql`posted_nano < 0 OR held_nano < 0 OR posted_nano - held_nano < 0`
 
 const moversOf = (table: string, which: string): string =>
   `SELECT movement, balance_nano FROM ${table} AS mover WHERE mover.account = slice.account AND ${which} AND movement IS NOT NULL`
 
 /** Checks the wallets of the next accounts against their last movements, in one statement. */
-export async function checkWallets(db: LedgerDb, after: number, limit: number): Promise<readonly CheckedWallet[]> {
-  const { rows } = await sql<CheckedWallet>`
+export function checkWallets(db: LedgerDb, after: number, limit: number): Promise<readonly CheckedWallet[]> {
+  const movers = `${moversOf('receipts', `kind = 'wallet'`)} UNION ALL ${moversOf('transfers', `unit = 'usd'`)}`
+  const query = sql<CheckedWallet>`
     WITH slice AS MATERIALIZED (SELECT row, account, posted_nano, held_nano FROM buckets INDEXED BY one_wallet_an_account
       WHERE kind = 'wallet' AND account > ${after} ORDER BY account LIMIT ${limit})
-    SELECT account, posted_nano < 0 OR held_nano < 0 OR posted_nano - held_nano < 0 AS overdrawn,
-        ${sql.raw(`posted_nano <> COALESCE((SELECT balance_nano FROM
-          (${moversOf('receipts', `kind = 'wallet'`)} UNION ALL ${moversOf('transfers', `unit = 'usd'`)} ORDER BY movement DESC LIMIT 1)), 0)`)} AS posted,
-        ${sql.raw(`held_nano <> ${heldWhere(standsOn('slice.row'))}`)} AS held
-      FROM slice`.execute(db)
-  return rows
+    SELECT account, ${IS_OVERDRAWN} AS overdrawn,
+        posted_nano <> COALESCE((SELECT balance_nano FROM (${sql.raw(movers)} ORDER BY movement DESC LIMIT 1)), 0) AS posted,
+        ${isHeldWrong(standsOn('slice.row'))} AS held
+      FROM slice`
+  return listRows(db, query)
 }
 
-const LAST_OF_PLAN = `COALESCE((SELECT MAX(movement) FROM receipts
-  WHERE receipts.account = slice.account AND kind = 'builder' AND movement IS NOT NULL), 0)`
+/** Of a slice. Only the indexes of one kind are ordered by movement. */
+const lastOf = (kind: KeyKind): string => `COALESCE((SELECT MAX(movement) FROM receipts
+  WHERE receipts.account = slice.account AND kind = '${kind}' AND movement IS NOT NULL), 0)`
+
+const chargedOf = (kind: KeyKind, which: string): string => `(SELECT ${sumThatFits('charge_nano')} FROM receipts
+  WHERE receipts.account = slice.account AND kind = '${kind}' AND movement > slice.after AND movement <= slice.last AND ${which})`
+
+/** Null: too many for one statement. */
+const chargedIfFew = (charged: string) => sql.raw(`CASE WHEN last - after <= ${MOVEMENTS_AT_ONCE} THEN ${charged} END`)
 
 /** Transfers of a window: its charges are after the first one, and before its expiry. */
 const transferOf = (of: 'MIN' | 'MAX', which: string): string =>
@@ -104,17 +119,17 @@ const PROVED = (sinceProof: boolean) =>
   sql.raw(`LEFT JOIN proved_sums AS proved ON ${sinceProof} AND proved.account = slice.account
     AND proved.subject = slice.subject AND proved.period_start = slice.period_start`)
 
-interface WindowSlice {
-  /** The row that the last slice ended with, and the end of its period. */
-  readonly after: { readonly row: number; readonly end: number }
+/** Periods behind the last one of the slice before. */
+interface PeriodSlice<After> {
+  readonly after: After
   readonly limit: number
-  /** Checks only open windows, from the sums of the last proof; else all windows from their first receipts. */
+  /** From the sums of the last proof, and only windows that are open; else all, from their first receipts. */
   readonly sinceProof: boolean
 }
 
-export async function checkWindows(
+export function checkWindows(
   db: LedgerDb,
-  { after, limit, sinceProof }: WindowSlice,
+  { after, limit, sinceProof }: PeriodSlice<{ readonly row: number; readonly end: number }>,
 ): Promise<readonly CheckedPeriod[]> {
   const columns = sql`SELECT row, kind, account, CAST(row AS TEXT) AS subject, period_start, period_end, closed_at,
     posted_nano, held_nano FROM buckets`
@@ -126,22 +141,19 @@ export async function checkWindows(
           WHERE kind = 'window' AND closed_at IS NULL AND period_end > ${after.end}
         ORDER BY period_end, row LIMIT ${limit}`
     : sql`${columns} WHERE row > ${Math.max(after.row, PERIOD_ROWS_FROM - 1)} ORDER BY row LIMIT ${limit}`
-  const { rows } = await sql<CheckedPeriod>`
+  const query = sql<CheckedPeriod>`
     WITH slice AS MATERIALIZED (${which}),
       ranged AS MATERIALIZED (
         SELECT slice.*, COALESCE(proved.used_nano, 0) AS proved_nano,
             COALESCE(proved.movement, ${sql.raw(transferOf('MIN', 'TRUE'))}, 0) AS after,
-            COALESCE(${sql.raw(transferOf('MAX', `transfers.kind = 'expiry'`))}, ${sql.raw(LAST_OF_PLAN)}) AS last,
+            COALESCE(${sql.raw(transferOf('MAX', `transfers.kind = 'expiry'`))}, ${sql.raw(lastOf('builder'))}) AS last,
             (SELECT ${sql.raw(sumThatFits('delta_nano'))} FROM entries WHERE entries.bucket = slice.row) - posted_nano AS used_nano
           FROM slice ${PROVED(sinceProof)})
     SELECT kind, account, subject, period_start, period_end, NULL AS first_receipt, closed_at, used_nano, proved_nano, after, last,
-        ${sql.raw(`CASE WHEN last - after <= ${MOVEMENTS_AT_ONCE} THEN (SELECT ${sumThatFits('charge_nano')} FROM receipts
-          WHERE receipts.account = slice.account AND kind = 'builder' AND movement > slice.after AND movement <= slice.last
-            AND ${standsOn('slice.row')}) END`)} AS charged_nano,
-        ${sql.raw(`held_nano <> ${heldWhere(standsOn('slice.row'))}`)} AS held,
-        posted_nano < 0 OR held_nano < 0 OR posted_nano - held_nano < 0 AS overdrawn
-      FROM ranged AS slice`.execute(db)
-  return rows
+        ${chargedIfFew(chargedOf('builder', standsOn('slice.row')))} AS charged_nano,
+        ${isHeldWrong(standsOn('slice.row'))} AS held, ${IS_OVERDRAWN} AS overdrawn
+      FROM ranged AS slice`
+  return listRows(db, query)
 }
 
 /** The key and the name in the subject of a spend cap. */
@@ -152,24 +164,12 @@ const CAP_NAME = `substr(subject, 5 + instr(substr(subject, 5), ':'))`
 const COUNTED = `receipts.key = slice.key AND receipts.row >= slice.first_receipt
   AND instr(' ' || receipts.caps || ' ', ' ' || slice.name || ' ') > 0`
 
-const chargedOf = (kind: string): string => `(SELECT ${sumThatFits('charge_nano')} FROM receipts
-  WHERE receipts.account = slice.account AND kind = '${kind}' AND movement > slice.after AND movement <= slice.last AND ${COUNTED})`
-
-const lastOf = (kind: string): string => `COALESCE((SELECT MAX(movement) FROM receipts
-  WHERE receipts.account = slice.account AND kind = '${kind}' AND movement IS NOT NULL), 0)`
-
-interface CapSlice {
-  readonly after: { readonly account: number; readonly subject: string }
-  readonly limit: number
-  readonly sinceProof: boolean
-}
-
 /** Counters of spend caps, in the order of their accounts. */
-export async function checkCaps(
+export function checkCaps(
   db: LedgerDb,
-  { after, limit, sinceProof }: CapSlice,
+  { after, limit, sinceProof }: PeriodSlice<{ readonly account: number; readonly subject: string }>,
 ): Promise<readonly CheckedPeriod[]> {
-  const { rows } = await sql<CheckedPeriod>`
+  const query = sql<CheckedPeriod>`
     WITH slice AS MATERIALIZED (
         SELECT *, ${sql.raw(CAP_KEY)} AS key, ${sql.raw(CAP_NAME)} AS name FROM spend_counters
           WHERE (account, subject) > (${after.account}, ${after.subject}) ORDER BY account, subject LIMIT ${limit}),
@@ -178,11 +178,11 @@ export async function checkCaps(
             MAX(${sql.raw(lastOf('wallet'))}, ${sql.raw(lastOf('builder'))}) AS last
           FROM slice ${PROVED(sinceProof)})
     SELECT 'counter' AS kind, account, subject, period_start, period_end, first_receipt, NULL AS closed_at, spent_nano AS used_nano, proved_nano, after, last,
-        ${sql.raw(`CASE WHEN last - after <= ${MOVEMENTS_AT_ONCE} THEN ${chargedOf('wallet')} + ${chargedOf('builder')} END`)} AS charged_nano,
-        ${sql.raw(`held_nano <> ${heldWhere(COUNTED)}`)} AS held,
+        ${chargedIfFew(`${chargedOf('wallet', COUNTED)} + ${chargedOf('builder', COUNTED)}`)} AS charged_nano,
+        ${isHeldWrong(COUNTED)} AS held,
         spent_nano < 0 OR held_nano < 0 OR spent_nano > bound_nano - held_nano AS overdrawn
-      FROM ranged AS slice`.execute(db)
-  return rows
+      FROM ranged AS slice`
+  return listRows(db, query)
 }
 
 /** The movements of an account after `after`, up to and including `to`. */
@@ -192,26 +192,20 @@ interface MovementSlice {
   readonly to: number
 }
 
-interface HighAndLow {
-  high_nano: bigint
-  low_nano: bigint
-}
-
 const charges = sql.raw(highAndLow('charge_nano'))
 
-const inSlice = ({ account, after, to }: MovementSlice, kind: (typeof RECEIPT_KINDS)[number]) =>
+const inSlice = ({ account, after, to }: MovementSlice, kind: KeyKind) =>
   sql`receipts.account = ${account} AND ${isOfKind(kind)} AND movement > ${after} AND movement <= ${to} AND charge_nano > 0`
 
 export async function sumChargesOfWindow(db: LedgerDb, slice: MovementSlice, bucket: number): Promise<bigint> {
-  const { rows } = await sql<HighAndLow>`SELECT ${charges} FROM receipts, json_each(receipts.buckets) AS held_on
-    WHERE ${inSlice(slice, 'builder')} AND held_on.value = ${bucket}`.execute(db)
-  return exactSum(rows[0]!)
+  const query = sql<HighAndLow>`SELECT ${charges} FROM receipts, json_each(receipts.buckets) AS held_on
+    WHERE ${inSlice(slice, 'builder')} AND held_on.value = ${bucket}`
+  return exactSum((await listRows(db, query))[0]!)
 }
 
 export async function listKeysUnderCaps(db: LedgerDb, slice: MovementSlice): Promise<readonly number[]> {
-  const ofKind = (kind: (typeof RECEIPT_KINDS)[number]) =>
-    sql`SELECT key FROM receipts WHERE ${inSlice(slice, kind)} AND caps IS NOT NULL`
-  const { rows } = await sql<{ key: number }>`${sql.join(RECEIPT_KINDS.map(ofKind), sql` UNION `)}`.execute(db)
+  const ofKind = (kind: KeyKind) => sql`SELECT key FROM receipts WHERE ${inSlice(slice, kind)} AND caps IS NOT NULL`
+  const rows = await listRows(db, sql<{ key: number }>`SELECT DISTINCT key FROM (${unionOfKinds(ofKind)}) ORDER BY key`)
   return rows.map(({ key }) => key)
 }
 
@@ -233,7 +227,7 @@ export async function sumChargesOfCaps(
   caps: readonly CountedCap[],
 ): Promise<readonly bigint[]> {
   const asked = JSON.stringify(caps.map(({ key, name, firstReceipt, from, to }) => [key, name, firstReceipt, from, to]))
-  const ofKind = (kind: (typeof RECEIPT_KINDS)[number]) => sql`
+  const ofKind = (kind: KeyKind) => sql`
     SELECT counted.place, ${charges} FROM receipts JOIN (
         SELECT key AS place, value ->> 0 AS key, value ->> 1 AS name, value ->> 2 AS first, value ->> 3 AS after, value ->> 4 AS last
           FROM json_each(${asked})) AS counted
@@ -241,11 +235,9 @@ export async function sumChargesOfCaps(
         AND movement > counted.after AND movement <= counted.last
         AND instr(' ' || receipts.caps || ' ', ' ' || counted.name || ' ') > 0
       WHERE ${inSlice(slice, kind)} AND caps IS NOT NULL GROUP BY 1`
-  const { rows } = await sql<
-    HighAndLow & { place: number }
-  >`${sql.join(RECEIPT_KINDS.map(ofKind), sql` UNION ALL `)}`.execute(db)
   const sums = caps.map(() => 0n)
-  for (const row of rows) sums[row.place]! += exactSum(row)
+  const query = sql<HighAndLow & { place: number }>`${unionOfKinds(ofKind)}`
+  for (const row of await listRows(db, query)) sums[row.place]! += exactSum(row)
   return sums
 }
 
@@ -258,21 +250,19 @@ export async function findMovementAt(
   account: number,
   { last, at, otherwise }: { readonly last: number; readonly at: number; readonly otherwise: number },
 ): Promise<number> {
-  const ofKind = (kind: (typeof RECEIPT_KINDS)[number]) =>
+  const ofKind = (kind: KeyKind) =>
     sql`(SELECT closed_at FROM receipts WHERE account = ${account} AND ${isOfKind(kind)} AND movement = reached + step)`
   const ofUnit = (unit: (typeof TRANSFER_UNITS)[number]) =>
     sql`(SELECT at FROM transfers WHERE account = ${account} AND unit = ${sql.lit(unit)} AND movement = reached + step)`
   const time = sql`COALESCE(${sql.join([...RECEIPT_KINDS.map(ofKind), ...TRANSFER_UNITS.map(ofUnit)])}, 0)`
   const first = last < 1 ? 0 : 2 ** Math.floor(Math.log2(last))
-  const { rows } = await sql<{ movement: number }>`WITH RECURSIVE halved (reached, step) AS (
+  const query = sql<{ movement: number }>`WITH RECURSIVE halved (reached, step) AS (
       SELECT 0, ${first}
       UNION ALL
       SELECT CASE WHEN reached + step <= ${last} AND ${time} <= ${at} THEN reached + step ELSE reached END, step / 2
         FROM halved WHERE step > 0)
-    SELECT CASE WHEN EXISTS (SELECT 1 FROM clock_corrections) THEN ${otherwise} ELSE MAX(reached) END AS movement FROM halved`.execute(
-    db,
-  )
-  return rows[0]?.movement ?? 0
+    SELECT CASE WHEN EXISTS (SELECT 1 FROM clock_corrections) THEN ${otherwise} ELSE MAX(reached) END AS movement FROM halved`
+  return (await listRows(db, query))[0]?.movement ?? 0
 }
 
 /** Up to `limit` rows after `after`, up to and including `to`. */
@@ -283,7 +273,7 @@ export interface RowSlice {
 }
 
 /** Rows of a slice that break the same rules, by account; and those that break none. */
-export interface CheckedRows {
+export interface CheckedRows extends HighAndLow {
   /** A bit for each broken rule, by its place in the list. */
   broken: number
   account: number | null
@@ -292,11 +282,8 @@ export interface CheckedRows {
   /** How many balances each row counts on. */
   balances: number
   rows: number
-  /** The last row. */
+  /** The last row. Their high and low sum is that of their amounts. */
   last: number
-  /** The sum of their amounts, see exactSum. */
-  high_nano: bigint
-  low_nano: bigint
 }
 
 type Rules = Readonly<Record<string, string>>
@@ -318,8 +305,8 @@ const INDEXES = [
 const isIn = ({ table, where }: (typeof INDEXES)[number], movement: string): string =>
   `EXISTS (SELECT 1 FROM ${table} AS other WHERE other.account = this.account AND ${where} AND other.movement = ${movement})`
 
-const moversBefore = (table: string, which: string): string => `
-  SELECT movement, balance_nano FROM ${table} AS other
+const moversBefore = (table: string, which: string): string =>
+  `SELECT movement, balance_nano FROM ${table} AS other
     WHERE other.account = this.account AND other.${which} AND other.movement < this.movement`
 
 /**
@@ -408,9 +395,9 @@ export const RECEIPT_RULE_NAMES: readonly string[] = Object.keys({ ...CLOSED_RUL
 export const TRANSFER_RULE_NAMES: readonly string[] = Object.keys(TRANSFER_RULES)
 
 /** The account matters only where a rule is broken. */
-const grouped = (checked: string): string => `
-  SELECT broken, CASE WHEN broken <> 0 THEN account END AS account, kind, balances, COUNT(*) AS rows, MAX(row) AS last, ${highAndLow('amount')}
-    FROM ${checked} GROUP BY 1, 2, 3, 4`
+const GROUPED = sql`SELECT broken, CASE WHEN broken <> 0 THEN account END AS account, kind, balances, COUNT(*) AS rows,
+    MAX(row) AS last, ${sql.raw(highAndLow('amount'))}
+  FROM slice GROUP BY 1, 2, 3, 4`
 
 /** Counts existing rows, because numbers may be missing. */
 const within = (
@@ -420,8 +407,8 @@ const within = (
   (SELECT MAX(row) FROM (SELECT row FROM ${sql.table(table)} WHERE row > ${after} AND row <= ${to} ORDER BY row LIMIT ${limit}))`
 
 /** Open receipts are checked by the rules that apply already. */
-export async function checkReceipts(db: LedgerDb, slice: RowSlice): Promise<readonly CheckedRows[]> {
-  const { rows } = await sql<CheckedRows>`
+export function checkReceipts(db: LedgerDb, slice: RowSlice): Promise<readonly CheckedRows[]> {
+  const query = sql<CheckedRows>`
     WITH slice AS MATERIALIZED (
       SELECT ${sql.raw(RECEIPT_BITS)} AS broken, this.row, this.account, this.kind,
           ${sql.raw(`CASE WHEN ${IS_PLAIN} THEN 1 WHEN this.kind = 'wallet' THEN ${drawnFrom('usd')} ELSE ${drawnFrom('quota')} END`)} AS balances,
@@ -429,12 +416,12 @@ export async function checkReceipts(db: LedgerDb, slice: RowSlice): Promise<read
         FROM receipts AS this ${sql.raw(BEFORE)}
           LEFT JOIN buckets AS wallet ON wallet.account = this.account AND wallet.kind = 'wallet'
         WHERE ${within('receipts', slice)})
-    ${sql.raw(grouped('slice'))}`.execute(db)
-  return rows
+    ${GROUPED}`
+  return listRows(db, query)
 }
 
-export async function checkTransfers(db: LedgerDb, slice: RowSlice): Promise<readonly CheckedRows[]> {
-  const { rows } = await sql<CheckedRows>`
+export function checkTransfers(db: LedgerDb, slice: RowSlice): Promise<readonly CheckedRows[]> {
+  const query = sql<CheckedRows>`
     WITH slice AS MATERIALIZED (
       SELECT ${sql.raw(asBits(TRANSFER_RULES, 0))} AS broken, this.row, this.account, this.kind, 1 AS balances,
           CASE WHEN ${sql.raw(HAS_ENTRIES)} THEN this.amount_nano ELSE 0 END AS amount
@@ -443,8 +430,8 @@ export async function checkTransfers(db: LedgerDb, slice: RowSlice): Promise<rea
           LEFT JOIN entries AS other ON other.transfer = this.row AND other.seq = 1
           LEFT JOIN buckets AS moved ON moved.row = own.bucket
         WHERE ${within('transfers', slice)})
-    ${sql.raw(grouped('slice'))}`.execute(db)
-  return rows
+    ${GROUPED}`
+  return listRows(db, query)
 }
 
 /** How far the ledger is verified: the next proof begins after these rows. */
@@ -469,12 +456,8 @@ const PUT_BALANCE = `INSERT INTO proved_balances (bucket, posted_nano) VALUES (?
   ON CONFLICT (bucket) DO UPDATE SET posted_nano = excluded.posted_nano`
 
 export async function recordProof(file: SqliteFile, { receipt, transfer, issued }: StoredProof): Promise<void> {
-  const rows = [
-    ['receipt', receipt],
-    ['transfer', transfer],
-  ]
   await file.atomic([
-    { sql: PUT_ROW, rows },
+    { sql: PUT_ROW, rows: Object.entries({ receipt, transfer }) },
     { sql: PUT_BALANCE, rows: [[SIDES.usd.issued, -issued]] },
   ])
 }
@@ -496,7 +479,5 @@ const FORGET_SUMS = `DELETE FROM proved_sums WHERE (account, subject, period_sta
   (SELECT account, subject, period_start FROM proved_sums WHERE period_end < ? ORDER BY period_end LIMIT ?)`
 
 /** Deletes sums of periods that ended before. A proof that still needs one adds it up again. */
-export async function forgetSums(file: SqliteFile, before: number, limit: number): Promise<number> {
-  const [forgotten = 0] = await file.atomic([{ sql: FORGET_SUMS, rows: [[before, limit]] }])
-  return forgotten
-}
+export const forgetSums = (file: SqliteFile, before: number, limit: number) =>
+  changeRows(file, FORGET_SUMS, [before, limit])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
-import type { FoundContext, FoundItems } from '../db/content/stored-responses.ts'
+import type { FoundContext, FoundItems } from '../db/content/read-responses.ts'
 import type { AccountId } from '../model/ids.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
 import type { ParsedBody } from '../protocols/shared/codec-types.ts'

@@ -4,7 +4,6 @@ import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 import { findLogSize, findSegmentAfter } from './response-rows.ts'
 import type { ResponseWrite, SealedSegment } from './response-store.ts'
 import { type AccountKey, openInSlices, openPart, sealInSlices, sealPart, segmentName } from './sealing.ts'
-import type { SentStream } from './stored-responses.ts'
 
 /** A longer log is not kept; its response is, and says that its events are not there. */
 export const EVENT_LOG_BYTES_MAX = 16 * 1024 * 1024
@@ -82,11 +81,7 @@ export async function sealLog(
 }
 
 /** `name` is the digest of the response id. */
-interface LoggedResponse {
-  readonly key: AccountKey
-  readonly name: string
-  readonly response: number
-}
+type LoggedResponse = { readonly key: AccountKey; readonly name: string; readonly response: number }
 
 /** A segment is damaged, or was deleted before the last one was read. */
 class BrokenLog extends Error {
@@ -110,6 +105,12 @@ export async function* framesFrom(
     yield from > after ? bytes : framesAfter(bytes, after)
     after = to
   }
+}
+
+export interface SentStream {
+  readonly rawBytes: number
+  /** Undefined when it can no longer be read. */
+  read(): Promise<Buffer | undefined>
 }
 
 /** The stream of a log that is as it was sent; undefined when there is none. */

@@ -1,4 +1,5 @@
-import type { AtomicStatement, SqliteFile } from '../sqlite/sqlite-file.ts'
+import { type AtomicStatement, type SqliteFile, statement } from '../sqlite/sqlite-file.ts'
+import type { ContentServices } from './open-content.ts'
 
 /**
  * Sign-in attempts that are used up, and until when, in wall milliseconds. A name that begins with `known:` is the opposite:
@@ -9,13 +10,7 @@ export interface KeptLockout {
   readonly until: number
 }
 
-/** Keeps lockouts over restarts, in the background. */
-export interface LockoutKeeper {
-  keep(lockout: KeptLockout): void
-  drop(name: string): void
-  /** Resolves when everything so far is in the file. */
-  close(): Promise<void>
-}
+export type LockoutKeeper = ReturnType<typeof createLockoutKeeper>
 
 /** The most rows of either kind. Beyond, those that end first are dropped, which a restart then forgives. */
 const LOCKOUTS_MAX = 10_000
@@ -30,24 +25,25 @@ const BOUNDS = [IS_KNOWN, `NOT (${IS_KNOWN})`].map(
     ORDER BY until LIMIT max(0, (SELECT count(*) FROM lockouts WHERE ${kind}) - ${LOCKOUTS_MAX}))`,
 )
 
-/** One write at a time, with everything that has come meanwhile, so that many attempts cost few commits. */
-export function createLockoutKeeper({
-  file,
-  now,
-  onFailure,
-}: {
-  readonly file: SqliteFile
-  readonly now: () => number
-  readonly onFailure: (error: unknown) => void
-}): LockoutKeeper {
+/**
+ * Keeps lockouts over restarts, in the background: one write at a time, with everything that has come meanwhile, so that
+ * many attempts cost few commits.
+ */
+export function createLockoutKeeper({ file, now, onFailure }: ContentServices) {
   let waiting = new Map<string, number | undefined>()
   let writing: Promise<void> | undefined
 
   const writeAll = async () => {
     while (waiting.size > 0) {
-      const taken = waiting
+      const entries = [...waiting]
       waiting = new Map()
-      await file.atomic(statementsFor(taken, now())).catch(onFailure)
+      const statements: AtomicStatement[] = [
+        { sql: DROP, rows: entries.filter(([, until]) => until === undefined).map(([name]) => [name]) },
+        { sql: KEEP, rows: entries.flatMap(([name, until]) => (until === undefined ? [] : [[name, until]])) },
+        statement(EXPIRE, now()),
+        ...BOUNDS.map((sql) => statement(sql)),
+      ]
+      await file.atomic(statements).catch(onFailure)
     }
     writing = undefined
   }
@@ -57,20 +53,11 @@ export function createLockoutKeeper({
     writing ??= writeAll()
   }
   return {
-    keep: ({ name, until }) => note(name, until),
-    drop: (name) => note(name, undefined),
+    keep: ({ name, until }: KeptLockout) => note(name, until),
+    drop: (name: string) => note(name, undefined),
+    /** Resolves when everything so far is in the file. */
     close: async () => writing,
   }
-}
-
-function statementsFor(lockouts: ReadonlyMap<string, number | undefined>, now: number): AtomicStatement[] {
-  const entries = [...lockouts]
-  return [
-    { sql: DROP, rows: entries.filter(([, until]) => until === undefined).map(([name]) => [name]) },
-    { sql: KEEP, rows: entries.flatMap(([name, until]) => (until === undefined ? [] : [[name, until]])) },
-    { sql: EXPIRE, rows: [[now]] },
-    ...BOUNDS.map((sql) => ({ sql, rows: [[]] })),
-  ]
 }
 
 /** Those that have not ended, read at the start. */

@@ -1,17 +1,16 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { TimesAhead } from '../clock.ts'
+import { beginsNow, type TimesAhead } from '../clock.ts'
 import type { LedgerMark } from '../meta.ts'
 import { quickCheck, wasLeftOpen } from '../sqlite/check-integrity.ts'
-import { type Migration, migrate, type Schema } from '../sqlite/migrate.ts'
+import { type Migration, migrate } from '../sqlite/migrate.ts'
 import { openSqlite, type SqliteOptions } from '../sqlite/open-sqlite.ts'
-import type { AtomicStatement, SqliteFile } from '../sqlite/sqlite-file.ts'
+import { type AtomicStatement, findRow, type SqliteFile, statement } from '../sqlite/sqlite-file.ts'
 import { USAGE_SUMS } from './usage-totals.ts'
 
 /**
- * Stored responses. Neither content nor ids are in plain text: ids and items are found by digests that are
- * keyed by their account. What must always hold is held by the tables themselves: deleting a response is one statement,
- * and its links, its events, the items without another reference, the count of its parent and the key of an account that
- * has nothing left follow.
+ * Stored responses. Neither content nor ids are in plain text: ids and items are found by digests that are keyed by their
+ * account. Deleting a response is one statement: triggers delete its links, its events, the items without another reference
+ * and the key of an account that has nothing left, and count the children of its parent.
  */
 const responsesMigration: Migration = {
   name: '0002-responses',
@@ -119,10 +118,7 @@ function counted(table: 'responses' | 'items' | 'events'): string[] {
   ]
 }
 
-/**
- * Answers that may be given again. The body is the last column, so that a row is judged without reading it; the index
- * holds all that the choice of what has to go looks at.
- */
+/** Answers that may be replayed. The body is the last column, so that the others are read without it. */
 const answersMigration: Migration = {
   name: '0001-answers',
   statements: [
@@ -147,11 +143,9 @@ const answersMigration: Migration = {
 const SUMS = USAGE_SUMS.map((sum) => `${sum} INTEGER NOT NULL CHECK (${sum} >= 0)`).join(',\n      ')
 
 /**
- * Usage as running totals. All of it can be rebuilt from the receipts of the ledger.
- *
- * A series is one of the ways to look at an account: all of it, or one kind, key or model, or two of them together; what
- * it does not look at is empty, or 0 for the key. A row of `usage` says how much its series had come to by the end of a
- * quarter of an hour, counted in quarters since 1970, and is there only where something was used in that quarter.
+ * Usage as running totals, which can be rebuilt from the receipts. A series is an account, or its usage by kind, key or
+ * model, or two of them; other names are empty, or 0 for the key. A row of `usage` is the total of its series by the end of
+ * a quarter of an hour in which something was used.
  */
 const usageMigration: Migration = {
   name: '0003-usage',
@@ -183,9 +177,8 @@ const usageMigration: Migration = {
 }
 
 /**
- * Who has used up their tries to sign in, and until when all of them are back: what a restart would forgive otherwise; and
- * from which networks an email has signed in. A name has a keyed digest, because what was typed as an email may be a
- * password.
+ * Sign-in attempts that are used up, which a restart would forgive otherwise, and from which networks an email has signed
+ * in. A name has a keyed digest, because what was typed as an email may be a password.
  */
 const lockoutsMigration: Migration = {
   name: '0004-lockouts',
@@ -199,9 +192,9 @@ const lockoutsMigration: Migration = {
 }
 
 /**
- * Turns that were refused before they began: the ledger knows nothing of them, so this is the only copy, and nothing rests on
- * it. Running totals by quarters of an hour, as those of usage are, but by public ids: numbers of rows are given again when
- * a ledger is put back from a copy. A series without a key is of all keys of its kind.
+ * Turns that were refused before they began, which the ledger does not have, as running totals like those of usage. They are
+ * named by public ids, because a ledger restored from a backup assigns row numbers again. A series without a key is of all
+ * keys of its kind.
  */
 const refusedTurnsMigration: Migration = {
   name: '0005-refused-turns',
@@ -224,9 +217,8 @@ const refusedTurnsMigration: Migration = {
 }
 
 /**
- * Whose the rows are: `account` in every table but `refused_series` is a number of `owners`, and belongs to one account id.
- * `of_ledger` says which ledger the file belongs to, and how far that had got. What an earlier version sealed has the row
- * number of its account bound into it.
+ * `account` in every table but `refused_series` is a number of `owners`. `of_ledger` names the ledger of the file and its
+ * position. What an earlier version sealed has the row number of its account bound into it.
  */
 const ownersMigration: Migration = {
   name: '0006-owners',
@@ -254,16 +246,16 @@ const sentStreamsMigration: Migration = {
   statements: ['ALTER TABLE responses ADD COLUMN as_sent INTEGER NOT NULL DEFAULT 0 CHECK (as_sent IN (0, 1))'],
 }
 
-const contentSchema: Schema = {
-  migrations: [
-    ...[answersMigration, responsesMigration, usageMigration, lockoutsMigration],
-    ...[refusedTurnsMigration, ownersMigration, sentStreamsMigration],
-  ],
-  tables: [
-    ...['answers', 'account_keys', 'responses', 'response_objects', 'items', 'response_items', 'events'],
-    ...['state_size', 'usage_series', 'usage', 'usage_upto', 'refused_series', 'refused_turns', 'lockouts'],
-    ...['owners', 'of_ledger'],
-  ],
+const contentMigrations = [
+  ...[answersMigration, responsesMigration, usageMigration, lockoutsMigration],
+  ...[refusedTurnsMigration, ownersMigration, sentStreamsMigration],
+]
+
+/** What everything that is kept in content.db takes. */
+export interface ContentServices {
+  readonly file: SqliteFile
+  readonly now: () => number
+  readonly onFailure: (error: unknown) => void
 }
 
 /** Opens content.db, with its own worker, so that no charge waits behind its writes. */
@@ -274,7 +266,7 @@ export async function openContent(options: Omit<SqliteOptions, 'synchronous'> & 
     if (isLeftOpen) await quickCheck(file)
     // Deleted data is overwritten where its page is written anyway, so that a destroyed key is not in the file any more.
     await file.all('PRAGMA secure_delete = FAST', [])
-    await migrate(file, contentSchema, options.clock)
+    await migrate(file, contentMigrations, options.clock)
   } catch (cause) {
     await file.close()
     throw new Error(`${options.path}: ${(cause as Error).message}`, { cause })
@@ -291,7 +283,7 @@ interface ContentLedger {
 /** Undefined in a new file, and in one of an earlier version. */
 export async function findContentLedger(file: SqliteFile): Promise<ContentLedger | undefined> {
   const sql = `SELECT ledger, receipt, request_id AS requestId, transfer, transfer_at AS transferAt FROM of_ledger`
-  const [row] = await file.all<LedgerMark & { readonly ledger: string }>(sql, [])
+  const row = await findRow<LedgerMark & { readonly ledger: string }>(file, sql)
   if (row === undefined) return undefined
   const { ledger, ...mark } = row
   return { ledger, mark }
@@ -308,7 +300,7 @@ export async function adoptContent(
 ): Promise<void> {
   await file.atomic([
     { sql: NAME_OWNER, rows: accounts.map(({ row, id }) => [row, id]) },
-    { sql: BELONG, rows: [[ledger, mark.receipt, mark.requestId, mark.transfer, mark.transferAt]] },
+    statement(BELONG, ledger, mark.receipt, mark.requestId, mark.transfer, mark.transferAt),
   ])
 }
 
@@ -316,10 +308,8 @@ const OLDER_OWNERS = `SELECT account FROM answers UNION SELECT account FROM acco
   UNION SELECT account FROM items UNION SELECT account FROM usage_series UNION SELECT account FROM usage_upto`
 
 /** The row numbers by which a file of an earlier version knows its accounts. */
-export async function listOlderOwners(file: SqliteFile): Promise<number[]> {
-  const rows = await file.all<{ account: number }>(OLDER_OWNERS, [])
-  return rows.map(({ account }) => account)
-}
+export const listOlderOwners = async (file: SqliteFile): Promise<number[]> =>
+  (await file.all<{ account: number }>(OLDER_OWNERS, [])).map(({ account }) => account)
 
 const SAMPLE = 1000
 const NEWEST_REQUESTS = `SELECT * FROM (SELECT request_id, account FROM answers ORDER BY rowid DESC LIMIT ${SAMPLE})
@@ -334,10 +324,7 @@ export const listOlderRequests = (file: SqliteFile): Promise<{ request_id: strin
 export const listOlderCounts = (file: SqliteFile): Promise<{ account: number; movement: number; closedAt: number }[]> =>
   file.all(`SELECT account, movement, closed_at AS closedAt FROM usage_upto WHERE closed_at > 0 LIMIT ${SAMPLE}`, [])
 
-const MOVE_ON: AtomicStatement = {
-  sql: 'UPDATE of_ledger SET receipt = ?, request_id = ?, transfer = ?, transfer_at = ?',
-  rows: [],
-}
+const MOVE_ON = 'UPDATE of_ledger SET receipt = ?, request_id = ?, transfer = ?, transfer_at = ?'
 
 /** The same file, which records the ledger's position with each write if it has changed, and with `close`. */
 export function withMarks(file: SqliteFile, current: () => LedgerMark): SqliteFile {
@@ -346,10 +333,7 @@ export function withMarks(file: SqliteFile, current: () => LedgerMark): SqliteFi
     const mark = current()
     if (mark === noted) return file.atomic(statements)
     const { receipt, requestId, transfer, transferAt } = mark
-    const changes = await file.atomic([
-      ...statements,
-      { ...MOVE_ON, rows: [[receipt, requestId, transfer, transferAt]] },
-    ])
+    const changes = await file.atomic([...statements, statement(MOVE_ON, receipt, requestId, transfer, transferAt)])
     noted = mark
     return changes.slice(0, statements.length)
   }
@@ -369,7 +353,7 @@ const DAY_MS = 86_400_000
 export const CONTENT_TIMES_AHEAD: readonly TimesAhead[] = [
   {
     ...{ what: 'kept_answers', table: 'answers', key: 'rowid', columns: ['at', 'expires_at'], where: 'at > ?3' },
-    repair: ({ at, expires_at: end }, { to }) => ({ at: to, expires_at: Number(end) - (Number(at) - to) }),
+    repair: beginsNow('at', 'expires_at'),
   },
   {
     ...{ what: 'stored_responses', table: 'responses', key: 'response', columns: ['created_at', 'expires_at'] },

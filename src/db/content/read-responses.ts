@@ -3,11 +3,11 @@ import type { AccountId, RequestId } from '../../model/ids.ts'
 import { jsonArray, spliceMembers, tryParse } from '../../protocols/json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../../protocols/json/scan-json.ts'
 import type { SqliteFile } from '../sqlite/sqlite-file.ts'
-import { framesFrom, sentStream } from './event-log.ts'
+import { framesFrom, type SentStream, sentStream } from './event-log.ts'
 import {
   type ChainRow,
   findFacts,
-  findLastSequence,
+  findLogSize,
   findObject,
   findSent,
   findShown,
@@ -20,18 +20,41 @@ import {
   type NamedItemRow,
   type ResponseRow,
   type ResponseStatus,
+  slicesOf,
 } from './response-rows.ts'
 import type { ResponseServices } from './response-store.ts'
 import { type AccountKey, digestId, itemName, objectName, openInSlices, openPart } from './sealing.ts'
-import type {
-  FoundContext,
-  FoundEvents,
-  FoundItems,
-  FoundResponse,
-  SentStream,
-  StoredFacts,
-  StoredResponses,
-} from './stored-responses.ts'
+
+export interface FoundResponse {
+  readonly status: ResponseStatus
+  /** The JSON of the response with its output. */
+  readonly body: Buffer
+}
+
+export type FoundContext =
+  | { readonly kind: 'found'; readonly items: readonly Buffer[] }
+  | { readonly kind: 'not-found' }
+  /** It runs, or has ended without an answer that can be continued. */
+  | { readonly kind: 'not-finished'; readonly status: ResponseStatus }
+  | { readonly kind: 'too-large' }
+  | { readonly kind: 'damaged' }
+
+export type FoundItems =
+  | { readonly kind: 'found'; readonly items: ReadonlyMap<string, Buffer> }
+  | { readonly kind: 'too-large' }
+
+export type FoundEvents =
+  /** Whole frames, in pieces; throws when they cannot be read to their end. */
+  | { readonly kind: 'found'; readonly frames: AsyncIterable<Buffer> }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'not-finished' }
+  | { readonly kind: 'no-log'; readonly reason: 'too-large' | 'not-kept' }
+
+export interface StoredFacts {
+  readonly facts: string
+  /** A repeated request gets its stream again. */
+  readonly isAsSent: boolean
+}
 
 /** Beyond these the client has to send the whole conversation. */
 const CHAIN_LENGTH_MAX = 10_000
@@ -39,102 +62,120 @@ const CONTEXT_ITEMS_MAX = 100_000
 /** Links or ids in one query. */
 const QUERIED_AT_ONCE = 2000
 
-/** A damaged response is reported to the operator; its account finds none. */
-export function readResponses(
-  deps: ResponseServices,
-): Pick<StoredResponses, 'find' | 'context' | 'items' | 'events' | 'sent' | 'factsOf'> {
-  const reportDamage = (account: AccountId) =>
-    deps.onFailure(new Error(`A stored response of account ${account} cannot be read`))
-  return {
-    async find(account, id) {
-      const found = await readResponse(deps, account, id)
-      if (found !== 'damaged') return found
-      reportDamage(account)
-      return undefined
-    },
-    async context(account, id, bytesMax) {
-      const found = await readContext(deps, account, id, bytesMax)
-      if (found.kind === 'damaged') reportDamage(account)
-      return found
-    },
-    items: (account, ids, bytesMax) => readItems(deps, account, ids, bytesMax),
-    events: (account, id, startingAfter) => readEvents(deps, account, id, startingAfter),
-    sent: (account, requestId) => findSentStream(deps, account, requestId),
-    async factsOf(requests) {
-      const found = new Map<RequestId, StoredFacts>()
-      for (const requestId of requests) {
-        // One unreadable response must not block the holds of all others.
-        const row = await findFacts(deps.file, requestId).catch((error: unknown) => void deps.onFailure(error))
-        if (row) found.set(requestId, { facts: row.facts, isAsSent: deps.keeps && row.as_sent === 1 })
-      }
-      return found
-    },
-  }
-}
-
 interface Shown extends ResponseRow {
   readonly key: AccountKey
   /** The digest of its id. */
   readonly name: string
 }
 
-async function find(deps: ResponseServices, account: AccountId, id: string): Promise<Shown | 'none' | 'unreadable'> {
-  if (!deps.keeps) return 'none'
-  const found = await deps.keys.find(account)
-  if (found.kind !== 'found') return found.kind
-  const name = digestId(found.key, 'response', id)
-  const row = await findShown(deps.file, { owner: found.key.owner, id: name, now: deps.now() })
-  return row === undefined ? 'none' : { ...row, key: found.key, name }
-}
+/** A damaged response is reported to the operator; its account finds none. */
+export function readResponses({ file, keys, keeps, now, onFailure }: ResponseServices) {
+  const reportDamage = (account: AccountId) =>
+    onFailure(new Error(`A stored response of account ${account} cannot be read`))
+  const findResponse = async (account: AccountId, id: string): Promise<Shown | 'none' | 'unreadable'> => {
+    if (!keeps) return 'none'
+    const found = await keys.find(account)
+    if (found.kind !== 'found') return found.kind
+    const name = digestId(found.key, 'response', id)
+    const row = await findShown(file, { owner: found.key.owner, id: name, now: now() })
+    return row === undefined ? 'none' : { ...row, key: found.key, name }
+  }
+  /** Whether a response that cannot be read still exists: else it was deleted meanwhile. */
+  const isThere = async ({ key, name }: Shown): Promise<boolean> =>
+    (await findShown(file, { owner: key.owner, id: name, now: now() })) !== undefined
 
-/** Whether a response that cannot be read still exists: else it was deleted meanwhile. */
-async function isThere(deps: ResponseServices, { key, name }: Shown): Promise<boolean> {
-  return (await findShown(deps.file, { owner: key.owner, id: name, now: deps.now() })) !== undefined
-}
+  const readResponse = async (account: AccountId, id: string): Promise<FoundResponse | 'damaged' | undefined> => {
+    const shown = await findResponse(account, id)
+    if (shown === 'none') return undefined
+    if (shown === 'unreadable') return 'damaged'
+    const { response, key, name, status } = shown
+    const sealed = await findObject(file, response)
+    const object = sealed && (await openInSlices([sealed], (part) => openPart(key, objectName(name), part)))[0]
+    const links = await listOutput(file, response)
+    const output = inOrder(links, await openItems(file, key, links))
+    const body = object && output && responseBody(object, status, output)
+    if (body !== undefined) return { status, body }
+    return (await isThere(shown)) ? 'damaged' : undefined
+  }
+  const readContext = async (account: AccountId, id: string, bytesMax: number): Promise<FoundContext> => {
+    const shown = await findResponse(account, id)
+    if (shown === 'none') return { kind: 'not-found' }
+    if (shown === 'unreadable') return { kind: 'damaged' }
+    const { status } = shown
+    if (status !== 'completed' && status !== 'incomplete') return { kind: 'not-finished', status }
+    const chain = await listChain(file, shown.response, CHAIN_LENGTH_MAX)
+    const bytes = chain.reduce((sum, { item_bytes }) => sum + item_bytes, 0)
+    const count = chain.reduce((sum, { items }) => sum + items, 0)
+    if (bytes > bytesMax || count > CONTEXT_ITEMS_MAX || chain.length > CHAIN_LENGTH_MAX) return { kind: 'too-large' }
+    const links = await linksOf(file, chain)
+    const items = inOrder(links, await openItems(file, shown.key, links))
+    if (items !== undefined && items.length === count) return { kind: 'found', items }
+    return { kind: (await isThere(shown)) ? 'damaged' : 'not-found' }
+  }
 
-async function readResponse(
-  deps: ResponseServices,
-  account: AccountId,
-  id: string,
-): Promise<FoundResponse | 'damaged' | undefined> {
-  const shown = await find(deps, account, id)
-  if (shown === 'none') return undefined
-  if (shown === 'unreadable') return 'damaged'
-  const { file } = deps
-  const sealed = await findObject(file, shown.response)
-  const object =
-    sealed && (await openInSlices([sealed], (part) => openPart(shown.key, objectName(shown.name), part)))[0]
-  const links = await listOutput(file, shown.response)
-  const output = inOrder(links, await openItems(file, shown.key, links))
-  const body = object && output && responseBody(object, shown.status, output)
-  if (body !== undefined) return { status: shown.status, body }
-  return (await isThere(deps, shown)) ? 'damaged' : undefined
+  return {
+    async find(account: AccountId, id: string): Promise<FoundResponse | undefined> {
+      const found = await readResponse(account, id)
+      if (found !== 'damaged') return found
+      reportDamage(account)
+      return undefined
+    },
+    /**
+     * All items before the input of a request that continues from this response, in order; too-large when they are more than
+     * `bytesMax` together.
+     */
+    async context(account: AccountId, id: string, bytesMax: number): Promise<FoundContext> {
+      const found = await readContext(account, id, bytesMax)
+      if (found.kind === 'damaged') reportDamage(account)
+      return found
+    },
+    /** Items of answers by their ids, as long as a readable response has them. */
+    async items(account: AccountId, ids: readonly string[], bytesMax: number): Promise<FoundItems> {
+      const found = await keys.find(account)
+      if (found.kind !== 'found' || !keeps) return { kind: 'found', items: new Map() }
+      const { key } = found
+      const names = new Map([...new Set(ids)].map((id) => [digestId(key, 'item', id), id]))
+      const rows: NamedItemRow[] = []
+      for (const some of slicesOf([...names.keys()], QUERIED_AT_ONCE)) {
+        for (const row of await listNamed(file, { owner: key.owner, ids: some, now: now() })) rows.push(row)
+      }
+      if (rows.reduce((sum, row) => sum + row.raw_bytes, 0) > bytesMax) return { kind: 'too-large' }
+      const opened = await openItems(file, key, rows)
+      const items = new Map<string, Buffer>()
+      for (const { id, item } of rows) {
+        const bytes = opened.get(item)
+        if (bytes !== undefined) items.set(names.get(id)!, bytes)
+      }
+      return { kind: 'found', items }
+    },
+    async events(account: AccountId, id: string, startingAfter: number): Promise<FoundEvents> {
+      const shown = await findResponse(account, id)
+      if (typeof shown === 'string') return { kind: 'not-found' }
+      if (shown.status === 'in_progress') return { kind: 'not-finished' }
+      const size = shown.log === 'kept' ? await findLogSize(file, shown.response) : undefined
+      if (size === undefined) return { kind: 'no-log', reason: shown.log === 'too-large' ? 'too-large' : 'not-kept' }
+      return { kind: 'found', frames: framesFrom(file, shown, { startingAfter, last: size.last }) }
+    },
+    /** The stream of a response, for a repeated request. */
+    async sent(account: AccountId, requestId: RequestId): Promise<SentStream | undefined> {
+      const found = keeps ? await keys.find(account) : undefined
+      if (found?.kind !== 'found') return undefined
+      const { key } = found
+      const row = await findSent(file, { owner: key.owner, requestId, now: now() })
+      return row && sentStream(file, { key, name: row.id, response: row.response })
+    },
+    /** The endings of those requests whose responses are stored. Never rejects. */
+    async factsOf(requests: readonly RequestId[]): Promise<ReadonlyMap<RequestId, StoredFacts>> {
+      const found = new Map<RequestId, StoredFacts>()
+      for (const requestId of requests) {
+        // One unreadable response must not block the holds of all others.
+        const row = await findFacts(file, requestId).catch((error: unknown) => void onFailure(error))
+        if (row) found.set(requestId, { facts: row.facts, isAsSent: keeps && row.as_sent === 1 })
+      }
+      return found
+    },
+  }
 }
-
-/** All items before the input of a request that continues from this response. */
-async function readContext(
-  deps: ResponseServices,
-  account: AccountId,
-  id: string,
-  bytesMax: number,
-): Promise<FoundContext> {
-  const shown = await find(deps, account, id)
-  if (shown === 'none') return { kind: 'not-found' }
-  if (shown === 'unreadable') return { kind: 'damaged' }
-  const { status } = shown
-  if (status !== 'completed' && status !== 'incomplete') return { kind: 'not-finished', status }
-  const chain = await listChain(deps.file, shown.response, CHAIN_LENGTH_MAX)
-  const bytes = sumOf(chain, ({ item_bytes: each }) => each)
-  const count = sumOf(chain, ({ items }) => items)
-  if (bytes > bytesMax || count > CONTEXT_ITEMS_MAX || chain.length > CHAIN_LENGTH_MAX) return { kind: 'too-large' }
-  const links = await linksOf(deps.file, chain)
-  const items = inOrder(links, await openItems(deps.file, shown.key, links))
-  if (items !== undefined && items.length === count) return { kind: 'found', items }
-  return { kind: (await isThere(deps, shown)) ? 'damaged' : 'not-found' }
-}
-
-const sumOf = (rows: readonly ChainRow[], of: (row: ChainRow) => number): number =>
-  rows.reduce((sum, row) => sum + of(row), 0)
 
 async function linksOf(file: SqliteFile, chain: readonly ChainRow[]): Promise<LinkRow[]> {
   const links: LinkRow[] = []
@@ -151,60 +192,6 @@ async function linksOf(file: SqliteFile, chain: readonly ChainRow[]): Promise<Li
   return links
 }
 
-/** Items by their ids, as long as a readable response has them. */
-async function readItems(
-  deps: ResponseServices,
-  account: AccountId,
-  ids: readonly string[],
-  bytesMax: number,
-): Promise<FoundItems> {
-  const found = await deps.keys.find(account)
-  if (found.kind !== 'found' || !deps.keeps) return { kind: 'found', items: new Map() }
-  const names = new Map([...new Set(ids)].map((id) => [digestId(found.key, 'item', id), id]))
-  const rows: NamedItemRow[] = []
-  const digests = [...names.keys()]
-  for (let at = 0; at < digests.length; at += QUERIED_AT_ONCE) {
-    const some = { owner: found.key.owner, ids: digests.slice(at, at + QUERIED_AT_ONCE), now: deps.now() }
-    for (const row of await listNamed(deps.file, some)) rows.push(row)
-  }
-  if (rows.reduce((sum, row) => sum + row.raw_bytes, 0) > bytesMax) return { kind: 'too-large' }
-  const opened = await openItems(deps.file, found.key, rows)
-  const items = new Map<string, Buffer>()
-  for (const { id, item } of rows) {
-    const bytes = opened.get(item)
-    if (bytes !== undefined) items.set(names.get(id)!, bytes)
-  }
-  return { kind: 'found', items }
-}
-
-async function readEvents(
-  deps: ResponseServices,
-  account: AccountId,
-  id: string,
-  startingAfter: number,
-): Promise<FoundEvents> {
-  const shown = await find(deps, account, id)
-  if (typeof shown === 'string') return { kind: 'not-found' }
-  const { status, log, response } = shown
-  if (status === 'in_progress') return { kind: 'not-finished' }
-  const last = log === 'kept' ? await findLastSequence(deps.file, response) : undefined
-  if (last === undefined) return { kind: 'no-log', reason: log === 'too-large' ? 'too-large' : 'not-kept' }
-  return { kind: 'found', frames: framesFrom(deps.file, shown, { startingAfter, last }) }
-}
-
-async function findSentStream(
-  { file, keys, keeps, now }: ResponseServices,
-  account: AccountId,
-  requestId: RequestId,
-): Promise<SentStream | undefined> {
-  if (!keeps) return undefined
-  const found = await keys.find(account)
-  if (found.kind !== 'found') return undefined
-  const { key } = found
-  const row = await findSent(file, { owner: key.owner, requestId, now: now() })
-  return row && sentStream(file, { key, name: row.id, response: row.response })
-}
-
 /** Fetched in one query: a few milliseconds of the worker. */
 const FETCHED_BYTES = 1024 * 1024
 const FETCHED_AT_ONCE = 500
@@ -216,7 +203,7 @@ async function openItems(
   links: readonly LinkRow[],
 ): Promise<ReadonlyMap<number, Buffer>> {
   const opened = new Map<number, Buffer>()
-  for (const slice of slicesOf(links)) {
+  for (const slice of fetchedAtOnce(links)) {
     const rows = await listItems(file, slice)
     await openInSlices(rows, async (row) => {
       const bytes = await openPart(key, itemName(row.digest), row)
@@ -226,7 +213,7 @@ async function openItems(
   return opened
 }
 
-function slicesOf(links: readonly LinkRow[]): number[][] {
+function fetchedAtOnce(links: readonly LinkRow[]): number[][] {
   const slices: number[][] = []
   let bytes = Number.POSITIVE_INFINITY
   for (const [item, size] of new Map(links.map((link) => [link.item, link.bytes]))) {

@@ -1,6 +1,6 @@
 import type { KeyKind } from '../../model/caller.ts'
 import type { ProblemCode } from '../../model/problem.ts'
-import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
 
 /** Turns of one key refused for the same reason in a quarter of an hour. */
 export interface RefusedTurns {
@@ -31,13 +31,11 @@ export async function addRefusedTurns(file: SqliteFile, refused: readonly Refuse
   const names = refused.flatMap(({ account, key, kind, code, quarter, count }) =>
     [ANY_KEY, key].map((of) => ({ name: [account, of, kind, code], quarter, count })),
   )
-  const rowsOf = (row: (each: (typeof names)[number]) => SqlValue[]) => names.map(row)
-  const statements: AtomicStatement[] = [
-    { sql: NAME, rows: rowsOf(({ name }) => name) },
-    { sql: BEGIN, rows: rowsOf(({ name, quarter }) => [...name, quarter]) },
-    { sql: ADD, rows: rowsOf(({ name, quarter, count }) => [...name, quarter, count]) },
-  ]
-  await file.atomic(statements)
+  await file.atomic([
+    { sql: NAME, rows: names.map(({ name }) => name) },
+    { sql: BEGIN, rows: names.map(({ name, quarter }) => [...name, quarter]) },
+    { sql: ADD, rows: names.map(({ name, quarter, count }) => [...name, quarter, count]) },
+  ])
 }
 
 /** Series handled in one commit, so that reads do not wait for more. */

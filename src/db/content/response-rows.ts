@@ -1,5 +1,5 @@
 import type { RequestId } from '../../model/ids.ts'
-import type { SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import { changeRows, findRow, type SqliteFile } from '../sqlite/sqlite-file.ts'
 import type { OwnerRow, SealedPart } from './sealing.ts'
 
 /** As `status` of a response spells it. */
@@ -11,50 +11,42 @@ export interface ResponseRow {
   readonly log: 'none' | 'kept' | 'too-large'
 }
 
+/** A response by the digest of its id. */
+interface Named {
+  readonly owner: OwnerRow
+  readonly id: string
+}
+
+const SHOWN = 'SELECT response, status, log FROM responses WHERE account = ? AND id = ? AND expires_at > ?'
+
 /** A response that is neither expired nor deleted. */
-export async function findShown(
-  file: SqliteFile,
-  { owner, id, now }: { owner: OwnerRow; id: string; now: number },
-): Promise<ResponseRow | undefined> {
-  const sql = 'SELECT response, status, log FROM responses WHERE account = ? AND id = ? AND expires_at > ?'
-  const [row] = await file.all<ResponseRow>(sql, [owner, id, now])
-  return row
-}
+export const findShown = (file: SqliteFile, { owner, id, now }: Named & { readonly now: number }) =>
+  findRow<ResponseRow>(file, SHOWN, owner, id, now)
 
-export async function findObject(file: SqliteFile, response: number): Promise<SealedPart | undefined> {
-  const sql = 'SELECT encoding, raw_bytes, sealed FROM response_objects WHERE response = ?'
-  const [row] = await file.all<SealedPart>(sql, [response])
-  return row
-}
+export const findObject = (file: SqliteFile, response: number) =>
+  findRow<SealedPart>(file, 'SELECT encoding, raw_bytes, sealed FROM response_objects WHERE response = ?', response)
 
-export async function findFacts(
-  file: SqliteFile,
-  requestId: RequestId,
-): Promise<{ facts: string; as_sent: 0 | 1 } | undefined> {
-  const sql = 'SELECT facts, as_sent FROM responses WHERE request_id = ? AND facts IS NOT NULL'
-  const [row] = await file.all<{ facts: string; as_sent: 0 | 1 }>(sql, [requestId])
-  return row
-}
+const FACTS = 'SELECT facts, as_sent FROM responses WHERE request_id = ? AND facts IS NOT NULL'
+
+export const findFacts = (file: SqliteFile, requestId: RequestId) =>
+  findRow<{ facts: string; as_sent: 0 | 1 }>(file, FACTS, requestId)
+
+const SENT = `SELECT response, id FROM responses
+  WHERE request_id = ? AND facts IS NOT NULL AND account = ? AND as_sent = 1 AND expires_at > ?`
 
 /** The response of this request with the log of its stream as it was sent. */
-export async function findSent(
+export const findSent = (
   file: SqliteFile,
   { owner, requestId, now }: { owner: OwnerRow; requestId: RequestId; now: number },
-): Promise<{ response: number; id: string } | undefined> {
-  const sql = `SELECT response, id FROM responses
-    WHERE request_id = ? AND facts IS NOT NULL AND account = ? AND as_sent = 1 AND expires_at > ?`
-  const [row] = await file.all<{ response: number; id: string }>(sql, [requestId, owner, now])
-  return row
-}
+) => findRow<{ response: number; id: string }>(file, SENT, requestId, owner, now)
 
-export async function findLogSize(
-  file: SqliteFile,
-  response: number,
-): Promise<{ bytes: number; last: number } | undefined> {
-  const sql = 'SELECT SUM(raw_bytes) AS bytes, MAX(to_sequence) AS last FROM events WHERE response = ?'
-  const [row] = await file.all<{ bytes: number | null; last: number | null }>(sql, [response])
-  return row?.bytes == null || row.last === null ? undefined : { bytes: row.bytes, last: row.last }
-}
+/** The bytes and the last number of a log; undefined when there is none. */
+export const findLogSize = (file: SqliteFile, response: number) =>
+  findRow<{ bytes: number; last: number }>(
+    file,
+    'SELECT SUM(raw_bytes) AS bytes, MAX(to_sequence) AS last FROM events WHERE response = ? HAVING COUNT(*) > 0',
+    response,
+  )
 
 export interface ChainRow {
   readonly response: number
@@ -79,38 +71,18 @@ interface SegmentRow extends SealedPart {
   readonly to_sequence: number
 }
 
-/** The next segment with frames after this number. */
-export async function findSegmentAfter(
-  file: SqliteFile,
-  response: number,
-  sequence: number,
-): Promise<SegmentRow | undefined> {
-  const sql = `SELECT from_sequence, to_sequence, encoding, raw_bytes, sealed FROM events
-    WHERE response = ? AND to_sequence > ? ORDER BY to_sequence LIMIT 1`
-  const [row] = await file.all<SegmentRow>(sql, [response, sequence])
-  return row
-}
+const SEGMENT = `SELECT from_sequence, to_sequence, encoding, raw_bytes, sealed FROM events
+  WHERE response = ? AND to_sequence > ? ORDER BY to_sequence LIMIT 1`
 
-export async function findLastSequence(file: SqliteFile, response: number): Promise<number | undefined> {
-  const sql = 'SELECT to_sequence FROM events WHERE response = ? ORDER BY to_sequence DESC LIMIT 1'
-  const [row] = await file.all<Pick<SegmentRow, 'to_sequence'>>(sql, [response])
-  return row?.to_sequence
-}
+/** The next segment with frames after this number. */
+export const findSegmentAfter = (file: SqliteFile, response: number, sequence: number) =>
+  findRow<SegmentRow>(file, SEGMENT, response, sequence)
 
 const STATES = `SELECT r.account AS owner, r.id AS id, r.status AS status FROM json_each(?) list
   CROSS JOIN responses r ON r.account = list.value ->> 0 AND r.id = list.value ->> 1`
 
-interface StateRow {
-  readonly owner: OwnerRow
-  /** The digest of its id. */
-  readonly id: string
-  readonly status: ResponseStatus
-}
-
-export const listStates = (
-  file: SqliteFile,
-  named: readonly (readonly [owner: OwnerRow, id: string])[],
-): Promise<StateRow[]> => file.all<StateRow>(STATES, [JSON.stringify(named)])
+export const listStates = (file: SqliteFile, named: readonly (readonly [owner: OwnerRow, id: string])[]) =>
+  file.all<Named & { status: ResponseStatus }>(STATES, [JSON.stringify(named)])
 
 /** A reference of a response to an item. */
 export interface LinkRow {
@@ -124,27 +96,19 @@ const LINKS = `SELECT l.item AS item, i.bytes AS bytes
   CROSS JOIN items i ON i.item = l.item
   ORDER BY list.key, l.side, l.position`
 
-export const listLinks = (file: SqliteFile, responses: readonly number[]): Promise<LinkRow[]> =>
+export const listLinks = (file: SqliteFile, responses: readonly number[]) =>
   file.all<LinkRow>(LINKS, [JSON.stringify(responses)])
 
-export const listOutput = (file: SqliteFile, response: number): Promise<LinkRow[]> =>
-  file.all<LinkRow>(
-    `SELECT l.item AS item, i.bytes AS bytes FROM response_items l CROSS JOIN items i ON i.item = l.item
-     WHERE l.response = ? AND l.side = 1 ORDER BY l.position`,
-    [response],
-  )
+const OUTPUT = `SELECT l.item AS item, i.bytes AS bytes FROM response_items l CROSS JOIN items i ON i.item = l.item
+  WHERE l.response = ? AND l.side = 1 ORDER BY l.position`
 
-interface ItemRow extends SealedPart {
-  readonly item: number
-  readonly digest: string
-}
+export const listOutput = (file: SqliteFile, response: number) => file.all<LinkRow>(OUTPUT, [response])
 
-export const listItems = (file: SqliteFile, items: readonly number[]): Promise<ItemRow[]> =>
-  file.all<ItemRow>(
-    `SELECT i.item AS item, i.digest AS digest, i.encoding AS encoding, i.raw_bytes AS raw_bytes, i.sealed AS sealed
-     FROM json_each(?) list CROSS JOIN items i ON i.item = list.value`,
-    [JSON.stringify(items)],
-  )
+const ITEMS = `SELECT i.item AS item, i.digest AS digest, i.encoding AS encoding, i.raw_bytes AS raw_bytes, i.sealed AS sealed
+  FROM json_each(?) list CROSS JOIN items i ON i.item = list.value`
+
+export const listItems = (file: SqliteFile, items: readonly number[]) =>
+  file.all<SealedPart & { item: number; digest: string }>(ITEMS, [JSON.stringify(items)])
 
 export interface NamedItemRow extends LinkRow {
   readonly id: string
@@ -164,21 +128,18 @@ const NAMED = `SELECT i.id AS id, i.item AS item, i.bytes AS bytes, i.raw_bytes 
 export const listNamed = (
   file: SqliteFile,
   { owner, ids, now }: { owner: OwnerRow; ids: readonly string[]; now: number },
-): Promise<NamedItemRow[]> => file.all<NamedItemRow>(NAMED, [JSON.stringify(ids), owner, now])
+) => file.all<NamedItemRow>(NAMED, [JSON.stringify(ids), owner, now])
+
+/** The list in slices, each for one query. */
+export const slicesOf = <Entry>(list: readonly Entry[], size: number): Entry[][] =>
+  Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size))
 
 const THERE = `SELECT i.account AS owner, i.digest AS digest FROM json_each(?) list
   CROSS JOIN items i ON i.account = list.value ->> 0 AND i.digest = list.value ->> 1`
 
-interface KnownItemRow {
-  readonly owner: OwnerRow
-  readonly digest: string
-}
-
 /** Of these items, those that exist. */
-export const listThere = (
-  file: SqliteFile,
-  named: readonly (readonly [owner: OwnerRow, digest: string])[],
-): Promise<KnownItemRow[]> => file.all<KnownItemRow>(THERE, [JSON.stringify(named)])
+export const listThere = (file: SqliteFile, named: readonly (readonly [owner: OwnerRow, digest: string])[]) =>
+  file.all<{ owner: OwnerRow; digest: string }>(THERE, [JSON.stringify(named)])
 
 /**
  * Responses that may be deleted, in the order of their expiry: those without children, and after each of them the parents
@@ -201,49 +162,35 @@ export interface GoingRow {
   readonly items: number
 }
 
-export const listToGo = (file: SqliteFile, until: number, limit: number): Promise<GoingRow[]> =>
-  file.all<GoingRow>(TO_GO, [until, limit])
+export const listToGo = (file: SqliteFile, until: number, limit: number) => file.all<GoingRow>(TO_GO, [until, limit])
 
 const END = 'DELETE FROM responses WHERE response = ? AND children = 0'
 
 /** Returns how many were deleted: none that has got a child meanwhile. */
-export const endResponses = (file: SqliteFile, going: readonly GoingRow[]): Promise<number> =>
-  change(file, END, ...going.map(({ response }) => [response]))
+export const endResponses = (file: SqliteFile, going: readonly GoingRow[]) =>
+  changeRows(file, END, ...going.map(({ response }) => [response]))
+
+const STORED_BYTES = 'SELECT bytes FROM state_size WHERE one = 1'
 
 /** One after the other, while all responses take more than `bytes`. */
-export const endWhileMoreThan = (file: SqliteFile, going: readonly GoingRow[], bytes: number): Promise<number> =>
-  change(
-    file,
-    `${END} AND (SELECT bytes FROM state_size WHERE one = 1) > ?`,
-    ...going.map(({ response }) => [response, bytes]),
-  )
+export const endWhileMoreThan = (file: SqliteFile, going: readonly GoingRow[], bytes: number) =>
+  changeRows(file, `${END} AND (${STORED_BYTES}) > ?`, ...going.map(({ response }) => [response, bytes]))
 
-export async function findStoredBytes(file: SqliteFile): Promise<number> {
-  const [size] = await file.all<{ bytes: number }>('SELECT bytes FROM state_size WHERE one = 1', [])
-  return size!.bytes
-}
+export const findStoredBytes = async (file: SqliteFile): Promise<number> =>
+  (await findRow<{ bytes: number }>(file, STORED_BYTES))!.bytes
 
 /** Hides a response that other ones may continue. */
 const NOT_SHOWN = 'UPDATE responses SET expires_at = 0'
 /** A running response becomes a failed one: else it would be kept for its end. */
 const ENDED_STATUS = "status = CASE status WHEN 'in_progress' THEN 'failed' ELSE status END"
 
-interface Named {
-  readonly owner: OwnerRow
-  /** The digest of its id. */
-  readonly id: string
-}
-
 /** Hides a response. The sweep deletes it once it has no children. False when there was none to hide. */
-export const hideResponse = async (
-  file: SqliteFile,
-  { owner, id, now }: Named & { readonly now: number },
-): Promise<boolean> =>
-  (await change(file, `${NOT_SHOWN} WHERE account = ? AND id = ? AND expires_at > ?`, [owner, id, now])) > 0
+export const hideResponse = async (file: SqliteFile, { owner, id, now }: Named & { readonly now: number }) =>
+  (await changeRows(file, `${NOT_SHOWN} WHERE account = ? AND id = ? AND expires_at > ?`, [owner, id, now])) > 0
 
 /** Hides a response, and drops the ending that recovery would charge from. */
-export const disownResponse = (file: SqliteFile, { owner, id }: Named): Promise<number> =>
-  change(file, `${NOT_SHOWN}, ${ENDED_STATUS}, facts = NULL WHERE account = ? AND id = ?`, [owner, id])
+export const disownResponse = (file: SqliteFile, { owner, id }: Named) =>
+  changeRows(file, `${NOT_SHOWN}, ${ENDED_STATUS}, facts = NULL WHERE account = ? AND id = ?`, [owner, id])
 
 const ALL_OF_ACCOUNT = 'SELECT response, id FROM responses WHERE account = ? AND id > ? ORDER BY id LIMIT ?'
 const HIDDEN_AT_ONCE = 500
@@ -254,16 +201,10 @@ export async function hideAll(file: SqliteFile, owner: OwnerRow): Promise<void> 
     const rows = await file.all<{ response: number; id: string }>(ALL_OF_ACCOUNT, [owner, after, HIDDEN_AT_ONCE])
     if (rows.length === 0) return
     const hidden = rows.map(({ response }) => [response])
-    await change(file, `${NOT_SHOWN}, ${ENDED_STATUS} WHERE response = ?`, ...hidden)
+    await changeRows(file, `${NOT_SHOWN}, ${ENDED_STATUS} WHERE response = ?`, ...hidden)
     after = rows.at(-1)!.id
   }
 }
 
-export const failRunning = (file: SqliteFile): Promise<number> =>
-  change(file, "UPDATE responses SET status = 'failed' WHERE status = 'in_progress'", [])
-
-/** Runs a statement for each of these rows, and returns how many rows it has changed. */
-async function change(file: SqliteFile, sql: string, ...rows: SqlValue[][]): Promise<number> {
-  const [changed = 0] = await file.atomic([{ sql, rows }])
-  return changed
-}
+export const failRunning = (file: SqliteFile) =>
+  changeRows(file, "UPDATE responses SET status = 'failed' WHERE status = 'in_progress'", [])

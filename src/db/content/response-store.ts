@@ -1,5 +1,6 @@
 import type { AccountId, RequestId } from '../../model/ids.ts'
 import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import type { ContentServices } from './open-content.ts'
 import {
   endResponses,
   endWhileMoreThan,
@@ -21,64 +22,47 @@ type WriteOutcome =
   | 'refused'
 
 /** What writing, reading and deleting of stored responses share. */
-export interface ResponseServices {
-  readonly file: SqliteFile
+export interface ResponseServices extends ContentServices {
   readonly keys: AccountKeys
   readonly store: ResponseStore
   /** False: nothing is stored, and what was stored before is not shown. */
   readonly keeps: boolean
-  readonly now: () => number
   /** The bytes on disk of all responses. */
   readonly bytesMax: number
-  readonly onFailure: (error: unknown) => void
 }
+
+type ResponseStore = ReturnType<typeof createResponseStore>
 
 /** Writes stored responses, one group at a time, and makes room for them. */
-interface ResponseStore {
-  add(write: ResponseWrite): Promise<WriteOutcome>
-  /** Runs between two groups, for deletions. */
-  inTurn<Done>(work: () => Promise<Done>): Promise<Done>
-  /** From here on nothing of this account is written. */
-  closeAccount(account: AccountId): void
-  isClosed(account: AccountId): boolean
-}
-
-export function createResponseStore(file: SqliteFile, bytesMax: number): ResponseStore {
+export function createResponseStore(file: SqliteFile, bytesMax: number) {
   const closed = new Set<AccountId>()
   const queue = createWriteQueue<ResponseWrite, WriteOutcome>({
     bytesOf: bytesOfWrite,
     bytesMax,
-    async write(group) {
-      const bytes = group.reduce((sum, write) => sum + bytesOfWrite(write), 0)
+    async write(group, bytes) {
       if (!(await makeRoom(file, bytes, bytesMax))) return group.map(() => 'refused')
       // Nothing is deleted from here until the group is written.
       const judge = createJudge(await findReferences(file, group), closed)
       const outcomes = group.map((write) => judge(write))
       const written = group.filter((_, at) => outcomes[at]?.outcome === 'written')
       const fresh = new Set(group.filter((_, at) => outcomes[at]?.isFirst))
-      if (written.length > 0) await file.atomic(statementsOf(written, (write) => fresh.has(write)))
+      if (written.length > 0) await file.atomic(statementsOf(written, fresh))
       return outcomes.map(({ outcome }) => outcome)
     },
   })
   return {
-    add: async (write) => (bytesOfWrite(write) > bytesMax ? 'refused' : queue.add(write)),
+    add: async (write: ResponseWrite) => (bytesOfWrite(write) > bytesMax ? 'refused' : queue.add(write)),
+    /** Runs between two groups, for deletions. */
     inTurn: queue.inTurn,
-    closeAccount: (account) => void closed.add(account),
-    isClosed: (account) => closed.has(account),
+    /** From here on nothing of this account is written. */
+    closeAccount: (account: AccountId) => void closed.add(account),
+    isClosed: (account: AccountId) => closed.has(account),
   }
-}
-
-/** What the writes of a group refer to, as far as it exists. */
-interface References {
-  /** Of the written responses and their parents. */
-  readonly states: ReadonlyMap<string, ResponseStatus>
-  readonly keys: ReadonlySet<string>
-  readonly items: ReadonlySet<string>
 }
 
 /** Decides on writes in their order: each one sees those before it. `isFirst`: the response is not in the file yet. */
 function createJudge(
-  there: References,
+  there: Awaited<ReturnType<typeof findReferences>>,
   closed: ReadonlySet<AccountId>,
 ): (write: ResponseWrite) => { readonly outcome: WriteOutcome; readonly isFirst: boolean } {
   const states = new Map(there.states)
@@ -86,7 +70,8 @@ function createJudge(
   return (write) => {
     const { account, owner, name } = write.key
     if (closed.has(account)) return no('refused')
-    if (!there.keys.has(nameOf(owner, name)) || missesItems(write, there.items)) return no('stale')
+    const isThere = (digest: string) => there.items.has(nameOf(owner, digest))
+    if (!there.keys.has(nameOf(owner, name)) || !itemsByReference(write).every(isThere)) return no('stale')
     const own = nameOf(owner, write.id)
     const state = states.get(own)
     const parent = write.fresh?.parent
@@ -99,16 +84,14 @@ function createJudge(
 
 const nameOf = (owner: OwnerRow, name: string): string => `${owner} ${name}`
 
-const missesItems = (write: ResponseWrite, there: ReadonlySet<string>): boolean =>
-  itemsByReference(write).some((digest) => !there.has(nameOf(write.key.owner, digest)))
-
 /** Items that the write refers to and does not contain. */
 function itemsByReference({ items, input, output }: ResponseWrite): string[] {
   const contained = new Set(items.map(({ digest }) => digest))
   return [...new Set([...input, ...output.map(({ digest }) => digest)])].filter((digest) => !contained.has(digest))
 }
 
-async function findReferences(file: SqliteFile, group: readonly ResponseWrite[]): Promise<References> {
+/** What the writes of a group refer to, as far as it exists. */
+async function findReferences(file: SqliteFile, group: readonly ResponseWrite[]) {
   const responses = group.flatMap(({ key, id, fresh }) =>
     (fresh?.parent === undefined ? [id] : [id, fresh.parent]).map((name) => [key.owner, name] as const),
   )
@@ -119,6 +102,7 @@ async function findReferences(file: SqliteFile, group: readonly ResponseWrite[])
     counted.length === 0 ? [] : listThere(file, counted),
   ])
   return {
+    /** Of the written responses and their parents. */
     states: new Map(states.map(({ owner, id, status }) => [nameOf(owner, id), status])),
     keys: new Set(keys.map(({ owner, name }) => nameOf(owner, name))),
     items: new Set(items.map(({ owner, digest }) => nameOf(owner, digest))),
@@ -137,31 +121,26 @@ export interface ResponseWrite {
   /** The digest of its id. */
   readonly id: string
   /** For a response that is not in the file yet; undefined where the change must not create one. */
-  readonly fresh: FreshResponse | undefined
+  readonly fresh:
+    | {
+        readonly requestId: RequestId
+        readonly createdAt: number
+        readonly expiresAt: number
+        readonly parent: string | undefined
+      }
+    | undefined
   readonly status: ResponseStatus
   readonly object: SealedPart
   readonly facts: string | null
   readonly log: 'none' | 'kept' | 'too-large'
   readonly isAsSent: boolean
   readonly input: readonly string[]
-  readonly output: readonly OutputItem[]
+  /** `id` is the digest of its id. */
+  readonly output: readonly { readonly digest: string; readonly id: string | null }[]
   readonly itemBytes: number
   /** Items that were not stored at the lookup. */
   readonly items: readonly SealedItem[]
   readonly segments: readonly SealedSegment[]
-}
-
-interface FreshResponse {
-  readonly requestId: RequestId
-  readonly createdAt: number
-  readonly expiresAt: number
-  readonly parent: string | undefined
-}
-
-interface OutputItem {
-  readonly digest: string
-  /** The digest of its id. */
-  readonly id: string | null
 }
 
 export interface SealedItem extends SealedPart {
@@ -206,45 +185,41 @@ const SEGMENT = `INSERT INTO events (response, from_sequence, to_sequence, encod
   VALUES (${RESPONSE}, ?3, ?4, ?5, ?6, ?7, ?8)`
 
 /** A group of changes as one transaction. */
-function statementsOf(writes: readonly ResponseWrite[], isFresh: (write: ResponseWrite) => boolean): AtomicStatement[] {
-  const each = (row: (write: ResponseWrite) => SqlValue[][]): SqlValue[][] => writes.flatMap(row)
+function statementsOf(writes: readonly ResponseWrite[], fresh: ReadonlySet<ResponseWrite>): AtomicStatement[] {
+  const each = (rowsOf: (write: ResponseWrite) => SqlValue[][]): SqlValue[][] => writes.flatMap(rowsOf)
   const statements: AtomicStatement[] = [
-    { sql: INSERT, rows: each((write) => (isFresh(write) ? [insertRow(write)] : [])), expectChanges: 1 },
-    { sql: UPDATE, rows: each((write) => (isFresh(write) ? [] : [updateRow(write)])), expectChanges: 1 },
-    { sql: OBJECT, rows: each((write) => [[...whose(write), ...partRow(write.object)]]), expectChanges: 1 },
-    { sql: ITEM, rows: each((write) => write.items.map((item) => itemRow(write, item))) },
+    { sql: INSERT, rows: writes.filter((write) => fresh.has(write)).map(insertRow), expectChanges: 1 },
+    { sql: UPDATE, rows: writes.filter((write) => !fresh.has(write)).map(updateRow), expectChanges: 1 },
+    { sql: OBJECT, rows: writes.map((write) => [...whose(write), ...partRow(write.object)]), expectChanges: 1 },
+    { sql: ITEM, rows: each(itemRows) },
     { sql: NAME_ITEM, rows: each(namedRows) },
     { sql: LINK, rows: each(linkRows) },
-    {
-      sql: SEGMENT,
-      rows: each((write) => write.segments.map((segment) => segmentRow(write, segment))),
-      expectChanges: 1,
-    },
+    { sql: SEGMENT, rows: each(segmentRows), expectChanges: 1 },
   ]
   return statements.filter(({ rows }) => rows.length > 0)
 }
 
 const whose = ({ key, id }: ResponseWrite): SqlValue[] => [key.owner, id]
 const partRow = ({ encoding, raw_bytes, sealed }: SealedPart): SqlValue[] => [encoding, raw_bytes, sealed]
-const countOf = ({ input, output }: ResponseWrite): number => input.length + output.length
-
-function insertRow(write: ResponseWrite): SqlValue[] {
-  const { fresh, status, log, facts, isAsSent } = write
-  if (fresh === undefined) throw new Error('A change without creation facts cannot create a response')
-  const times = [fresh.requestId, fresh.createdAt, fresh.expiresAt]
-  const sizes = [countOf(write), write.itemBytes, log, ownBytes(write), facts, Number(isAsSent)]
-  return [...whose(write), ...times, status, fresh.parent ?? null, ...sizes]
-}
-
-const updateRow = (write: ResponseWrite): SqlValue[] => [
-  ...[...whose(write), write.status, countOf(write), write.itemBytes],
+const stateRow = (write: ResponseWrite): SqlValue[] => [
+  ...[write.input.length + write.output.length, write.itemBytes],
   ...[write.log, ownBytes(write), write.facts, Number(write.isAsSent)],
 ]
 
-const itemRow = ({ key }: ResponseWrite, item: SealedItem): SqlValue[] => {
-  const { encoding, raw_bytes, sealed } = item
-  return [key.owner, item.digest, item.id, encoding, raw_bytes, itemBytes(item), sealed]
+function insertRow(write: ResponseWrite): SqlValue[] {
+  const { fresh, status } = write
+  if (fresh === undefined) throw new Error('A change without creation facts cannot create a response')
+  const { requestId, createdAt, expiresAt, parent = null } = fresh
+  return [...whose(write), requestId, createdAt, expiresAt, status, parent, ...stateRow(write)]
 }
+
+const updateRow = (write: ResponseWrite): SqlValue[] => [...whose(write), write.status, ...stateRow(write)]
+
+const itemRows = ({ key, items }: ResponseWrite): SqlValue[][] =>
+  items.map((item) => {
+    const { encoding, raw_bytes, sealed } = item
+    return [key.owner, item.digest, item.id, encoding, raw_bytes, itemBytes(item), sealed]
+  })
 
 const namedRows = ({ key, output }: ResponseWrite): SqlValue[][] =>
   output.flatMap(({ digest, id }) => (id === null ? [] : [[key.owner, digest, id]]))
@@ -256,10 +231,11 @@ function linkRows(write: ResponseWrite): SqlValue[][] {
   )
 }
 
-const segmentRow = (write: ResponseWrite, segment: SealedSegment): SqlValue[] => {
-  const { from, to, encoding, raw_bytes, sealed } = segment
-  return [...whose(write), from, to, encoding, raw_bytes, segmentBytes(segment), sealed]
-}
+const segmentRows = (write: ResponseWrite): SqlValue[][] =>
+  write.segments.map((segment) => {
+    const { from, to, encoding, raw_bytes, sealed } = segment
+    return [...whose(write), from, to, encoding, raw_bytes, segmentBytes(segment), sealed]
+  })
 
 /** Deleted at a time, so that writes and reads wait for a few only. */
 const ENDED_AT_ONCE = 50

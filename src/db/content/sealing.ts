@@ -6,20 +6,9 @@ import { createLruMap } from '../../lib/collections.ts'
 import { deriveKey, NONCE_BYTES, openNow, SEAL_BYTES, sealNow } from '../../lib/crypto.ts'
 import type { Brand } from '../../lib/types.ts'
 import type { AccountId } from '../../model/ids.ts'
-import type { AtomicStatement, SqliteFile } from '../sqlite/sqlite-file.ts'
+import { type AtomicStatement, changeRows, findRow, type SqliteFile, statement } from '../sqlite/sqlite-file.ts'
 
-/** The keys that seal and digest all content of an account, derived from its random data key. */
-export interface AccountKey {
-  readonly account: AccountId
-  readonly owner: OwnerRow
-  /** Identifies the data key among earlier and later ones of the account. */
-  readonly name: string
-  /** The account name that is bound into every sealed part. */
-  readonly sealedAs: string
-  readonly sealing: KeyObject
-  readonly itemDigests: KeyObject
-  readonly idDigests: KeyObject
-}
+export type AccountKey = ReturnType<typeof keysOf>
 
 type FoundAccountKey =
   | { readonly kind: 'found'; readonly key: AccountKey }
@@ -27,49 +16,45 @@ type FoundAccountKey =
   /** It is wrapped by a key that is not on the keyring, or is damaged. */
   | { readonly kind: 'unreadable' }
 
-export interface AccountKeys {
-  find(account: AccountId): Promise<FoundAccountKey>
-  /** Created on first use. An unreadable key is not replaced, because it may become readable again: then undefined. */
-  findOrMake(account: AccountId): Promise<AccountKey | undefined>
-  /** Forgets the key in memory. */
-  drop(account: AccountId): void
-}
+export type AccountKeys = ReturnType<typeof createAccountKeys>
 
 const DATA_KEY_BYTES = 32
 /** A few hundred bytes each. */
 const IN_MEMORY_MAX = 10_000
 
-export function createAccountKeys(deps: {
+export function createAccountKeys({
+  file,
+  sealingKeys,
+}: {
   readonly file: SqliteFile
   readonly sealingKeys: readonly [SealingKey, ...SealingKey[]]
-}): AccountKeys {
-  const { file } = deps
-  const wrapping = new Map(deps.sealingKeys.map(({ id, secret }) => [id, deriveKey(secret, 'account-key')]))
-  const primary = deps.sealingKeys[0].id
+}) {
+  const wrapping = new Map(sealingKeys.map(({ id, secret }) => [id, deriveKey(secret, 'account-key')]))
+  const primary = sealingKeys[0].id
   const known = createLruMap<AccountId, AccountKey>(IN_MEMORY_MAX)
 
-  const wrap = async (account: AccountId, named: KeyName, dataKey: Uint8Array): Promise<WrappedKeyRow> => {
-    const wrapped = await sealBytes(wrapping.get(primary)!, nameOf(account, named), dataKey)
-    return { ...named, ring_key: primary, wrapped }
-  }
+  const wrap = (account: AccountId, named: KeyName, dataKey: Uint8Array): Promise<Uint8Array> =>
+    sealBytes(wrapping.get(primary)!, nameOf(account, named), dataKey)
   const make = async (account: AccountId): Promise<void> => {
     const named = { name: randomBytes(12).toString('base64url'), sealed_as: account }
-    await insertWrappedKey(file, account, await wrap(account, named, randomBytes(DATA_KEY_BYTES)))
+    const wrapped = await wrap(account, named, randomBytes(DATA_KEY_BYTES))
+    const insert = statement(INSERT, account, named.name, primary, account, wrapped)
+    await file.atomic([insertOwners([account]), insert])
   }
   const read = async (account: AccountId): Promise<FoundAccountKey> => {
-    const row = await findWrappedKey(file, account)
+    const row = await findRow<WrappedKeyRow>(file, FIND, account)
     if (row === undefined) return { kind: 'none' }
-    const { name, sealed_as, wrapped } = row
     const opener = wrapping.get(row.ring_key)
     if (opener === undefined) return { kind: 'unreadable' }
-    const bound = await openBytes(opener, nameOf(account, row), wrapped)
+    const bound = await openBytes(opener, nameOf(account, row), row.wrapped)
     // An earlier version knew the account by its row number.
-    const dataKey = bound ?? (sealed_as === account ? undefined : await openBytes(opener, olderNameOf(row), wrapped))
+    const dataKey =
+      bound ?? (row.sealed_as === account ? undefined : await openBytes(opener, olderNameOf(row), row.wrapped))
     if (dataKey === undefined) return { kind: 'unreadable' }
     if (bound === undefined || row.ring_key !== primary) {
-      const rewrapped = await wrap(account, { name, sealed_as }, dataKey)
+      const rewrapped = await wrap(account, row, dataKey)
       // The key is readable even if this write fails; the next read tries again.
-      await rewrapKey(file, rewrapped).catch(() => {})
+      await changeRows(file, REWRAP, [primary, rewrapped, row.name]).catch(() => {})
     }
     return { kind: 'found', key: keysOf(account, row, dataKey) }
   }
@@ -83,7 +68,8 @@ export function createAccountKeys(deps: {
 
   return {
     find,
-    async findOrMake(account) {
+    /** Created on first use. An unreadable key is not replaced, because it may become readable again: then undefined. */
+    async findOrMake(account: AccountId): Promise<AccountKey | undefined> {
       let found = await find(account)
       if (found.kind === 'none') {
         await make(account)
@@ -92,7 +78,8 @@ export function createAccountKeys(deps: {
       }
       return found.kind === 'found' ? found.key : undefined
     },
-    drop: (account) => known.delete(account),
+    /** Forgets the key in memory. */
+    drop: (account: AccountId) => known.delete(account),
   }
 }
 
@@ -102,21 +89,21 @@ const nameOf = (account: AccountId, { name, sealed_as }: KeyName): string =>
   `account-key ${account} ${sealed_as} ${name}`
 const olderNameOf = ({ name, sealed_as }: KeyName): string => `account-key ${sealed_as} ${name}`
 
-const keysOf = (
-  account: AccountId,
-  { owner, name, sealed_as: sealedAs }: KeyName & { readonly owner: OwnerRow },
-  dataKey: Uint8Array,
-): AccountKey => ({
+/** The keys that seal and digest all content of an account, derived from its random data key. */
+const keysOf = (account: AccountId, { owner, name, sealed_as }: WrappedKeyRow, dataKey: Uint8Array) => ({
   account,
   owner,
+  /** Identifies the data key among earlier and later ones of the account. */
   name,
-  sealedAs,
+  /** The account name that is bound into every sealed part. */
+  sealedAs: sealed_as,
   sealing: createSecretKey(deriveKey(dataKey, 'sealing')),
   itemDigests: createSecretKey(deriveKey(dataKey, 'item-digests')),
   idDigests: createSecretKey(deriveKey(dataKey, 'id-digests')),
 })
 
 interface WrappedKeyRow {
+  readonly owner: OwnerRow
   readonly name: string
   readonly ring_key: string
   /** The account name in sealed parts: its id, or its row number in parts of an earlier version. */
@@ -127,44 +114,21 @@ interface WrappedKeyRow {
 const FIND = `SELECT owners.owner AS owner, k.name AS name, k.ring_key AS ring_key, k.sealed_as AS sealed_as, k.wrapped AS wrapped
   FROM owners CROSS JOIN account_keys k ON k.account = owners.owner WHERE owners.id = ?`
 
-async function findWrappedKey(
-  file: SqliteFile,
-  account: AccountId,
-): Promise<(WrappedKeyRow & { readonly owner: OwnerRow }) | undefined> {
-  const [row] = await file.all<WrappedKeyRow & { readonly owner: OwnerRow }>(FIND, [account])
-  return row
-}
-
 const INSERT = `INSERT INTO account_keys (account, name, ring_key, sealed_as, wrapped)
   VALUES ((SELECT owner FROM owners WHERE id = ?), ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-/** Of two concurrent inserts one is stored. */
-async function insertWrappedKey(file: SqliteFile, account: AccountId, key: WrappedKeyRow): Promise<void> {
-  const row = [account, key.name, key.ring_key, key.sealed_as, key.wrapped]
-  await file.atomic([insertOwners([account]), { sql: INSERT, rows: [row] }])
-}
-
 /** Stores the same data key under another wrapping key. */
-async function rewrapKey(file: SqliteFile, key: WrappedKeyRow): Promise<void> {
-  const sql = 'UPDATE account_keys SET ring_key = ?, wrapped = ? WHERE name = ?'
-  await file.atomic([{ sql, rows: [[key.ring_key, key.wrapped, key.name]] }])
-}
+const REWRAP = 'UPDATE account_keys SET ring_key = ?, wrapped = ? WHERE name = ?'
 
 /** After this nothing of the account can be read. */
-export async function destroyKey(file: SqliteFile, owner: OwnerRow): Promise<void> {
-  await file.atomic([{ sql: 'DELETE FROM account_keys WHERE account = ?', rows: [[owner]] }])
-}
+export const destroyKey = (file: SqliteFile, owner: OwnerRow) =>
+  changeRows(file, 'DELETE FROM account_keys WHERE account = ?', [owner])
 
 const NAMES = `SELECT k.account AS owner, k.name AS name FROM json_each(?) list
   CROSS JOIN account_keys k ON k.account = list.value`
 
-interface KeyNameRow {
-  readonly owner: OwnerRow
-  readonly name: string
-}
-
-export const listKeyNames = (file: SqliteFile, owners: readonly OwnerRow[]): Promise<KeyNameRow[]> =>
-  file.all<KeyNameRow>(NAMES, [JSON.stringify(owners)])
+export const listKeyNames = (file: SqliteFile, owners: readonly OwnerRow[]) =>
+  file.all<{ owner: OwnerRow; name: string }>(NAMES, [JSON.stringify(owners)])
 
 /**
  * The number of an account in content.db, which belongs to one account id for ever. Row numbers of the ledger are not used
@@ -181,10 +145,8 @@ export const insertOwners = (accounts: readonly AccountId[]): AtomicStatement =>
   rows: [...new Set(accounts)].map((account) => [account]),
 })
 
-export async function findOwner(file: SqliteFile, account: AccountId): Promise<OwnerRow | undefined> {
-  const [row] = await file.all<{ owner: OwnerRow }>('SELECT owner FROM owners WHERE id = ?', [account])
-  return row?.owner
-}
+export const findOwner = async (file: SqliteFile, account: AccountId): Promise<OwnerRow | undefined> =>
+  (await findRow<{ owner: OwnerRow }>(file, 'SELECT owner FROM owners WHERE id = ?', account))?.owner
 
 /** A key of the keyring that seals content. */
 export interface SealingKey {
@@ -252,9 +214,8 @@ export async function openPart(key: AccountKey, name: string, part: SealedPart):
   const bytes = await openBytes(key.sealing, fullName(key, name), part.sealed)
   if (bytes === undefined) return undefined
   try {
-    const { encoding } = part
-    const raw = await unpackBody({ encoding, bytes }, part.raw_bytes)
-    return raw.length === part.raw_bytes ? Buffer.from(raw.buffer, raw.byteOffset, raw.length) : undefined
+    const raw = await unpackBody({ encoding: part.encoding, bytes }, part.raw_bytes)
+    return raw.length === part.raw_bytes ? raw : undefined
   } catch {
     return undefined
   }
@@ -311,8 +272,8 @@ export async function packBody(bytes: Uint8Array): Promise<PackedBody> {
     : { encoding: 'identity', bytes }
 }
 
-export async function unpackBody({ encoding, bytes }: PackedBody, rawBytes: number): Promise<Uint8Array> {
-  if (encoding === 'identity') return bytes
+export async function unpackBody({ encoding, bytes }: PackedBody, rawBytes: number): Promise<Buffer> {
+  if (encoding === 'identity') return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const bounds = { maxOutputLength: Math.max(1, rawBytes) }
   return rawBytes <= PACK_ON_LOOP_BYTES_MAX ? inflateRawSync(bytes, bounds) : inflate(bytes, bounds)
 }

@@ -1,5 +1,35 @@
+import { createByteBudget } from '../../lib/bytes.ts'
+import { isObject } from '../../lib/types.ts'
 import type { AccountId, RequestId } from '../../model/ids.ts'
-import type { ResponseStatus } from './response-rows.ts'
+import { tryParse } from '../../protocols/json/bytes.ts'
+import type { SqliteFile } from '../sqlite/sqlite-file.ts'
+import { sealLog } from './event-log.ts'
+import type { ContentServices } from './open-content.ts'
+import { readResponses } from './read-responses.ts'
+import { disownResponse, failRunning, hideAll, hideResponse, listThere, slicesOf } from './response-rows.ts'
+import {
+  createResponseStore,
+  endExpired,
+  makeRoom,
+  type ResponseServices,
+  type ResponseWrite,
+  type SealedItem,
+} from './response-store.ts'
+import {
+  type AccountKey,
+  createAccountKeys,
+  destroyKey,
+  digestId,
+  digestItems,
+  findOwner,
+  itemName,
+  type OwnerRow,
+  objectName,
+  type SealingKey,
+  sealInSlices,
+  sealPart,
+} from './sealing.ts'
+import { inTime } from './write-queue.ts'
 
 /** A running response. `object` is its JSON; its `output` may be empty, because readers put the items in. */
 export interface StartedResponse {
@@ -26,74 +56,213 @@ export interface EndedResponse extends StartedResponse {
   readonly facts: string | undefined
 }
 
-export interface FoundResponse {
-  readonly status: ResponseStatus
-  /** The JSON of the response with its output. */
-  readonly body: Buffer
-}
-
-export type FoundContext =
-  | { readonly kind: 'found'; readonly items: readonly Buffer[] }
-  | { readonly kind: 'not-found' }
-  /** It runs, or has ended without an answer that can be continued. */
-  | { readonly kind: 'not-finished'; readonly status: ResponseStatus }
-  | { readonly kind: 'too-large' }
-  | { readonly kind: 'damaged' }
-
-export type FoundItems =
-  | { readonly kind: 'found'; readonly items: ReadonlyMap<string, Buffer> }
-  | { readonly kind: 'too-large' }
-
-export type FoundEvents =
-  /** Whole frames, in pieces; throws when they cannot be read to their end. */
-  | { readonly kind: 'found'; readonly frames: AsyncIterable<Buffer> }
-  | { readonly kind: 'not-found' }
-  | { readonly kind: 'not-finished' }
-  | { readonly kind: 'no-log'; readonly reason: 'too-large' | 'not-kept' }
-
-export interface SentStream {
-  readonly rawBytes: number
-  /** Undefined when it can no longer be read. */
-  read(): Promise<Buffer | undefined>
-}
-
-export interface StoredFacts {
-  readonly facts: string
-  /** A repeated request gets its stream again. */
-  readonly isAsSent: boolean
-}
-
 /** A response with more items is not stored: looking all of them up would block others. */
 export const RESPONSE_ITEMS_MAX = 5000
 
 /** Responses that their account can read and continue by their ids. */
-export interface StoredResponses {
-  /** False when the operator has disabled storage. */
-  readonly keeps: boolean
-  /** Writes the row of a running response. True when it is durable. Never rejects. */
-  begin(response: StartedResponse): Promise<boolean>
-  /** Writes the final state with its items; for a JSON answer also the row. False on failure. Never rejects. */
-  finish(response: EndedResponse): Promise<boolean>
-  /** A begun response has ended without an answer. Never rejects. */
-  end(id: string, account: AccountId, status: 'failed' | 'cancelled', object: Buffer): Promise<void>
-  /** Undoes the storage. Never rejects. */
-  forget(id: string, account: AccountId): Promise<void>
-  find(account: AccountId, id: string): Promise<FoundResponse | undefined>
-  /** All items of the chain, in order; too-large when they are more than `bytesMax` together. */
-  context(account: AccountId, id: string, bytesMax: number): Promise<FoundContext>
-  /** Items of answers by their ids, without those that do not exist. */
-  items(account: AccountId, ids: readonly string[], bytesMax: number): Promise<FoundItems>
-  events(account: AccountId, id: string, startingAfter: number): Promise<FoundEvents>
-  /** The stream of a response, for a repeated request. */
-  sent(account: AccountId, requestId: RequestId): Promise<SentStream | undefined>
-  /** Deletes a response for its account; responses that continue it stay. False when there is none. */
-  remove(account: AccountId, id: string): Promise<boolean>
-  /** Called at start: fails what a dead process left running. Returns how many. */
-  recover(): Promise<number>
-  /** The endings of those requests whose responses are stored. Never rejects. */
-  factsOf(requests: readonly RequestId[]): Promise<ReadonlyMap<RequestId, StoredFacts>>
+export type StoredResponses = ReturnType<typeof createStoredResponses>
+
+interface StoredResponsesOptions extends ContentServices, Pick<ResponseServices, 'bytesMax'> {
+  /** The first key wraps the keys of accounts; the others only unwrap. */
+  readonly sealingKeys: readonly [SealingKey, ...SealingKey[]]
+}
+
+export function createStoredResponses(options: StoredResponsesOptions) {
+  const { file, bytesMax } = options
+  const keeps = bytesMax > 0
+  const services: ResponseServices = {
+    ...options,
+    keeps,
+    keys: createAccountKeys(options),
+    store: createResponseStore(file, bytesMax),
+  }
+  return {
+    /** False when the operator has disabled storage. */
+    keeps,
+    ...writeResponses(services),
+    ...readResponses(services),
+    ...deleteResponses(services),
+  }
+}
+
+function deleteResponses({ file, keys, store, ...services }: ResponseServices) {
+  /** The digest of a response id; undefined when the account has no readable key. */
+  const nameOf = async (account: AccountId, id: string): Promise<{ owner: OwnerRow; id: string } | undefined> => {
+    const found = await keys.find(account)
+    return found.kind === 'found' ? { owner: found.key.owner, id: digestId(found.key, 'response', id) } : undefined
+  }
   /** Deletes expired responses, a few at a time. Returns how many. */
-  sweep(): Promise<number>
-  /** For a closed account: destroys its key at once, and stores nothing for it any more. */
-  forgetAccount(account: AccountId): Promise<void>
+  const sweep = async (): Promise<number> => {
+    await store.inTurn(() => makeRoom(file, 0, services.bytesMax))
+    for (let ended = 0; ; ) {
+      const some = await store.inTurn(() => endExpired(file, services.now()))
+      ended += some
+      if (some === 0) return ended
+    }
+  }
+
+  return {
+    /** Undoes the storage. Never rejects. */
+    async forget(id: string, account: AccountId): Promise<void> {
+      const work = async () => {
+        const name = await nameOf(account, id)
+        if (name !== undefined) await disownResponse(file, name)
+      }
+      await store.inTurn(work).catch(services.onFailure)
+    },
+    /** Deletes a response for its account; responses that continue it stay. False when there is none. */
+    remove: (account: AccountId, id: string): Promise<boolean> =>
+      store.inTurn(async () => {
+        const name = services.keeps ? await nameOf(account, id) : undefined
+        return name !== undefined && hideResponse(file, { ...name, now: services.now() })
+      }),
+    /** Called at start: fails what a dead process left running. Returns how many. */
+    recover: () => store.inTurn(() => failRunning(file)),
+    sweep,
+    /** For a closed account: destroys its key at once, and stores nothing for it any more. */
+    async forgetAccount(account: AccountId): Promise<void> {
+      store.closeAccount(account)
+      await store.inTurn(async () => {
+        keys.drop(account)
+        const owner = await findOwner(file, account)
+        if (owner === undefined) return
+        await destroyKey(file, owner)
+        await hideAll(file, owner)
+      })
+      await sweep()
+      // SQLite overwrites the key in its page; the checkpoint removes the page's older versions.
+      await file.all('PRAGMA wal_checkpoint(TRUNCATE)', [])
+    },
+  }
+}
+
+/** All responses that wait to be written; more of them on a slow disk would fill the memory. */
+const WAITING_BYTES_MAX = 256 * 1024 * 1024
+/** Items may be deleted between the lookup and the write, but hardly twice in a row. */
+const ATTEMPTS_MAX = 3
+
+/** Seals and digests responses here; the store writes them. */
+function writeResponses(services: ResponseServices) {
+  const { file, keys, store } = services
+  const waiting = createByteBudget(WAITING_BYTES_MAX)
+
+  const write = async (account: AccountId, prepare: (key: AccountKey) => Promise<ResponseWrite>): Promise<boolean> => {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      // A destroyed key is not replaced.
+      if (store.isClosed(account)) return false
+      const key = await keys.findOrMake(account)
+      if (key === undefined) throw new Error(`The key of account ${account} cannot be read with this key ring`)
+      const outcome = await store.add(await prepare(key))
+      if (outcome !== 'stale') return outcome === 'written'
+      keys.drop(account)
+    }
+    throw new Error('The items of a response were deleted each time before it could be written')
+  }
+  const keep = async (
+    account: AccountId,
+    bytes: number,
+    prepare: (key: AccountKey) => Promise<ResponseWrite>,
+  ): Promise<boolean> => {
+    if (!services.keeps) return false
+    try {
+      if (!waiting.take(bytes)) throw new Error('Too many responses wait to be written')
+      const done = write(account, prepare).finally(() => waiting.give(bytes))
+      return await inTime(done, 'A response')
+    } catch (error) {
+      services.onFailure(error)
+      return false
+    }
+  }
+
+  return {
+    /** Writes the row of a running response. True when it is durable. Never rejects. */
+    begin: (response: StartedResponse): Promise<boolean> =>
+      keep(response.account, response.object.length, (key) =>
+        prepareEmpty(key, { ...response, status: 'in_progress' }, freshOf(key, response)),
+      ),
+    /** Writes the final state with its items; for a JSON answer also the row. False on failure. Never rejects. */
+    async finish(response: EndedResponse): Promise<boolean> {
+      if (response.input.length + response.output.length > RESPONSE_ITEMS_MAX) return false
+      const { account, object, input, output, events } = response
+      const bytes = lengthOf([object, ...input, ...output]) + (events?.length ?? 0)
+      return keep(account, bytes, (key) => prepareFinish(file, key, response))
+    },
+    /** A begun response has ended without an answer. Never rejects. */
+    async end(id: string, account: AccountId, status: 'failed' | 'cancelled', object: Buffer): Promise<void> {
+      await keep(account, object.length, (key) => prepareEmpty(key, { id, status, object }))
+    },
+  }
+}
+
+const lengthOf = (parts: readonly Buffer[]): number => parts.reduce((sum, { length }) => sum + length, 0)
+
+/** Items looked up in one query. */
+const ITEMS_AT_ONCE = 500
+
+const NOTHING = {
+  facts: null,
+  log: 'none',
+  isAsSent: false,
+  input: [],
+  output: [],
+  itemBytes: 0,
+  items: [],
+  segments: [],
+} as const
+
+const freshOf = (key: AccountKey, { requestId, createdAt, expiresAt, parent }: StartedResponse) => ({
+  ...{ requestId, createdAt, expiresAt },
+  parent: parent === undefined ? undefined : digestId(key, 'response', parent),
+})
+
+/** A response without items. */
+async function prepareEmpty(
+  key: AccountKey,
+  { id: named, status, object }: Pick<StartedResponse, 'id' | 'object'> & Pick<ResponseWrite, 'status'>,
+  fresh?: ResponseWrite['fresh'],
+): Promise<ResponseWrite> {
+  const id = digestId(key, 'response', named)
+  return { ...NOTHING, key, id, fresh, status, object: await sealPart(key, objectName(id), object) }
+}
+
+/** Digests all items, and seals those that are not stored yet. */
+async function prepareFinish(file: SqliteFile, key: AccountKey, response: EndedResponse): Promise<ResponseWrite> {
+  const id = digestId(key, 'response', response.id)
+  const input = await digestItems(key, response.input)
+  const output = await prepareOutput(key, response.output)
+  const byDigest = new Map<string, { bytes: Buffer; id: string | null }>()
+  for (const [at, digest] of input.entries()) byDigest.set(digest, { bytes: response.input[at]!, id: null })
+  for (const [at, item] of output.entries()) byDigest.set(item.digest, { bytes: response.output[at]!, id: item.id })
+  const known = await findKnown(file, key, [...byDigest.keys()])
+  const fresh = [...byDigest].filter(([digest]) => !known.has(digest))
+  const items = await sealInSlices(fresh, async ([digest, item]): Promise<SealedItem> => {
+    return { ...(await sealPart(key, itemName(digest), item.bytes)), digest, id: item.id }
+  })
+  const object = await sealPart(key, objectName(id), response.object)
+  const log = await sealLog(key, id, response.events)
+  return {
+    ...{ key, id, status: response.status, object, input, output, items, ...log },
+    fresh: freshOf(key, response),
+    facts: response.facts ?? null,
+    itemBytes: lengthOf([...response.input, ...response.output]),
+    isAsSent: response.isAsSent === true && log.log === 'kept',
+  }
+}
+
+async function prepareOutput(key: AccountKey, items: readonly Buffer[]) {
+  const digests = await digestItems(key, items)
+  return sealInSlices([...digests.entries()], async ([at, digest]) => {
+    const item = tryParse(items[at]!.toString('utf8'))
+    const id = isObject(item) && typeof item.id === 'string' ? digestId(key, 'item', item.id) : null
+    return { digest, id }
+  })
+}
+
+async function findKnown(file: SqliteFile, { owner }: AccountKey, digests: readonly string[]): Promise<Set<string>> {
+  const known = new Set<string>()
+  for (const some of slicesOf(digests, ITEMS_AT_ONCE)) {
+    const named = some.map((digest) => [owner, digest] as const)
+    for (const { digest } of await listThere(file, named)) known.add(digest)
+  }
+  return known
 }

@@ -1,6 +1,6 @@
 import type { KeyKind } from '../../model/caller.ts'
 import type { AccountId } from '../../model/ids.ts'
-import type { AtomicStatement, SqliteFile, SqlValue } from '../sqlite/sqlite-file.ts'
+import { type AtomicStatement, changeRows, findRow, type SqliteFile, type SqlValue } from '../sqlite/sqlite-file.ts'
 import { findOwner, insertOwners, OWNER_OF, type OwnerRow } from './sealing.ts'
 
 /** The key, model and kind of a series. A key has one kind, so its series name both. */
@@ -15,24 +15,23 @@ interface SeriesName {
 
 type UsageLevel = 'all' | 'kind' | 'model' | 'kind+model' | 'key' | 'key+model'
 
-/** What each level distinguishes. */
-const LEVELS: Readonly<Record<UsageLevel, { readonly key?: true; readonly model?: true; readonly kind?: true }>> = {
-  all: {},
-  kind: { kind: true },
-  model: { model: true },
-  'kind+model': { kind: true, model: true },
-  key: { key: true, kind: true },
-  'key+model': { key: true, model: true, kind: true },
-}
-
-const LEVEL_NAMES = Object.keys(LEVELS) as UsageLevel[]
-
 /** Every series that a request with these counts in. */
-export const seriesOf = (of: { readonly key: number; readonly model: string; readonly kind: KeyKind }): SeriesName[] =>
-  LEVEL_NAMES.map((level) => {
-    const looks = LEVELS[level]
-    return { level, key: looks.key ? of.key : 0, model: looks.model ? of.model : '', kind: looks.kind ? of.kind : '' }
-  })
+export const seriesOf = (of: {
+  readonly key: number
+  readonly model: string
+  readonly kind: KeyKind
+}): SeriesName[] => {
+  const all = { key: 0, model: '', kind: '' } as const
+  const { key, model, kind } = of
+  return [
+    { ...all, level: 'all' },
+    { ...all, level: 'kind', kind },
+    { ...all, level: 'model', model },
+    { ...all, level: 'kind+model', kind, model },
+    { ...all, level: 'key', key, kind },
+    { level: 'key+model', key, model, kind },
+  ]
+}
 
 /** The level whose series distinguish what is filtered by. A key implies its kind. */
 export function levelOf({ key, model, kind }: { key: boolean; model: boolean; kind: boolean }): UsageLevel {
@@ -42,13 +41,7 @@ export function levelOf({ key, model, kind }: { key: boolean; model: boolean; ki
 }
 
 export const USAGE_COUNTS = [
-  'requests',
-  'failed',
-  'uncached_input',
-  'cached_input',
-  'cache_write',
-  'output',
-  'reasoning',
+  ...(['requests', 'failed', 'uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning'] as const),
 ] as const
 export const USAGE_AMOUNTS = ['wallet_nano', 'plan_nano'] as const
 
@@ -61,6 +54,7 @@ export type UsageSums = Readonly<Record<(typeof USAGE_COUNTS)[number], number>> 
 /** Receipts of one account, key and model that closed in one quarter of an hour. */
 export interface ClosedUsage extends UsageSums {
   readonly account: AccountId
+  /** Quarters since 1970. */
   readonly quarter: number
   readonly key: number
   readonly model: string
@@ -75,7 +69,7 @@ type Sums = readonly (number | bigint)[]
 interface SeriesUsage {
   readonly account: AccountId
   readonly name: SeriesName
-  readonly quarters: { readonly quarter: number; readonly sums: Sums }[]
+  readonly quarters: { readonly quarter: number; sums: Sums }[]
   lastAt: number
 }
 
@@ -83,22 +77,19 @@ interface SeriesUsage {
 function sumBySeries(closed: readonly ClosedUsage[]): SeriesUsage[] {
   const all = new Map<string, SeriesUsage>()
   for (const usage of [...closed].sort((first, second) => first.quarter - second.quarter)) {
+    const { account, quarter, last_at } = usage
     const sums = USAGE_SUMS.map((sum) => usage[sum])
     for (const name of seriesOf(usage)) {
-      const id = `${usage.account} ${name.level} ${name.key} ${name.kind} ${name.model}`
-      const series = all.get(id) ?? { account: usage.account, name, quarters: [], lastAt: 0 }
+      const id = `${account} ${name.level} ${name.key} ${name.kind} ${name.model}`
+      const series = all.get(id) ?? { account, name, quarters: [], lastAt: 0 }
       all.set(id, series)
-      addQuarter(series, usage, sums)
+      series.lastAt = Math.max(series.lastAt, last_at)
+      const last = series.quarters.at(-1)
+      if (last?.quarter === quarter) last.sums = addSums(last.sums, sums)
+      else series.quarters.push({ quarter, sums })
     }
   }
   return [...all.values()]
-}
-
-function addQuarter(series: SeriesUsage, { quarter, last_at }: ClosedUsage, sums: Sums): void {
-  const { quarters } = series
-  series.lastAt = Math.max(series.lastAt, last_at)
-  if (quarters.at(-1)?.quarter !== quarter) quarters.push({ quarter, sums })
-  else quarters.push({ quarter, sums: addSums(quarters.pop()!.sums, sums) })
 }
 
 const addSums = (first: Sums, second: Sums): Sums =>
@@ -109,12 +100,6 @@ const addSums = (first: Sums, second: Sums): Sums =>
 export interface CountedUpTo {
   readonly movement: number
   readonly closedAt: number
-}
-
-interface CountedSlice {
-  readonly account: AccountId
-  readonly from: CountedUpTo
-  readonly to: CountedUpTo
 }
 
 interface CountedAccount extends CountedUpTo {
@@ -187,7 +172,7 @@ const GO_ON = `UPDATE usage_upto SET movement = ?, closed_at = ? WHERE account =
  */
 export async function addUsage(
   file: SqliteFile,
-  slices: readonly CountedSlice[],
+  slices: readonly { readonly account: AccountId; readonly from: CountedUpTo; readonly to: CountedUpTo }[],
   closed: readonly ClosedUsage[],
 ): Promise<void> {
   const usage = sumBySeries(closed)
@@ -209,42 +194,33 @@ export async function addUsage(
   await file.atomic(statements)
 }
 
-interface SeriesTotals {
-  /** A row of `usage_series`. */
-  readonly named: SqlValue[]
-  /** Its newest quarter, and new ones. */
-  readonly rows: SqlValue[][]
-  /** Usage before its newest quarter, if a clock was wrong: it is added to every later row. */
-  readonly late: SqlValue[][]
-}
-
-async function continueTotals(file: SqliteFile, usage: readonly SeriesUsage[]): Promise<SeriesTotals[]> {
+/**
+ * For each series its row of `usage_series`, the rows of its newest quarter and new ones, and usage before its newest
+ * quarter, if a clock was wrong: that is added to every later row.
+ */
+async function continueTotals(file: SqliteFile, usage: readonly SeriesUsage[]) {
   const names = usage.map(({ account, name: { level, key, model, kind } }) => [account, level, key, model, kind])
   const newest = await file.all<NewestRow>(FIND_NEWEST, [JSON.stringify(names)])
   const found = new Map(newest.map((row) => [row.place, row]))
-  let last = found.size < usage.length ? await findLastSeries(file) : 0
+  let last = found.size < usage.length ? (await findRow<{ last: number }>(file, LAST_SERIES))!.last : 0
   return usage.map((series, place) => {
     const row = found.get(place)
     const id = row?.series ?? ++last
-    const named = [id, ...names[place]!, series.lastAt]
+    const named: SqlValue[] = [id, ...names[place]!, series.lastAt]
     let total: Sums = row === undefined || row.quarter === null ? NOTHING_USED : USAGE_SUMS.map((sum) => row[sum])
     const since = row?.quarter ?? 0
     const rows = series.quarters
       .filter(({ quarter }) => quarter >= since)
       .map(({ quarter, sums }) => {
         total = addSums(total, sums)
-        return [id, quarter, ...total]
+        return [id, quarter, ...total] satisfies SqlValue[]
       })
     const late = series.quarters.filter(({ quarter }) => quarter < since)
-    return { named, rows, late: late.map(({ quarter, sums }) => [id, quarter, ...sums]) }
+    return { named, rows, late: late.map(({ quarter, sums }): SqlValue[] => [id, quarter, ...sums]) }
   })
 }
 
-/** 0: none. */
-async function findLastSeries(file: SqliteFile): Promise<number> {
-  const [row] = await file.all<{ last: number | null }>('SELECT MAX(series) AS last FROM usage_series', [])
-  return row?.last ?? 0
-}
+const LAST_SERIES = 'SELECT COALESCE(MAX(series), 0) AS last FROM usage_series'
 
 const NOTHING_USED: Sums = [...USAGE_COUNTS.map(() => 0), ...USAGE_AMOUNTS.map(() => 0n)]
 
@@ -255,9 +231,9 @@ export async function forgetUsage(file: SqliteFile, account: AccountId): Promise
   const owner = await findOwner(file, account)
   if (owner === undefined) return
   // No receipt closed at -1: if this stops halfway, the rest fits no ledger.
-  await file.atomic([{ sql: 'UPDATE usage_upto SET closed_at = -1 WHERE account = ?', rows: [[owner]] }])
+  await changeRows(file, 'UPDATE usage_upto SET closed_at = -1 WHERE account = ?', [owner])
   for (const { series } of await file.all<{ series: number }>(SERIES_OF, [owner])) {
-    await file.atomic([{ sql: 'DELETE FROM usage WHERE series = ?', rows: [[series]] }])
+    await changeRows(file, 'DELETE FROM usage WHERE series = ?', [series])
   }
   // Last, so that an interrupted deletion is found again.
   await file.atomic([
@@ -289,10 +265,9 @@ function conditionsOf({ account, level, key, model, kind }: SeriesFilter) {
 }
 
 /** For a filter that names everything its level distinguishes. */
-export async function findSeries(file: SqliteFile, filter: SeriesFilter): Promise<UsageSeries | undefined> {
+export function findSeries(file: SqliteFile, filter: SeriesFilter): Promise<UsageSeries | undefined> {
   const { sql, values } = conditionsOf(filter)
-  const [row] = await file.all<UsageSeries>(`SELECT ${SERIES_COLUMNS} FROM usage_series WHERE ${sql} LIMIT 1`, values)
-  return row
+  return findRow(file, `SELECT ${SERIES_COLUMNS} FROM usage_series WHERE ${sql} LIMIT 1`, ...values)
 }
 
 /** Series used since then, newest keys first. */

@@ -2,10 +2,7 @@
 const BUCKET_EXTERNAL = 1
 const BUCKET_REVENUE = 2
 
-/**
- * The books. Short integer keys, one wide receipt a request, at most three row writes a request; the CHECK on buckets is
- * what makes an overdraft impossible even if the code above it were wrong.
- */
+/** At most three row writes a request. The CHECK on buckets makes an overdraft impossible, whatever the code does. */
 export const ledgerMigration: readonly string[] = [
   `CREATE TABLE meta (
     name TEXT PRIMARY KEY,
@@ -87,9 +84,7 @@ export const ledgerMigration: readonly string[] = [
     CHECK (state <> 'released' OR charge_nano = 0)
   ) STRICT`,
   `CREATE INDEX open_receipts ON receipts (row) WHERE state = 'open'`,
-  // The charge of a request as entries that sum to zero: out of every bucket its hold stood on and, for a wallet (USD),
-  // into revenue. A window (QUOTA) is no money: each window's entry will be met by one of the same size on a system
-  // bucket `used` of that unit, in the migration that brings windows; until then `db verify` would refuse such a receipt.
+  // The charge of a request as entries that sum to zero. The next migration adds the other side of windows.
   `CREATE VIEW usage_entries AS
     SELECT receipts.row AS receipt, held_on.value AS bucket, -receipts.charge_nano AS delta_nano
       FROM receipts, json_each(receipts.buckets) AS held_on
@@ -130,7 +125,7 @@ export const ledgerMigration: readonly string[] = [
     at INTEGER NOT NULL,
     packed BLOB NOT NULL
   ) STRICT`,
-  // Entries are never edited: the triggers say so to anyone who opens the file by hand.
+  // For anyone who opens the file by hand.
   `CREATE TRIGGER entries_are_final BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never edited'); END`,
   `CREATE TRIGGER entries_stay BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END`,
   `CREATE TRIGGER closed_receipts_are_final BEFORE UPDATE ON receipts WHEN OLD.state <> 'open'

@@ -14,10 +14,7 @@ const COLUMNS = {
   entries: 'transfer, seq, bucket, delta_nano',
 }
 
-/**
- * Plans, spend caps and idempotency keys. SQLite cannot change a CHECK, so three tables are written anew: the ones that
- * refer to others first, so that no reference is ever left hanging.
- */
+/** Plans, spend caps and idempotency keys. Three tables are written anew, because SQLite cannot change a CHECK. */
 export const allowancesMigration: readonly string[] = [
   `DROP VIEW usage_entries`,
   `CREATE TABLE new_buckets (
@@ -68,7 +65,7 @@ export const allowancesMigration: readonly string[] = [
   `ALTER TABLE new_entries RENAME TO entries`,
   `INSERT INTO buckets (row, unit, kind, subject)
     VALUES ${SYSTEM_BUCKETS.map(([row, unit, subject]) => `(${row}, '${unit}', 'system', '${subject}')`).join(', ')}`,
-  // What is in use: a closed period is history, and an account may have years of them.
+  // An account may have years of closed periods.
   `CREATE INDEX live_buckets_of_account ON buckets (account) WHERE closed_at IS NULL`,
   `CREATE INDEX buckets_by_subject ON buckets (account, subject, period_start)`,
   `CREATE UNIQUE INDEX one_wallet_an_account ON buckets (account) WHERE kind = 'wallet'`,
@@ -78,8 +75,7 @@ export const allowancesMigration: readonly string[] = [
   `CREATE TRIGGER entries_stay BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END`,
   `CREATE TRIGGER closed_buckets_are_final BEFORE UPDATE ON buckets WHEN OLD.closed_at IS NOT NULL
     BEGIN SELECT RAISE(ABORT, 'a closed period is never moved'); END`,
-  // The charge of a request as entries that sum to zero in each unit: out of every bucket that its hold stood on, and
-  // into what its unit counts as used. For the wallet that is revenue.
+  // The charge of a request as entries that sum to zero in each unit: out of each bucket of its hold, into revenue or used.
   `CREATE VIEW usage_entries AS
     SELECT receipts.row AS receipt, held_on.value AS bucket, -receipts.charge_nano AS delta_nano
       FROM receipts, json_each(receipts.buckets) AS held_on
@@ -100,7 +96,7 @@ export const allowancesMigration: readonly string[] = [
     ends_at INTEGER
   ) STRICT`,
   `CREATE INDEX subscriptions_of_account ON subscriptions (account, row)`,
-  // One row a key in use: taken with the hold, ended with the settle. Digests: the key itself is stored nowhere.
+  // Keys are stored as digests.
   `CREATE TABLE claims (
     receipt INTEGER PRIMARY KEY,
     scope TEXT NOT NULL UNIQUE,
@@ -112,10 +108,10 @@ export const allowancesMigration: readonly string[] = [
   `CREATE INDEX claims_by_expiry ON claims (expires_at)`,
   `ALTER TABLE keys ADD COLUMN cap_day_nano INTEGER CHECK (cap_day_nano > 0)`,
   `ALTER TABLE keys ADD COLUMN cap_month_nano INTEGER CHECK (cap_month_nano > 0)`,
-  // Set when its books did not add up; what it was is in the log and in the report of db verify.
+  // Set when its rows did not balance; the log and the report of db verify say why.
   `ALTER TABLE accounts ADD COLUMN frozen_at INTEGER`,
   `CREATE INDEX frozen_accounts ON accounts (row) WHERE frozen_at IS NOT NULL`,
-  // How far the books have been proved, and what every balance was by then: the next proof begins there.
+  // How far the ledger is verified, and every balance at that point: the next verification begins there.
   `CREATE TABLE proved_rows (what TEXT PRIMARY KEY CHECK (what IN ('receipt', 'transfer')), row INTEGER NOT NULL) STRICT`,
   `CREATE TABLE proved_balances (bucket INTEGER PRIMARY KEY, posted_nano INTEGER NOT NULL) STRICT`,
 ]

@@ -4,10 +4,9 @@ import type { PostgresPool } from './pool.ts'
 import { ADMIT_FUNCTIONS, CLOSE_FUNCTIONS, LIMIT_FUNCTIONS } from './turns.ts'
 
 /**
- * The books on PostgreSQL: the tables of the SQLite file, with three differences. What a bucket was granted is a column, so
- * that a decision reads no history. The other sides keep no balance (they are summed when somebody asks), because a row
- * that every turn of every node writes would queue them all. And what one process keeps in memory lies here too: limits,
- * and which node attends which hold until when.
+ * The tables of the SQLite file, with three differences. What a bucket was granted is a column, so that a decision reads no
+ * history. The other sides keep no balance, because a row that every turn of every node writes would be a bottleneck. Limits
+ * and the leases of nodes are tables, because several processes share them.
  */
 const POSTGRES_SCHEMA = `
 CREATE TABLE meta (name text PRIMARY KEY, value text NOT NULL);
@@ -188,8 +187,7 @@ CREATE TABLE limits (
   running integer NOT NULL DEFAULT 0 CHECK (running >= 0)
 ) WITH (fillfactor = 50);
 
--- The charge of a request as entries that sum to zero in each unit: out of every bucket that its hold stood on, and into
--- what its unit counts as used.
+-- The charge of a request as entries that sum to zero in each unit: out of each bucket of its hold, into revenue or used.
 CREATE VIEW usage_entries AS
   SELECT receipts.row AS receipt, held_on.bucket, -receipts.charge_nano AS delta_nano
     FROM receipts, unnest(receipts.buckets) AS held_on (bucket)
@@ -221,9 +219,8 @@ CREATE FUNCTION ledger_micros() RETURNS bigint LANGUAGE sql AS $$
   SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 $$;
 
--- The wallet row of an account is the lock of everything that is its own: periods (also those that are not there yet),
--- claims, subscription. Whoever has it looks in a later statement, whose snapshot holds what the one before it committed;
--- looking and locking in one statement would check amounts on rows as they were before the wait.
+-- The wallet row locks the whole account: periods (also future ones), claims, subscription. Callers read in a later
+-- statement, whose snapshot is newer than the lock; reading in the same statement would see rows from before the wait.
 CREATE FUNCTION lock_accounts(concerned bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   locked integer;
@@ -231,22 +228,22 @@ BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'The ledger needs transactions in READ COMMITTED: look again after each lock';
   END IF;
-  -- A charge that a power cut could take back would be no charge.
+  -- A charge must survive a power loss.
   IF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
   SELECT count(*) INTO locked FROM (
     SELECT FROM buckets WHERE kind = 'wallet' AND account = ANY (concerned) ORDER BY row FOR NO KEY UPDATE) AS wallets;
   IF locked <> cardinality(concerned) THEN RAISE EXCEPTION 'An account of % has no wallet', concerned; END IF;
 END $$;
 
--- What closes or moves on an account now gets this number. Whoever asks has its lock, so nobody else is given the same.
+-- The number of the next movement. The caller has the account's lock, so no other call gets the same.
 CREATE FUNCTION next_movement(of_account bigint) RETURNS bigint LANGUAGE sql AS $$
   SELECT 1 + greatest(
     coalesce((SELECT max(movement) FROM receipts WHERE account = of_account AND movement IS NOT NULL), 0),
     coalesce((SELECT max(movement) FROM transfers WHERE account = of_account), 0))
 $$;
 
--- Makes the rows that are missing and locks the others, in one statement: a row that a sweep deletes in between is made
--- anew. The condition is never true, but it is asked of a row that is locked by then.
+-- Inserts missing rows, also those that a sweep deletes meanwhile, and locks the others, in one statement. The condition
+-- is never true, but PostgreSQL locks the row before it evaluates it.
 CREATE FUNCTION lock_limits(subjects text[]) RETURNS void LANGUAGE sql AS $$
   INSERT INTO limits (subject) SELECT DISTINCT each COLLATE "C" FROM unnest(subjects) AS each ORDER BY 1
     ON CONFLICT (subject) DO UPDATE SET running = 0 WHERE false
@@ -291,8 +288,7 @@ CREATE FUNCTION abandoned_turns(asking bigint, attended text[]) RETURNS jsonb LA
     ORDER BY receipts.row LIMIT 500) AS abandoned
 $$;
 
--- What nobody asks about any more: a rate that has been earned back whole is the same as one that was never used, a key
--- whose time is over is free, and a dead node's progress is of use only while it has open holds.
+-- Deletes rates that are fully earned back, expired claims, and the progress of dead nodes without open holds.
 CREATE FUNCTION tidy_ledger() RETURNS void LANGUAGE sql AS $$
   DELETE FROM limits WHERE subject IN (SELECT subject FROM limits WHERE running = 0 AND reached_at <= ledger_micros()
     ORDER BY subject LIMIT 1000 FOR UPDATE SKIP LOCKED);

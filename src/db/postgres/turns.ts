@@ -1,7 +1,6 @@
 /**
- * A batch of admissions as one call: claim, limits and hold of each turn, or none of them. The rules are those of `admitTurn` in
- * ledger/state/turns.ts. This function decides whether and how much; the reducer writes the refusal from the amounts that this call
- * returns.
+ * A batch of admissions in one call: claim, limits and hold of each turn, or none of them, by the rules of `admitTurn` in
+ * ledger/state/turns.ts. The reducer writes a refusal from the amounts that this call returns.
  */
 export const ADMIT_FUNCTIONS = `
 CREATE FUNCTION nano_of(pico numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$ SELECT ceil(pico / 1000) $$;
@@ -112,43 +111,32 @@ BEGIN
   SELECT * INTO known FROM receipts WHERE request_id = turn ->> 'requestId';
   IF FOUND THEN
     result := jsonb_build_object('kind', CASE known.state WHEN 'open' THEN 'held' ELSE 'over' END, 'receipt', known.row,
-      'cap', known.output_cap, 'hold', known.hold_nano::text) || states_of(states, turn -> 'limits', now_micros);
+      'cap', known.output_cap, 'hold', known.hold_nano::text);
     RETURN;
   END IF;
 
-  -- The node judged the account some time ago, and perhaps another node changed it: what counts is what stands here.
+  -- Another node may have changed the account since this node read it.
   SELECT frozen_at IS NOT NULL, status INTO is_frozen, standing FROM accounts WHERE row = payer;
   IF standing <> 'active' THEN
-    result := jsonb_build_object('kind', 'account-' || standing) || states_of(states, turn -> 'limits', now_micros);
+    result := jsonb_build_object('kind', 'account-' || standing);
     RETURN;
   END IF;
 
-  result := standing_claim(turn -> 'claim' ->> 'scope', now_ms);
-  IF result IS NOT NULL THEN
-    result := jsonb_build_object('kind', 'claimed', 'claim', result) || states_of(states, turn -> 'limits', now_micros);
-    RETURN;
-  END IF;
+  result := jsonb_build_object('kind', 'claimed', 'claim', standing_claim(turn -> 'claim' ->> 'scope', now_ms));
+  IF result -> 'claim' <> 'null' THEN RETURN; END IF;
 
   SELECT * INTO plan FROM subscriptions WHERE account = payer ORDER BY row DESC LIMIT 1;
-  IF is_frozen THEN
-    result := jsonb_build_object('kind', 'frozen') || states_of(states, turn -> 'limits', now_micros);
-    RETURN;
-  END IF;
-  IF turn ->> 'kind' = 'builder' AND (plan.row IS NULL OR plan.ends_at <= now_ms
-      OR NOT jsonb_path_exists(turn -> 'allowances', '$[*] ? (@.unit == "quota")')) THEN
-    result := jsonb_build_object('kind', 'no-subscription') || states_of(states, turn -> 'limits', now_micros);
-    RETURN;
-  END IF;
-  -- A request that was on its way when the plan changed must not open a window of the old one.
-  IF turn ->> 'kind' = 'builder' AND turn ->> 'plan' <> plan.plan THEN
-    result := jsonb_build_object('kind', 'plan-changed') || states_of(states, turn -> 'limits', now_micros);
-    RETURN;
-  END IF;
+  result := CASE WHEN is_frozen THEN '{"kind": "frozen"}'
+    WHEN turn ->> 'kind' = 'builder' AND (plan.row IS NULL OR plan.ends_at <= now_ms
+      OR NOT jsonb_path_exists(turn -> 'allowances', '$[*] ? (@.unit == "quota")')) THEN '{"kind": "no-subscription"}'
+    -- A request that was on its way when the plan changed must not open a window of the old one.
+    WHEN turn ->> 'kind' = 'builder' AND turn ->> 'plan' <> plan.plan THEN '{"kind": "plan-changed"}' END;
+  IF result IS NOT NULL THEN RETURN; END IF;
 
   -- Limits are asked before the money, and nothing is taken from them before the money is there too.
   SELECT * INTO started, refused FROM start_under_limits(states, turn -> 'limits', now_micros);
   IF refused IS NOT NULL THEN
-    result := jsonb_build_object('kind', 'limit', 'number', refused) || states_of(states, turn -> 'limits', now_micros);
+    result := jsonb_build_object('kind', 'limit', 'number', refused);
     RETURN;
   END IF;
 
@@ -170,8 +158,7 @@ BEGIN
 
   cap := decide_cap(turn, available);
   IF cap IS NULL THEN
-    result := jsonb_build_object('kind', 'money', 'at', now_ms, 'draws', amounts_of(draws))
-      || states_of(states, turn -> 'limits', now_micros);
+    result := jsonb_build_object('kind', 'money', 'at', now_ms, 'draws', amounts_of(draws));
     RETURN;
   END IF;
   states := started;
@@ -192,8 +179,7 @@ BEGIN
     END IF;
   END LOOP;
   result := jsonb_build_object('kind', 'held', 'cap', cap, 'hold', hold::text,
-    'receipt', record_hold(turn, on_buckets, nullif(array_to_string(caps, ' '), ''), hold, cap, by_node, now_ms))
-    || states_of(states, turn -> 'limits', now_micros);
+    'receipt', record_hold(turn, on_buckets, nullif(array_to_string(caps, ' '), ''), hold, cap, by_node, now_ms));
 END $$;
 
 -- Lock, look, decide, write: each a statement of its own.
@@ -213,14 +199,14 @@ BEGIN
   books := read_books(concerned, caps);
   states := read_limits(subjects);
   now_micros := ledger_micros();
-  -- A node whose lease has ended places no holds: others would end them under its hands.
+  -- A node whose lease has ended places no holds, because other nodes may end them.
   IF NOT EXISTS (SELECT FROM nodes WHERE row = by_node AND lease_until > now_micros / 1000) THEN
     RETURN (SELECT jsonb_agg(jsonb_build_object('kind', 'over') || states_of(states, value -> 'limits', now_micros))
       FROM jsonb_array_elements(batch));
   END IF;
   FOR number IN 0..jsonb_array_length(batch) - 1 LOOP
     SELECT * INTO books, states, result FROM admit_turn(books, states, batch -> number, by_node, now_micros);
-    results := results || jsonb_build_array(result);
+    results := results || jsonb_build_array(result || states_of(states, batch -> number -> 'limits', now_micros));
   END LOOP;
   PERFORM write_books(books);
   PERFORM write_limits(states);
@@ -280,7 +266,7 @@ BEGIN
   RETURN closed;
 END $$;
 
--- What was charged is never run again; what was not may be.
+-- A charged request is never run again; a released one may be.
 CREATE FUNCTION end_claim(closed receipts, is_kept boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF closed.state = 'released' THEN
@@ -330,7 +316,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Closed by this very call when it was sent before: whoever asks again is told the same.
+-- A repeated call gets the result of the first.
 CREATE FUNCTION close_result(op jsonb) RETURNS jsonb LANGUAGE sql AS $$
   SELECT coalesce((SELECT jsonb_build_object('kind', state, 'charge', charge_nano::text, 'shortfall', shortfall_nano::text)
     FROM receipts WHERE request_id = op ->> 'requestId' AND closing = op ->> 'closing'), '{"kind": "not-open"}')
@@ -381,10 +367,7 @@ BEGIN
 END $$;
 `
 
-/**
- * What a turn takes from its limits, and what of it is given back: lib/rates.ts and ledger/state/turn-limits.ts once more, on states
- * that a batch has locked.
- */
+/** The rules of lib/rates.ts and ledger/state/turn-limits.ts, on states that a batch has locked. */
 export const LIMIT_FUNCTIONS = `
 CREATE TYPE limit_state AS (subject text, reached_at double precision, running integer);
 

@@ -52,12 +52,10 @@ function isText(bytes: unknown): boolean {
   }
 }
 
-function findingsOf(path: string): readonly string[] {
-  try {
-    return check(path)
-  } catch (error) {
-    return [(error as Error).message]
-  }
+let findings: readonly string[]
+try {
+  findings = check(process.argv[2] ?? '')
+} catch (error) {
+  findings = [(error as Error).message]
 }
-
-process.stdout.write(JSON.stringify(findingsOf(process.argv[2] ?? '')))
+process.stdout.write(JSON.stringify(findings))

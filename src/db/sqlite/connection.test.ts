@@ -32,7 +32,7 @@ describe('how the file is opened', () => {
 
   it('refuses a second connection of the same process', () => {
     expect(() => openDriver({ path: join(folder, 'test.db'), synchronous: 'full' })).toThrow(DatabaseLocked)
-    driver.exec('CREATE TABLE still_mine (x INTEGER) STRICT')
+    driver.run('CREATE TABLE still_mine (x INTEGER) STRICT', [])
   })
 
   it('lets go of the file when it is closed, although statements were prepared', () => {
@@ -100,7 +100,7 @@ describe('values', () => {
   })
 
   it('refuses too few and too many parameters, which libsql would fill with old values', () => {
-    driver.exec('CREATE TABLE pairs (a INTEGER, b TEXT) STRICT')
+    driver.run('CREATE TABLE pairs (a INTEGER, b TEXT) STRICT', [])
     const sql = "INSERT INTO pairs VALUES (?, ? || '?') -- why?"
     expect(driver.run(sql, [1, 'one'])).toBe(1)
     expect(() => driver.run(sql, [2])).toThrow(/2 parameters expected, 1 given/)
@@ -111,7 +111,7 @@ describe('values', () => {
 
 describe('statements', () => {
   beforeEach(() =>
-    driver.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, n INTEGER CHECK (n > 0), u TEXT UNIQUE) STRICT'),
+    driver.run('CREATE TABLE rows (id INTEGER PRIMARY KEY, n INTEGER CHECK (n > 0), u TEXT UNIQUE) STRICT', []),
   )
 
   it('count what they changed', () => {

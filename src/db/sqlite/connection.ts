@@ -3,37 +3,35 @@ import { MissingPart } from '../../lib/files.ts'
 import { DatabaseLocked, SqliteFailure, sqliteCodeOf } from './failure.ts'
 import type { SqlRow, SqlValue, Synchronous } from './sqlite-file.ts'
 
-/** One synchronous connection, the same on every Node. */
-export interface SqliteDriver {
-  /** e.g. `libsql 3.45.1`. */
-  readonly name: string
-  all(sql: string, parameters: readonly SqlValue[]): SqlRow[]
-  /** Returns how many rows the statement changed, or how many it returned. */
-  run(sql: string, parameters: readonly SqlValue[]): number
-  exec(sql: string): void
-  close(): void
-}
-
 /** The program has some hundred statements. The bound is for SQL that is built from values. */
 const STATEMENTS_MAX = 256
+
+/** One synchronous connection, the same on every Node. */
+export type SqliteDriver = ReturnType<typeof openDriver>
 
 /**
  * Opens the file and locks it for this connection. Exclusive locking is set before WAL on purpose: a second server must be
  * refused on every Node, and SQLite before 3.51.3 (libsql has 3.45) can lose committed pages when two connections share
  * one WAL.
  */
-export function openDriver(options: { path: string; synchronous: Synchronous }): SqliteDriver {
-  return refusing(options.path, () => {
-    const connection = connect(options.path)
-    try {
-      prepareFile(connection, options.synchronous)
-      const [version] = connection.prepare('SELECT sqlite_version() AS version').all([])
-      return driverOver(connection, `${connection.library} ${String(version?.version)}`)
-    } catch (error) {
-      connection.close()
-      throw error
-    }
-  })
+export function openDriver({ path, synchronous }: { path: string; synchronous: Synchronous }) {
+  try {
+    return translating(() => {
+      const connection = connect(path)
+      try {
+        prepareFile(connection, synchronous)
+        const [version] = connection.prepare('SELECT sqlite_version() AS version').all([])
+        return driverOver(connection, `${connection.library} ${String(version?.version)}`)
+      } catch (error) {
+        connection.close()
+        throw error
+      }
+    })
+  } catch (error) {
+    // While opening, busy means that another process has the file.
+    if (error instanceof SqliteFailure && error.code === 'SQLITE_BUSY') throw new DatabaseLocked(path, { cause: error })
+    throw error
+  }
 }
 
 function prepareFile(connection: NativeConnection, synchronous: Synchronous): void {
@@ -48,7 +46,7 @@ function prepareFile(connection: NativeConnection, synchronous: Synchronous): vo
   connection.exec('COMMIT')
 }
 
-function driverOver(connection: NativeConnection, name: string): SqliteDriver {
+function driverOver(connection: NativeConnection, name: string) {
   const statements = new Map<string, { readonly native: NativeStatement; readonly placeholders: number }>()
 
   const prepared = (sql: string, parameters: readonly SqlValue[]): NativeStatement => {
@@ -66,18 +64,19 @@ function driverOver(connection: NativeConnection, name: string): SqliteDriver {
   }
 
   return {
+    /** e.g. `libsql 3.45.1`. */
     name,
-    all: (sql, parameters) => translating(() => readRows(prepared(sql, parameters).all(parameters.map(bindable)))),
-    run: (sql, parameters) =>
+    all: (sql: string, parameters: readonly SqlValue[]): SqlRow[] =>
+      translating(() => readRows(prepared(sql, parameters).all(parameters.map(bindable)))),
+    /** Returns how many rows the statement changed, or how many it returned. */
+    run: (sql: string, parameters: readonly SqlValue[]): number =>
       translating(() => {
         const statement = prepared(sql, parameters)
         const values = parameters.map(bindable)
         // Stopped at its first row, the statement would keep libsql from committing.
-        if (statement.returnsRows) return statement.all(values).length
-        return statement.run(values)
+        return statement.returnsRows ? statement.all(values).length : statement.run(values)
       }),
-    exec: (sql) => translating(() => connection.exec(sql)),
-    close: () => {
+    close(): void {
       statements.clear()
       releaseFile(connection)
       connection.close()
@@ -107,16 +106,6 @@ function translating<Result>(work: () => Result): Result {
     const code = sqliteCodeOf(error)
     if (code === undefined) throw error
     throw new SqliteFailure((error as Error).message, code, undefined, { cause: error })
-  }
-}
-
-/** While opening, busy means that another process has the file. */
-function refusing<Result>(path: string, work: () => Result): Result {
-  try {
-    return translating(work)
-  } catch (error) {
-    if (error instanceof SqliteFailure && error.code === 'SQLITE_BUSY') throw new DatabaseLocked(path, { cause: error })
-    throw error
   }
 }
 
@@ -159,9 +148,7 @@ function countPlaceholders(sql: string): number {
 
 /** Converts the rows of a library in place, by the two conventions in db/tables.ts. */
 function readRows(rows: Record<string, unknown>[]): SqlRow[] {
-  const first = rows[0]
-  if (first === undefined) return []
-  const columns = Object.keys(first)
+  const columns = Object.keys(rows[0] ?? {})
   for (const row of rows) {
     for (const column of columns) {
       const value = row[column]
@@ -210,13 +197,20 @@ interface BuiltInStatement {
   columns?(): unknown[]
 }
 
-interface BuiltInSqlite {
-  DatabaseSync: new (path: string) => { prepare(sql: string): BuiltInStatement; exec(sql: string): void; close(): void }
+/** The class of a library. */
+type Library<Statement> = new (
+  path: string,
+) => {
+  prepare(sql: string): Statement
+  exec(sql: string): void
+  close(): void
 }
+
+type BuiltIn = { DatabaseSync: Library<BuiltInStatement> }
 
 /** Undefined where this Node has no `node:sqlite`, or hides it behind a flag (before 22.13). */
 function connectBuiltIn(path: string): NativeConnection | undefined {
-  const sqlite = withoutExperimentalWarning(() => process.getBuiltinModule('node:sqlite') as BuiltInSqlite | undefined)
+  const sqlite = withoutExperimentalWarning(() => process.getBuiltinModule('node:sqlite') as BuiltIn | undefined)
   if (sqlite === undefined) return undefined
   const database = new sqlite.DatabaseSync(path)
   return {
@@ -253,8 +247,6 @@ interface LibsqlStatement {
   all(parameters: SqlValue[]): Record<string, unknown>[]
   run(parameters: SqlValue[]): { changes: number }
 }
-
-type Libsql = new (path: string) => { prepare(sql: string): LibsqlStatement; exec(sql: string): void; close(): void }
 
 function connectLibsql(path: string): NativeConnection {
   const database = openLibsql(loadLibsql(), path)
@@ -298,15 +290,16 @@ function withTextsAsBytes(statement: LibsqlStatement, sql: string, texts: readon
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+function decode(column: string, bytes: ArrayBuffer): string {
+  try {
+    return utf8.decode(bytes)
+  } catch (cause) {
+    throw new SqliteFailure(`A text in the column ${column} is not UTF-8`, 'SQLITE_CORRUPT', undefined, { cause })
+  }
+}
+
 function guarded(statement: LibsqlStatement, texts: readonly string[]): NativeStatement {
   statement.safeIntegers(true)
-  const decode = (column: string, bytes: ArrayBuffer): string => {
-    try {
-      return utf8.decode(bytes)
-    } catch (cause) {
-      throw new SqliteFailure(`A text in the column ${column} is not UTF-8`, 'SQLITE_CORRUPT', undefined, { cause })
-    }
-  }
   const all = (parameters: SqlValue[]) => {
     const rows = statement.all(parameters)
     for (const row of rows) {
@@ -321,7 +314,7 @@ function guarded(statement: LibsqlStatement, texts: readonly string[]): NativeSt
 }
 
 /** libsql gives no code when a file cannot be opened. */
-function openLibsql(Libsql: Libsql, path: string): InstanceType<Libsql> {
+function openLibsql(Libsql: Library<LibsqlStatement>, path: string) {
   try {
     return new Libsql(path)
   } catch (cause) {
@@ -329,9 +322,9 @@ function openLibsql(Libsql: Libsql, path: string): InstanceType<Libsql> {
   }
 }
 
-function loadLibsql(): Libsql {
+function loadLibsql(): Library<LibsqlStatement> {
   try {
-    return require('libsql') as Libsql
+    return require('libsql') as Library<LibsqlStatement>
   } catch (cause) {
     throw new MissingPart(
       `Node ${process.versions.node} has no SQLite of its own and the optional package "libsql" could not be loaded. ` +

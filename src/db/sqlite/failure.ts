@@ -45,11 +45,9 @@ export class UnexpectedChanges extends Error {
 /** Another process, or another connection of this one, has the file. */
 export class DatabaseLocked extends Error {
   override readonly name = 'DatabaseLocked'
-  readonly path: string
 
   constructor(path: string, options?: ErrorOptions) {
     super(`The database ${path} is in use by another process. Only one may have it open at a time.`, options)
-    this.path = path
   }
 }
 
@@ -139,18 +137,10 @@ export function unpackError(packed: PackedError, path: string): Error {
   const cause = new Error(packed.message)
   cause.name = packed.name
   if (packed.stack !== undefined) cause.stack = packed.stack
-  switch (packed.name) {
-    case 'DatabaseLocked':
-      return new DatabaseLocked(path, { cause })
-    case 'SqliteFailure':
-      return new SqliteFailure(packed.message, packed.code ?? 'SQLITE_ERROR', packed.statement, { cause })
-    case 'UnexpectedChanges':
-      return new UnexpectedChanges(packed.message, { cause })
-    case 'TypeError':
-      return new TypeError(packed.message, { cause })
-    case 'RangeError':
-      return new RangeError(packed.message, { cause })
-    default:
-      return new Error(packed.message, { cause })
+  if (packed.name === 'DatabaseLocked') return new DatabaseLocked(path, { cause })
+  if (packed.name === 'SqliteFailure') {
+    return new SqliteFailure(packed.message, packed.code ?? 'SQLITE_ERROR', packed.statement, { cause })
   }
+  const Same = [UnexpectedChanges, TypeError, RangeError].find(({ name }) => name === packed.name) ?? Error
+  return new Same(packed.message, { cause })
 }

@@ -9,7 +9,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { SqliteFile, SqlValue } from './sqlite-file.ts'
+import { changeRows, type SqliteFile, type SqlValue } from './sqlite-file.ts'
 
 /** Kysely over the worker of the file: one message per query, without connections or transactions. */
 export const createSqliteDialect = (file: SqliteFile): Dialect => ({
@@ -42,22 +42,9 @@ function createMessageDriver(file: SqliteFile): Driver {
   }
 }
 
-async function execute(file: SqliteFile, query: CompiledQuery): Promise<QueryResult<unknown>> {
-  if (returnsRows(query)) return { rows: await file.all(query.sql, query.parameters as SqlValue[]) }
-  const [changes = 0] = await file.atomic([{ sql: query.sql, rows: [query.parameters as SqlValue[]] }])
-  return { rows: [], numAffectedRows: BigInt(changes) }
-}
-
-function returnsRows({ query }: CompiledQuery): boolean {
-  switch (query.kind) {
-    case 'InsertQueryNode':
-    case 'UpdateQueryNode':
-    case 'DeleteQueryNode':
-      return query.returning !== undefined
-    case 'SelectQueryNode':
-    case 'RawNode':
-      return true
-    default:
-      return false
-  }
+async function execute(file: SqliteFile, { query, sql, parameters }: CompiledQuery): Promise<QueryResult<unknown>> {
+  const values = parameters as SqlValue[]
+  const isRead = query.kind === 'SelectQueryNode' || query.kind === 'RawNode'
+  if (isRead || ('returning' in query && query.returning !== undefined)) return { rows: await file.all(sql, values) }
+  return { rows: [], numAffectedRows: BigInt(await changeRows(file, sql, values)) }
 }

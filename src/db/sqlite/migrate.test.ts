@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { migrate, type Schema } from './migrate.ts'
+import { migrate } from './migrate.ts'
 import { openSqlite } from './open-sqlite.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 
@@ -12,7 +12,6 @@ const first = {
   statements: ['CREATE TABLE books (id INTEGER PRIMARY KEY) STRICT', 'INSERT INTO books VALUES (1)'],
 }
 const second = { name: '0002-second', statements: ['ALTER TABLE books ADD COLUMN title TEXT'] }
-const schema = (...migrations: Schema['migrations']): Schema => ({ migrations, tables: ['books'] })
 
 let folder: string
 let file: SqliteFile
@@ -31,9 +30,9 @@ const tables = async () =>
   (await file.all("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name", [])).map((row) => row.name)
 
 it('applies each migration once, in order, and remembers when', async () => {
-  await migrate(file, schema(first), clock)
-  await migrate(file, schema(first, second), clock)
-  await migrate(file, schema(first, second), clock)
+  await migrate(file, [first], clock)
+  await migrate(file, [first, second], clock)
+  await migrate(file, [first, second], clock)
   expect(await file.all('SELECT * FROM books', [])).toEqual([{ id: 1, title: null }])
   expect(await file.all('SELECT * FROM migrations', [])).toEqual([
     { position: 1, name: '0001-first', applied_at: clock.now() },
@@ -46,28 +45,26 @@ it('names the step of a failing migration and undoes it, but not the ones before
     name: '0002-broken',
     statements: ['CREATE TABLE half (x INTEGER) STRICT', 'INSERT INTO nowhere VALUES (1)'],
   }
-  await expect(migrate(file, schema(first, broken), clock)).rejects.toThrow(
+  await expect(migrate(file, [first, broken], clock)).rejects.toThrow(
     'Migration 0002-broken failed and was undone: no such table: nowhere, in step 2: INSERT INTO nowhere VALUES (1)',
   )
   expect(await tables()).toEqual(['books', 'migrations'])
-  await migrate(file, schema(first, second), clock)
+  await migrate(file, [first, second], clock)
 })
 
 it('refuses a database of another program and does not touch it', async () => {
   await file.atomic([{ sql: 'CREATE TABLE recipes (id INTEGER PRIMARY KEY) STRICT', rows: [[]] }])
-  await expect(migrate(file, schema(first), clock)).rejects.toThrow(
-    /another program's database: it has the tables recipes/,
-  )
+  await expect(migrate(file, [first], clock)).rejects.toThrow(/another program's database: it has the tables recipes/)
   expect(await tables()).toEqual(['recipes'])
 })
 
 it('refuses a foreign table', async () => {
-  await migrate(file, schema(first), clock)
+  await migrate(file, [first], clock)
   await file.atomic([{ sql: 'CREATE TABLE my_notes (id INTEGER PRIMARY KEY) STRICT', rows: [[]] }])
-  await expect(migrate(file, schema(first, second), clock)).rejects.toThrow(/not ours: my_notes/)
+  await expect(migrate(file, [first, second], clock)).rejects.toThrow(/not ours: my_notes/)
 })
 
 it('refuses a schema that a newer version has made', async () => {
-  await migrate(file, schema(first, second), clock)
-  await expect(migrate(file, schema(first), clock)).rejects.toThrow(/newer version: it has the migrations 0002-second/)
+  await migrate(file, [first, second], clock)
+  await expect(migrate(file, [first], clock)).rejects.toThrow(/newer version: it has the migrations 0002-second/)
 })

@@ -1,17 +1,10 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { AtomicStatement, SqliteFile } from './sqlite-file.ts'
+import { changeOne, type SqliteFile } from './sqlite-file.ts'
 
 /** A released migration is never edited: the next change is the next migration. */
 export interface Migration {
   readonly name: string
   readonly statements: readonly string[]
-}
-
-export interface Schema {
-  /** In order; the list only grows. */
-  readonly migrations: readonly Migration[]
-  /** Every table that may be in the file. */
-  readonly tables: readonly string[]
 }
 
 /** No version of ours writes such a file: it is another program's, or damaged. */
@@ -20,15 +13,23 @@ export class UnknownContents extends Error {
 }
 
 const RECORDS = 'migrations'
+const CREATED_TABLE = /^CREATE TABLE (\w+)/
 
 /**
- * Brings the file to the newest schema, or throws and leaves it as it was. Kysely's Migrator needs an interactive
- * transaction, and here a transaction is a list (see SqliteFile). A migration and its record are one commit.
+ * Brings the file to the newest schema, or throws and leaves it as it was. The list of migrations only grows. Kysely's
+ * Migrator needs an interactive transaction, and here a transaction is a list (see SqliteFile). A migration and its record
+ * are one commit.
  */
-export async function migrate(file: SqliteFile, schema: Schema, clock: Clock): Promise<void> {
-  const applied = await listApplied(file, schema)
-  await refuseForeignTables(file, schema)
-  for (const migration of schema.migrations.slice(applied)) await apply(file, migration, clock.now())
+export async function migrate(file: SqliteFile, migrations: readonly Migration[], clock: Clock): Promise<void> {
+  const applied = await countApplied(file, migrations)
+  const ours = migrations.flatMap(({ statements }) => statements.map((sql) => CREATED_TABLE.exec(sql)?.[1]))
+  const foreign = (await listTables(file)).filter((table) => table !== RECORDS && !ours.includes(table))
+  if (foreign.length > 0) {
+    throw new UnknownContents(
+      `This database has tables that are not ours: ${foreign.join(', ')}. Move them elsewhere, or choose another data folder.`,
+    )
+  }
+  for (const migration of migrations.slice(applied)) await apply(file, migration, clock.now())
 }
 
 export async function listTables(file: SqliteFile): Promise<string[]> {
@@ -39,8 +40,8 @@ export async function listTables(file: SqliteFile): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Returns how many migrations the file has; they must be the first ones of the schema. */
-async function listApplied(file: SqliteFile, { migrations }: Schema): Promise<number> {
+/** They must be the first ones of the list. */
+async function countApplied(file: SqliteFile, migrations: readonly Migration[]): Promise<number> {
   const tables = await listTables(file)
   if (!tables.includes(RECORDS)) {
     if (tables.length === 0) return 0
@@ -62,33 +63,18 @@ async function listApplied(file: SqliteFile, { migrations }: Schema): Promise<nu
   return names.length
 }
 
-async function refuseForeignTables(file: SqliteFile, schema: Schema): Promise<void> {
-  const foreign = (await listTables(file)).filter((table) => table !== RECORDS && !schema.tables.includes(table))
-  if (foreign.length === 0) return
-  throw new UnknownContents(
-    `This database has tables that are not ours: ${foreign.join(', ')}. Move them elsewhere, or choose another data folder.`,
-  )
-}
-
 async function apply(file: SqliteFile, migration: Migration, now: number): Promise<void> {
   const statements = [
     `CREATE TABLE IF NOT EXISTS ${RECORDS} (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, applied_at INTEGER NOT NULL) STRICT`,
     ...migration.statements,
   ]
-  const record: AtomicStatement = {
-    sql: `INSERT INTO ${RECORDS} (name, applied_at) VALUES (?, ?)`,
-    rows: [[migration.name, now]],
-    expectChanges: 1,
-  }
+  const record = changeOne(`INSERT INTO ${RECORDS} (name, applied_at) VALUES (?, ?)`, migration.name, now)
   try {
     await file.atomic([...statements.map((sql) => ({ sql, rows: [[]] })), record])
   } catch (cause) {
-    throw new Error(`Migration ${migration.name} failed and was undone: ${describe(cause, statements)}`, { cause })
+    const { message, statement } = cause as { message: string; statement?: number }
+    const sql = statement === undefined ? undefined : statements[statement]
+    const step = sql === undefined ? '' : `, in step ${statement}: ${sql}`
+    throw new Error(`Migration ${migration.name} failed and was undone: ${message}${step}`, { cause })
   }
-}
-
-function describe(cause: unknown, statements: readonly string[]): string {
-  const { message, statement } = cause as { message: string; statement?: number }
-  const sql = statement === undefined ? undefined : statements[statement]
-  return sql === undefined ? message : `${message}, in step ${statement}: ${sql}`
 }

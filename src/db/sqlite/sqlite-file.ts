@@ -48,6 +48,30 @@ export interface SqliteFile {
   close(): Promise<void>
 }
 
+/** A statement with one row of parameters. */
+export const statement = (sql: string, ...parameters: SqlValue[]): AtomicStatement => ({ sql, rows: [parameters] })
+
+/** A statement that must change one row. */
+export const changeOne = (sql: string, ...parameters: SqlValue[]): AtomicStatement => ({
+  ...statement(sql, ...parameters),
+  expectChanges: 1,
+})
+
+/** Runs a statement for each of these rows in one commit, and returns how many rows it has changed. */
+export async function changeRows(file: SqliteFile, sql: string, ...rows: SqlValue[][]): Promise<number> {
+  const [changed = 0] = await file.atomic([{ sql, rows }])
+  return changed
+}
+
+export async function findRow<Row extends RowOf<Row>>(
+  file: SqliteFile,
+  sql: string,
+  ...parameters: SqlValue[]
+): Promise<Row | undefined> {
+  const [row] = await file.all<Row>(sql, parameters)
+  return row
+}
+
 /** `full` makes every commit durable; `normal` may lose the newest commits on a power loss. */
 export type Synchronous = 'full' | 'normal'
 

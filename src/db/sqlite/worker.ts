@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { assertNever } from '../../lib/types.ts'
 import { openDriver, type SqliteDriver } from './connection.ts'
-import { isOfTheData, packError, SqliteFailure, UnexpectedChanges } from './failure.ts'
+import { isOfTheData, type PackedError, packError, SqliteFailure, UnexpectedChanges } from './failure.ts'
 import {
   type AtomicStatement,
   OPENED,
@@ -27,9 +27,9 @@ function perform(driver: SqliteDriver, task: WorkerTask) {
     case 'all':
       return driver.all(task.sql, task.parameters)
     case 'atomic':
-      return runAtomic(driver, task.statements)
+      return inTransaction(driver, () => task.statements.map((each, index) => runStatement(driver, each, index)))
     case 'each':
-      return runEach(driver, task.groups).map((failure) => (failure === undefined ? undefined : packError(failure)))
+      return inTransaction(driver, () => runEach(driver, task.groups))
     case 'close':
       driver.close()
       return null
@@ -55,49 +55,40 @@ try {
   port.close()
 }
 
-/** Runs the list in one transaction. */
-function runAtomic(driver: SqliteDriver, statements: readonly AtomicStatement[]): number[] {
+function inTransaction<Result>(driver: SqliteDriver, work: () => Result): Result {
   driver.run('BEGIN IMMEDIATE', [])
   try {
-    const changes = statements.map((statement, index) => runStatement(driver, statement, index))
+    const result = work()
     driver.run('COMMIT', [])
-    return changes
+    return result
   } catch (error) {
     rollBack(driver)
     throw error
   }
 }
 
-/** Runs each group in a savepoint of one transaction, and returns the error of each group that failed alone. */
-function runEach(driver: SqliteDriver, groups: readonly StatementGroup[]): unknown[] {
-  const failedBefore = new Map<number, unknown>()
-  driver.run('BEGIN IMMEDIATE', [])
-  try {
-    const failures = groups.map((group) => {
-      const failure = failedBefore.get(group.about) ?? runGroup(driver, group)
-      if (failure !== undefined) failedBefore.set(group.about, failure)
-      return failure
-    })
-    driver.run('COMMIT', [])
-    return failures
-  } catch (error) {
-    rollBack(driver)
-    throw error
-  }
+/** Runs each group in a savepoint, and returns the error of each group that failed alone. */
+function runEach(driver: SqliteDriver, groups: readonly StatementGroup[]): (PackedError | undefined)[] {
+  const failedBefore = new Map<number, PackedError>()
+  return groups.map((group) => {
+    const failure = failedBefore.get(group.about) ?? runGroup(driver, group)
+    if (failure !== undefined) failedBefore.set(group.about, failure)
+    return failure
+  })
 }
 
-function runGroup(driver: SqliteDriver, { statements }: StatementGroup): unknown {
+function runGroup(driver: SqliteDriver, { statements }: StatementGroup): PackedError | undefined {
   driver.run('SAVEPOINT each', [])
+  let failure: PackedError | undefined
   try {
     statements.forEach((statement, index) => void runStatement(driver, statement, index))
-    driver.run('RELEASE each', [])
-    return undefined
   } catch (error) {
     if (!isOfTheData(error)) throw error
     driver.run('ROLLBACK TO each', [])
-    driver.run('RELEASE each', [])
-    return error
+    failure = packError(error)
   }
+  driver.run('RELEASE each', [])
+  return failure
 }
 
 function runStatement(driver: SqliteDriver, statement: AtomicStatement, index: number): number {

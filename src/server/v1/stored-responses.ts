@@ -1,4 +1,4 @@
-import type { FoundEvents } from '../../db/content/stored-responses.ts'
+import type { FoundEvents } from '../../db/content/read-responses.ts'
 import { createTurnstile } from '../../lib/async.ts'
 import { assertNever } from '../../lib/types.ts'
 import type { Caller } from '../../model/caller.ts'

@@ -20,8 +20,8 @@ export const OF_WHAT_IS_KEPT = [
     replacements: [
       {
         file: 'src/db/content/response-rows.ts',
-        find: `account = ? AND id = ? AND expires_at > ?'\n  const [row] = await file.all<ResponseRow>(sql, [owner, id, now])`,
-        put: `account = ? AND id = ?'\n  const [row] = await file.all<ResponseRow>(sql, [owner, id])`,
+        find: "account = ? AND id = ? AND expires_at > ?'",
+        put: "account = ? AND id = ? AND ? > 0'",
       },
     ],
   },

@@ -1,0 +1,32 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { KeyKind } from '../model/caller.ts'
+import type { LedgerDb } from './tables.ts'
+
+/** A page in rising order, after the row of the last page's last entry. */
+export interface PageAfter {
+  readonly after: number
+  readonly limit: number
+}
+
+/** A page in falling order, before the row of the last page's last entry. */
+export interface PageBefore {
+  readonly before: number
+  readonly limit: number
+}
+
+/** The indexes of movements are partial, by these. A query without one of them scans the whole account. */
+export const RECEIPT_KINDS = ['wallet', 'builder'] as const
+export const TRANSFER_UNITS = ['usd', 'quota', 'cap'] as const
+
+/** A literal, because SQLite does not use a partial index for a parameter. */
+export const isOfKind = (kind: KeyKind) => sql<boolean>`receipts.kind = ${sql.lit(kind)}`
+
+/** One query for each kind of receipts, so that each uses the index of its kind. */
+export const unionOfKinds = (
+  queryOf: (kind: KeyKind) => RawBuilder<unknown>,
+  kinds: readonly KeyKind[] = RECEIPT_KINDS,
+) => sql.join(kinds.map(queryOf), sql` UNION ALL `)
+
+/** Runs a query that is written in SQL. */
+export const listRows = async <Row>(db: LedgerDb, query: RawBuilder<Row>): Promise<Row[]> =>
+  (await query.execute(db)).rows

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { limitHeaders, limitsOfCaller } from '../limits/limits.ts'
-import { findClientProgram } from '../model/caller.ts'
+import type { ClientProgram } from '../model/caller.ts'
 import { PROBLEMS, type Problem, problemEnvelope, retryHeaders } from '../model/problem.ts'
 import { pushCrossOrigin } from './cross-origin.ts'
 import type { RequestContext } from './request-context.ts'
@@ -82,6 +82,12 @@ export function sendProblem(context: RequestContext, problem: Problem, headers: 
   })
 }
 
+/** `codex_exec`, `codex_cli_rs` and `codex_vscode` are all Codex. */
+export function findClientProgram({ headers }: IncomingMessage): ClientProgram | undefined {
+  if (/^codex/.test(String(headers.originator ?? ''))) return 'codex'
+  return /^opencode\//.test(String(headers['user-agent'] ?? '')) ? 'opencode' : undefined
+}
+
 /**
  * Codex gives up on an overloaded server after five requests, but retries thirty times when it can read `retry-after`, which
  * would multiply the load by six. It does not know `retry-after-ms`, which the SDKs do. Measured: `docs/clients/codex.md`.
@@ -89,7 +95,7 @@ export function sendProblem(context: RequestContext, problem: Problem, headers: 
 export function retryHeadersFor(request: IncomingMessage, problem: Problem): Headers {
   const { 'retry-after': seconds, ...others } = retryHeaders(problem)
   if (seconds === undefined) return others
-  return problem.code === 'server_is_overloaded' && findClientProgram(request.headers) === 'codex'
+  return problem.code === 'server_is_overloaded' && findClientProgram(request) === 'codex'
     ? { ...others, 'retry-after-ms': String(Number(seconds) * 1000) }
     : { ...others, 'retry-after': seconds }
 }

@@ -77,6 +77,9 @@ const WHOLES_MIN = 5
 /** The weight of earlier evidence when new evidence comes: the last fifty or so turns decide. */
 const KEPT = 0.98
 const USUAL_KEPT = 0.9
+/** Bounds of what is learned: what a few clients make a model write must not make the estimates of others absurd. */
+const FACTOR_MIN = 0.4
+const FACTOR_MAX = 2.5
 
 export class LaneRate {
   /** Counted tokens over estimated ones: estimated as one a frame, and from bytes. */
@@ -93,7 +96,8 @@ export class LaneRate {
 
   /** The tokens of an input with so many tokens by the catalogue's ratio. */
   inputTokens(taken: number): number {
-    return Math.ceil(taken * withinReason(this.#inputCounted / this.#inputTaken))
+    const factor = this.#inputCounted / this.#inputTaken
+    return Math.ceil(taken * Math.min(Math.max(factor, FACTOR_MIN), FACTOR_MAX))
   }
 
   /** What was produced: text by its bytes, hidden reasoning and JSON answers by their time. */
@@ -115,10 +119,10 @@ export class LaneRate {
     const { taken, isTokenEach } = takenFor(work, bytesPerToken)
     const line = isTokenEach ? this.#frames : this.#bytes
     if (line.points === 0) return Math.ceil(taken)
-    const { before, each } = line.fit()
+    const { before, each } = line
     // The tokens around the text do not appear at once.
     const around = (Math.min(before, AROUND_MAX) * taken) / (taken + AROUND_MAX)
-    return Math.ceil(taken * withinReason(each) + around)
+    return Math.ceil(taken * Math.min(Math.max(each, FACTOR_MIN), FACTOR_MAX) + around)
   }
 
   /** From a complete answer with the provider's own usage. `inputTaken`: its input by the catalogue's ratio. */
@@ -153,12 +157,6 @@ function takenFor(work: SeenWork, bytesPerToken: number): { readonly taken: numb
   return { taken: (isTokenEach ? wordFrames : outputBytes / bytesPerToken) + calls * TOKENS_PER_CALL, isTokenEach }
 }
 
-/** Bounded: what a few clients make a model write must not make the estimates of others absurd. */
-const withinReason = (factor: number): number => Math.min(Math.max(factor, FACTOR_MIN), FACTOR_MAX)
-
-const FACTOR_MIN = 0.4
-const FACTOR_MAX = 2.5
-
 /**
  * A line y = before + each * x that is learned point by point, fitted so that errors are small in proportion. The points that are
  * assumed at first count as one turn each.
@@ -174,6 +172,9 @@ class Line {
   usual = 0
   /** How many points were learned. */
   points = 0
+  /** The fitted line. */
+  before = 0
+  each = 0
 
   constructor(assumed: readonly (readonly [x: number, y: number])[]) {
     for (const [x, y] of assumed) this.learn(x, y)
@@ -190,19 +191,16 @@ class Line {
     this.#oneOne = this.#oneOne * KEPT + one * one
     this.#oneX = this.#oneX * KEPT + one * share
     this.#xx = this.#xx * KEPT + share * share
-  }
-
-  fit(): { readonly before: number; readonly each: number } {
     const determinant = this.#oneOne * this.#xx - this.#oneX ** 2
-    const before = (this.#one * this.#xx - this.#x * this.#oneX) / determinant
-    const each = (this.#x * this.#oneOne - this.#one * this.#oneX) / determinant
-    if (before >= 0 && each > 0 && Number.isFinite(before + each)) return { before, each }
-    return { before: 0, each: this.#x / this.#xx }
+    this.before = (this.#one * this.#xx - this.#x * this.#oneX) / determinant
+    this.each = (this.#x * this.#oneOne - this.#one * this.#oneX) / determinant
+    if (this.before >= 0 && this.each > 0 && Number.isFinite(this.before + this.each)) return
+    this.before = 0
+    this.each = this.#x / this.#xx
   }
 
   /** The tokens for the seconds beyond those before the first token. */
   tokensIn(seconds: number): number {
-    const { before, each } = this.fit()
-    return Math.max(0, (seconds - before) / each)
+    return Math.max(0, (seconds - this.before) / this.each)
   }
 }

@@ -3,7 +3,7 @@ import { msBetween } from '../lib/clock.ts'
 import { assertNever } from '../lib/types.ts'
 import type { Attempt, Ending, Owed, TurnOutcome } from '../model/ending.ts'
 import { type InputUsage, inputTokensOf, type MeteredUsage, type Price, type Usage } from '../model/price.ts'
-import { estimateInput, estimateTokens } from '../pricing/estimate.ts'
+import { estimateInput } from '../pricing/estimate.ts'
 import type { LaneRate } from '../pricing/lane-rates.ts'
 import { clampUsage, inputWithin, priceUsage } from '../pricing/price.ts'
 import { laneCap, type Produced, type Run, type RunFate } from './attempt.ts'
@@ -144,7 +144,7 @@ function compactionOf(
   const sealedTokens = compacted.hasSealed ? owed.usage.output : 0
   return {
     tokensBefore: estimateInput(request, model),
-    tokensAfter: estimateTokens(compacted.bytes, model.bytesPerToken) + sealedTokens,
+    tokensAfter: Math.ceil(compacted.bytes / model.bytesPerToken) + sealedTokens,
   }
 }
 

@@ -5,10 +5,9 @@ import { limitsForTurn } from '../limits/limits.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Price } from '../model/price.ts'
 import { type Problem, problem } from '../model/problem.ts'
-import { type Demand, memberBytes, type OtherInput, type PartDemand, type TurnRequest } from '../model/turn.ts'
+import type { Demand, OtherInput, PartDemand, TurnRequest } from '../model/turn.ts'
 import {
   BYTES_A_LEAST_TOKEN,
-  dataBytesOf,
   estimateInput,
   leastTokens,
   partEstimate,
@@ -19,6 +18,7 @@ import { holdTermsFor, inputBound } from '../pricing/price.ts'
 import { CACHED_BYTES_MIN, type SentPrompt } from '../pricing/seen-prefixes.ts'
 import { codecs } from '../protocols/codecs.ts'
 import { measureText } from '../protocols/fields/input-size.ts'
+import { memberBytes } from '../protocols/json/bytes.ts'
 import { requestedField } from '../protocols/responses/fields.ts'
 import { type CallSeals, NO_CALL_SEALS, opaqueForLane, restoreSeals } from '../protocols/seals/call-seals.ts'
 import { SUMMARY_REQUEST_BYTES } from '../protocols/shared/summary.ts'
@@ -82,7 +82,9 @@ const INPUT_NAMES = { image: 'an image', audio: 'audio', file: 'a file' } as con
 /** Refuses parts that the model does not take, too many choices, and input that certainly exceeds its context. */
 export function inputProblem(model: Model, request: TurnRequest): Problem | undefined {
   const { otherInputs, choices, inputSize, inputField } = request
-  for (const { kind, param } of otherInputs) {
+  let textBytes = inputSize.inputBytes
+  for (const { kind, param, dataBytes } of otherInputs) {
+    textBytes -= dataBytes
     if (model.inputs.includes(kind)) continue
     const message = `\`${param}\` is ${INPUT_NAMES[kind]}, and \`${request.model}\` takes ${model.inputs.join(', ')} only. Leave the part out, or choose a model that takes it.`
     return problem('unsupported_content', message, { param })
@@ -93,7 +95,7 @@ export function inputProblem(model: Model, request: TurnRequest): Problem | unde
   }
   // Input that only may exceed the context is the provider's to judge.
   const { contextTokens } = model
-  if (inputSize.inputBytes - dataBytesOf(otherInputs) <= contextTokens * BYTES_A_LEAST_TOKEN) return undefined
+  if (textBytes <= contextTokens * BYTES_A_LEAST_TOKEN) return undefined
   // The client lets the provider drop the middle of its input.
   if (request.protocol === 'responses' && requestedField(request, 'truncation') === 'auto') return undefined
   const least = leastTokens(measureText(request, textOfTokens(TIMES_MEASURED * contextTokens)))
@@ -219,9 +221,14 @@ export function sentPromptOf(caller: Caller, request: TurnRequest, model: Model)
     const bytes = memberBytes(body, name)
     if (bytes !== undefined) preamble.push(bytes)
   }
+  let textBytes = end
+  let partTokens = 0
+  for (const part of otherInputs) {
+    textBytes -= part.dataBytes
+    partTokens += partEstimate(part, model)
+  }
   // Rounded down: what is not certainly in the cache is charged as input.
-  let tokens = Math.floor(Math.max(end - dataBytesOf(otherInputs), 0) / model.bytesPerToken)
-  for (const part of otherInputs) tokens += partEstimate(part, model)
+  const tokens = Math.floor(Math.max(textBytes, 0) / model.bytesPerToken) + partTokens
   return { owner: `${caller.key} ${model.id}`, preamble, messages: list.subarray(0, end), tokens }
 }
 

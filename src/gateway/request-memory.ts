@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer'
-import { memberBytes, type TurnRequest } from '../model/turn.ts'
+import type { TurnRequest } from '../model/turn.ts'
+import { memberBytes } from '../protocols/json/bytes.ts'
 import type { Turn, TurnServices } from './turn.ts'
 
 /** What the heap holds for each of them, in bytes, rounded up. */

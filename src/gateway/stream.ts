@@ -1,5 +1,4 @@
 import { afterLoopTurn } from '../lib/async.ts'
-import { estimateTokens } from '../pricing/estimate.ts'
 import { skipComments } from '../protocols/json/bytes.ts'
 import { readProviderError, type UpstreamError } from '../protocols/refusals/provider-error.ts'
 import type { StreamAdapter } from '../protocols/shared/codec-types.ts'
@@ -108,7 +107,7 @@ export async function relayStream(
         ready = []
         // After a disconnect nothing is delivered.
         if (!sink.disconnected)
-          hold.mark(estimateTokens(adapter.state.outputBytes - adapter.state.heldBytes, bytesPerToken))
+          hold.mark(Math.ceil((adapter.state.outputBytes - adapter.state.heldBytes) / bytesPerToken))
         if (drained) {
           await drained
           // The provider was not read for a while.

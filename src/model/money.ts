@@ -16,13 +16,6 @@ export const dollars = (count: bigint): NanoUsd => (count * NANO_PER_USD) as Nan
 /** Close to the end of int64, in which rows keep nano-dollars. */
 export const NANO_MAX = dollars(9_000_000_000n)
 
-/** Math.max does not take bigints. */
-export function largest<Amount extends bigint>(first: Amount, ...others: Amount[]): Amount {
-  let found = first
-  for (const amount of others) if (amount > found) found = amount
-  return found
-}
-
 /** `"12.50"` to nano-dollars, exactly. Undefined for anything that is not a plain decimal of at most nine places. */
 export function parseUsd(text: string): NanoUsd | undefined {
   const match = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/.exec(text)

@@ -104,13 +104,6 @@ export interface RequestBody {
   members: readonly JsonMember[]
 }
 
-export function memberBytes({ bytes, members }: RequestBody, name: string): Buffer | undefined {
-  for (const member of members) {
-    if (member.name === name) return bytes.subarray(member.valueStart, member.valueEnd)
-  }
-  return undefined
-}
-
 /** The place of one `"name": value` of the outermost object; offsets into the bytes, ends exclusive. */
 export interface JsonMember {
   readonly name: string

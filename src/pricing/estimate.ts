@@ -12,9 +12,6 @@ export interface TokensOfInput {
   readonly inputTokensMax: Readonly<Partial<Record<OtherInput['kind'], number>>>
 }
 
-export const dataBytesOf = (parts: readonly OtherInput[]): number =>
-  parts.reduce((sum, { dataBytes }) => sum + dataBytes, 0)
-
 /**
  * The most tokens that a part can become. A picture, and what the provider fetches, counts for what the catalogue says, however
  * long its data is. A document, and what may be read as text, never counts for less than its bytes: a file name and a few first
@@ -53,16 +50,17 @@ export function partEstimate({ kind, form, dataBytes }: OtherInput, model: Token
 const BYTES_IN_BASE64 = 3 / 4
 
 /**
- * Bytes by the catalogue's ratio, rounded up. A tokenizer would be closer on plain text, but hostile text can make it run for
- * seconds.
+ * The estimated tokens of a whole input: text by its bytes and the catalogue's ratio, images and files by their kind. A tokenizer
+ * would be closer on plain text, but hostile text can make it run for seconds.
  */
-export const estimateTokens = (bytes: number, bytesPerToken: number): number => Math.ceil(bytes / bytesPerToken)
-
-/** The same for a whole input: text by its bytes, images and files by their kind. */
 export function estimateInput({ inputSize, otherInputs }: SizedInput, model: TokensOfInput): number {
-  let tokens = estimateTokens(Math.max(inputSize.inputBytes - dataBytesOf(otherInputs), 0), model.bytesPerToken)
-  for (const part of otherInputs) tokens += partEstimate(part, model)
-  return tokens
+  let textBytes = inputSize.inputBytes
+  let partTokens = 0
+  for (const part of otherInputs) {
+    textBytes -= part.dataBytes
+    partTokens += partEstimate(part, model)
+  }
+  return Math.ceil(Math.max(textBytes, 0) / model.bytesPerToken) + partTokens
 }
 
 /** Published vocabularies (GPT, Llama, Qwen, DeepSeek, Mistral, Gemma) have no token of more than 128 bytes; twice that is safe. */

@@ -1,4 +1,4 @@
-import { largest, type NanoUsd, nanoFromPico } from '../model/money.ts'
+import { type NanoUsd, nanoFromPico } from '../model/money.ts'
 import {
   type HoldTerms,
   type InputUsage,
@@ -8,7 +8,7 @@ import {
   type Rates,
   type Usage,
 } from '../model/price.ts'
-import { dataBytesOf, partBound, type SizedInput, type TokensOfInput } from './estimate.ts'
+import { partBound, type SizedInput, type TokensOfInput } from './estimate.ts'
 
 /** The cost of the usage, and the threshold of its tier (0 for the base price). Rounded up once, at the end. */
 export function priceUsage(price: Price, usage: Usage): { readonly cost: NanoUsd; readonly tier: number } {
@@ -37,9 +37,8 @@ const TOKENS_FOR_TOOLS = 1024
  */
 export function inputBound({ inputSize: size, otherInputs }: SizedInput, model: TokensOfInput): number {
   const forTools = size.tools === 0 ? 0 : TOKENS_FOR_TOOLS + size.tools * TOKENS_PER_TOOL
-  const forWords = size.bodyBytes - dataBytesOf(otherInputs) + size.messages * TOKENS_PER_MESSAGE + TOKENS_PER_REQUEST
-  let bound = forWords + forTools
-  for (const part of otherInputs) bound += partBound(part, model)
+  let bound = size.bodyBytes + size.messages * TOKENS_PER_MESSAGE + TOKENS_PER_REQUEST + forTools
+  for (const part of otherInputs) bound += partBound(part, model) - part.dataBytes
   return bound
 }
 
@@ -48,12 +47,12 @@ export function inputBound({ inputSize: size, otherInputs }: SizedInput, model: 
  * rate, in every tier that the bound can reach. Which class the provider will report is not known before.
  */
 export function holdTermsFor(price: Price, boundTokens: number, choices: number): HoldTerms {
-  let dearestInput = largest(price.input, price.cachedInput, price.cacheWrite)
-  let dearestOutput = price.output
-  for (const tier of price.tiers) {
-    if (boundTokens <= tier.aboveInputTokens) continue
-    dearestInput = largest(dearestInput, tier.input, tier.cachedInput, tier.cacheWrite)
-    dearestOutput = largest(dearestOutput, tier.output)
+  const tiers = price.tiers.filter(({ aboveInputTokens }) => boundTokens > aboveInputTokens)
+  let dearestInput = 0n
+  let dearestOutput = 0n
+  for (const { input, cachedInput, cacheWrite, output } of [price, ...tiers]) {
+    for (const rate of [input, cachedInput, cacheWrite]) if (rate > dearestInput) dearestInput = rate
+    if (output > dearestOutput) dearestOutput = output
   }
   return {
     inputPico: BigInt(boundTokens) * dearestInput,

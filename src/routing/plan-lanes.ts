@@ -3,9 +3,9 @@ import type { Lane, Model } from '../catalog/catalog.ts'
 import { createLruMap } from '../lib/collections.ts'
 import { isObject } from '../lib/types.ts'
 import type { Caller } from '../model/caller.ts'
-import { memberBytes, type TurnRequest } from '../model/turn.ts'
+import type { TurnRequest } from '../model/turn.ts'
 import { CACHED_BYTES_MIN } from '../pricing/seen-prefixes.ts'
-import { elementsWithin, tryParse } from '../protocols/json/bytes.ts'
+import { elementsWithin, memberBytes, tryParse } from '../protocols/json/bytes.ts'
 
 /** The share that a lane gets of the calls that its weight would give it. */
 type ShareOf = (lane: Lane) => number

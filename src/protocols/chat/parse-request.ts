@@ -1,7 +1,7 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import { type Effort, effortOf } from '../../model/effort.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
-import { type ChatRequest, memberBytes, type OtherInput } from '../../model/turn.ts'
+import type { ChatRequest, OtherInput } from '../../model/turn.ts'
 import {
   checkEach,
   checkMaybeText,
@@ -32,7 +32,7 @@ import {
   optionalNames,
   readNested,
 } from '../fields/read-fields.ts'
-import { arrayElements, jsonArray } from '../json/bytes.ts'
+import { arrayElements, jsonArray, memberBytes } from '../json/bytes.ts'
 import { spliceElement } from '../json/scan-json.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../shared/codec-types.ts'
 import { hostedChoice, rewriteTools, WITHOUT_TOOLS } from '../tools/tool-names.ts'

@@ -1,9 +1,9 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { AnswerFormat, Conversation, ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
 import { effortOf, spellEffort } from '../../model/effort.ts'
-import { type ChatRequest, memberBytes } from '../../model/turn.ts'
+import type { ChatRequest } from '../../model/turn.ts'
 import { changesForLanes, optionalFieldsLeftOut } from '../fields/read-fields.ts'
-import { spliceMembers, tryParse, writtenMember } from '../json/bytes.ts'
+import { memberBytes, spliceMembers, tryParse, writtenMember } from '../json/bytes.ts'
 import {
   budgetWithin,
   type LaneRequest,

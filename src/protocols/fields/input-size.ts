@@ -1,6 +1,6 @@
 import { isObject } from '../../lib/types.ts'
-import { memberBytes, type RequestBody, type TurnRequest } from '../../model/turn.ts'
-import { skipString } from '../json/bytes.ts'
+import type { RequestBody, TurnRequest } from '../../model/turn.ts'
+import { memberBytes, skipString } from '../json/bytes.ts'
 
 /** The bytes of a request that are certainly input; fields that are left out or rewritten count as they are sent. */
 export function inputBytes(

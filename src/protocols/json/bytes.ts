@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { type JsonMember, memberBytes, type RequestBody, type TurnRequest } from '../../model/turn.ts'
+import type { JsonMember, RequestBody, TurnRequest } from '../../model/turn.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -93,6 +93,14 @@ export function tryParse(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** The value of a top-level member, as the client wrote it. */
+export function memberBytes({ bytes, members }: RequestBody, name: string): Buffer | undefined {
+  for (const member of members) {
+    if (member.name === name) return bytes.subarray(member.valueStart, member.valueEnd)
+  }
+  return undefined
 }
 
 /** A member as it goes to every lane: rewritten by the parser, or as it came; undefined where it was dropped. */

@@ -10,8 +10,8 @@ import type {
   ToolName,
 } from '../../model/conversation.ts'
 import { type Problem, problem } from '../../model/problem.ts'
-import { memberBytes, type RequestBody } from '../../model/turn.ts'
-import { arrayElements, tryParse } from '../json/bytes.ts'
+import type { RequestBody } from '../../model/turn.ts'
+import { arrayElements, memberBytes, tryParse } from '../json/bytes.ts'
 import { markNumbers } from '../json/exact-numbers.ts'
 import { scanJson } from '../json/scan-json.ts'
 import { joinTexts } from '../shared/texts.ts'

@@ -114,7 +114,7 @@ async function build(options: AppOptions, log: Core['log'], closing: Closing): P
   if (finished > 0) log.info({ codes: finished }, 'redeemed codes were credited')
   const app: App = {
     operations,
-    ledgerAvailable: () => ledger.available,
+    ledgerAvailable: () => ledger.gate.open,
     driver: database.file.driver,
     log,
     rules,

@@ -62,7 +62,7 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
   const metricsServer = createMetricsServer(metrics)
   closing.add(() => metricsServer.close())
   startJobs(services, closing)
-  closing.add(services.ledger.onOutage(() => turns.cut('ledger-gone')))
+  closing.add(services.ledger.gate.onOutage(() => turns.cut('ledger-gone')))
   // Counts what the last process did not count, without delaying the start.
   void services.usage.catchUp()
   return {

@@ -12,11 +12,11 @@ const digests = createRequestDigests(Buffer.alloc(32, 1))
 const caller = { key: 1 as KeyRow, account: 2 as AccountRow, limits: {} } as Caller
 
 /** A key whose first request has ended and was kept, as far as memory knows. */
-async function openScene(over: Partial<Pick<Ledger, 'available'>> & { durable?: 'lost'; answer?: KeptAnswer | Error }) {
+async function openScene(over: { gateOpen?: boolean; durable?: 'lost'; answer?: KeptAnswer | Error }) {
   const scene = { left: 0, asked: 0, budget: createByteBudget(1000) }
   const claim = { requestId: 'req_1' as RequestId, state: 'kept', fingerprint: await digests.fingerprintOf(BODY) }
   const ledger = {
-    available: over.available ?? true,
+    gate: { open: over.gateOpen ?? true },
     takeRequest: () => ({ kind: 'taken', statuses: [] }),
     async lookUpClaim() {
       scene.asked += 1
@@ -47,7 +47,7 @@ const kept = (rawBytes: number, body: Buffer | undefined): KeptAnswer => ({
 })
 
 it.each([
-  { says: 'the books are being read back', over: { available: false }, code: 'ledger_unavailable', asked: 0 },
+  { says: 'the books are being read back', over: { gateOpen: false }, code: 'ledger_unavailable', asked: 0 },
   { says: 'its charge was not recorded', over: { durable: 'lost' as const }, code: 'ledger_unavailable', asked: 1 },
   { says: 'its answer is gone', over: {}, code: 'idempotency_not_replayable', asked: 1 },
   { says: 'it cannot be opened', over: { answer: kept(10, undefined) }, code: 'idempotency_not_replayable', asked: 1 },

@@ -61,7 +61,7 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
   const { caller } = call
   const fingerprint = await digests.fingerprintOf(call.body)
   // Nothing may wait between this check and the lookup: the ledger could be read back meanwhile.
-  if (!ledger.available) return { kind: 'refused', problem: ledgerUnavailable(), release() {} }
+  if (!ledger.gate.open) return { kind: 'refused', problem: ledgerUnavailable(), release() {} }
   const scope = digests.scopeOf({ ...call, key: caller.key })
   const { claim, at, durable, release } = await ledger.lookUpClaim(scope)
   if (claim === undefined) {

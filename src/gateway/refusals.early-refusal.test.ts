@@ -11,7 +11,7 @@ async function emitted(caller: Caller, balance: bigint): Promise<string | undefi
   const early = await earlyRefusal(
     {
       ledger: {
-        available: true,
+        gate: { open: true, onOutage: () => () => {} },
         accountStatus: async () => ({ balance: money, held: 0n as NanoUsd, available: money }),
         limitRefusal: ([limit]) => limit && { kind: 'limited', limit, retryAfterMs: 1500 },
       },

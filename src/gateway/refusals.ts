@@ -208,7 +208,7 @@ export const notReplayableProblem = (requestId: RequestId): Problem =>
   )
 
 interface EarlyRefusalServices {
-  readonly ledger: Pick<Ledger, 'available' | 'limitRefusal' | 'accountStatus'>
+  readonly ledger: Pick<Ledger, 'gate' | 'limitRefusal' | 'accountStatus'>
   readonly catalog: Catalog
   readonly limits: ConfiguredLimits
 }
@@ -221,7 +221,7 @@ export async function earlyRefusal(
   { ledger, catalog, limits }: EarlyRefusalServices,
   caller: Caller,
 ): Promise<Problem | undefined> {
-  if (!ledger.available) return undefined
+  if (!ledger.gate.open) return undefined
   if (caller.kind === 'wallet') {
     const { balance } = await ledger.accountStatus(caller.account)
     if (balance <= 0n && !visibleModels(catalog, caller).some(({ model: { price } }) => price && isFree(price))) {

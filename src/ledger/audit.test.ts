@@ -83,7 +83,7 @@ describe('an audit', () => {
     await Promise.all([running.durable, lost.durable])
     await bench.run('UPDATE buckets SET held_nano = 1 WHERE row = 3')
     await bench.reopen()
-    expect(bench.ledger).toMatchObject({ available: true, openHolds: 2 })
+    expect(bench.ledger).toMatchObject({ gate: { open: true }, openHolds: 2 })
     expect(bench.failures, 'reported once').toEqual([expect.objectContaining({ name: 'BrokenRule' })])
     expect(await bench.ledger.sweep()).toBe(0)
     expect(await bench.ledger.admit(bench.request())).toMatchObject({ refusal: { kind: 'frozen' } })

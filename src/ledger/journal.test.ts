@@ -32,7 +32,7 @@ const pragma = async (text: string): Promise<number> => {
 
 const ENDS_AND_PROOF = /UPDATE receipts|INTO meta/
 const repair = () => bench.failWrites(undefined)
-const opensAgain = () => expect.poll(() => bench.ledger.available, { timeout: 20_000 }).toBe(true)
+const opensAgain = () => expect.poll(() => bench.ledger.gate.open, { timeout: 20_000 }).toBe(true)
 const receiptOf = (requestId: string) => findReceipt(bench.database.db, requestId)
 
 describe('the end of a turn while the ledger cannot be written', () => {
@@ -51,7 +51,7 @@ describe('the end of a turn while the ledger cannot be written', () => {
     charged.detach()
     free.detach()
     expect(await bench.database.journal.read()).toHaveLength(2)
-    expect(bench.ledger.available).toBe(false)
+    expect(bench.ledger.gate.open).toBe(false)
 
     repair()
     await opensAgain()
@@ -174,7 +174,7 @@ describe('a disk that is full', () => {
     await Promise.all(running.map((turn) => turn.durable))
     await fillDisk()
     const refused: string[] = []
-    for (let tries = 0; tries < 60 && bench.ledger.available; tries++) {
+    for (let tries = 0; tries < 60 && bench.ledger.gate.open; tries++) {
       const admission = await bench.ledger.admit(bench.request())
       if (admission.kind === 'refused') refused.push(admission.refusal.kind)
       else if ((await admission.durable) === 'lost') refused.push('lost')

@@ -98,7 +98,7 @@ describe('an operation that the file refuses', () => {
     const doomed = await admit({ clientCap: 10 })
     const [refused, seen] = [doomed.durable, new Set<boolean>()]
     while ((await Promise.race([refused, Promise.resolve('waiting')])) === 'waiting') {
-      seen.add(ledger.available)
+      seen.add(ledger.gate.open)
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect([await refused, [...seen]]).toEqual(['refused', [true]])

@@ -5,6 +5,7 @@ import type { AccountRow } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { Durability } from './batcher.ts'
 import type { LookedUpClaim } from './claims.ts'
+import type { LedgerGate } from './core.ts'
 import type { AssignPlan, PlanOutcome, TooMuch, TransferMoney } from './state/operator-commands.ts'
 import type { AllowanceStatus, Subscription } from './state/state.ts'
 import type { LimitRefusal } from './state/turn-limits.ts'
@@ -32,10 +33,8 @@ export interface Ledger {
   assignPlan(order: Omit<AssignPlan, 'at'>): Promise<PlanOutcome>
   /** Without `endsAt` the plan ends now. */
   endPlan(order: { readonly account: AccountRow; readonly endsAt?: number }): Promise<PlanOutcome>
-  /** False while a failed batch is read back: new requests get `ledger_unavailable`. */
-  readonly available: boolean
-  /** Calls back when writes have failed for so long that running answers have to end. Returns how to stop listening. */
-  onOutage(listener: () => void): () => void
+  /** Shut while a failed batch is read back: new requests get `ledger_unavailable`. */
+  readonly gate: Pick<LedgerGate, 'open' | 'onOutage'>
   readonly openHolds: number
   /** Verifies the rows, from the first one or since the last proof, and freezes accounts that do not balance. */
   audit(options: { readonly whole: boolean }): Promise<VerifyReport>

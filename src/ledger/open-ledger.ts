@@ -49,10 +49,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
   return {
     ...createOperatorCommands(core),
-    get available() {
-      return gate.open
-    },
-    onOutage: (listener) => gate.onOutage(listener),
+    gate,
     get openHolds() {
       return ledgerState.turns.size
     },

@@ -10,7 +10,7 @@ const bench = useLedger()
 const HOLDS = /INSERT INTO receipts/
 const ENDS = /UPDATE receipts/
 
-const opensAgain = () => expect.poll(() => bench.ledger.available, { timeout: 10_000 }).toBe(true)
+const opensAgain = () => expect.poll(() => bench.ledger.gate.open, { timeout: 10_000 }).toBe(true)
 
 /** A turn that no process attends, with delivered output. */
 async function leaveOrphan() {
@@ -170,7 +170,7 @@ describe('a full disk', () => {
     expect(lost).toBe(1)
     // The first failure, then those of the probe: reading works all the while.
     await expect.poll(() => bench.failures.length, { timeout: 5000 }).toBeGreaterThanOrEqual(3)
-    expect(bench.ledger.available).toBe(false)
+    expect(bench.ledger.gate.open).toBe(false)
     expect(await bench.ledger.admit(bench.request())).toMatchObject({ refusal: { kind: 'unavailable' } })
 
     await pragma('PRAGMA max_page_count = 1000000')

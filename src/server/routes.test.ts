@@ -61,7 +61,7 @@ describe('what is offered', () => {
   })
 
   it('a node that is not ready reports why', async () => {
-    const { port } = await openTestEdge({ available: false })
+    const { port } = await openTestEdge({ gate: { open: false, onOutage: () => () => {} } })
     const answer = await ask(port, getRequest('/readyz'))
     expect([answer.status, parse(answer.body)]).toEqual([503, { status: 'not-ready', reasons: ['ledger unavailable'] }])
   })

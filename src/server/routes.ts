@@ -58,7 +58,7 @@ function readiness(context: RequestContext): void {
   const { edge } = context
   const reasons: string[] = []
   if (edge.drain.stage !== 'open') reasons.push('draining')
-  if (!edge.ledger.available) reasons.push('ledger unavailable')
+  if (!edge.ledger.gate.open) reasons.push('ledger unavailable')
   if (reasons.length === 0) sendJson(context, 200, { status: 'ready' })
   else sendJson(context, 503, { status: 'not-ready', reasons })
 }

@@ -48,7 +48,7 @@ export interface EdgeServices {
   readonly finder: Pick<CallerFinder, 'find' | 'findAgain'>
   /** Rates of requests without a valid key, by address. */
   readonly strangers: Pick<AddressRates, 'take'>
-  readonly ledger: Pick<Ledger, 'available' | 'limitStatuses' | 'accountStatus' | 'allowanceStatuses'>
+  readonly ledger: Pick<Ledger, 'gate' | 'limitStatuses' | 'accountStatus' | 'allowanceStatuses'>
   /** Replaced as a whole by a reload. */
   readonly rules: { readonly current: { readonly catalog: Catalog; readonly limits: ConfiguredLimits } }
   readonly responses: Pick<StoredResponses, 'find' | 'events' | 'remove'>

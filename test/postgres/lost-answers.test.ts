@@ -77,9 +77,9 @@ describe.skipIf(!postgres)('when the answer of the database is lost', () => {
     connection.lose('admit_turns', 1)
     const { kind, refusal } = (await impatient.ledger.admit(requestFor(account))) as { kind: string; refusal: unknown }
     expect({ kind, refusal }).toEqual({ kind: 'refused', refusal: { kind: 'unavailable' } })
-    expect(impatient.ledger.available).toBe(false)
+    expect(impatient.ledger.gate.open).toBe(false)
     expect((await impatient.ledger.accountStatus(account)).held).toBe(HOLD)
-    expect(impatient.ledger.available).toBe(true)
+    expect(impatient.ledger.gate.open).toBe(true)
     expect(await impatient.ledger.sweep()).toBe(1)
     expect((await impatient.ledger.accountStatus(account)).held).toBe(0n)
     await impatient.ledger.close()

@@ -25,9 +25,8 @@ export interface PostgresCore {
   readonly open: Set<RequestId>
   /** The run of this process in the database. Replaced when its lease could not be renewed in time. */
   node: number
+  /** Open while the database answers. */
   readonly gate: LedgerGate
-  /** Whether the last call was answered. */
-  readonly available: boolean
 }
 
 /** The input of `close_turns` for one turn. Without a charge it is a release. */

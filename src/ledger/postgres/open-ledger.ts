@@ -58,13 +58,10 @@ export async function openPostgresLedger(deps: PostgresLedgerOptions): Promise<L
   const stopRenewing = keepLease(core, deps)
   return {
     ...createOperatorCommands(core),
-    get available() {
-      return core.available
-    },
+    gate: core.gate,
     get openHolds() {
       return core.open.size
     },
-    onOutage: (listener) => core.gate.onOutage(listener),
     async audit() {
       const report = await core.call<Omit<VerifyReport, 'ok'>>('audit_books()', [])
       return { ...report, ok: report.violations === 0 }
@@ -119,9 +116,6 @@ async function createCore(deps: PostgresLedgerOptions): Promise<PostgresCore> {
     ),
     closes: createOpBatches<CloseOp, CloseRow>((closes) => call('close_turns($1)', [asJson(closes)])),
     gate,
-    get available() {
-      return gate.open
-    },
   }
   return core
 }

@@ -17,12 +17,12 @@ const UNAVAILABLE: Admission = { kind: 'refused', refusal: { kind: 'unavailable'
 export async function admitOnPostgres(core: PostgresCore, request: AdmitRequest): Promise<Admission> {
   const { requestId } = request
   // No request waits for a database that does not answer; the renewal of the lease notices when it does again.
-  if (!core.available) return UNAVAILABLE
+  if (!core.gate.open) return UNAVAILABLE
   // Before the call: the sweeper resolves a hold that no turn attends.
   core.attended.add(requestId)
   const row = await core.admissions.enqueue(request).catch((error: unknown) => {
     core.attended.delete(requestId)
-    if (core.available) throw error
+    if (core.gate.open) throw error
     return undefined
   })
   if (!row) return UNAVAILABLE
@@ -77,7 +77,7 @@ async function closeOnPostgres(
 ): Promise<SettleOutcome> {
   const op = closeOp(requestId, ending, `${core.node}.${++closings}`)
   const row = await core.closes.enqueue(op).catch((error: unknown) => {
-    if (core.available) throw error
+    if (core.gate.open) throw error
     return undefined
   })
   // Unknown whether the hold is closed: recovery finds it as it is.

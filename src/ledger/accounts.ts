@@ -26,8 +26,8 @@ export interface AccountCache {
   ): Result | Promise<Result>
   /** Reads an account again whose state does not match the file. Its callers wait until `adopt` has replaced the state. */
   readAgain(account: AccountRow, adopt: () => Promise<void>): Promise<void>
-  /** While an account is read again: resolves when that is over, also when it fails. */
-  reading(account: AccountRow): Promise<void> | undefined
+  /** Accounts that are being read again, each until that is over or has failed. */
+  readonly rereading: ReadonlyMap<AccountRow, Promise<void>>
   /** Evicts idle accounts while there are more than this many. */
   evict(accountsMax: number): void
 }
@@ -88,7 +88,7 @@ export function createAccountCache(
         if (rereading.get(account) === reading) rereading.delete(account)
       }
     },
-    reading: (account) => rereading.get(account)?.catch(() => {}),
+    rereading,
     evict(accountsMax) {
       if (ledgerState.accounts.size <= accountsMax) return
       const holding = new Set([...ledgerState.turns.values()].map((turn) => turn.account))

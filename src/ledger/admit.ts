@@ -5,19 +5,11 @@ import type { RequestId } from '../model/ids.ts'
 import { type NanoUsd, ZERO } from '../model/money.ts'
 import type { LedgerCore } from './core.ts'
 import type { TurnEnd } from './journal.ts'
-import type {
-  AccountStatusReport,
-  Admission,
-  AdmittedTurn,
-  JudgedRights,
-  SettleOutcome,
-  TakenRequest,
-} from './ledger.ts'
+import type { AccountStatusReport, Admission, JudgedRights, SettleOutcome, TakenRequest } from './ledger.ts'
 import { roomUnder } from './state/allowances.ts'
-import { type AccountState, availableIn, BrokenRule } from './state/state.ts'
+import { type AccountState, BrokenRule } from './state/state.ts'
 import { checkLimits, limitStatusesOf, takeLimits } from './state/turn-limits.ts'
 import {
-  type AdmitOutcome,
   type AdmitRequest,
   admitTurn,
   type Charged,
@@ -40,16 +32,8 @@ export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRig
   const outcome = admitTurn(core.ledgerState, request, { at: core.clock.now(), nowMicros })
   const statuses = limitStatusesOf(core.ledgerState, request.limits, nowMicros)
   if (outcome.kind !== 'held') return { kind: 'refused', refusal: outcome, statuses }
-  return createHeldTurn(core, request, outcome, statuses)
-}
-
-function createHeldTurn(
-  core: LedgerCore,
-  request: AdmitRequest,
-  { receipt, cap, hold, changes }: Extract<AdmitOutcome, { kind: 'held' }>,
-  statuses: readonly LimitStatus[],
-): AdmittedTurn {
   const { requestId, account } = request
+  const { receipt, cap, hold, changes } = outcome
   const durable = core.batcher.enqueue(account, changes)
   core.attended.add(requestId)
   return {
@@ -71,9 +55,9 @@ function createHeldTurn(
         // The gate may have shut again before this step: the state never changes behind a shut gate.
         if (!core.gate.open) continue
         // The account is read again because of another refused operation. This turn is open in the file, and ends after that.
-        const reading = core.cache.reading(account)
+        const reading = core.cache.rereading.get(account)
         if (reading) {
-          await reading
+          await reading.catch(() => {})
           if (!core.gate.open) continue
         }
         const recorded = await recordEnd(core, { requestId, ending })
@@ -119,7 +103,7 @@ export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<Recorde
   const turn = core.ledgerState.turns.get(end.requestId)
   if (!turn) return { kind: 'not-open' }
   // The state of this account does not match the file, and is about to be read again.
-  if (core.cache.reading(turn.account)) return { kind: 'broken' }
+  if (core.cache.rereading.has(turn.account)) return { kind: 'broken' }
   const { requestId, ending } = end
   const { clock } = core
   let closed: CloseOutcome
@@ -169,7 +153,7 @@ function hasHeadroom(
   if (claim) return false
   const turn = core.ledgerState.turns.get(requestId)
   const needed = hold * BigInt(HEADROOM_TURNS)
-  for (const bucket of turn?.buckets ?? []) if (availableIn(bucket) < needed) return false
+  for (const bucket of turn?.buckets ?? []) if (bucket.posted - bucket.held < needed) return false
   for (const { counter } of turn?.counted ?? []) if (roomUnder(counter) < needed) return false
   for (let place = 0; place < statuses.length; place++) {
     if (statuses[place]!.remaining < limits[place]!.cost * HEADROOM_TURNS) return false
@@ -191,5 +175,5 @@ export function takeRequest(core: LedgerCore, limits: readonly AppliedLimit[]): 
 export const statusOf = ({ wallet }: AccountState): AccountStatusReport => ({
   balance: wallet.posted as NanoUsd,
   held: wallet.held as NanoUsd,
-  available: availableIn(wallet) as NanoUsd,
+  available: (wallet.posted - wallet.held) as NanoUsd,
 })

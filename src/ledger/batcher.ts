@@ -103,12 +103,13 @@ export function createBatcher(options: BatcherOptions): Batcher {
       let operations = 0
       const changes: Change[] = []
       for (const operation of batch.operations) {
+        operation.settle(operation.durability)
         if (operation.durability !== 'durable') continue
         operations++
         changes.push(...operation.changes)
       }
+      for (const resolve of batch.waiting) resolve(batch.isWhole ? 'durable' : 'lost')
       observer.batchRecorded({ operations, seconds: (clock.nowMicros() - startedMicros) / 1e6, changes })
-      settle(batch)
     }
     // An emptied batch is recorded too, so that its waiters learn that nothing came of it.
     if (gathering.operations.length > 0 || gathering.marks || !gathering.isWhole) arm()
@@ -140,9 +141,8 @@ export function createBatcher(options: BatcherOptions): Batcher {
     batches.push(gathering)
     gathering = createBatch()
     for (const lost of batches) {
-      for (const operation of lost.operations) operation.durability = 'lost'
-      lost.isWhole = false
-      settle(lost)
+      for (const operation of lost.operations) operation.settle('lost')
+      for (const resolve of lost.waiting) resolve('lost')
     }
     if (!before) options.onFailure(error, failuresInARow++)
   }
@@ -192,8 +192,3 @@ interface Batch {
 }
 
 const createBatch = (): Batch => ({ operations: [], marks: undefined, isWhole: true, waiting: [] })
-
-function settle({ operations, isWhole, waiting }: Batch): void {
-  for (const operation of operations) operation.settle(operation.durability)
-  for (const resolve of waiting) resolve(isWhole ? 'durable' : 'lost')
-}

@@ -2,15 +2,7 @@ import { type Allowance, dayOfMonth } from '../../model/allowance.ts'
 import type { AccountRow } from '../../model/ids.ts'
 import { dollars, NANO_MAX, type NanoUsd } from '../../model/money.ts'
 import { grant, isUnused } from './allowances.ts'
-import {
-  type AccountState,
-  accountStateOf,
-  availableIn,
-  type Change,
-  type LedgerState,
-  SIDES,
-  type Subscription,
-} from './state.ts'
+import { type AccountState, accountStateOf, type Change, type LedgerState, SIDES, type Subscription } from './state.ts'
 
 /** A new plan, another one, or the same one with another end. */
 export interface AssignPlan {
@@ -132,7 +124,8 @@ const ISSUED_MAX = NANO_MAX
 export function transferMoney(ledgerState: LedgerState, op: TransferMoney): TransferOutcome {
   const owner = accountStateOf(ledgerState, op.account)
   const { wallet } = owner
-  if (availableIn(wallet) + op.amount < 0n) return { kind: 'short', available: availableIn(wallet) as NanoUsd }
+  const available = wallet.posted - wallet.held
+  if (available + op.amount < 0n) return { kind: 'short', available: available as NanoUsd }
   const tooMuch = op.amount > 0n ? boundPassed(ledgerState, wallet.posted, op.amount) : undefined
   if (tooMuch) return tooMuch
   wallet.posted += op.amount

@@ -163,9 +163,6 @@ export const createAccountState = (
   movements: 0,
 })
 
-export const availableIn = ({ posted, held }: { readonly posted: bigint; readonly held: bigint }): bigint =>
-  posted - held
-
 /**
  * A money rule would have been broken, by a fault of these functions or because the rows of an account do not balance. Thrown
  * before anything has moved, so that the state stays as it was. The tables check the same rules, but fail a whole batch.

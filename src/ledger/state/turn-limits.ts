@@ -39,7 +39,7 @@ export function takeLimits(ledgerState: LedgerState, limits: readonly AppliedLim
   for (const limit of limits) {
     const { kind, subject, cost } = limit
     if (kind === 'concurrent') {
-      countRunning(ledgerState, subject, 1)
+      ledgerState.running.set(subject, (ledgerState.running.get(subject) ?? 0) + 1)
       continue
     }
     const reachedAt = ledgerState.rates.get(subject) ?? nowMicros
@@ -56,7 +56,11 @@ export function releaseLimits(
 ): void {
   for (const limit of limits) {
     const { kind, subject, cost } = limit
-    if (kind === 'concurrent') countRunning(ledgerState, subject, -1)
+    if (kind === 'concurrent') {
+      const left = (ledgerState.running.get(subject) ?? 0) - 1
+      if (left > 0) ledgerState.running.set(subject, left)
+      else ledgerState.running.delete(subject)
+    }
     if (kind !== 'tokens') continue
     const reachedAt = ledgerState.rates.get(subject) ?? nowMicros
     ledgerState.rates.set(subject, addToRate(ruleOf(limit), reachedAt, tokensUsed - cost, nowMicros))
@@ -98,10 +102,4 @@ export function limitStatusesOf(
     statuses.push({ kind, limit: most, remaining, resetMs })
   }
   return statuses
-}
-
-function countRunning(ledgerState: LedgerState, subject: string, by: 1 | -1): void {
-  const count = (ledgerState.running.get(subject) ?? 0) + by
-  if (count > 0) ledgerState.running.set(subject, count)
-  else ledgerState.running.delete(subject)
 }

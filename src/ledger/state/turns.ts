@@ -18,7 +18,6 @@ import {
   type AccountState,
   type AllowanceStatus,
   accountStateOf,
-  availableIn,
   BrokenRule,
   type Bucket,
   type Change,
@@ -101,7 +100,8 @@ export function admitTurn(ledgerState: LedgerState, op: AdmitRequest, { at, nowM
   // A free turn draws on the wallet only: with neither hold nor charge a window's period would count as unused, and be
   // moved or closed under the turn.
   const drawn = hold > 0n ? draws : draws.filter(({ status }) => status === undefined)
-  for (const draw of drawn) if (availableIn(draw) < hold) throw new BrokenRule('a hold is placed on what is there')
+  for (const { posted, held } of drawn)
+    if (posted - held < hold) throw new BrokenRule('a hold is placed on what is there')
   takeLimits(ledgerState, op.limits, nowMicros)
   return placeHold(ledgerState, op, account, { drawn, hold, cap, at })
 }
@@ -232,8 +232,8 @@ export function decideCap(
   at: number,
 ): { readonly kind: 'cap'; readonly cap: number; readonly hold: NanoUsd } | MoneyRefusal {
   let least: bigint | undefined
-  for (const draw of draws) {
-    const available = availableIn(draw)
+  for (const { posted, held } of draws) {
+    const available = posted - held
     if (least === undefined || available < least) least = available
   }
   // Never negative, though a spend cap may have been lowered below its usage: what costs nothing passes even then.
@@ -272,7 +272,7 @@ function refuseMoney(
   if (cappedBy) return { kind: 'cap-reached', ...lack, ...factsOf(cappedBy, at) }
   const window = latestOf(allowances, 'quota')
   if (window) return { kind: 'exhausted', ...lack, ...factsOf(window, at) }
-  const tightest = draws.find((draw) => availableIn(draw) <= available)
+  const tightest = draws.find(({ posted, held }) => posted - held <= available)
   return { kind: 'in-flight', ...lack, of: tightest?.status?.allowance }
 }
 

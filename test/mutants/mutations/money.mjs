@@ -295,7 +295,7 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/ledger/state/operator-commands.ts',
-        find: 'availableIn(wallet) + op.amount < 0n',
+        find: 'available + op.amount < 0n',
         put: 'wallet.posted + op.amount < 0n',
       },
     ],

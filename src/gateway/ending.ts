@@ -5,7 +5,7 @@ import type { Attempt, Ending, Owed, TurnOutcome } from '../model/ending.ts'
 import { type InputUsage, inputTokensOf, type MeteredUsage, type Price, type Usage } from '../model/price.ts'
 import { estimateInput } from '../pricing/estimate.ts'
 import type { LaneRate } from '../pricing/lane-rates.ts'
-import { clampUsage, inputWithin, priceUsage } from '../pricing/price.ts'
+import { clampUsage, priceUsage } from '../pricing/price.ts'
 import { laneCap, type Produced, type Run, type RunFate } from './attempt.ts'
 import type { StopReason } from './cancellation.ts'
 import type { Turn } from './turn.ts'
@@ -98,12 +98,7 @@ const STOPPED_OUTCOMES = {
  */
 function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds): Resolution {
   const { usage: counted } = produced
-  const usage = counted
-    ? clampUsage(counted, {
-        inputTokens: inputWithin(counted, bounds.inputBound, bounds.model.contextTokens),
-        outputTokens: bounds.outputBound,
-      })
-    : estimateUsage(produced, bounds)
+  const usage = counted ? clampUsage(counted, bounds, bounds.model.contextTokens) : estimateUsage(produced, bounds)
   return { outcome, owed: { usage, ...priceUsage(bounds.price, usage) } }
 }
 
@@ -157,16 +152,15 @@ export function estimateUsage(produced: Produced, bounds: EndingBounds): Metered
   const { rate, inputEstimate, cachedEstimate, bytesPerToken } = bounds
   let input: InputUsage | undefined = usageSoFar && inputTokensOf(usageSoFar) > 0 ? usageSoFar : inputCounted
   if (input === undefined) {
-    const tokens = rate.inputTokens(inputEstimate)
-    const cachedInput = Math.min(rate.inputTokens(cachedEstimate), tokens)
+    const tokens = Math.ceil(inputEstimate * rate.inputFactor)
+    const cachedInput = Math.min(Math.ceil(cachedEstimate * rate.inputFactor), tokens)
     input = { uncachedInput: tokens - cachedInput, cachedInput, cacheWrite: 0 }
   }
   const { uncachedInput, cachedInput, cacheWrite } = input
   const { output, reasoning } =
     usageSoFar === undefined ? rate.outputOf(produced, bytesPerToken) : outputBeyond(usageSoFar, produced, bounds)
   const estimate = { uncachedInput, cachedInput, cacheWrite, output, reasoning }
-  const within = { inputTokens: inputWithin(estimate, bounds.inputBound), outputTokens: bounds.outputBound }
-  return { ...clampUsage(estimate, within), estimated: true }
+  return { ...clampUsage(estimate, bounds), estimated: true }
 }
 
 function outputBeyond(counted: Usage, produced: Produced, { rate, bytesPerToken }: EndingBounds) {

@@ -85,6 +85,8 @@ export class LaneRate {
   /** Counted tokens over estimated ones: estimated as one a frame, and from bytes. */
   readonly #frames = new Line(ASSUMED_WORDS)
   readonly #bytes = new Line(ASSUMED_WORDS)
+  /** Tokens of input for each one by the catalogue's ratio. */
+  inputFactor = 1
   /** Sums of the estimated and of the counted input. */
   #inputTaken = INPUT_EVIDENCE
   #inputCounted = INPUT_EVIDENCE
@@ -93,12 +95,6 @@ export class LaneRate {
   readonly #wholes = new Line(ASSUMED_SECONDS)
   /** The share of turns with hidden reasoning; undefined before the first. */
   #hides: number | undefined
-
-  /** The tokens of an input with so many tokens by the catalogue's ratio. */
-  inputTokens(taken: number): number {
-    const factor = this.#inputCounted / this.#inputTaken
-    return Math.ceil(taken * Math.min(Math.max(factor, FACTOR_MIN), FACTOR_MAX))
-  }
 
   /** What was produced: text by its bytes, hidden reasoning and JSON answers by their time. */
   outputOf(work: SeenWork, bytesPerToken: number): EstimatedOutput {
@@ -140,6 +136,7 @@ export class LaneRate {
       const weight = Math.min(1, INPUT_EVIDENCE_MAX / Math.max(inputTaken, inputCounted))
       this.#inputTaken = this.#inputTaken * KEPT + inputTaken * weight
       this.#inputCounted = this.#inputCounted * KEPT + inputCounted * weight
+      this.inputFactor = Math.min(Math.max(this.#inputCounted / this.#inputTaken, FACTOR_MIN), FACTOR_MAX)
     }
     if (work.wholeMs !== undefined) this.#wholes.learn(usage.output, Math.max(work.wholeMs / 1000, SECONDS_MIN))
     if (work.silentMs === undefined || work.hiding === 'no') return

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import { holdFor, type Price } from '../model/price.ts'
-import { clampUsage, holdTermsFor, inputBound, priceUsage } from './price.ts'
+import { clampUsage, holdTermsFor, INPUT_TOKENS_BELIEVED, inputBound, priceUsage } from './price.ts'
 
 const rate = fc.bigInt({ min: 0n, max: 100_000_000n }).map((pico) => pico as PicoPerToken)
 const rates = fc.record({ input: rate, cachedInput: rate, cacheWrite: rate, output: rate })
@@ -43,7 +43,9 @@ describe('the ceiling of a turn', () => {
         (price, bound, cap, choices, ...counts) => {
           const [uncachedInput, cachedInput, cacheWrite, output] = counts as [number, number, number, number]
           const reported = { uncachedInput, cachedInput, cacheWrite, output, reasoning: 0 }
-          const usage = clampUsage(reported, { inputTokens: bound, outputTokens: cap * choices })
+          // Input beyond the bound is cut to it only where no model can have read that much.
+          if (uncachedInput + cachedInput + cacheWrite > bound) reported.cacheWrite += INPUT_TOKENS_BELIEVED
+          const usage = clampUsage(reported, { inputBound: bound, outputBound: cap * choices })
           const { cost, tier } = priceUsage(price, usage)
           if (tier > 0) tiered++
           if (usage.estimated) clamped++

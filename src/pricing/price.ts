@@ -1,13 +1,5 @@
 import { type NanoUsd, nanoFromPico } from '../model/money.ts'
-import {
-  type HoldTerms,
-  type InputUsage,
-  inputTokensOf,
-  type MeteredUsage,
-  type Price,
-  type Rates,
-  type Usage,
-} from '../model/price.ts'
+import { type HoldTerms, inputTokensOf, type MeteredUsage, type Price, type Rates, type Usage } from '../model/price.ts'
 import { partBound, type SizedInput, type TokensOfInput } from './estimate.ts'
 
 /** The cost of the usage, and the threshold of its tier (0 for the base price). Rounded up once, at the end. */
@@ -62,36 +54,33 @@ export function holdTermsFor(price: Price, boundTokens: number, choices: number)
 }
 
 /** A provider that counts more input than this has miscounted, unless the catalogue knows a larger context. */
-const INPUT_TOKENS_BELIEVED = 10_000_000
+export const INPUT_TOKENS_BELIEVED = 10_000_000
 
-/** A count of input beyond the bound of the request is believed if some model can have read that much. */
-export const inputWithin = (counted: InputUsage, inputBound: number, contextTokens = 0): number => {
-  const believed = Math.max(inputBound, contextTokens, INPUT_TOKENS_BELIEVED)
-  return inputTokensOf(counted) <= believed ? believed : inputBound
-}
-
-/** The most that a request can have used. */
+/** The most that a request should have used. */
 interface UsageBounds {
-  readonly inputTokens: number
-  readonly outputTokens: number
+  readonly inputBound: number
+  readonly outputBound: number
 }
 
 /**
  * A count beyond the bound is a fault of the provider, not a debt of the client: it is cut to the bound and flagged as an
- * estimate. Counts that contradict their own total are flagged too.
+ * estimate. A count of input is believed as far as some model can have read that much. Counts that contradict their own total are
+ * flagged too.
  */
-export function clampUsage(usage: Usage, bounds: UsageBounds): MeteredUsage {
-  if (inputTokensOf(usage) <= bounds.inputTokens && usage.output <= bounds.outputTokens) {
+export function clampUsage(usage: Usage, { inputBound, outputBound }: UsageBounds, contextTokens = 0): MeteredUsage {
+  const isInputBelieved = inputTokensOf(usage) <= Math.max(inputBound, contextTokens, INPUT_TOKENS_BELIEVED)
+  if (isInputBelieved && usage.output <= outputBound) {
     const { uncachedInput, cachedInput, cacheWrite, output, reasoning, doubtful } = usage
     return { uncachedInput, cachedInput, cacheWrite, output, reasoning, estimated: doubtful === true }
   }
-  const cachedInput = Math.min(usage.cachedInput, bounds.inputTokens)
-  const cacheWrite = Math.min(usage.cacheWrite, bounds.inputTokens - cachedInput)
-  const output = Math.min(usage.output, bounds.outputTokens)
+  const inputMost = isInputBelieved ? Number.POSITIVE_INFINITY : inputBound
+  const cachedInput = Math.min(usage.cachedInput, inputMost)
+  const cacheWrite = Math.min(usage.cacheWrite, inputMost - cachedInput)
+  const output = Math.min(usage.output, outputBound)
   return {
     cachedInput,
     cacheWrite,
-    uncachedInput: Math.min(usage.uncachedInput, bounds.inputTokens - cachedInput - cacheWrite),
+    uncachedInput: Math.min(usage.uncachedInput, inputMost - cachedInput - cacheWrite),
     output,
     reasoning: Math.min(usage.reasoning, output),
     estimated: true,

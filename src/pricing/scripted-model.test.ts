@@ -114,7 +114,7 @@ it('a lane of which nothing is known is judged by the catalogue, and hides nothi
   })
   expect(rate.outputOf({ outputBytes: 401, silentMs: 62_000, hiding: 'known' }, 4)).toMatchObject({ reasoning: 3600 })
   expect(rate.outputOf({ outputBytes: 0, wholeMs: 60_000 }, 4).output).toBe(0)
-  expect(rate.inputTokens(77)).toBe(77)
+  expect(rate.inputFactor).toBe(1)
 })
 
 it('an answer in one piece is taken for as long as it was made, and never for much more than is usual', () => {
@@ -136,5 +136,5 @@ it('what a few clients make a model say cannot make it absurd for others', () =>
   const { output } = rate.outputOf({ outputBytes: 4000 }, 4)
   expect(output).toBeGreaterThan(2000)
   expect(output).toBeLessThanOrEqual(2530)
-  expect(rate.inputTokens(1000)).toBe(400)
+  expect(rate.inputFactor).toBe(0.4)
 })

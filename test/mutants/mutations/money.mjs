@@ -60,8 +60,8 @@ export const OF_MONEY = [
     replacements: [
       {
         file: 'src/pricing/price.ts',
-        find: 'return inputTokensOf(counted) <= believed ? believed : inputBound',
-        put: 'return inputBound',
+        find: 'Math.max(inputBound, contextTokens, INPUT_TOKENS_BELIEVED)',
+        put: 'inputBound',
       },
     ],
   },

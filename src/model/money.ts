@@ -26,14 +26,23 @@ export function parseUsd(text: string): NanoUsd | undefined {
   return (sign === '-' ? -amount : amount) as NanoUsd
 }
 
+/** Formats amounts with so many decimal places: writes at least two of them, and no trailing zeros after those. */
+const formatDecimal =
+  (places: number) =>
+  (amount: bigint): string => {
+    const digits = String(amount < 0n ? -amount : amount).padStart(places + 1, '0')
+    const fraction = digits.slice(-places).replace(/0+$/, '').padEnd(2, '0')
+    return `${amount < 0n ? '-' : ''}${digits.slice(0, -places)}.${fraction}`
+  }
+
 /** Nano-dollars as an exact decimal string. */
-export const formatUsd = (amount: bigint): string => formatDecimal(amount, 9)
+export const formatUsd = formatDecimal(9)
 
 /** An amount in a sentence. */
 export const inUsd = (amount: bigint): string => `${formatUsd(amount)} USD`
 
 /** Pico-dollars as an exact decimal string: a line of a price before the one rounding. */
-export const formatPico = (amount: bigint): string => formatDecimal(amount, 12)
+export const formatPico = formatDecimal(12)
 
 /** `"3.00"` USD per million tokens to pico-dollars per token; six places at most, so that it is exact. */
 export function parsePricePerMillion(text: string): PicoPerToken | undefined {
@@ -43,14 +52,7 @@ export function parsePricePerMillion(text: string): PicoPerToken | undefined {
   return (BigInt(whole!) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))) as PicoPerToken
 }
 
-export const formatPricePerMillion = (price: bigint): string => formatDecimal(price, 6)
-
-/** At least two places, and no trailing zeros after them. */
-function formatDecimal(amount: bigint, places: number): string {
-  const digits = String(amount < 0n ? -amount : amount).padStart(places + 1, '0')
-  const fraction = digits.slice(-places).replace(/0+$/, '').padEnd(2, '0')
-  return `${amount < 0n ? '-' : ''}${digits.slice(0, -places)}.${fraction}`
-}
+export const formatPricePerMillion = formatDecimal(6)
 
 /** Pico to nano, rounded up: the one rounding of a request, at the very end. */
 export function nanoFromPico(pico: bigint): NanoUsd {

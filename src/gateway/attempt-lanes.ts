@@ -4,9 +4,9 @@ import type { Attempt } from '../model/ending.ts'
 import { type Problem, problem, retryableProblem, withRetryAfter } from '../model/problem.ts'
 import type { LaneDialect } from '../protocols/codecs.ts'
 import { type RefusalClass, refusesTrigger } from '../protocols/refusals/provider-error.ts'
-import type { LanePermit, LaneVerdict } from '../routing/lane-health.ts'
-import { laneDialect } from '../routing/learned-capabilities.ts'
-import { type FailedLane, type LaneAttempt, laneCap, type Run, type RunFate } from './attempt.ts'
+import type { LanePermit, LaneVerdict } from '../routing/circuit-breaker.ts'
+import { capOn } from '../routing/learned-capabilities.ts'
+import type { FailedLane, LaneAttempt, Run, RunFate } from './attempt.ts'
 import { type AttemptOptions, type CalledLane, callLane, stopped } from './call-lane.ts'
 import type { Turn, TurnServices } from './turn.ts'
 import { commonProblem } from './upstream-errors.ts'
@@ -44,7 +44,7 @@ export async function attemptLanes(services: TurnServices, turn: Turn, lanes: re
       // A lane that only cannot serve this one request does not count against the retry budget.
       const isRetry = progress.failures.some(({ fate }) => fate.verdict !== undefined)
       if (isRetry && !retries.take(turn.entry.model)) {
-        permit.release()
+        permit.release?.()
         // The first failure is the answer.
         progress.failures.length = 1
         progress.attemptsLeft = 0
@@ -72,6 +72,15 @@ interface PermittedLane {
 }
 
 const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }
+
+interface CappedTurn {
+  readonly request: Pick<Turn['request'], 'outputCap'>
+  readonly hold: Pick<Turn['hold'], 'cap'>
+}
+
+/** The output cap of one lane. The hold may cover more, for a lane of the turn whose minimum is above the client's cap. */
+export const laneCap = ({ request: { outputCap }, hold }: CappedTurn, lane: Lane): number =>
+  outputCap === undefined ? hold.cap : Math.min(capOn(lane, outputCap), hold.cap)
 
 /** Undefined: the lane failed, and another one may be called. */
 async function attemptLane(
@@ -106,7 +115,7 @@ async function attemptLane(
       permit.report(fate.verdict)
     }
   } finally {
-    permit.release()
+    permit.release?.()
   }
   if (fate.kind !== 'failed' || fate.failsOnEveryLane || turn.cancellation.abortReason) {
     return { fate, lane, attempts, firstContentAt: attempt.firstContentAt }
@@ -210,7 +219,7 @@ async function callUntilSettled(services: TurnServices, turn: Turn, attempt: Lan
   for (let options = PLAIN; ; ) {
     // A cancel before the call costs nothing.
     if (turn.cancellation.abortReason) return stopped(turn.cancellation.abortReason)
-    let dialect = capabilities.dialectOf(lane.id, laneDialect(lane))
+    let dialect = capabilities.dialectOf(lane)
     if (options.withoutFields.length > 0)
       dialect = { ...dialect, withoutFields: [...dialect.withoutFields, ...options.withoutFields] }
     const called = await callLane(services, turn, attempt, { dialect, options })

@@ -82,13 +82,18 @@ interface CappedTurn {
 export const laneCap = ({ request: { outputCap }, hold }: CappedTurn, lane: Lane): number =>
   outputCap === undefined ? hold.cap : Math.min(capOn(lane, outputCap), hold.cap)
 
-/** Undefined: the lane failed, and another one may be called. */
+/**
+ * Calls one lane, and again with other options while a retry rule applies to its refusal. Undefined: the lane failed, and another
+ * one may be called.
+ */
 async function attemptLane(
   services: TurnServices,
   turn: Turn,
   progress: Progress,
   { lane, permit }: PermittedLane,
 ): Promise<Run | undefined> {
+  const { capabilities, retries, nowMicros } = services
+  const { cancellation } = turn
   const { attempts, failures } = progress
   progress.attemptsLeft--
   progress.last = lane
@@ -97,18 +102,36 @@ async function attemptLane(
     permit,
     attempts,
     outputCap: laneCap(turn, lane),
-    calledAt: services.nowMicros(),
+    calledAt: nowMicros(),
     firstContentAt: undefined,
     hiding: 'no',
   }
   let fate: RunFate
   try {
-    fate = await callUntilSettled(services, turn, attempt)
+    let options: AttemptOptions | undefined = PLAIN
+    do {
+      // A cancel before the call costs nothing.
+      if (cancellation.abortReason) {
+        fate = stopped(cancellation.abortReason)
+        break
+      }
+      let dialect = capabilities.dialectOf(lane)
+      if (options.withoutFields.length > 0)
+        dialect = { ...dialect, withoutFields: [...dialect.withoutFields, ...options.withoutFields] }
+      const called = await callLane(services, turn, attempt, { dialect, options })
+      const { status, outcome } = called
+      const now = nowMicros()
+      attempts.push({ lane: lane.id, outcome, status, ms: msBetween(attempt.calledAt, now) })
+      attempt.calledAt = now
+      fate = called.fate
+      options =
+        fate.kind === 'failed' ? retryOptions({ services, turn, lane, dialect, options, fate, called }) : undefined
+    } while (options !== undefined)
     // A turn that is stopped from outside says nothing about its lane.
     if (fate.kind === 'finished') {
-      attempt.firstContentAt ??= services.nowMicros()
+      attempt.firstContentAt ??= nowMicros()
       permit.report(SUCCEEDED)
-      services.retries.succeeded(turn.entry.model)
+      retries.succeeded(turn.entry.model)
     } else if (fate.kind === 'broken-off') {
       permit.report({ kind: 'failed' })
     } else if (fate.kind === 'failed' && fate.verdict !== undefined) {
@@ -117,7 +140,7 @@ async function attemptLane(
   } finally {
     permit.release?.()
   }
-  if (fate.kind !== 'failed' || fate.failsOnEveryLane || turn.cancellation.abortReason) {
+  if (fate.kind !== 'failed' || fate.failsOnEveryLane || cancellation.abortReason) {
     return { fate, lane, attempts, firstContentAt: attempt.firstContentAt }
   }
   failures.push({ lane, fate })
@@ -212,29 +235,6 @@ const PLAIN: AttemptOptions = {
   ...{ rulesApplied: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false, repeated: false },
 }
 
-/** Calls one lane, and again with other options while a retry rule applies to its refusal. */
-async function callUntilSettled(services: TurnServices, turn: Turn, attempt: LaneAttempt): Promise<RunFate> {
-  const { capabilities, nowMicros } = services
-  const { lane } = attempt
-  for (let options = PLAIN; ; ) {
-    // A cancel before the call costs nothing.
-    if (turn.cancellation.abortReason) return stopped(turn.cancellation.abortReason)
-    let dialect = capabilities.dialectOf(lane)
-    if (options.withoutFields.length > 0)
-      dialect = { ...dialect, withoutFields: [...dialect.withoutFields, ...options.withoutFields] }
-    const called = await callLane(services, turn, attempt, { dialect, options })
-    const { fate, status, outcome } = called
-    const now = nowMicros()
-    attempt.attempts.push({ lane: lane.id, outcome, status, ms: msBetween(attempt.calledAt, now) })
-    attempt.calledAt = now
-    if (fate.kind !== 'failed') return fate
-    const refusal = { services, turn, lane, dialect, options, fate, called }
-    const next = withoutField(refusal) ?? withoutSeals(refusal) ?? withoutNativeCompaction(refusal) ?? repeated(refusal)
-    if (next === undefined) return fate
-    options = next
-  }
-}
-
 /** What a retry rule decides on: with which options the same lane is called again, if at all. */
 interface FailedCall {
   readonly services: TurnServices
@@ -245,6 +245,9 @@ interface FailedCall {
   readonly fate: FailedLane
   readonly called: CalledLane
 }
+
+const retryOptions = (call: FailedCall): AttemptOptions | undefined =>
+  withoutField(call) ?? withoutSeals(call) ?? withoutNativeCompaction(call) ?? repeated(call)
 
 /** A server that refuses more fields than these is not a server that we know. */
 const RULES_A_TURN_MAX = 3

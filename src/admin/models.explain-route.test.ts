@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
-import { createLaneHealth, type LaneVerdict } from '../routing/lane-health.ts'
+import { createLaneHealth, type LaneVerdict } from '../routing/circuit-breaker.ts'
 import { createCountedInputs } from './count-usage.ts'
 import { explainRoute, operatedModels } from './models.ts'
 import type { ServerStatus } from './server-status.ts'
@@ -28,7 +28,7 @@ function setUp(...places: readonly (readonly [priority: number, weight: number])
     for (let count = 0; count < times; count++) {
       const permit = health.permit(laneAt(at))
       permit?.report(FAILED)
-      permit?.release()
+      permit?.release?.()
     }
   }
   const shown = async () => {
@@ -74,7 +74,7 @@ it('a half-open lane is tried by the next request, and skipped during the trial'
     ['lane-1', 100, true, null],
     ['lane-0', 0, false, 0],
   ])
-  trial?.release()
+  trial?.release?.()
   expect(operated()).toEqual([100, 0])
 })
 

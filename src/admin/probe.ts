@@ -22,7 +22,7 @@ import {
   type UpstreamFailed,
   UpstreamTimedOut,
 } from '../providers/upstream-answer.ts'
-import { createLearnedCapabilities, laneDialect } from '../routing/learned-capabilities.ts'
+import { createLearnedCapabilities } from '../routing/learned-capabilities.ts'
 
 export interface ProbeServices {
   readonly send: Send
@@ -76,7 +76,7 @@ export async function probe(
   const learned = createLearnedCapabilities()
   const without: string[] = []
   for (;;) {
-    const dialect = learned.dialectOf(lane.id, laneDialect(lane))
+    const dialect = learned.dialectOf(lane)
     const probed = await probeOnce(services, lane, dialect)
     const mayRetry = probed.kind === 'refused' && probed.means === 'unsupported-field' && without.length < RETRIES_MAX
     if (!mayRetry || !learned.learn(lane.id, dialect, probed.error)) return { probed, without }

@@ -3,7 +3,7 @@ import type { VerifyReport } from '../ledger/ledger.ts'
 import type { Closing } from '../lib/async.ts'
 import { uniform } from '../lib/random-id.ts'
 import type { OpenReason } from '../routing/circuit-breaker.ts'
-import { createLaneHealth, type LaneHealth } from '../routing/lane-health.ts'
+import { createLaneHealth, type LaneHealth } from '../routing/circuit-breaker.ts'
 import type { AppLog, Services } from './app.ts'
 
 /** How long the hold of a turn can stay after an internal error lost the turn. */

@@ -4,9 +4,9 @@ import type { Attempt } from '../model/ending.ts'
 import { type Problem, problem, retryableProblem, withRetryAfter } from '../model/problem.ts'
 import type { LaneDialect } from '../protocols/codecs.ts'
 import { type RefusalClass, refusesTrigger } from '../protocols/refusals/provider-error.ts'
-import type { LanePermit, LaneVerdict } from '../routing/lane-health.ts'
-import { laneDialect } from '../routing/learned-capabilities.ts'
-import { type FailedLane, type LaneAttempt, laneCap, type Run, type RunFate } from './attempt.ts'
+import type { LanePermit, LaneVerdict } from '../routing/circuit-breaker.ts'
+import { capOn } from '../routing/learned-capabilities.ts'
+import type { FailedLane, LaneAttempt, Run, RunFate } from './attempt.ts'
 import { type AttemptOptions, type CalledLane, callLane, stopped } from './call-lane.ts'
 import type { Turn, TurnServices } from './turn.ts'
 import { commonProblem } from './upstream-errors.ts'
@@ -44,7 +44,7 @@ export async function attemptLanes(services: TurnServices, turn: Turn, lanes: re
       // A lane that only cannot serve this one request does not count against the retry budget.
       const isRetry = progress.failures.some(({ fate }) => fate.verdict !== undefined)
       if (isRetry && !retries.take(turn.entry.model)) {
-        permit.release()
+        permit.release?.()
         // The first failure is the answer.
         progress.failures.length = 1
         progress.attemptsLeft = 0
@@ -73,13 +73,27 @@ interface PermittedLane {
 
 const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }
 
-/** Undefined: the lane failed, and another one may be called. */
+interface CappedTurn {
+  readonly request: Pick<Turn['request'], 'outputCap'>
+  readonly hold: Pick<Turn['hold'], 'cap'>
+}
+
+/** The output cap of one lane. The hold may cover more, for a lane of the turn whose minimum is above the client's cap. */
+export const laneCap = ({ request: { outputCap }, hold }: CappedTurn, lane: Lane): number =>
+  outputCap === undefined ? hold.cap : Math.min(capOn(lane, outputCap), hold.cap)
+
+/**
+ * Calls one lane, and again with other options while a retry rule applies to its refusal. Undefined: the lane failed, and another
+ * one may be called.
+ */
 async function attemptLane(
   services: TurnServices,
   turn: Turn,
   progress: Progress,
   { lane, permit }: PermittedLane,
 ): Promise<Run | undefined> {
+  const { capabilities, retries, nowMicros } = services
+  const { cancellation } = turn
   const { attempts, failures } = progress
   progress.attemptsLeft--
   progress.last = lane
@@ -88,27 +102,45 @@ async function attemptLane(
     permit,
     attempts,
     outputCap: laneCap(turn, lane),
-    calledAt: services.nowMicros(),
+    calledAt: nowMicros(),
     firstContentAt: undefined,
     hiding: 'no',
   }
   let fate: RunFate
   try {
-    fate = await callUntilSettled(services, turn, attempt)
+    let options: AttemptOptions | undefined = PLAIN
+    do {
+      // A cancel before the call costs nothing.
+      if (cancellation.abortReason) {
+        fate = stopped(cancellation.abortReason)
+        break
+      }
+      let dialect = capabilities.dialectOf(lane)
+      if (options.withoutFields.length > 0)
+        dialect = { ...dialect, withoutFields: [...dialect.withoutFields, ...options.withoutFields] }
+      const called = await callLane(services, turn, attempt, { dialect, options })
+      const { status, outcome } = called
+      const now = nowMicros()
+      attempts.push({ lane: lane.id, outcome, status, ms: msBetween(attempt.calledAt, now) })
+      attempt.calledAt = now
+      fate = called.fate
+      options =
+        fate.kind === 'failed' ? retryOptions({ services, turn, lane, dialect, options, fate, called }) : undefined
+    } while (options !== undefined)
     // A turn that is stopped from outside says nothing about its lane.
     if (fate.kind === 'finished') {
-      attempt.firstContentAt ??= services.nowMicros()
+      attempt.firstContentAt ??= nowMicros()
       permit.report(SUCCEEDED)
-      services.retries.succeeded(turn.entry.model)
+      retries.succeeded(turn.entry.model)
     } else if (fate.kind === 'broken-off') {
       permit.report({ kind: 'failed' })
     } else if (fate.kind === 'failed' && fate.verdict !== undefined) {
       permit.report(fate.verdict)
     }
   } finally {
-    permit.release()
+    permit.release?.()
   }
-  if (fate.kind !== 'failed' || fate.failsOnEveryLane || turn.cancellation.abortReason) {
+  if (fate.kind !== 'failed' || fate.failsOnEveryLane || cancellation.abortReason) {
     return { fate, lane, attempts, firstContentAt: attempt.firstContentAt }
   }
   failures.push({ lane, fate })
@@ -203,29 +235,6 @@ const PLAIN: AttemptOptions = {
   ...{ rulesApplied: 0, withoutFields: [], withoutSeals: false, withoutNativeCompaction: false, repeated: false },
 }
 
-/** Calls one lane, and again with other options while a retry rule applies to its refusal. */
-async function callUntilSettled(services: TurnServices, turn: Turn, attempt: LaneAttempt): Promise<RunFate> {
-  const { capabilities, nowMicros } = services
-  const { lane } = attempt
-  for (let options = PLAIN; ; ) {
-    // A cancel before the call costs nothing.
-    if (turn.cancellation.abortReason) return stopped(turn.cancellation.abortReason)
-    let dialect = capabilities.dialectOf(lane.id, laneDialect(lane))
-    if (options.withoutFields.length > 0)
-      dialect = { ...dialect, withoutFields: [...dialect.withoutFields, ...options.withoutFields] }
-    const called = await callLane(services, turn, attempt, { dialect, options })
-    const { fate, status, outcome } = called
-    const now = nowMicros()
-    attempt.attempts.push({ lane: lane.id, outcome, status, ms: msBetween(attempt.calledAt, now) })
-    attempt.calledAt = now
-    if (fate.kind !== 'failed') return fate
-    const refusal = { services, turn, lane, dialect, options, fate, called }
-    const next = withoutField(refusal) ?? withoutSeals(refusal) ?? withoutNativeCompaction(refusal) ?? repeated(refusal)
-    if (next === undefined) return fate
-    options = next
-  }
-}
-
 /** What a retry rule decides on: with which options the same lane is called again, if at all. */
 interface FailedCall {
   readonly services: TurnServices
@@ -236,6 +245,9 @@ interface FailedCall {
   readonly fate: FailedLane
   readonly called: CalledLane
 }
+
+const retryOptions = (call: FailedCall): AttemptOptions | undefined =>
+  withoutField(call) ?? withoutSeals(call) ?? withoutNativeCompaction(call) ?? repeated(call)
 
 /** A server that refuses more fields than these is not a server that we know. */
 const RULES_A_TURN_MAX = 3

@@ -7,10 +7,8 @@ import type { RefusalClass } from '../protocols/refusals/provider-error.ts'
 import type { CompactedSize } from '../protocols/shared/codec-types.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
 import type { UpstreamFailure } from '../providers/upstream-answer.ts'
-import type { LanePermit, LaneVerdict } from '../routing/lane-health.ts'
-import { capOn } from '../routing/learned-capabilities.ts'
+import type { LanePermit, LaneVerdict } from '../routing/circuit-breaker.ts'
 import type { StopReason } from './cancellation.ts'
-import type { Turn } from './turn.ts'
 
 /** The result of a turn's calls to providers. */
 export interface Run {
@@ -96,12 +94,3 @@ export interface LaneAttempt {
   /** Whether the lane may hide reasoning, as it was last called. */
   hiding: Hiding
 }
-
-interface CappedTurn {
-  readonly request: Pick<Turn['request'], 'outputCap'>
-  readonly hold: Pick<Turn['hold'], 'cap'>
-}
-
-/** The output cap of one lane. The hold may cover more, for a lane of the turn whose minimum is above the client's cap. */
-export const laneCap = ({ request: { outputCap }, hold }: CappedTurn, lane: Lane): number =>
-  outputCap === undefined ? hold.cap : Math.min(capOn(lane, outputCap), hold.cap)

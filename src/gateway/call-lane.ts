@@ -17,7 +17,7 @@ import {
   type UpstreamBody,
   UpstreamTimedOut,
 } from '../providers/upstream-answer.ts'
-import type { LaneVerdict } from '../routing/lane-health.ts'
+import type { LaneVerdict } from '../routing/circuit-breaker.ts'
 import { type AttemptOutcome, type LaneAttempt, NOTHING_PRODUCED, type Produced, type RunFate } from './attempt.ts'
 import type { StopReason } from './cancellation.ts'
 import { type ReturnRoute, routeTo } from './route-strategy.ts'
@@ -79,7 +79,9 @@ export async function callLane(
   if (entry.model.efforts?.length === 0 || effort === 'none') attempt.hiding = 'no'
   else attempt.hiding = terms.dialect.hidesReasoning ? 'known' : 'unknown'
   // A stream without a head owes nothing, so it is cut; a JSON answer gets its head only when it is complete.
-  cancellation.follow(request.delivery === 'json' ? disconnectPolicy : 'cut')
+  cancellation.policy = request.delivery === 'json' ? disconnectPolicy : 'cut'
+  // An earlier lane has not completed the answer.
+  cancellation.answerIsComplete = false
   const { strategy, answered } = await sendRequest(services, turn, attempt, terms)
   const called = await answered
   const { abortReason } = cancellation
@@ -102,7 +104,7 @@ export async function callLane(
   const { status, body } = called
   permit.report(RESPONDED)
   if (status < 400) {
-    cancellation.follow(disconnectPolicy)
+    cancellation.policy = disconnectPolicy
     const fate =
       strategy.delivery === 'json' && strategy.relayReply
         ? await relayJson(services, turn, attempt, { body, relayReply: strategy.relayReply })
@@ -122,18 +124,21 @@ export async function callLane(
 
 /** A function of its own, so that the request body does not stay in memory while the answer streams. */
 async function sendRequest(
-  { mint, send, cacheSaltOf }: TurnServices,
+  { mint, send, cacheSaltOf, callSeals }: TurnServices,
   turn: Turn,
   { lane, outputCap: cap, attempts }: LaneAttempt,
   { dialect, options }: CallTerms,
 ) {
-  const { request, caller, encoder, callSeals, entry, effort, admitRequest, cancellation } = turn
+  const { request, caller, encoder, entry, effort, admitRequest, cancellation } = turn
   const { model } = entry
   const outputCap = capWithin(model.contextTokens, { cap, input: admitRequest.inputEstimate, request })
   const cacheSalt = dialect.cacheSaltField === undefined ? undefined : cacheSaltOf(caller.accountId)
   const turnstile = pauseAfter(request.body.bytes)
   if (turnstile) await turnstile
-  const route = { lane, dialect, request, encoder, mint, callSeals, cacheSalt, model, effort, outputCap, options }
+  const { account } = caller
+  const route = {
+    ...{ lane, dialect, request, encoder, mint, callSeals, account, cacheSalt, model, effort, outputCap, options },
+  }
   const routed = routeTo(route)
   const { sent, strategy } = routed instanceof Promise ? await routed : routed
   // The header of an earlier call is replaced.

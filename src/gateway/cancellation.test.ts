@@ -54,17 +54,6 @@ describe('a client that goes', () => {
     stop.answerIsComplete = true
     client.fire()
     expect(stand()).toEqual({ stopped: false, reason: 'client-gone', disconnectedEarly: false })
-    stop.answerIsComplete = true
-    stop.follow('cut')
-    expect(stand().disconnectedEarly, 'it went once').toBe(false)
-  })
-
-  it('after another lane was asked has no answer: the end of the one before was none', () => {
-    const { client, stop, stand } = open()
-    stop.answerIsComplete = true
-    stop.follow('cut')
-    client.fire()
-    expect(stand()).toEqual(LEFT)
   })
 
   it('after the server has ended the turn changes nothing but that it has left', () => {
@@ -104,7 +93,7 @@ describe('a server that ends its turns', () => {
 describe('why a provider was stopped', () => {
   it('is not told of one that is read on, nor of one whose client went with the whole answer', () => {
     const drained = open()
-    drained.stop.follow('drain')
+    drained.stop.policy = 'drain'
     drained.client.fire()
     expect(drained.stop.stoppedFor).toBeUndefined()
     drained.server.fire('draining')
@@ -142,7 +131,7 @@ describe('a provider that is read on for a client that has gone', () => {
   const drained = (bounds = {}) => {
     vi.useFakeTimers()
     const opened = open(bounds)
-    opened.stop.follow('drain')
+    opened.stop.policy = 'drain'
     opened.client.fire()
     return opened
   }
@@ -188,7 +177,7 @@ describe('a provider that is read on for a client that has gone', () => {
 
   it('is not begun to be read on when it was stopped already', () => {
     const { client, server, stop, drains } = open()
-    stop.follow('drain')
+    stop.policy = 'drain'
     server.fire('draining')
     client.fire()
     expect(drains.running).toBe(0)
@@ -198,7 +187,7 @@ describe('a provider that is read on for a client that has gone', () => {
 describe('when its client goes, a provider', () => {
   const isStopped = (policy: DisconnectPolicy) => {
     const { client, stop, drains } = open()
-    stop.follow(policy)
+    stop.policy = policy
     client.fire()
     stop.release()
     return [stop.stopped, drains.running]

@@ -1,5 +1,5 @@
 import type { DisconnectPolicy } from '../catalog/catalog.ts'
-import { Stopper } from '../lib/async.ts'
+import type { StopSignal } from '../lib/async.ts'
 import type { AccountRow } from '../model/ids.ts'
 import type { Sink } from './turn-input.ts'
 
@@ -28,18 +28,23 @@ export interface CancellationServices {
  * signal it reaches down to the provider's socket. A request with an idempotency key runs to its end, so its turn does not listen
  * for a disconnect at all.
  */
-export class Cancellation extends Stopper {
+export class Cancellation implements StopSignal {
+  stopped: boolean
+  onStop: (() => void) | undefined
   /** Why no further lane is called: the first reason, whether it stopped the provider or not. */
   abortReason: StopReason | undefined
   /** The client disconnected before its answer was complete. */
-  disconnectedEarly = false
+  disconnectedEarly: boolean
   /** The client has its finish reason. */
-  answerIsComplete = false
+  answerIsComplete: boolean
+  /**
+   * What a disconnect means for the call that runs: it is cancelled, unless the operator prefers an exact charge to a fast cancel.
+   */
+  policy: DisconnectPolicy | 'cut'
   readonly #drains: Pick<Drains, 'begin'>
   readonly #account: AccountRow
   readonly #stopListening: (() => void) | undefined
   readonly #stopListeningForCut: () => void
-  #policy: DisconnectPolicy | 'cut' = 'cut'
   #endDrain: (() => void) | undefined
 
   /** `client` is undefined for a turn that a disconnect does not stop. */
@@ -48,7 +53,10 @@ export class Cancellation extends Stopper {
     account: AccountRow,
     client: Pick<Sink, 'onDisconnect'> | undefined,
   ) {
-    super()
+    this.stopped = false
+    this.disconnectedEarly = false
+    this.answerIsComplete = false
+    this.policy = 'cut'
     this.#drains = drains
     this.#account = account
     this.#stopListeningForCut = onCut((why) => {
@@ -64,13 +72,10 @@ export class Cancellation extends Stopper {
     return this.stopped && !hadCompleteAnswer ? this.abortReason : undefined
   }
 
-  /**
-   * A disconnect cancels the call, unless the operator prefers an exact charge to a fast cancel. Applies to the lane that is called
-   * next; an earlier lane has not completed the answer.
-   */
-  follow(policy: DisconnectPolicy | 'cut'): void {
-    this.#policy = policy
-    this.answerIsComplete = false
+  stop(): void {
+    if (this.stopped) return
+    this.stopped = true
+    this.onStop?.()
   }
 
   /** Called when the turn is over: ends the drain too. */
@@ -85,7 +90,7 @@ export class Cancellation extends Stopper {
     if (this.answerIsComplete) return
     this.disconnectedEarly = true
     if (this.stopped) return
-    if (this.#policy === 'drain') this.#endDrain = this.#drains.begin(this.#account, () => this.stop())
+    if (this.policy === 'drain') this.#endDrain = this.#drains.begin(this.#account, () => this.stop())
     if (this.#endDrain === undefined) this.stop()
   }
 }

@@ -3,10 +3,12 @@ import { msBetween } from '../lib/clock.ts'
 import { assertNever } from '../lib/types.ts'
 import type { Attempt, Ending, Owed, TurnOutcome } from '../model/ending.ts'
 import { type InputUsage, inputTokensOf, type MeteredUsage, type Price, type Usage } from '../model/price.ts'
+import type { TurnRequest } from '../model/turn.ts'
 import { estimateInput } from '../pricing/estimate.ts'
 import type { LaneRate } from '../pricing/lane-rates.ts'
 import { clampUsage, priceUsage } from '../pricing/price.ts'
-import { laneCap, type Produced, type Run, type RunFate } from './attempt.ts'
+import type { Produced, Run, RunFate } from './attempt.ts'
+import { laneCap } from './attempt-lanes.ts'
 import type { StopReason } from './cancellation.ts'
 import type { Turn } from './turn.ts'
 
@@ -32,21 +34,6 @@ export interface EndingBounds {
   readonly outputBound: number
   /** What was learned about the lane. */
   readonly rate: LaneRate
-}
-
-export function boundsOf(turn: Turn, { lane }: Run, rate: LaneRate): EndingBounds {
-  const { entry, price, inputBound, admitRequest, hold, request, sink } = turn
-  return {
-    rate,
-    bytesPerToken: entry.model.bytesPerToken,
-    model: entry.model,
-    price,
-    inputBound,
-    inputEstimate: admitRequest.inputEstimate,
-    cachedEstimate: admitRequest.cachedEstimate,
-    outputBound: (lane ? laneCap(turn, lane) : hold.cap) * request.choices,
-    headSent: sink.phase !== 'quiet',
-  }
 }
 
 export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
@@ -104,16 +91,36 @@ function charge(outcome: TurnOutcome, produced: Produced, bounds: EndingBounds):
 
 const free = (outcome: TurnOutcome): Resolution => ({ outcome, owed: undefined })
 
-/** The ending as it is recorded; `kept` is set later. */
-export function endingOf(turn: Turn, run: Run, { outcome, owed }: Resolution, nowMicros: number): Ending {
-  const { startedAt, cameFrom, admitRequest } = turn
+interface DecidedEnding {
+  /** As it is recorded; `kept` is set later. */
+  readonly ending: Ending
+  readonly estimateError: number | undefined
+}
+
+/** Decides how a turn ends and what is owed for it, and learns from it about its lane. */
+export function endingOf(turn: Turn, run: Run, rate: LaneRate, nowMicros: number): DecidedEnding {
+  const { startedAt, cameFrom, admitRequest, entry, price, inputBound, hold, request, sink } = turn
   const { fate, lane, firstContentAt } = run
+  const { inputEstimate, cachedEstimate } = admitRequest
+  const { model } = entry
+  const bounds: EndingBounds = {
+    rate,
+    bytesPerToken: model.bytesPerToken,
+    model,
+    price,
+    inputBound,
+    inputEstimate,
+    cachedEstimate,
+    outputBound: (lane ? laneCap(turn, lane) : hold.cap) * request.choices,
+    headSent: sink.phase !== 'quiet',
+  }
+  const { outcome, owed } = resolveEnding(run, bounds)
   const leftItsLane = owed !== undefined && cameFrom !== undefined && lane?.origin !== cameFrom
-  return {
+  const ending: Ending = {
     outcome,
     owed,
     lane: lane?.id,
-    attempts: leftItsLane ? withCacheLost(run, admitRequest.cachedEstimate - owed.usage.cachedInput) : run.attempts,
+    attempts: leftItsLane ? withCacheLost(run, cachedEstimate - owed.usage.cachedInput) : run.attempts,
     firstByteMs: firstContentAt === undefined ? undefined : msBetween(startedAt, firstContentAt),
     totalMs: msBetween(startedAt, nowMicros),
     compaction:
@@ -122,6 +129,8 @@ export function endingOf(turn: Turn, run: Run, { outcome, owed }: Resolution, no
         : undefined,
     kept: false,
   }
+  const counted = fate.kind === 'finished' && owed !== undefined && !owed.usage.estimated
+  return { ending, estimateError: counted ? learnFromAnswer(request, fate.used, owed, bounds) : undefined }
 }
 
 /** Tokens that are charged as new because the conversation moved to a lane that does not have them in its cache. */
@@ -179,14 +188,7 @@ function outputBeyond(counted: Usage, produced: Produced, { rate, bytesPerToken 
  * A complete answer with the provider's own usage improves the estimates for its lane. Returns by how much the estimated charge
  * of this turn would have been wrong, in proportion; undefined where there is nothing to compare.
  */
-export function learnFromTurn(
-  { request }: Turn,
-  { fate }: Run,
-  { owed }: Resolution,
-  bounds: EndingBounds,
-): number | undefined {
-  if (fate.kind !== 'finished' || owed === undefined || owed.usage.estimated) return undefined
-  const { used } = fate
+function learnFromAnswer(request: TurnRequest, used: Produced, owed: Owed, bounds: EndingBounds): number | undefined {
   let error: number | undefined
   if (owed.cost !== 0n) {
     // While a JSON answer is being made, nothing is seen of its output.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answer, CHUNK, good, type Play, playLanes } from '../../test/fixtures/gateway/run-lanes.ts'
 import { UpstreamBrokenOff, type UpstreamOutcome } from '../providers/upstream-answer.ts'
-import { createLaneHealth, type LaneHealth } from '../routing/lane-health.ts'
+import { createLaneHealth, type LaneHealth } from '../routing/circuit-breaker.ts'
 import type { RetryWait } from '../routing/retry-budget.ts'
 
 const bad: Play = () => answer(500)
@@ -70,7 +70,7 @@ function state(permit: ReturnType<LaneHealth['permit']>, lane: string, reports: 
       },
       release() {
         reports.push(`${lane} released`)
-        permit.release()
+        permit.release?.()
       },
     }
   )

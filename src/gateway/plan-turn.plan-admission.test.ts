@@ -7,7 +7,7 @@ import type { Lane, Model, Plan } from '../catalog/catalog.ts'
 import type { Caller } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import { laneCap } from './attempt.ts'
+import { laneCap } from './attempt-lanes.ts'
 import { planAdmission } from './plan-turn.ts'
 
 const WINDOW = quotaOf('5h', { kind: 'anchored', ms: 5 * 3_600_000 }, 5n)

@@ -20,7 +20,7 @@ import { codecs } from '../protocols/codecs.ts'
 import { measureText } from '../protocols/fields/input-size.ts'
 import { memberBytes } from '../protocols/json/bytes.ts'
 import { requestedField } from '../protocols/responses/fields.ts'
-import { type CallSeals, NO_CALL_SEALS, opaqueForLane, restoreSeals } from '../protocols/seals/call-seals.ts'
+import { type CallSeals, opaqueForLane, restoreSeals } from '../protocols/seals/call-seals.ts'
 import { SUMMARY_REQUEST_BYTES } from '../protocols/shared/summary.ts'
 import { clientName } from '../protocols/shared/texts.ts'
 import { capOn, laneDialect } from '../routing/learned-capabilities.ts'
@@ -44,9 +44,10 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
   const lanes = ableLanes(model, request)
   if ('code' in lanes) return { kind: 'refused', problem: lanes, model }
 
-  const callSeals = request.protocol === 'chat' ? services.callSeals.of(caller.account) : NO_CALL_SEALS
-  const whole = wholeInput(request, lanes, callSeals)
-  const sized = whole instanceof Promise ? await whole : whole
+  const { account } = caller
+  const { callSeals } = services
+  const kept = request.protocol === 'chat' && callSeals.accounts.has(account) ? callSeals.of(account) : undefined
+  const sized = kept || request.compacts !== undefined ? await wholeInput(request, lanes, kept) : request
   const prompt = sentPromptOf(caller, request, model)
   const terms = { requestId, caller, request, claim, lanes, prompt, input: sized }
   const { admitRequest, inputBound } = planAdmission(services, terms, model, price)
@@ -67,7 +68,6 @@ export async function planTurn(services: TurnServices, input: TurnInput, caller:
     prompt,
     admitRequest,
     inputBound,
-    callSeals,
     keys,
     cameFrom: keys && services.sticky.find(keys),
   }
@@ -236,17 +236,15 @@ export function sentPromptOf(caller: Caller, request: TurnRequest, model: Model)
  * How much a provider may get to read: the client's input and what we add, which the hold, the limits and the charge have to
  * cover. We add the request for a summary, and the sealed reasoning before calls that a Chat client cannot give back.
  */
-export function wholeInput(
+export async function wholeInput(
   request: TurnRequest,
   lanes: readonly Lane[],
-  callSeals: CallSeals,
-): SizedInput | Promise<SizedInput> {
+  callSeals: CallSeals | undefined,
+): Promise<SizedInput> {
   if (request.compacts !== undefined) return withAdded(request, { bytes: SUMMARY_REQUEST_BYTES, messages: 1 })
   // A lane with the Chat protocol gets the messages as they came.
-  const givesSeals =
-    request.protocol === 'chat' && !callSeals.isEmpty() && lanes.some((lane) => laneDialect(lane).wire !== 'chat')
-  if (!givesSeals) return request
-  return sealedBytes(request, lanes, callSeals).then((bytes) => withAdded(request, { bytes, messages: 0 }))
+  if (callSeals === undefined || lanes.every((lane) => laneDialect(lane).wire === 'chat')) return request
+  return withAdded(request, { bytes: await sealedBytes(request, lanes, callSeals), messages: 0 })
 }
 
 function withAdded({ inputSize, otherInputs }: TurnRequest, added: { bytes: number; messages: number }): SizedInput {

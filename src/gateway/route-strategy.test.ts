@@ -5,10 +5,11 @@ import { requestOf, withItems } from '../../test/fixtures/protocols/responses/re
 import type { Lane } from '../catalog/catalog.ts'
 import type { Fields } from '../lib/types.ts'
 import type { Wire } from '../model/event.ts'
+import type { AccountRow } from '../model/ids.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
-import { NO_CALL_SEALS } from '../protocols/seals/call-seals.ts'
 import { laneDialect } from '../routing/learned-capabilities.ts'
 import { routeTo } from './route-strategy.ts'
+import { createCallSealMemory } from './seals.ts'
 
 const laneOn = (wire: Wire, dialect: string, origin = 'here') =>
   ({ id: `${wire}/m`, model: 'm', origin, upstream: { wire, dialect } }) as Lane
@@ -25,7 +26,8 @@ async function routeOn(lanes: readonly [Lane, ...Lane[]], over: Partial<Response
       request,
       encoder,
       mint: countedIds(),
-      callSeals: NO_CALL_SEALS,
+      callSeals: createCallSealMemory({ nowMicros: () => 0 }),
+      account: 1 as AccountRow,
       cacheSalt: 'salt',
     },
     ...{ model: { lanes, passFields: [] }, effort: undefined, outputCap: 500 },

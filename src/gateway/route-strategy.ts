@@ -1,6 +1,7 @@
 import type { Lane, Model } from '../catalog/catalog.ts'
 import type { Fields } from '../lib/types.ts'
 import type { Effort } from '../model/effort.ts'
+import type { AccountRow } from '../model/ids.ts'
 import type { Delivery, ResponsesRequest, TurnRequest } from '../model/turn.ts'
 import * as chat from '../protocols/chat/write-request.ts'
 import { codecs, type LaneDialect } from '../protocols/codecs.ts'
@@ -10,7 +11,7 @@ import { pauseAfter } from '../protocols/json/scan-json.ts'
 import { createNativeCompactionReader, withTrigger } from '../protocols/responses/compaction.ts'
 import type { ResponsesEncoder } from '../protocols/responses/encoder.ts'
 import * as responses from '../protocols/responses/rewrite-request.ts'
-import { type CallSeals, keepSeals, NO_CALL_SEALS, restoreSeals } from '../protocols/seals/call-seals.ts'
+import { keepSeals, restoreSeals } from '../protocols/seals/call-seals.ts'
 import type {
   EncodedReply,
   MintIds,
@@ -21,6 +22,7 @@ import type {
 import type { CacheSalt, LaneRequest, LaneTarget, RelayTarget } from '../protocols/shared/lane-target.ts'
 import { createSummaryReader, transcriptOf, writeSummaryRequest } from '../protocols/shared/summary.ts'
 import { readAnswerTool, restoreTools } from '../protocols/tools/restore-tools.ts'
+import type { CallSealMemory } from './seals.ts'
 import type { TurnEncoder } from './turn-input.ts'
 
 /** How the answer of one call comes back to the client. */
@@ -51,7 +53,8 @@ interface Route {
   readonly request: TurnRequest
   readonly encoder: TurnEncoder
   readonly mint: MintIds
-  readonly callSeals: CallSeals
+  readonly callSeals: CallSealMemory
+  readonly account: AccountRow
   readonly cacheSalt: CacheSalt
   readonly model: Pick<Model, 'lanes' | 'passFields'>
   readonly effort: Effort | undefined
@@ -66,21 +69,24 @@ interface Route {
 /** Chooses how this request goes to this lane. A promise only where the request has to be parsed as a conversation. */
 export function routeTo(given: Route): RouteStrategy | Promise<RouteStrategy> {
   const route = given.options.withoutSeals ? withoutSeals(given) : given
-  const { request, encoder, dialect } = route
+  const { lane, request, encoder, dialect, effort, outputCap, cacheSalt, model } = route
+  const { delivery } = request
+  const { passFields } = model
+  const plain = { model: lane.model, origin: lane.origin, effort, outputCap, delivery, cacheSalt, passFields }
   if (request.protocol === 'chat') {
     if (encoder.protocol !== 'chat' || dialect.wire !== 'chat' || !chat.canRewrite(request, dialect))
       return translate(route)
-    const target = relayTargetOf(route, dialect, request.delivery)
+    const target = { ...plain, dialect }
     return relay(encoder, target, chat.rewriteRequest(request, target))
   }
   if (encoder.protocol !== 'responses') throw new Error('a Responses request needs a Responses encoder')
   if (dialect.wire === 'responses' && isCompactedByLane(route, request, dialect.compacts)) {
-    const sent = responses.rewriteRequest(withTrigger(request), relayTargetOf(route, dialect, 'stream'))
+    const sent = responses.rewriteRequest(withTrigger(request), { ...plain, dialect, delivery: 'stream' })
     return compactNatively(route, encoder, sent)
   }
   if (request.compacts !== undefined) return compactBySummary(route, encoder)
   if (dialect.wire === 'responses' && responses.canRewrite(request, dialect)) {
-    const target = relayTargetOf(route, dialect, request.delivery)
+    const target = { ...plain, dialect }
     return relay(encoder, target, responses.rewriteRequest(request, target))
   }
   return translate(route)
@@ -90,7 +96,6 @@ export function routeTo(given: Route): RouteStrategy | Promise<RouteStrategy> {
 const withoutSeals = (route: Route): Route => ({
   ...route,
   request: route.request.protocol === 'responses' ? { ...route.request, sealed: new Map() } : route.request,
-  callSeals: { ...route.callSeals, find: NO_CALL_SEALS.find },
 })
 
 /** Client and lane have the same protocol: the request is rewritten in place, and the answer is relayed. */
@@ -105,15 +110,6 @@ const relay = <Dialect>(
     adapter: () => encoder.relay(target),
     relayReply: (reply) => encoder.relayReply(reply, target),
   },
-})
-
-const relayTargetOf = <Dialect>(
-  { lane, effort, outputCap, cacheSalt, model }: Route,
-  dialect: Dialect,
-  delivery: Delivery,
-): RelayTarget<Dialect> => ({
-  ...{ model: lane.model, origin: lane.origin, dialect, effort, outputCap, delivery, cacheSalt },
-  passFields: model.passFields,
 })
 
 /** A provider compacts a conversation itself where everything that follows can only go to that provider anyway. */
@@ -158,12 +154,12 @@ async function compactBySummary(route: Route, encoder: ResponsesEncoder): Promis
 
 /** Client and lane have different protocols: the request is read as a conversation, the answer as events. */
 async function translate(route: Route): Promise<RouteStrategy> {
-  const { request, encoder, callSeals } = route
+  const { request, encoder } = route
   // A Responses client carries sealed reasoning itself.
-  const clientCarriesSeals = request.protocol === 'responses'
+  const callSeals = request.protocol === 'responses' ? undefined : route.callSeals.of(route.account)
   const read = codecs.readConversation(request, await codecs.parseRequest(request))
   await pauseAfter(request.body.bytes)
-  const conversation = clientCarriesSeals ? read : restoreSeals(read, callSeals.find)
+  const conversation = callSeals && !route.options.withoutSeals ? restoreSeals(read, callSeals.find) : read
   const { body, leftOut, tools, answerTool } = codecs.writeRequest(conversation, laneTargetOf(route))
   return {
     sent: {
@@ -175,7 +171,7 @@ async function translate(route: Route): Promise<RouteStrategy> {
       adapter() {
         const reader = readerOf(route)
         const answer = answerTool === undefined ? reader : readAnswerTool(reader, answerTool)
-        return encoder.translate(restoreTools(clientCarriesSeals ? answer : keepSeals(answer, callSeals.keep), tools))
+        return encoder.translate(restoreTools(callSeals ? keepSeals(answer, callSeals.keep) : answer, tools))
       },
     },
   }

@@ -119,6 +119,8 @@ export function createCacheSalts(secret: Uint8Array): (account: AccountId) => st
 /** The sealed reasoning before tool calls, by account. It is in memory only: after a restart a turn goes on without it. */
 export interface CallSealMemory {
   of(account: AccountRow): CallSeals
+  /** The accounts of which there is any: of most there is none. */
+  readonly accounts: Pick<ReadonlyMap<AccountRow, unknown>, 'has'>
 }
 
 const MiB = 1024 * 1024
@@ -219,8 +221,8 @@ export function createCallSealMemory({
         }
         return entry.seals
       },
-      isEmpty: () => !shares.has(account),
     }),
+    accounts: shares,
   }
 }
 

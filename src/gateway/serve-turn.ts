@@ -4,20 +4,25 @@ import type { AdmittedTurn } from '../ledger/ledger.ts'
 import { chargeWithin } from '../ledger/state/turns.ts'
 import { msBetween } from '../lib/clock.ts'
 import { limitHeaders } from '../limits/limits.ts'
+import type { Effort } from '../model/effort.ts'
 import type { Ending } from '../model/ending.ts'
 import { type Problem, retryableProblem } from '../model/problem.ts'
+import type { ResponsesRequest } from '../model/turn.ts'
+import { createChatEncoder } from '../protocols/chat/encoder.ts'
+import { ResponsesEncoder } from '../protocols/responses/encoder.ts'
 import { planLanes } from '../routing/plan-lanes.ts'
 import type { Run, RunFate } from './attempt.ts'
 import { attemptLanes } from './attempt-lanes.ts'
 import { ignoredToolsHeader } from './call-lane.ts'
 import { Cancellation } from './cancellation.ts'
 import { createKeptFrames, deliverEnd, type KeptFrames, sendInternalError, type TurnRecord } from './deliver-end.ts'
-import { boundsOf, endingOf, learnFromTurn, resolveEnding } from './ending.ts'
+import { endingOf } from './ending.ts'
 import { AnswerKeeper } from './keep-answer.ts'
 import { planTurn } from './plan-turn.ts'
 import { ledgerUnavailable, refusalProblem } from './refusals.ts'
+import { envelopesOf } from './seals.ts'
 import type { PlannedTurn, Turn, TurnServices } from './turn.ts'
-import { createEncoder, type TurnInput } from './turn-input.ts'
+import type { TurnEncoder, TurnInput } from './turn-input.ts'
 
 /**
  * One turn: judge the caller again, plan, admit (limits and hold in one step), attempt lanes, stream, settle, and only then send
@@ -45,7 +50,7 @@ export async function serveTurn(services: TurnServices, input: TurnInput): Promi
     // A JSON answer gets these headers at its end, when its usage is known.
     if (input.request.delivery === 'stream') input.sink.announce(limitHeaders(admission.statuses))
     try {
-      return await runTurn(services, openTurn(services, turn, admission))
+      return await runTurn(services, turn, admission)
     } finally {
       admission.detach()
     }
@@ -55,11 +60,15 @@ export async function serveTurn(services: TurnServices, input: TurnInput): Promi
 /** Each further try needs another key or account to change while the caller was being judged. */
 const CALLER_CHECKS_MAX = 5
 
-/** Adds what lives as long as the turn runs; `runTurn` closes it. */
-function openTurn(services: TurnServices, planned: PlannedTurn, hold: AdmittedTurn): Turn {
-  const { request, claim, caller } = planned
+/** Adds what lives as long as the turn runs, and closes it when the turn has ended. */
+async function runTurn(services: TurnServices, planned: PlannedTurn, hold: AdmittedTurn): Promise<TurnRecord> {
+  const { request, requestId, claim, caller, entry, lanes, cameFrom } = planned
+  const { random, health, mint, now } = services
   const releaseGate = { isOpen: false }
-  const encoder = createEncoder(services, planned, () => releaseGate.isOpen)
+  const encoder: TurnEncoder =
+    request.protocol === 'chat'
+      ? createChatEncoder({ request, model: entry.id, requestId, mint, now })
+      : createResponsesEncoder(services, { ...planned, request }, () => releaseGate.isOpen)
   const isStored = request.protocol === 'responses' && request.storedInput !== undefined
   const keeping = claim !== undefined || isStored ? new AnswerKeeper(services, planned, encoder) : undefined
   const opened = openReleaseGate(releaseGate, hold, keeping)
@@ -70,7 +79,47 @@ function openTurn(services: TurnServices, planned: PlannedTurn, hold: AdmittedTu
   if (request.ignoredTools.length > 0) sink.announce(ignoredToolsHeader(request.ignoredTools))
   // With an idempotency key the client may fetch the answer later, so a disconnect does not stop the turn.
   const cancellation = new Cancellation(services, caller.account, claim === undefined ? sink : undefined)
-  return Object.assign(planned, { sink, hold, encoder, keeping, releaseGate: opened, cancellation })
+  const turn: Turn = Object.assign(planned, { sink, hold, encoder, keeping, releaseGate: opened, cancellation })
+  try {
+    // Near the edge of any balance or limit the hold must be durable before the provider is called; else only before content.
+    const problem = hold.overlap ? undefined : await turn.releaseGate
+    const run: Run = problem
+      ? { fate: { kind: 'withheld', problem }, lane: undefined, attempts: [], firstContentAt: undefined }
+      : await attemptLanes(
+          services,
+          turn,
+          lanes.length === 1 ? lanes : planLanes(lanes, { random, shareOf: health.shareOf, origin: cameFrom }),
+        )
+    return await endTurn(services, turn, run)
+  } catch (error) {
+    const wasQuiet = sink.phase === 'quiet'
+    sendInternalError(turn)
+    if (keeping) await (wasQuiet ? keeping.forget() : keeping.end('internal_error'))
+    throw error
+  } finally {
+    cancellation.release()
+    keeping?.release()
+  }
+}
+
+/** `mayOpen` is false while a response that the encoder opens could not be fetched by its id. */
+export function createResponsesEncoder(
+  { mint, now, seals }: Pick<TurnServices, 'mint' | 'now' | 'seals'>,
+  turn: Omit<TurnInput, 'request' | 'sink' | 'startedAt'> & {
+    readonly request: ResponsesRequest
+    readonly entry: { readonly id: string }
+    readonly effort: Effort | undefined
+  },
+  mayOpen: () => boolean,
+): ResponsesEncoder {
+  const { request, requestId, caller, program, entry, effort } = turn
+  const { sealReasoning, sealCompaction } = envelopesOf(seals, caller.accountId)
+  return new ResponsesEncoder({
+    ...{ request, model: entry.id, effort, requestId, mint, now, mayOpen, program },
+    responseId: mint.responseId(),
+    ...{ sealReasoning, sealCompaction },
+    createdAt: Math.floor(now() / 1000),
+  })
 }
 
 /** R1: the hold is durable, and so is the row of a response that may be fetched by its id. */
@@ -90,44 +139,17 @@ async function openReleaseGate(
   return undefined
 }
 
-async function runTurn(services: TurnServices, turn: Turn): Promise<TurnRecord> {
-  const { lanes, hold, cameFrom, sink, keeping } = turn
-  const { random, health } = services
-  try {
-    // Near the edge of any balance or limit the hold must be durable before the provider is called; else only before content.
-    const problem = hold.overlap ? undefined : await turn.releaseGate
-    const run: Run = problem
-      ? { fate: { kind: 'withheld', problem }, lane: undefined, attempts: [], firstContentAt: undefined }
-      : await attemptLanes(
-          services,
-          turn,
-          lanes.length === 1 ? lanes : planLanes(lanes, { random, shareOf: health.shareOf, origin: cameFrom }),
-        )
-    return await endTurn(services, turn, run)
-  } catch (error) {
-    const wasQuiet = sink.phase === 'quiet'
-    sendInternalError(turn)
-    if (keeping) await (wasQuiet ? keeping.forget() : keeping.end('internal_error'))
-    throw error
-  } finally {
-    turn.cancellation.release()
-    keeping?.release()
-  }
-}
-
 /** After the provider: what the turn costs, the kept answer, the settle, the final frames. */
 async function endTurn(services: TurnServices, turn: Turn, run: Run): Promise<TurnRecord> {
   const { sink, keeping, prompt, price, keys, cameFrom } = turn
   const { sticky, seen, ledger } = services
-  const bounds = boundsOf(turn, run, services.rates.of(run.lane?.id ?? ''))
-  const resolution = resolveEnding(run, bounds)
-  const estimateError = learnFromTurn(turn, run, resolution, bounds)
-  if (resolution.owed) {
+  const decided = endingOf(turn, run, services.rates.of(run.lane?.id ?? ''), services.nowMicros())
+  let { ending } = decided
+  if (ending.owed) {
     // A provider has read the conversation, and has it in its cache for a while.
     if (run.lane && keys) sticky.remember(keys, { origin: run.lane.origin, cameFrom })
     if (prompt && price.cachedInput < price.input) seen.remember(prompt)
   }
-  let ending = endingOf(turn, run, resolution, services.nowMicros())
   const keptFrames = keeping && createKeptFrames(turn, run.fate, ending.owed)
   if (keptFrames) ending = await keepAnswer(turn, run.fate, ending, keptFrames)
   const settled = await turn.hold.settle(ending)
@@ -150,7 +172,7 @@ async function endTurn(services: TurnServices, turn: Turn, run: Run): Promise<Tu
     shortfall: isSettled ? settled.shortfall : undefined,
     firstByteMs: ending.firstByteMs,
     totalMs: ending.totalMs,
-    estimateError,
+    estimateError: decided.estimateError,
   }
 }
 

@@ -4,7 +4,7 @@ import { readProviderError, type UpstreamError } from '../protocols/refusals/pro
 import type { StreamAdapter } from '../protocols/shared/codec-types.ts'
 import { FrameSplitter, FrameTooLarge } from '../protocols/sse/frames.ts'
 import { type UpstreamBody, UpstreamTimedOut } from '../providers/upstream-answer.ts'
-import type { LaneVerdict } from '../routing/lane-health.ts'
+import type { LaneVerdict } from '../routing/circuit-breaker.ts'
 import type { LaneAttempt, Produced, RunFate } from './attempt.ts'
 import type { StopReason } from './cancellation.ts'
 import { RELEASED_BYTES_MIN, releaseBody } from './request-memory.ts'
@@ -61,13 +61,8 @@ export async function relayStream(
   const { nowMicros } = services
   const { frameBytesMax } = services.bounds
   const stream: RelayedStream = {
-    turn,
-    attempt,
-    adapter,
-    nowMicros,
-    progressAt: attempt.calledAt,
-    hasOutput: false,
-    silentMicros: 0,
+    ...{ turn, attempt, adapter, nowMicros },
+    ...{ progressAt: attempt.calledAt, hasOutput: false, silentMicros: 0 },
   }
   const { state } = adapter
   const { sink, hold, cancellation } = turn
@@ -87,7 +82,7 @@ export async function relayStream(
       }
       if (read.length === 0) break
       const bytesBefore = state.outputBytes
-      const { pieces, hasContent, failure } = readFrames(adapter, splitter, read)
+      const { pieces, hasContent, isOver, failure } = readFrames(adapter, splitter, read)
       if (state.outputBytes > bytesBefore) {
         const now = nowMicros()
         stream.silentMicros += silenceUntil(stream, now)
@@ -98,7 +93,11 @@ export async function relayStream(
       if (hasContent && attempt.firstContentAt === undefined) {
         const problem = await turn.releaseGate
         if (problem) return { kind: 'withheld', problem }
-        onFirstContent(services, turn, attempt)
+        attempt.firstContentAt = nowMicros()
+        attempt.permit.report(SUCCEEDED)
+        // The next turn of the conversation may begin before this one ends.
+        if (turn.keys) services.sticky.remember(turn.keys, { origin: attempt.lane.origin, cameFrom: turn.cameFrom })
+        if (turn.request.body.bytes.length >= RELEASED_BYTES_MIN) releaseBody(services, turn)
       }
       if (attempt.firstContentAt === undefined) {
         for (const { length } of pieces) heldBytes += length
@@ -118,7 +117,7 @@ export async function relayStream(
       if (heldBytes > HELD_FRAMES_MAX * frameBytesMax)
         return failed(overloaded('Server error: the provider sent too much before its first content.'))
       if (isComplete(stream)) cancellation.answerIsComplete = true
-      if (isOver(adapter)) break
+      if (isOver) break
       if (state.finished) endUsageWait ??= startUsageWait(body)
       if (state.outputBytes > outputBytesMax)
         return ended(stream, overloaded('Server error: the provider went on past the output cap.'))
@@ -133,28 +132,23 @@ export async function relayStream(
 
 const SUCCEEDED: LaneVerdict = { kind: 'succeeded' }
 
-function onFirstContent(services: TurnServices, turn: Turn, attempt: LaneAttempt): void {
-  attempt.firstContentAt = services.nowMicros()
-  attempt.permit.report(SUCCEEDED)
-  // The next turn of the conversation may begin before this one ends.
-  if (turn.keys) services.sticky.remember(turn.keys, { origin: attempt.lane.origin, cameFrom: turn.cameFrom })
-  if (turn.request.body.bytes.length >= RELEASED_BYTES_MIN) releaseBody(services, turn)
-}
-
 interface ReadFrames {
   /** What goes to the client, in as few pieces as it came. */
   readonly pieces: Buffer[]
   readonly hasContent: boolean
+  readonly isOver: boolean
   readonly failure: FrameTooLarge | undefined
 }
 
 /** Stops at an end or an error: what follows in the same read is no part of the answer. */
 function readFrames(adapter: StreamAdapter, splitter: FrameSplitter, read: readonly Buffer[]): ReadFrames {
+  const { state } = adapter
   const pieces: Buffer[] = []
   let hasContent = false
+  let isOver = false
   splitter.push(joinBuffers(read))
   try {
-    while (!isOver(adapter)) {
+    while (!isOver) {
       let encoded = adapter.readTemplated?.(splitter)
       if (encoded === undefined) {
         const frame = splitter.next()
@@ -163,16 +157,14 @@ function readFrames(adapter: StreamAdapter, splitter: FrameSplitter, read: reado
       }
       if (encoded.bytes) pieces.push(encoded.bytes)
       hasContent ||= encoded.isContent
+      isOver = state.done || state.invalid !== undefined || state.error !== undefined
     }
   } catch (error) {
-    if (error instanceof FrameTooLarge) return { pieces, hasContent, failure: error }
+    if (error instanceof FrameTooLarge) return { pieces, hasContent, isOver, failure: error }
     throw error
   }
-  return { pieces, hasContent, failure: undefined }
+  return { pieces, hasContent, isOver, failure: undefined }
 }
-
-const isOver = ({ state }: StreamAdapter): boolean =>
-  state.done || state.invalid !== undefined || state.error !== undefined
 
 const isComplete = ({ adapter: { state } }: RelayedStream): boolean =>
   state.finished && state.error === undefined && state.invalid === undefined

@@ -1,14 +1,10 @@
 import type { ClaimRequest } from '../ledger/state/turns.ts'
 import type { Caller, ClientProgram } from '../model/caller.ts'
-import type { Effort } from '../model/effort.ts'
-import type { Seals } from '../model/event.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { Problem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import { type ChatEncoder, createChatEncoder } from '../protocols/chat/encoder.ts'
-import { ResponsesEncoder } from '../protocols/responses/encoder.ts'
-import type { MintIds } from '../protocols/shared/codec-types.ts'
-import { envelopesOf } from './seals.ts'
+import type { ChatEncoder } from '../protocols/chat/encoder.ts'
+import type { ResponsesEncoder } from '../protocols/responses/encoder.ts'
 
 /** A request as the HTTP edge hands it over. */
 export interface TurnInput {
@@ -54,23 +50,3 @@ export interface Sink {
 }
 
 export type TurnEncoder = ChatEncoder | ResponsesEncoder
-
-/** `mayOpen` is false while a response that the encoder opens could not be fetched by its id. */
-export function createEncoder(
-  { mint, now, seals }: { readonly mint: MintIds; readonly now: () => number; readonly seals: Seals },
-  turn: Pick<TurnInput, 'requestId' | 'caller' | 'program' | 'request'> & {
-    readonly entry: { readonly id: string }
-    readonly effort: Effort | undefined
-  },
-  mayOpen: () => boolean,
-): TurnEncoder {
-  const { request, requestId, caller, program, entry, effort } = turn
-  if (request.protocol === 'chat') return createChatEncoder({ request, model: entry.id, requestId, mint, now })
-  const { sealReasoning, sealCompaction } = envelopesOf(seals, caller.accountId)
-  return new ResponsesEncoder({
-    ...{ request, model: entry.id, effort, requestId, mint, now, mayOpen, program },
-    responseId: mint.responseId(),
-    ...{ sealReasoning, sealCompaction },
-    createdAt: Math.floor(now() / 1000),
-  })
-}

@@ -10,10 +10,9 @@ import type { ChosenCapTerms, Price } from '../model/price.ts'
 import type { Problem } from '../model/problem.ts'
 import type { LaneRates } from '../pricing/lane-rates.ts'
 import type { SeenPrefixes, SentPrompt } from '../pricing/seen-prefixes.ts'
-import type { CallSeals } from '../protocols/seals/call-seals.ts'
 import type { MintIds } from '../protocols/shared/codec-types.ts'
 import type { Send } from '../providers/send.ts'
-import type { LaneHealth } from '../routing/lane-health.ts'
+import type { LaneHealth } from '../routing/circuit-breaker.ts'
 import type { LearnedCapabilities } from '../routing/learned-capabilities.ts'
 import type { ConversationKeys, StickyLanes } from '../routing/plan-lanes.ts'
 import type { RetryBudget, RetryWait } from '../routing/retry-budget.ts'
@@ -32,6 +31,7 @@ export interface TurnServices extends CancellationServices, KeepServices {
   readonly sticky: StickyLanes
   readonly rates: LaneRates
   readonly seen: SeenPrefixes
+  /** Sealed reasoning kept for Chat clients, which cannot carry it. */
   readonly callSeals: CallSealMemory
   readonly cacheSaltOf: (account: AccountId) => string
   readonly send: Send
@@ -63,8 +63,6 @@ export interface PlannedTurn extends TurnInput {
   readonly prompt: SentPrompt | undefined
   readonly admitRequest: AdmitRequest
   readonly inputBound: number
-  /** Sealed reasoning of this account, kept for Chat clients, which cannot carry it. */
-  readonly callSeals: CallSeals
   /** Undefined with one lane: there is nothing to stay on. */
   readonly keys: ConversationKeys | undefined
   /** The origin of the lane that the conversation was on. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readProviderError } from '../protocols/refusals/provider-error.ts'
-import type { LaneVerdict } from '../routing/lane-health.ts'
+import type { LaneVerdict } from '../routing/circuit-breaker.ts'
 import { refused } from './upstream-errors.ts'
 
 const refusal = (status: number | undefined, body: unknown, retryAfterMs?: number) =>

@@ -13,7 +13,7 @@ import {
 } from '../protocols/refusals/provider-error.ts'
 import type { DeadlinePhase } from '../providers/deadlines.ts'
 import { type UpstreamFailed, WAIT_MAX_MS } from '../providers/upstream-answer.ts'
-import type { LaneVerdict } from '../routing/lane-health.ts'
+import type { LaneVerdict } from '../routing/circuit-breaker.ts'
 import { oneLine, scrub } from '../telemetry/scrub.ts'
 import type { FailedLane } from './attempt.ts'
 

@@ -4,8 +4,9 @@ import { type ConnectorDeps, createGuardedConnector } from './address-guard.ts'
 
 /** The connections to each provider, kept alive between calls. */
 export interface OriginPools {
-  /** At once when it is open: every request calls this. */
-  poolOf(upstream: Upstream): Pool | Promise<Pool>
+  /** The pools that are open or opening. */
+  readonly opened: ReadonlyMap<Upstream, Pool | Promise<Pool>>
+  open(upstream: Upstream): Promise<Pool>
   /** Loads undici, so that no request has to wait for it. */
   warmUp(): Promise<void>
   /** Open sockets to a provider, idle ones included. */
@@ -33,7 +34,7 @@ export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): 
     library ??= import('undici')
     return library
   }
-  const open = async (upstream: Upstream): Promise<Pool> => {
+  const create = async (upstream: Upstream): Promise<Pool> => {
     const { Pool, buildConnector } = await load()
     const { origin, protocol } = new URL(upstream.baseUrl ?? '')
     const idleMs = protocol === 'https:' ? IDLE_MS['https:'] : IDLE_MS['http:']
@@ -50,19 +51,17 @@ export function createOriginPools(deps: Omit<ConnectorDeps, 'buildConnector'>): 
       bodyTimeout: 0,
     })
   }
-  const poolOf = (upstream: Upstream): Pool | Promise<Pool> => {
-    const known = pools.get(upstream)
-    if (known !== undefined) return known
-    const opening = open(upstream).then((pool) => {
-      // It may have been removed meanwhile.
-      if (pools.get(upstream) === opening) pools.set(upstream, pool)
-      return pool
-    })
-    pools.set(upstream, opening)
-    return opening
-  }
   return {
-    poolOf,
+    opened: pools,
+    open(upstream) {
+      const opening = create(upstream).then((pool) => {
+        // It may have been removed meanwhile.
+        if (pools.get(upstream) === opening) pools.set(upstream, pool)
+        return pool
+      })
+      pools.set(upstream, opening)
+      return opening
+    },
     async warmUp() {
       await load()
     },

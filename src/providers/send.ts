@@ -34,7 +34,7 @@ export type Send = (call: UpstreamCall) => Promise<UpstreamOutcome>
 
 interface SendServices {
   readonly demo: DemoUpstream
-  readonly pools: Pick<OriginPools, 'poolOf'>
+  readonly pools: Pick<OriginPools, 'opened' | 'open'>
   /** Monotonic microseconds. */
   readonly nowMicros: () => number
   readonly userAgent: string
@@ -49,7 +49,7 @@ export function createSend(services: SendServices): Send {
     const target = targets.get(upstream) ?? createTarget(upstream, userAgent)
     targets.set(upstream, target)
     if (target.kind === 'failed') return target
-    const opened = pools.poolOf(upstream)
+    const opened = pools.opened.get(upstream) ?? pools.open(upstream)
     const pool = opened instanceof Promise ? await opened : opened
     if (signal.stopped)
       return { ...failed('cancelled', `The call of ${upstream.id} was cancelled.`), wasSent: false } as const
@@ -178,9 +178,16 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
   onHeaders(status: number, raw: readonly Buffer[], resume: () => void): boolean {
     if (status < 200) return true
     const headers = readHead(raw)
-    const refusal = refusalOf(status, headers)
-    if (refusal !== undefined) {
-      this.#stop(refusal)
+    // It could lead anywhere.
+    if (status < 400 && status >= 300) {
+      this.#stop(new UpstreamRedirected('The provider answered with a redirect.'))
+      return true
+    }
+    // We asked for no compression, and do not decompress.
+    const coding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+    if (coding !== '' && coding !== 'identity') {
+      const refusal = new UpstreamBrokenOff('The provider compressed its answer.')
+      this.#stop(Object.assign(refusal, { code: 'ANSWER_COMPRESSED' }))
       return true
     }
     this.#resumeSocket = resume
@@ -280,14 +287,6 @@ export class ProviderExchange implements UndiciHandler, UpstreamBody {
     this.#signal.onStop = undefined
     if (this.#reader !== undefined) this.#settleRead()
   }
-}
-
-/** A redirect could lead anywhere, and an answer that was compressed although we asked for none is not decompressed. */
-function refusalOf(status: number, head: Record<string, string>): Error | undefined {
-  if (status < 400 && status >= 300) return new UpstreamRedirected('The provider answered with a redirect.')
-  const coding = head['content-encoding']?.trim().toLowerCase() ?? ''
-  if (coding === '' || coding === 'identity') return undefined
-  return Object.assign(new UpstreamBrokenOff('The provider compressed its answer.'), { code: 'ANSWER_COMPRESSED' })
 }
 
 function asBodyError(error: Error): Error {

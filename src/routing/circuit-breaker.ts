@@ -1,4 +1,6 @@
+import type { Lane, Upstream } from '../catalog/catalog.ts'
 import { createSlidingCount, type SlidingCount } from '../lib/rates.ts'
+import type { AccountRow } from '../model/ids.ts'
 
 /** The result of one call. `succeeded` may be followed by `failed`: an answer can break off after it began. */
 export type Verdict =
@@ -15,8 +17,8 @@ export type Verdict =
 
 /** Permission for one call, for `CircuitBreaker.report` and `release`. */
 export interface Permit {
-  /** `probe`: while the circuit is open. `other`: while it is open for another account only. */
-  readonly kind: 'call' | 'probe' | 'other'
+  /** `trial`: of a half-open circuit. `probe`: while it is open. `other`: while it is open for another account only. */
+  readonly kind: 'call' | 'trial' | 'probe' | 'other'
   /** The account that asked. */
   readonly by: unknown
   /** How often the circuit had opened before. */
@@ -112,9 +114,13 @@ export class CircuitBreaker {
     if (!this.isAvailable) return undefined
     const { circuit } = state
     const left = state.kind === 'half-open' ? state.left : TRIALS[circuit.reason]
-    if (left === 0) this.#close(circuit.reason)
-    else this.#state = { kind: 'half-open', circuit, left, by: permit }
-    return permit
+    if (left === 0) {
+      this.#close(circuit.reason)
+      return permit
+    }
+    const trial: Permit = { ...permit, kind: 'trial' }
+    this.#state = { kind: 'half-open', circuit, left, by: trial }
+    return trial
   }
 
   /**
@@ -136,13 +142,50 @@ export class CircuitBreaker {
       if (permit.hasSucceeded) return
       permit.hasSucceeded = true
     }
+    const { by, kind } = permit
     const state = this.#state
     if (permit.round !== this.#round) this.#onStaleResult(verdict)
-    else if (permit.kind === 'probe') this.#onProbeResult(verdict)
-    else if (permit.kind === 'other') this.#onResultOfOther(verdict, permit.by)
-    else if (state.kind === 'closed') this.#onResult(verdict, permit.by)
+    else if (kind === 'probe') this.#onProbeResult(verdict)
+    else if (kind === 'other') this.#onResultOfOther(verdict, by)
     else if (state.kind === 'half-open' && (state.by === permit || verdict.kind === 'failed'))
-      this.#onTrialResult(state, verdict, permit.by)
+      this.#onTrialResult(state, verdict, by)
+    else if (state.kind === 'closed') {
+      switch (verdict.kind) {
+        case 'succeeded': {
+          this.#calls.add()
+          this.#failuresInARow = 0
+          const opened = this.#openedInARow
+          opened.busy = 0
+          opened.overloaded = 0
+          // The open interval doubles while the circuit keeps opening, and resets after one longest interval of success.
+          if (this.#closedAt !== undefined && this.#now - this.#closedAt >= this.#deps.failing().longestMs * 1000) {
+            opened.failing = 0
+            opened['locked-out'] = 0
+            this.#closedAt = undefined
+          }
+          break
+        }
+        case 'failed':
+          if (this.#isOneFailureTooMany(by)) this.#trip('failing', undefined, this.#failedBy)
+          // A Retry-After counts for one failure; repeated failures open the circuit for longer.
+          else if (verdict.forMs !== undefined) this.#trip('overloaded', verdict.forMs)
+          break
+        case 'busy':
+          this.#trip('busy', verdict.forMs)
+          break
+        case 'locked-out':
+          this.#trip('locked-out')
+          break
+        case 'responded':
+          this.#silences = 0
+          break
+        case 'unresponsive':
+          // Finds a hanging provider also where clients give up before its deadline.
+          this.#silentBy = this.#silences === 0 || this.#silentBy === by ? by : undefined
+          this.#silences++
+          if (this.#silences >= SILENCES_MAX) this.#trip('failing', undefined, this.#silentBy)
+      }
+    }
   }
 
   /** Called once the call is over. A call that reported nothing, because its client was at fault, does not count. */
@@ -215,45 +258,6 @@ export class CircuitBreaker {
 
   get #now(): number {
     return this.#deps.nowMicros()
-  }
-
-  /** The result of a call while the circuit is closed. */
-  #onResult(verdict: Verdict, by: unknown): void {
-    switch (verdict.kind) {
-      case 'succeeded': {
-        this.#calls.add()
-        this.#failuresInARow = 0
-        const opened = this.#openedInARow
-        opened.busy = 0
-        opened.overloaded = 0
-        // The open interval doubles while the circuit keeps opening, and resets after one longest interval of success.
-        if (this.#closedAt !== undefined && this.#now - this.#closedAt >= this.#deps.failing().longestMs * 1000) {
-          opened.failing = 0
-          opened['locked-out'] = 0
-          this.#closedAt = undefined
-        }
-        break
-      }
-      case 'failed':
-        if (this.#isOneFailureTooMany(by)) this.#trip('failing', undefined, this.#failedBy)
-        // A Retry-After counts for one failure; repeated failures open the circuit for longer.
-        else if (verdict.forMs !== undefined) this.#trip('overloaded', verdict.forMs)
-        break
-      case 'busy':
-        this.#trip('busy', verdict.forMs)
-        break
-      case 'locked-out':
-        this.#trip('locked-out')
-        break
-      case 'responded':
-        this.#silences = 0
-        break
-      case 'unresponsive':
-        // Finds a hanging provider also where clients give up before its deadline.
-        this.#silentBy = this.#silences === 0 || this.#silentBy === by ? by : undefined
-        this.#silences++
-        if (this.#silences >= SILENCES_MAX) this.#trip('failing', undefined, this.#silentBy)
-    }
   }
 
   /** Decides when failures open the circuit: five in a row, or half of ten or more within half a minute. */
@@ -352,3 +356,121 @@ const FAILURES_IN_A_ROW_MAX = 5
 const CALLS_MIN = 10
 const FAILED_SHARE_MAX = 0.5
 const CALLS_MICROS = 30_000_000
+
+/**
+ * The circuit breakers of all lanes and credentials. A lane that fails, limits us or refuses our credential is skipped for a while,
+ * so that clients do not wait for it. A refused credential opens the circuit of all lanes that use it. While every lane of a model
+ * is open, a few requests at a time still probe a failing one, so that the model is not lost to all its clients.
+ */
+export interface LaneHealth {
+  /** Permission for this account to call the lane now; undefined while its circuit is open or another request is its trial. */
+  permit(lane: Lane, by?: AccountRow): LanePermit | undefined
+  /** Permission to call an open lane when no other is left; undefined if too many probes are running already. */
+  probe(lane: Lane, by?: AccountRow): LanePermit | undefined
+  /** Whether the next caller gets a permit. */
+  isAvailable(lane: Lane): boolean
+  /** Undefined while its circuit is closed. */
+  openCircuitOf(lane: Lane): OpenCircuit | undefined
+  /** The share that it gets of the calls that its weight would give it. */
+  shareOf(lane: Lane): number
+}
+
+export interface LanePermit {
+  report(verdict: LaneVerdict): void
+  /** Called when the call is over. Undefined with closed circuits: no other request waits for the result. */
+  readonly release: (() => void) | undefined
+}
+
+/** `locked-out` says of what: of this lane, or of all that the credential is for. */
+export type LaneVerdict = Exclude<Verdict, { kind: 'locked-out' }> | { kind: 'locked-out'; of: 'lane' | 'credential' }
+
+interface HealthDeps extends Pick<CircuitBreakerDeps, 'nowMicros' | 'random'> {
+  /** Undefined: circuit breaking is off. */
+  readonly failing: () => OpenInterval | undefined
+  /** `whose`: a lane by its id, or an upstream by its own. */
+  readonly onChange: (whose: string, circuit: OpenCircuit | undefined) => void
+}
+
+/** The circuit breakers that one lane depends on. */
+interface Breakers {
+  readonly lane: CircuitBreaker
+  readonly credential: CircuitBreaker
+}
+
+interface Provider {
+  readonly credential: CircuitBreaker
+  /** By the provider's name of the model: as many as the configuration names. */
+  readonly lanes: Map<string, CircuitBreaker>
+}
+
+const ALWAYS: LanePermit = { report() {}, release: undefined }
+const UNUSED: OpenInterval = { firstMs: 0, longestMs: 0 }
+
+export function createLaneHealth(deps: HealthDeps): LaneHealth {
+  // By object: an upstream whose credential or address was changed is another one, and begins with closed circuits.
+  const providers = new WeakMap<Upstream, Provider>()
+  const breakers = new WeakMap<Lane, Breakers>()
+  const createBreaker = (whose: string): CircuitBreaker =>
+    new CircuitBreaker({
+      ...deps,
+      failing: () => deps.failing() ?? UNUSED,
+      onChange: (circuit) => deps.onChange(whose, circuit),
+    })
+  const openBreakers = (lane: Lane): Breakers => {
+    const { upstream, model } = lane
+    const provider = providers.get(upstream) ?? { credential: createBreaker(upstream.id), lanes: new Map() }
+    providers.set(upstream, provider)
+    const breaker = provider.lanes.get(model) ?? createBreaker(lane.id)
+    provider.lanes.set(model, breaker)
+    const both = { lane: breaker, credential: provider.credential }
+    breakers.set(lane, both)
+    return both
+  }
+  const permit = (lane: Lane, by?: AccountRow, kind: 'permit' | 'probe' = 'permit'): LanePermit | undefined => {
+    if (deps.failing() === undefined) return ALWAYS
+    const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
+    const credentialPermit = credential[kind](by)
+    if (credentialPermit === undefined) return undefined
+    const lanePermit = breaker[kind](by)
+    if (lanePermit === undefined) {
+      credential.release(credentialPermit)
+      return undefined
+    }
+    return {
+      // The credential hears only what concerns it.
+      report(verdict) {
+        if (verdict.kind !== 'locked-out' || verdict.of === 'lane') breaker.report(lanePermit, verdict)
+        else credential.report(credentialPermit, verdict)
+        if (verdict.kind === 'succeeded') credential.report(credentialPermit, verdict)
+      },
+      release:
+        lanePermit.kind === 'call' && credentialPermit.kind === 'call'
+          ? undefined
+          : () => {
+              breaker.release(lanePermit)
+              credential.release(credentialPermit)
+            },
+    }
+  }
+  return {
+    permit,
+    probe: (lane, by) => permit(lane, by, 'probe'),
+    isAvailable(lane) {
+      if (deps.failing() === undefined) return true
+      const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
+      return credential.isAvailable && breaker.isAvailable
+    },
+    openCircuitOf(lane) {
+      if (deps.failing() === undefined) return undefined
+      const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
+      const [one, other] = [credential.openCircuit, breaker.openCircuit]
+      // Both intervals have to be over before the lane is called.
+      return one === undefined || (other !== undefined && other.until > one.until) ? other : one
+    },
+    shareOf(lane) {
+      if (deps.failing() === undefined) return 1
+      const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
+      return Math.min(credential.share, breaker.share)
+    },
+  }
+}

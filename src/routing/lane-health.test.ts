@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Lane, Upstream } from '../catalog/catalog.ts'
-import { createLaneHealth, type LaneVerdict } from './lane-health.ts'
+import { createLaneHealth, type LaneVerdict } from './circuit-breaker.ts'
 
 const laneOn = (upstream: Upstream, model: string): Lane => ({ id: `${upstream.id}/${model}`, upstream, model }) as Lane
 
@@ -17,7 +17,7 @@ function setUp(opensCircuit = true) {
     for (let count = 0; count < times; count++) {
       const permit = health.permit(lane)
       permit?.report(verdict)
-      permit?.release()
+      permit?.release?.()
     }
   }
   const isAvailable = (lane: Lane) => health.openCircuitOf(lane) === undefined
@@ -46,7 +46,7 @@ describe('the health of lanes', () => {
     expect([health.isAvailable(one), health.isAvailable(two)]).toEqual([true, true])
     const trial = health.permit(one)
     expect([health.isAvailable(one), health.isAvailable(two)]).toEqual([false, false])
-    trial?.release()
+    trial?.release?.()
     expect(health.isAvailable(two)).toBe(true)
   })
 
@@ -92,7 +92,7 @@ describe('the health of lanes', () => {
     time.now += 60_000_000
     const trial = health.permit(one)
     expect(health.permit(one)).toBeUndefined()
-    trial?.release()
+    trial?.release?.()
     call(one, WELL, 3)
     expect(isAvailable(one)).toBe(true)
   })

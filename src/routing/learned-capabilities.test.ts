@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import type { Lane } from '../catalog/catalog.ts'
 import { readProviderError } from '../protocols/refusals/provider-error.ts'
-import { createLearnedCapabilities, type TeachableDialect } from './learned-capabilities.ts'
+import { createLearnedCapabilities, laneDialect, type TeachableDialect } from './learned-capabilities.ts'
 
 const says = (message: string) => readProviderError(400, Buffer.from(JSON.stringify({ error: { message } })))
 const PLAIN: TeachableDialect = { withoutFields: [] }
+const laneOf = (id: string) => ({ id, upstream: { wire: 'chat', dialect: 'generic' }, traits: {} }) as Lane
+const [FAR_A, FAR_B] = [laneOf('far/a'), laneOf('far/b')]
 const google = (name: string, at: string) =>
   `Invalid JSON payload received. Unknown name "${name}" at '${at}': Cannot find field.`
 
@@ -21,9 +24,9 @@ describe('a lane that refuses', () => {
   ])('teaches once, and is not asked for it again: %s', (message, fields) => {
     const capabilities = createLearnedCapabilities()
     expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(true)
-    expect(capabilities.dialectOf('far/a', PLAIN).withoutFields).toEqual(fields)
+    expect(capabilities.dialectOf(FAR_A).withoutFields).toEqual(fields)
     expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(false)
-    expect(capabilities.dialectOf('far/b', PLAIN).withoutFields).toEqual([])
+    expect(capabilities.dialectOf(FAR_B).withoutFields).toEqual([])
   })
 
   it.each([
@@ -54,7 +57,7 @@ describe('a lane that refuses', () => {
     expect(capabilities.learn('far/a', PLAIN, says(message))).toBe(false)
     expect(capabilities.droppedOnce(PLAIN, says(message))).toEqual([field])
     expect(capabilities.droppedOnce({ withoutFields: [field] }, says(message))).toEqual([])
-    expect(capabilities.dialectOf('far/a', PLAIN)).toBe(PLAIN)
+    expect(capabilities.dialectOf(FAR_A)).toBe(laneDialect(FAR_A))
   })
 
   it('a value that a client has chosen is not left out for it', () => {
@@ -71,7 +74,7 @@ describe('a lane that refuses', () => {
       expect(capabilities.droppedOnce(PLAIN, error)).toEqual([field])
       expect(capabilities.droppedOnce({ withoutFields: [field] }, error)).toEqual([])
     }
-    expect(capabilities.dialectOf('far/a', PLAIN)).toBe(PLAIN)
+    expect(capabilities.dialectOf(FAR_A)).toBe(laneDialect(FAR_A))
     expect(capabilities.learn('far/a', PLAIN, says('temperature: Extra inputs are not permitted'))).toBe(true)
   })
 

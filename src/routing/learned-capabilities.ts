@@ -12,7 +12,7 @@ import { type ProviderError, refusedField } from '../protocols/refusals/provider
  */
 export interface LearnedCapabilities {
   /** The dialect as this lane accepts it. */
-  dialectOf<Dialect extends TeachableDialect>(lane: string, dialect: Dialect): Dialect
+  dialectOf(lane: Lane): LaneDialect
   /** Learns from a refusal. True when something new was learned, so that the lane is worth another call. */
   learn(lane: string, dialect: TeachableDialect, error: ProviderError): boolean
   /** The fields to leave out of this turn only: those that only this client sends, and optional wishes with a refused value. */
@@ -83,8 +83,9 @@ export function createLearnedCapabilities(): LearnedCapabilities {
   const capabilities = createLruMap<string, Learned>(LANES_MAX)
   const of = (lane: string): Learned => capabilities.get(lane) ?? NOTHING
   return {
-    dialectOf(lane, dialect) {
-      const learned = capabilities.get(lane)
+    dialectOf(lane) {
+      const dialect = dialects.get(lane) ?? laneDialect(lane)
+      const learned = capabilities.get(lane.id)
       if (learned === undefined) return dialect
       return {
         ...dialect,

@@ -13,10 +13,7 @@ export interface SealBeforeCall {
 export interface CallSeals {
   keep(callId: string, seals: readonly SealBeforeCall[]): void
   find(callId: string): readonly SealBeforeCall[]
-  isEmpty(): boolean
 }
-
-export const NO_CALL_SEALS: CallSeals = { keep: () => {}, find: () => [], isEmpty: () => true }
 
 /**
  * Keeps the sealed reasoning in front of tool calls under the ids that the client knows. The first of several calls at once gets

@@ -43,7 +43,7 @@ export const OF_LANES = [
     caughtBy: ['src/routing/lane-health.test.ts'],
     replacements: [
       {
-        file: 'src/routing/lane-health.ts',
+        file: 'src/routing/circuit-breaker.ts',
         find: `verdict.kind !== 'locked-out' || verdict.of === 'lane'`,
         put: 'true',
       },

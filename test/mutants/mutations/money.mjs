@@ -132,7 +132,7 @@ export const OF_MONEY = [
     caughtBy: [TURN],
     replacements: [
       {
-        file: 'src/gateway/attempt.ts',
+        file: 'src/gateway/attempt-lanes.ts',
         find: 'Math.min(capOn(lane, outputCap), hold.cap)',
         put: 'capOn(lane, outputCap)',
       },

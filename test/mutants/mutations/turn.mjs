@@ -28,8 +28,8 @@ export const OF_TURNS = [
     replacements: [
       {
         file: 'src/gateway/cancellation.ts',
-        find: `if (this.#policy === 'drain')`,
-        put: `if (this.#policy === 'cancel_estimate' || this.#policy === 'drain')`,
+        find: `if (this.policy === 'drain')`,
+        put: `if (this.policy === 'cancel_estimate' || this.policy === 'drain')`,
       },
     ],
   },

@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts'
-import { findModel } from '../catalog/resolve-model.ts'
+import { resolveModel } from '../catalog/resolve-model.ts'
 import { RESPONSE_ITEMS_MAX } from '../db/content/stored-responses.ts'
 import { createTurnstile } from '../lib/async.ts'
 import { type Fields, isObject } from '../lib/types.ts'
@@ -78,7 +78,7 @@ function missingModel(
   caller: Caller,
   { value: { model } }: ParsedBody,
 ): Problem | undefined {
-  const named = typeof model === 'string' ? findModel(catalog, caller, model) : undefined
+  const named = typeof model === 'string' ? resolveModel(catalog, caller, { model }) : undefined
   return named?.kind === 'refused' ? named.problem : undefined
 }
 

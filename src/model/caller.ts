@@ -31,14 +31,6 @@ export interface CallerPlan {
 /** Clients that get some errors in another form, because of their measured reaction: `docs/clients/broken-streams.md`. */
 export type ClientProgram = 'codex' | 'opencode'
 
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
-
-/** `codex_exec`, `codex_cli_rs` and `codex_vscode` are all Codex. */
-export function findClientProgram(headers: Headers): ClientProgram | undefined {
-  if (/^codex/.test(String(headers.originator ?? ''))) return 'codex'
-  return /^opencode\//.test(String(headers['user-agent'] ?? '')) ? 'opencode' : undefined
-}
-
 /** Limits of a key, an account or a model. */
 export interface LimitRates {
   readonly requestsPerMinute?: number

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { limitHeaders, limitsOfCaller } from '../limits/limits.ts'
-import { findClientProgram } from '../model/caller.ts'
+import type { ClientProgram } from '../model/caller.ts'
 import { PROBLEMS, type Problem, problemEnvelope, retryHeaders } from '../model/problem.ts'
 import { pushCrossOrigin } from './cross-origin.ts'
 import type { RequestContext } from './request-context.ts'
@@ -89,9 +89,15 @@ export function sendProblem(context: RequestContext, problem: Problem, headers: 
 export function retryHeadersFor(request: IncomingMessage, problem: Problem): Headers {
   const { 'retry-after': seconds, ...others } = retryHeaders(problem)
   if (seconds === undefined) return others
-  return problem.code === 'server_is_overloaded' && findClientProgram(request.headers) === 'codex'
+  return problem.code === 'server_is_overloaded' && findClientProgram(request) === 'codex'
     ? { ...others, 'retry-after-ms': String(Number(seconds) * 1000) }
     : { ...others, 'retry-after': seconds }
+}
+
+/** `codex_exec`, `codex_cli_rs` and `codex_vscode` are all Codex. */
+export function findClientProgram({ headers }: IncomingMessage): ClientProgram | undefined {
+  if (/^codex/.test(String(headers.originator ?? ''))) return 'codex'
+  return /^opencode\//.test(String(headers['user-agent'] ?? '')) ? 'opencode' : undefined
 }
 
 /**
@@ -110,21 +116,19 @@ export function writeHead(context: RequestContext, status: number, headers: Head
   // A turn announces its limits itself, with those of its model.
   const showsLimits =
     headers['x-ratelimit-limit-requests'] !== undefined || headers['x-ratelimit-limit-tokens'] !== undefined
+  let all = context.ownHeaders === undefined ? headers : { ...context.ownHeaders, ...headers }
   if (caller !== undefined && !showsLimits) {
-    pushHeaders(head, limitHeaders(edge.ledger.limitStatuses(limitsOfCaller(edge.rules.current.limits, caller).all)))
+    const { all: limits } = limitsOfCaller(edge.rules.current.limits, caller)
+    all = { ...all, ...limitHeaders(edge.ledger.limitStatuses(limits)) }
   }
-  pushHeaders(head, context.ownHeaders === undefined ? headers : { ...context.ownHeaders, ...headers })
-  if (closes && headers.connection === undefined) head.push('connection', 'close')
-  if (edge.options.allowedOrigins.length > 0) pushCrossOrigin(head, context)
-  response.writeHead(status, head)
-}
-
-function pushHeaders(head: string[], headers: Headers): void {
-  for (const name in headers) {
-    const value = headers[name]
+  for (const name in all) {
+    const value = all[name]
     if (typeof value === 'string') head.push(name, value)
     else for (const each of value ?? []) head.push(name, each)
   }
+  if (closes && headers.connection === undefined) head.push('connection', 'close')
+  if (edge.options.allowedOrigins.length > 0) pushCrossOrigin(head, context)
+  response.writeHead(status, head)
 }
 
 /** The kernel takes this much at once when nothing else waits. */

@@ -5,11 +5,11 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
 import type { IdempotencyServices, lookUpAnswer } from '../gateway/idempotency.ts'
 import type { ReadServices, readTurn } from '../gateway/read-turn.ts'
-import type { earlyRefusal } from '../gateway/refusals.ts'
-import type { serveTurn } from '../gateway/serve-turn.ts'
+import type { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
 import type { TurnServices } from '../gateway/turn.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Bag } from '../lib/collections.ts'
 import type { LoopStrain } from '../lib/loop-strain.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { AddressRates, ConfiguredLimits } from '../limits/limits.ts'
@@ -120,8 +120,11 @@ export interface Heartbeat {
   readonly beatsBeforeHead: number
   /** Silent beats before a keep-alive comment. */
   readonly beatsBeforeKeepAlive: number
-  /** Returns how to remove the stream, which counts the beats in which it wrote nothing. */
-  add(stream: { onBeat(): void }): () => void
+  /** Each counts the beats in which it wrote nothing. */
+  readonly streams: Bag<{ onBeat(): void }>
+  isBeating: boolean
+  /** Starts the timer, which stops when there is no stream. */
+  start(): void
 }
 
 /**

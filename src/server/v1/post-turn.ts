@@ -4,14 +4,14 @@ import type { TurnEndpoint } from '../../gateway/read-turn.ts'
 import { bytesUntilContent } from '../../gateway/request-memory.ts'
 import type { ClaimRequest } from '../../ledger/state/turns.ts'
 import { createTurnstile } from '../../lib/async.ts'
-import { type Caller, findClientProgram } from '../../model/caller.ts'
+import type { Caller } from '../../model/caller.ts'
 import { inputTokensOf } from '../../model/price.ts'
 import { type Problem, refused } from '../../model/problem.ts'
 import { authenticate } from '../auth.ts'
 import { afterOneTurn, hasDisconnected, LARGE_BYTES, type ReceivedBody, readBody, receiveBody } from '../body.ts'
 import type { Slot } from '../concurrency-limiter.ts'
 import type { RequestContext } from '../request-context.ts'
-import { endAnswer, type Headers, sendJsonBytes, sendProblem, writeHead } from '../respond.ts'
+import { endAnswer, findClientProgram, type Headers, sendJsonBytes, sendProblem, writeHead } from '../respond.ts'
 import { ClientSink } from '../sinks.ts'
 
 /**
@@ -113,7 +113,7 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
 
   const { request } = read
   const sink = new ClientSink(context, request.delivery)
-  const program = findClientProgram(context.request.headers)
+  const program = request.protocol === 'responses' ? findClientProgram(context.request) : undefined
   const onContent = (bytesKept: number) => void slot.keep(bytesKept)
   const input = { requestId, caller, program, request, sink, startedAt, claim, onContent }
   turnCounts.running += 1

@@ -18,7 +18,7 @@ import { createKeptAnswers } from '../db/content/kept-answers.ts'
 import { createLockoutKeeper, listLockouts } from '../db/content/lockouts.ts'
 import { openContent, withMarks } from '../db/content/open-content.ts'
 import { createStoredResponses } from '../db/content/stored-responses.ts'
-import { moveOn, NO_MARK } from '../db/meta.ts'
+import { NO_MARK } from '../db/meta.ts'
 import { LedgerUnusable, openDatabase } from '../db/open-database.ts'
 import { findLatestLedgerTime } from '../db/receipts.ts'
 import { checkIntegrity } from '../db/sqlite/check-integrity.ts'
@@ -288,8 +288,15 @@ const findKeptFacts =
 const observerOf = ({ log, metrics, progress }: Core, usage: UsageKeeper): LedgerObserver => ({
   batchRecorded(batch) {
     metrics.batchCommitted(batch)
-    progress.mark = moveOn(progress.mark, batch.changes)
     usage.note(batch.changes)
+    for (const change of batch.changes) {
+      const { mark } = progress
+      if (change.kind === 'receipt-opened' && change.receipt > mark.receipt) {
+        progress.mark = { ...mark, receipt: change.receipt, requestId: change.requestId }
+      } else if (change.kind === 'transferred' && change.unit === 'usd' && change.transfer > mark.transfer) {
+        progress.mark = { ...mark, transfer: change.transfer, transferAt: change.at }
+      }
+    }
   },
   batchFailed: (error) =>
     log.error({ error }, 'the ledger could not record a batch; no turn is admitted until it is read back'),

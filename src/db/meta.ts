@@ -1,4 +1,3 @@
-import type { Change } from '../ledger/state/state.ts'
 import type { SqliteFile } from './sqlite/sqlite-file.ts'
 import type { LedgerDb } from './tables.ts'
 
@@ -75,17 +74,4 @@ export async function hasReached(db: LedgerDb, mark: LedgerMark): Promise<boolea
   if (mark.transfer === 0) return true
   const transfer = await db.selectFrom('transfers').select('at').where('row', '=', mark.transfer).executeTakeFirst()
   return transfer?.at === mark.transferAt
-}
-
-/** The mark after these changes; the same object where none of them moves it. */
-export function moveOn(mark: LedgerMark, changes: readonly Change[]): LedgerMark {
-  let moved = mark
-  for (const change of changes) {
-    if (change.kind === 'receipt-opened' && change.receipt > moved.receipt) {
-      moved = { ...moved, receipt: change.receipt, requestId: change.requestId }
-    } else if (change.kind === 'transferred' && change.unit === 'usd' && change.transfer > moved.transfer) {
-      moved = { ...moved, transfer: change.transfer, transferAt: change.at }
-    }
-  }
-  return moved
 }

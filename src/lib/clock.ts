@@ -14,7 +14,7 @@ export interface Clock {
 export const msBetween = (fromMicros: number, toMicros: number): number => Math.round((toMicros - fromMicros) / 1000)
 
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: Date.now,
   nowMicros: () => Math.floor(performance.now() * 1000),
 }
 

@@ -1,7 +1,6 @@
 import { callerProblem } from '../../auth/callers.ts'
 import { type LookedUpAnswer, readIdempotencyKey } from '../../gateway/idempotency.ts'
-import type { TurnEndpoint } from '../../gateway/read-turn.ts'
-import { bytesUntilContent } from '../../gateway/request-memory.ts'
+import { bytesUntilContent, type TurnEndpoint } from '../../gateway/read-turn.ts'
 import type { ClaimRequest } from '../../ledger/state/turns.ts'
 import { createTurnstile } from '../../lib/async.ts'
 import type { Caller } from '../../model/caller.ts'

@@ -11,7 +11,7 @@ import {
 import { CONTENT_TIMES_AHEAD } from '../db/content/open-content.ts'
 import { oneReadAtATime } from '../db/sqlite/open-sqlite.ts'
 import type { SqliteFile } from '../db/sqlite/sqlite-file.ts'
-import { type ClockStatus, STEP_MS } from '../lib/steady-clock.ts'
+import { type ClockStatus, STEP_MS } from '../lib/clock.ts'
 import { verifyAudit } from './audit.ts'
 import { type Done, done } from './outcome.ts'
 import { type ClockView, clockView } from './server-status.ts'

@@ -1,4 +1,4 @@
-import type { ClockStatus } from '../lib/steady-clock.ts'
+import type { ClockStatus } from '../lib/clock.ts'
 import { isoTime } from './values.ts'
 
 export type ServerStatus =

@@ -30,9 +30,9 @@ import { OUTAGE_GRACE_MS } from '../ledger/core.ts'
 import { openLedger } from '../ledger/open-ledger.ts'
 import { READ_BACK_PAUSE_MS } from '../ledger/recovery.ts'
 import { type Closing, createClosing } from '../lib/async.ts'
+import { type ClockEvent, createSteadyClock, HOLD_MS } from '../lib/clock.ts'
 import { deriveKey } from '../lib/crypto.ts'
 import { urlOf } from '../lib/network.ts'
-import { type ClockEvent, createSteadyClock, HOLD_MS } from '../lib/steady-clock.ts'
 import type { RequestId } from '../model/ids.ts'
 import { createEstimateErrors } from '../pricing/estimate.ts'
 import { resolveHost } from '../providers/address-guard.ts'
@@ -288,14 +288,15 @@ const findKeptFacts =
 const observerOf = ({ log, metrics, progress }: Core, usage: UsageKeeper): LedgerObserver => ({
   batchRecorded(batch) {
     metrics.batchCommitted(batch)
+    usage.note(batch.changes)
     for (const change of batch.changes) {
       const { mark } = progress
-      if (change.kind === 'receipt-opened' && change.receipt > mark.receipt)
+      if (change.kind === 'receipt-opened' && change.receipt > mark.receipt) {
         progress.mark = { ...mark, receipt: change.receipt, requestId: change.requestId }
-      else if (change.kind === 'transferred' && change.unit === 'usd' && change.transfer > mark.transfer)
+      } else if (change.kind === 'transferred' && change.unit === 'usd' && change.transfer > mark.transfer) {
         progress.mark = { ...mark, transfer: change.transfer, transferAt: change.at }
+      }
     }
-    usage.note(batch.changes)
   },
   batchFailed: (error) =>
     log.error({ error }, 'the ledger could not record a batch; no turn is admitted until it is read back'),

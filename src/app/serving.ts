@@ -5,19 +5,16 @@ import type { AdminServices } from '../admin/services.ts'
 import { listAccountIds } from '../db/accounts.ts'
 import { lastUsedOf } from '../db/content/usage-totals.ts'
 import { createDrains } from '../gateway/cancellation.ts'
-import type { TurnRecord } from '../gateway/deliver-end.ts'
 import { createRequestDigests, lookUpAnswer } from '../gateway/idempotency.ts'
 import { readTurn } from '../gateway/read-turn.ts'
-import { earlyRefusal } from '../gateway/refusals.ts'
 import { createCacheSalts, createCallSealMemory } from '../gateway/seals.ts'
-import { serveTurn } from '../gateway/serve-turn.ts'
+import { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
 import type { Closing } from '../lib/async.ts'
 import { createByteBudget } from '../lib/bytes.ts'
 import { uniform } from '../lib/random-id.ts'
 import type { RateRule } from '../lib/rates.ts'
 import { createAddressRates } from '../limits/limits.ts'
 import type { AccountId } from '../model/ids.ts'
-import { inputTokensOf } from '../model/price.ts'
 import { createLaneRates } from '../pricing/lane-rates.ts'
 import { createSeenPrefixes } from '../pricing/seen-prefixes.ts'
 import { mintIdsOf } from '../protocols/shared/codec-types.ts'
@@ -30,7 +27,7 @@ import { loadConsoleFiles } from '../server/console/files.ts'
 import type { ConsoleServices } from '../server/console/handler.ts'
 import { createEdge } from '../server/listener.ts'
 import { createMetricsServer } from '../server/metrics-server.ts'
-import { type EdgeConsole, type EdgeOptions, LINGER, type Turns } from '../server/services.ts'
+import { type EdgeConsole, type EdgeOptions, type Gateway, LINGER } from '../server/services.ts'
 import type { ServerFacts, Services, Serving } from './app.ts'
 import { startJobs } from './jobs.ts'
 import { openSend } from './open-send.ts'
@@ -46,7 +43,8 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     ...openConcurrencyLimiter(services, closing),
     options: edgeOptionsOf(services),
     strangers: createAddressRates({ nowMicros: clock.nowMicros, rule: () => rules.current.strangersOfAddress }),
-    turns: createTurns(services, turns, send),
+    gateway: createGateway(services, turns, send),
+    turnCounts: turns,
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
     console: await createEdgeConsole(services, admin),
   })
@@ -109,8 +107,8 @@ const KEPT_ANSWER_BYTES_MAX = 32 * MiB
 const KEPT_MEMORY_BYTES = 256 * MiB
 
 /** The gateway, with the services that turns share. Catalogue, limits and routing are those of the current configuration. */
-function createTurns(services: Services, counter: TurnCounter, send: Send): Turns {
-  const { clock, random, rules, ledger, answers, responses, seals, metrics, config } = services
+function createGateway(services: Services, { onCut }: TurnCounter, send: Send): Gateway {
+  const { clock, random, rules, ledger, answers, responses, seals, config } = services
   const { now, nowMicros } = clock
   const { frameBytesMax, bodyBytesMax, jsonDepthMax: depthMax, jsonValuesMax: valuesMax } = config.bounds
   const founding = services.keyring.founding.secret
@@ -118,12 +116,11 @@ function createTurns(services: Services, counter: TurnCounter, send: Send): Turn
   const { catalog, limits, chosenCap, hostedTools } = rules.current
   const shared = {
     ...{ catalog, limits, chosenCap, hostedTools },
-    ...{ ledger, answers, responses, seals, send, now, nowMicros, budget },
+    ...{ ledger, answers, responses, seals, send, now, nowMicros, budget, onCut },
     rights: services.finder,
     health: services.health,
     stateMs: config.retention.stateMs,
     answerBytesMax: KEPT_ANSWER_BYTES_MAX,
-    onCut: counter.onCut,
     drains: createDrains({ nowMicros }),
     sticky: createStickyLanes({ nowMicros }),
     rates: createLaneRates(),
@@ -145,40 +142,7 @@ function createTurns(services: Services, counter: TurnCounter, send: Send): Turn
     shared.chosenCap = next.chosenCap
     shared.hostedTools = next.hostedTools
   }
-  return {
-    async refuseEarly(caller) {
-      const refusal = await earlyRefusal(shared, caller)
-      if (refusal) metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: undefined })
-      return refusal
-    },
-    lookUpAnswer: (call) => lookUpAnswer(shared, call),
-    readTurn: (sent) => readTurn(shared, sent),
-    async serveTurn(input) {
-      counter.running += 1
-      try {
-        const record = await serveTurn(shared, input)
-        if (record.outcome !== 'refused') counter.served += 1
-        metrics.turnEnded(record)
-        learnFrom(services, record)
-        return record
-      } finally {
-        counter.leave()
-      }
-    },
-  }
-}
-
-/** Checks the configured context by the input that a provider counted, and remembers how far estimates were off. */
-function learnFrom(
-  { rules, countedInputs, estimateErrors }: Services,
-  { model, usage, estimateError }: TurnRecord,
-): void {
-  if (model === undefined) return
-  if (estimateError !== undefined) estimateErrors.note(model, estimateError)
-  if (usage === undefined || usage.estimated) return
-  const configured = rules.current.catalog.entries.get(model)?.model
-  const inputTokens = inputTokensOf(usage)
-  if (configured && inputTokens > configured.contextTokens) countedInputs.note(configured, inputTokens)
+  return { services: shared, earlyRefusal, lookUpAnswer, readTurn, serveTurn }
 }
 
 /** More than a person with an open page needs, and too little to scrape or to guess secrets. */

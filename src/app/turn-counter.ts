@@ -3,28 +3,29 @@ import type { Closing } from '../lib/async.ts'
 import { createBag } from '../lib/collections.ts'
 import { createLoopStrain, watchLoopDelay } from '../lib/loop-strain.ts'
 import { createConcurrencyLimiter, type ShedReason } from '../server/concurrency-limiter.ts'
-import type { EdgeServices } from '../server/services.ts'
+import type { EdgeServices, TurnCounts } from '../server/services.ts'
 import type { AppLog, Services } from './app.ts'
 
 /** Counts running turns, so that the shutdown can wait for them and cut those that take too long. */
-export class TurnCounter {
+export class TurnCounter implements TurnCounts {
   running = 0
-  /** Turns that were admitted and have ended. */
   served = 0
-  #waiting: (() => void)[] = []
+  onIdle: (() => void) | undefined
+  #idle: Promise<void> | undefined
   readonly #listeners = createBag<(why: CutReason) => void>()
   readonly onCut: OnCut = this.#listeners.add
 
-  leave(): void {
-    this.running -= 1
-    if (this.running > 0) return
-    for (const done of this.#waiting) done()
-    this.#waiting = []
-  }
-
   /** Resolves when no turn runs. */
   ended(): Promise<void> {
-    return this.running === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve))
+    if (this.running === 0) return Promise.resolve()
+    this.#idle ??= new Promise((resolve) => {
+      this.onIdle = () => {
+        this.onIdle = undefined
+        this.#idle = undefined
+        resolve()
+      }
+    })
+    return this.#idle
   }
 
   cut(why: CutReason): void {

@@ -89,7 +89,7 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
       // Plain SHA-256 is four times cheaper than the peppered digest, and does not reveal 256 random bits either.
       const name = hash('sha256', token, 'base64url')
       const key = known.get(name)
-      if (key) return judgeKey(key, clock.now())
+      if (key) return key.lasting ?? judgeKey(key, clock.now())
       if (readKey(token) === undefined) return MALFORMED
       const until = unknownUntil.get(name)
       if (until !== undefined && until > clock.nowMicros()) return UNKNOWN
@@ -99,7 +99,8 @@ export function createCallerFinder(deps: { db: LedgerDb; pepper: Uint8Array; clo
       const secret = secrets.get(caller)
       if (secret === undefined) return findByRow(caller)
       const key = known.get(secret.name)
-      return key ? judgeKey(key, clock.now()) : lookUpOnce(secret.name, secret.digest)
+      if (key) return key.lasting ?? judgeKey(key, clock.now())
+      return lookUpOnce(secret.name, secret.digest)
     },
     forget: (id: KeyId) => forgetWhere((key) => key.id === id),
     forgetAccount: (account: AccountRow) => forgetWhere((key) => key.account === account),
@@ -138,6 +139,8 @@ interface KnownKey {
   readonly outcome: CallerOutcome
   /** The outcome after the subscription has ended by itself. */
   readonly lapsed: { readonly from: number; readonly outcome: CallerOutcome } | undefined
+  /** The outcome of most keys, which no time changes. */
+  readonly lasting: CallerOutcome | undefined
 }
 
 const UNKNOWN = { kind: 'refused', reason: 'unknown' } as const
@@ -159,14 +162,17 @@ export function knownKeyOf(key: KeyWithAccount, by: 'present' | 'former'): Known
     expiresAt: key.expires_at ?? undefined,
     formerUntil: by === 'former' ? (key.former_until ?? 0) : undefined,
   }
-  if (refusal) return { ...known, lapsed: undefined, outcome: { kind: 'refused', reason: refusal } }
+  if (refusal) return { ...known, lapsed: undefined, outcome: { kind: 'refused', reason: refusal }, lasting: undefined }
   const caller = callerOf(key)
   const from = caller.plan?.endsAt
   const lapsed = { kind: 'caller', caller: { ...caller, plan: undefined } } as const
+  const outcome = { kind: 'caller', caller } as const
+  const isTimed = known.expiresAt !== undefined || known.formerUntil !== undefined || from !== undefined
   return {
     ...known,
     lapsed: from === undefined ? undefined : { from, outcome: lapsed },
-    outcome: { kind: 'caller', caller },
+    outcome,
+    lasting: isTimed ? undefined : outcome,
   }
 }
 

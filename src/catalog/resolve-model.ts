@@ -43,7 +43,7 @@ const ONE_OF_THEM = 'set model_reasoning_effort to one of them'
 const forCodex = (param: string, cure: string): string => (param === 'reasoning.effort' ? ` In Codex, ${cure}.` : '')
 
 /** `model` is as received, including an effort suffix. */
-type ModelRequest = Pick<TurnRequest, 'model' | 'effort' | 'effortParam'>
+type ModelRequest = Pick<TurnRequest, 'model'> & Partial<Pick<TurnRequest, 'effort' | 'effortParam'>>
 
 /** The entry, its price, and the effort for the provider. */
 interface ResolvedModel {
@@ -56,25 +56,19 @@ interface ResolvedModel {
 
 type ModelResolution = ResolvedModel | Refused
 
-/** Checks rights before the effort, so that a refused effort does not reveal that a model exists. */
+/**
+ * An unknown model and one that the key may not use get the same answer. Rights are checked before the effort, so that a refused
+ * effort does not reveal that a model exists.
+ */
 export function resolveModel(catalog: Catalog, rights: ModelRights, request: ModelRequest): ModelResolution {
-  const found = findModel(catalog, rights, request.model)
-  if (found.kind === 'refused') return found
-  const { entry, price } = found
-  const { effort, effortParam } = request
-  const refusal = effort === undefined ? undefined : refuseEffort(entry, effort, effortParam)
-  if (refusal !== undefined) return refused(refusal)
-  return { kind: 'resolved', entry, price, effort: entry.suffixEffort ?? effort }
-}
-
-type FoundModel = { readonly kind: 'found'; readonly entry: CatalogEntry; readonly price: Price } | Refused
-
-/** An unknown model and one that the key may not use get the same answer. */
-export function findModel(catalog: Catalog, rights: ModelRights, id: string): FoundModel {
+  const { model: id, effort, effortParam = 'effort' } = request
   const entry = catalog.entries.get(id)
   const price = entry?.model.price
-  if (entry !== undefined && price !== undefined && mayCall(catalog, rights, entry))
-    return { kind: 'found', entry, price }
+  if (entry !== undefined && price !== undefined && mayCall(catalog, rights, entry)) {
+    const refusal = effort === undefined ? undefined : refuseEffort(entry, effort, effortParam)
+    if (refusal !== undefined) return refused(refusal)
+    return { kind: 'resolved', entry, price, effort: entry.suffixEffort ?? effort }
+  }
   const count = visibleModels(catalog, rights).length
   const may = count === 0 ? 'it may use none' : `it may use ${count}: GET /v1/models lists them`
   const message = `The model ${quoted(id)} does not exist or is not available to this key; ${may}.`

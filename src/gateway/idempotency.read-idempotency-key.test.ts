@@ -2,10 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { readIdempotencyKey } from './idempotency.ts'
 
 describe('the header Idempotency-Key', () => {
-  it('is optional', () => {
-    expect(readIdempotencyKey(undefined)).toEqual({ kind: 'none' })
-  })
-
   it.each([
     ['a', 'a'],
     ['6f1c2d9e-0b7a-4c55-9c0e-3b1d5a7f8e21', '6f1c2d9e-0b7a-4c55-9c0e-3b1d5a7f8e21'],

@@ -115,7 +115,6 @@ async function findKept({ answers, responses }: IdempotencyServices, requestId: 
 }
 
 type IdempotencyKeyOutcome =
-  | { readonly kind: 'none' }
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'invalid'; readonly problem: Problem }
 
@@ -124,8 +123,7 @@ const KEY = /^[\x21-\x7e]{1,255}$/
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/
 
 /** The header `Idempotency-Key`, bare or in quotes: both are the same key. */
-export function readIdempotencyKey(header: string | string[] | undefined): IdempotencyKeyOutcome {
-  if (header === undefined) return { kind: 'none' }
+export function readIdempotencyKey(header: string | string[]): IdempotencyKeyOutcome {
   const text = String(header)
   const key = text.startsWith('"') ? QUOTED.exec(text)?.[1]?.replace(/\\(.)/g, '$1') : text
   return key !== undefined && KEY.test(key) ? { kind: 'key', key } : INVALID

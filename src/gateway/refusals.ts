@@ -1,18 +1,14 @@
 import { callerProblem } from '../auth/callers.ts'
-import type { Catalog } from '../catalog/catalog.ts'
-import { visibleModels } from '../catalog/resolve-model.ts'
-import type { AdmissionRefusal, Ledger } from '../ledger/ledger.ts'
+import type { AdmissionRefusal } from '../ledger/ledger.ts'
 import type { Claim } from '../ledger/state/state.ts'
 import type { LimitRefusal } from '../ledger/state/turn-limits.ts'
 import type { MoneyRefusal } from '../ledger/state/turns.ts'
 import { wholeSeconds } from '../lib/clock.ts'
 import { assertNever } from '../lib/types.ts'
-import { type ConfiguredLimits, limitsOfCaller } from '../limits/limits.ts'
 import type { Allowance } from '../model/allowance.ts'
-import type { AppliedLimit, Caller, LimitScope } from '../model/caller.ts'
+import type { AppliedLimit, LimitScope } from '../model/caller.ts'
 import type { RequestId } from '../model/ids.ts'
 import { formatUsd, inUsd } from '../model/money.ts'
-import { isFree } from '../model/price.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import type { TurnRequest } from '../model/turn.ts'
 
@@ -206,34 +202,6 @@ export const notReplayableProblem = (requestId: RequestId): Problem =>
     'idempotency_not_replayable',
     `The request ${requestId} with this Idempotency-Key was charged, and its answer is not kept. GET /v1/requests/${requestId} shows its outcome; send a new request only with a new key.`,
   )
-
-interface EarlyRefusalServices {
-  readonly ledger: Pick<Ledger, 'gate' | 'limitRefusal' | 'accountStatus'>
-  readonly catalog: Catalog
-  readonly limits: ConfiguredLimits
-}
-
-/**
- * Refuses before the body is read: for an empty wallet, unless the key may call a free model, and for a limit on requests of its
- * key or account. Nothing is taken from a limit here. Limits on tokens and models need the body.
- */
-export async function earlyRefusal(
-  { ledger, catalog, limits }: EarlyRefusalServices,
-  caller: Caller,
-): Promise<Problem | undefined> {
-  if (!ledger.gate.open) return undefined
-  if (caller.kind === 'wallet') {
-    const { balance } = await ledger.accountStatus(caller.account)
-    if (balance <= 0n && !visibleModels(catalog, caller).some(({ model: { price } }) => price && isFree(price))) {
-      const message = 'The wallet is empty. Add funds to the account, then send the request again.'
-      return problem('insufficient_balance', message)
-    }
-  }
-  // Admission refuses a Builder key without a plan: waiting for a limit would not help.
-  if (caller.kind === 'builder' && caller.plan === undefined) return undefined
-  const limited = ledger.limitRefusal(limitsOfCaller(limits, caller).withoutTokens)
-  return limited && rateProblem(limited)
-}
 
 export const ledgerUnavailable = (): Problem =>
   retryableProblem('ledger_unavailable', 'The ledger cannot record requests at the moment.', { retryAfterSeconds: 2 })

@@ -1,12 +1,15 @@
 import { callerProblem } from '../auth/callers.ts'
-import type { Model } from '../catalog/catalog.ts'
-import type { AdmittedTurn } from '../ledger/ledger.ts'
+import type { Catalog, Model } from '../catalog/catalog.ts'
+import { visibleModels } from '../catalog/resolve-model.ts'
+import type { AdmittedTurn, Ledger } from '../ledger/ledger.ts'
 import { chargeWithin } from '../ledger/state/turns.ts'
 import { msBetween } from '../lib/clock.ts'
-import { limitHeaders } from '../limits/limits.ts'
+import { type ConfiguredLimits, limitHeaders, limitsOfCaller } from '../limits/limits.ts'
+import type { Caller } from '../model/caller.ts'
 import type { Effort } from '../model/effort.ts'
 import type { Ending } from '../model/ending.ts'
-import { type Problem, retryableProblem } from '../model/problem.ts'
+import { isFree } from '../model/price.ts'
+import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
 import { createChatEncoder } from '../protocols/chat/encoder.ts'
 import { ResponsesEncoder } from '../protocols/responses/encoder.ts'
@@ -19,7 +22,7 @@ import { createKeptFrames, deliverEnd, type KeptFrames, sendInternalError, type 
 import { endingOf } from './ending.ts'
 import { AnswerKeeper } from './keep-answer.ts'
 import { planTurn } from './plan-turn.ts'
-import { ledgerUnavailable, refusalProblem } from './refusals.ts'
+import { ledgerUnavailable, rateProblem, refusalProblem } from './refusals.ts'
 import { envelopesOf } from './seals.ts'
 import type { PlannedTurn, Turn, TurnServices } from './turn.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
@@ -201,4 +204,32 @@ function refuse(
   sink.refuse(problem)
   const totalMs = msBetween(startedAt, services.nowMicros())
   return { model: model?.id, outcome: 'refused', problem: problem.code, totalMs }
+}
+
+interface EarlyRefusalServices {
+  readonly ledger: Pick<Ledger, 'gate' | 'limitRefusal' | 'accountStatus'>
+  readonly catalog: Catalog
+  readonly limits: ConfiguredLimits
+}
+
+/**
+ * Refuses before the body is read: for an empty wallet, unless the key may call a free model, and for a limit on requests of its
+ * key or account. Nothing is taken from a limit here. Limits on tokens and models need the body.
+ */
+export async function earlyRefusal(
+  { ledger, catalog, limits }: EarlyRefusalServices,
+  caller: Caller,
+): Promise<Problem | undefined> {
+  if (!ledger.gate.open) return undefined
+  if (caller.kind === 'wallet') {
+    const { balance } = await ledger.accountStatus(caller.account)
+    if (balance <= 0n && !visibleModels(catalog, caller).some(({ model: { price } }) => price && isFree(price))) {
+      const message = 'The wallet is empty. Add funds to the account, then send the request again.'
+      return problem('insufficient_balance', message)
+    }
+  }
+  // Admission refuses a Builder key without a plan: waiting for a limit would not help.
+  if (caller.kind === 'builder' && caller.plan === undefined) return undefined
+  const limited = ledger.limitRefusal(limitsOfCaller(limits, caller).withoutTokens)
+  return limited && rateProblem(limited)
 }

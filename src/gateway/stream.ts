@@ -7,7 +7,7 @@ import { type UpstreamBody, UpstreamTimedOut } from '../providers/upstream-answe
 import type { LaneVerdict } from '../routing/circuit-breaker.ts'
 import type { LaneAttempt, Produced, RunFate } from './attempt.ts'
 import type { StopReason } from './cancellation.ts'
-import { RELEASED_BYTES_MIN, releaseBody } from './request-memory.ts'
+import { RELEASED_BYTES_MIN, releaseBody } from './read-turn.ts'
 import type { Turn, TurnServices } from './turn.ts'
 import {
   CONNECTION_BROKE,

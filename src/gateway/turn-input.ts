@@ -10,7 +10,7 @@ import type { ResponsesEncoder } from '../protocols/responses/encoder.ts'
 export interface TurnInput {
   readonly requestId: RequestId
   readonly caller: Caller
-  /** Undefined for all but the few client programs that get some errors in another form. */
+  /** For Responses, and undefined for all but the few client programs that get some errors in another form. */
   readonly program?: ClientProgram | undefined
   readonly request: TurnRequest
   readonly sink: Sink

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { afterLoopTurn } from '../lib/async.ts'
 import { mintRequestId } from '../model/ids.ts'
 import { PROBLEMS, type Problem, problem, problemEnvelope } from '../model/problem.ts'
-import { connectionOf, type OpenRequest } from './connection.ts'
+import { connectionOf, type OpenRequest } from './request-context.ts'
 import type { EdgeContext } from './services.ts'
 
 /** An error of Node's parser. `reason` is llhttp's own sentence. */

@@ -12,13 +12,14 @@ import {
   openTestEdge,
   type TestEdge,
   type TestServices,
+  type Turns,
 } from '../../test/fixtures/server/edge.ts'
 import { expectProblem } from '../../test/fixtures/server/envelope.ts'
 import type { CallerOutcome } from '../auth/callers.ts'
 import { secureRandom } from '../lib/random-id.ts'
 import { problem } from '../model/problem.ts'
 import { createConcurrencyLimiter, TURN_BYTES } from './concurrency-limiter.ts'
-import { LINGER, type Turns } from './services.ts'
+import { LINGER } from './services.ts'
 
 afterEach(closeTestEdges)
 

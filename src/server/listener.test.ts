@@ -12,9 +12,9 @@ import {
   type RawClient,
   rulesWith,
   type TestServices,
+  type Turns,
 } from '../../test/fixtures/server/edge.ts'
 import { expectProblem } from '../../test/fixtures/server/envelope.ts'
-import type { Turns } from './services.ts'
 
 afterEach(closeTestEdges)
 

@@ -5,9 +5,8 @@ import { createBag } from '../lib/collections.ts'
 import { problem } from '../model/problem.ts'
 import { createClients } from './client-address.ts'
 import { onClientError, refuseSocket } from './client-error.ts'
-import { connectionOf, ignoreRequest } from './connection.ts'
 import { handle } from './handle.ts'
-import type { Expectation } from './request-context.ts'
+import { connectionOf, type Expectation, ignoreRequest } from './request-context.ts'
 import type { DrainState, EdgeContext, EdgeServices } from './services.ts'
 import { createHeartbeat } from './sinks.ts'
 
@@ -46,7 +45,7 @@ export function createEdge(services: EdgeServices): Edge {
     maxHeaderSize: options.headerBytesMax,
     connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, options.headersTimeoutMs),
     joinDuplicateHeaders: false,
-    // Node would answer without our envelope; `guards.ts` refuses these requests.
+    // Node would answer without our envelope; `handle.ts` refuses these requests.
     requireHostHeader: false,
   })
   // The size of all headers is bounded. Node drops headers above a maximum count without an error.
@@ -98,7 +97,7 @@ function closeServer(server: Server): Promise<void> {
 
 /**
  * There is deliberately no listener for `upgrade`: with one, Node takes every upgrade off HTTP, and clients that only offer h2c
- * would get no answer. Without one they are ordinary requests, each the last of its connection, and `guards.ts` refuses WebSocket.
+ * would get no answer. Without one they are ordinary requests, each the last of its connection, and `handle.ts` refuses WebSocket.
  */
 function answerOn(edge: EdgeContext, server: Server): void {
   const on = (event: 'request' | 'checkContinue' | 'checkExpectation', expectation: Expectation) => {

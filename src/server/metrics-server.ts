@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
-import { connectionOf, isServedVersion } from './connection.ts'
 import { type ListenOutcome, listenOn } from './listener.ts'
+import { connectionOf, SERVED_VERSIONS } from './request-context.ts'
 
 /** Metrics have a port of their own, so that exposing the API never exposes them. */
 interface MetricsServer {
@@ -45,7 +45,7 @@ export function createMetricsServer(deps: {
 }
 
 function refusalOf(request: IncomingMessage): Answer | undefined {
-  if (!isServedVersion(request)) return refuse(400, 'Only HTTP/1.0 and HTTP/1.1 are served\n')
+  if (!SERVED_VERSIONS.has(request.httpVersion)) return refuse(400, 'Only HTTP/1.0 and HTTP/1.1 are served\n')
   if (request.url?.split('?')[0] !== '/metrics') return refuse(404, 'Metrics are at /metrics\n')
   if (request.method === 'GET' || request.method === 'HEAD') return undefined
   return refuse(405, 'Metrics are read with GET\n', { allow: 'GET, HEAD' })

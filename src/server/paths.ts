@@ -3,26 +3,6 @@ import { nearestName } from '../lib/text.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { scrubPath } from '../telemetry/scrub.ts'
 
-/** Removes the host of an absolute-form target, which proxies send. The Host header decides. */
-export const withoutOrigin = (target: string): string =>
-  target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
-
-/**
- * The path of a request target: origin-form, absolute-form or `*`, without its query. One slash too many after the base URL or at
- * the end is ignored, because clients join base URLs with and without one.
- */
-export function pathOf(target: string): string {
-  const local = target.startsWith('/') ? target : withoutOrigin(target)
-  const end = local.search(/[?#]/)
-  const path = end < 0 ? local : local.slice(0, end)
-  if (path === '') return '/'
-  const joined = path.startsWith(JOINED_TWICE) ? BASE + path.slice(JOINED_TWICE.length) : path
-  return joined.length > 1 && joined.endsWith('/') ? joined.slice(0, -1) : joined
-}
-
-const BASE = '/v1/'
-const JOINED_TWICE = '/v1//'
-
 export const isApi = (path: string): boolean => path === '/v1' || path.startsWith('/v1/')
 
 /** Reads query parameters: the first one of a name, or undefined. */

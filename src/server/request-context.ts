@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { type Bag, createBag } from '../lib/collections.ts'
 import type { Caller } from '../model/caller.ts'
 import { mintRequestId, type RequestId } from '../model/ids.ts'
 import type { Problem } from '../model/problem.ts'
-import type { RequestFacts } from '../telemetry/request-line.ts'
-import { type Connection, connectionOf, isServedVersion, type OpenRequest } from './connection.ts'
-import { pathOf } from './paths.ts'
+import type { RequestFacts } from '../telemetry/log.ts'
 import type { EdgeContext } from './services.ts'
 
 /** The request's `Expect` header. */
@@ -52,18 +52,18 @@ export class RequestContext implements OpenRequest {
     // Behind an offered `Upgrade` Node's parser drops the bytes that it has in hand and reads the next ones as a new request, so the
     // body of a pipelined request would run as one. The offer is declined (RFC 9110, section 7.8): the request is answered over
     // HTTP/1.1, and then its connection ends.
-    this.isLast = request.headers.upgrade !== undefined || !isServedVersion(request)
+    this.isLast = request.headers.upgrade !== undefined || !SERVED_VERSIONS.has(request.httpVersion)
     if (this.isLast) this.connection.isClosing = true
     this.connection.open.push(this)
     this.connection.newest = this
-    response.on('close', () => this.close())
+    response.on('close', this.close)
   }
 
   /**
    * The answer was written or its connection closed. Node tells a response that is queued behind another one of the same
-   * connection nothing about a close, so the connection calls this too.
+   * connection nothing about a close, so the connection calls this too. Bound to its request.
    */
-  close(): void {
+  readonly close = (): void => {
     if (this.isClosed) return
     this.isClosed = true
     const { connection, request, edge } = this
@@ -108,4 +108,81 @@ export class RequestContext implements OpenRequest {
       forget = this.onClose(done)
     })
   }
+}
+
+/** Removes the host of an absolute-form target, which proxies send. The Host header decides. */
+export const withoutOrigin = (target: string): string =>
+  target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+
+/**
+ * The path of a request target: origin-form, absolute-form or `*`, without its query. One slash too many after the base URL or at
+ * the end is ignored, because clients join base URLs with and without one.
+ */
+function pathOf(target: string): string {
+  const local = target.startsWith('/') ? target : withoutOrigin(target)
+  const end = local.search(/[?#]/)
+  const path = end < 0 ? local : local.slice(0, end)
+  if (path === '') return '/'
+  const joined = path.startsWith(JOINED_TWICE) ? BASE + path.slice(JOINED_TWICE.length) : path
+  return joined.length > 1 && joined.endsWith('/') ? joined.slice(0, -1) : joined
+}
+
+const BASE = '/v1/'
+const JOINED_TWICE = '/v1//'
+
+/** One request on a connection, as the connection sees it. Pipelined requests each have their own. */
+export interface OpenRequest {
+  readonly request: IncomingMessage
+  /** Set while the body is being read: ends the reading with a problem. */
+  failBody: ((problem: Problem) => void) | undefined
+  /** The connection has closed. */
+  close(): void
+}
+
+/** What the edge knows about one socket. Pipelined requests share it. */
+export interface Connection {
+  /** Requests whose answer is not finished. */
+  readonly open: OpenRequest[]
+  /** The newest request: the only one whose body can still be arriving. */
+  newest: OpenRequest | undefined
+  /** A parse error behind a running answer: nothing more can be read from this socket. */
+  failure: Problem | undefined
+  /** An answer has said `Connection: close`: later bytes are not requests (RFC 9112, section 9.6). */
+  isClosing: boolean
+  ignoredRequests: number
+}
+
+const connections = new WeakMap<Duplex, Connection>()
+
+export function connectionOf(socket: Duplex): Connection {
+  const known = connections.get(socket)
+  if (known) return known
+  const connection: Connection = {
+    open: [],
+    newest: undefined,
+    failure: undefined,
+    isClosing: false,
+    ignoredRequests: 0,
+  }
+  connections.set(socket, connection)
+  // One listener, however many requests are pipelined. Each takes itself out of the list.
+  socket.once('close', () => {
+    for (const each of [...connection.open]) each.close()
+  })
+  return connection
+}
+
+/** Only these two versions are served (RFC 9112). Node's parser also takes HTTP/0.9 and HTTP/2.0 in a request line. */
+export const SERVED_VERSIONS: ReadonlySet<string> = new Set(['1.0', '1.1'])
+
+/** Each ignored request keeps a few kilobytes until the answer before it has ended. */
+const IGNORED_MAX = 100
+
+/** Ignores a request behind an answer that closes its connection (RFC 9112, section 9.6). */
+export function ignoreRequest(request: IncomingMessage, socket: Socket): void {
+  const connection = connectionOf(socket)
+  connection.ignoredRequests += 1
+  if (connection.ignoredRequests > IGNORED_MAX) socket.destroy()
+  // The end of the connection is noticed only while its bytes are read.
+  else request.resume()
 }

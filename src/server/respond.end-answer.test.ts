@@ -8,9 +8,9 @@ import {
   getRequest,
   openTestEdge,
   type TestEdge,
+  type Turns,
 } from '../../test/fixtures/server/edge.ts'
 import type { Sink } from '../gateway/turn-input.ts'
-import type { Turns } from './services.ts'
 
 afterEach(closeTestEdges)
 

@@ -1,21 +1,21 @@
-import type { RefusedTurnCounter } from '../admin/count-usage.ts'
+import type { CountedInputs, RefusedTurnCounter } from '../admin/count-usage.ts'
 import type { SignInServices } from '../admin/sessions.ts'
 import type { CallerFinder, CallerOutcome } from '../auth/callers.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
-import type { TurnRecord } from '../gateway/deliver-end.ts'
-import type { KeyedCall, LookedUpAnswer } from '../gateway/idempotency.ts'
-import type { SentBody } from '../gateway/read-turn.ts'
-import type { TurnInput } from '../gateway/turn-input.ts'
+import type { IdempotencyServices, lookUpAnswer } from '../gateway/idempotency.ts'
+import type { ReadServices, readTurn } from '../gateway/read-turn.ts'
+import type { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
+import type { TurnServices } from '../gateway/turn.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Bag } from '../lib/collections.ts'
 import type { LoopStrain } from '../lib/loop-strain.ts'
 import type { RandomBytes } from '../lib/random-id.ts'
 import type { AddressRates, ConfiguredLimits } from '../limits/limits.ts'
 import type { Caller } from '../model/caller.ts'
 import type { AccountRow, RequestId } from '../model/ids.ts'
-import type { Problem } from '../model/problem.ts'
-import type { ReadRequestOutcome } from '../protocols/shared/codec-types.ts'
+import type { EstimateErrors } from '../pricing/estimate.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Clients } from './client-address.ts'
@@ -23,17 +23,22 @@ import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { ConsoleRequest } from './console/handler.ts'
 import type { SiteOptions } from './console/site.ts'
 
-type MaybePromise<Value> = Value | Promise<Value>
+/** The gateway's functions, which tests of the edge replace, and the services that all of them take. */
+export interface Gateway {
+  readonly services: TurnServices & ReadServices & IdempotencyServices
+  readonly earlyRefusal: typeof earlyRefusal
+  readonly lookUpAnswer: typeof lookUpAnswer
+  readonly readTurn: typeof readTurn
+  readonly serveTurn: typeof serveTurn
+}
 
-/** The gateway as the edge calls it. */
-export interface Turns {
-  /** Refusals that need no body: a used-up limit, an empty wallet. */
-  refuseEarly(caller: Caller): MaybePromise<Problem | undefined>
-  /** What the idempotency key of a received request says: run it, replay an answer, or refuse. */
-  lookUpAnswer(call: KeyedCall): Promise<LookedUpAnswer>
-  readTurn(sent: SentBody): MaybePromise<ReadRequestOutcome>
-  /** Answers through the sink. Throws after an internal error, which it has already reported in a stream that began. */
-  serveTurn(input: TurnInput): Promise<TurnRecord>
+/** The running turns and those that have ended. */
+export interface TurnCounts {
+  running: number
+  /** Turns that were admitted and have ended. */
+  served: number
+  /** Called when the last running turn has ended. */
+  onIdle: (() => void) | undefined
 }
 
 /** What the HTTP edge uses of the running program. `app/serving.ts` builds it once. */
@@ -44,7 +49,7 @@ export interface EdgeServices {
   readonly limiter: ConcurrencyLimiter
   readonly loop: Pick<LoopStrain, 'isLate'>
   readonly log: Pick<Log, 'request'>
-  readonly metrics: Pick<Metrics, 'requestEnded'>
+  readonly metrics: Pick<Metrics, 'requestEnded' | 'turnEnded'>
   readonly finder: Pick<CallerFinder, 'find' | 'findAgain'>
   /** Rates of requests without a valid key, by address. */
   readonly strangers: Pick<AddressRates, 'take'>
@@ -52,7 +57,10 @@ export interface EdgeServices {
   /** Replaced as a whole by a reload. */
   readonly rules: { readonly current: { readonly catalog: Catalog; readonly limits: ConfiguredLimits } }
   readonly responses: Pick<StoredResponses, 'find' | 'events' | 'remove'>
-  readonly turns: Turns
+  readonly gateway: Gateway
+  readonly turnCounts: TurnCounts
+  readonly estimateErrors: Pick<EstimateErrors, 'note'>
+  readonly countedInputs: Pick<CountedInputs, 'note'>
   /** Counts turns that were refused before admission and leave no receipt. */
   readonly refusedTurns: Pick<RefusedTurnCounter, 'note'>
   /** Undefined for requests of other accounts too. */
@@ -112,8 +120,11 @@ export interface Heartbeat {
   readonly beatsBeforeHead: number
   /** Silent beats before a keep-alive comment. */
   readonly beatsBeforeKeepAlive: number
-  /** Returns how to remove the stream, which counts the beats in which it wrote nothing. */
-  add(stream: { onBeat(): void }): () => void
+  /** Each counts the beats in which it wrote nothing. */
+  readonly streams: Bag<{ onBeat(): void }>
+  isBeating: boolean
+  /** Starts the timer, which stops when there is no stream. */
+  start(): void
 }
 
 /**

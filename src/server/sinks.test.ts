@@ -6,11 +6,11 @@ import {
   connectRaw,
   openTestEdge,
   type RawClient,
+  type Turns,
 } from '../../test/fixtures/server/edge.ts'
 import { expectProblem } from '../../test/fixtures/server/envelope.ts'
 import type { Sink } from '../gateway/turn-input.ts'
 import { problem } from '../model/problem.ts'
-import type { Turns } from './services.ts'
 
 afterEach(closeTestEdges)
 

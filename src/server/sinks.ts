@@ -42,7 +42,11 @@ export class ClientSink implements Sink {
     this.#delivery = delivery
     this.disconnected = context.isClosed || context.response.destroyed || context.request.socket.destroyed
     if (this.disconnected) return
-    if (delivery === 'stream') this.#stopBeats = context.edge.heartbeat.add(this)
+    if (delivery === 'stream') {
+      const { heartbeat } = context.edge
+      if (!heartbeat.isBeating) heartbeat.start()
+      this.#stopBeats = heartbeat.streams.add(this)
+    }
     context.sink = this
   }
 
@@ -54,16 +58,30 @@ export class ClientSink implements Sink {
     this.#keepAlive = keepAlive
   }
 
-  write(bytes: Buffer): Promise<void> | undefined {
+  /** Writes the head before the first bytes. `phase` is `head` for a keep-alive. */
+  write(bytes: Buffer, phase: 'head' | 'body' = 'body'): Promise<void> | undefined {
     if (this.#delivery === 'json') throw new Error('a JSON answer is not written in pieces: pass it whole to end()')
     if (this.phase === 'ended') throw new Error('this answer has already ended')
     if (this.disconnected || bytes.length === 0) return undefined
-    this.phase = 'body'
-    return this.#send(bytes)
+    if (this.phase !== 'body') this.phase = phase
+    this.#silentBeats = 0
+    const { response } = this.#context
+    // Node joins the head with the first chunk, and frames chunks that are too long to copy.
+    const isFirst = !response.headersSent
+    if (isFirst) this.#openHead()
+    const framesItself = this.#isChunked && !isFirst && bytes.length <= COPIED_BYTES_MAX
+    response.chunkedEncoding = this.#isChunked && !framesItself
+    if (response.write(framesItself ? asChunk(bytes) : bytes) || response.destroyed) return undefined
+    this.#drained ??= this.#context.whenDrained().then(() => {
+      this.#drained = undefined
+      this.#silentBeats = 0
+    })
+    return this.#drained
   }
 
   end(bytes: Buffer): void {
-    this.#finish()
+    if (this.phase === 'ended') throw new Error('this answer has already ended')
+    this.phase = 'ended'
     const { response } = this.#context
     if (this.#delivery === 'json') sendJsonBytes(this.#context, 200, bytes, this.#headers)
     else if (!this.disconnected) {
@@ -75,13 +93,13 @@ export class ClientSink implements Sink {
 
   refuse(problem: Problem): void {
     if (this.phase !== 'quiet') throw new Error('the head is sent: report the problem as an event of the protocol')
-    this.#finish()
+    this.phase = 'ended'
     sendProblem(this.#context, problem, this.#headers)
   }
 
   cut(): void {
     if (this.phase === 'ended') return
-    this.#finish()
+    this.phase = 'ended'
     this.#context.response.destroy()
   }
 
@@ -109,31 +127,7 @@ export class ClientSink implements Sink {
     if (this.#silentBeats < (this.phase === 'quiet' ? beatsBeforeHead : beatsBeforeKeepAlive)) return
     // When a turn threw, its error may have been sent without this sink.
     if (this.phase === 'quiet' && this.#context.response.headersSent) return
-    if (this.phase === 'quiet') this.phase = 'head'
-    this.#send(this.#keepAlive?.() ?? KEEP_ALIVE)
-  }
-
-  #finish(): void {
-    if (this.phase === 'ended') throw new Error('this answer has already ended')
-    this.phase = 'ended'
-    this.#onDisconnect = undefined
-  }
-
-  /** Writes the head before the first bytes. Returns a promise while the client's socket is full: backpressure. */
-  #send(bytes: Buffer): Promise<void> | undefined {
-    const { response } = this.#context
-    this.#silentBeats = 0
-    // Node joins the head with the first chunk, and frames chunks that are too long to copy.
-    const isFirst = !response.headersSent
-    if (isFirst) this.#openHead()
-    const framesItself = this.#isChunked && !isFirst && bytes.length <= COPIED_BYTES_MAX
-    response.chunkedEncoding = this.#isChunked && !framesItself
-    if (response.write(framesItself ? asChunk(bytes) : bytes) || response.destroyed) return undefined
-    this.#drained ??= this.#context.whenDrained().then(() => {
-      this.#drained = undefined
-      this.#silentBeats = 0
-    })
-    return this.#drained
+    this.write(this.#keepAlive?.() ?? KEEP_ALIVE, 'head')
   }
 
   #openHead(): void {
@@ -165,14 +159,18 @@ export function createHeartbeat({ headDelayMs, keepAliveMs }: StreamTimes): Hear
   const beat = () => {
     if (streams.size > 0) return streams.each((each) => each.onBeat())
     clearInterval(timer)
-    timer = undefined
+    heartbeat.isBeating = false
   }
-  return {
+  const heartbeat: Heartbeat = {
+    streams,
+    isBeating: false,
+
     beatsBeforeHead: Math.max(1, Math.ceil(headDelayMs / beatMs)),
     beatsBeforeKeepAlive: Math.max(1, Math.ceil(keepAliveMs / beatMs)),
-    add(stream) {
-      timer ??= setInterval(beat, beatMs).unref()
-      return streams.add(stream)
+    start() {
+      timer = setInterval(beat, beatMs).unref()
+      heartbeat.isBeating = true
     },
   }
+  return heartbeat
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { requestLine } from '../../src/telemetry/log.ts'
 import { METRIC } from '../../src/telemetry/metrics.ts'
-import { requestLine } from '../../src/telemetry/request-line.ts'
 import { textOf } from './source-files.ts'
 
 const PAGE = 'docs/operate/logs-and-metrics.md'

@@ -5,7 +5,7 @@ import type { OwnerServices } from '../../admin/services.ts'
 import type { Session, SignedIn } from '../../admin/sessions.ts'
 import type { AnswerOf, CONSOLE_API, ParamsOf, RouteName } from '../../contract/console-api.ts'
 import type { AnyRoute, Requester } from '../../contract/values.ts'
-import type { RequestFacts } from '../../telemetry/request-line.ts'
+import type { RequestFacts } from '../../telemetry/log.ts'
 import type { Site } from './site.ts'
 
 /** A request of the console, before it is authorized. */

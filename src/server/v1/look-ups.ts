@@ -1,6 +1,6 @@
 import { describeKey as describeCallerKey } from '../../admin/keys.ts'
 import { describeForCodex, describeModel } from '../../catalog/describe-model.ts'
-import { findModel, visibleModels } from '../../catalog/resolve-model.ts'
+import { resolveModel, visibleModels } from '../../catalog/resolve-model.ts'
 import type { Caller } from '../../model/caller.ts'
 import { isRequestId } from '../../model/ids.ts'
 import { problem } from '../../model/problem.ts'
@@ -21,7 +21,7 @@ export function listModels(context: RequestContext, caller: Caller): void {
 
 /** `GET /v1/models/{id}`. */
 export function getModel(context: RequestContext, caller: Caller, id: string): void {
-  const found = findModel(context.edge.rules.current.catalog, caller, id)
+  const found = resolveModel(context.edge.rules.current.catalog, caller, { model: id })
   if (found.kind === 'refused') sendProblem(context, found.problem)
   else sendJson(context, 200, describeModel(found.entry))
 }

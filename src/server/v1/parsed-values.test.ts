@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ask, COMPLETED, chatRequest, closeTestEdges, openTestEdge } from '../../../test/fixtures/server/edge.ts'
-import { bytesUntilContent } from '../../gateway/request-memory.ts'
+import { bytesUntilContent } from '../../gateway/read-turn.ts'
 import { parseRequest } from '../../protocols/chat/parse-request.ts'
 import { createConcurrencyLimiter, TURN_BYTES } from '../concurrency-limiter.ts'
 

@@ -1,10 +1,10 @@
 import { callerProblem } from '../../auth/callers.ts'
 import { type LookedUpAnswer, readIdempotencyKey } from '../../gateway/idempotency.ts'
-import type { TurnEndpoint } from '../../gateway/read-turn.ts'
-import { bytesUntilContent } from '../../gateway/request-memory.ts'
+import { bytesUntilContent, type TurnEndpoint } from '../../gateway/read-turn.ts'
 import type { ClaimRequest } from '../../ledger/state/turns.ts'
 import { createTurnstile } from '../../lib/async.ts'
 import type { Caller } from '../../model/caller.ts'
+import { inputTokensOf } from '../../model/price.ts'
 import { type Problem, refused } from '../../model/problem.ts'
 import { authenticate } from '../auth.ts'
 import { afterOneTurn, hasDisconnected, LARGE_BYTES, type ReceivedBody, readBody, receiveBody } from '../body.ts'
@@ -27,11 +27,15 @@ export async function postTurn(context: RequestContext, endpoint: TurnEndpoint):
 
 export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint, caller: Caller): Promise<void> {
   const { edge, request } = context
-  const named = readIdempotencyKey(request.headers['idempotency-key'])
-  if (named.kind === 'invalid') return refuse(context, caller, named.problem)
+  const header = request.headers['idempotency-key']
+  const named = header === undefined ? undefined : readIdempotencyKey(header)
+  if (named?.kind === 'invalid') return refuse(context, caller, named.problem)
   // With a key there may be an answer already, which limits and wallet do not affect.
-  const early = named.kind === 'none' ? await edge.turns.refuseEarly(caller) : undefined
-  if (early) return refuse(context, caller, early)
+  const early = named === undefined ? await edge.gateway.earlyRefusal(edge.gateway.services, caller) : undefined
+  if (early) {
+    edge.metrics.turnEnded({ model: undefined, outcome: 'refused', totalMs: undefined })
+    return refuse(context, caller, early)
+  }
 
   const acquired = edge.limiter.acquire(context)
   const entry = acquired instanceof Promise ? await acquired : acquired
@@ -49,7 +53,7 @@ export async function postTurnAs(context: RequestContext, endpoint: TurnEndpoint
     if (received.kind === 'disconnected') return abandon(context)
     if (received.bytes.length > LARGE_BYTES) await afterOneTurn()
     const sent = { endpoint, caller, received, slot }
-    if (named.kind === 'none') await serve(context, sent)
+    if (named === undefined) await serve(context, sent)
     else await serveOnce(context, sent, named.key)
   } finally {
     slot.release()
@@ -80,7 +84,8 @@ async function serveOnce(context: RequestContext, sent: SentBytes, idempotencyKe
   const { edge, path, log } = context
   const method = context.request.method ?? ''
   const { caller, received } = sent
-  const found = await edge.turns.lookUpAnswer({ caller, method, path, idempotencyKey, body: received.bytes })
+  const call = { caller, method, path, idempotencyKey, body: received.bytes }
+  const found = await edge.gateway.lookUpAnswer(edge.gateway.services, call)
   try {
     // Admission checks the caller of a first request again.
     if (found.kind === 'first') return await serve(context, sent, found.claim)
@@ -100,19 +105,36 @@ async function serveOnce(context: RequestContext, sent: SentBytes, idempotencyKe
 
 async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequest): Promise<void> {
   const { edge, requestId, startedAt, log } = context
+  const { gateway, turnCounts } = edge
   const { caller, slot } = sent
   const read = await parseTurn(context, sent)
   if (read.kind === 'refused') return refuse(context, caller, read.problem)
 
   const { request } = read
   const sink = new ClientSink(context, request.delivery)
-  const program = findClientProgram(context.request)
+  const program = request.protocol === 'responses' ? findClientProgram(context.request) : undefined
   const onContent = (bytesKept: number) => void slot.keep(bytesKept)
-  const turn = await edge.turns.serveTurn({ requestId, caller, program, request, sink, startedAt, claim, onContent })
-  log.turn = turn
-  log.kind = caller.kind
-  log.delivery = request.delivery
-  if (turn.outcome === 'refused' && turn.problem) edge.refusedTurns.note(caller, turn.problem)
+  const input = { requestId, caller, program, request, sink, startedAt, claim, onContent }
+  turnCounts.running += 1
+  try {
+    const turn = await gateway.serveTurn(gateway.services, input)
+    log.turn = turn
+    log.kind = caller.kind
+    log.delivery = request.delivery
+    edge.metrics.turnEnded(turn)
+    if (turn.outcome !== 'refused') turnCounts.served += 1
+    else if (turn.problem) edge.refusedTurns.note(caller, turn.problem)
+    const { model, usage, estimateError } = turn
+    if (model === undefined) return
+    if (estimateError !== undefined) edge.estimateErrors.note(model, estimateError)
+    // The configured context is wrong when a provider has counted more input.
+    const configured = edge.rules.current.catalog.entries.get(model)?.model
+    const counted = usage === undefined || usage.estimated ? 0 : inputTokensOf(usage)
+    if (configured && counted > configured.contextTokens) edge.countedInputs.note(configured, counted)
+  } finally {
+    turnCounts.running -= 1
+    if (turnCounts.running === 0) turnCounts.onIdle?.()
+  }
 }
 
 /**
@@ -121,10 +143,11 @@ async function serve(context: RequestContext, sent: SentBytes, claim?: ClaimRequ
  */
 async function parseTurn({ edge }: RequestContext, { endpoint, caller, received, slot }: SentBytes) {
   const isLarge = received.bytes.length > LARGE_BYTES
-  const read = await readBody(received.bytes, edge.options.body, slot)
+  const { gateway, options } = edge
+  const read = await readBody(received.bytes, options.body, slot)
   if (read.kind === 'refused') return read
   if (isLarge) await afterOneTurn()
-  const turn = await edge.turns.readTurn({ endpoint, caller, body: read.body })
+  const turn = await gateway.readTurn(gateway.services, { endpoint, caller, body: read.body })
   if (isLarge) await afterOneTurn()
   received.bytes = NOTHING
   if (turn.kind === 'refused') return turn

@@ -5,7 +5,7 @@ export const OF_THE_EDGE = [
     name: 'two-idempotency-keys',
     says: 'a repeated Idempotency-Key is taken',
     caughtBy: ['src/server/routes.test.ts'],
-    replacements: [{ file: 'src/server/guards.ts', find: `  'idempotency-key',\n`, put: '' }],
+    replacements: [{ file: 'src/server/handle.ts', find: `  'idempotency-key',\n`, put: '' }],
   },
   {
     name: 'two-framings',
@@ -13,7 +13,7 @@ export const OF_THE_EDGE = [
     caughtBy: ['src/server/bare-answers.test.ts'],
     replacements: [
       {
-        file: 'src/server/guards.ts',
+        file: 'src/server/handle.ts',
         find: `coding.toLowerCase() === 'chunked'`,
         put: `coding.toLowerCase().includes('chunked')`,
       },
@@ -23,7 +23,7 @@ export const OF_THE_EDGE = [
     name: 'chunks-before-their-time',
     says: 'chunks are believed in HTTP/1.0',
     caughtBy: ['src/server/bare-answers.test.ts'],
-    replacements: [{ file: 'src/server/guards.ts', find: ' && httpVersionMinor > 0', put: '' }],
+    replacements: [{ file: 'src/server/handle.ts', find: ' && httpVersionMinor > 0', put: '' }],
   },
   {
     name: 'behind-the-close',
@@ -115,6 +115,8 @@ export const OF_THE_EDGE = [
     name: 'silence-is-kept',
     says: 'nothing breaks the silence of a model that thinks',
     caughtBy: ['src/server/sinks.test.ts'],
-    replacements: [{ file: 'src/server/sinks.ts', find: 'this.#send(this.#keepAlive?.() ?? KEEP_ALIVE)', put: '' }],
+    replacements: [
+      { file: 'src/server/sinks.ts', find: `this.write(this.#keepAlive?.() ?? KEEP_ALIVE, 'head')`, put: '' },
+    ],
   },
 ]

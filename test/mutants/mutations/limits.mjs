@@ -4,11 +4,11 @@ export const OF_LIMITS = [
   {
     name: 'forward-steps-are-followed-at-once',
     says: 'ledger time follows a wall clock that jumps, without waiting until the step has held',
-    caughtBy: ['src/lib/steady-clock.test.ts'],
+    caughtBy: ['src/lib/clock.steady-clock.test.ts'],
     replacements: [
-      { file: 'src/lib/steady-clock.ts', find: 'seenMicros - step.sinceMicros >= HOLD_MICROS', put: 'seenMicros > 0' },
+      { file: 'src/lib/clock.ts', find: 'seenMicros - step.sinceMicros >= HOLD_MICROS', put: 'seenMicros > 0' },
       {
-        file: 'src/lib/steady-clock.ts',
+        file: 'src/lib/clock.ts',
         find: '      step = { sinceMicros: seenMicros, aheadMicros }\n',
         put: '      step = { sinceMicros: seenMicros, aheadMicros }\n      followStep()\n',
       },

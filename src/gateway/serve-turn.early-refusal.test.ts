@@ -3,7 +3,7 @@ import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.
 import { CALLER } from '../../test/fixtures/model/caller.ts'
 import type { Caller } from '../model/caller.ts'
 import type { NanoUsd } from '../model/money.ts'
-import { earlyRefusal } from './refusals.ts'
+import { earlyRefusal } from './serve-turn.ts'
 
 /** The refusal for a used-up request limit. */
 async function emitted(caller: Caller, balance: bigint): Promise<string | undefined> {

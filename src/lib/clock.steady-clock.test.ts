@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { randomFrom } from '../../test/fixtures/lib/seeded-random.ts'
-import { CATCH_UP_MAX_MS, type ClockEvent, createSteadyClock, HOLD_MS, STEP_MS } from './steady-clock.ts'
+import { CATCH_UP_MAX_MS, type ClockEvent, createSteadyClock, HOLD_MS, STEP_MS } from './clock.ts'
 
 const START = Date.UTC(2026, 10, 23)
 const SECOND = 1000

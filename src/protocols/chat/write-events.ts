@@ -27,7 +27,8 @@ interface TextDelta {
 
 /** Writes an answer as the chunks of a chat stream. */
 export class ChunkWriter {
-  readonly #head: Fields
+  /** Every frame up to its delta: nearly all of a chunk is the same in each. */
+  readonly #head: string
   #frames = ''
   #hasBegun = false
   /** The item that is open: text of another kind, or of another item of the same kind, starts a new one. */
@@ -40,7 +41,8 @@ export class ChunkWriter {
   readonly #calls = new Map<number, { readonly index: number; readonly isCustom: boolean }>()
 
   constructor({ id, created, model }: ChunkStamp) {
-    this.#head = { id, object: 'chat.completion.chunk', created, model }
+    const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model })
+    this.#head = `data: ${head.slice(0, -1)},"choices":[{"index":0,"delta":`
   }
 
   /** The whole frames for these events; undefined for none. */
@@ -78,12 +80,12 @@ export class ChunkWriter {
         const call = this.#calls.get(event.call)
         if (!call || event.text === '') break
         const part = call.isCustom ? { custom: { input: event.text } } : { function: { arguments: event.text } }
-        this.#put({ tool_calls: [{ index: call.index, ...part }] })
+        this.#put(JSON.stringify({ tool_calls: [{ index: call.index, ...part }] }))
         break
       }
       case 'turn-end':
         this.#begin('')
-        this.#put({}, null, FINISH_REASONS[event.reason])
+        this.#put('{}', null, FINISH_REASONS[event.reason])
         break
       case 'reasoning-seal':
       case 'tool-call-end':
@@ -101,7 +103,7 @@ export class ChunkWriter {
     this.#openItem = item
     const isApart = (this.#itemInSlot.get(slot) ?? this.#item) !== this.#item
     this.#itemInSlot.set(slot, this.#item)
-    this.#put({ [slot]: isApart ? BREAK + text : text }, writeLogprobs(logprobs))
+    this.#put(`{"${slot}":${JSON.stringify(isApart ? BREAK + text : text)}}`, writeLogprobs(logprobs))
   }
 
   #startCall({ call, callId, name, tool }: CallStart): void {
@@ -111,21 +113,27 @@ export class ChunkWriter {
     const isCustom = tool === 'custom'
     this.#calls.set(call, { index, isCustom })
     const definition = isCustom ? { name, input: '' } : { name, arguments: '' }
-    this.#put({ tool_calls: [{ index, id: callId, type: tool, [tool]: definition }] })
+    this.#put(JSON.stringify({ tool_calls: [{ index, id: callId, type: tool, [tool]: definition }] }))
   }
 
   /** The first chunk has the role; its content shows whether there will be any. */
   #begin(content: '' | null): void {
     if (this.#hasBegun) return
     this.#hasBegun = true
-    this.#put({ role: 'assistant', content, refusal: null })
+    this.#put(JSON.stringify({ role: 'assistant', content, refusal: null }))
   }
 
-  #put(delta: Fields, logprobs: Fields | null = null, finish: string | null = null): void {
-    const choice = { index: 0, delta, logprobs, finish_reason: finish }
-    this.#frames += `data: ${JSON.stringify({ ...this.#head, choices: [choice], usage: null })}\n\n`
+  /** `delta` is JSON. */
+  #put(delta: string, logprobs: Fields | null = null, finish: string | null = null): void {
+    const tail = logprobs === null && finish === null ? PLAIN_TAIL : tailOf(logprobs, finish)
+    this.#frames += this.#head + delta + tail
   }
 }
+
+const tailOf = (logprobs: Fields | null, finish: string | null): string =>
+  `,"logprobs":${JSON.stringify(logprobs)},"finish_reason":${JSON.stringify(finish)}}],"usage":null}\n\n`
+
+const PLAIN_TAIL = tailOf(null, null)
 
 /** A whole answer as a chat completion: the same text as in a stream, in one message. */
 export function writeReply(reply: Reply, stamp: ChunkStamp, settled: SettledCharge): Buffer {

@@ -401,10 +401,14 @@ export function usageOf(counts: GeminiCounts, hasContent: boolean): Usage | unde
   const isCounted = candidates !== undefined || thoughts !== undefined || (beyondInput ?? 0) > 0
   if (hasContent && !isCounted) return undefined
   const isUnexplained = candidates !== undefined && thoughts !== undefined && (beyondInput ?? 0) > classes
-  const known = { input, cached, cacheWrite: 0, reasoning: thoughts ?? 0 }
-  return isUnexplained
-    ? usageOfCounts({ ...known, output: classes, doubtful: true })
-    : usageOfCounts({ ...known, output: beyondInput ?? classes })
+  return usageOfCounts({
+    input,
+    cached,
+    cacheWrite: 0,
+    reasoning: thoughts ?? 0,
+    output: isUnexplained ? classes : (beyondInput ?? classes),
+    doubtful: isUnexplained,
+  })
 }
 
 /** What the provider's own tools have read is input too. Zero is left out of JSON, so one of both counts is enough. */

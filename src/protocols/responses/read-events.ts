@@ -23,8 +23,12 @@ export function createEventReader({ mint, origin }: ReaderOptions<ResponsesDiale
     state: items.state,
     read(frame) {
       const wasOver = items.state.finished
-      const events = items.read(frame).flatMap((event) => converter.convert(event))
-      return items.state.finished && !wasOver ? [...events, ...converter.endEvents()] : events
+      const received = items.read(frame)
+      if (received.length === 0 && items.state.finished === wasOver) return NO_EVENTS
+      const events: TurnEvent[] = []
+      for (const event of received) converter.convert(event, events)
+      if (items.state.finished && !wasOver) converter.end(events)
+      return events
     },
   }
 }
@@ -47,32 +51,37 @@ class EventConverter {
     this.#mint = mint
   }
 
-  convert(event: ItemEvent): readonly TurnEvent[] {
+  convert(event: ItemEvent, events: TurnEvent[]): void {
     switch (event.type) {
       case 'item-start':
-        return isNamedCall(event.item) ? [this.#startCall(event.item)] : NO_EVENTS
+        if (isNamedCall(event.item)) events.push(this.#startCall(event.item))
+        break
       case 'delta':
-        return this.#convertDelta(event)
+        this.#convertDelta(event, events)
+        break
       case 'item-end': {
         const { item } = event
-        if (isNamedCall(item)) return [{ type: 'tool-call-end', call: this.#call }]
+        if (isNamedCall(item)) events.push({ type: 'tool-call-end', call: this.#call })
         // The seal at the end of an item is the right one: the one at its start is shorter.
-        if (item.kind !== 'reasoning' || item.opaque === undefined) return NO_EVENTS
-        return [...this.#start(item), { type: 'reasoning-seal', opaque: item.opaque }]
+        else if (item.kind === 'reasoning' && item.opaque !== undefined) {
+          this.#start(item, events)
+          events.push({ type: 'reasoning-seal', opaque: item.opaque })
+        }
+        break
       }
       case 'part-start':
       case 'annotation':
       case 'part-end':
-        return NO_EVENTS
+        break
       default:
-        return assertNever(event)
+        assertNever(event)
     }
   }
 
-  endEvents(): readonly TurnEvent[] {
+  end(events: TurnEvent[]): void {
     const { usage } = this.#items.state
-    const end: TurnEvent = { type: 'turn-end', reason: finishReasonOf(this.#items.ending(), this.#call >= 0) }
-    return usage ? [{ type: 'usage', usage }, end] : [end]
+    if (usage) events.push({ type: 'usage', usage })
+    events.push({ type: 'turn-end', reason: finishReasonOf(this.#items.ending(), this.#call >= 0) })
   }
 
   #startCall(item: OutputItem): TurnEvent {
@@ -88,42 +97,43 @@ class EventConverter {
     }
   }
 
-  #start(item: OutputItem): TurnEvent[] {
-    if (this.#started === item) return []
+  #start(item: OutputItem, events: TurnEvent[]): void {
+    if (this.#started === item) return
     this.#started = item
-    if (item.kind === 'reasoning') return [{ type: 'reasoning-start' }]
-    return [{ type: 'message-start', phase: readPhase(item.fields.phase) }]
+    if (item.kind === 'reasoning') events.push({ type: 'reasoning-start' })
+    else events.push({ type: 'message-start', phase: readPhase(item.fields.phase) })
   }
 
-  #startSummary(part: OutputPart): TurnEvent[] {
-    if (this.#summary === part) return []
-    this.#summary = part
-    return [{ type: 'summary-start' }]
-  }
-
-  #convertDelta({ item, part, text, event }: DeltaEvent): readonly TurnEvent[] {
+  #convertDelta({ item, part, text, event }: DeltaEvent, events: TurnEvent[]): void {
     switch (part.kind) {
       case 'arguments':
       case 'input':
-        if (isNamedCall(item)) return [{ type: 'tool-call-delta', call: this.#call, text }]
+        if (isNamedCall(item)) events.push({ type: 'tool-call-delta', call: this.#call, text })
         // The text was produced, but the client never gets it.
-        this.#items.state.heldBytes += Buffer.byteLength(text)
-        return NO_EVENTS
+        else this.#items.state.heldBytes += Buffer.byteLength(text)
+        break
       case 'output_text': {
+        this.#start(item, events)
         const logprobs = readLogprobs(event?.logprobs)
-        return [
-          ...this.#start(item),
-          logprobs.length === 0 ? { type: 'text-delta', text } : { type: 'text-delta', text, logprobs },
-        ]
+        events.push(logprobs.length === 0 ? { type: 'text-delta', text } : { type: 'text-delta', text, logprobs })
+        break
       }
       case 'refusal':
-        return [...this.#start(item), { type: 'refusal-delta', text }]
+        this.#start(item, events)
+        events.push({ type: 'refusal-delta', text })
+        break
       case 'reasoning_text':
-        return [...this.#start(item), { type: 'reasoning-delta', text }]
+        this.#start(item, events)
+        events.push({ type: 'reasoning-delta', text })
+        break
       case 'summary_text':
-        return [...this.#start(item), ...this.#startSummary(part), { type: 'summary-delta', text }]
+        this.#start(item, events)
+        if (this.#summary !== part) events.push({ type: 'summary-start' })
+        this.#summary = part
+        events.push({ type: 'summary-delta', text })
+        break
       default:
-        return assertNever(part.kind)
+        assertNever(part.kind)
     }
   }
 }

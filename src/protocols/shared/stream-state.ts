@@ -77,21 +77,21 @@ interface ReportedCounts {
   readonly cacheWrite: number
   readonly output: number
   readonly reasoning: number
-  readonly doubtful?: true
+  readonly doubtful?: boolean
 }
 
 /** The same in classes that do not overlap, even where a provider's counts are inconsistent. */
 export function usageOfCounts({ input, cached, cacheWrite, output, reasoning, doubtful }: ReportedCounts): Usage {
   const cachedInput = Math.min(cached, input)
   const written = Math.min(cacheWrite, input - cachedInput)
-  return {
+  const usage = {
     cachedInput,
     cacheWrite: written,
     uncachedInput: input - cachedInput - written,
     output,
     reasoning: Math.min(reasoning, output),
-    ...(doubtful ? { doubtful } : {}),
   }
+  return doubtful ? { ...usage, doubtful: true } : usage
 }
 
 /** For one class of one answer: no model reads or writes a thousandth of it. Larger counts are cut, so that sums stay exact. */

@@ -62,7 +62,8 @@ export type NamedApart = keyof typeof NAMES
 export const clientName = (what: NamedApart, client: Protocol): string => NAMES[what][client]
 
 /** The tokens of a text, in the form that both client protocols have; malformed entries are dropped. */
-export function readLogprobs(tokens: unknown): TokenLogprob[] {
+export function readLogprobs(tokens: unknown): readonly TokenLogprob[] {
+  if (!Array.isArray(tokens) || tokens.length === 0) return NO_LOGPROBS
   return listOf(tokens).flatMap((entry) => {
     const token = readToken(entry)
     return token === undefined
@@ -70,6 +71,8 @@ export function readLogprobs(tokens: unknown): TokenLogprob[] {
       : [{ ...token, top: listOf(entry.top_logprobs).flatMap((top) => readToken(top) ?? []) }]
   })
 }
+
+const NO_LOGPROBS: readonly TokenLogprob[] = []
 
 const listOf = (list: unknown): Fields[] => (Array.isArray(list) ? list.filter(isObject) : [])
 

@@ -121,28 +121,39 @@ export const dataFrame = (json: unknown): Buffer => Buffer.from(`data: ${JSON.st
 
 export const DONE_FRAME = Buffer.from('data: [DONE]\n\n')
 
-const DATA = Buffer.from('data')
-
 /**
  * The data of a frame: its `data:` lines joined with LF, without the one space that may follow the colon. Undefined when
  * there is none, as in a comment or a keep-alive.
  */
 export function readData(frame: Buffer): Buffer | undefined {
-  const lines: Buffer[] = []
+  let data: Buffer | undefined
+  let lines: Buffer[] | undefined
   for (let start = 0; start < frame.length; ) {
     const found = frame.indexOf(LF, start)
     const next = found === -1 ? frame.length : found + 1
     let end = found === -1 ? frame.length : found
     if (end > start && frame[end - 1] === CR) end--
     const from = start + DATA.length
-    if (from <= end && frame.compare(DATA, 0, DATA.length, start, from) === 0) {
-      if (from === end) lines.push(EMPTY)
-      else if (frame[from] === COLON) lines.push(frame.subarray(frame[from + 1] === SPACE ? from + 2 : from + 1, end))
+    if (from <= end && startsWithData(frame, start) && (from === end || frame[from] === COLON)) {
+      const line = from === end ? EMPTY : frame.subarray(frame[from + 1] === SPACE ? from + 2 : from + 1, end)
+      if (data === undefined) data = line
+      else {
+        lines ??= [data]
+        lines.push(LINE_END, line)
+      }
     }
     start = next
   }
-  if (lines.length <= 1) return lines[0]
-  return Buffer.concat(lines.flatMap((line, index) => (index === 0 ? [line] : [Buffer.from('\n'), line])))
+  return lines === undefined ? data : Buffer.concat(lines)
+}
+
+const DATA = 'data'
+const LINE_END = Buffer.from('\n')
+
+/** A loop: comparing four bytes takes less time than calling Node for it. */
+function startsWithData(frame: Buffer, start: number): boolean {
+  for (let at = 0; at < DATA.length; at++) if (frame[start + at] !== DATA.charCodeAt(at)) return false
+  return true
 }
 
 /** No protocol nests deeper than some dozens. */

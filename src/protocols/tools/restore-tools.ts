@@ -2,7 +2,7 @@ import type { ToolName } from '../../model/conversation.ts'
 import type { CallStart, TurnEvent } from '../../model/event.ts'
 import { JsonProgress } from '../json/syntax.ts'
 import type { EventReader } from '../shared/codec-types.ts'
-import { newStreamState } from '../shared/stream-state.ts'
+import type { StreamState } from '../shared/stream-state.ts'
 import { createInputDecoder, type InputDecoder } from './custom-tools.ts'
 import { BROKEN_ARGUMENTS, type ToolNames } from './tool-names.ts'
 
@@ -13,7 +13,8 @@ import { BROKEN_ARGUMENTS, type ToolNames } from './tool-names.ts'
 export const restoreTools = (reader: EventReader, names: ToolNames): EventReader => new RestoringReader(reader, names)
 
 class RestoringReader implements EventReader {
-  readonly state = newStreamState()
+  /** The reader's own. What is corrected here is taken back before it reads on, because it may add to its counts. */
+  readonly state: StreamState
   readonly #reader: EventReader
   readonly #names: ToolNames
   readonly #decoders = new Map<number, InputDecoder>()
@@ -24,33 +25,36 @@ class RestoringReader implements EventReader {
   #isCut = false
   /** Bytes of empty arguments that we added. */
   #addedBytes = 0
-  #invalid: string | undefined
+  #heldBytes = 0
+  #hasFailed = false
 
   constructor(reader: EventReader, names: ToolNames) {
+    this.state = reader.state
     this.#reader = reader
     this.#names = names
   }
 
   read(frame: Buffer): readonly TurnEvent[] {
-    const events: TurnEvent[] = []
+    const { state } = this
+    state.outputBytes -= this.#addedBytes
+    state.heldBytes -= this.#heldBytes
     const received = this.#reader.read(frame)
+    const events = this.#lastCall === -1 && received.every(isText) ? received : this.#restoreAll(received)
+    this.#heldBytes = 0
+    for (const decoder of this.#decoders.values()) this.#heldBytes += decoder.heldBytes()
+    state.outputBytes += this.#addedBytes
+    state.heldBytes += this.#heldBytes
+    return events
+  }
+
+  #restoreAll(received: readonly TurnEvent[]): TurnEvent[] {
+    const events: TurnEvent[] = []
     this.#isCut = false
     for (const event of received) {
       if (event.type === 'tool-call-start') this.#lastCall = event.call
       else if (event.type === 'turn-end') this.#isCut = event.reason !== 'stop' && event.reason !== 'tool-calls'
     }
-    for (const event of received) {
-      if (this.#invalid !== undefined) break
-      this.#restore(event, events)
-    }
-    const { state } = this
-    Object.assign(state, this.#reader.state)
-    for (const decoder of this.#decoders.values()) state.heldBytes += decoder.heldBytes()
-    state.outputBytes += this.#addedBytes
-    if (this.#invalid !== undefined) {
-      state.invalid = this.#invalid
-      state.finished = false
-    }
+    for (const event of received) if (!this.#hasFailed) this.#restore(event, events)
     return events
   }
 
@@ -67,7 +71,7 @@ class RestoringReader implements EventReader {
         }
         const progress = this.#calls.get(event.call)
         progress?.feed(event.text)
-        if (progress?.state === 'broken') this.#invalid = BROKEN_ARGUMENTS
+        if (progress?.state === 'broken') this.#fail()
         else events.push(event)
         break
       }
@@ -85,13 +89,18 @@ class RestoringReader implements EventReader {
         break
       }
       case 'turn-end':
-        if ([...this.#calls].some(([call, progress]) => isNotWhole(progress) && !this.#mayBeCut(call)))
-          this.#invalid = BROKEN_ARGUMENTS
+        if ([...this.#calls].some(([call, progress]) => isNotWhole(progress) && !this.#mayBeCut(call))) this.#fail()
         else events.push(event)
         break
       default:
         events.push(event)
     }
+  }
+
+  #fail(): void {
+    this.#hasFailed = true
+    this.state.invalid = BROKEN_ARGUMENTS
+    this.state.finished = false
   }
 
   /** In an answer that was cut, the last call may be cut too. */
@@ -107,6 +116,9 @@ class RestoringReader implements EventReader {
     return call
   }
 }
+
+/** Nearly all events: nothing in them depends on tools. */
+const isText = ({ type }: TurnEvent): boolean => type === 'text-delta' || type === 'reasoning-delta'
 
 const isNotWhole = ({ state }: JsonProgress): boolean => state === 'cut' || state === 'broken'
 

@@ -22,15 +22,16 @@ import {
   type OtherPart,
   type PartSource,
 } from '../fields/content-parts.ts'
-import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import {
   checkFields,
   controlFieldsOf,
   demandsOf,
   type FieldTable,
+  inputBytes,
   type NestedTable,
   optionalNames,
   readNested,
+  toolsInPrompt,
 } from '../fields/read-fields.ts'
 import { arrayElements, jsonArray } from '../json/bytes.ts'
 import { spliceElement } from '../json/scan-json.ts'
@@ -49,18 +50,18 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
   if (tools.kind === 'refused') return tools
   const nested = readNested(body, NESTED_FIELDS)
   if (nested.kind === 'refused') return nested
-  const effort = readEffort(value)
+  const effort = isAbsent(value.reasoning_effort) && isAbsent(value.reasoning) ? NO_EFFORT : readEffort(value)
   if (effort.kind === 'refused') return effort
-  const { tools: listed, functions, tool_choice: toolChoice, response_format: format } = value
+  const { tool_choice: toolChoice, response_format: format } = value
   const { max_tokens: olderCap, max_completion_tokens: newerCap } = value
-  const declared = countOf(listed) + countOf(functions)
+  const listed = value.tools as readonly unknown[] | null | undefined
+  const functions = value.functions as readonly unknown[] | null | undefined
+  const declared = (listed?.length ?? 0) + (functions?.length ?? 0)
   const choices = (value.n as number | null | undefined) ?? 1
   const rewritten = new Map(tools.rewritten)
   if (messages.changes !== undefined) rewritten.set('messages', repairMessages(body, messages.changes))
   const hasCustom =
-    messages.hasCustom ||
-    (Array.isArray(listed) && listed.some(isCustom)) ||
-    (isObject(toolChoice) && isCustom(toolChoice))
+    messages.hasCustom || listed?.some(isCustom) === true || (isObject(toolChoice) && isCustom(toolChoice))
   return {
     kind: 'read',
     request: {
@@ -71,7 +72,7 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
       effortParam: effort.param,
       delivery: value.stream === true ? 'stream' : 'json',
       wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
-      functionForm: countOf(functions) > 0,
+      functionForm: (functions?.length ?? 0) > 0,
       // `max_completion_tokens` is the newer name and wins; each client sends the one that it knows.
       outputCap: (newerCap ?? olderCap ?? undefined) as number | undefined,
       outputCapParam: isAbsent(newerCap) && !isAbsent(olderCap) ? 'max_tokens' : 'max_completion_tokens',
@@ -102,6 +103,8 @@ interface ReadEffort {
   readonly param: string
 }
 
+const NO_EFFORT: ReadEffort = { kind: 'read', effort: undefined, param: 'reasoning_effort' }
+
 /** The effort may come in two fields; together they must agree. */
 function readEffort({ reasoning_effort: outer, reasoning }: ParsedBody['value']): ReadEffort | Refused {
   const inner = isObject(reasoning) ? reasoning.effort : undefined
@@ -116,8 +119,6 @@ function readEffort({ reasoning_effort: outer, reasoning }: ParsedBody['value'])
 }
 
 const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])
-
-const countOf = (field: unknown): number => (Array.isArray(field) ? field.length : 0)
 
 const isCustom = (tool: unknown): boolean => isObject(tool) && (tool.type === 'custom' || isObject(tool.custom))
 
@@ -249,18 +250,21 @@ const OWN_TYPES = new Set(['function', 'custom'])
 const AS_THEY_ARE: OwnTools = { kind: 'tools', ignored: [], rewritten: new Map() }
 
 function ownTools(body: ParsedBody): OwnTools {
-  const { tools = null, tool_choice: choice } = body.value
-  if (tools === null)
-    return isObject(choice) && forcesHosted(choice) ? refused(hostedChoice(choice)) : withoutTools(body)
+  const { tool_choice: choice, functions, function_call: call } = body.value
+  const tools = body.value.tools ?? []
   if (!Array.isArray(tools)) return refused(wrongType('tools', tools, 'an array'))
+  if (tools.length === 0) {
+    if (isObject(choice) && forcesHosted(choice)) return refused(hostedChoice(choice))
+    const hasFunctions = Array.isArray(functions) && functions.length > 0
+    return !hasFunctions && IDLE_CHOICES.has(choice) && IDLE_CHOICES.has(call) ? IDLE_WITHOUT_TOOLS : AS_THEY_ARE
+  }
   const wrong = checkEach('tools', tools, checkTool)
   if (wrong) return refused(wrong)
   const types = tools.map((tool: { readonly type: string }) => tool.type)
   const hasOwn = types.some((type) => OWN_TYPES.has(type))
-  if ((isObject(choice) && forcesHosted(choice)) || (choice === 'required' && tools.length > 0 && !hasOwn)) {
+  if ((isObject(choice) && forcesHosted(choice)) || (choice === 'required' && !hasOwn)) {
     return refused(hostedChoice(choice))
   }
-  if (tools.length === 0) return withoutTools(body)
   const ignored = types.filter((type) => !OWN_TYPES.has(type))
   if (ignored.length === 0) return AS_THEY_ARE
   if (!hasOwn) return { kind: 'tools', ignored, rewritten: WITHOUT_TOOLS }
@@ -274,12 +278,6 @@ const IDLE_WITHOUT_TOOLS: OwnTools = {
   kind: 'tools',
   ignored: [],
   rewritten: new Map([...WITHOUT_TOOLS, ['functions', null], ['function_call', null]]),
-}
-
-function withoutTools({ value }: ParsedBody): OwnTools {
-  const { functions, function_call, tool_choice } = value
-  if (Array.isArray(functions) && functions.length > 0) return AS_THEY_ARE
-  return IDLE_CHOICES.has(tool_choice) && IDLE_CHOICES.has(function_call) ? IDLE_WITHOUT_TOOLS : AS_THEY_ARE
 }
 
 function checkTool(param: string, tool: unknown): Problem | undefined {

@@ -25,8 +25,7 @@ import {
   type OtherPart,
   type PartSource,
 } from '../fields/content-parts.ts'
-import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
-import { checkFields, demandsOf, optionalNames, readNested } from '../fields/read-fields.ts'
+import { checkFields, demandsOf, inputBytes, optionalNames, readNested, toolsInPrompt } from '../fields/read-fields.ts'
 import { jsonArray } from '../json/bytes.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../shared/codec-types.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'

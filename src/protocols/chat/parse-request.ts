@@ -27,11 +27,10 @@ import {
   controlFieldsOf,
   demandsOf,
   type FieldTable,
-  inputBytes,
+  inputSizeOf,
   type NestedTable,
   optionalNames,
   readNested,
-  toolsInPrompt,
 } from '../fields/read-fields.ts'
 import { arrayElements, jsonArray } from '../json/bytes.ts'
 import { spliceElement } from '../json/scan-json.ts'
@@ -81,12 +80,14 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
       demands: demandsOf({ choices, stop: value.stop, toolChoice, format }),
       boundTo: undefined,
       compacts: undefined,
-      inputSize: {
-        bodyBytes: body.bytes.length,
-        inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
+      inputSize: inputSizeOf(body, {
+        fields: INPUT_FIELDS,
+        rewritten,
         messages: messages.count,
-        tools: toolsInPrompt({ declared, format, hasCalls: messages.hasCalls }),
-      },
+        declared,
+        format,
+        hasCalls: messages.hasCalls,
+      }),
       otherInputs: others,
       ignoredTools: tools.ignored,
       toolNames: declared + messages.calls,

@@ -3,7 +3,7 @@ import type { AnswerFormat, Conversation, ToolChoice, ToolDefinition, ToolName }
 import { effortOf, spellEffort } from '../../model/effort.ts'
 import { type ChatRequest, memberBytes } from '../../model/turn.ts'
 import { changesForLane } from '../fields/read-fields.ts'
-import { arrayElements, jsonArray, spliceMembers, tryParse, writtenMember } from '../json/bytes.ts'
+import { arrayElements, jsonArray, spliceMembers, tryParse } from '../json/bytes.ts'
 import { spliceElement } from '../json/scan-json.ts'
 import {
   budgetWithin,
@@ -163,8 +163,7 @@ function isCallWithoutReasoning(message: unknown): boolean {
 const CALLS = Buffer.from('"tool_calls"')
 
 /** The messages of a relayed request; none where none of them can contain a call. */
-function messagesWithCalls(request: ChatRequest): readonly unknown[] {
-  const bytes = writtenMember(request, 'messages')
+function messagesWithCalls(bytes: Buffer | undefined): readonly unknown[] {
   const messages = bytes?.includes(CALLS) ? tryParse(bytes.toString('utf8')) : []
   return Array.isArray(messages) ? messages : []
 }
@@ -178,9 +177,11 @@ const USAGE_WANTED = '{"include_usage":true}'
 export function rewriteRequest(request: ChatRequest, target: RelayTarget<ChatDialect>): LaneRequest {
   const { dialect } = target
   const { body } = request
-  const asksForEffort = target.effort !== undefined || dialect.requiresReasoning
-  const effort = asksForEffort ? writeEffort(target, () => messagesWithCalls(request)) : NO_EFFORT
-  const fitted = fitMessages(request, dialect)
+  const messages = request.rewritten.get('messages') ?? memberBytes(body, 'messages')
+  const hasEffort = target.effort !== undefined || dialect.requiresReasoning
+  const effort = hasEffort ? writeEffort(target, () => messagesWithCalls(messages)) : NO_EFFORT
+  const signs = signsByDialect.get(dialect) ?? signsOf(dialect)
+  const fitted = messages !== undefined && hasSign(messages, signs) ? fitMessages(messages, dialect, signs) : undefined
   const { changes, leftOut: withoutOptional } = changesForLane(request, target, CHAT_FIELDS)
   const leftOut = new Set(withoutOptional)
   // Fields that contradict the effort go too.
@@ -229,13 +230,11 @@ function signsOf(dialect: ChatDialect): readonly string[] {
 
 /** The messages of a client as one server takes them; undefined where they may stay as they are. */
 function fitMessages(
-  { body, rewritten }: ChatRequest,
+  messages: Buffer,
   dialect: ChatDialect,
+  signs: readonly string[],
 ): { readonly messages: Buffer; readonly withoutNames: boolean } | undefined {
-  const bytes = rewritten.get('messages') ?? memberBytes(body, 'messages')
-  const signs = signsByDialect.get(dialect) ?? signsOf(dialect)
-  if (bytes === undefined || !hasSign(bytes, signs)) return undefined
-  const elements = arrayElements(bytes)
+  const elements = arrayElements(messages)
   let withoutNames = false
   let isChanged = false
   const written = elements.map((element, at) => {

@@ -1,6 +1,13 @@
 import { isObject } from '../../lib/types.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
-import { type Demand, type JsonMember, memberBytes, type RequestBody, type TurnRequest } from '../../model/turn.ts'
+import {
+  type Demand,
+  type InputSize,
+  type JsonMember,
+  memberBytes,
+  type RequestBody,
+  type TurnRequest,
+} from '../../model/turn.ts'
 import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import type { ParsedBody } from '../shared/codec-types.ts'
 import type { DialectTraits, RelayTarget } from '../shared/lane-target.ts'
@@ -160,22 +167,12 @@ function forcesTool(choice: unknown): boolean {
   return mode !== 'auto'
 }
 
-/** The bytes of a request that are certainly input; fields that are left out or rewritten count as they are sent. */
-export function inputBytes(
-  { members }: RequestBody,
-  fields: ReadonlySet<string>,
-  rewritten: ReadonlyMap<string, Buffer | null>,
-): number {
-  let bytes = 0
-  for (const { name, valueStart, valueEnd } of members) {
-    if (!fields.has(name)) continue
-    const written = rewritten.get(name)
-    bytes += written === undefined ? valueEnd - valueStart : (written?.length ?? 0)
-  }
-  return bytes
-}
-
-interface ToolsOfRequest {
+interface SizedRequest {
+  /** The fields that certainly are input. Fields that are left out or rewritten count as they are sent. */
+  readonly fields: ReadonlySet<string>
+  readonly rewritten: ReadonlyMap<string, Buffer | null>
+  readonly messages: number
+  /** How many tools it declares. */
   readonly declared: number
   readonly format: unknown
   /** It continues from calls of earlier turns. */
@@ -183,11 +180,22 @@ interface ToolsOfRequest {
 }
 
 /**
- * How many tools the provider describes in the prompt. A schema for the answer is described like a tool, and on some lanes it is
- * one; past calls have their tools declared again where the client does not declare them.
+ * What bounds the input tokens of a request. A schema for the answer is described to the model like a tool, and on some lanes it
+ * is one; past calls have their tools declared again where the client does not declare them.
  */
-export const toolsInPrompt = ({ declared, format, hasCalls }: ToolsOfRequest): number =>
-  declared + (isObject(format) && format.type === 'json_schema' ? 1 : 0) + (declared === 0 && hasCalls ? 1 : 0)
+export function inputSizeOf({ bytes, members }: RequestBody, request: SizedRequest): InputSize {
+  const { fields, rewritten, messages, declared, format, hasCalls } = request
+  let inputBytes = 0
+  for (const { name, valueStart, valueEnd } of members) {
+    if (!fields.has(name)) continue
+    const written = rewritten.get(name)
+    inputBytes += written === undefined ? valueEnd - valueStart : (written?.length ?? 0)
+  }
+  let tools = declared
+  if (isObject(format) && format.type === 'json_schema') tools += 1
+  if (declared === 0 && hasCalls) tools += 1
+  return { bodyBytes: bytes.length, inputBytes, messages, tools }
+}
 
 /** Changes of members in a request that is relayed: a new value as JSON, or null for members that are left out. */
 export type MemberChanges = Map<string, Buffer | string | null>

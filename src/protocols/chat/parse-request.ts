@@ -251,7 +251,9 @@ const OWN_TYPES = new Set(['function', 'custom'])
 const AS_THEY_ARE: OwnTools = { kind: 'tools', ignored: [], rewritten: new Map() }
 
 function ownTools(body: ParsedBody): OwnTools {
-  const { tool_choice: choice, functions, function_call: call } = body.value
+  const { tool_choice: choice, parallel_tool_calls: parallel, functions, function_call: call } = body.value
+  const hasOther = choice !== undefined || parallel !== undefined || functions !== undefined || call !== undefined
+  if (body.value.tools === undefined && !hasOther) return AS_THEY_ARE
   const tools = body.value.tools ?? []
   if (!Array.isArray(tools)) return refused(wrongType('tools', tools, 'an array'))
   if (tools.length === 0) {

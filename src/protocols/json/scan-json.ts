@@ -109,16 +109,28 @@ interface PausedScan {
   awaitsName: boolean
 }
 
-/** Scans until the result is known, or `pauseAt` is reached. `state`: the scan goes on where it paused; a result uses it up. */
+/** Scans until the result is known, or `pauseAt` is reached. It goes on from where it paused; a result uses that state up. */
 function advanceScan(
   bytes: Buffer,
   { depthMax, valuesMax }: JsonBounds,
   pauseAt: number,
-  state: PausedScan = {
-    ...{ kind: 'paused', members: [], name: undefined, closers: [], starts: [], large: new Map() },
-    ...{ offset: 0, depth: 0, values: 0, names: 0, valueBytes: 0, awaitsName: false },
-  },
+  paused?: PausedScan,
 ): JsonScan | PausedScan {
+  // Every body is scanned, and spreads into this object would cost more memory than the rest of the scan.
+  const state: PausedScan = paused ?? {
+    kind: 'paused',
+    members: [],
+    name: undefined,
+    closers: [],
+    starts: [],
+    large: new Map(),
+    offset: 0,
+    depth: 0,
+    values: 0,
+    names: 0,
+    valueBytes: 0,
+    awaitsName: false,
+  }
   const end = bytes.length
   const pieceEnd = Math.min(end, pauseAt)
   const { members, closers, starts, large } = state

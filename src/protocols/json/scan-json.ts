@@ -109,28 +109,24 @@ interface PausedScan {
   awaitsName: boolean
 }
 
-/** Scans until the result is known, or `pauseAt` is reached. It goes on from where it paused; a result uses that state up. */
-function advanceScan(
-  bytes: Buffer,
-  { depthMax, valuesMax }: JsonBounds,
-  pauseAt: number,
-  paused?: PausedScan,
-): JsonScan | PausedScan {
-  // Every body is scanned, and spreads into this object would cost more memory than the rest of the scan.
-  const state: PausedScan = paused ?? {
-    kind: 'paused',
-    members: [],
-    name: undefined,
-    closers: [],
-    starts: [],
-    large: new Map(),
-    offset: 0,
-    depth: 0,
-    values: 0,
-    names: 0,
-    valueBytes: 0,
-    awaitsName: false,
-  }
+const beginScan = (): PausedScan => ({
+  kind: 'paused',
+  members: [],
+  name: undefined,
+  closers: [],
+  starts: [],
+  large: new Map(),
+  offset: 0,
+  depth: 0,
+  values: 0,
+  names: 0,
+  valueBytes: 0,
+  awaitsName: false,
+})
+
+/** Scans until the result is known, or `pauseAt` is reached. A result uses up the state. */
+function advanceScan(bytes: Buffer, bounds: JsonBounds, pauseAt: number, state = beginScan()): JsonScan | PausedScan {
+  const { depthMax, valuesMax } = bounds
   const end = bytes.length
   const pieceEnd = Math.min(end, pauseAt)
   const { members, closers, starts, large } = state

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { msBetween } from '../lib/clock.ts'
 import type { RequestBody, TurnRequest } from '../model/turn.ts'
 import type { LaneDialect } from '../protocols/codecs.ts'
-import { isNullMember, skipComments, tryParse } from '../protocols/json/bytes.ts'
-import { pauseAfter, scanJson } from '../protocols/json/scan-json.ts'
+import { skipComments, tryParse } from '../protocols/json/bytes.ts'
+import { PIECE_BYTES, passTurnstile, scanJson } from '../protocols/json/scan-json.ts'
 import {
   classifyRefusal,
   type ProviderError,
@@ -133,11 +133,21 @@ async function sendRequest(
   const { model } = entry
   const outputCap = capWithin(model.contextTokens, { cap, input: admitRequest.inputEstimate, request })
   const cacheSalt = dialect.cacheSaltField === undefined ? undefined : cacheSaltOf(caller.accountId)
-  const turnstile = pauseAfter(request.body.bytes)
-  if (turnstile) await turnstile
+  if (request.body.bytes.length > PIECE_BYTES) await passTurnstile()
   const { account } = caller
   const route = {
-    ...{ lane, dialect, request, encoder, mint, callSeals, account, cacheSalt, model, effort, outputCap, options },
+    lane,
+    dialect,
+    request,
+    encoder,
+    mint,
+    callSeals,
+    account,
+    cacheSalt,
+    model,
+    effort,
+    outputCap,
+    options,
   }
   const routed = routeTo(route)
   const { sent, strategy } = routed instanceof Promise ? await routed : routed
@@ -264,7 +274,10 @@ const plainNames = (names: readonly string[]): string =>
 /** Names the fields that the lane does not get. A null field counts as absent. */
 export function ignoredFieldsHeader(fields: readonly string[], body: RequestBody): Record<string, string | undefined> {
   if (fields.length === 0) return NO_IGNORED_FIELDS
-  const nulls = new Set(body.members.filter((member) => isNullMember(body, member)).map(({ name }) => name))
+  const nulls = new Set<string>()
+  for (const { name, valueStart, valueEnd } of body.members) {
+    if (body.bytes.toString('latin1', valueStart, valueEnd) === 'null') nulls.add(name)
+  }
   const missed = fields.filter((name) => !nulls.has(name))
   if (missed.length === 0) return NO_IGNORED_FIELDS
   const named = [...missed.filter((name) => !ITEM.test(name)), ...missed.filter((name) => ITEM.test(name))]

@@ -7,7 +7,7 @@ import * as chat from '../protocols/chat/write-request.ts'
 import { codecs, type LaneDialect } from '../protocols/codecs.ts'
 import { restoreNumbers } from '../protocols/json/exact-numbers.ts'
 import { writeInPieces } from '../protocols/json/in-pieces.ts'
-import { pauseAfter } from '../protocols/json/scan-json.ts'
+import { PIECE_BYTES, passTurnstile } from '../protocols/json/scan-json.ts'
 import { createNativeCompactionReader, withTrigger } from '../protocols/responses/compaction.ts'
 import type { ResponsesEncoder } from '../protocols/responses/encoder.ts'
 import * as responses from '../protocols/responses/rewrite-request.ts'
@@ -138,7 +138,7 @@ const TRANSCRIBED_BYTES_MAX = 256 * 1024
 async function compactBySummary(route: Route, encoder: ResponsesEncoder): Promise<RouteStrategy> {
   const { request } = route
   const conversation = codecs.readConversation(request, await codecs.parseRequest(request))
-  await pauseAfter(request.body.bytes)
+  if (request.body.bytes.length > PIECE_BYTES) await passTurnstile()
   const { body } = codecs.writeRequest(writeSummaryRequest(conversation), laneTargetOf(route))
   // A long transcript is longer than any summary, and would stay in memory as long as the answer.
   const transcript = request.body.bytes.length > TRANSCRIBED_BYTES_MAX ? '' : transcriptOf(conversation)
@@ -158,7 +158,7 @@ async function translate(route: Route): Promise<RouteStrategy> {
   // A Responses client carries sealed reasoning itself.
   const callSeals = request.protocol === 'responses' ? undefined : route.callSeals.of(route.account)
   const read = codecs.readConversation(request, await codecs.parseRequest(request))
-  await pauseAfter(request.body.bytes)
+  if (request.body.bytes.length > PIECE_BYTES) await passTurnstile()
   const conversation = callSeals && !route.options.withoutSeals ? restoreSeals(read, callSeals.find) : read
   const { body, leftOut, tools, answerTool } = codecs.writeRequest(conversation, laneTargetOf(route))
   return {

@@ -4,8 +4,9 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import * as zlib from 'node:zlib'
 import { gatherBytes } from '../lib/bytes.ts'
 import { type Problem, problem, type Refused, refused } from '../model/problem.ts'
+import { tryParse } from '../protocols/json/bytes.ts'
 import { parseInPieces } from '../protocols/json/in-pieces.ts'
-import { scanInPieces } from '../protocols/json/scan-json.ts'
+import { PIECE_BYTES, scanInPieces } from '../protocols/json/scan-json.ts'
 import { findJsonError } from '../protocols/json/syntax.ts'
 import type { ParsedBody } from '../protocols/shared/codec-types.ts'
 import type { Slot } from './concurrency-limiter.ts'
@@ -47,7 +48,9 @@ export async function readBody(bytes: Buffer, bounds: BodyBounds, slot: Pick<Slo
   if (full) return refused(full)
   if (bytes.length > LARGE_BYTES) await afterOneTurn()
   // The scan has checked that it begins as an object, so it is an object or not JSON.
-  const value = (await parseInPieces(bytes, scan.large)) as ParsedBody['value'] | undefined
+  const isSmall = bytes.length <= PIECE_BYTES
+  const parsed = isSmall ? tryParse(bytes.toString('utf8')) : await parseInPieces(bytes, scan.large)
+  const value = parsed as ParsedBody['value'] | undefined
   if (value !== undefined) return { kind: 'read', body: { bytes, members: scan.members, value } }
   if (bytes.length > LARGE_BYTES) await afterOneTurn()
   return refused(invalidJson(bytes))

@@ -9,11 +9,11 @@ import {
   type StreamAdapter,
 } from '../shared/codec-types.ts'
 import { createReplyCollector } from '../shared/collect-reply.ts'
-import { dataFrame } from '../sse/frames.ts'
+import { DONE_FRAME, dataFrame } from '../sse/frames.ts'
 import type { ChatDialect } from './dialects.ts'
 import { readReply } from './read-reply.ts'
 import { ChatTap } from './tap.ts'
-import { type ChunkStamp, ChunkWriter, closingOfStream, writeReply } from './write-events.ts'
+import { type ChunkStamp, ChunkWriter, closingWithUsage, writeReply } from './write-events.ts'
 
 /** A lane that speaks Chat itself: its frames are relayed, and repaired where clients need it. */
 interface ChatLane {
@@ -69,7 +69,7 @@ function translateStream(reader: EventReader, stamp: ChunkStamp, wantsUsage: boo
       const events = reader.read(frame)
       return { bytes: writer.write(events), isContent: events.some(isContent) }
     },
-    close: (settled) => closingOfStream({ model: stamp.model, wantsUsage }, head, settled),
+    close: (settled) => (wantsUsage ? closingWithUsage(stamp.model, head, settled) : DONE_FRAME),
   }
 }
 

@@ -44,9 +44,14 @@ export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): 
   }
   const match = (bytes: Buffer, from: number): number => {
     if (proof === 'wrong') return -1
-    let at = afterLiteral(bytes, from, literals[0]!)
+    let at = from
     let sum = 0
-    for (let slot = 0; at !== -1 && slot < values.length; slot++) {
+    for (let slot = 0; ; slot++) {
+      const literal = literals[slot]!
+      const start = at
+      at += literal.length
+      if (at > bytes.length || bytes.compare(literal, 0, literal.length, start, at) !== 0) return -1
+      if (slot === values.length) break
       let end = endOfPlainText(bytes, at)
       let measured: number | undefined = end - at
       // Nearly all text is plain ASCII; the rest takes a slower measurement.
@@ -56,9 +61,8 @@ export function learnTemplate(frame: Buffer, chunk: Fields, textBytes: number): 
       }
       if (measured === undefined) return -1
       if (proof === 'open' || countsAsText[slot]) sum += measured
-      at = afterLiteral(bytes, end, literals[slot + 1]!)
+      at = end
     }
-    if (at === -1) return -1
     if (proof === 'open') return prove() ? match(bytes, from) : -1
     const matched = fixedBytes + sum
     template.textBytes += matched
@@ -122,10 +126,4 @@ function placesOfSlots(literals: readonly Buffer[], values: readonly unknown[], 
     return typeof value === 'string' && strings[place] === value && value !== probeValue(slot) ? place : -1
   })
   return places.includes(-1) ? undefined : places
-}
-
-/** The end of a literal that begins at `at`; -1 where other bytes stand there, or not all of it. */
-function afterLiteral(bytes: Buffer, at: number, literal: Buffer): number {
-  const end = at + literal.length
-  return end <= bytes.length && bytes.compare(literal, 0, literal.length, at, end) === 0 ? end : -1
 }

@@ -22,12 +22,12 @@ import {
   type OtherPart,
   type PartSource,
 } from '../fields/content-parts.ts'
-import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
 import {
   checkFields,
   controlFieldsOf,
   demandsOf,
   type FieldTable,
+  inputSizeOf,
   type NestedTable,
   optionalNames,
   readNested,
@@ -49,18 +49,18 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
   if (tools.kind === 'refused') return tools
   const nested = readNested(body, NESTED_FIELDS)
   if (nested.kind === 'refused') return nested
-  const effort = readEffort(value)
+  const effort = isAbsent(value.reasoning_effort) && isAbsent(value.reasoning) ? NO_EFFORT : readEffort(value)
   if (effort.kind === 'refused') return effort
-  const { tools: listed, functions, tool_choice: toolChoice, response_format: format } = value
+  const { tool_choice: toolChoice, response_format: format } = value
   const { max_tokens: olderCap, max_completion_tokens: newerCap } = value
-  const declared = countOf(listed) + countOf(functions)
+  const listed = value.tools as readonly unknown[] | null | undefined
+  const functions = value.functions as readonly unknown[] | null | undefined
+  const declared = (listed?.length ?? 0) + (functions?.length ?? 0)
   const choices = (value.n as number | null | undefined) ?? 1
   const rewritten = new Map(tools.rewritten)
   if (messages.changes !== undefined) rewritten.set('messages', repairMessages(body, messages.changes))
   const hasCustom =
-    messages.hasCustom ||
-    (Array.isArray(listed) && listed.some(isCustom)) ||
-    (isObject(toolChoice) && isCustom(toolChoice))
+    messages.hasCustom || listed?.some(isCustom) === true || (isObject(toolChoice) && isCustom(toolChoice))
   return {
     kind: 'read',
     request: {
@@ -71,7 +71,7 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
       effortParam: effort.param,
       delivery: value.stream === true ? 'stream' : 'json',
       wantsUsage: isObject(value.stream_options) && value.stream_options.include_usage === true,
-      functionForm: countOf(functions) > 0,
+      functionForm: (functions?.length ?? 0) > 0,
       // `max_completion_tokens` is the newer name and wins; each client sends the one that it knows.
       outputCap: (newerCap ?? olderCap ?? undefined) as number | undefined,
       outputCapParam: isAbsent(newerCap) && !isAbsent(olderCap) ? 'max_tokens' : 'max_completion_tokens',
@@ -80,12 +80,14 @@ export function parseRequest(body: ParsedBody): ReadRequestOutcome<ChatRequest> 
       demands: demandsOf({ choices, stop: value.stop, toolChoice, format }),
       boundTo: undefined,
       compacts: undefined,
-      inputSize: {
-        bodyBytes: body.bytes.length,
-        inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
+      inputSize: inputSizeOf(body, {
+        fields: INPUT_FIELDS,
+        rewritten,
         messages: messages.count,
-        tools: toolsInPrompt({ declared, format, hasCalls: messages.hasCalls }),
-      },
+        declared,
+        format,
+        hasCalls: messages.hasCalls,
+      }),
       otherInputs: others,
       ignoredTools: tools.ignored,
       toolNames: declared + messages.calls,
@@ -102,6 +104,8 @@ interface ReadEffort {
   readonly param: string
 }
 
+const NO_EFFORT: ReadEffort = { kind: 'read', effort: undefined, param: 'reasoning_effort' }
+
 /** The effort may come in two fields; together they must agree. */
 function readEffort({ reasoning_effort: outer, reasoning }: ParsedBody['value']): ReadEffort | Refused {
   const inner = isObject(reasoning) ? reasoning.effort : undefined
@@ -116,8 +120,6 @@ function readEffort({ reasoning_effort: outer, reasoning }: ParsedBody['value'])
 }
 
 const INPUT_FIELDS = new Set(['messages', 'tools', 'functions', 'response_format'])
-
-const countOf = (field: unknown): number => (Array.isArray(field) ? field.length : 0)
 
 const isCustom = (tool: unknown): boolean => isObject(tool) && (tool.type === 'custom' || isObject(tool.custom))
 
@@ -249,18 +251,23 @@ const OWN_TYPES = new Set(['function', 'custom'])
 const AS_THEY_ARE: OwnTools = { kind: 'tools', ignored: [], rewritten: new Map() }
 
 function ownTools(body: ParsedBody): OwnTools {
-  const { tools = null, tool_choice: choice } = body.value
-  if (tools === null)
-    return isObject(choice) && forcesHosted(choice) ? refused(hostedChoice(choice)) : withoutTools(body)
+  const { tool_choice: choice, parallel_tool_calls: parallel, functions, function_call: call } = body.value
+  const hasOther = choice !== undefined || parallel !== undefined || functions !== undefined || call !== undefined
+  if (body.value.tools === undefined && !hasOther) return AS_THEY_ARE
+  const tools = body.value.tools ?? []
   if (!Array.isArray(tools)) return refused(wrongType('tools', tools, 'an array'))
+  if (tools.length === 0) {
+    if (isObject(choice) && forcesHosted(choice)) return refused(hostedChoice(choice))
+    const hasFunctions = Array.isArray(functions) && functions.length > 0
+    return !hasFunctions && IDLE_CHOICES.has(choice) && IDLE_CHOICES.has(call) ? IDLE_WITHOUT_TOOLS : AS_THEY_ARE
+  }
   const wrong = checkEach('tools', tools, checkTool)
   if (wrong) return refused(wrong)
   const types = tools.map((tool: { readonly type: string }) => tool.type)
   const hasOwn = types.some((type) => OWN_TYPES.has(type))
-  if ((isObject(choice) && forcesHosted(choice)) || (choice === 'required' && tools.length > 0 && !hasOwn)) {
+  if ((isObject(choice) && forcesHosted(choice)) || (choice === 'required' && !hasOwn)) {
     return refused(hostedChoice(choice))
   }
-  if (tools.length === 0) return withoutTools(body)
   const ignored = types.filter((type) => !OWN_TYPES.has(type))
   if (ignored.length === 0) return AS_THEY_ARE
   if (!hasOwn) return { kind: 'tools', ignored, rewritten: WITHOUT_TOOLS }
@@ -274,12 +281,6 @@ const IDLE_WITHOUT_TOOLS: OwnTools = {
   kind: 'tools',
   ignored: [],
   rewritten: new Map([...WITHOUT_TOOLS, ['functions', null], ['function_call', null]]),
-}
-
-function withoutTools({ value }: ParsedBody): OwnTools {
-  const { functions, function_call, tool_choice } = value
-  if (Array.isArray(functions) && functions.length > 0) return AS_THEY_ARE
-  return IDLE_CHOICES.has(tool_choice) && IDLE_CHOICES.has(function_call) ? IDLE_WITHOUT_TOOLS : AS_THEY_ARE
 }
 
 function checkTool(param: string, tool: unknown): Problem | undefined {

@@ -26,7 +26,7 @@ export const createEventReader = (options: ReaderOptions<ChatDialect>): EventRea
 class ChatEventReader implements EventReader {
   readonly state = newStreamState()
   readonly #options: ReaderOptions<ChatDialect>
-  readonly #usage: UsageReader
+  readonly #usage = new UsageReader()
   /** Only tells calls apart: the id that the client sees is minted when a call begins. Undefined until there is a call. */
   #repair: ToolCallRepair | undefined
   /** The number of each call that has begun, by the index that the repair gives it. */
@@ -40,7 +40,6 @@ class ChatEventReader implements EventReader {
 
   constructor(options: ReaderOptions<ChatDialect>) {
     this.#options = options
-    this.#usage = new UsageReader(options.dialect, 1)
   }
 
   read(frame: Buffer): readonly TurnEvent[] {
@@ -49,7 +48,7 @@ class ChatEventReader implements EventReader {
     const chunk = parseChunk(state, frame)
     if (chunk === undefined) return []
     this.#events = []
-    this.#usage.read(chunk)
+    this.#usage.read(chunk, 1, this.#options.dialect)
     const bytesBefore = state.outputBytes
     this.#readChunk(chunk)
     if (state.outputBytes > bytesBefore) state.contentFrames += 1

@@ -23,8 +23,8 @@ export function readReply({ body, value }: ReceivedReply, options: ReplyOptions)
     const failed = failureInFinish(choice)
     if (failed) return { kind: 'error', error: failed }
   }
-  const usage = new UsageReader(dialect, choices.length)
-  usage.read(value)
+  const usage = new UsageReader()
+  usage.read(value, choices.length, dialect)
   const repaired = repairChoices(choices, options)
   if (repaired.fault !== undefined) return { kind: 'invalid', what: repaired.fault }
   /** Members that had to be repaired, as JSON; the rest goes out as the provider's own bytes. */

@@ -33,6 +33,8 @@ interface ChoiceState {
   calls: ToolCallRepair | undefined
 }
 
+const CHUNK = 'chat.completion.chunk'
+
 /**
  * Makes the chunks of a stream what clients need, where a server's are not: one id and time from the first to the last, a role
  * before anything else, text as strings, whole tool calls, a finish reason they know, and only the choices that were requested.
@@ -66,9 +68,8 @@ export class ChunkRepair {
     const { mint, now, request } = this.#options
     this.#id ??= typeof chunk.id === 'string' && chunk.id !== '' ? chunk.id : mint.completionId()
     this.#created ??= typeof chunk.created === 'number' ? chunk.created : Math.floor(now() / 1000)
-    let changed = set(chunk, 'id', this.#id)
-    changed = set(chunk, 'created', this.#created) || changed
-    changed = set(chunk, 'object', 'chat.completion.chunk') || changed
+    let changed = chunk.id !== this.#id || chunk.created !== this.#created || chunk.object !== CHUNK
+    if (changed) Object.assign(chunk, { id: this.#id, created: this.#created, object: CHUNK })
     const listed: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : []
     const choices = this.#joins ? joinChoices(listed, 'delta') : listed
     const kept: Fields[] = []
@@ -115,7 +116,8 @@ export class ChunkRepair {
         : set(delta, 'tool_calls', [...(Array.isArray(delta.tool_calls) ? delta.tool_calls : []), ...fragments])
     }
     const reason = finish === 'tool_calls' && functionForm ? 'function_call' : finish
-    return set(choice, 'finish_reason', reason) || changed
+    if (choice.finish_reason === reason) return changed
+    return set(choice, 'finish_reason', reason)
   }
 
   #repairDelta(state: ChoiceState, delta: Fields): boolean {

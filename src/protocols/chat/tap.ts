@@ -3,12 +3,12 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import { endOfString, tryParse } from '../json/bytes.ts'
 import { type EncodedFrame, NOTHING_ENCODED, type StreamAdapter } from '../shared/codec-types.ts'
 import { newStreamState, recordUsage } from '../shared/stream-state.ts'
-import { dataFrame, type FrameSplitter } from '../sse/frames.ts'
+import { DONE_FRAME, dataFrame, type FrameSplitter } from '../sse/frames.ts'
 import { callsBegun, failureInFinish, parseChunk, textBytesOf } from './chunk.ts'
 import { type FrameTemplate, learnTemplate } from './frame-template.ts'
 import { ChunkRepair, type RelayOptions } from './repair-chunk.ts'
 import { UsageReader } from './usage.ts'
-import { closingOfStream, type StreamHead } from './write-events.ts'
+import { closingWithUsage, type StreamHead } from './write-events.ts'
 
 export interface ChatTapOptions extends RelayOptions {
   readonly laneModel: string
@@ -21,13 +21,14 @@ const UNMATCHED_TEMPLATES_MAX = 8
 /** Reads a relayed stream: it passes most frames on as they came, and picks out usage, finish and errors. */
 export class ChatTap implements StreamAdapter {
   readonly state = newStreamState()
+  /** Called without `this`. */
   readonly close: StreamAdapter['close']
   readonly #options: ChatTapOptions
-  readonly #usage: UsageReader
+  readonly #usage = new UsageReader()
   readonly #repair: ChunkRepair
   /** The member with the model's name as the lane and as the client has it: in Latin-1, which has a character for each byte. */
-  readonly #laneMember: string
-  readonly #publicMember: string
+  #laneMember = ''
+  #publicMember = ''
   /** What the usage chunk, which is written after the settle, repeats of the stream. */
   #head: StreamHead | undefined
   /** The template of the last parsed frame. */
@@ -37,13 +38,10 @@ export class ChatTap implements StreamAdapter {
   #renames = false
 
   constructor(options: ChatTapOptions) {
-    const { request, laneModel, publicModel } = options
+    const { request } = options
     this.#options = options
-    this.#usage = new UsageReader(options.dialect, request.choices)
     this.#repair = new ChunkRepair(options)
-    this.#laneMember = Buffer.from(`"model":${JSON.stringify(laneModel)}`).toString('latin1')
-    this.#publicMember = Buffer.from(`"model":${JSON.stringify(publicModel)}`).toString('latin1')
-    this.close = (settled) => closingOfStream(request, this.#head, settled)
+    this.close = (settled) => (request.wantsUsage ? closingWithUsage(request.model, this.#head, settled) : DONE_FRAME)
   }
 
   /** Reads one frame of the provider; gives what of it goes to the client now. */
@@ -52,7 +50,8 @@ export class ChatTap implements StreamAdapter {
     this.#template = undefined
     const chunk = parseChunk(this.state, frame)
     if (chunk === undefined) return NOTHING_ENCODED
-    const hasUsage = this.#usage.read(chunk)
+    const { request, dialect } = this.#options
+    const hasUsage = this.#usage.read(chunk, request.choices, dialect)
     const encoded = this.#readChunk(frame, chunk, hasUsage)
     recordUsage(this.state, this.#usage.usage)
     return encoded
@@ -72,7 +71,7 @@ export class ChatTap implements StreamAdapter {
     this.#unmatchedTemplates = 0
     for (const text of argumentsIn(matching)) this.#repair.addArguments(text)
     state.invalid ??= this.#repair.fault
-    return { bytes: this.#renamed(matching), isContent: textBytes > 0 }
+    return { bytes: this.#renames ? this.#renamed(matching) : matching, isContent: textBytes > 0 }
   }
 
   #readChunk(frame: Buffer, chunk: Fields, hasUsage: boolean): EncodedFrame {
@@ -109,24 +108,27 @@ export class ChatTap implements StreamAdapter {
       return { bytes: dataFrame({ ...rest, choices: withoutUsage, model, usage: null }), isContent }
     }
     // Strict clients throw at bytes that are not UTF-8. The rewritten frame is what lenient clients read.
-    if (isRepaired || !isUtf8(frame) || !this.#canRename(frame, chunk)) {
+    this.#renames = chunk.model !== model
+    if (isRepaired || !isUtf8(frame) || (this.#renames && !this.#canRename(frame, chunk.model))) {
       return { bytes: dataFrame({ ...chunk, model }), isContent }
     }
     if (isContent && this.#unmatchedTemplates < UNMATCHED_TEMPLATES_MAX) {
       this.#unmatchedTemplates += 1
       this.#template = learnTemplate(frame, chunk, textBytes)
     }
-    return { bytes: this.#renamed(frame), isContent }
+    return { bytes: this.#renames ? this.#renamed(frame) : frame, isContent }
   }
 
   /**
    * The name in the frame's bytes can be replaced by the public one. `"` is escaped inside JSON strings, so the quoted member is
    * only found where it is a member. Where a server spells it differently, or writes it twice, the frame has to be rewritten.
    */
-  #canRename(frame: Buffer, { model }: Fields): boolean {
+  #canRename(frame: Buffer, model: unknown): boolean {
     const { laneModel, publicModel } = this.#options
-    this.#renames = model !== publicModel
-    if (!this.#renames) return true
+    if (this.#laneMember === '') {
+      this.#laneMember = modelMember(laneModel)
+      this.#publicMember = modelMember(publicModel)
+    }
     const member = this.#laneMember
     const at = frame.indexOf(member, 0, 'latin1')
     return at !== -1 && model === laneModel && frame.indexOf(member, at + member.length, 'latin1') === -1
@@ -134,10 +136,11 @@ export class ChatTap implements StreamAdapter {
 
   /** Takes one frame, or several that all have the member as the frame had that `#canRename` saw last. */
   #renamed(frames: Buffer): Buffer {
-    if (!this.#renames) return frames
     return Buffer.from(frames.toString('latin1').split(this.#laneMember).join(this.#publicMember), 'latin1')
   }
 }
+
+const modelMember = (model: string): string => Buffer.from(`"model":${JSON.stringify(model)}`).toString('latin1')
 
 /** `"` is escaped inside strings, so this matches only a real member name. */
 const NAME = Buffer.from('"arguments"')

@@ -57,26 +57,19 @@ function mostOf(usage: Fields, places: readonly Place[]): number {
 /** Collects the usage of an answer from its chunks; the last report counts. */
 export class UsageReader {
   usage: Usage | undefined
-  readonly #dialect: ChatDialect
-  readonly #choices: number
   #reported: Usage | undefined
   /** Counts that llama.cpp gives beside its timings: used where it reports no usage. */
   #timed: Usage | undefined
 
-  constructor(dialect: ChatDialect, choices: number) {
-    this.#dialect = dialect
-    this.#choices = choices
-  }
-
   /** Reads a chunk or a whole answer. True where it has a usage, which must not reach the client there. */
-  read({ usage, x_groq, choices, timings }: Fields): boolean {
+  read({ usage, x_groq, choices, timings }: Fields, requested: number, dialect: ChatDialect): boolean {
     // In the chunk, in an extension, or, where one choice was requested, in that choice (Moonshot's docs: beside the finish
     // reason). A usage in one of several choices does not count the others.
-    const choice = this.#choices === 1 && Array.isArray(choices) ? choices[0] : undefined
+    const choice = requested === 1 && Array.isArray(choices) ? choices[0] : undefined
     const reported =
       usage ?? (isObject(x_groq) ? x_groq.usage : undefined) ?? (isObject(choice) ? choice.usage : undefined)
-    if (isObject(reported)) this.#reported = readUsage(reported, this.#dialect) ?? this.#reported
-    if (isObject(timings)) this.#timed = readUsage(countsOfTimings(timings), this.#dialect) ?? this.#timed
+    if (isObject(reported)) this.#reported = readUsage(reported, dialect) ?? this.#reported
+    if (isObject(timings)) this.#timed = readUsage(countsOfTimings(timings), dialect) ?? this.#timed
     this.usage = this.#reported ?? this.#timed
     return isObject(reported)
   }

@@ -196,16 +196,13 @@ export interface StreamHead {
   readonly systemFingerprint: unknown
 }
 
-type ClosedRequest = Pick<ChatRequest, 'model' | 'wantsUsage'>
-
-/** The end of a stream: the usage chunk where the client requested it, and `[DONE]`. */
-export function closingOfStream(request: ClosedRequest, head: StreamHead | undefined, settled: SettledCharge): Buffer {
-  if (!request.wantsUsage) return DONE_FRAME
+/** The end of a stream whose client requested the usage: the usage chunk, and `[DONE]`. */
+export function closingWithUsage(model: string, head: StreamHead | undefined, settled: SettledCharge): Buffer {
   const chunk = {
     id: head?.id,
     object: 'chat.completion.chunk',
     created: head?.created,
-    model: request.model,
+    model,
     ...(head?.systemFingerprint === undefined ? {} : { system_fingerprint: head.systemFingerprint }),
     choices: [],
     usage: writeUsage(settled),
@@ -217,7 +214,7 @@ export function closingOfStream(request: ClosedRequest, head: StreamHead | undef
 export function closingOfReply(
   body: RequestBody,
   rewritten: ReadonlyMap<string, string>,
-  request: Pick<ClosedRequest, 'model'>,
+  request: Pick<ChatRequest, 'model'>,
   settled: SettledCharge,
 ): Buffer {
   const changes = new Map(rewritten)

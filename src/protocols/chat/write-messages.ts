@@ -10,9 +10,6 @@ import {
   partsText,
   textAndRefusals,
 } from '../../model/conversation.ts'
-import type { TurnRequest } from '../../model/turn.ts'
-import { arrayElements, jsonArray, writtenMember } from '../json/bytes.ts'
-import { spliceElement } from '../json/scan-json.ts'
 import { opaqueForLane } from '../seals/call-seals.ts'
 import type { LaneTarget } from '../shared/lane-target.ts'
 import {
@@ -222,71 +219,13 @@ function writePart(part: ContentPart): Fields | undefined {
   }
 }
 
-/** What a message that a server would refuse contains: most contain none of these, and need not be parsed. */
-const signsByDialect = new WeakMap<ChatDialect, readonly string[]>()
-
-function signsOf(dialect: ChatDialect): readonly string[] {
-  const signs: string[] = []
-  if (!dialect.developerRole) signs.push('developer')
-  if (!dialect.messageNames) signs.push('"name"')
-  if (dialect.callIds !== 'any') signs.push('"tool_call')
-  if (dialect.prefill !== 'plain') signs.push('assistant')
-  signsByDialect.set(dialect, signs)
-  return signs
-}
-
-/** The messages of a client as one server takes them; undefined where they may stay as they are. */
-export function fitMessages(
-  request: TurnRequest,
-  dialect: ChatDialect,
-): { readonly messages: Buffer; readonly withoutNames: boolean } | undefined {
-  const bytes = writtenMember(request, 'messages')
-  const signs = signsByDialect.get(dialect) ?? signsOf(dialect)
-  if (bytes === undefined || !hasSign(bytes, signs)) return undefined
-  const elements = arrayElements(bytes)
-  let withoutNames = false
-  let isChanged = false
-  const written = elements.map((element, at) => {
-    if (!hasSign(element, signs)) return element
-    const message: Fields = JSON.parse(element.toString('utf8'))
-    const changes = changesOf(message, dialect, at === elements.length - 1)
-    if (changes.size === 0) return element
-    isChanged = true
-    withoutNames ||= changes.get('name') === null
-    return spliceElement(element, changes)
-  })
-  return isChanged ? { messages: jsonArray(written), withoutNames } : undefined
-}
-
-function hasSign(bytes: Buffer, signs: readonly string[]): boolean {
-  for (const sign of signs) if (bytes.includes(sign)) return true
-  return false
-}
-
-function changesOf(message: Fields, dialect: ChatDialect, isLast: boolean): Map<string, string | null> {
-  const changes = new Map<string, string | null>()
-  const { role, name, tool_call_id: answers, tool_calls: calls } = message
-  // Servers that know only `system` refuse a developer message, or take it for a user's.
-  if (role === 'developer' && !dialect.developerRole) changes.set('role', '"system"')
-  if (name !== undefined && !dialect.messageNames) changes.set('name', null)
-  if (dialect.callIds !== 'any') {
-    if (typeof answers === 'string') changes.set('tool_call_id', JSON.stringify(callIdFor(answers, dialect)))
-    if (Array.isArray(calls)) changes.set('tool_calls', JSON.stringify(calls.map((call) => fitCall(call, dialect))))
-  }
-  if (isLast && isPrefill(message) && dialect.prefill === 'prefix') changes.set('prefix', 'true')
-  return changes
-}
-
-const fitCall = (call: unknown, dialect: ChatDialect): unknown =>
-  isObject(call) && typeof call.id === 'string' ? { ...call, id: callIdFor(call.id, dialect) } : call
-
 /** The beginning of the answer, which the model continues. */
-const isPrefill = ({ role, tool_calls }: Fields): boolean => role === 'assistant' && tool_calls === undefined
+export const isPrefill = ({ role, tool_calls }: Fields): boolean => role === 'assistant' && tool_calls === undefined
 
 const NINE_LETTERS = /^[A-Za-z0-9]{9}$/
 
 /** The id of a tool call as a server takes it: the same one for a call and its result, and in every later request. */
-function callIdFor(callId: string, dialect: ChatDialect): string {
+export function callIdFor(callId: string, dialect: ChatDialect): string {
   if (dialect.callIds === 'any' || NINE_LETTERS.test(callId)) return callId
   const hash = createHash('sha256').update(callId).digest('base64')
   return hash

@@ -2,8 +2,9 @@ import { type Fields, isObject } from '../../lib/types.ts'
 import type { AnswerFormat, Conversation, ToolChoice, ToolDefinition, ToolName } from '../../model/conversation.ts'
 import { effortOf, spellEffort } from '../../model/effort.ts'
 import type { ChatRequest } from '../../model/turn.ts'
-import { changesForLanes, optionalFieldsLeftOut } from '../fields/read-fields.ts'
-import { memberBytes, spliceMembers, tryParse, writtenMember } from '../json/bytes.ts'
+import { changesForLane } from '../fields/read-fields.ts'
+import { arrayElements, jsonArray, memberBytes, spliceMembers, tryParse } from '../json/bytes.ts'
+import { spliceElement } from '../json/scan-json.ts'
 import {
   budgetWithin,
   type LaneRequest,
@@ -17,7 +18,7 @@ import { customAsFunction } from '../tools/custom-tools.ts'
 import { allowedTools, createToolNames, type ToolNames, toolNameOf } from '../tools/tool-names.ts'
 import { type ChatDialect, EFFORT_FIELDS } from './dialects.ts'
 import { CHAT_FIELDS } from './parse-request.ts'
-import { fitMessages, writeMessages } from './write-messages.ts'
+import { callIdFor, isPrefill, writeMessages } from './write-messages.ts'
 
 /** Writes a conversation as the request that a chat lane takes, in its dialect. What it does not get is named as its client names it. */
 export function writeRequest(conversation: Conversation, target: LaneTarget<ChatDialect>): WrittenRequest {
@@ -127,6 +128,7 @@ interface WrittenEffort {
   readonly isLost: boolean
 }
 
+const NO_EFFORT: WrittenEffort = { fields: {}, isLost: false }
 const NO_THINKING = effortOf('none')
 
 /**
@@ -143,7 +145,7 @@ function writeEffort(
   const mayThink = !dialect.requiresReasoning || requested === NO_THINKING || !messages().some(isCallWithoutReasoning)
   const effort = mayThink ? requested : NO_THINKING
   const isReplaced = requested !== undefined && requested !== effort
-  if (effort === undefined) return { fields: {}, isLost: false }
+  if (effort === undefined) return NO_EFFORT
   const spelled = spellEffort(dialect.traits.efforts, effort)
   const spelling = typeof spelled === 'number' ? budgetWithin(spelled, outputCap) : spelled
   const fields = spelling === undefined ? undefined : EFFORT_FIELDS[dialect.effort](spelling)
@@ -161,8 +163,7 @@ function isCallWithoutReasoning(message: unknown): boolean {
 const CALLS = Buffer.from('"tool_calls"')
 
 /** The messages of a relayed request; none where none of them can contain a call. */
-function messagesWithCalls(request: ChatRequest): readonly unknown[] {
-  const bytes = writtenMember(request, 'messages')
+function messagesWithCalls(bytes: Buffer | undefined): readonly unknown[] {
   const messages = bytes?.includes(CALLS) ? tryParse(bytes.toString('utf8')) : []
   return Array.isArray(messages) ? messages : []
 }
@@ -176,10 +177,13 @@ const USAGE_WANTED = '{"include_usage":true}'
 export function rewriteRequest(request: ChatRequest, target: RelayTarget<ChatDialect>): LaneRequest {
   const { dialect } = target
   const { body } = request
-  const effort = writeEffort(target, () => messagesWithCalls(request))
-  const fitted = fitMessages(request, dialect)
-  const changes = changesForLanes(request, CHAT_FIELDS)
-  const leftOut = new Set(optionalFieldsLeftOut(request, target))
+  const messages = request.rewritten.get('messages') ?? memberBytes(body, 'messages')
+  const hasEffort = target.effort !== undefined || dialect.requiresReasoning
+  const effort = hasEffort ? writeEffort(target, () => messagesWithCalls(messages)) : NO_EFFORT
+  const signs = signsByDialect.get(dialect) ?? signsOf(dialect)
+  const fitted = messages !== undefined && hasSign(messages, signs) ? fitMessages(messages, dialect, signs) : undefined
+  const { changes, leftOut: withoutOptional } = changesForLane(request, target, CHAT_FIELDS)
+  const leftOut = new Set(withoutOptional)
   // Fields that contradict the effort go too.
   const contradicting = Object.keys(effort.fields).length === 0 ? [] : dialect.effortSwitches
   for (const { name } of body.members) {
@@ -210,6 +214,62 @@ export function rewriteRequest(request: ChatRequest, target: RelayTarget<ChatDia
   if (request.choices !== 1) changes.set('n', JSON.stringify(request.choices))
   return { body: spliceMembers(body, changes), leftOut: [...leftOut] }
 }
+
+/** What a message that a server would refuse contains: most contain none of these, and need not be parsed. */
+const signsByDialect = new WeakMap<ChatDialect, readonly string[]>()
+
+function signsOf(dialect: ChatDialect): readonly string[] {
+  const signs: string[] = []
+  if (!dialect.developerRole) signs.push('developer')
+  if (!dialect.messageNames) signs.push('"name"')
+  if (dialect.callIds !== 'any') signs.push('"tool_call')
+  if (dialect.prefill !== 'plain') signs.push('assistant')
+  signsByDialect.set(dialect, signs)
+  return signs
+}
+
+/** The messages of a client as one server takes them; undefined where they may stay as they are. */
+function fitMessages(
+  messages: Buffer,
+  dialect: ChatDialect,
+  signs: readonly string[],
+): { readonly messages: Buffer; readonly withoutNames: boolean } | undefined {
+  const elements = arrayElements(messages)
+  let withoutNames = false
+  let isChanged = false
+  const written = elements.map((element, at) => {
+    if (!hasSign(element, signs)) return element
+    const message: Fields = JSON.parse(element.toString('utf8'))
+    const changes = changesOf(message, dialect, at === elements.length - 1)
+    if (changes.size === 0) return element
+    isChanged = true
+    withoutNames ||= changes.get('name') === null
+    return spliceElement(element, changes)
+  })
+  return isChanged ? { messages: jsonArray(written), withoutNames } : undefined
+}
+
+function hasSign(bytes: Buffer, signs: readonly string[]): boolean {
+  for (const sign of signs) if (bytes.includes(sign)) return true
+  return false
+}
+
+function changesOf(message: Fields, dialect: ChatDialect, isLast: boolean): Map<string, string | null> {
+  const changes = new Map<string, string | null>()
+  const { role, name, tool_call_id: answers, tool_calls: calls } = message
+  // Servers that know only `system` refuse a developer message, or take it for a user's.
+  if (role === 'developer' && !dialect.developerRole) changes.set('role', '"system"')
+  if (name !== undefined && !dialect.messageNames) changes.set('name', null)
+  if (dialect.callIds !== 'any') {
+    if (typeof answers === 'string') changes.set('tool_call_id', JSON.stringify(callIdFor(answers, dialect)))
+    if (Array.isArray(calls)) changes.set('tool_calls', JSON.stringify(calls.map((call) => fitCall(call, dialect))))
+  }
+  if (isLast && isPrefill(message) && dialect.prefill === 'prefix') changes.set('prefix', 'true')
+  return changes
+}
+
+const fitCall = (call: unknown, dialect: ChatDialect): unknown =>
+  isObject(call) && typeof call.id === 'string' ? { ...call, id: callIdFor(call.id, dialect) } : call
 
 /** The arguments of a prompt template, which the client may have filled itself: only our members are changed. */
 function withClientMembers({ body }: ChatRequest, name: string, ours: unknown): unknown {

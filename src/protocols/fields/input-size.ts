@@ -1,35 +1,5 @@
-import { isObject } from '../../lib/types.ts'
-import type { RequestBody, TurnRequest } from '../../model/turn.ts'
+import type { TurnRequest } from '../../model/turn.ts'
 import { memberBytes, skipString } from '../json/bytes.ts'
-
-/** The bytes of a request that are certainly input; fields that are left out or rewritten count as they are sent. */
-export function inputBytes(
-  { members }: RequestBody,
-  fields: ReadonlySet<string>,
-  rewritten: ReadonlyMap<string, Buffer | null>,
-): number {
-  let bytes = 0
-  for (const { name, valueStart, valueEnd } of members) {
-    if (!fields.has(name)) continue
-    const written = rewritten.get(name)
-    bytes += written === undefined ? valueEnd - valueStart : (written?.length ?? 0)
-  }
-  return bytes
-}
-
-interface ToolsOfRequest {
-  readonly declared: number
-  readonly format: unknown
-  /** It continues from calls of earlier turns. */
-  readonly hasCalls: boolean
-}
-
-/**
- * How many tools the provider describes in the prompt. A schema for the answer is described like a tool, and on some lanes it is
- * one; past calls have their tools declared again where the client does not declare them.
- */
-export const toolsInPrompt = ({ declared, format, hasCalls }: ToolsOfRequest): number =>
-  declared + (isObject(format) && format.type === 'json_schema' ? 1 : 0) + (declared === 0 && hasCalls ? 1 : 0)
 
 /** The text that a request certainly contains. */
 interface TextSize {

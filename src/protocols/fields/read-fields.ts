@@ -1,7 +1,7 @@
 import { isObject } from '../../lib/types.ts'
 import { type Problem, problem, type Refused, refused } from '../../model/problem.ts'
-import type { Demand, JsonMember, TurnRequest } from '../../model/turn.ts'
-import { isNullMember, memberBytes } from '../json/bytes.ts'
+import type { Demand, InputSize, JsonMember, RequestBody, TurnRequest } from '../../model/turn.ts'
+import { memberBytes } from '../json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import type { ParsedBody } from '../shared/codec-types.ts'
 import type { DialectTraits, RelayTarget } from '../shared/lane-target.ts'
@@ -161,25 +161,68 @@ function forcesTool(choice: unknown): boolean {
   return mode !== 'auto'
 }
 
+interface SizedRequest {
+  /** The fields that certainly are input. Fields that are left out or rewritten count as they are sent. */
+  readonly fields: ReadonlySet<string>
+  readonly rewritten: ReadonlyMap<string, Buffer | null>
+  readonly messages: number
+  /** How many tools it declares. */
+  readonly declared: number
+  readonly format: unknown
+  /** It continues from calls of earlier turns. */
+  readonly hasCalls: boolean
+}
+
+/**
+ * What bounds the input tokens of a request. A schema for the answer is described to the model like a tool, and on some lanes it
+ * is one; past calls have their tools declared again where the client does not declare them.
+ */
+export function inputSizeOf({ bytes, members }: RequestBody, request: SizedRequest): InputSize {
+  const { fields, rewritten, messages, declared, format, hasCalls } = request
+  let inputBytes = 0
+  for (const { name, valueStart, valueEnd } of members) {
+    if (!fields.has(name)) continue
+    const written = rewritten.get(name)
+    inputBytes += written === undefined ? valueEnd - valueStart : (written?.length ?? 0)
+  }
+  let tools = declared
+  if (isObject(format) && format.type === 'json_schema') tools += 1
+  if (declared === 0 && hasCalls) tools += 1
+  return { bodyBytes: bytes.length, inputBytes, messages, tools }
+}
+
 /** Changes of members in a request that is relayed: a new value as JSON, or null for members that are left out. */
 export type MemberChanges = Map<string, Buffer | string | null>
 
+interface LaneChanges {
+  readonly changes: MemberChanges
+  /** The optional fields that neither the dialect of this lane nor the operator passes on. */
+  readonly leftOut: readonly string[]
+}
+
 /**
- * The changes for every lane of the client's own protocol: members that the parser rewrote, and without control fields and
- * absent values.
+ * What becomes of the members that the client wrote, on a lane of its own protocol: without control fields and absent values,
+ * with the members that the parser rewrote, and with the optional fields that the lane gets.
  */
-export function changesForLanes({ body, rewritten }: TurnRequest, table: FieldTable): MemberChanges {
+export function changesForLane(
+  { body, rewritten, optionalFields }: TurnRequest,
+  { dialect, passFields }: RelayTarget<DialectTraits & { readonly extraFields: readonly string[] }>,
+  table: FieldTable,
+): LaneChanges {
   const changes: MemberChanges = new Map(rewritten)
   for (const member of body.members) {
     const policy = table[member.name]?.policy
     const isOurs = policy === 'control' || policy === 'standard-only' || policy === 'refused'
-    if (isOurs || isNullMember(body, member)) changes.set(member.name, null)
+    // In valid JSON only `null` begins with this letter.
+    if (isOurs || body.bytes[member.valueStart] === SMALL_N) changes.set(member.name, null)
   }
-  return changes
+  const leftOut: string[] = []
+  for (const field of optionalFields) {
+    if (passFields.includes(field) || dialect.extraFields.includes(field)) continue
+    leftOut.push(field)
+    changes.set(field, null)
+  }
+  return { changes, leftOut }
 }
 
-/** The optional fields that neither the dialect of this lane nor the operator passes on. */
-export const optionalFieldsLeftOut = (
-  { optionalFields }: TurnRequest,
-  { dialect, passFields }: RelayTarget<DialectTraits & { readonly extraFields: readonly string[] }>,
-): string[] => optionalFields.filter((field) => !passFields.includes(field) && !dialect.extraFields.includes(field))
+const SMALL_N = 0x6e

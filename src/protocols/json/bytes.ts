@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { JsonMember, RequestBody, TurnRequest } from '../../model/turn.ts'
+import type { RequestBody, TurnRequest } from '../../model/turn.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -111,12 +111,6 @@ export function writtenMember(
   const written = rewritten.get(name)
   return written === undefined ? memberBytes(body, name) : (written ?? undefined)
 }
-
-const NULL = Buffer.from('null')
-
-/** Null counts as absent everywhere: some clients send every field that they know, and servers differ in what they accept. */
-export const isNullMember = ({ bytes }: RequestBody, { valueStart, valueEnd }: JsonMember): boolean =>
-  valueEnd - valueStart === NULL.length && bytes.compare(NULL, 0, NULL.length, valueStart, valueEnd) === 0
 
 const COMMA = 0x2c
 const SPACE = 0x20

@@ -62,8 +62,8 @@ classes[0x3a] = COLON
  * check the whole grammar; for every text that JSON.parse accepts the offsets are exact.
  */
 export function scanJson(bytes: Buffer, bounds: JsonBounds): JsonScan {
-  const scan = advanceScan(bytes, bounds, beginScan(), Number.POSITIVE_INFINITY)
-  if (scan === undefined) throw new Error('a scan without a pause must come to its end')
+  const scan = advanceScan(bytes, bounds, Number.POSITIVE_INFINITY)
+  if (scan.kind === 'paused') throw new Error('a scan without a pause must come to its end')
   return scan
 }
 
@@ -74,24 +74,25 @@ interface Pieces {
 
 /** The same for a large text, with a pause after each piece, in which other work runs. */
 export function scanInPieces(bytes: Buffer, bounds: JsonBounds, pieces: Pieces): JsonScan | Promise<JsonScan> {
-  const state = beginScan()
-  return advanceScan(bytes, bounds, state, pieces.pieceBytes) ?? scanFurther(bytes, bounds, state, pieces)
+  const scan = advanceScan(bytes, bounds, pieces.pieceBytes)
+  return scan.kind === 'paused' ? scanFurther(bytes, bounds, scan, pieces) : scan
 }
 
 async function scanFurther(
   bytes: Buffer,
   bounds: JsonBounds,
-  state: ScanState,
+  state: PausedScan,
   { pieceBytes, pause }: Pieces,
 ): Promise<JsonScan> {
   for (let pauseAt = 2 * pieceBytes; ; pauseAt += pieceBytes) {
     await pause()
-    const scan = advanceScan(bytes, bounds, state, pauseAt)
-    if (scan !== undefined) return scan
+    const scan = advanceScan(bytes, bounds, pauseAt, state)
+    if (scan.kind !== 'paused') return scan
   }
 }
 
-interface ScanState {
+interface PausedScan {
+  readonly kind: 'paused'
   readonly members: JsonMember[]
   /** The place of the name of a member of the outermost object, with its quotes, until its value follows. */
   name: { readonly start: number; readonly end: number } | undefined
@@ -108,7 +109,8 @@ interface ScanState {
   awaitsName: boolean
 }
 
-const beginScan = (): ScanState => ({
+const beginScan = (): PausedScan => ({
+  kind: 'paused',
   members: [],
   name: undefined,
   closers: [],
@@ -122,8 +124,8 @@ const beginScan = (): ScanState => ({
   awaitsName: false,
 })
 
-/** Scans until the result is known; undefined when `pauseAt` was reached before. A result uses up the state. */
-function advanceScan(bytes: Buffer, bounds: JsonBounds, state: ScanState, pauseAt: number): JsonScan | undefined {
+/** Scans until the result is known, or `pauseAt` is reached. A result uses up the state. */
+function advanceScan(bytes: Buffer, bounds: JsonBounds, pauseAt: number, state = beginScan()): JsonScan | PausedScan {
   const { depthMax, valuesMax } = bounds
   const end = bytes.length
   const pieceEnd = Math.min(end, pauseAt)
@@ -134,7 +136,7 @@ function advanceScan(bytes: Buffer, bounds: JsonBounds, state: ScanState, pauseA
     if (classes[bytes[offset] ?? 0] === SPACE) offset = skipSpace(bytes, offset, pieceEnd)
     if (offset < end && offset >= pieceEnd) {
       state.offset = offset
-      return undefined
+      return state
     }
     if (bytes[offset] !== OPEN_BRACE) return { kind: 'not-an-object' }
   }
@@ -198,12 +200,11 @@ function advanceScan(bytes: Buffer, bounds: JsonBounds, state: ScanState, pauseA
     }
   }
   if (offset >= end) return { kind: 'broken', offset: end }
-  Object.assign(state, { offset, depth, values, names, valueBytes, awaitsName })
-  return undefined
+  return Object.assign(state, { offset, depth, values, names, valueBytes, awaitsName })
 }
 
 /** Adds the member of the outermost object whose name was read last. */
-function addMember(bytes: Buffer, state: ScanState, valueStart: number, valueEnd: number): void {
+function addMember(bytes: Buffer, state: PausedScan, valueStart: number, valueEnd: number): void {
   const { name } = state
   if (name === undefined) return
   const raw = bytes.toString('utf8', name.start + 1, name.end - 1)
@@ -236,10 +237,6 @@ export const PIECE_BYTES = 1024 * 1024
 
 /** One piece of all bodies that are parsed or written in pieces runs in a turn of the event loop. */
 export const passTurnstile = createTurnstile()
-
-/** A pause after a step that has read all bytes of a large body. */
-export const pauseAfter = ({ length }: Buffer): Promise<void> | undefined =>
-  length > PIECE_BYTES ? passTurnstile() : undefined
 
 /** `spliceMembers` for an object inside a scanned body, such as an element of an array. */
 export function spliceElement(element: Buffer, changes: ReadonlyMap<string, Buffer | string | null>): Buffer {

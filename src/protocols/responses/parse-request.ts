@@ -25,8 +25,7 @@ import {
   type OtherPart,
   type PartSource,
 } from '../fields/content-parts.ts'
-import { inputBytes, toolsInPrompt } from '../fields/input-size.ts'
-import { checkFields, demandsOf, optionalNames, readNested } from '../fields/read-fields.ts'
+import { checkFields, demandsOf, inputSizeOf, optionalNames, readNested } from '../fields/read-fields.ts'
 import { jsonArray } from '../json/bytes.ts'
 import type { ParsedBody, ReadRequestOutcome } from '../shared/codec-types.ts'
 import { CONTROL_FIELDS, NESTED_FIELDS, RESPONSES_FIELDS } from './fields.ts'
@@ -80,16 +79,14 @@ export function parseRequest(body: ParsedBody, found: FoundInBody): ReadRequestO
     choices: 1,
     inputField: 'input',
     demands: demandsOf({ choices: 1, toolChoice: value.tool_choice, format }),
-    inputSize: {
-      bodyBytes: body.bytes.length,
-      inputBytes: inputBytes(body, INPUT_FIELDS, rewritten),
+    inputSize: inputSizeOf(body, {
+      fields: INPUT_FIELDS,
+      rewritten,
       messages: items?.length ?? 1,
-      tools: toolsInPrompt({
-        declared: tools.count,
-        format,
-        hasCalls: tools.count === 0 && (items ?? []).some(isCall),
-      }),
-    },
+      declared: tools.count,
+      format,
+      hasCalls: tools.count === 0 && items?.some(isCall) === true,
+    }),
     // The output of a call that is left out is left out with it, so its images and files do not count.
     otherInputs: others.size === 0 ? [] : forwarded.flatMap((item) => others.get(item) ?? []),
     ignoredTools: tools.ignored,

@@ -1,6 +1,6 @@
 import { type Fields, isObject } from '../../lib/types.ts'
 import type { ResponsesRequest } from '../../model/turn.ts'
-import { changesForLanes, optionalFieldsLeftOut } from '../fields/read-fields.ts'
+import { changesForLane } from '../fields/read-fields.ts'
 import { jsonArray, spliceMembers, tryParse, writtenMember } from '../json/bytes.ts'
 import { INNER_BOUNDS, scanJson } from '../json/scan-json.ts'
 import { opaqueForLane } from '../seals/call-seals.ts'
@@ -19,16 +19,16 @@ export function rewriteRequest(request: ResponsesRequest, target: RelayTarget<Re
   const included = requestedField(request, 'include')
   const wantsLogprobs = Array.isArray(included) && included.includes(LOGPROBS)
   const refused = request.body.members.map(({ name }) => name).filter((name) => isLost(name, dialect))
+  const { changes, leftOut: withoutOptional } = changesForLane(request, target, RESPONSES_FIELDS)
   const leftOut = [
     ...new Set([
-      ...optionalFieldsLeftOut(request, target),
+      ...withoutOptional,
       ...refused,
       ...(wantsLogprobs && !takesLogprobs(dialect) ? ['include'] : []),
       ...(isEffortLost(target) ? [clientName('effort', 'responses')] : []),
     ]),
   ]
   const isWithout = (name: string): boolean => dialect.withoutFields.includes(name) || leftOut.includes(name)
-  const changes = changesForLanes(request, RESPONSES_FIELDS)
   for (const name of leftOut) changes.set(name, null)
   changes.set('previous_response_id', null)
   changes.set('model', JSON.stringify(target.model))

@@ -17,7 +17,7 @@ function setUp(...places: readonly (readonly [priority: number, weight: number])
   const health = createLaneHealth({
     nowMicros: () => time.now,
     random: () => 0,
-    failing: () => ({ firstMs: 10_000, longestMs: 300_000 }),
+    rules: { current: { routing: { openCircuit: { firstMs: 10_000, longestMs: 300_000 } } } },
     onChange() {},
   })
   const clock = { nowMicros: () => time.now } as Clock

@@ -78,7 +78,7 @@ export function watchLanes({ clock, random, rules, log, metrics }: LaneServices)
   const health = createLaneHealth({
     nowMicros: clock.nowMicros,
     random: () => uniform(random),
-    failing: () => rules.current.routing.openCircuit,
+    rules,
     onChange(lane, circuit) {
       if (circuit === undefined) return log.info({ lane }, 'circuit closed: the lane gets requests again')
       const { level, message } = CIRCUIT_OPENED[circuit.reason]

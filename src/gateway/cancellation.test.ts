@@ -116,12 +116,20 @@ describe('why a provider was stopped', () => {
 })
 
 describe('the end of a turn', () => {
-  it('leaves no listener behind', () => {
-    const { client, server, stop, stand } = open()
-    expect([client.listeners.size, server.listeners.size]).toEqual([1, 1])
+  it('leaves no listener for a shutdown behind', () => {
+    const { server, stop, stand } = open()
+    expect(server.listeners.size).toBe(1)
     stop.release()
-    expect([client.listeners.size, server.listeners.size]).toEqual([0, 0])
+    expect(server.listeners.size).toBe(0)
     expect(stand()).toEqual(HERE)
+  })
+
+  it('begins no drain for a client that goes later', () => {
+    const { client, drains, stop } = open()
+    stop.policy = 'drain'
+    stop.release()
+    client.fire()
+    expect(drains.running).toBe(0)
   })
 })
 

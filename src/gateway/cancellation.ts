@@ -43,7 +43,6 @@ export class Cancellation implements StopSignal {
   policy: DisconnectPolicy | 'cut'
   readonly #drains: Pick<Drains, 'begin'>
   readonly #account: AccountRow
-  readonly #stopListening: (() => void) | undefined
   readonly #stopListeningForCut: () => void
   #endDrain: (() => void) | undefined
 
@@ -63,7 +62,7 @@ export class Cancellation implements StopSignal {
       this.abortReason ??= why
       this.stop()
     })
-    this.#stopListening = client?.onDisconnect(() => this.#onDisconnect())
+    client?.onDisconnect(() => this.#onDisconnect())
   }
 
   /** Why the provider was stopped. A client that disconnected with the complete answer did not stop it. */
@@ -80,7 +79,8 @@ export class Cancellation implements StopSignal {
 
   /** Called when the turn is over: ends the drain too. */
   release(): void {
-    this.#stopListening?.()
+    // A client that disconnects from now on begins no drain.
+    this.policy = 'cut'
     this.#stopListeningForCut()
     this.#endDrain?.()
   }

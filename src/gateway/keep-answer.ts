@@ -314,7 +314,7 @@ export class RecordingSink implements Sink {
     this.#sink.cut()
   }
 
-  onDisconnect(listener: () => void): () => void {
-    return this.#sink.onDisconnect(listener)
+  onDisconnect(listener: () => void): void {
+    this.#sink.onDisconnect(listener)
   }
 }

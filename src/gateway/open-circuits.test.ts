@@ -22,7 +22,7 @@ function setUp(retriesLeft = Number.POSITIVE_INFINITY, { probes = false, patienc
   const known = createLaneHealth({
     nowMicros: () => time.now,
     random: () => 0,
-    failing: () => ({ firstMs: 10_000, longestMs: 300_000 }),
+    rules: { current: { routing: { openCircuit: { firstMs: 10_000, longestMs: 300_000 } } } },
     onChange() {},
   })
   const reports: string[] = []

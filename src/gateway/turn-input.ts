@@ -45,8 +45,8 @@ export interface Sink {
   refuse(problem: Problem): void
   /** Breaks the connection without an end, so that the client does not take the answer for complete. */
   cut(): void
-  /** Calls back once when the client disconnects; returns how to stop listening. */
-  onDisconnect(listener: () => void): () => void
+  /** Calls back once when the client disconnects. One listens at a time. */
+  onDisconnect(listener: () => void): void
 }
 
 export type TurnEncoder = ChatEncoder | ResponsesEncoder

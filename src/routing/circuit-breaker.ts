@@ -385,8 +385,8 @@ export interface LanePermit {
 export type LaneVerdict = Exclude<Verdict, { kind: 'locked-out' }> | { kind: 'locked-out'; of: 'lane' | 'credential' }
 
 interface HealthDeps extends Pick<CircuitBreakerDeps, 'nowMicros' | 'random'> {
-  /** Undefined: circuit breaking is off. */
-  readonly failing: () => OpenInterval | undefined
+  /** `openCircuit` undefined: circuit breaking is off. */
+  readonly rules: { readonly current: { readonly routing: { readonly openCircuit: OpenInterval | undefined } } }
   /** `whose`: a lane by its id, or an upstream by its own. */
   readonly onChange: (whose: string, circuit: OpenCircuit | undefined) => void
 }
@@ -413,7 +413,7 @@ export function createLaneHealth(deps: HealthDeps): LaneHealth {
   const createBreaker = (whose: string): CircuitBreaker =>
     new CircuitBreaker({
       ...deps,
-      failing: () => deps.failing() ?? UNUSED,
+      failing: () => deps.rules.current.routing.openCircuit ?? UNUSED,
       onChange: (circuit) => deps.onChange(whose, circuit),
     })
   const openBreakers = (lane: Lane): Breakers => {
@@ -427,7 +427,7 @@ export function createLaneHealth(deps: HealthDeps): LaneHealth {
     return both
   }
   const permit = (lane: Lane, by?: AccountRow, kind: 'permit' | 'probe' = 'permit'): LanePermit | undefined => {
-    if (deps.failing() === undefined) return ALWAYS
+    if (deps.rules.current.routing.openCircuit === undefined) return ALWAYS
     const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
     const credentialPermit = credential[kind](by)
     if (credentialPermit === undefined) return undefined
@@ -456,19 +456,19 @@ export function createLaneHealth(deps: HealthDeps): LaneHealth {
     permit,
     probe: (lane, by) => permit(lane, by, 'probe'),
     isAvailable(lane) {
-      if (deps.failing() === undefined) return true
+      if (deps.rules.current.routing.openCircuit === undefined) return true
       const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
       return credential.isAvailable && breaker.isAvailable
     },
     openCircuitOf(lane) {
-      if (deps.failing() === undefined) return undefined
+      if (deps.rules.current.routing.openCircuit === undefined) return undefined
       const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
       const [one, other] = [credential.openCircuit, breaker.openCircuit]
       // Both intervals have to be over before the lane is called.
       return one === undefined || (other !== undefined && other.until > one.until) ? other : one
     },
     shareOf(lane) {
-      if (deps.failing() === undefined) return 1
+      if (deps.rules.current.routing.openCircuit === undefined) return 1
       const { credential, lane: breaker } = breakers.get(lane) ?? openBreakers(lane)
       return Math.min(credential.share, breaker.share)
     },

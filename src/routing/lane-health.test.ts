@@ -10,7 +10,9 @@ function setUp(opensCircuit = true) {
   const health = createLaneHealth({
     nowMicros: () => time.now,
     random: () => 0,
-    failing: () => (opensCircuit ? { firstMs: 10_000, longestMs: 300_000 } : undefined),
+    rules: {
+      current: { routing: { openCircuit: opensCircuit ? { firstMs: 10_000, longestMs: 300_000 } : undefined } },
+    },
     onChange: (whose, circuit) => changes.push(`${whose} ${circuit?.reason ?? 'back'}`),
   })
   const call = (lane: Lane, verdict: LaneVerdict, times = 1) => {

@@ -103,12 +103,9 @@ export class ClientSink implements Sink {
     this.#context.response.destroy()
   }
 
-  onDisconnect(listener: () => void): () => void {
+  onDisconnect(listener: () => void): void {
     if (this.disconnected) listener()
     else this.#onDisconnect = listener
-    return () => {
-      this.#onDisconnect = undefined
-    }
   }
 
   /** The answer was written or its connection closed. Before the end of the answer, the client has disconnected. */

@@ -134,7 +134,7 @@ export function readData(frame: Buffer): Buffer | undefined {
     let end = found === -1 ? frame.length : found
     if (end > start && frame[end - 1] === CR) end--
     const from = start + DATA.length
-    if (from <= end && startsWithData(frame, start) && (from === end || frame[from] === COLON)) {
+    if (from <= end && frame.readUInt32BE(start) === DATA_WORD && (from === end || frame[from] === COLON)) {
       const line = from === end ? EMPTY : frame.subarray(frame[from + 1] === SPACE ? from + 2 : from + 1, end)
       if (data === undefined) data = line
       else {
@@ -147,14 +147,10 @@ export function readData(frame: Buffer): Buffer | undefined {
   return lines === undefined ? data : Buffer.concat(lines)
 }
 
-const DATA = 'data'
+const DATA = Buffer.from('data')
+/** Compared as one number: calling Node to compare four bytes takes longer. */
+const DATA_WORD = DATA.readUInt32BE()
 const LINE_END = Buffer.from('\n')
-
-/** A loop: comparing four bytes takes less time than calling Node for it. */
-function startsWithData(frame: Buffer, start: number): boolean {
-  for (let at = 0; at < DATA.length; at++) if (frame[start + at] !== DATA.charCodeAt(at)) return false
-  return true
-}
 
 /** No protocol nests deeper than some dozens. */
 const DEPTH_MAX = 500

@@ -115,6 +115,11 @@ function quoting({ message }: ProviderError): { readonly quote?: string } {
   return { quote: `The provider says: ${line}` }
 }
 
+/**
+ * For example a 429: `classifyRefusal` names it `throttled` (or `credential`, if the provider's account has no quota). The lane's
+ * circuit opens as `busy` for its Retry-After, else for a second that doubles; `attempt-lanes.ts` calls the next lane. If all
+ * lanes fail, the client gets `upstream_busy`, a 429 with Retry-After, and pays nothing.
+ */
 function faultOfRefusal(kind: RefusalClass, { error, fields, retryAfterMs }: Refusal): LaneFault {
   switch (kind) {
     case 'too-long': {

@@ -19,7 +19,7 @@ interface TurnSize {
   readonly tokens: number
 }
 
-/** Every limit that a turn has to pass, with what it takes from each. */
+/** Every limit that a turn has to pass, with what it takes from each. `ledger/state/turn-limits.ts` checks them at admission. */
 export function limitsForTurn(
   configured: ConfiguredLimits,
   caller: Caller,

@@ -63,7 +63,10 @@ export interface TokenLogprob {
   readonly top: readonly Omit<TokenLogprob, 'top'>[]
 }
 
-/** The protocols that providers speak over the network. What each takes has a row in `protocols/codecs.ts` and in `providers/provider-kinds.ts`. */
+/**
+ * The protocols that providers speak over the network. A new one needs its folder in `protocols/`, a row in `protocols/codecs.ts`
+ * and in `providers/provider-kinds.ts`, and its dialects in `config/upstream-schema.ts`; the compiler asks for the rows.
+ */
 const LANE_WIRES = ['chat', 'responses', 'anthropic', 'gemini'] as const
 export type LaneWire = (typeof LANE_WIRES)[number]
 

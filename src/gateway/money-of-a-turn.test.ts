@@ -7,6 +7,7 @@ import { requestWith } from '../../test/fixtures/protocols/responses/encoder.ts'
 import { anyNumberOfRetries, everyLaneRequested } from '../../test/fixtures/routing/lane-health.ts'
 import type { CallerOutcome } from '../auth/callers.ts'
 import type { StoredResponses } from '../db/content/stored-responses.ts'
+import type { Durability } from '../ledger/batcher.ts'
 import type { Admission, Ledger } from '../ledger/ledger.ts'
 import { createByteBudget } from '../lib/bytes.ts'
 import type { Ending } from '../model/ending.ts'
@@ -45,13 +46,17 @@ interface Asked {
   readonly judged?: readonly CallerOutcome[]
   /** How often the rights change between their judgement and the decision. */
   readonly changedTimes?: number
+  /** What becomes of the hold in the file. */
+  readonly durability?: Durability
+  /** The account has room for many more turns: the provider is called before the hold is durable. */
+  readonly overlap?: boolean
 }
 
 const SAME: CallerOutcome = { kind: 'caller', caller: CALLER }
 const CHANGED: Admission = { kind: 'refused', refusal: { kind: 'rights-changed' }, statuses: [] }
 
 async function moneyOfTurn(
-  { turn, responses = { keeps: false }, judged = [], changedTimes = 0 }: Asked,
+  { turn, responses = { keeps: false }, judged = [], changedTimes = 0, durability = 'durable', overlap = false }: Asked,
   providers: readonly Provider[],
 ) {
   let judgements = 0
@@ -59,16 +64,18 @@ async function moneyOfTurn(
   const done: string[] = []
   const endings: Ending[] = []
   const refusals: string[] = []
+  const written: Buffer[] = []
   const asked: Record<string, unknown>[] = []
   const admission: Admission = {
     kind: 'admitted',
     cap: CAP,
     amount: 1_000_000n as NanoUsd,
     statuses: [],
-    overlap: false,
-    durable: Promise.resolve('durable'),
+    overlap,
+    durable: Promise.resolve(durability),
     mark: () => {},
     settle: async (ending) => {
+      if (durability !== 'durable') return { kind: 'lost' }
       const { owed } = ending
       done.push(owed ? 'settle' : 'release')
       endings.push(ending)
@@ -76,7 +83,10 @@ async function moneyOfTurn(
     },
     detach: () => done.push('detach'),
   }
-  const ledger: Pick<Ledger, 'admit'> = { admit: async () => (admissions++ < changedTimes ? CHANGED : admission) }
+  const ledger: Pick<Ledger, 'admit' | 'limitStatuses'> = {
+    admit: async () => (admissions++ < changedTimes ? CHANGED : admission),
+    limitStatuses: () => [],
+  }
   const lanes = providers.map((_, priority) => ({ upstream: 'demo', model: `lane-${priority}`, priority, weight: 1 }))
   const deps: TurnServices = {
     catalog: catalogOf(modelDefinition('small', { lanes, choicesMax: 2 })),
@@ -115,14 +125,17 @@ async function moneyOfTurn(
     requestId: 'req_1' as RequestId,
     caller: CALLER,
     request: turn,
-    sink: quietSink((emitted) => refusals.push(emitted.code)),
+    sink: {
+      ...quietSink((emitted) => refusals.push(emitted.code)),
+      write: (bytes: Buffer) => void written.push(bytes),
+    },
     startedAt: 0,
   }
   const thrown = await serveTurn(deps, call).then(
     () => undefined,
     (error: unknown) => error,
   )
-  return { done, endings, asked, thrown, refusals }
+  return { done, endings, asked, thrown, refusals, written }
 }
 
 function turnOf(body: object) {
@@ -143,7 +156,7 @@ const quietSink = (refuse: Sink['refuse']): Sink => ({
   end: () => {},
   refuse,
   cut: () => {},
-  onDisconnect: () => () => {},
+  onDisconnect: () => {},
 })
 
 function answerWith(status: number, emitted: object) {
@@ -187,6 +200,16 @@ it('releases the hold when the response cannot be stored, without a provider cal
   const { done, asked, endings } = await moneyOfTurn({ turn, responses }, [replyWith(5, 2)])
   expect([done, asked]).toEqual([['release', 'detach'], []])
   expect(endings).toMatchObject([{ outcome: 'internal_error', owed: undefined }])
+})
+
+it.each(['refused', 'lost'] as const)('a hold that was %s is no hold: nothing is delivered', async (durability) => {
+  const chunk = { choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }] }
+  const turn = turnOf({ model: 'small', stream: true, messages: [{ role: 'user', content: 'Hello' }] })
+  for (const overlap of [true, false]) {
+    const emitted = await moneyOfTurn({ turn, durability, overlap }, [streamOf(chunk, LAST_CHUNK)])
+    expect([emitted.written, emitted.refusals]).toEqual([[], ['ledger_unavailable']])
+    expect(emitted.asked).toHaveLength(overlap ? 1 : 0)
+  }
 })
 
 it('a caller whose rights have ended since the door holds nothing, and no provider is asked', async () => {

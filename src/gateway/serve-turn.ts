@@ -131,7 +131,7 @@ async function openReleaseGate(
   hold: AdmittedTurn,
   keeping: AnswerKeeper | undefined,
 ): Promise<Problem | undefined> {
-  if ((await hold.durable) === 'lost') return ledgerUnavailable()
+  if ((await hold.durable) !== 'durable') return ledgerUnavailable()
   const begun = keeping?.begun
   if (begun !== undefined && !(await begun)) {
     const what =
@@ -189,7 +189,7 @@ async function keepAnswer(
   const { owed } = ending
   if (!keeping || !owed || (fate.kind !== 'finished' && fate.kind !== 'broken-off')) return ending
   // R1: an answer that may be fetched counts as delivered, and without a hold it could not be charged after a crash.
-  if ((await hold.durable) === 'lost') return ending
+  if ((await hold.durable) !== 'durable') return ending
   const { charge } = chargeWithin(hold.amount, owed)
   const settled = fate.kind === 'finished' ? { charge, tier: owed.tier } : undefined
   return keeping.keep(ending, { encode: () => keptFrames.encode(settled), forget: keptFrames.forget })

@@ -44,10 +44,10 @@ const READ_AT_ONCE = 1
 export async function createKeptAnswers({ file, keys, now, bytesMax, onFailure }: KeptAnswersOptions) {
   const fewAtOnce = createQueue(READ_AT_ONCE)
   const store = await createAnswerStore(file, bytesMax)
-  const keep = async (answer: AnswerToKeep): Promise<boolean> => {
-    const { encoding, bytes } = await packBody(answer.body)
+  const keep = async ({ body, ...answer }: AnswerToKeep): Promise<boolean> => {
+    const { encoding, bytes } = await packBody(body)
     const sealed = await sealBytes(keyFor(keys[0], nameOf(answer)), nameOf(answer), bytes)
-    return store.add({ ...answer, ringKey: keys[0].id, encoding, sealed, at: now() })
+    return store.add({ ...answer, rawBytes: body.length, ringKey: keys[0].id, encoding, sealed, at: now() })
   }
 
   return {
@@ -115,7 +115,9 @@ const keyFor = ({ secret }: SealingKey, name: string): Buffer => deriveKey(secre
 /** Deleted at a time, so that writes and reads wait for a few only. */
 const DELETED_AT_ONCE = 50
 
-interface SealedAnswer extends AnswerToKeep {
+/** Without its body, which may wait for long behind a slow disk. */
+interface SealedAnswer extends Omit<AnswerToKeep, 'body'> {
+  readonly rawBytes: number
   readonly ringKey: string
   readonly encoding: 'identity' | 'deflate'
   readonly sealed: Uint8Array
@@ -184,7 +186,7 @@ const INSERT = `INSERT INTO answers
 
 const rowOf = ({ ringKey, encoding, sealed, at, ...answer }: SealedAnswer): SqlValue[] => [
   ...[answer.requestId, answer.account, ringKey, answer.status, answer.contentType, encoding],
-  ...[answer.body.length, sealed.length, answer.facts, at, answer.expiresAt, sealed],
+  ...[answer.rawBytes, sealed.length, answer.facts, at, answer.expiresAt, sealed],
 ]
 
 interface AnswerHead {

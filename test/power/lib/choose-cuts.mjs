@@ -3,7 +3,7 @@ const JUST_AFTER_MS = 0.001
 
 /** In turn, so that each kind comes in the shortest run, too. */
 const KINDS = [
-  'told',
+  'reported',
   'write',
   'journal',
   'operator',
@@ -13,7 +13,7 @@ const KINDS = [
   'setup',
   'names',
   'restart',
-  'ring',
+  'keyring',
 ]
 
 const JOURNAL_IS_WRITTEN = new Set(['write', 'sync-begin'])
@@ -50,7 +50,7 @@ export function chooseCuts({ records, paths, recording, random, count, kinds = K
   }
   const cuts = Array.from({ length: count }, (_, index) => {
     const wanted = kinds[index % kinds.length]
-    const kind = moments[wanted].length > 0 ? wanted : 'told'
+    const kind = moments[wanted].length > 0 ? wanted : 'reported'
     return { kind, at: random.pick(moments[kind]), seed: random.below(2 ** 31) }
   })
   return cuts.sort((a, b) => a.at - b.at)

@@ -182,7 +182,7 @@ function auditFacts({ accounts, keys }, facts, report) {
 
 /** SQLite's own proof of both files. */
 async function auditPages({ dist, data }, report) {
-  const { openSqlite } = await import(pathToFileURL(join(dist, 'sqlite/open-sqlite.js')).href)
+  const { openSqlite } = await import(pathToFileURL(join(dist, 'db/sqlite/open-sqlite.js')).href)
   for (const name of ['ledger.db', 'content.db']) {
     const file = await openSqlite({ path: join(data, name) })
     try {

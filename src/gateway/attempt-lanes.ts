@@ -26,9 +26,9 @@ interface Progress {
 }
 
 /**
- * Failover (fallbacks): calls one lane after another until one answers. Lanes with an open circuit are skipped. A failure before the first
- * content moves on to the next lane; if the provider may have done the work, to one more lane only. After the first content
- * there is no failover. If every circuit is open, a few requests at a time probe a failing lane, and the others wait a little
+ * Failover (fallbacks): calls one lane after another until one answers. Lanes with an open circuit are skipped. A failure
+ * before the first content moves on to the next lane; if the provider may have done the work, to one more lane only. After
+ * the first content there is no failover. If every circuit is open, a few requests at a time probe a failing lane, and the others wait a little
  * for the lane whose circuit will be half-open first.
  */
 export async function attemptLanes(services: TurnServices, turn: Turn, lanes: readonly Lane[]): Promise<Run> {

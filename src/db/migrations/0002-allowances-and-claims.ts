@@ -14,7 +14,7 @@ const COLUMNS = {
   entries: 'transfer, seq, bucket, delta_nano',
 }
 
-/** Plans, spend caps and idempotency keys. Three tables are written anew, because SQLite cannot change a CHECK. */
+/** Plans, spend caps and idempotency keys. Three tables are rebuilt, because SQLite cannot change a CHECK. */
 export const allowancesMigration: readonly string[] = [
   `DROP VIEW usage_entries`,
   `CREATE TABLE new_buckets (

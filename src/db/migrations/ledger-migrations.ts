@@ -171,7 +171,7 @@ const keysAndCodesMigration: readonly string[] = [
  * number of fixed size overflows one day, and then a whole batch fails. A spend cap becomes a counter in one row that its
  * periods share, without transfers. A transfer's reference is unique in its account and kind.
  *
- * Transfers and entries are written anew, because SQLite cannot change a UNIQUE. Older receipts name the buckets of their
+ * Transfers and entries are rebuilt, because SQLite cannot change a UNIQUE. Older receipts name the buckets of their
  * caps, which stay as closed rows.
  */
 const spendCountersMigration: readonly string[] = [

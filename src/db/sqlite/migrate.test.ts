@@ -64,6 +64,25 @@ it('refuses a foreign table', async () => {
   await expect(migrate(file, [first, second], clock)).rejects.toThrow(/not ours: my_notes/)
 })
 
+it('refuses a table that has the name of one that exists only while a migration runs', async () => {
+  const rebuilt = {
+    name: '0002-rebuilt',
+    statements: [
+      'CREATE TABLE rebuilt_one (id INTEGER PRIMARY KEY) STRICT',
+      'ALTER TABLE rebuilt_one RENAME TO second_one',
+      'CREATE TABLE scratch (id INTEGER PRIMARY KEY) STRICT',
+      'DROP TABLE scratch',
+    ],
+  }
+  await migrate(file, [first, rebuilt], clock)
+  await migrate(file, [first, rebuilt], clock)
+  for (const table of ['rebuilt_one', 'scratch']) {
+    await file.atomic([{ sql: `CREATE TABLE ${table} (id INTEGER PRIMARY KEY) STRICT`, rows: [[]] }])
+    await expect(migrate(file, [first, rebuilt], clock)).rejects.toThrow(`not ours: ${table}`)
+    await file.atomic([{ sql: `DROP TABLE ${table}`, rows: [[]] }])
+  }
+})
+
 it('refuses a schema that a newer version has made', async () => {
   await migrate(file, [first, second], clock)
   await expect(migrate(file, [first], clock)).rejects.toThrow(/newer version: it has the migrations 0002-second/)

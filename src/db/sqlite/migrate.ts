@@ -13,7 +13,8 @@ export class UnknownContents extends Error {
 }
 
 const RECORDS = 'migrations'
-const CREATED_TABLE = /^CREATE TABLE (\w+)/
+const CREATED_TABLE = /^(?:CREATE TABLE|ALTER TABLE \w+ RENAME TO) (\w+)/
+const REMOVED_TABLE = /^(?:DROP TABLE (\w+)|ALTER TABLE (\w+) RENAME TO)/
 
 /**
  * Brings the file to the newest schema, or throws and leaves it as it was. The list of migrations only grows. Kysely's
@@ -22,7 +23,7 @@ const CREATED_TABLE = /^CREATE TABLE (\w+)/
  */
 export async function migrate(file: SqliteFile, migrations: readonly Migration[], clock: Clock): Promise<void> {
   const applied = await countApplied(file, migrations)
-  const ours = migrations.flatMap(({ statements }) => statements.map((sql) => CREATED_TABLE.exec(sql)?.[1]))
+  const ours = migrations.flatMap(tablesCreatedBy)
   const foreign = (await listTables(file)).filter((table) => table !== RECORDS && !ours.includes(table))
   if (foreign.length > 0) {
     throw new UnknownContents(
@@ -30,6 +31,18 @@ export async function migrate(file: SqliteFile, migrations: readonly Migration[]
     )
   }
   for (const migration of migrations.slice(applied)) await apply(file, migration, clock.now())
+}
+
+/** Without the tables that exist only while the migration runs. */
+function tablesCreatedBy({ statements }: Migration): string[] {
+  const created = new Set<string>()
+  for (const sql of statements) {
+    const [, dropped, renamed] = REMOVED_TABLE.exec(sql) ?? []
+    created.delete(dropped ?? renamed ?? '')
+    const [, table] = CREATED_TABLE.exec(sql) ?? []
+    if (table !== undefined) created.add(table)
+  }
+  return [...created]
 }
 
 export async function listTables(file: SqliteFile): Promise<string[]> {

@@ -58,6 +58,17 @@ export function statementOf(query: Compilable, expectChanges?: number): AtomicSt
   return expectChanges === undefined ? statement : { ...statement, expectChanges }
 }
 
+const OPENED_COLUMNS = [
+  ...(['row', 'request_id', 'account', 'key', 'kind', 'model', 'price_version', 'buckets', 'caps'] as const),
+  ...(['hold_nano', 'output_cap', 'output_bound', 'input_estimate', 'cached_estimate', 'opened_at'] as const),
+]
+const CLOSED_COLUMNS = [
+  ...(['state', 'closed_at', 'outcome', 'lane'] as const),
+  ...(['uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning', 'estimated'] as const),
+  ...(['tier', 'cost_nano', 'charge_nano', 'shortfall_nano', 'first_byte_ms', 'total_ms', 'attempts'] as const),
+  ...(['tokens_before', 'tokens_after', 'movement', 'balance_nano'] as const),
+]
+
 /**
  * What a batch writes, in this order: a period exists before anything moves on it, and closes after that. Frequent
  * statements take several rows in one run.
@@ -69,21 +80,11 @@ export const BATCH_STATEMENTS = {
     ...(['row', 'account', 'plan', 'billing_day', 'started_at', 'ends_at'] as const),
   ]),
   endSubscription: { sql: `UPDATE subscriptions SET ends_at = ? WHERE row = ?`, expectChanges: 1 },
-  openReceipt: insertInto(
-    'receipts',
-    [
-      ...(['row', 'request_id', 'account', 'key', 'kind', 'model', 'price_version', 'buckets', 'caps'] as const),
-      ...(['hold_nano', 'output_cap', 'output_bound', 'input_estimate', 'cached_estimate', 'opened_at'] as const),
-    ],
-    { state: "'open'" },
-  ),
+  openReceipt: insertInto('receipts', OPENED_COLUMNS, { state: "'open'" }),
+  /** A request that ended before its hold was written: one row write instead of two. */
+  addClosedReceipt: insertInto('receipts', [...OPENED_COLUMNS, ...CLOSED_COLUMNS]),
   closeReceipt: updateRows('receipts', {
-    set: [
-      ...(['state', 'closed_at', 'outcome', 'lane'] as const),
-      ...(['uncached_input', 'cached_input', 'cache_write', 'output', 'reasoning', 'estimated'] as const),
-      ...(['tier', 'cost_nano', 'charge_nano', 'shortfall_nano', 'first_byte_ms', 'total_ms', 'attempts'] as const),
-      ...(['tokens_before', 'tokens_after', 'movement', 'balance_nano'] as const),
-    ],
+    set: CLOSED_COLUMNS,
     // A receipt that was closed before undoes the whole batch.
     where: "receipts.state = 'open'",
   }),
@@ -134,13 +135,15 @@ const STEPS = Object.keys(BATCH_STATEMENTS) as Step[]
 
 interface Batch {
   readonly rows: Record<Step, SqlValue[][]>
+  /** The rows of the requests that this batch opens, by receipt. */
+  readonly opened: Map<number, SqlValue[]>
   readonly moves: Map<number, { posted: bigint; held: bigint }>
   /** The last value of each, by account and subject. */
   readonly counters: Map<string, CounterSet>
   readonly claims: (AtomicStatement & { readonly rows: SqlValue[][] })[]
 }
 
-/** A batch as few row writes: one insert or update per receipt, one update per bucket however often it moved. */
+/** A batch as few row writes: one insert or update per receipt, even if it is opened and closed here, one update per bucket however often it moved. */
 export function recordChanges(changes: readonly Change[], marks: PackedMarks | undefined): AtomicStatement[] {
   const rows: Batch['rows'] = {
     openPeriod: [],
@@ -148,6 +151,7 @@ export function recordChanges(changes: readonly Change[], marks: PackedMarks | u
     startSubscription: [],
     endSubscription: [],
     openReceipt: [],
+    addClosedReceipt: [],
     closeReceipt: [],
     addTransfer: [],
     addEntry: [],
@@ -155,11 +159,12 @@ export function recordChanges(changes: readonly Change[], marks: PackedMarks | u
     moveBucket: [],
     closePeriod: [],
   }
-  const batch: Batch = { rows, moves: new Map(), counters: new Map(), claims: [] }
+  const batch: Batch = { rows, opened: new Map(), moves: new Map(), counters: new Map(), claims: [] }
   for (const change of changes) collect(batch, change)
   for (const [bucket, { posted, held }] of batch.moves) {
     if (posted !== 0n || held !== 0n) rows.moveBucket.push([posted, held, bucket])
   }
+  for (const opened of batch.opened.values()) rows.openReceipt.push(opened)
   for (const counter of batch.counters.values()) rows.setCounter.push(counterRow(counter))
   const statements: AtomicStatement[] = []
   for (const step of STEPS) {
@@ -181,7 +186,7 @@ function collect(batch: Batch, change: Change): void {
   const { rows } = batch
   switch (change.kind) {
     case 'receipt-opened':
-      rows.openReceipt.push([
+      batch.opened.set(change.receipt, [
         change.receipt,
         change.requestId,
         change.account,
@@ -200,7 +205,14 @@ function collect(batch: Batch, change: Change): void {
       ])
       return
     case 'receipt-closed':
-      rows.closeReceipt.push(closedRow(change))
+      {
+        const opened = batch.opened.get(change.receipt)
+        if (opened === undefined) rows.closeReceipt.push([...closedRow(change), change.receipt])
+        else {
+          batch.opened.delete(change.receipt)
+          rows.addClosedReceipt.push([...opened, ...closedRow(change)])
+        }
+      }
       return
     case 'bucket-moved':
       {
@@ -274,7 +286,6 @@ function closedRow(change: ReceiptClosed): SqlValue[] {
     compaction?.tokensAfter ?? null,
     change.movement,
     change.balance ?? null,
-    change.receipt,
   ]
 }
 

@@ -73,6 +73,7 @@ async function moneyOfTurn(
     statuses: [],
     overlap,
     durable: Promise.resolve(durability),
+    hurry: () => {},
     mark: () => {},
     settle: async (ending) => {
       if (durability !== 'durable') return { kind: 'lost' }

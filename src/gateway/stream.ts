@@ -91,7 +91,7 @@ export async function relayStream(
       }
       ready.push(...pieces)
       if (hasContent && attempt.firstContentAt === undefined) {
-        const problem = await turn.releaseGate
+        const problem = await turn.releaseGate.pass()
         if (problem) return { kind: 'withheld', problem }
         attempt.firstContentAt = nowMicros()
         attempt.permit.report(SUCCEEDED)

@@ -7,7 +7,6 @@ import type { Effort } from '../model/effort.ts'
 import type { Seals } from '../model/event.ts'
 import type { AccountId } from '../model/ids.ts'
 import type { ChosenCapTerms, Price } from '../model/price.ts'
-import type { Problem } from '../model/problem.ts'
 import type { LaneRates } from '../pricing/lane-rates.ts'
 import type { SeenPrefixes, SentPrompt } from '../pricing/seen-prefixes.ts'
 import type { MintIds } from '../protocols/shared/codec-types.ts'
@@ -18,6 +17,7 @@ import type { ConversationKeys, StickyLanes } from '../routing/plan-lanes.ts'
 import type { RetryBudget, RetryWait } from '../routing/retry-budget.ts'
 import type { Cancellation, CancellationServices } from './cancellation.ts'
 import type { AnswerKeeper, KeepServices } from './keep-answer.ts'
+import type { ReleaseGate } from './release-gate.ts'
 import type { CallSealMemory } from './seals.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
 
@@ -73,11 +73,7 @@ export interface PlannedTurn extends TurnInput {
 export interface Turn extends PlannedTurn {
   readonly hold: AdmittedTurn
   readonly encoder: TurnEncoder
-  /**
-   * No content leaves before the release gate is open (R1). Resolves when it is, or to the problem that keeps it closed; never
-   * rejects.
-   */
-  readonly releaseGate: Promise<Problem | undefined>
+  readonly releaseGate: Pick<ReleaseGate, 'isOpen' | 'pass'>
   /** Undefined for most turns: nothing of the answer is kept. */
   readonly keeping: AnswerKeeper | undefined
   readonly cancellation: Cancellation

@@ -21,6 +21,13 @@ import {
 /** With room for this many more turns of the same size, calling the provider before the commit risks nothing. */
 const HEADROOM_TURNS = 20
 
+/**
+ * How long a hold and an end wait for other operations, so that they share a commit: a hold has the time until the first content, and
+ * an end delays the last bytes of its answer.
+ */
+const HOLD_PATIENCE_MS = 5
+const END_PATIENCE_MS = 2
+
 /** Decides limits and hold in one step, on an account in memory. What was decided joins the next batch. */
 export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRights | undefined): Admission {
   // The account may have been loaded from the file meanwhile: a caller whose rights have changed is judged again.
@@ -34,8 +41,8 @@ export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRig
   if (outcome.kind !== 'held') return { kind: 'refused', refusal: outcome, statuses }
   const { requestId, account } = request
   const { receipt, cap, hold, changes } = outcome
-  const durable = core.batcher.enqueue(account, changes)
   core.attended.add(requestId)
+  const durable = core.batcher.enqueue(account, changes, HOLD_PATIENCE_MS)
   return {
     kind: 'admitted',
     cap,
@@ -43,24 +50,32 @@ export function admit(core: LedgerCore, request: AdmitRequest, judged: JudgedRig
     statuses,
     overlap: hasHeadroom(core, request, hold, statuses),
     durable,
+    hurry: core.batcher.hurry,
     mark(deliveredTokens) {
       core.marks.set(receipt, deliveredTokens)
     },
     async settle(ending) {
+      const end = { requestId, ending }
+      // An end may join the batch of its hold: nothing of the answer was delivered before that.
+      const joined = core.gate.open && !core.cache.rereading.has(account) ? recordEnd(core, end) : undefined
       // A hold that never became durable was never placed: there is nothing to close.
       if ((await durable) !== 'durable') return { kind: 'lost' }
       let charged: Charged | undefined
       for (let tries = 0; charged === undefined && tries < CLOSE_TRIES; tries++) {
-        if (!core.gate.open && !(await core.gate.whenOpen(END_WAIT_MS))) break
-        // The gate may have shut again before this step: the state never changes behind a shut gate.
-        if (!core.gate.open) continue
-        // The account is read again because of another refused operation. This turn is open in the file, and ends after that.
-        const reading = core.cache.rereading.get(account)
-        if (reading) {
-          await reading.catch(() => {})
+        let recording = tries === 0 ? joined : undefined
+        if (recording === undefined) {
+          if (!core.gate.open && !(await core.gate.whenOpen(END_WAIT_MS))) break
+          // The gate may have shut again before this step: the state never changes behind a shut gate.
           if (!core.gate.open) continue
+          // The account is read again because of another refused operation. This turn is open in the file, and ends after that.
+          const reading = core.cache.rereading.get(account)
+          if (reading) {
+            await reading.catch(() => {})
+            if (!core.gate.open) continue
+          }
+          recording = recordEnd(core, end)
         }
-        const recorded = await recordEnd(core, { requestId, ending })
+        const recorded = await recording
         // The batch that was taken for lost may have reached the file: then this turn's own end is recorded there.
         if (recorded.kind === 'not-open')
           return tries === 0 ? { kind: 'not-ours' } : findRecordedEnd(core, requestId, ending)
@@ -115,7 +130,9 @@ export async function recordEnd(core: LedgerCore, end: TurnEnd): Promise<Recorde
     return { kind: 'broken' }
   }
   if (closed.kind !== 'closed') return closed
-  const durability = await core.batcher.enqueue(turn.account, closed.changes)
+  // Nothing else is running that could join this turn.
+  const patienceMs = core.attended.size > 1 ? END_PATIENCE_MS : 0
+  const durability = await core.batcher.enqueue(turn.account, closed.changes, patienceMs)
   // A lost end is recorded again, and needs its marks then.
   if (durability === 'lost') return { kind: 'lost' }
   if (durability === 'refused') return { kind: 'broken' }

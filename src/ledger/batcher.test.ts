@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { AccountRow, BucketRow } from '../model/ids.ts'
-import { createBatcher, type Operation } from './batcher.ts'
+import { type Batcher, createBatcher, type Operation } from './batcher.ts'
 
 const [ONE, OTHER] = [1 as AccountRow, 2 as AccountRow]
 const change = { kind: 'bucket-moved', bucket: 3 as BucketRow, posted: 1n, held: 0n } as const
@@ -13,8 +13,9 @@ function createScene() {
   const refused: unknown[] = []
   let refuses = (_: readonly Operation[]): (Error | undefined)[] | undefined => undefined
   let write = () => {}
+  let nowMicros = 0
   const batcher = createBatcher({
-    clock: { nowMicros: () => 0 },
+    clock: { nowMicros: () => nowMicros },
     observer: { batchRecorded() {} },
     onFailure: (error) => void failures.push(error),
     onRefused: (account, operations, error) => void refused.push([account, operations.length, error.message]),
@@ -43,6 +44,9 @@ function createScene() {
     },
     makeRoom() {
       full = false
+    },
+    pass(micros: number) {
+      nowMicros += micros
     },
   }
 }
@@ -152,5 +156,82 @@ describe('an operation that the file refuses', () => {
     for (let batch = 0; batch < 3; batch++) await write()
     await batcher.idle()
     expect([...batcher.pendingAccounts()]).toEqual([])
+  })
+})
+
+describe('a patient operation', () => {
+  /** Single operations that come so often, each written before the next. */
+  async function atInterval(micros: number) {
+    const scene = createScene()
+    scene.makeRoom()
+    for (let count = 0; count < 40; count++) {
+      scene.pass(micros)
+      void scene.batcher.enqueue(ONE, [change])
+      await scene.write()
+      await scene.batcher.idle()
+    }
+    scene.recorded.length = 0
+    scene.pass(micros)
+    return scene
+  }
+
+  it('waits for others that come often, and is written with the first impatient one', async () => {
+    const { batcher, recorded, write } = await atInterval(1000)
+    const hold = batcher.enqueue(ONE, [change], 60_000)
+    await write()
+    expect(recorded).toEqual([])
+    void batcher.enqueue(OTHER, [change])
+    await write()
+    expect(await hold).toBe('durable')
+    expect(recorded).toEqual([2])
+  })
+
+  it.each([
+    ['something waits for it', (batcher: Batcher) => batcher.hurry()],
+    ['marks are to be written', (batcher: Batcher) => batcher.mark({ node: 1, at: 1, packed: new Uint8Array() })],
+    ['everything so far has to be written', (batcher: Batcher) => void batcher.recorded()],
+    ['the ledger closes', (batcher: Batcher) => void batcher.idle()],
+  ])('is written at once when %s', async (_when, hurry) => {
+    const { batcher, recorded, write } = await atInterval(1000)
+    const hold = batcher.enqueue(ONE, [change], 60_000)
+    hurry(batcher)
+    await write()
+    expect(await hold).toBe('durable')
+    expect(recorded).toEqual([1])
+  })
+
+  it('is written when its time is over', async () => {
+    const { batcher, recorded, write } = await atInterval(1000)
+    const hold = batcher.enqueue(ONE, [change], 5)
+    await vi.waitFor(async () => {
+      await write()
+      expect(recorded).toEqual([1])
+    })
+    expect(await hold).toBe('durable')
+  })
+
+  it('does not wait where others come rarely', async () => {
+    const { batcher, recorded, write } = await atInterval(50_000)
+    void batcher.enqueue(ONE, [change], 5)
+    await write()
+    expect(recorded).toEqual([1])
+  })
+
+  it('does not wait where the batches are large anyway', async () => {
+    const { batcher, recorded, write } = await atInterval(1000)
+    const many = Array.from({ length: 4 }, () => batcher.enqueue(ONE, [change]))
+    await write()
+    await Promise.all(many)
+    void batcher.enqueue(ONE, [change], 60_000)
+    await write()
+    expect(recorded).toEqual([4, 1])
+  })
+
+  it('is lost with the batch that failed before it', async () => {
+    const { batcher } = await atInterval(1000)
+    const hold = batcher.enqueue(ONE, [change], 60_000)
+    batcher.fail(new Error('memory is wrong'))
+    expect(await hold).toBe('lost')
+    await batcher.idle()
   })
 })

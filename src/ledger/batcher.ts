@@ -44,8 +44,13 @@ interface BatcherOptions {
 }
 
 export interface Batcher {
-  /** Adds to the next batch. The promise never rejects. After a failure everything is lost at once. */
-  enqueue(account: AccountRow, changes: readonly Change[]): Promise<Durability>
+  /**
+   * Adds to the next batch, which may be written up to `patienceMs` later. The promise never rejects. After a failure everything is
+   * lost at once.
+   */
+  enqueue(account: AccountRow, changes: readonly Change[], patienceMs?: number): Promise<Durability>
+  /** Writes the next batch without waiting for more operations. */
+  hurry(): void
   /** Goes along with the next batch; only the newest marks are kept. */
   mark(marks: PackedMarks): void
   /** Resolves with whether everything enqueued so far is durable. */
@@ -60,9 +65,20 @@ export interface Batcher {
   reopen(): void
 }
 
+/** How much the newest interval between two operations weighs in their average. */
+const NEWEST_SHARE = 1 / 8
+/** A longer interval counts as this one, so that the average soon forgets a night. */
+const PAUSE_MICROS = 100_000
+
+/** Where so many share a commit, the time that it takes gathers enough of them for the next one. */
+const SHARED_ENOUGH = 4
+
+const NOW = Number.NEGATIVE_INFINITY
+
 /**
  * Group commit. While one batch is written the next one gathers, so the window grows with the load: one request alone waits
- * for one commit, a thousand share a few. An operation that the file refuses fails alone, with everything decided on its
+ * for one commit, a thousand share a few. A patient operation waits for others while they come often enough for one to be expected in
+ * time, but not often enough to meet while another batch is written. An operation that the file refuses fails alone, with everything decided on its
  * account since. After a failure of the file nothing is gathered: decisions on a state that the file does not have must
  * never reach the file.
  */
@@ -73,20 +89,48 @@ export function createBatcher(options: BatcherOptions): Batcher {
   let armed = false
   let failed = false
   let failuresInARow = 0
+  /** When the gathering batch is to be written, and the timer for it. */
+  let dueAt = Number.POSITIVE_INFINITY
+  let timer: NodeJS.Timeout | undefined
+  /** Of operations, in microseconds. */
+  let averageInterval = PAUSE_MICROS
+  let lastEnqueuedAt = Number.NEGATIVE_INFINITY
+  let lastBatchSize = 0
   const idleWaiters: (() => void)[] = []
 
-  const arm = () => {
+  const arm = (now: number) => {
     if (armed || written) return
+    clearTimeout(timer)
+    if (dueAt > now) {
+      timer = setTimeout(arm, Math.ceil((dueAt - now) / 1000), dueAt)
+      return
+    }
     armed = true
     // One turn of the event loop, so that all requests of the same socket read join.
     setImmediate(recordGathered)
   }
 
+  const hurry = () => {
+    dueAt = NOW
+    arm(NOW)
+  }
+
+  /** When an operation is due that waits so long for others, if they come often enough. */
+  const dueFor = (patienceMs: number, now: number): number => {
+    const interval = Math.min(now - lastEnqueuedAt, PAUSE_MICROS)
+    lastEnqueuedAt = now
+    averageInterval += (interval - averageInterval) * NEWEST_SHARE
+    const patience = patienceMs * 1000
+    return averageInterval < patience && lastBatchSize < SHARED_ENOUGH ? now + patience : NOW
+  }
+
   const recordGathered = async () => {
     const batch = gathering
     gathering = createBatch()
+    lastBatchSize = batch.operations.length
     const startedMicros = clock.nowMicros()
     armed = false
+    dueAt = Number.POSITIVE_INFINITY
     written = batch
     let failures: readonly (Error | undefined)[] | undefined
     let failure: { readonly error: unknown } | undefined
@@ -112,7 +156,7 @@ export function createBatcher(options: BatcherOptions): Batcher {
       observer.batchRecorded({ operations, seconds: (clock.nowMicros() - startedMicros) / 1e6, changes })
     }
     // An emptied batch is recorded too, so that its waiters learn that nothing came of it.
-    if (gathering.operations.length > 0 || gathering.marks || !gathering.isWhole) arm()
+    if (gathering.operations.length > 0 || gathering.marks || !gathering.isWhole) arm(clock.nowMicros())
     else for (const done of idleWaiters.splice(0)) done()
   }
 
@@ -140,6 +184,8 @@ export function createBatcher(options: BatcherOptions): Batcher {
     failed = true
     batches.push(gathering)
     gathering = createBatch()
+    clearTimeout(timer)
+    dueAt = Number.POSITIVE_INFINITY
     for (const lost of batches) {
       for (const operation of lost.operations) operation.settle('lost')
       for (const resolve of lost.waiting) resolve('lost')
@@ -148,27 +194,34 @@ export function createBatcher(options: BatcherOptions): Batcher {
   }
 
   return {
-    enqueue(account, changes) {
+    enqueue(account, changes, patienceMs = 0) {
       if (failed) return LOST
       return new Promise((resolve) => {
         gathering.operations.push({ account, changes, durability: 'durable', settle: resolve })
-        arm()
+        const now = clock.nowMicros()
+        const due = dueFor(patienceMs, now)
+        if (due >= dueAt) return
+        dueAt = due
+        arm(now)
       })
     },
+    hurry,
     mark(marks) {
       if (failed) return
       gathering.marks = marks
-      arm()
+      hurry()
     },
     recorded() {
       if (failed) return LOST
       const batch = gathering.operations.length > 0 ? gathering : written
+      if (batch === gathering) hurry()
       return batch ? new Promise((resolve) => batch.waiting.push(resolve)) : DURABLE
     },
     pendingAccounts() {
       return new Set([...(written?.operations ?? []), ...gathering.operations].map(({ account }) => account))
     },
     idle() {
+      if (gathering.operations.length > 0) hurry()
       if (!written && !armed) return Promise.resolve()
       return new Promise((resolve) => idleWaiters.push(resolve))
     },

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { insertAccount } from '../../test/fixtures/db/set-up.ts'
 import { HOLD, requestFor } from '../../test/fixtures/ledger/contract-bench.ts'
 import { PRICE } from '../../test/fixtures/ledger/ledger.ts'
-import { settlement } from '../../test/fixtures/model/ending.ts'
+import { GIVEN_BACK, settlement } from '../../test/fixtures/model/ending.ts'
 import { findAccountByEmail } from '../db/accounts.ts'
 import { type Database, openDatabase } from '../db/open-database.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -23,6 +23,7 @@ let database: Database
 let ledger: Ledger
 let account: AccountRow
 let failures: unknown[]
+let batches: number[]
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-ledger-'))
@@ -39,6 +40,7 @@ afterEach(async () => {
 
 async function open(): Promise<void> {
   failures = []
+  batches = []
   database = await openDatabase({ path: join(folder, 'ledger.db'), clock: systemClock })
   ledger = await openLedger({
     db: database.db,
@@ -48,7 +50,7 @@ async function open(): Promise<void> {
     clock: systemClock,
     markIntervalMs: 20,
     observer: {
-      batchRecorded() {},
+      batchRecorded: ({ operations }) => void batches.push(operations),
       batchFailed: (error) => void failures.push(error),
       recovered() {},
       accountUnbalanced: (_, error) => void failures.push(error),
@@ -121,5 +123,40 @@ describe('an operation that the file refuses', () => {
     expect(await doomed.durable).toBe('refused')
     expect((await before.settle(settlement(1000n))).kind).toBe('settled')
     expect(await ledger.accountStatus(account)).toEqual({ balance: HOLD - 1000n, held: 0n, available: HOLD - 1000n })
+  })
+})
+
+describe('an end that comes before its hold is written', () => {
+  it('shares its batch, and one row holds both', async () => {
+    await credit(10_000_000n, 'first')
+    batches.length = 0
+    const turns = await Promise.all([admit(), admit(), admit()])
+    const [first, second, third] = turns
+    const [settled, released] = await Promise.all([first.settle(settlement(1000n)), second.settle(GIVEN_BACK)])
+    expect([settled.kind, released.kind]).toEqual(['settled', 'released'])
+    expect(batches).toEqual([5])
+    await third.settle(settlement(500n))
+    expect(await database.file.all('SELECT state, charge_nano FROM receipts ORDER BY row', [])).toEqual([
+      { state: 'settled', charge_nano: 1000n },
+      { state: 'released', charge_nano: 0n },
+      { state: 'settled', charge_nano: 500n },
+    ])
+    for (const turn of turns) turn.detach()
+    await reopen()
+    expect(await ledger.accountStatus(account)).toMatchObject({ balance: 9_998_500n, held: 0n })
+    expect(await ledger.audit({ whole: true })).toMatchObject({ ok: true, receipts: 3 })
+  })
+
+  it('is lost with the hold where the file refuses it, and costs nothing', async () => {
+    await credit(1_000_000n, 'first')
+    const before = await admit()
+    await before.durable
+    await database.file.atomic([
+      { sql: 'UPDATE buckets SET posted_nano = ? WHERE account = ?', rows: [[HOLD, account]] },
+    ])
+    const doomed = await admit({ clientCap: 10 })
+    expect(await doomed.settle(settlement(1000n))).toEqual({ kind: 'lost' })
+    expect(await before.settle(settlement(1000n))).toMatchObject({ kind: 'settled' })
+    expect((await ledger.accountStatus(account)).balance).toBe(HOLD - 1000n)
   })
 })

@@ -92,6 +92,8 @@ export interface AdmittedTurn {
   readonly overlap: boolean
   /** Never rejects. Anything but `durable` means that the hold was not placed: nothing may be delivered. */
   readonly durable: Promise<Durability>
+  /** Something waits for the hold: it is written now instead of with other operations. */
+  hurry(): void
   /** Records how many output tokens the client has got; recovery after a crash charges these. */
   mark(deliveredTokens: number): void
   /** Charges what the ending owes, or releases the hold. */

@@ -46,6 +46,7 @@ function admittedTurn(
     statuses,
     overlap: true,
     durable: Promise.resolve('durable'),
+    hurry() {},
     mark: (deliveredTokens) => core.marks.set(receipt, deliveredTokens),
     settle: (ending) => closeOnPostgres(core, { requestId, receipt }, ending),
     detach() {

@@ -9,7 +9,7 @@ import type { Caller } from '../model/caller.ts'
 import type { Effort } from '../model/effort.ts'
 import type { Ending } from '../model/ending.ts'
 import { isFree } from '../model/price.ts'
-import { type Problem, problem } from '../model/problem.ts'
+import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import type { ResponsesRequest } from '../model/turn.ts'
 import { createChatEncoder } from '../protocols/chat/encoder.ts'
 import { ResponsesEncoder } from '../protocols/responses/encoder.ts'
@@ -22,10 +22,9 @@ import { createKeptFrames, deliverEnd, type KeptFrames, sendInternalError, type 
 import { endingOf } from './ending.ts'
 import { AnswerKeeper } from './keep-answer.ts'
 import { planTurn } from './plan-turn.ts'
-import { rateProblem, refusalProblem } from './refusals.ts'
-import { ReleaseGate } from './release-gate.ts'
+import { ledgerUnavailable, rateProblem, refusalProblem } from './refusals.ts'
 import { envelopesOf } from './seals.ts'
-import type { PlannedTurn, Turn, TurnServices } from './turn.ts'
+import type { PlannedTurn, ReleaseGate, Turn, TurnServices } from './turn.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
 
 /**
@@ -68,13 +67,14 @@ const CALLER_CHECKS_MAX = 5
 async function runTurn(services: TurnServices, planned: PlannedTurn, hold: AdmittedTurn): Promise<TurnRecord> {
   const { request, requestId, claim, caller, entry, lanes, cameFrom } = planned
   const { random, health, mint, now } = services
+  const releaseGate: ReleaseGate = { isOpen: false, opened: undefined }
   const encoder: TurnEncoder =
     request.protocol === 'chat'
       ? createChatEncoder({ request, model: entry.id, requestId, mint, now })
-      : createResponsesEncoder(services, { ...planned, request }, (): boolean => releaseGate.isOpen)
+      : createResponsesEncoder(services, { ...planned, request }, () => releaseGate.isOpen)
   const isStored = request.protocol === 'responses' && request.storedInput !== undefined
   const keeping = claim !== undefined || isStored ? new AnswerKeeper(services, planned, encoder) : undefined
-  const releaseGate = new ReleaseGate(hold, keeping)
+  releaseGate.opened = openReleaseGate(releaseGate, hold, keeping)
   const sink = keeping?.sink ?? planned.sink
   sink.onSilence(() => encoder.keepAlive())
   // A cap that the client chose is not announced.
@@ -85,7 +85,8 @@ async function runTurn(services: TurnServices, planned: PlannedTurn, hold: Admit
   const turn: Turn = Object.assign(planned, { sink, hold, encoder, keeping, releaseGate, cancellation })
   try {
     // Near the edge of any balance or limit the hold must be durable before the provider is called; else only before content.
-    const problem = hold.overlap ? undefined : await releaseGate.pass()
+    if (!hold.overlap) hold.hurry()
+    const problem = hold.overlap ? undefined : await releaseGate.opened
     const run: Run = problem
       ? { fate: { kind: 'withheld', problem }, lane: undefined, attempts: [], firstContentAt: undefined }
       : await attemptLanes(
@@ -123,6 +124,23 @@ export function createResponsesEncoder(
     ...{ sealReasoning, sealCompaction },
     createdAt: Math.floor(now() / 1000),
   })
+}
+
+/** R1: the hold is durable, and so is the row of a response that may be fetched by its id. */
+async function openReleaseGate(
+  gate: ReleaseGate,
+  hold: AdmittedTurn,
+  keeping: AnswerKeeper | undefined,
+): Promise<Problem | undefined> {
+  if ((await hold.durable) !== 'durable') return ledgerUnavailable()
+  const begun = keeping?.begun
+  if (begun !== undefined && !(await begun)) {
+    const what =
+      'The response cannot be stored at the moment; to run the request without storing it, set "store": false.'
+    return retryableProblem('server_is_overloaded', what, { retryAfterSeconds: 2 })
+  }
+  gate.isOpen = true
+  return undefined
 }
 
 /** After the provider: what the turn costs, the kept answer, the settle, the final frames. */

@@ -91,7 +91,8 @@ export async function relayStream(
       }
       ready.push(...pieces)
       if (hasContent && attempt.firstContentAt === undefined) {
-        const problem = await turn.releaseGate.pass()
+        if (!turn.releaseGate.isOpen) hold.hurry()
+        const problem = await turn.releaseGate.opened
         if (problem) return { kind: 'withheld', problem }
         attempt.firstContentAt = nowMicros()
         attempt.permit.report(SUCCEEDED)

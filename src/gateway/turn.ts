@@ -7,6 +7,7 @@ import type { Effort } from '../model/effort.ts'
 import type { Seals } from '../model/event.ts'
 import type { AccountId } from '../model/ids.ts'
 import type { ChosenCapTerms, Price } from '../model/price.ts'
+import type { Problem } from '../model/problem.ts'
 import type { LaneRates } from '../pricing/lane-rates.ts'
 import type { SeenPrefixes, SentPrompt } from '../pricing/seen-prefixes.ts'
 import type { MintIds } from '../protocols/shared/codec-types.ts'
@@ -17,7 +18,6 @@ import type { ConversationKeys, StickyLanes } from '../routing/plan-lanes.ts'
 import type { RetryBudget, RetryWait } from '../routing/retry-budget.ts'
 import type { Cancellation, CancellationServices } from './cancellation.ts'
 import type { AnswerKeeper, KeepServices } from './keep-answer.ts'
-import type { ReleaseGate } from './release-gate.ts'
 import type { CallSealMemory } from './seals.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
 
@@ -69,11 +69,18 @@ export interface PlannedTurn extends TurnInput {
   readonly cameFrom: string | undefined
 }
 
+/** No content leaves before the release gate is open (R1). A wait for it hurries the hold first. */
+export interface ReleaseGate {
+  isOpen: boolean
+  /** Resolves when the gate is open, or to the problem that keeps it closed; never rejects. */
+  opened: Promise<Problem | undefined> | undefined
+}
+
 /** A running turn: the planned one, completed when its hold is placed. */
 export interface Turn extends PlannedTurn {
   readonly hold: AdmittedTurn
   readonly encoder: TurnEncoder
-  readonly releaseGate: Pick<ReleaseGate, 'isOpen' | 'pass'>
+  readonly releaseGate: ReleaseGate
   /** Undefined for most turns: nothing of the answer is kept. */
   readonly keeping: AnswerKeeper | undefined
   readonly cancellation: Cancellation

@@ -115,15 +115,6 @@ export function createBatcher(options: BatcherOptions): Batcher {
     arm(NOW)
   }
 
-  /** When an operation is due that waits so long for others, if they come often enough. */
-  const dueFor = (patienceMs: number, now: number): number => {
-    const interval = Math.min(now - lastEnqueuedAt, PAUSE_MICROS)
-    lastEnqueuedAt = now
-    averageInterval += (interval - averageInterval) * NEWEST_SHARE
-    const patience = patienceMs * 1000
-    return averageInterval < patience && lastBatchSize < SHARED_ENOUGH ? now + patience : NOW
-  }
-
   const recordGathered = async () => {
     const batch = gathering
     gathering = createBatch()
@@ -199,7 +190,11 @@ export function createBatcher(options: BatcherOptions): Batcher {
       return new Promise((resolve) => {
         gathering.operations.push({ account, changes, durability: 'durable', settle: resolve })
         const now = clock.nowMicros()
-        const due = dueFor(patienceMs, now)
+        averageInterval += (Math.min(now - lastEnqueuedAt, PAUSE_MICROS) - averageInterval) * NEWEST_SHARE
+        lastEnqueuedAt = now
+        const patience = patienceMs * 1000
+        const waits = averageInterval < patience && lastBatchSize < SHARED_ENOUGH
+        const due = waits ? now + patience : NOW
         if (due >= dueAt) return
         dueAt = due
         arm(now)

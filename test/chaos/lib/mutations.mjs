@@ -59,7 +59,7 @@ const MUTANTS = [
     procedure: 'kill-at-first-content',
     caughtBy: ['I8'],
     control: [slowCommits],
-    replacements: [slowCommits, { file: 'gateway/stream.js', find: 'await turn.releaseGate.pass()', put: 'undefined' }],
+    replacements: [slowCommits, { file: 'gateway/stream.js', find: 'await turn.releaseGate.opened', put: 'undefined' }],
   },
   {
     name: 'hang-up-is-free',

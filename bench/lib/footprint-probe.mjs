@@ -2,6 +2,7 @@
 // functions down, start sampling allocations, write the allocated bytes down. The parent reads them from FOOTPRINT_FILE.
 import { renameSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
+import { Worker } from 'node:worker_threads'
 
 const path = process.env.FOOTPRINT_FILE
 /** V8 samples one allocation in about so many bytes, and scales the rest up. */
@@ -40,10 +41,24 @@ async function allocatedBytes() {
   return { allocated: sum(profile.head) }
 }
 
+/** What the main thread and the threads of the databases exchange: requests, and how many rows those have changed. */
+let messages = 0
+let rows = 0
+const { postMessage, emit } = Worker.prototype
+Worker.prototype.postMessage = function count(...args) {
+  messages += 1
+  return postMessage.apply(this, args)
+}
+Worker.prototype.emit = function countRows(name, reply, ...args) {
+  if (name === 'message' && Array.isArray(reply?.value))
+    for (const changed of reply.value) if (typeof changed === 'number') rows += changed
+  return emit.call(this, name, reply, ...args)
+}
+
 let step = 0
 process.on('SIGUSR2', async () => {
   const result = await STEPS[step % STEPS.length]()
   step += 1
-  writeFileSync(`${path}.new`, JSON.stringify({ step, ...result }))
+  writeFileSync(`${path}.new`, JSON.stringify({ step, messages, rows, ...result }))
   renameSync(`${path}.new`, path)
 })

@@ -1,0 +1,48 @@
+// Compares the counts of `footprint` with the recorded ones in `counts.json`: a change that makes a request run more code, allocate more
+// memory or write more rows fails here. Counts do not depend on the machine's load.
+//
+//   npm run bench -- check             exits with 1 if a count is larger than recorded
+//   npm run bench -- check --record    records the counts of this build
+import { readFileSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { filesOf, measureFootprint } from './lib/footprint.mjs'
+
+const { values: options } = parseArgs({ options: { record: { type: 'boolean', default: false } } })
+const FILE = new URL('counts.json', import.meta.url)
+/** Allocations are sampled, and on a busy machine every request may run into a wait that a quiet one does not have. */
+const SLACK = { functions: 1.04, files: 1.03, kilobytes: 1.1, messages: 1.1, rows: 1.1 }
+
+const { streams, json } = await measureFootprint({ requests: 1000, warmUp: 1500 })
+const [chat, responses] = streams.map(({ functions }) => functions)
+const round = (value) => Math.round(value * 10) / 10
+const counted = {
+  chat: { functions: chat.length, files: filesOf(chat) },
+  responsesOverChat: { functions: responses.length, files: filesOf(responses) },
+  json: {
+    kilobytes: round(json.millrace.kilobytes),
+    // Whether the hold and the end of a turn meet in one commit is chance, so the most that they need counts.
+    messages: Math.ceil(json.millrace.messages),
+    rows: Math.ceil(json.millrace.rows),
+  },
+}
+
+if (options.record) {
+  writeFileSync(FILE, `${JSON.stringify(counted, null, 2)}\n`)
+  console.log('Recorded:', counted)
+} else {
+  const recorded = JSON.parse(readFileSync(FILE, 'utf8'))
+  let failed = 0
+  let passed = 0
+  for (const [request, counts] of Object.entries(counted)) {
+    for (const [what, count] of Object.entries(counts)) {
+      const most = recorded[request][what] * (SLACK[what] ?? 1)
+      if (count <= most) passed += 1
+      else failed += 1
+      const verdict = count <= most ? 'ok  ' : 'FAIL'
+      console.log(`${verdict} ${request} ${what}: ${count}, recorded ${recorded[request][what]}`)
+    }
+  }
+  if (failed > 0) console.log('Make the request lighter, or record the counts with --record and say in the commit why.')
+  console.log(`${passed} passed, ${failed} failed`)
+  process.exitCode = failed > 0 ? 1 : 0
+}

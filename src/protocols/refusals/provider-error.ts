@@ -53,7 +53,7 @@ function readErrorObject(error: Fields): UpstreamError {
 
 const TEXT_MAX = 1000
 
-/** Hides secrets after control characters are removed, which could split them, and before the cut, which could hide half of one. */
+/** Hides secrets after control characters are removed, which could split them, and before `slice`, which could keep half of one. */
 const inBounds = (text: string): string => hideSecrets(withoutControls(text)).slice(0, TEXT_MAX)
 
 /** FastAPI's error for one place in the body, without the value that stood there. */

@@ -2,9 +2,9 @@ import type { Secret } from '../lib/secret.ts'
 import type { Allowance, Cycle } from '../model/allowance.ts'
 import type { KeyKind } from '../model/caller.ts'
 import type { Effort, ModelTraits, PromptCache } from '../model/effort.ts'
-import type { Wire } from '../model/event.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { Price } from '../model/price.ts'
+import type { Wire } from '../model/wire.ts'
 
 /** A provider that lanes run on. */
 export interface Upstream {

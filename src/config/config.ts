@@ -7,6 +7,7 @@ import type { LimitRates } from '../model/caller.ts'
 import { effortOf } from '../model/effort.ts'
 import type { NanoUsd, PicoPerToken } from '../model/money.ts'
 import type { Rates } from '../model/price.ts'
+import { defaultDialectOf } from '../protocols/wires.ts'
 import type { configSchema } from './schema.ts'
 
 type Parsed = z.output<typeof configSchema>
@@ -109,18 +110,10 @@ const resolveLimitRates = (rates: Parsed['limits']['key']): LimitRates & { reado
   burstMs: rates.burst,
 })
 
-const OWN_DIALECT = {
-  chat: 'generic',
-  responses: 'openai',
-  anthropic: 'anthropic',
-  gemini: 'google',
-  demo: 'demo',
-} as const
-
 const resolveUpstream = (upstream: ParsedUpstream): Upstream => ({
   id: upstream.id,
   wire: upstream.wire,
-  dialect: upstream.dialect ?? OWN_DIALECT[upstream.wire],
+  dialect: upstream.dialect ?? defaultDialectOf(upstream.wire),
   baseUrl: upstream.base_url,
   apiVersion: upstream.api_version,
   apiKey: upstream.api_key === undefined ? undefined : new Secret(upstream.api_key),

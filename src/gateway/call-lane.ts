@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { msBetween } from '../lib/clock.ts'
 import type { RequestBody, TurnRequest } from '../model/turn.ts'
-import type { LaneDialect } from '../protocols/codecs.ts'
 import { skipComments, tryParse } from '../protocols/json/bytes.ts'
 import { PIECE_BYTES, passTurnstile, scanJson } from '../protocols/json/scan-json.ts'
 import {
@@ -10,6 +9,7 @@ import {
   type RefusalClass,
   readProviderError,
 } from '../protocols/refusals/provider-error.ts'
+import type { LaneDialect } from '../protocols/wires.ts'
 import {
   isUntouched,
   readBeginning,

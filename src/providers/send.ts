@@ -2,11 +2,12 @@ import type { Dispatcher } from 'undici'
 import type { Upstream } from '../catalog/catalog.ts'
 import type { StopSignal } from '../lib/async.ts'
 import type { Delivery } from '../model/turn.ts'
+import type { ProviderEndpoint } from '../protocols/shared/codec-types.ts'
 import { AddressRefused, refusalOfBaseUrl } from './address-guard.ts'
 import { Deadlines, type TimeLimits, timeLimitsOf } from './deadlines.ts'
 import type { DemoUpstream } from './demo/demo-upstream.ts'
 import type { OriginPools } from './origin-pools.ts'
-import { headersFor, type ProviderKind, pathBehind, providerKindOf } from './provider-kinds.ts'
+import { headersFor, pathBehind, providerEndpointOf } from './provider-endpoints.ts'
 import {
   type UpstreamBody,
   UpstreamBrokenOff,
@@ -55,11 +56,11 @@ export function createSend(services: SendServices): Send {
       return { ...failed('cancelled', `The call of ${upstream.id} was cancelled.`), wasSent: false } as const
     let path = target.paths[delivery].get(model)
     if (path === undefined) {
-      path = pathBehind(target.url, target.providerKind, { model, delivery })
+      path = pathBehind(target.url, target.endpoint, { model, delivery })
       target.paths[delivery].set(model, path)
     }
     let headers = target.headers[delivery]
-    const { headersOfCall } = target.providerKind
+    const { headersOfCall } = target.endpoint
     if (headersOfCall !== undefined) {
       const own = headersOfCall(body).filter(([name]) => !upstream.headers.has(name))
       headers = [...headers, ...own.flat()]
@@ -75,7 +76,7 @@ export function createSend(services: SendServices): Send {
 interface Target {
   readonly kind: 'target'
   readonly url: URL
-  readonly providerKind: ProviderKind
+  readonly endpoint: ProviderEndpoint
   /** By the provider's name of the model: as many as the configuration names. */
   readonly paths: Readonly<Record<Delivery, Map<string, string>>>
   readonly headers: Readonly<Record<Delivery, string[]>>
@@ -83,8 +84,8 @@ interface Target {
 }
 
 function createTarget(upstream: Upstream, userAgent: string): Target | UpstreamFailed {
-  const providerKind = providerKindOf(upstream)
-  if (providerKind === undefined || upstream.baseUrl === undefined)
+  const endpoint = providerEndpointOf(upstream)
+  if (endpoint === undefined || upstream.baseUrl === undefined)
     throw new Error(`Upstream ${upstream.id} cannot be called: the configuration should have refused it`)
   const url = new URL(upstream.baseUrl)
   const refusal = refusalOfBaseUrl(url, upstream)
@@ -93,11 +94,11 @@ function createTarget(upstream: Upstream, userAgent: string): Target | UpstreamF
   return {
     kind: 'target',
     url,
-    providerKind,
+    endpoint,
     paths: { json: new Map(), stream: new Map() },
     headers: {
-      json: headersFor(upstream, providerKind, { delivery: 'json', userAgent }),
-      stream: headersFor(upstream, providerKind, { delivery: 'stream', userAgent }),
+      json: headersFor(upstream, endpoint, { delivery: 'json', userAgent }),
+      stream: headersFor(upstream, endpoint, { delivery: 'stream', userAgent }),
     },
     limits: { json: timeLimitsOf(upstream.timeouts, 'json'), stream: timeLimitsOf(upstream.timeouts, 'stream') },
   }

@@ -180,7 +180,7 @@ describe('a change that widens a key', () => {
   it('is compared with the configured limits, if the key has none', async () => {
     await change({ limits: { concurrent: null, requests_per_minute: null } })
     const configured = { requestsPerMinute: 60, requestsBurst: 2, concurrent: 3 }
-    const services = { ...fixture.services, keyRates: () => configured }
+    const services = { ...fixture.services, keyRateLimits: () => configured }
     const asks = async (limits: object) => {
       const outcome = await changeKey(services, { key: made.id, limits }, { mayWiden: false })
       return outcome.kind === 'refused' ? outcome.reason : outcome.kind

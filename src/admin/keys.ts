@@ -20,9 +20,9 @@ import {
 } from '../db/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { searchTerms } from '../lib/anywhere/text.ts'
-import { type ConfiguredLimits, ratesOfKey } from '../limits/limits.ts'
+import { type ConfiguredLimits, rateLimitsOfKey } from '../limits/limits.ts'
 import { allowancesOfCaps } from '../model/allowance.ts'
-import type { Caller, KeyKind, LimitRates } from '../model/caller.ts'
+import type { Caller, KeyKind, RateLimits } from '../model/caller.ts'
 import { type AccountRow, type KeyId, type KeyRow, mintKeyId } from '../model/ids.ts'
 import { formatUsd } from '../model/money.ts'
 import { type AnyAccount, type OneAccount, resolveAccount, resolveOpenAccount, walletOf } from './accounts.ts'
@@ -64,8 +64,8 @@ const keyView = (key: StoredKey, owner: { readonly id: string; readonly email: s
 const modelsOf = ({ models }: Pick<StoredKey, 'models'>): string[] | null =>
   models === null ? null : (JSON.parse(models) as string[])
 
-const limitsOf = ({ limits }: Pick<StoredKey, 'limits'>): LimitRates =>
-  limits === null ? {} : (JSON.parse(limits) as LimitRates)
+const limitsOf = ({ limits }: Pick<StoredKey, 'limits'>): RateLimits =>
+  limits === null ? {} : (JSON.parse(limits) as RateLimits)
 
 /** The former secret, which works until the end of a rotation. Revoking ends both. */
 function formerOf(
@@ -76,7 +76,7 @@ function formerOf(
   return { shown: former_shown, until: isoTime(former_until) }
 }
 
-const limitsView = (limits: LimitRates) => ({
+const limitsView = (limits: RateLimits) => ({
   ...(limits.requestsPerMinute !== undefined && { requests_per_minute: limits.requestsPerMinute }),
   ...(limits.tokensPerMinute !== undefined && { tokens_per_minute: limits.tokensPerMinute }),
   ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
@@ -238,7 +238,7 @@ export async function describeKey({ ledger, catalog, limits }: DescribeKeyServic
     plan: plan === undefined ? null : { id: plan.id, until: isoTimeOrNull(caller.plan?.endsAt ?? null) },
     windows: statuses.filter(({ allowance }) => allowance.unit === 'quota').map(windowView),
     limits: {
-      key: limitsView(ratesOfKey(configured.key, caller.limits)),
+      key: limitsView(rateLimitsOfKey(configured.key, caller.limits)),
       account: limitsView(configured.account),
     },
   }
@@ -310,7 +310,7 @@ export async function changeKey(
     ...(terms.disabled !== undefined && { disabled_at: terms.disabled ? (key.disabled_at ?? now) : null }),
   }
   if (Object.keys(change).length === 0) return done(keyView(key, found.owner, now))
-  if (!mayWiden && widensKey(key, change, services.keyRates())) return confirmToWiden
+  if (!mayWiden && widensKey(key, change, services.keyRateLimits())) return confirmToWiden
   return updateKey(services, found, { change, what: describeTerms(terms), judged: mayWiden ? undefined : key })
 }
 
@@ -409,7 +409,7 @@ function endOfGrace(grace: string, now: number): number | null | undefined {
  * Whether the change lets the key do more: spend more, last longer, call another model, or call at all. `configured` are the
  * limits of a key without its own.
  */
-function widensKey(key: StoredKey, change: KeyChange, configured: LimitRates): boolean {
+function widensKey(key: StoredKey, change: KeyChange, configured: RateLimits): boolean {
   return (
     (change.disabled_at === null && key.disabled_at !== null) ||
     isMore(key.expires_at, change.expires_at) ||
@@ -424,22 +424,22 @@ function widensKey(key: StoredKey, change: KeyChange, configured: LimitRates): b
 const isMore = <Bound extends number | bigint>(before: Bound | null, after: Bound | null | undefined): boolean =>
   after !== undefined && before !== null && (after === null || after > before)
 
-function widensLimits(stored: string | null, change: KeyChange['limits'], configured: LimitRates): boolean {
+function widensLimits(stored: string | null, change: KeyChange['limits'], configured: RateLimits): boolean {
   if (change === undefined) return false
-  const own = stored === null ? {} : (JSON.parse(stored) as LimitRates)
+  const own = stored === null ? {} : (JSON.parse(stored) as RateLimits)
   const left = Object.entries({ ...own, ...change }).filter(([, rate]) => rate !== null)
-  const before = boundsOf(ratesOfKey(configured, own))
-  const after = boundsOf(ratesOfKey(configured, Object.fromEntries(left)))
+  const before = boundsOf(rateLimitsOfKey(configured, own))
+  const after = boundsOf(rateLimitsOfKey(configured, Object.fromEntries(left)))
   return before.some((bound, which) => isMore(bound, after[which]))
 }
 
 /** Without its own burst, the whole rate may come at once. */
-const boundsOf = (rates: LimitRates): (number | null)[] => [
-  rates.requestsPerMinute ?? null,
-  rates.requestsBurst ?? rates.requestsPerMinute ?? null,
-  rates.tokensPerMinute ?? null,
-  rates.tokensBurst ?? rates.tokensPerMinute ?? null,
-  rates.concurrent ?? null,
+const boundsOf = (rateLimits: RateLimits): (number | null)[] => [
+  rateLimits.requestsPerMinute ?? null,
+  rateLimits.requestsBurst ?? rateLimits.requestsPerMinute ?? null,
+  rateLimits.tokensPerMinute ?? null,
+  rateLimits.tokensBurst ?? rateLimits.tokensPerMinute ?? null,
+  rateLimits.concurrent ?? null,
 ]
 
 /** Any entry that is not in the old list widens it, even if an old pattern covers it. */

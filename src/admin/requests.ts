@@ -29,9 +29,9 @@ import type { Caller } from '../model/caller.ts'
 import type { Attempt } from '../model/ending.ts'
 import type { AccountRow, KeyRow, RequestId } from '../model/ids.ts'
 import { formatPico, formatPricePerMillion, formatUsd, nanoFromPico, picoFromNano } from '../model/money.ts'
-import type { Price, Rates } from '../model/price.ts'
+import type { Price, TokenPrices } from '../model/price.ts'
 import { findOwnedKey } from './keys.ts'
-import { ratesView } from './models.ts'
+import { tokenPricesView } from './models.ts'
 import { done, type Refused, refused } from './outcome.ts'
 import { countOnWindows, parseWindowId, storedWindow } from './plans.ts'
 import type { DbService } from './services.ts'
@@ -163,17 +163,17 @@ type ChargeLine = z.output<typeof chargeLine>
  */
 function chargeLinesOf(receipt: ReceiptsTable, price: Price): ChargeLine[] {
   if (receipt.state !== 'settled') return []
-  const rates: Rates = price.tiers.find(({ aboveInputTokens }) => aboveInputTokens === receipt.tier) ?? price
+  const prices: TokenPrices = price.tiers.find(({ aboveInputTokens }) => aboveInputTokens === receipt.tier) ?? price
   const classes = [
-    ['uncached_input', receipt.uncached_input, rates.input],
-    ['cached_input', receipt.cached_input, rates.cachedInput],
-    ['cache_write', receipt.cache_write, rates.cacheWrite],
-    ['output', receipt.output, rates.output],
+    ['uncached_input', receipt.uncached_input, prices.input],
+    ['cached_input', receipt.cached_input, prices.cachedInput],
+    ['cache_write', receipt.cache_write, prices.cacheWrite],
+    ['output', receipt.output, prices.output],
   ] as const
-  const lines: ChargeLine[] = classes.flatMap(([what, tokens, rate]) =>
+  const lines: ChargeLine[] = classes.flatMap(([what, tokens, price]) =>
     tokens === null || tokens === 0
       ? []
-      : [{ what, tokens, per_million: formatPricePerMillion(rate), amount: formatPico(BigInt(tokens) * rate) }],
+      : [{ what, tokens, per_million: formatPricePerMillion(price), amount: formatPico(BigInt(tokens) * price) }],
   )
   if (price.perRequest === 0n) return lines
   const amount = formatPico(picoFromNano(price.perRequest))
@@ -293,7 +293,7 @@ async function describeReceipt(db: LedgerDb, receipt: ReceiptsTable) {
   return {
     ...receiptView(receipt),
     /** USD per million tokens. */
-    price: { ...ratesView(applied), per_request: formatUsd(price.perRequest) },
+    price: { ...tokenPricesView(applied), per_request: formatUsd(price.perRequest) },
     cache_lost: cacheLostView(receipt, applied),
     paid_by: await payerOf(db, receipt),
   }
@@ -303,7 +303,7 @@ async function describeReceipt(db: LedgerDb, receipt: ReceiptsTable) {
  * Input that was paid as new because the lane that had cached it was not available, and how much less it would have cost. What
  * the new lane wrote to its own cache was paid as a cache write, if its provider bills it.
  */
-function cacheLostView(receipt: ReceiptsTable, { input, cachedInput, cacheWrite }: Rates) {
+function cacheLostView(receipt: ReceiptsTable, { input, cachedInput, cacheWrite }: TokenPrices) {
   const tokens = attemptsOf(receipt).reduce((sum, { cacheLost = 0 }) => sum + cacheLost, 0)
   if (tokens === 0) return null
   const written = Math.min(tokens, receipt.cache_write ?? 0)

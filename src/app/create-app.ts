@@ -378,7 +378,7 @@ function operationsOf(services: Services): App['operations'] {
     ...{ db: database.lowPriorityDb, clock, random, ledger, health, estimateErrors, people, countedInputs },
     catalog: () => rules.current.catalog,
     liveKeysMax: () => rules.current.liveKeysMax,
-    keyRates: () => rules.current.limits.key,
+    keyRateLimits: () => rules.current.limits.key,
     auditLog: actorLogOf(people.audit, COMMAND_LINE),
     mintKey: (kind) => mintKey({ pepper, random }, kind),
     digestCode: (letters) => digestKey(codePepper, letters),

@@ -12,10 +12,10 @@ import { earlyRefusal, serveTurn } from '../gateway/serve-turn.ts'
 import type { Closing } from '../lib/async.ts'
 import { createByteBudget } from '../lib/bytes.ts'
 import { uniform } from '../lib/random-id.ts'
-import type { RateRule } from '../lib/rates.ts'
-import { createAddressRates } from '../limits/limits.ts'
+import type { RateLimit } from '../lib/rate-limit.ts'
+import { createAddressLimiter } from '../limits/limits.ts'
 import type { AccountId } from '../model/ids.ts'
-import { createLaneRates } from '../pricing/lane-rates.ts'
+import { createLaneEstimators } from '../pricing/lane-estimators.ts'
 import { createSeenPrefixes } from '../pricing/seen-prefixes.ts'
 import { mintIdsOf } from '../protocols/shared/codec-types.ts'
 import type { Send } from '../providers/send.ts'
@@ -42,7 +42,10 @@ export async function openServing(services: Services, admin: ConsoleServices, cl
     ...services,
     ...openConcurrencyLimiter(services, closing),
     options: edgeOptionsOf(services),
-    strangers: createAddressRates({ nowMicros: clock.nowMicros, rule: () => rules.current.strangersOfAddress }),
+    unauthenticatedLimiter: createAddressLimiter({
+      nowMicros: clock.nowMicros,
+      rule: () => rules.current.unauthenticatedPerAddress,
+    }),
     gateway: createGateway(services, turns, send),
     turnCounts: turns,
     findReceipt: (caller, requestId) => readReceipt({ db }, caller, requestId),
@@ -123,7 +126,7 @@ function createGateway(services: Services, { onCut }: TurnCounter, send: Send): 
     answerBytesMax: KEPT_ANSWER_BYTES_MAX,
     drains: createDrains({ nowMicros }),
     sticky: createStickyLanes({ nowMicros }),
-    rates: createLaneRates(),
+    estimators: createLaneEstimators(),
     seen: createSeenPrefixes({ nowMicros }),
     callSeals: createCallSealMemory({ nowMicros }),
     cacheSaltOf: createCacheSalts(founding),
@@ -146,7 +149,7 @@ function createGateway(services: Services, { onCut }: TurnCounter, send: Send): 
 }
 
 /** More than a person with an open page needs, and too little to scrape or to guess secrets. */
-const CONSOLE_RATE: RateRule = { perMinute: 1200, burst: 300 }
+const CONSOLE_RATE: RateLimit = { perMinute: 1200, burst: 300 }
 
 /** Where the build puts the console, seen from `src` and from `dist` alike. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../dist/console', import.meta.url))
@@ -161,7 +164,7 @@ async function createEdgeConsole(services: Services, admin: ConsoleServices): Pr
     files: await loadConsoleFiles(CONSOLE_FOLDER),
     api: createConsoleApi(admin),
     sessions: people.sessions,
-    addresses: createAddressRates({ nowMicros: clock.nowMicros, rule: () => CONSOLE_RATE }),
+    addressLimiter: createAddressLimiter({ nowMicros: clock.nowMicros, rule: () => CONSOLE_RATE }),
     findPlaygroundCaller: (account, kind) => playgroundKey({ db, clock, random }, account, kind),
   }
 }

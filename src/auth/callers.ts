@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts'
 import { createLruMap } from '../lib/collections.ts'
 import { assertNever } from '../lib/types.ts'
 import { allowancesOfCaps } from '../model/allowance.ts'
-import type { Caller, LimitRates } from '../model/caller.ts'
+import type { Caller, RateLimits } from '../model/caller.ts'
 import type { AccountId, AccountRow, KeyId, KeyRow } from '../model/ids.ts'
 import { type Problem, problem } from '../model/problem.ts'
 import { digestKey, KEY_LENGTH_MAX, readKey } from './secrets.ts'
@@ -192,7 +192,7 @@ const callerOf = (key: KeyWithAccount): Caller => ({
   keyName: key.name,
   kind: key.kind,
   models: key.models === null ? undefined : (JSON.parse(key.models) as string[]),
-  limits: key.limits === null ? {} : (JSON.parse(key.limits) as LimitRates),
+  limits: key.limits === null ? {} : (JSON.parse(key.limits) as RateLimits),
   caps: allowancesOfCaps(key.row as KeyRow, { day: key.cap_day_nano, month: key.cap_month_nano }),
   plan:
     key.kind === 'builder' && key.plan !== null ? { id: key.plan, endsAt: key.plan_ends_at ?? undefined } : undefined,

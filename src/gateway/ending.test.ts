@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { catalogOf, modelDefinition } from '../../test/fixtures/catalog/catalog.ts'
 import type { DisconnectPolicy, Model } from '../catalog/catalog.ts'
 import type { InputUsage, Usage } from '../model/price.ts'
-import { LaneRate } from '../pricing/lane-rates.ts'
+import { LaneEstimator } from '../pricing/lane-estimators.ts'
 import { priceUsage } from '../pricing/price.ts'
 import { NOTHING_PRODUCED, type Produced, type Run, type RunFate } from './attempt.ts'
 import type { StopReason } from './cancellation.ts'
@@ -14,7 +14,7 @@ const price = model.price!
 
 const bounds = {
   model,
-  rate: new LaneRate(),
+  estimator: new LaneEstimator(),
   bytesPerToken: 4,
   price,
   inputBound: 172,

@@ -5,7 +5,7 @@ import type { Attempt, Ending, Owed, TurnOutcome } from '../model/ending.ts'
 import { type InputUsage, inputTokensOf, type MeteredUsage, type Price, type Usage } from '../model/price.ts'
 import type { TurnRequest } from '../model/turn.ts'
 import { estimateInput } from '../pricing/estimate.ts'
-import type { LaneRate } from '../pricing/lane-rates.ts'
+import type { LaneEstimator } from '../pricing/lane-estimators.ts'
 import { clampUsage, priceUsage } from '../pricing/price.ts'
 import type { Produced, Run, RunFate } from './attempt.ts'
 import { laneCap } from './attempt-lanes.ts'
@@ -33,7 +33,7 @@ export interface EndingBounds {
   readonly cachedEstimate: number
   readonly outputBound: number
   /** What was learned about the lane. */
-  readonly rate: LaneRate
+  readonly estimator: LaneEstimator
 }
 
 export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
@@ -63,8 +63,8 @@ export function resolveEnding(run: Run, bounds: EndingBounds): Resolution {
 /** The client disconnected so late that, by the usual times of the lane, the provider was already making its JSON answer. */
 const providerHadStarted = (
   { reason, used }: Extract<RunFate, { kind: 'stopped' }>,
-  { rate, bytesPerToken }: EndingBounds,
-) => reason === 'client-gone' && rate.outputOf(used, bytesPerToken).output > 0
+  { estimator, bytesPerToken }: EndingBounds,
+) => reason === 'client-gone' && estimator.outputOf(used, bytesPerToken).output > 0
 
 /** After a disconnect the client pays for what was produced, unless the operator has chosen to pay. */
 function disconnected({ lane }: Run, used: Produced, bounds: EndingBounds): Resolution {
@@ -98,13 +98,13 @@ interface DecidedEnding {
 }
 
 /** Decides how a turn ends and what is owed for it, and learns from it about its lane. */
-export function endingOf(turn: Turn, run: Run, rate: LaneRate, nowMicros: number): DecidedEnding {
+export function endingOf(turn: Turn, run: Run, estimator: LaneEstimator, nowMicros: number): DecidedEnding {
   const { startedAt, cameFrom, admitRequest, entry, price, inputBound, hold, request, sink } = turn
   const { fate, lane, firstContentAt } = run
   const { inputEstimate, cachedEstimate } = admitRequest
   const { model } = entry
   const bounds: EndingBounds = {
-    rate,
+    estimator,
     bytesPerToken: model.bytesPerToken,
     model,
     price,
@@ -158,29 +158,29 @@ function compactionOf(
  */
 export function estimateUsage(produced: Produced, bounds: EndingBounds): MeteredUsage {
   const { usageSoFar, inputCounted } = produced
-  const { rate, inputEstimate, cachedEstimate, bytesPerToken } = bounds
+  const { estimator, inputEstimate, cachedEstimate, bytesPerToken } = bounds
   let input: InputUsage | undefined = usageSoFar && inputTokensOf(usageSoFar) > 0 ? usageSoFar : inputCounted
   if (input === undefined) {
-    const tokens = Math.ceil(inputEstimate * rate.inputFactor)
-    const cachedInput = Math.min(Math.ceil(cachedEstimate * rate.inputFactor), tokens)
+    const tokens = Math.ceil(inputEstimate * estimator.inputFactor)
+    const cachedInput = Math.min(Math.ceil(cachedEstimate * estimator.inputFactor), tokens)
     input = { uncachedInput: tokens - cachedInput, cachedInput, cacheWrite: 0 }
   }
   const { uncachedInput, cachedInput, cacheWrite } = input
   const { output, reasoning } =
-    usageSoFar === undefined ? rate.outputOf(produced, bytesPerToken) : outputBeyond(usageSoFar, produced, bounds)
+    usageSoFar === undefined ? estimator.outputOf(produced, bytesPerToken) : outputBeyond(usageSoFar, produced, bounds)
   const estimate = { uncachedInput, cachedInput, cacheWrite, output, reasoning }
   return { ...clampUsage(estimate, bounds), estimated: true }
 }
 
-function outputBeyond(counted: Usage, produced: Produced, { rate, bytesPerToken }: EndingBounds) {
+function outputBeyond(counted: Usage, produced: Produced, { estimator, bytesPerToken }: EndingBounds) {
   const { countedBytes = 0, outputBytes } = produced
-  const taken = rate.wordTokens({ outputBytes: countedBytes }, bytesPerToken)
+  const taken = estimator.wordTokens({ outputBytes: countedBytes }, bytesPerToken)
   // A count that grows with the answer is better than its bytes: only the bytes since then are estimated.
   if (taken > 0 && counted.output * 2 >= taken) {
-    const since = rate.wordTokens({ outputBytes: outputBytes - countedBytes }, bytesPerToken)
+    const since = estimator.wordTokens({ outputBytes: outputBytes - countedBytes }, bytesPerToken)
     return { output: counted.output + since, reasoning: counted.reasoning }
   }
-  const { output, reasoning } = rate.outputOf(produced, bytesPerToken)
+  const { output, reasoning } = estimator.outputOf(produced, bytesPerToken)
   return { output: Math.max(output, counted.output), reasoning: Math.max(reasoning, counted.reasoning) }
 }
 
@@ -198,6 +198,6 @@ function learnFromAnswer(request: TurnRequest, used: Produced, owed: Owed, bound
   }
   // The data of images and files does not tell how many tokens text has.
   const inputTaken = request.otherInputs.length === 0 ? bounds.inputEstimate : 0
-  bounds.rate.learn(used, owed.usage, { bytesPerToken: bounds.bytesPerToken, inputTaken })
+  bounds.estimator.learn(used, owed.usage, { bytesPerToken: bounds.bytesPerToken, inputTaken })
   return error
 }

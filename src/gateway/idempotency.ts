@@ -11,7 +11,7 @@ import type { Caller } from '../model/caller.ts'
 import type { AccountId, KeyRow, RequestId } from '../model/ids.ts'
 import { type Problem, problem, retryableProblem } from '../model/problem.ts'
 import { CONTENT_TYPES } from './keep-answer.ts'
-import { claimProblem, ledgerUnavailable, notReplayableProblem, rateProblem } from './refusals.ts'
+import { claimProblem, ledgerUnavailable, notReplayableProblem, rateLimitProblem } from './refusals.ts'
 
 /** A received request with an idempotency key. */
 export interface KeyedCall {
@@ -76,7 +76,8 @@ export async function lookUpAnswer(services: IdempotencyServices, call: KeyedCal
   // A replay costs nothing, and counts as one request of its key and account, without a model.
   const counted = await ledger.takeRequest(limitsOfCaller(limits, caller).all)
   const headers = limitHeaders(counted.statuses)
-  if (counted.kind === 'refused') return { kind: 'refused', problem: rateProblem(counted.refusal), headers, release }
+  if (counted.kind === 'refused')
+    return { kind: 'refused', problem: rateLimitProblem(counted.refusal), headers, release }
   const { requestId } = claim
   let taken = 0
   const releaseAll = () => {

@@ -14,7 +14,7 @@ import type { Ending } from '../model/ending.ts'
 import type { RequestId } from '../model/ids.ts'
 import type { NanoUsd } from '../model/money.ts'
 import type { TurnRequest } from '../model/turn.ts'
-import { createLaneRates } from '../pricing/lane-rates.ts'
+import { createLaneEstimators } from '../pricing/lane-estimators.ts'
 import { createSeenPrefixes } from '../pricing/seen-prefixes.ts'
 import { parseRequest } from '../protocols/chat/parse-request.ts'
 import { scanJson } from '../protocols/json/scan-json.ts'
@@ -94,7 +94,7 @@ async function moneyOfTurn(
     rights: { changes: 0, findAgain: () => judged[judgements++] ?? SAME },
     limits: { key: {}, account: {}, accountModel: {}, model: {} },
     chosenCap: { sharePercent: 25, tokensMin: 1024 },
-    rates: createLaneRates(),
+    estimators: createLaneEstimators(),
     seen: createSeenPrefixes({ nowMicros: () => 0 }),
     onCut: () => () => {},
     drains: createDrains({ nowMicros: () => 0 }),

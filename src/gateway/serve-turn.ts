@@ -22,7 +22,7 @@ import { createKeptFrames, deliverEnd, type KeptFrames, sendInternalError, type 
 import { endingOf } from './ending.ts'
 import { AnswerKeeper } from './keep-answer.ts'
 import { planTurn } from './plan-turn.ts'
-import { ledgerUnavailable, rateProblem, refusalProblem } from './refusals.ts'
+import { ledgerUnavailable, rateLimitProblem, refusalProblem } from './refusals.ts'
 import { envelopesOf } from './seals.ts'
 import type { PlannedTurn, Turn, TurnServices } from './turn.ts'
 import type { TurnEncoder, TurnInput } from './turn-input.ts'
@@ -146,7 +146,7 @@ async function openReleaseGate(
 async function endTurn(services: TurnServices, turn: Turn, run: Run): Promise<TurnRecord> {
   const { sink, keeping, prompt, price, keys, cameFrom } = turn
   const { sticky, seen, ledger } = services
-  const decided = endingOf(turn, run, services.rates.of(run.lane?.id ?? ''), services.nowMicros())
+  const decided = endingOf(turn, run, services.estimators.of(run.lane?.id ?? ''), services.nowMicros())
   let { ending } = decided
   if (ending.owed) {
     // A provider has read the conversation, and has it in its cache for a while.
@@ -231,5 +231,5 @@ export async function earlyRefusal(
   // Admission refuses a Builder key without a plan: waiting for a limit would not help.
   if (caller.kind === 'builder' && caller.plan === undefined) return undefined
   const limited = ledger.limitRefusal(limitsOfCaller(limits, caller).withoutTokens)
-  return limited && rateProblem(limited)
+  return limited && rateLimitProblem(limited)
 }

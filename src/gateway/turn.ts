@@ -8,7 +8,7 @@ import type { Seals } from '../model/event.ts'
 import type { AccountId } from '../model/ids.ts'
 import type { ChosenCapTerms, Price } from '../model/price.ts'
 import type { Problem } from '../model/problem.ts'
-import type { LaneRates } from '../pricing/lane-rates.ts'
+import type { LaneEstimators } from '../pricing/lane-estimators.ts'
 import type { SeenPrefixes, SentPrompt } from '../pricing/seen-prefixes.ts'
 import type { MintIds } from '../protocols/shared/codec-types.ts'
 import type { Send } from '../providers/send.ts'
@@ -29,7 +29,7 @@ export interface TurnServices extends CancellationServices, KeepServices {
   readonly ledger: Pick<Ledger, 'admit' | 'limitStatuses'>
   readonly rights: Pick<CallerFinder, 'findAgain' | 'changes'>
   readonly sticky: StickyLanes
-  readonly rates: LaneRates
+  readonly estimators: LaneEstimators
   readonly seen: SeenPrefixes
   /** Sealed reasoning kept for Chat clients, which cannot carry it. */
   readonly callSeals: CallSealMemory

@@ -141,7 +141,7 @@ async function findRecordedEnd(core: LedgerCore, requestId: RequestId, { outcome
 }
 
 /**
- * Whether the account is far from every limit, of money and of rates; what this turn took is counted already. A request
+ * Whether the account is far from every limit, of money and rate limits; what this turn took is counted already. A request
  * with an idempotency key always waits: another request may take the key until the claim is durable.
  */
 function hasHeadroom(

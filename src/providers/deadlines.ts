@@ -8,21 +8,22 @@ export type DeadlinePhase = 'connect' | 'first-byte' | 'idle' | 'no-progress' | 
 /** The time limits of the calls of one upstream with one delivery. */
 export interface TimeLimits {
   readonly isStream: boolean
-  readonly firstByteMs: number
-  readonly idleMs: number
-  readonly noProgressMs: number
-  readonly totalMs: number
+  readonly firstByteTimeoutMs: number
+  readonly idleTimeoutMs: number
+  readonly noProgressTimeoutMs: number
+  readonly totalTimeoutMs: number
   /** Checked so often, no deadline that begins after the timer was set is late, and the timer never has to be set again. */
   readonly checkEveryMs: number
 }
 
-export function timeLimitsOf({ idleMs, totalMs, ...timeouts }: UpstreamTimeouts, delivery: Delivery): TimeLimits {
+export function timeLimitsOf(timeouts: UpstreamTimeouts, delivery: Delivery): TimeLimits {
+  const { idleTimeoutMs, totalTimeoutMs } = timeouts
   const isStream = delivery === 'stream'
   // A JSON answer may send nothing, or only blanks, for as long as a whole call. Once it has begun it has no reason to stop.
-  const firstByteMs = isStream ? timeouts.firstByteMs : timeouts.jsonAnswerMs
-  const noProgressMs = isStream ? timeouts.noProgressMs : totalMs
-  const checkEveryMs = Math.min(firstByteMs, idleMs, noProgressMs, totalMs)
-  return { isStream, firstByteMs, idleMs, noProgressMs, totalMs, checkEveryMs }
+  const firstByteTimeoutMs = isStream ? timeouts.firstByteTimeoutMs : timeouts.jsonAnswerTimeoutMs
+  const noProgressTimeoutMs = isStream ? timeouts.noProgressTimeoutMs : totalTimeoutMs
+  const checkEveryMs = Math.min(firstByteTimeoutMs, idleTimeoutMs, noProgressTimeoutMs, totalTimeoutMs)
+  return { isStream, firstByteTimeoutMs, idleTimeoutMs, noProgressTimeoutMs, totalTimeoutMs, checkEveryMs }
 }
 
 /** A timer that is so late was not delayed by work: the process was suspended, or its machine was. */
@@ -109,19 +110,19 @@ export class Deadlines {
   }
 
   #nearest(): { readonly at: number; readonly waitedFor: DeadlinePhase } {
-    const { firstByteMs, idleMs, noProgressMs, totalMs } = this.#limits
-    let at = this.#startedAt + totalMs * 1000
+    const { firstByteTimeoutMs, idleTimeoutMs, noProgressTimeoutMs, totalTimeoutMs } = this.#limits
+    let at = this.#startedAt + totalTimeoutMs * 1000
     let waitedFor: DeadlinePhase = 'total'
-    if (this.#phase === 'head' && this.#startedAt + firstByteMs * 1000 < at) {
-      at = this.#startedAt + firstByteMs * 1000
+    if (this.#phase === 'head' && this.#startedAt + firstByteTimeoutMs * 1000 < at) {
+      at = this.#startedAt + firstByteTimeoutMs * 1000
       waitedFor = 'first-byte'
     }
-    if (this.#phase === 'body' && this.#progressAt + noProgressMs * 1000 < at) {
-      at = this.#progressAt + noProgressMs * 1000
+    if (this.#phase === 'body' && this.#progressAt + noProgressTimeoutMs * 1000 < at) {
+      at = this.#progressAt + noProgressTimeoutMs * 1000
       waitedFor = 'no-progress'
     }
-    if (this.#phase === 'body' && this.#byteAt !== undefined && this.#byteAt + idleMs * 1000 < at) {
-      at = this.#byteAt + idleMs * 1000
+    if (this.#phase === 'body' && this.#byteAt !== undefined && this.#byteAt + idleTimeoutMs * 1000 < at) {
+      at = this.#byteAt + idleTimeoutMs * 1000
       waitedFor = 'idle'
     }
     return { at, waitedFor }

@@ -1,5 +1,5 @@
 import type { Lane, Upstream } from '../catalog/catalog.ts'
-import { createSlidingCount, type SlidingCount } from '../lib/rates.ts'
+import { createSlidingCount, type SlidingCount } from '../lib/rate-limit.ts'
 import type { AccountRow } from '../model/ids.ts'
 
 /** The result of one call. `succeeded` may be followed by `failed`: an answer can break off after it began. */

@@ -59,7 +59,7 @@ describe('admitTurn', () => {
     }
     const ledgerState = stateWith(2500n)
     expect(admitAt(ledgerState, admitOf({ clientCap: 9999, limits: [limit] })).kind).toBe('short')
-    expect(ledgerState.rates.size).toBe(0)
+    expect(ledgerState.rateLimits.size).toBe(0)
     expect(admitAt(ledgerState, admitOf({ clientCap: 10, limits: [limit] })).kind).toBe('held')
     const held = ledgerState.accounts.get(ACCOUNTS[0]!)?.wallet.held
     expect(
@@ -84,7 +84,7 @@ describe('admitTurn', () => {
     expect(again(running)).toMatchObject({ kind: 'limited', limit: { kind: 'concurrent' } })
     expect(again(limitOf('tokens', 2))).toMatchObject({ kind: 'limit-too-small' })
     expect(again(limitOf('requests'))).toMatchObject({ kind: 'in-flight' })
-    expect([ledgerState.rates.size, ledgerState.running.get('key:1:concurrent')]).toEqual([0, 1])
+    expect([ledgerState.rateLimits.size, ledgerState.running.get('key:1:concurrent')]).toEqual([0, 1])
   })
 })
 

@@ -7,14 +7,14 @@ const SHARES_OF_SILENCE = [0.25, 0.5, 0.75]
 const NO_BOUND = { inputBound: 1e9, outputBound: 1e9, cachedEstimate: 0, bytesPerToken: BYTES_PER_TOKEN }
 
 /** What is wrong with the estimates, in proportion to what is true: of each recording, wherever it is cut. */
-export function errorsOf(recordings, { LaneRate, estimateUsage }) {
+export function errorsOf(recordings, { LaneEstimator, estimateUsage }) {
   const timed = recordings.map((recording, at) => ({ ...recording, ...timesOf(recording, at) }))
   return timed.flatMap((judged) => {
     const others = timed.filter((other) => other.lane === judged.lane && other.id !== judged.id && !other.edited)
-    const rate = new LaneRate()
-    for (const other of others) learn(rate, other)
+    const estimator = new LaneEstimator()
+    for (const other of others) learn(estimator, other)
     const errorOf = ({ produced, output }) =>
-      estimateUsage({ usage: undefined, ...produced }, { ...NO_BOUND, inputEstimate: 0, rate }).output / output - 1
+      estimateUsage({ usage: undefined, ...produced }, { ...NO_BOUND, inputEstimate: 0, estimator }).output / output - 1
     const about = { id: judged.id, others: others.length }
     return [
       ...cutsOf(judged).map((cut) => ({
@@ -23,7 +23,7 @@ export function errorsOf(recordings, { LaneRate, estimateUsage }) {
         output: cut.output,
         error: Math.abs(errorOf(cut)),
       })),
-      ...inputsOf(judged, others, LaneRate, estimateUsage).map((input) => ({ ...about, ...input })),
+      ...inputsOf(judged, others, LaneEstimator, estimateUsage).map((input) => ({ ...about, ...input })),
     ]
   })
 }
@@ -47,8 +47,8 @@ function timesOf({ lane, hidden }, at) {
 
 const hidingOf = ({ lane }) => (/openai-responses (gpt|o\d)|gemini|anthropic/.test(lane) ? 'known' : 'unknown')
 
-const learn = (rate, one) =>
-  rate.learn(
+const learn = (estimator, one) =>
+  estimator.learn(
     {
       outputBytes: one.last.outputBytes,
       wordFrames: isRecordedStream(one) ? one.last.wordFrames : 0,
@@ -91,16 +91,16 @@ function shareOf(one, { outputBytes, wordFrames }) {
 }
 
 /** An answer in plain words is a prompt whose tokens are known. Who counts the input first is believed. */
-function inputsOf(one, others, LaneRate, estimateUsage) {
+function inputsOf(one, others, LaneEstimator, estimateUsage) {
   const isPrompt = ({ plain, edited, hidden, outputText }) => plain && !edited && hidden === 0 && outputText >= 20
   if (!isPrompt(one)) return []
-  const rate = new LaneRate()
+  const estimator = new LaneEstimator()
   const takenFor = ({ last }) => Math.ceil(last.outputBytes / BYTES_PER_TOKEN)
   for (const other of others.filter(isPrompt)) {
     const usage = { uncachedInput: other.outputText, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
-    rate.learn({ outputBytes: 0 }, usage, { bytesPerToken: BYTES_PER_TOKEN, inputTaken: takenFor(other) })
+    estimator.learn({ outputBytes: 0 }, usage, { bytesPerToken: BYTES_PER_TOKEN, inputTaken: takenFor(other) })
   }
   const produced = { usage: undefined, outputBytes: 0 }
-  const { uncachedInput } = estimateUsage(produced, { ...NO_BOUND, inputEstimate: takenFor(one), rate })
+  const { uncachedInput } = estimateUsage(produced, { ...NO_BOUND, inputEstimate: takenFor(one), estimator })
   return [{ kind: `input, not told, ${one.wire}`, error: Math.abs(uncachedInput / one.outputText - 1) }]
 }

@@ -25,23 +25,23 @@ interface EstimatedOutput {
   readonly reasoning: number
 }
 
-/** How fast the lanes answer, and how many tokens their output has: learned from turns with the provider's own usage. */
-export interface LaneRates {
-  of(lane: string): LaneRate
+/** Estimates the tokens of an answer whose usage is missing, from its bytes and its time: learned from turns with the provider's own usage. */
+export interface LaneEstimators {
+  of(lane: string): LaneEstimator
 }
 
 /** More lanes than any configuration has; a forgotten lane is learned again. */
 const LANES_MAX = 1000
 
-export function createLaneRates(): LaneRates {
-  const rates = createLruMap<string, LaneRate>(LANES_MAX)
+export function createLaneEstimators(): LaneEstimators {
+  const estimators = createLruMap<string, LaneEstimator>(LANES_MAX)
   return {
     of(lane) {
-      const known = rates.get(lane)
+      const known = estimators.get(lane)
       if (known !== undefined) return known
-      const rate = new LaneRate()
-      rates.set(lane, rate)
-      return rate
+      const estimator = new LaneEstimator()
+      estimators.set(lane, estimator)
+      return estimator
     },
   }
 }
@@ -81,7 +81,7 @@ const USUAL_KEPT = 0.9
 const FACTOR_MIN = 0.4
 const FACTOR_MAX = 2.5
 
-export class LaneRate {
+export class LaneEstimator {
   /** Counted tokens over estimated ones: estimated as one a frame, and from bytes. */
   readonly #frames = new Line(ASSUMED_WORDS)
   readonly #bytes = new Line(ASSUMED_WORDS)
